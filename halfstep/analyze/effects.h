@@ -16,9 +16,7 @@ struct Effect {
   train::Standing without;  ///< with all but this one
 };
 
-/// By place of the network. What lies in front of a quantizer is computed once for all that lie behind, in float and
-/// rounded, and kept for as many samples at a time as take half a gigabyte. `done` hears how many of how many steps
-/// there are.
+/// By place of the network. `done` hears how many of how many steps there are.
 std::vector<Effect> effects_of(const FloatNetwork& network, const Trial& trial,
                                const std::function<void(size_t done, size_t steps)>& done);
 

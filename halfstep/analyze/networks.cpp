@@ -21,8 +21,16 @@ Model FloatNetwork::in_float() const {
   return with([](const std::string&) { return false; });
 }
 
-Model FloatNetwork::part(const std::vector<std::string>& given, const std::vector<std::string>& wanted,
-                         const Stays& stays) const {
+Model rounding(const Model& closed, const Stays& stays) {
+  Model network = closed;
+  passes::bypass_quantizers(network.graph, [&](Op op) { return !stays(op.name()); });
+  passes::dce(network.graph);  // its tensors stay: notes name some
+  if (passes::has_uneven_levels(network)) passes::open_levels(network);
+  network.notes.erase("platform");  // nothing in it has codes
+  return network;
+}
+
+Model FloatNetwork::part(const std::vector<std::string>& given, const std::vector<std::string>& wanted) const {
   Model network = closed_;
   Graph& graph = network.graph;
   std::vector<Value> computed;  // found first: an argument takes the name of an operation and its results
@@ -34,10 +42,12 @@ Model FloatNetwork::part(const std::vector<std::string>& given, const std::vecto
     for (const std::string& name : wanted) values.push_back(graph.value(name));
     graph.set_outputs(values, wanted);
   }
-  passes::bypass_quantizers(graph, [&](Op op) { return !stays(op.name()); });
-  passes::dce(network.graph);  // its tensors stay: notes name some
-  if (passes::has_uneven_levels(network)) passes::open_levels(network);
-  network.notes.erase("platform");  // nothing in it has codes
+  if (passes::has_uneven_levels(network)) {
+    passes::dce(graph);
+  } else {
+    passes::dce(network);
+    network.notes.clear();  // they speak of all of the network
+  }
   return network;
 }
 

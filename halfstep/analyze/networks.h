@@ -28,6 +28,9 @@ struct Place {
 /// Whether the quantizer of that name is in a form of the network.
 using Stays = std::function<bool(const std::string& quantizer)>;
 
+/// A prepared network, or a part of one, with those of its quantizers alone that `stays` says.
+Model rounding(const Model& closed, const Stays& stays);
+
 /// A prepared network with what it learned settled, and its quantizers in the order of the graph, those in branches and
 /// loops too.
 class FloatNetwork {
@@ -39,10 +42,10 @@ class FloatNetwork {
   const Model& prepared() const { return closed_; }
   const std::vector<Place>& places() const { return places_; }
   /// The network with those quantizers alone that `stays` says, each a float operator that rounds: a float network.
-  Model with(const Stays& stays) const { return part({}, {}, stays); }
+  Model with(const Stays& stays) const { return rounding(closed_, stays); }
   /// What is computed of the values `given` (of prepared(), which become arguments under their names, behind the
-  /// network's own) up to `wanted`, or where that is empty up to the network's outputs.
-  Model part(const std::vector<std::string>& given, const std::vector<std::string>& wanted, const Stays& stays) const;
+  /// network's own) up to `wanted`, or where that is empty up to the network's outputs; for `rounding`.
+  Model part(const std::vector<std::string>& given, const std::vector<std::string>& wanted) const;
   /// The network without quantizers.
   Model in_float() const;
   Rounder rounder(const Place& place) const { return Rounder(closed_, place.quantizer, place.kind); }

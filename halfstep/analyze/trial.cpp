@@ -62,22 +62,23 @@ Tensors Trial::answers(int64_t begin, const Tensors& inputs) const {
   return batch < answers_.size() ? answers_[batch] : in_float_.run(inputs);
 }
 
-void Trial::add(train::Tally& tally, int64_t begin, const Tensors& inputs, const Tensors& outputs) const {
+void Trial::add(Tallies& tallies, int64_t begin, const Tensors& inputs, const Tensors& outputs) const {
+  const Tensors wanted = answers(begin, inputs);
+  tallies.near.add(outputs, wanted, count(begin));
   if (has_labels())
-    tally.add(outputs, labels(begin, count(begin)));
+    tallies.judged.add(outputs, labels(begin, count(begin)));
   else
-    tally.add(outputs, answers(begin, inputs), count(begin));
+    tallies.judged.add(outputs, wanted, count(begin));
 }
 
 Trial::Outcome Trial::outcome_of(const Model& network) const {
   train::BatchRunner runner(train::evaluation_form(network), {}, pool_);
-  train::Tally judged = tally(), near(output_, spreads_);
+  Tallies all = tallies();
   for (int64_t begin = 0; begin < size_; begin += batch_) {
-    const Tensors given = inputs(begin, count(begin)), outputs = runner.run(given);
-    add(judged, begin, given, outputs);
-    near.add(outputs, answers(begin, given), count(begin));
+    const Tensors given = inputs(begin, count(begin));
+    add(all, begin, given, runner.run(given));
   }
-  return {judged.standing(), near.standing()};
+  return all.outcome();
 }
 
 }  // namespace halfstep::analyze

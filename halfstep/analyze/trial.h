@@ -28,9 +28,13 @@ class Trial {
   };
   Outcome outcome_of(const Model& network) const;
 
-  /// The same for who runs a form of the network himself: batch after batch of `tally`.
-  train::Tally tally() const { return {output_, loss_spreads()}; }
-  void add(train::Tally& tally, int64_t begin, const Tensors& inputs, const Tensors& outputs) const;
+  /// What the outputs of a form add up to, for who runs it himself batch after batch.
+  struct Tallies {
+    train::Tally judged, near;
+    Outcome outcome() const { return {judged.standing(), near.standing()}; }
+  };
+  Tallies tallies() const { return {{output_, loss_spreads()}, {output_, spreads_}}; }
+  void add(Tallies& tallies, int64_t begin, const Tensors& inputs, const Tensors& outputs) const;
 
   int64_t size() const { return size_; }
   bool has_labels() const { return has_labels_; }

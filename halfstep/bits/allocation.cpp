@@ -8,6 +8,7 @@
 
 #include "halfstep/analyze/networks.h"
 #include "halfstep/analyze/trial.h"
+#include "halfstep/analyze/variants.h"
 #include "halfstep/base/status.h"
 #include "halfstep/passes/open_batch.h"
 #include "halfstep/quant/convert.h"
@@ -93,16 +94,9 @@ class Allocator {
       const Model model = with_all(width);
       for (const auto& quantizer : model.graph.all<ops::FakeQuantize>())
         code_types_[{quantizer.name(), width}] = *parse_dtype(quantizer.code_type());
-      const analyze::FloatNetwork network(model);
-      for (size_t g = 0; g < layout_.groups.size(); ++g) {
-        const Group& group = layout_.groups[g];
-        if (std::ranges::find(group.widths, width) == group.widths.end()) continue;
-        const auto stays = [&](const std::string& name) {
-          return std::ranges::find(group.quantizers, name) != group.quantizers.end();
-        };
-        prices_.harm[g][width] = trial_.outcome_of(network.with(stays)).near.loss;
-        say("harm", ++done, total);
-      }
+      done += add_harm(width, model, [&](size_t step, size_t steps, size_t groups) {
+        say("harm", done + step * groups / steps, total);
+      });
     }
     add_sizes();
     if (!options_.table.empty()) {
@@ -117,6 +111,34 @@ class Allocator {
     }
     if (prices_.latencies)
       notes_.insert(notes_.end(), prices_.latencies->notes.begin(), prices_.latencies->notes.end());
+  }
+
+  /// Of each group that may have that width, alone in the float network; returns how many have. `say_step` hears steps
+  /// and these.
+  size_t add_harm(int width, const Model& model, const std::function<void(size_t, size_t, size_t)>& say_step) {
+    const analyze::FloatNetwork network(model);
+    const analyze::Pieces pieces(network);
+    std::vector<size_t> groups;
+    std::vector<analyze::Variant> variants;
+    for (size_t g = 0; g < layout_.groups.size(); ++g) {
+      const Group& group = layout_.groups[g];
+      if (std::ranges::find(group.widths, width) == group.widths.end()) continue;
+      const auto is_of_group = [&group](const std::string& name) {
+        return std::ranges::find(group.quantizers, name) != group.quantizers.end();
+      };
+      analyze::Variant variant{pieces.size(), 0, is_of_group};
+      for (size_t p = 0; p < network.places().size(); ++p) {
+        if (!is_of_group(network.places()[p].name())) continue;
+        variant.first = std::min(variant.first, pieces.of(p));
+        variant.last = std::max(variant.last, pieces.of(p));
+      }
+      groups.push_back(g);
+      variants.push_back(std::move(variant));
+    }
+    const auto outcomes =
+        outcomes_of(pieces, trial_, variants, [&](size_t step, size_t steps) { say_step(step, steps, groups.size()); });
+    for (size_t i = 0; i < groups.size(); ++i) prices_.harm[groups[i]][width] = outcomes[i].near.loss;
+    return groups.size();
   }
 
   /// Every quantizer that may have that width has it, legal together or not: each is tried alone.

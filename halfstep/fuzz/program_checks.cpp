@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 
 #include "halfstep/base/elements.h"
@@ -170,6 +171,19 @@ bool computes_in_float(const Graph& graph) {
   });
 }
 
+/// Whether onnxruntime adds in another order than docs/arithmetic.md says, and the order shows: it swaps the operands
+/// where the first has one element, and rounds terms that are no small numbers.
+bool swaps_operands(const Model& integer, const Tensors& inputs) {
+  constexpr double kExact = 0x1p22;
+  std::map<std::string, Dims> extents;
+  for (const auto& [name, tensor] : inputs) extents.emplace(name, tensor.dims());
+  const Model sized = specialize(integer, extents);
+  return std::ranges::any_of(sized.graph.all<ops::IntegerAdd>(), [](const ops::IntegerAdd& sum) {
+    const double factor = std::max(std::abs(sum.a_scale()), std::abs(sum.b_scale())) / sum.y_scale();
+    return count_elements(sum.a().dims()) == 1 && factor * std::numeric_limits<uint8_t>::max() > kExact;
+  });
+}
+
 /// Codes: exact where the platform says so.
 void check_integer_export(Trial& trial, ExportForm form) {
   const Model& integer = trial.integer();
@@ -181,7 +195,9 @@ void check_integer_export(Trial& trial, ExportForm form) {
   const auto engine = engine_outputs(trial, bytes, integer);
   if (!exact) return;
   require_same(again, expected, "in the exported file, imported again");
-  if (engine && !engine_saturates()) require_same(*engine, expected, "in onnxruntime's run of the exported file");
+  if (!engine || engine_saturates()) return;
+  if (swaps_operands(integer, trial.inputs())) throw Skipped{"onnxruntime adds single elements in another order"};
+  require_same(*engine, expected, "in onnxruntime's run of the exported file");
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "halfstep/analyze/effects.h"
+#include "halfstep/analyze/pieces.h"
 #include "halfstep/base/random.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/ir/parse.h"
@@ -55,6 +56,19 @@ Model two_layers() {
             "  r = relu(a)\n  y = linear(r, w=@v)\n  return y\n}\n",
             "g.ir"),
       3);
+}
+
+/// Layers with sums around every second of them.
+Model many_layers(int count) {
+  std::string params = "  param @first: f32[8, 8]\n", body = "  v0 = linear(x, w=@first)\n";
+  for (int i = 0; i < count; ++i) {
+    params += fmt::format("  param @w{}: f32[8, 8]\n", i);
+    body += fmt::format("  r{0} = relu(v{0})\n  a{0} = linear(r{0}, w=@w{0})\n", i);
+    body += i % 2 == 0 ? fmt::format("  v{} = tanh(a{})\n", i + 1, i)
+                       : fmt::format("  v{} = add(a=a{}, b=v{})\n", i + 1, i, i - 1);
+  }
+  return train::initialize(
+      parse(fmt::format("graph g(x: f32[?, 8]) {{\n{}{}  return y = v{}\n}}\n", params, body, count), "g.ir"), 3);
 }
 
 Model prepared(const Model& network, const io::Dataset& data, const quant::PrepareOptions& widths = {},
@@ -231,6 +245,32 @@ TEST(Analyze, EffectsAreThoseOfWholeRuns) {
     expect_effects_of_whole_runs(prepared(two_layers(), data, {.weight_bits = 2, .feature_bits = 3, .edge_bits = 4}),
                                  data, true);
   }
+}
+
+TEST(Analyze, EffectsAreThoseOfWholeRunsAcrossPieces) {
+  const io::Dataset data = random_data(false);
+  const Model model =
+      prepared(many_layers(12), data, {.weight_bits = 4, .feature_bits = 5, .edge_bits = 6}, "academic");
+  EXPECT_GE(Pieces(FloatNetwork(model)).size(), 2U);
+  expect_effects_of_whole_runs(model, data, false);
+}
+
+/// docs/analyze.md says that compiling grows with the layers.
+TEST(Analyze, PiecesAreAsLargeInALargerNetwork) {
+  const io::Dataset data = random_data(false);
+  const auto sizes = [&](int layers) {
+    const FloatNetwork network(prepared(many_layers(layers), data));
+    const Pieces pieces(network);
+    size_t all = 0, largest = 0;
+    for (size_t piece = 0; piece < pieces.size(); ++piece) {
+      const size_t ops = pieces.with(piece, [](const std::string&) { return true; }).graph.ops().size();
+      all += ops;
+      largest = std::max(largest, ops);
+    }
+    EXPECT_EQ(all, network.with([](const std::string&) { return true; }).graph.ops().size());
+    return largest;
+  };
+  EXPECT_LE(sizes(48), sizes(12) + 4);
 }
 
 TEST(Analyze, QuantizersInBranchesAndLoopsAreTriedAlone) {
