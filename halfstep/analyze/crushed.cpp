@@ -36,21 +36,6 @@ std::vector<Tensors> batches_of(const Model& model, const train::Samples& sample
   return batches;
 }
 
-std::vector<Tensors> outputs_of(const Model& form, const std::vector<Tensors>& batches, ThreadPool& pool) {
-  train::BatchRunner runner(train::evaluation_form(form), {}, pool);
-  std::vector<Tensors> outputs;
-  for (const Tensors& inputs : batches) outputs.push_back(runner.run(inputs));
-  return outputs;
-}
-
-std::vector<OutputPart> parts_of(const std::vector<Tensors>& wanted, const std::vector<Tensors>& found) {
-  verify::OutputParts parts;
-  for (size_t batch = 0; batch < wanted.size(); ++batch) {
-    for (const auto& [name, tensor] : wanted[batch]) parts.add(name, tensor, found[batch].at(name));
-  }
-  return parts.parts();
-}
-
 /// The least and the largest of some values.
 struct Span {
   float low = std::numeric_limits<float>::infinity(), high = -low;
@@ -173,25 +158,25 @@ std::vector<int64_t> axes_of(const Place& place) {
 class Search {
  public:
   Search(const Model& prepared, const train::Samples& samples, uint64_t seed, ThreadPool& pool)
-      : prepared_(prepared), network_(prepared), pool_(pool), batches_(batches_of(prepared, samples, seed)) {}
+      : prepared_(prepared), network_(prepared), pool_(pool), answers_{batches_of(prepared, samples, seed), {}} {}
 
   Crushed run() {
     std::vector<CrushedPart> parts = crushed(find());
-    return {std::move(parts), std::move(infinite_)};
+    return {std::move(parts), std::move(infinite_), std::move(answers_)};
   }
 
  private:
   std::vector<CrushedPart> crushed(const std::vector<Candidate>& candidates) const {
     if (candidates.empty()) return {};
-    const auto rest = parts_of(wanted_, outputs_of(form(candidates, false), batches_, pool_));
-    const auto together = parts_of(wanted_, outputs_of(form(candidates, true), batches_, pool_));
+    const auto rest = answers_.parts_of(form(candidates, false), pool_);
+    const auto together = answers_.parts_of(form(candidates, true), pool_);
     if (poorest(together, rest) == nullptr) return {};
     constexpr size_t kMostTried = 16;  // quantizers, one by one
     const auto audited = quant::audit(prepared_).quantizers;
     std::vector<CrushedPart> crushed;
     for (size_t i = 0; i < std::min(kMostTried, candidates.size()); ++i) {
       const Candidate& one = candidates[i];
-      const auto alone = parts_of(wanted_, outputs_of(form({one}, true), batches_, pool_));
+      const auto alone = answers_.parts_of(form({one}, true), pool_);
       const OutputPart* const output = poorest(alone, rest);
       if (output == nullptr) continue;
       const Place& place = network_.places()[one.place];
@@ -261,16 +246,18 @@ class Search {
     const std::vector<std::string>& output_names = network.graph.body().output_names();
     names.insert(output_names.begin(), output_names.end());
     train::BatchRunner runner(network, {names.begin(), names.end()}, pool_);
-    for (size_t batch = 0; batch < batches_.size(); ++batch) {
-      const Tensors values = runner.run(batches_[batch]);
+    for (size_t batch = 0; batch < answers_.batches.size(); ++batch) {
+      const Tensors values = runner.run(answers_.batches[batch]);
       Tensors outputs;
       for (const std::string& name : output_names) outputs.emplace(name, values.at(name));
-      wanted_.push_back(std::move(outputs));
+      answers_.wanted.push_back(std::move(outputs));
       pool_.parallel_for(std::ssize(places), [&](int64_t p) {
         const auto at = static_cast<size_t>(p);
         const Value x = places[at].quantizer.x();
         if (x.is_tensor() && batch > 0) return;
-        const Tensors& from = x.is_tensor() ? network_.prepared().tensors : x.producer() ? values : batches_[batch];
+        const Tensors& from = x.is_tensor()  ? network_.prepared().tensors
+                              : x.producer() ? values
+                                             : answers_.batches[batch];
         for (Spans& along : seen[at]) along.add(from.at(x.name()));
       });
     }
@@ -326,7 +313,7 @@ class Search {
   const Model& prepared_;
   FloatNetwork network_;
   ThreadPool& pool_;
-  std::vector<Tensors> batches_, wanted_;
+  FloatAnswers answers_;
   std::vector<std::string> infinite_;
 };
 
@@ -347,6 +334,16 @@ std::string ranges_of(const std::vector<int64_t>& indices) {
 }
 
 }  // namespace
+
+std::vector<OutputPart> FloatAnswers::parts_of(const Model& form, ThreadPool& pool) const {
+  train::BatchRunner runner(train::evaluation_form(form), {}, pool);
+  verify::OutputParts parts;
+  for (size_t batch = 0; batch < batches.size(); ++batch) {
+    const Tensors found = runner.run(batches[batch]);
+    for (const auto& [name, tensor] : wanted[batch]) parts.add(name, tensor, found.at(name));
+  }
+  return parts.parts();
+}
 
 double few_steps(size_t codes) { return std::clamp(static_cast<double>(codes) / 32, 2.0, 8.0); }
 
@@ -371,12 +368,6 @@ std::string sentence_of(const CrushedPart& part) {
 
 Crushed crushed_values(const Model& prepared, const train::Samples& samples, uint64_t seed, ThreadPool& pool) {
   return Search(prepared, samples, seed, pool).run();
-}
-
-std::vector<OutputPart> output_parts(const Model& prepared, const Model& form, const train::Samples& samples,
-                                     uint64_t seed, ThreadPool& pool) {
-  const std::vector<Tensors> batches = batches_of(prepared, samples, seed);
-  return parts_of(outputs_of(FloatNetwork(prepared).in_float(), batches, pool), outputs_of(form, batches, pool));
 }
 
 }  // namespace halfstep::analyze

@@ -36,18 +36,23 @@ struct CrushedPart {
 /// leave output 'y' at index 4 of axis 1 an SQNR of 0.0 dB".
 std::string sentence_of(const CrushedPart& part);
 
+/// Some of the samples, and what the float network gives for them.
+struct FloatAnswers {
+  std::vector<Tensors> batches, wanted;
+
+  /// How near the outputs of a form of the network are to those of its float form.
+  std::vector<verify::OutputPart> parts_of(const Model& form, ThreadPool& pool) const;
+};
+
 /// What quantizers leave little of.
 struct Crushed {
   std::vector<CrushedPart> parts;
   std::vector<std::string> infinite;  ///< quantizers that infinite values come to, and get the ends of their ranges
+  FloatAnswers answers;               ///< what it was found on
 };
 
 /// Of a prepared, calibrated network on some of the samples, in the order of the graph. Quantizers in branches and
 /// loops are not looked at, nor infinities in what only masks read.
 Crushed crushed_values(const Model& prepared, const train::Samples& samples, uint64_t seed, ThreadPool& pool);
-
-/// How near the outputs of a form of the prepared network are to those of its float form, on the same samples.
-std::vector<verify::OutputPart> output_parts(const Model& prepared, const Model& form, const train::Samples& samples,
-                                             uint64_t seed, ThreadPool& pool);
 
 }  // namespace halfstep::analyze

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 
 #include "halfstep/analyze/networks.h"
 #include "halfstep/base/status.h"
@@ -76,37 +77,57 @@ Model repaired(const Model& prepared, const std::string& methods, const Trials& 
   return repair::repair(prepared, trials.learned, trials.calibration, options, trials.pool).model;
 }
 
-/// What is looked at to see whether a remedy helps a crushed part.
-double decibels_of(const Model& prepared, const Model& form, const verify::OutputPart& wanted,
-                   const train::Samples& watched, const Trials& trials) {
-  for (const verify::OutputPart& part :
-       analyze::output_parts(prepared, form, watched, trials.calibration.seed, trials.pool)) {
-    if (part.output == wanted.output && part.axis == wanted.axis && part.index == wanted.index)
-      return part.sums.sqnr_db();
-  }
-  return 0;
-}
+/// Finds what helps crushed parts; measures each form of the network once for all of them.
+class Mender {
+ public:
+  Mender(const Model& prepared, const analyze::FloatAnswers& answers, const Trials& trials)
+      : prepared_(prepared), answers_(answers), trials_(trials) {}
 
-/// "; --float 'y' brings that to 36.7 dB".
-std::string remedy_in_words(const Model& prepared, const analyze::CrushedPart& part, const train::Samples& watched,
-                            const Trials& trials) {
-  constexpr size_t kMostTried = 5;
-  constexpr double kHelps = 6, kMostDecibels = 200;  // one bit; as reports show what has no noise
-  std::vector<Remedy> remedies = analyze::remedies_for(prepared, part);
-  remedies.resize(std::min(kMostTried, remedies.size()));
-  const double before = decibels_of(prepared, prepared, part.output, watched, trials);
-  std::string best;
-  double most = before + kHelps;
-  for (const Remedy& remedy : remedies) {
-    const auto tried = with_remedy(prepared, remedy, trials);
-    const double after = tried ? decibels_of(prepared, *tried, part.output, watched, trials) : before;
-    if (after < most) continue;
-    best = fmt::format("; {} brings that to {:.1f} dB", analyze::text_of(remedy), std::min(after, kMostDecibels));
-    most = after;
-    if (after >= verify::kPoorPart) break;
+  /// "; --float 'y' brings that to 36.7 dB".
+  std::string remedy_in_words(const analyze::CrushedPart& part) {
+    constexpr size_t kMostTried = 5;
+    constexpr double kHelps = 6, kMostDecibels = 200;  // one bit; as reports show what has no noise
+    std::vector<Remedy> remedies = analyze::remedies_for(prepared_, part);
+    remedies.resize(std::min(kMostTried, remedies.size()));
+    if (before_.empty()) before_ = answers_.parts_of(prepared_, trials_.pool);
+    std::string best;
+    double most = decibels_in(before_, part.output) + kHelps;
+    for (const Remedy& remedy : remedies) {
+      const double after = decibels_in(parts_with(remedy), part.output);
+      if (after < most) continue;
+      best = fmt::format("; {} brings that to {:.1f} dB", analyze::text_of(remedy), std::min(after, kMostDecibels));
+      most = after;
+      if (after >= verify::kPoorPart) break;
+    }
+    return best.empty() ? "; nothing that was tried helps" : best;
   }
-  return best.empty() ? "; nothing that was tried helps" : best;
-}
+
+ private:
+  using Parts = std::vector<verify::OutputPart>;
+
+  static double decibels_in(const Parts& parts, const verify::OutputPart& wanted) {
+    for (const verify::OutputPart& part : parts) {
+      if (part.output == wanted.output && part.axis == wanted.axis && part.index == wanted.index)
+        return part.sums.sqnr_db();
+    }
+    return 0;
+  }
+
+  /// None where it cannot be had.
+  const Parts& parts_with(const Remedy& remedy) {
+    const std::string name = analyze::text_of(remedy);
+    const auto known = tried_.find(name);
+    if (known != tried_.end()) return known->second;
+    const auto form = with_remedy(prepared_, remedy, trials_);
+    return tried_.emplace(name, form ? answers_.parts_of(*form, trials_.pool) : Parts()).first->second;
+  }
+
+  const Model& prepared_;
+  const analyze::FloatAnswers& answers_;
+  const Trials& trials_;
+  Parts before_;
+  std::map<std::string, Parts> tried_;  ///< by remedy
+};
 
 /// Whether enough of what quantization costs is gone.
 bool helps(double in_float, double before, double after) {
@@ -207,9 +228,9 @@ std::vector<CrushedWarning> warnings_on(const Model& prepared, const train::Samp
                                                "range; keep in float what reads it (--float NAME)",
                                                prepared.graph.op(quantizer).in(0).name())});
   }
+  Mender mender(prepared, crushed.answers, trials);
   for (const analyze::CrushedPart& part : crushed.parts) {
-    const std::string remedy =
-        warnings.size() < kMostMended ? remedy_in_words(prepared, part, watched, trials) : std::string();
+    const std::string remedy = warnings.size() < kMostMended ? mender.remedy_in_words(part) : std::string();
     warnings.push_back({part.name, analyze::sentence_of(part) + remedy});
   }
   return warnings;

@@ -1,6 +1,7 @@
 #include "halfstep/emit/c_text.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "halfstep/base/embedded.h"
 #include "halfstep/base/status.h"
@@ -51,6 +52,8 @@ std::string c_number(int64_t value) {
 }
 
 std::string c_number(float value) {
+  if (std::isnan(value)) return "(0.0f / 0.0f)";
+  if (std::isinf(value)) return value > 0 ? "(1.0f / 0.0f)" : "(-1.0f / 0.0f)";
   const std::string digits = fmt::format("{:.9g}", value);
   const bool is_real = digits.find_first_of(".e") != std::string::npos;
   return digits + (is_real ? "f" : ".0f");

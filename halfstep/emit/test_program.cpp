@@ -1,4 +1,6 @@
 // Programs around a network in C: one that tests itself, and one that others test it with.
+#include <algorithm>
+
 #include "halfstep/base/elements.h"
 #include "halfstep/base/embedded.h"
 #include "halfstep/emit/source_text.h"
@@ -56,6 +58,11 @@ CFile test_program(const CProgram& program, const std::vector<Case>& cases) {
   text += arrays(program.inputs, "given", cases, &Case::inputs) +
           arrays(program.outputs, "expected", cases, &Case::outputs);
   text += static_arrays(program.outputs, "found");
+  if (std::ranges::any_of(program.outputs, [](const CPort& port) { return port.type.dtype == DType::f32; }))
+    text +=
+        "\nstatic int same_reals(float a, float b)\n{\n    if (a == b || (a != a && b != b)) return 1; /* infinities "
+        "and NaN */\n"
+        "    return a - b <= 1e-5f && b - a <= 1e-5f;\n}\n";
   text += fmt::format(
       "\nint main(void)\n{{\n    int i, status, wrong = 0;\n    size_t k;\n    for (i = 0; i < CASES; ++i) {{\n"
       "        status = {}_run({});\n        if (status != {}_OK) {{\n            printf(\"sample %d: "
@@ -70,10 +77,8 @@ CFile test_program(const CProgram& program, const std::vector<Case>& cases) {
         "(unsigned "
         "long)k, {3}found_{0}[k],\n                       {3}expected_{0}[i][k]);\n        }}\n",
         port.name, is_real ? "g" : "ld",
-        is_real
-            ? fmt::format("found_{0}[k] - expected_{0}[i][k] <= 1e-5f && expected_{0}[i][k] - found_{0}[k] <= 1e-5f",
-                          port.name)
-            : fmt::format("found_{0}[k] == expected_{0}[i][k]", port.name),
+        is_real ? fmt::format("same_reals(found_{0}[k], expected_{0}[i][k])", port.name)
+                : fmt::format("found_{0}[k] == expected_{0}[i][k]", port.name),
         is_real ? "(double)" : "(long)");
   }
   text += "    }\n    printf(\"%d samples, %d wrong codes\\n\", CASES, wrong);\n    return wrong ? 1 : 0;\n}\n";

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "halfstep/base/elements.h"
 #include "halfstep/base/random.h"
@@ -30,14 +31,25 @@ Tensor number_in(Value value, const Tensor& result, std::span<const Tensor> oper
   return is_function && operands[0].type() == result.type() ? operands[0] : Tensor();
 }
 
-Tensor perturbed(const Tensor& tensor, const Tensor& from, Random& random) {
+/// The smallest number of a type, where the order of a product decides whether it becomes 0: of numbers that are not.
+double underflow_of(Value value, std::span<const Tensor> operands) {
+  const Op op = value.producer();
+  if (!op || !op.is<ops::ReduceProd>() || value.dtype() != DType::f32) return 0;
+  const auto numbers = operands[0].data<float>();
+  const bool is_exact = std::ranges::find(numbers, 0.0F) != numbers.end();
+  return is_exact ? 0 : std::numeric_limits<float>::denorm_min();
+}
+
+/// By 16 times `least` besides.
+Tensor perturbed(const Tensor& tensor, const Tensor& from, double least, Random& random) {
   if (!is_float(tensor.dtype())) return tensor;
   Tensor result = tensor.clone();
   for (int64_t i = 0; i < result.size(); ++i) {
     const double value = element(result, i);
     if (!std::isfinite(value)) continue;
     const double inside = from.defined() ? std::abs(element(from, i)) : 0;
-    const double most = step_of(tensor.dtype()) * (kRelative * std::abs(value) + (std::isfinite(inside) ? inside : 0));
+    const double most = step_of(tensor.dtype()) * (kRelative * std::abs(value) + (std::isfinite(inside) ? inside : 0)) +
+                        kRelative * least;
     set_element(result, i, value + most * (2 * static_cast<double>(random.uniform()) - 1));
   }
   return result;
@@ -50,13 +62,15 @@ Perturbed perturbed_runs(const Model& model, const Tensors& inputs, ThreadPool& 
     Random random(change, 300);
     if (!has_regions(model.graph))
       return run_stepwise(model, inputs, [&](Value value, const Tensor& tensor, std::span<const Tensor> operands) {
-        return change == 0 ? tensor : perturbed(tensor, number_in(value, tensor, operands), random);
+        return change == 0
+                   ? tensor
+                   : perturbed(tensor, number_in(value, tensor, operands), underflow_of(value, operands), random);
       });
     if (shows_rounding(model.graph)) throw Skipped{"a determinant shows roundings that branches keep from changes"};
     Model changed = model;
     Tensors fed = inputs;
     for (Tensors* tensors : {&changed.tensors, &fed}) {
-      for (auto& [name, tensor] : *tensors) tensor = change == 0 ? tensor : perturbed(tensor, {}, random);
+      for (auto& [name, tensor] : *tensors) tensor = change == 0 ? tensor : perturbed(tensor, {}, 0, random);
     }
     return run_model(changed, fed, pool, {.reference = true});
   };

@@ -72,6 +72,13 @@ bool says_extents(const Op& op, int operand) {
   return op.info().inputs[static_cast<size_t>(op.port_of(operand))].name == "like";
 }
 
+/// Whether the operand scales the channels of a batch norm that is a layer of its own.
+bool scales_channels(const Op& op, int operand) {
+  if (!op.is<ops::BatchNorm>() || op.port_of(operand) != ops::BatchNorm::record().input("scale")) return false;
+  const Op layer = op.in(0).producer();
+  return !layer || layer.info().quant.weight < 0;
+}
+
 /// Whether the operand says where elements lie, and is nothing that results are made of.
 bool says_places(const Op& op, int operand) {
   if (op.port_of(operand) == op.info().quant.index || says_extents(op, operand)) return true;
@@ -141,7 +148,9 @@ void RoundedRun::find_weights() {
       if (op.port_of(static_cast<int>(i)) == quant.fill)
         roundings_.try_emplace(operands[i].node(), Rounding{.kind = Kind::feature, .like = operands.front().node()});
       const bool is_weight = quant.weight >= 0 && op.port_of(static_cast<int>(i)) == quant.weight;
-      if (is_weight || quant.accumulates == Accumulation::contraction || op.is<ops::Gemm>()) {
+      if (scales_channels(op, static_cast<int>(i))) {
+        roundings_[operands[i].node()] = {.kind = Kind::weight, .axis = 0};
+      } else if (is_weight || quant.accumulates == Accumulation::contraction || op.is<ops::Gemm>()) {
         roundings_[operands[i].node()] = {.kind = Kind::weight, .axis = is_weight ? quant.weight_axis : -1};
       } else if (quant.trait == Trait::accumulates || quant.trait == Trait::same_scale) {
         const bool scales = op.is<ops::Mul, ops::Div>() && count_elements(operands[i].dims()) > 1;

@@ -28,12 +28,14 @@ auto visit_codes(const Tensor& tensor, F visit) {
   fail("type {} holds no codes", name(tensor.dtype()));
 }
 
-/// The codes of a tensor; of reals, such as scales and what operators in float give, the bits.
+/// The codes of a tensor; of reals, such as scales and what operators in float give, the bits. All NaN are one: the
+/// sign of one depends on the order of operands.
 std::vector<int64_t> codes_of(const Tensor& tensor) {
   if (tensor.dtype() != DType::f32)
     return visit_codes(tensor, [](auto codes) { return std::vector<int64_t>(codes.begin(), codes.end()); });
   std::vector<int64_t> bits;
-  for (const float real : tensor.data<float>()) bits.push_back(std::bit_cast<int32_t>(real));
+  constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
+  for (const float real : tensor.data<float>()) bits.push_back(std::bit_cast<int32_t>(std::isnan(real) ? kNaN : real));
   return bits;
 }
 

@@ -142,7 +142,7 @@ class FloatCheck {
     for (size_t i = 0; i < indices.size(); ++i) {
       const double moved = distance(expected[i], found[i]);
       if (largest > 0 && std::isfinite(moved)) result.difference = std::max(result.difference, moved / largest);
-      if (moved <= bounds[i]) continue;
+      if (moved == 0 || moved <= bounds[i]) continue;  // a bound may be NaN, as the values are
       result.faults.push_back({value.name(), indices[i], expected[i], found[i], bounds[i]});
       return;
     }

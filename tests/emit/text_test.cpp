@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "halfstep/emit/c_program.h"
@@ -25,6 +26,15 @@ TEST(CText, NumbersReadTheSameEverywhere) {
     EXPECT_EQ(std::stof(text), value) << text;
     EXPECT_TRUE(text.ends_with("f") && text.find_first_of(".e") != std::string::npos) << text;
   }
+}
+
+/// C has no literal for them; a header would be needed for their names.
+TEST(CText, NumbersThatAreNotFiniteAreQuotients) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(c_number(infinity), "(1.0f / 0.0f)");
+  EXPECT_EQ(c_number(-infinity), "(-1.0f / 0.0f)");
+  EXPECT_EQ(c_number(std::numeric_limits<float>::quiet_NaN()), "(0.0f / 0.0f)");
+  EXPECT_EQ(c_number(-std::numeric_limits<float>::quiet_NaN()), "(0.0f / 0.0f)");
 }
 
 TEST(CText, NamesOfLayersEndNoStringAndNoComment) {

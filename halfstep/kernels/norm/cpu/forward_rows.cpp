@@ -22,10 +22,11 @@ template <bool centred>
 void normalize(const float* x, const float* scale, const float* bias, float epsilon, int64_t size, float* out) {
   const Float d;
   const float mean = centred ? mean_of(x, size) : 0.0F;
+  const Vector none = hn::Set(d, -0.0F);  // which added to -0 leaves -0
   const Vector shift = hn::Set(d, mean), factor = hn::Set(d, inverse_std_of(x, size, mean, epsilon));
   for_vectors(size, [&](int64_t i, int64_t count) {
     const Vector normal = hn::Mul(hn::Sub(load(x + i, count), shift), factor);
-    const Vector offset = bias == nullptr ? hn::Zero(d) : load(bias + i, count);
+    const Vector offset = bias == nullptr ? none : load(bias + i, count);
     store(hn::MulAdd(normal, load(scale + i, count), offset), out + i, count);
   });
 }
