@@ -24,16 +24,18 @@ namespace {
 using verify::OutputPart;
 
 /// Some of the samples, as a network takes them.
-std::vector<Tensors> batches_of(const Model& model, const train::Samples& samples, uint64_t seed) {
+FloatAnswers some_of(const Model& model, const train::Samples& samples, uint64_t seed) {
   constexpr uint64_t kStream = (uint64_t{3} << 62) + 3;  // behind those of trials
   constexpr int64_t kSamples = 32, kBatch = 8;
   const int64_t batch = train::fetching_batch(model, samples, kBatch);
-  const int64_t size = train::usable(model, std::min(std::max(kSamples, batch), samples.size()));
+  FloatAnswers answers;
+  answers.is_large = batch < train::judged_batch(model, kBatch);
+  const int64_t most = std::max(answers.is_large ? kBatch : kSamples, batch);
+  const int64_t size = train::usable(model, std::min(most, samples.size()));
   const auto order = Random(seed, kStream).permutation(samples.size());
-  std::vector<Tensors> batches;
   for (int64_t begin = 0; begin < size; begin += batch)
-    batches.push_back(samples.inputs(begin, std::min(batch, size - begin), &order));
-  return batches;
+    answers.batches.push_back(samples.inputs(begin, std::min(batch, size - begin), &order));
+  return answers;
 }
 
 /// The least and the largest of some values.
@@ -158,7 +160,7 @@ std::vector<int64_t> axes_of(const Place& place) {
 class Search {
  public:
   Search(const Model& prepared, const train::Samples& samples, uint64_t seed, ThreadPool& pool)
-      : prepared_(prepared), network_(prepared), pool_(pool), answers_{batches_of(prepared, samples, seed), {}} {}
+      : prepared_(prepared), network_(prepared), pool_(pool), answers_(some_of(prepared, samples, seed)) {}
 
   Crushed run() {
     std::vector<CrushedPart> parts = crushed(find());

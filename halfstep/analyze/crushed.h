@@ -36,9 +36,10 @@ struct CrushedPart {
 /// leave output 'y' at index 4 of axis 1 an SQNR of 0.0 dB".
 std::string sentence_of(const CrushedPart& part);
 
-/// Some of the samples, and what the float network gives for them.
+/// Some of the samples, and what the float network gives for them: of 32, or of 8 where the network is large.
 struct FloatAnswers {
   std::vector<Tensors> batches, wanted;
+  bool is_large = false;  ///< that all values of 8 samples take more than half a gigabyte
 
   /// How near the outputs of a form of the network are to those of its float form.
   std::vector<verify::OutputPart> parts_of(const Model& form, ThreadPool& pool) const;

@@ -85,6 +85,7 @@ class Mender {
 
   /// "; --float 'y' brings that to 36.7 dB".
   std::string remedy_in_words(const analyze::CrushedPart& part) {
+    if (answers_.is_large && !trials_.for_large) return "; 'halfstep analyze' tries what may help";
     constexpr size_t kMostTried = 5;
     constexpr double kHelps = 6, kMostDecibels = 200;  // one bit; as reports show what has no noise
     std::vector<Remedy> remedies = analyze::remedies_for(prepared_, part);

@@ -19,6 +19,7 @@ struct Trials {
   const train::Samples& learned;  ///< that calibration and repairs see
   train::CalibrateOptions calibration;
   ThreadPool& pool;
+  bool for_large = false;  ///< whether remedies are tried for crushed parts of a large network too, which takes minutes
 };
 
 /// `prepared` as it would be with the remedy: repaired (with fewer steps of learning), with other widths, or prepared
@@ -28,7 +29,8 @@ std::optional<Model> with_remedy(const Model& prepared, const analyze::Remedy& r
 /// A part that is crushed, or infinite (analyze::crushed_values).
 struct CrushedWarning {
   std::string quantizer;  ///< in the graph
-  std::string sentence;   ///< with the remedy; of a crushed part with one that helps, and what it makes of the output
+  /// With the remedy; of a crushed part with one that helps and what it makes of the output, or where to have it tried.
+  std::string sentence;
 };
 
 /// Of all crushed parts and infinite values of the prepared network, looked at on the samples `watched`.
