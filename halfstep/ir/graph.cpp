@@ -32,6 +32,12 @@ bool is_taken(const Graph& graph, const OpInfo& info, const std::string& name, O
   return false;
 }
 
+/// A run gives values and outputs by name.
+bool is_name_of_output(const Graph& graph, const std::string& name) {
+  const auto& outputs = graph.body().output_names();
+  return std::ranges::find(outputs, name) != outputs.end();
+}
+
 void check_unused(const Value& value, const std::string& what) {
   if (!value.unused()) fail("{} cannot be erased, it is used by {}", what, detail::describe_users(*value.node()));
 }
@@ -39,7 +45,8 @@ void check_unused(const Value& value, const std::string& what) {
 }  // namespace
 
 std::string detail::free_name(const Graph& graph, const OpInfo& info, const std::string& hint) {
-  return first_free(hint, [&](const std::string& name) { return is_taken(graph, info, name); });
+  return first_free(
+      hint, [&](const std::string& name) { return is_taken(graph, info, name) || is_name_of_output(graph, name); });
 }
 
 Graph::Graph(std::string name) : name_(std::move(name)), body_(std::make_unique<Block>(this, nullptr)) {}
@@ -122,7 +129,8 @@ void Graph::set_type(Value tensor_or_argument, Type type) {
 }
 
 std::string Graph::unique_name(const std::string& hint) const {
-  return first_free(hint, [&](const std::string& name) { return value(name) || op(name); });
+  return first_free(hint,
+                    [&](const std::string& name) { return value(name) || op(name) || is_name_of_output(*this, name); });
 }
 
 void Graph::make_results(detail::OpNode& node, const std::vector<Type>& types) {

@@ -240,7 +240,7 @@ class Graph {
   /// The body becomes a region and the region the body: for in_each_block, which exchanges them back.
   void exchange_body(Op holder, size_t region);
 
-  /// `hint`, or `hint.2`, `hint.3`, ... when taken.
+  /// `hint`, or `hint.2`, `hint.3`, ... when taken, by the name of an output too.
   std::string unique_name(const std::string& hint) const;
 
   /// Operations of one kind, those in regions too, in the order of all_ops.

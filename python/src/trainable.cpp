@@ -23,7 +23,8 @@ nb::tuple make_trainable(Network& network) {
   auto trainable = std::make_unique<api::Trainable>(model, eager::threads());
   nb::dict tensors;
   for (const auto& [tensor, role] : trainable->roles())
-    tensors[tensor.c_str()] = nb::make_tuple(std::string(name(role)), torch_tensor(model.tensors.at(tensor)));
+    tensors[tensor.c_str()] =
+        nb::make_tuple(role == Role::parameter ? "parameter" : "state", torch_tensor(model.tensors.at(tensor)));
   return nb::make_tuple(nb::cast(trainable.release(), nb::rv_policy::take_ownership), tensors);
 }
 

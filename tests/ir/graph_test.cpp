@@ -178,6 +178,8 @@ TEST_F(GraphTest, OutputNamesAreUnique) {
   graph.set_outputs({x, x}, {"x", "again"});
   EXPECT_EQ(graph.body().output_names()[1], "again");
   EXPECT_EQ(x.uses().size(), 2u);
+  EXPECT_EQ(relu(x, "again").name(), "again.2") << "a run that is asked for a value by name has one answer";
+  EXPECT_EQ(graph.unique_name("again"), "again.3");
 }
 
 TEST_F(GraphTest, EraseTakesRegionsAlong) {
