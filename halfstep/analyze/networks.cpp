@@ -1,5 +1,7 @@
 #include "halfstep/analyze/networks.h"
 
+#include <utility>
+
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/dce.h"
 #include "halfstep/passes/learned_parts.h"
@@ -48,7 +50,7 @@ Model FloatNetwork::part(const std::vector<std::string>& given, const std::vecto
     passes::dce(network);
     network.notes.clear();  // they speak of all of the network
   }
-  return network;
+  return Model(std::as_const(network));  // a graph keeps the memory of what is erased, its copy does not
 }
 
 }  // namespace halfstep::analyze

@@ -72,6 +72,13 @@ bool says_extents(const Op& op, int operand) {
   return op.info().inputs[static_cast<size_t>(op.port_of(operand))].name == "like";
 }
 
+/// The axis along which numbers lie; -1 where they lie along several.
+int only_axis(const Dims& dims) {
+  const auto is_long = [](int64_t extent) { return extent != 1; };
+  if (std::ranges::count_if(dims, is_long) != 1) return -1;
+  return static_cast<int>(std::ranges::find_if(dims, is_long) - dims.begin());
+}
+
 /// Whether the operand scales the channels of a batch norm that is a layer of its own.
 bool scales_channels(const Op& op, int operand) {
   if (!op.is<ops::BatchNorm>() || op.port_of(operand) != ops::BatchNorm::record().input("scale")) return false;
@@ -148,13 +155,14 @@ void RoundedRun::find_weights() {
       if (op.port_of(static_cast<int>(i)) == quant.fill)
         roundings_.try_emplace(operands[i].node(), Rounding{.kind = Kind::feature, .like = operands.front().node()});
       const bool is_weight = quant.weight >= 0 && op.port_of(static_cast<int>(i)) == quant.weight;
+      const bool scales = op.is<ops::Mul, ops::Div>() && count_elements(operands[i].dims()) > 1;
       if (scales_channels(op, static_cast<int>(i))) {
         roundings_[operands[i].node()] = {.kind = Kind::weight, .axis = 0};
       } else if (is_weight || quant.accumulates == Accumulation::contraction || op.is<ops::Gemm>()) {
         roundings_[operands[i].node()] = {.kind = Kind::weight, .axis = is_weight ? quant.weight_axis : -1};
-      } else if (quant.trait == Trait::accumulates || quant.trait == Trait::same_scale) {
-        const bool scales = op.is<ops::Mul, ops::Div>() && count_elements(operands[i].dims()) > 1;
-        roundings_.try_emplace(operands[i].node(), Rounding{.kind = scales ? Kind::factor : Kind::feature});
+      } else if (scales || quant.trait == Trait::accumulates || quant.trait == Trait::same_scale) {
+        const auto kind = scales ? Kind::factor : Kind::feature;
+        roundings_.try_emplace(operands[i].node(), Rounding{.kind = kind, .axis = only_axis(operands[i].dims())});
       }
     }
   }
@@ -240,7 +248,8 @@ Tensors RoundedRun::rounded(const Tensors& inputs, const Grid& grid, uint64_t dr
     const Rounding rounding = found == roundings_.end() ? Rounding() : found->second;
     if (rounding.kind == Kind::exact || (rounding.kind == Kind::joined && !grid.joins)) return tensor;
     Tensor result = tensor.clone();
-    if (rounding.kind == Kind::weight || (rounding.kind == Kind::factor && !grid.per_channel)) {
+    const bool is_exact = grid.per_channel && !grid.power_of_two;  // of one number for each channel
+    if (rounding.kind == Kind::weight || (rounding.kind == Kind::factor && !is_exact)) {
       round_weight(result, rounding.axis, grid, longer);
     } else {
       const Range range = range_of(rounding.like == nullptr ? value.node() : rounding.like, grid.joins);

@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::string_view kFolder = "platforms/";
 constexpr std::string_view kSuffix = ".yaml";
+constexpr uintmax_t kMostBytes = uintmax_t{1} << 20;  ///< of a record: hundreds of times what one has
 
 /// The path of the built-in record of that name, in any case; "" for none.
 std::string built_in(const std::string& name) {
@@ -34,6 +35,8 @@ std::string read_file(const std::string& path) {
   if (std::filesystem::is_regular_file(path, failed)) stream.open(path, std::ios::binary);
   if (!stream.is_open())
     fail("{}: cannot be read; expected a platform file or one of {}", path, fmt::join(platform_names(), ", "));
+  if (const auto bytes = std::filesystem::file_size(path); bytes > kMostBytes)
+    fail("{}: found {} bytes, expected a platform record of {} at most", path, bytes, kMostBytes);
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 

@@ -2,13 +2,18 @@
 // Large tensors have an allocator of their own, which does not count here.
 #include <gtest/gtest.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <functional>
+#include <map>
 #include <new>
+#include <utility>
 
 #include "halfstep/base/random.h"
 #include "halfstep/halfstep.h"
@@ -64,14 +69,26 @@ Memory memory_of(const std::function<void()>& verb) {
   return {static_cast<double>(allocated), static_cast<double>(peak - before)};
 }
 
-/// `prepare` makes what the verb is called on, which does not count.
-void expect_linear(int64_t size, const std::function<std::function<void()>(int64_t)>& prepare) {
+/// The larger exponents from 1x to 2x and from 2x to 4x. `prepare` makes what the verb is called on, which does not
+/// count. Prints a row of the table of growth.
+Memory exponents_of(int64_t size, const std::function<std::function<void()>(int64_t)>& prepare, const char* what) {
   std::vector<Memory> found;
   for (const int64_t factor : {1, 2, 4}) found.push_back(memory_of(prepare(factor * size)));
+  Memory exponent = {0, 0};
   for (size_t i = 1; i < found.size(); ++i) {
-    EXPECT_LE(std::log2(found[i].allocated / found[i - 1].allocated), kMostExponent) << "at " << (size << i);
-    EXPECT_LE(std::log2(found[i].peak / found[i - 1].peak), kMostExponent) << "at " << (size << i);
+    exponent.allocated = std::max(exponent.allocated, std::log2(found[i].allocated / found[i - 1].allocated));
+    exponent.peak = std::max(exponent.peak, std::log2(found[i].peak / found[i - 1].peak));
   }
+  std::printf("%-22s %-24s sizes %4ld to %4ld  exponents: allocated %.2f, peak %.2f (%.1f MB)\n",
+              testing::UnitTest::GetInstance()->current_test_info()->name(), what, static_cast<long>(size),
+              static_cast<long>(4 * size), exponent.allocated, exponent.peak, found.back().peak / 1e6);
+  return exponent;
+}
+
+void expect_linear(int64_t size, const std::function<std::function<void()>(int64_t)>& prepare, const char* what = "") {
+  const Memory exponent = exponents_of(size, prepare, what);
+  EXPECT_LE(exponent.allocated, kMostExponent) << what;
+  EXPECT_LE(exponent.peak, kMostExponent) << what;
 }
 
 Tensor noise(Dims dims, uint64_t stream) {
@@ -139,32 +156,71 @@ Model image(int64_t width) {
       width));
 }
 
-Dataset samples_for(const Model& network) {
+Dataset samples_for(const Model& network, int64_t count = 8) {
   Dims dims = network.graph.arguments().front().dims();
-  dims[0] = 8;
+  dims[0] = count;
   return make_data({{"x", noise(dims, 1)}}, "noise", {.all = true});
 }
 
-std::function<void()> quantizing(const Model& network) {
-  return [network, data = samples_for(network)] {
-    quantize(network, quant::load_platform("generic_int8"), data, {}, one_thread());
-  };
+Model quantized(const Model& network, const Dataset& data) {
+  return quantize(network, quant::load_platform("generic_int8"), data, {}, one_thread()).model;
+}
+
+std::function<void()> quantizing(const Model& network, int64_t samples = 8) {
+  return [network, data = samples_for(network, samples)] { quantized(network, data); };
 }
 
 std::function<void()> verifying(const Model& network) {
   const Dataset data = samples_for(network);
-  const Model prepared = quantize(network, quant::load_platform("generic_int8"), data, {}, one_thread()).model;
+  const Model prepared = quantized(network, data);
   return [prepared, data, integer = convert(prepared).model] {
     EXPECT_TRUE(verify(prepared, integer, data, {}, one_thread()).equal());
   };
 }
 
+/// What `verb` does with a prepared network, its integer program and samples.
+using Verb = std::function<void(const Model& prepared, const Model& integer, const Dataset& data)>;
+
+std::function<void()> working(const Model& network, const Verb& verb) {
+  const Dataset data = samples_for(network);
+  const Model prepared = quantized(network, data);
+  return [prepared, data, verb, integer = convert(prepared).model] { verb(prepared, integer, data); };
+}
+
+/// Layers one behind the other, each with weights of its own, whose values keep their range.
+Model layers(int64_t count, int64_t channels = 8) {
+  std::string text = fmt::format("graph layers(x: f32[?, {0}]) {{\n  param @ones: f32[{0}]\n", channels), body,
+              last = "x";
+  for (int64_t i = 0; i < count; ++i) {
+    text += fmt::format("  param @w{0}: f32[{1}, {1}]\n", i, channels);
+    body += fmt::format(
+        "  c{0} = linear({1}, w=@w{0})\n  s{0} = add(a={1}, b=c{0})\n  v{0} = layer_norm(s{0}, scale=@ones)\n", i,
+        last);
+    last = fmt::format("v{}", i);
+  }
+  Model network = with_noise(text + body + fmt::format("  return y = {}\n}}\n", last));
+  std::ranges::fill(network.tensors.at("ones").data<float>(), 1.0F);
+  return network;
+}
+
+class Folder {
+ public:
+  Folder() { std::filesystem::create_directories(path_); }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  Folder(const Folder&) = delete;
+  Folder& operator=(const Folder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_ = std::filesystem::temp_directory_path() / fmt::format("halfstep-growth-{}", getpid());
+};
+
 TEST(Growth, InspectByOperations) {
   for (const char* op : {"relu({})", "neg({})", "add(a={}, b=@number)", "mul(a={}, b=@number)", "mul(a={}, b=@row)",
                          "add(a={}, b=x)", "mul(a={}, b=x)", "sub(a=x, b={})", "clip(x={}, lowest=@number)",
                          "softmax({})", "layer_norm({}, scale=@row)"}) {
-    SCOPED_TRACE(op);
-    expect_linear(500, [op](int64_t size) { return [network = chain(size, op)] { inspect(network); }; });
+    expect_linear(
+        500, [op](int64_t size) { return [network = chain(size, op)] { inspect(network); }; }, op);
   }
 }
 
@@ -190,6 +246,62 @@ TEST(Growth, QuantizeByImageSize) {
 
 TEST(Growth, VerifyByImageSize) {
   expect_linear(32, [](int64_t size) { return verifying(image(size)); });
+}
+
+TEST(Growth, QuantizeByLayers) {
+  expect_linear(50, [](int64_t size) { return quantizing(layers(size)); });
+}
+
+TEST(Growth, QuantizeBySamples) {
+  expect_linear(64, [](int64_t size) { return quantizing(layers(4), size); });
+}
+
+/// Weights grow with the square of the channels.
+TEST(Growth, QuantizeByWeights) {
+  expect_linear(4, [](int64_t size) { return quantizing(layers(4, 16 * static_cast<int64_t>(std::sqrt(size)))); });
+}
+
+TEST(Growth, OtherVerbsByLayers) {
+  const Folder folder;
+  const std::map<std::string, Verb> verbs = {
+      {"convert", [](const Model& prepared, const Model&, const Dataset&) { convert(prepared); }},
+      {"verify", [](const Model& prepared, const Model& integer,
+                    const Dataset& data) { verify(prepared, integer, data, {}, one_thread()); }},
+      {"run",
+       [](const Model&, const Model& integer, const Dataset&) {
+         run(integer, {{"x", noise({8, 8}, 1)}}, {}, one_thread());
+       }},
+      {"train",
+       [](const Model& prepared, const Model&, const Dataset& data) {
+         TrainOptions options;
+         options.epochs = 1;
+         train(prepared, data, options, one_thread());
+       }},
+      {"export", [&](const Model& prepared, const Model&,
+                     const Dataset&) { export_onnx(prepared, folder.path() / "y.onnx", {.format = "float"}); }},
+      {"export --format c", [&](const Model&, const Model& integer,
+                                const Dataset&) { export_c(integer, folder.path(), {.overwrite = true}); }},
+  };
+  for (const auto& [name, verb] : verbs) {
+    expect_linear(
+        50, [&](int64_t size) { return working(layers(size), verb); }, name.c_str());
+  }
+}
+
+/// What lies behind a quantizer is run for each of its tries: docs/analyze.md. Memory grows with the layers alone.
+TEST(Growth, TriesByLayers) {
+  const auto analyzing = [](const Model& prepared, const Model&, const Dataset& data) {
+    analyze(prepared, data, {}, one_thread());
+  };
+  const auto choosing = [](const Model& prepared, const Model&, const Dataset& data) {
+    BitsOptions options;
+    options.how.budgets = {{bits::Currency::size, 1e9}};
+    bits(prepared, data, options, one_thread());
+  };
+  for (const auto& [name, verb] : {std::pair<const char*, Verb>{"analyze", analyzing}, {"bits", choosing}}) {
+    const auto prepare = [&](int64_t size) { return working(layers(size), verb); };
+    EXPECT_LE(exponents_of(12, prepare, name).peak, kMostExponent) << name;
+  }
 }
 
 }  // namespace

@@ -323,6 +323,14 @@ TEST(Platform, AreFoundByNameOrPath) {
   }
 }
 
+TEST(Platform, OfManyMegabytesIsNoRecord) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "large.yaml").string();
+  std::ofstream(path) << "platform: " << std::string(2 << 20, 'a') << "\n";
+  EXPECT_EQ(error_of([&] { load_platform(path); }),
+            path + ": found 2097163 bytes, expected a platform record of 1048576 at most");
+}
+
 TEST(Platform, NamesMatchInAnyCase) {
   EXPECT_EQ(load_platform("ONNX_QNN").name, "onnx_qnn");
   EXPECT_EQ(load_platform("Tensorrt").name, "tensorrt");
