@@ -10,6 +10,8 @@ torch = pytest.importorskip("torch")
 
 WIDTH, STEPS = 32, 30
 PARAMETERS = {"folded": 4, "frozen": 5, "live": 5}  # weight and bias of two layers; the norm's scale and shift for a bias
+# How far the loss falls at least: PyTorch's own float module with its norm in evaluation mode goes from 2.28 to 1.98.
+SHARE_LEFT = {"folded": 0.93, "frozen": 0.93, "live": 0.7}
 
 
 def prepared(shared, form):
@@ -43,7 +45,7 @@ def test_both_loops_train_the_same_parameters(shared, form):
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    assert np.mean(losses[-5:]) < 0.7 * np.mean(losses[:5])
+    assert np.mean(losses[-5:]) < SHARE_LEFT[form] * np.mean(losses[:5])
     by_hand = moved(before, state(module))
     assert parameters <= by_hand and network.digest != digest
 
