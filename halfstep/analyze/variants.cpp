@@ -1,7 +1,9 @@
 #include "halfstep/analyze/variants.h"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
+
+#include "halfstep/base/status.h"
 
 namespace halfstep::analyze {
 namespace {
@@ -56,7 +58,10 @@ class Walk {
             pieces, [](const std::string&) { return true; }, trial.pool()),
         tallies_(variants.size(), trial.tallies()),
         at_(pieces.size()) {
-    for (size_t v = 0; v < variants.size(); ++v) at_[variants[v].first].push_back(v);
+    for (size_t v = 0; v < variants.size(); ++v) {
+      HS_CHECK(variants[v].first <= variants[v].last && variants[v].last < pieces.size());
+      at_[variants[v].first].push_back(v);
+    }
     keeps_rounded_ = std::ranges::any_of(variants, &Variant::rounds_before);
     const int64_t bytes = pieces.front_bytes(trial.samples().extents(trial.batch()));
     const int64_t batches = kKeptBytes / std::max<int64_t>(1, bytes * (keeps_rounded_ ? 4 : 2));

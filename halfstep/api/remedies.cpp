@@ -94,8 +94,9 @@ class Mender {
     std::string best;
     double most = decibels_in(before_, part.output) + kHelps;
     for (const Remedy& remedy : remedies) {
-      const double after = decibels_in(parts_with(remedy), part.output);
-      if (after < most) continue;
+      const Parts& parts = parts_with(remedy);
+      const double after = decibels_in(parts, part.output);
+      if (parts.empty() || after < most) continue;
       best = fmt::format("; {} brings that to {:.1f} dB", analyze::text_of(remedy), std::min(after, kMostDecibels));
       most = after;
       if (after >= verify::kPoorPart) break;

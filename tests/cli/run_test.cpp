@@ -137,7 +137,8 @@ TEST_F(Run, ranges_are_those_of_the_outputs) {
 
 TEST_F(Run, every_command_has_help_with_an_example) {
   for (const std::string command :
-       {"quickstart", "train", "eval", "run", "quantize", "convert", "verify", "inspect", "op", "dump", "compare"}) {
+       {"quickstart", "data", "train", "eval", "run", "quantize", "convert", "export", "verify", "analyze", "bits",
+        "report", "dump", "compare", "inspect", "platform", "op", "pass", "fuzz"}) {
     const auto help = workspace->expect(0, {command, "--help"});
     EXPECT_NE(help.out.find("Example:\n  halfstep " + command), std::string::npos) << help.out;
     EXPECT_NE(help.out.find("--threads"), std::string::npos) << command;
