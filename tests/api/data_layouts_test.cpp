@@ -134,6 +134,13 @@ const std::vector<Layout>& layouts() {
          put_pictures(f / "d", "Test", true, 4);
        },
        3, true, 4},
+      {"other_names", "d",
+       [](const Path& f) {
+         put_pictures(f / "d", "training", true);
+         put_pictures(f / "d", "VALIDATION", true, 6);
+         put_pictures(f / "d", "testing", true, 4);
+       },
+       3, true, 4},
       {"no_classes", "d", [](const Path& f) { put_pictures(f / "d", "", false); }, 3, false},
       {"train_val_no_classes", "d",
        [](const Path& f) {

@@ -55,10 +55,14 @@ TEST(Jpeg, InksBecomeColours) {
 }
 
 TEST(Image, OtherFormatsAreNamed) {
-  EXPECT_EQ(error_of([] { decode_image(test::to_bytes("RIFF....WEBPVP8 "), "i"); }),
-            "i: found a WebP image; convert it to PNG or JPEG");
-  EXPECT_EQ(error_of([] { decode_image(test::to_bytes("GIF89a"), "i"); }),
-            "i: found a GIF image; convert it to PNG or JPEG");
+  const std::pair<const char*, const char*> kinds[] = {{"RIFF....WEBPVP8 ", "a WebP"},
+                                                       {"GIF89a", "a GIF"},
+                                                       {"BM......", "a BMP"},
+                                                       {"....ftypheic", "a HEIF"},
+                                                       {"....ftypavif", "an AVIF"}};
+  for (const auto& [bytes, kind] : kinds)
+    EXPECT_EQ(error_of([&] { decode_image(test::to_bytes(bytes), "i"); }),
+              fmt::format("i: found {} image; convert it to PNG or JPEG", kind));
   EXPECT_EQ(error_of([] { decode_image(Bytes(), "i"); }), "i: the file is empty");
   EXPECT_EQ(other_image_kind("a/B.TIFF"), "a TIFF image");
   EXPECT_EQ(other_image_kind("a/b"), "");
