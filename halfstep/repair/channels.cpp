@@ -159,8 +159,8 @@ class Ties {
       place.axis = after.size() - 1;
       return place;
     }
-    if (place.axis != 1 || after.size() < 2 || after[0] != before[0] || before[1] <= 0 || after[1] <= 0)
-      return std::nullopt;
+    if (place.axis != 1 || before.size() < 2 || after.size() < 2) return std::nullopt;
+    if (after[0] != before[0] || before[1] <= 0 || after[1] <= 0) return std::nullopt;
     if (after[1] == before[1]) return place;
     if (after.size() != 2 || after[1] % before[1] != 0) return std::nullopt;
     place.run *= after[1] / before[1];
