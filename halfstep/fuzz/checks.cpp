@@ -61,6 +61,7 @@ void check_engine(Trial& trial) {
   if (what.empty()) return;
   const std::string habit = engine_habit(trial.network(), found, engine);
   if (!habit.empty()) throw Skipped{habit};
+  if (rounds_places(trial.bound().graph)) throw Skipped{"onnxruntime rounds the places of a nearest Resize"};
   throw Found{what};
 }
 

@@ -6,6 +6,7 @@
 
 #include "halfstep/base/cpu.h"
 #include "halfstep/base/elements.h"
+#include "halfstep/ir/ops.h"
 
 namespace halfstep::fuzz {
 namespace {
@@ -149,6 +150,39 @@ std::string engine_habit(const Network& network, const Tensors& found, const Ten
   if (has_lowest(engine)) return "its maxima of nothing are the lowest finite number";
   if (share(operators, kPartial) && (has_nan(found) || has_nan(engine))) return "NaN outside of a function's domain";
   return "";
+}
+
+namespace {
+
+double nearest(const std::string& mode, double place) {
+  if (mode == "floor") return std::floor(place);
+  if (mode == "ceil") return std::ceil(place);
+  return mode == "round_prefer_ceil" ? std::floor(place + 0.5) : std::ceil(place - 0.5);
+}
+
+/// Along an axis of these extents; by the middle of elements or by their start.
+bool rounds_along(const std::string& mode, bool by_middle, int64_t in, int64_t out) {
+  const float shift = by_middle ? 0.5F : 0, scale = static_cast<float>(out) / static_cast<float>(in);
+  for (int64_t i = 0; i < out; ++i) {
+    const double middle = static_cast<double>(i) + double{shift};
+    const double exact = middle * static_cast<double>(in) / static_cast<double>(out) - double{shift};
+    const float rounded = (static_cast<float>(i) + shift) / scale - shift;
+    if (nearest(mode, exact) != nearest(mode, double{rounded})) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool rounds_places(const Graph& graph) {
+  return std::ranges::any_of(graph.all<ops::Resize>(), [](const ops::Resize& resize) {
+    const Dims &in = resize.x().dims(), &out = resize.out().dims();
+    if (resize.mode() != "nearest") return false;
+    for (size_t axis = 0; axis < in.size(); ++axis) {
+      if (rounds_along(resize.nearest_mode(), resize.coordinates() != "asymmetric", in[axis], out[axis])) return true;
+    }
+    return false;
+  });
 }
 
 }  // namespace halfstep::fuzz

@@ -5,6 +5,7 @@
 
 #include "halfstep/base/tensor.h"
 #include "halfstep/fuzz/network.h"
+#include "halfstep/ir/graph.h"
 
 namespace halfstep::fuzz {
 
@@ -18,5 +19,9 @@ bool engine_saturates();
 /// its normalizations make. A maximum of padding or of NaN alone is the lowest finite number there. Layers on bytes are
 /// exact on machines with VNNI.
 std::string engine_habit(const Network& network, const Tensors& found, const Tensors& engine);
+
+/// Whether a Resize to the nearest element takes another one there, as its places are computed in float32: of 14 to 4
+/// elements the third is 2 / (4 / 14), which becomes 6.9999995. Of graphs whose extents are known.
+bool rounds_places(const Graph& graph);
 
 }  // namespace halfstep::fuzz
