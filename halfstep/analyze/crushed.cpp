@@ -105,7 +105,7 @@ struct Spans {
 
 /// What a reader of a quantizer sees of its values: an activation those between its limits.
 struct View {
-  std::string reader = "";  ///< its value; "": all readers
+  std::string reader = {};  ///< its value; "": all readers
   Span limits = {-Span().low, -Span().high};
 };
 
@@ -126,7 +126,7 @@ std::vector<View> views_of(const Place& place) {
 /// Part of what a quantizer rounds that may be crushed.
 struct Candidate {
   size_t place = 0;
-  std::string reader = "";
+  std::string reader = {};
   int64_t axis = -1;
   std::vector<int64_t> indices = {};
   Span span = {};

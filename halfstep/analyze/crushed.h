@@ -23,7 +23,7 @@ double few_steps(size_t codes);
 struct CrushedPart {
   std::string name;  ///< of the quantizer in the graph
   quant::AuditedQuantizer quantizer;
-  std::string reader = "";            ///< the activation between whose limits the values are; "": all values
+  std::string reader = {};            ///< the activation between whose limits the values are; "": all values
   int64_t axis = -1;                  ///< -1: all of the tensor
   std::vector<int64_t> indices = {};  ///< along the axis, ascending
   double low = 0, high = 0;           ///< of all values of the part
