@@ -63,12 +63,13 @@ Tensors Trial::answers(int64_t begin, const Tensors& inputs) const {
 }
 
 void Trial::add(Tallies& tallies, int64_t begin, const Tensors& inputs, const Tensors& outputs) const {
-  const Tensors wanted = answers(begin, inputs);
-  tallies.near.add(outputs, wanted, count(begin));
-  if (has_labels())
-    tallies.judged.add(outputs, labels(begin, count(begin)));
-  else
-    tallies.judged.add(outputs, wanted, count(begin));
+  tallies.near.add(outputs, answers(begin, inputs), count(begin));
+  if (has_labels()) tallies.judged.add(outputs, labels(begin, count(begin)));
+}
+
+Trial::Outcome Trial::outcome(const Tallies& tallies) const {
+  const train::Standing near = tallies.near.standing();
+  return {has_labels() ? tallies.judged.standing() : near, near};
 }
 
 Trial::Outcome Trial::outcome_of(const Model& network) const {
@@ -78,7 +79,7 @@ Trial::Outcome Trial::outcome_of(const Model& network) const {
     const Tensors given = inputs(begin, count(begin));
     add(all, begin, given, runner.run(given));
   }
-  return all.outcome();
+  return outcome(all);
 }
 
 }  // namespace halfstep::analyze

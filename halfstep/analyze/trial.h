@@ -30,11 +30,11 @@ class Trial {
 
   /// What the outputs of a form add up to, for who runs it himself batch after batch.
   struct Tallies {
-    train::Tally judged, near;
-    Outcome outcome() const { return {judged.standing(), near.standing()}; }
+    train::Tally judged, near;  ///< without labels the second alone
   };
   Tallies tallies() const { return {{output_, loss_spreads()}, {output_, spreads_}}; }
   void add(Tallies& tallies, int64_t begin, const Tensors& inputs, const Tensors& outputs) const;
+  Outcome outcome(const Tallies& tallies) const;
 
   int64_t size() const { return size_; }
   bool has_labels() const { return has_labels_; }

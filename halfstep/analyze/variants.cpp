@@ -82,7 +82,7 @@ class Walk {
       }
     }
     std::vector<Trial::Outcome> outcomes;
-    for (const Trial::Tallies& one : tallies_) outcomes.push_back(one.outcome());
+    for (const Trial::Tallies& one : tallies_) outcomes.push_back(trial_.outcome(one));
     return outcomes;
   }
 

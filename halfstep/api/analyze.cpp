@@ -40,8 +40,10 @@ Analysis analyze(const Model& network, const Dataset& data, const AnalyzeOptions
   const train::Samples& watched = options.on_training ? parts.train : parts.test;
   analysis.result = analyze::analyze(model, watched, how, pool, settings.progress);
   const QuantizeOptions& quantize = options.quantize;
-  const Trials trials{
-      parts.train, {quantize.calibration_batch, quantize.calibration_batches, settings.seed}, pool, true};
+  const Trials trials{.learned = parts.train,
+                      .calibration = {quantize.calibration_batch, quantize.calibration_batches, settings.seed},
+                      .pool = pool,
+                      .for_large = true};
   const analyze::Trial trial(analyze::FloatNetwork(model).in_float(), watched, how.samples, settings.seed, pool);
   try_advice(analysis.result, model, trial, trials, options.tries, settings.progress);
   add_crushed(analysis.result, model, watched, trials);

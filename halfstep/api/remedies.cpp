@@ -92,14 +92,13 @@ class Mender {
     remedies.resize(std::min(kMostTried, remedies.size()));
     if (before_.empty()) before_ = answers_.parts_of(prepared_, trials_.pool);
     std::string best;
-    double most = decibels_in(before_, part.output) + kHelps;
+    double most = decibels_in(before_, part.output).value() + kHelps;
     for (const Remedy& remedy : remedies) {
-      const Parts& parts = parts_with(remedy);
-      const double after = decibels_in(parts, part.output);
-      if (parts.empty() || after < most) continue;
-      best = fmt::format("; {} brings that to {:.1f} dB", analyze::text_of(remedy), std::min(after, kMostDecibels));
-      most = after;
-      if (after >= verify::kPoorPart) break;
+      const auto after = decibels_in(parts_with(remedy), part.output);
+      if (!after || *after < most) continue;
+      best = fmt::format("; {} brings that to {:.1f} dB", analyze::text_of(remedy), std::min(*after, kMostDecibels));
+      most = *after;
+      if (most >= verify::kPoorPart) break;
     }
     return best.empty() ? "; nothing that was tried helps" : best;
   }
@@ -107,12 +106,12 @@ class Mender {
  private:
   using Parts = std::vector<verify::OutputPart>;
 
-  static double decibels_in(const Parts& parts, const verify::OutputPart& wanted) {
+  static std::optional<double> decibels_in(const Parts& parts, const verify::OutputPart& wanted) {
     for (const verify::OutputPart& part : parts) {
       if (part.output == wanted.output && part.axis == wanted.axis && part.index == wanted.index)
         return part.sums.sqnr_db();
     }
-    return 0;
+    return std::nullopt;
   }
 
   /// None where it cannot be had.

@@ -177,9 +177,10 @@ bool rounds_along(const std::string& mode, bool by_middle, int64_t in, int64_t o
 bool rounds_places(const Graph& graph) {
   return std::ranges::any_of(graph.all<ops::Resize>(), [](const ops::Resize& resize) {
     const Dims &in = resize.x().dims(), &out = resize.out().dims();
-    if (resize.mode() != "nearest") return false;
+    const bool by_middle = resize.coordinates() == "half_pixel" || resize.coordinates() == "pytorch_half_pixel";
+    if (resize.mode() != "nearest" || !(by_middle || resize.coordinates() == "asymmetric")) return false;
     for (size_t axis = 0; axis < in.size(); ++axis) {
-      if (rounds_along(resize.nearest_mode(), resize.coordinates() != "asymmetric", in[axis], out[axis])) return true;
+      if (rounds_along(resize.nearest_mode(), by_middle, in[axis], out[axis])) return true;
     }
     return false;
   });

@@ -40,7 +40,7 @@ double underflow_of(Value value, std::span<const Tensor> operands) {
   return is_exact ? 0 : std::numeric_limits<float>::denorm_min();
 }
 
-/// By 16 times `least` besides.
+/// Each number times 1 + 16 steps at most, and 16 times `least` at most added.
 Tensor perturbed(const Tensor& tensor, const Tensor& from, double least, Random& random) {
   if (!is_float(tensor.dtype())) return tensor;
   Tensor result = tensor.clone();

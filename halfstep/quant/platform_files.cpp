@@ -35,7 +35,7 @@ std::string read_file(const std::string& path) {
   if (std::filesystem::is_regular_file(path, failed)) stream.open(path, std::ios::binary);
   if (!stream.is_open())
     fail("{}: cannot be read; expected a platform file or one of {}", path, fmt::join(platform_names(), ", "));
-  if (const auto bytes = std::filesystem::file_size(path); bytes > kMostBytes)
+  if (const auto bytes = std::filesystem::file_size(path, failed); !failed && bytes > kMostBytes)
     fail("{}: found {} bytes, expected a platform record of {} at most", path, bytes, kMostBytes);
   return {std::istreambuf_iterator<char>(stream), {}};
 }

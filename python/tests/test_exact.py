@@ -125,3 +125,9 @@ def test_layers_take_optional_and_variadic_operands():
     assert same_bits(halfstep.ops.linear(b=b, w=w, x=x), x @ w.T + b)
     assert same_bits(halfstep.ops.concat([x, w, x], axis=0), np.concatenate([x, w, x]))
     assert same_bits(halfstep.ops.concat((x,), axis=1), x)
+
+
+def test_layer_norm_without_bias_keeps_the_sign_of_zero():
+    """In every kernel: 1 / y is infinite on that side."""
+    y = halfstep.ops.layer_norm(np.full((3, 1), 2, F32), np.array([-0.5], F32)).out
+    assert np.array_equal(y, np.zeros((3, 1))) and np.signbit(y).all()

@@ -121,6 +121,18 @@ TEST(Crushed, InfinitiesAloneStopCalibration) {
             std::string::npos);
 }
 
+/// docs/reading.md says so, and that 8 are looked at in large networks.
+TEST(Crushed, LooksAt32Samples) {
+  const Calibrated heads(kTwoHeads, [](Model&) {});
+  ThreadPool pool(1);
+  const FloatAnswers answers = crushed_values(heads.model, heads.samples, 0, pool).answers;
+  int64_t samples = 0;
+  for (const Tensors& batch : answers.batches) samples += batch.at("x").dims()[0];
+  EXPECT_EQ(samples, 32);
+  EXPECT_EQ(answers.wanted.size(), answers.batches.size());
+  EXPECT_FALSE(answers.is_large);
+}
+
 TEST(Crushed, AConstantBesideLargeNumbers) {
   Calibrated constant(kTwoHeads, [](Model& model) {
     scale(model, "u", 0);

@@ -118,6 +118,13 @@ struct Layout {
 };
 
 const std::vector<Layout>& layouts() {
+  const auto in_parts = [](const char* train, const char* val, const char* test) {
+    return [=](const Path& f) {
+      put_pictures(f / "d", train, true);
+      put_pictures(f / "d", val, true, 6);
+      put_pictures(f / "d", test, true, 4);
+    };
+  };
   static const std::vector<Layout> kLayouts = {
       {"classes", "d", [](const Path& f) { put_pictures(f / "d", "", true); }},
       {"nested", "d", [](const Path& f) { put_pictures(f / "d", "set/images", true); }},
@@ -127,20 +134,8 @@ const std::vector<Layout>& layouts() {
          put_pictures(f / "d", "val", true, 6);
        },
        3, true, 6},
-      {"train_val_test", "d",
-       [](const Path& f) {
-         put_pictures(f / "d", "Train", true);
-         put_pictures(f / "d", "Valid", true, 6);
-         put_pictures(f / "d", "Test", true, 4);
-       },
-       3, true, 4},
-      {"other_names", "d",
-       [](const Path& f) {
-         put_pictures(f / "d", "training", true);
-         put_pictures(f / "d", "VALIDATION", true, 6);
-         put_pictures(f / "d", "testing", true, 4);
-       },
-       3, true, 4},
+      {"train_val_test", "d", in_parts("Train", "Valid", "Test"), 3, true, 4},
+      {"other_names", "d", in_parts("training", "VALIDATION", "testing"), 3, true, 4},
       {"no_classes", "d", [](const Path& f) { put_pictures(f / "d", "", false); }, 3, false},
       {"train_val_no_classes", "d",
        [](const Path& f) {

@@ -2,14 +2,12 @@
 // Large tensors have an allocator of their own, which does not count here.
 #include <gtest/gtest.h>
 #include <malloc.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <map>
 #include <new>
@@ -18,6 +16,7 @@
 #include "halfstep/base/random.h"
 #include "halfstep/halfstep.h"
 #include "halfstep/ir/parse.h"
+#include "tests/support/files.h"
 
 namespace {
 
@@ -188,11 +187,10 @@ std::function<void()> working(const Model& network, const Verb& verb) {
 }
 
 /// Layers one behind the other, each with weights of its own, whose values keep their range.
-Model layers(int64_t count, int64_t channels = 8) {
-  std::string text = fmt::format("graph layers(x: f32[?, {0}]) {{\n  param @ones: f32[{0}]\n", channels), body,
-              last = "x";
+Model layers(int64_t count) {
+  std::string text = "graph layers(x: f32[?, 8]) {\n  param @ones: f32[8]\n", body, last = "x";
   for (int64_t i = 0; i < count; ++i) {
-    text += fmt::format("  param @w{0}: f32[{1}, {1}]\n", i, channels);
+    text += fmt::format("  param @w{}: f32[8, 8]\n", i);
     body += fmt::format(
         "  c{0} = linear({1}, w=@w{0})\n  s{0} = add(a={1}, b=c{0})\n  v{0} = layer_norm(s{0}, scale=@ones)\n", i,
         last);
@@ -202,18 +200,6 @@ Model layers(int64_t count, int64_t channels = 8) {
   std::ranges::fill(network.tensors.at("ones").data<float>(), 1.0F);
   return network;
 }
-
-class Folder {
- public:
-  Folder() { std::filesystem::create_directories(path_); }
-  ~Folder() { std::filesystem::remove_all(path_); }
-  Folder(const Folder&) = delete;
-  Folder& operator=(const Folder&) = delete;
-  const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_ = std::filesystem::temp_directory_path() / fmt::format("halfstep-growth-{}", getpid());
-};
 
 TEST(Growth, InspectByOperations) {
   for (const char* op : {"relu({})", "neg({})", "add(a={}, b=@number)", "mul(a={}, b=@number)", "mul(a={}, b=@row)",
@@ -256,13 +242,8 @@ TEST(Growth, QuantizeBySamples) {
   expect_linear(64, [](int64_t size) { return quantizing(layers(4), size); });
 }
 
-/// Weights grow with the square of the channels.
-TEST(Growth, QuantizeByWeights) {
-  expect_linear(4, [](int64_t size) { return quantizing(layers(4, 16 * static_cast<int64_t>(std::sqrt(size)))); });
-}
-
 TEST(Growth, OtherVerbsByLayers) {
-  const Folder folder;
+  const test::TemporaryFolder folder;
   const std::map<std::string, Verb> verbs = {
       {"convert", [](const Model& prepared, const Model&, const Dataset&) { convert(prepared); }},
       {"verify", [](const Model& prepared, const Model& integer,
@@ -278,7 +259,7 @@ TEST(Growth, OtherVerbsByLayers) {
          train(prepared, data, options, one_thread());
        }},
       {"export", [&](const Model& prepared, const Model&,
-                     const Dataset&) { export_onnx(prepared, folder.path() / "y.onnx", {.format = "float"}); }},
+                     const Dataset&) { export_onnx(prepared, folder / "y.onnx", {.format = "float"}); }},
       {"export --format c", [&](const Model&, const Model& integer,
                                 const Dataset&) { export_c(integer, folder.path(), {.overwrite = true}); }},
   };
