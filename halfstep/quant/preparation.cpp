@@ -415,7 +415,8 @@ class Preparation {
     };
     for (QuantizerPlace& point : points_) {
       point.reach = reach_of(point);
-      point.sees_also_alone = std::ranges::all_of(point.values, [&](Value value) { return is_masked(value); });
+      point.sees_also_alone =
+          !point.also_seen.empty() && std::ranges::all_of(point.values, [&](Value value) { return is_masked(value); });
     }
     for (const QuantizerPlace& point : points_) {
       if (point.values.empty()) continue;

@@ -108,3 +108,15 @@ def test_what_no_softmax_reads_is_refused_with_a_remedy(bench):
     for words in (["convert", "p", "--out", "i"], ["inspect", "p", "--platform", "generic_int8"]):
         ended = bench.run(*words, code=3)
         assert "--float m" in ended.out + ended.err
+
+
+def test_a_value_that_only_a_mask_reads_behind_a_pooling_is_observed(bench):
+    """Its observer had nothing to see on platforms that put quantizers in front of a pooling, and quantize ended as a bug."""
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 2, 9]), helper.make_tensor_value_info("keep", TensorProto.BOOL, ["n", 2, 7])]
+    nodes = [helper.make_node("MaxPool", ["x"], ["p"], kernel_shape=[3]), helper.make_node("Where", ["keep", "p", "hidden"], ["y"])]
+    numbers = [numpy_helper.from_array(np.asarray(-1.75, np.float32), "hidden")]
+    graph = helper.make_graph(nodes, "pooled", inputs, [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], numbers)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), bench.folder / "pooled.onnx")
+    random = np.random.default_rng(0)
+    np.savez(bench.folder / "x.npz", x=random.standard_normal((64, 2, 9)).astype(np.float32), keep=random.random((64, 2, 7)) < 0.5)
+    assert bench.deploy(bench.folder / "pooled.onnx", bench.folder / "x.npz", "--platform", "tengine_u8", islands=True).differing == 0
