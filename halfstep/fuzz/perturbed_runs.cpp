@@ -31,12 +31,14 @@ Tensor number_in(Value value, const Tensor& result, std::span<const Tensor> oper
   return is_function && operands[0].type() == result.type() ? operands[0] : Tensor();
 }
 
-/// The smallest number of a type, where the order of a product decides whether it becomes 0: of numbers that are not.
+/// The smallest number of f32, where rounding decides whether a result becomes 0: of a product by the order of its
+/// factors, of a softmax by the one or two roundings of a subnormal number. Nothing where an operand makes it 0.
 double underflow_of(Value value, std::span<const Tensor> operands) {
   const Op op = value.producer();
-  if (!op || !op.is<ops::ReduceProd>() || value.dtype() != DType::f32) return 0;
+  if (!op || !op.is<ops::ReduceProd, ops::Softmax>() || value.dtype() != DType::f32) return 0;
+  const float exact = op.is<ops::Softmax>() ? -std::numeric_limits<float>::infinity() : 0.0F;
   const auto numbers = operands[0].data<float>();
-  const bool is_exact = std::ranges::find(numbers, 0.0F) != numbers.end();
+  const bool is_exact = std::ranges::find(numbers, exact) != numbers.end();
   return is_exact ? 0 : std::numeric_limits<float>::denorm_min();
 }
 

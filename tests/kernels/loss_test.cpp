@@ -59,6 +59,22 @@ TEST(Softmax, NeitherOverflowsNorTakesEmptyRows) {
             0);
 }
 
+/// A tail of e^-88 to e^-103 is a subnormal number, which is not 0: a ceil behind it gives 1.
+TEST(Softmax, KeepsSubnormalTails) {
+  std::vector<float> line(37, 0.0F);
+  for (int i = 1; i < 37; ++i) line[static_cast<size_t>(i)] = -70.0F - static_cast<float>(i);
+  const Tensor x = f32_values({1, 37}, line);
+  const KernelCase use{"softmax", kAlongLast, {x}, {x.type()}};
+  for (const CpuLevel level : available_cpu_levels()) {
+    if (level == CpuLevel::scalar) continue;
+    const Tensor out = run_kernel(cpu_softmax_rows, use, level)[0];
+    for (int i = 0; i < 37; ++i) {
+      const double exact = std::exp(double{line[static_cast<size_t>(i)]});
+      EXPECT_NEAR(out.data<float>()[i], exact, 3e-7 * exact + 0x1p-149) << i;
+    }
+  }
+}
+
 TEST(SoftmaxCrossEntropy, FollowsTheFormula) {
   for (const int64_t n : {1, 7, 200}) {
     const Tensor logits = normal_tensor({n, 10}, 1);

@@ -39,12 +39,23 @@ HWY_INLINE V exp_in_range(D d, V x) {
   return hn::BitCast(d, hn::Add(power, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
 }
 
-/// The same for any x up to 0: 0 below -87, NaN where x is NaN.
+/// exp(x) where it is a subnormal number, which is where x lies from -104 to -87, and 0 below: the square of exp(x /
+/// 2). Lanes far below compute exp(0) instead, because products that underflow are slow on many processors.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE V subnormal_exp(D d, V x) {
+  const auto above_zero = hn::Gt(x, hn::Set(d, -104.0F));
+  const V root = exp_in_range(d, hn::Mul(hn::IfThenElseZero(above_zero, x), hn::Set(d, 0.5F)));
+  return hn::IfThenElseZero(above_zero, hn::Mul(root, root));
+}
+
+/// The same for any x up to 0, with subnormal results; NaN where x is NaN.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_of_negative(D d, V x) {
   const V least = hn::Set(d, -87.0F);
-  const V power = hn::IfThenZeroElse(hn::Lt(x, least), exp_in_range(d, hn::Max(x, least)));
-  return hn::IfThenElse(hn::Eq(x, x), power, x);
+  const V power = exp_in_range(d, hn::Max(x, least));
+  const V result = hn::IfThenElse(hn::Ge(x, least), power, x);
+  const auto small = hn::Lt(x, least);
+  return hn::AllFalse(d, small) ? result : hn::IfThenElse(small, subnormal_exp(d, x), result);
 }
 
 }  // namespace halfstep::kernels::exponential::HWY_NAMESPACE
