@@ -257,7 +257,8 @@ Operand reshaped_to(Builder& builder, const Node& node, const Operand& x, const 
   const bool is_open = std::ranges::any_of(extents, [](const Element& e) { return !e; });
   if (left != extents.end() && is_open && x.value) {
     const auto extent = worked_out(builder.trials().elements(x.value), extents);
-    if (extent) dims[static_cast<size_t>(left - extents.begin())] = *extent;
+    // A 0 would keep an extent of x; the -1 of a tensor without elements comes out as 0.
+    if (extent && *extent != 0) dims[static_cast<size_t>(left - extents.begin())] = *extent;
   }
   if (std::ranges::count(dims, -1) == 0 && std::ranges::count(dims, 0) == 1) std::ranges::replace(dims, 0, -1);
   if (std::ranges::count(dims, -1) <= 1) return builder.reshaped(node, x, dims);

@@ -31,11 +31,15 @@ Tensor number_in(Value value, const Tensor& result, std::span<const Tensor> oper
   return is_function && operands[0].type() == result.type() ? operands[0] : Tensor();
 }
 
-/// The smallest number of f32, where rounding decides whether a result becomes 0: of a product by the order of its
-/// factors, of a softmax by the one or two roundings of a subnormal number. Nothing where an operand makes it 0.
-double underflow_of(Value value, std::span<const Tensor> operands) {
+/// What rounding moves a result of f32 by whatever its size: the step of 1 for the logarithm of a sum, which may be 1
+/// but for its smaller terms; the smallest number where rounding decides whether a result becomes 0, of a product by
+/// the order of its factors, of a softmax by the one or two roundings of a subnormal number. Nothing where an operand
+/// makes it 0.
+double least_of(Value value, std::span<const Tensor> operands) {
   const Op op = value.producer();
-  if (!op || !op.is<ops::ReduceProd, ops::Softmax>() || value.dtype() != DType::f32) return 0;
+  if (!op || value.dtype() != DType::f32) return 0;
+  if (op.is<ops::LogSoftmax>()) return step_of(DType::f32);
+  if (!op.is<ops::ReduceProd, ops::Softmax>()) return 0;
   const float exact = op.is<ops::Softmax>() ? -std::numeric_limits<float>::infinity() : 0.0F;
   const auto numbers = operands[0].data<float>();
   const bool is_exact = std::ranges::find(numbers, exact) != numbers.end();
@@ -64,9 +68,8 @@ Perturbed perturbed_runs(const Model& model, const Tensors& inputs, ThreadPool& 
     Random random(change, 300);
     if (!has_regions(model.graph))
       return run_stepwise(model, inputs, [&](Value value, const Tensor& tensor, std::span<const Tensor> operands) {
-        return change == 0
-                   ? tensor
-                   : perturbed(tensor, number_in(value, tensor, operands), underflow_of(value, operands), random);
+        return change == 0 ? tensor
+                           : perturbed(tensor, number_in(value, tensor, operands), least_of(value, operands), random);
       });
     if (shows_rounding(model.graph)) throw Skipped{"a determinant shows roundings that branches keep from changes"};
     Model changed = model;

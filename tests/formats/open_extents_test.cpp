@@ -107,6 +107,17 @@ TEST(OpenExtents, RowsOfAllSamplesAreSplitAgain) {
   expect_same(text);
 }
 
+/// A tensor without elements: the -1 is 0, and does not keep the extent in its place.
+TEST(OpenExtents, WhatIsLeftOfNothingIsNothing) {
+  ModelText text = sequences();
+  text.add_tensor(integers("none", {3}, {0, 0, -1}));
+  text.add_tensor(integers("rest", {2}, {1, -1}));
+  text.add("Slice", {"x", "zero1", "zero1", "one1"}, {"empty"});
+  text.add("Concat", {"n1", "rest"}, {"wanted"}, {attribute("axis", 0)});
+  text.add("Reshape", {"empty", "wanted"}, {"y"});
+  expect_same(text);
+}
+
 TEST(OpenExtents, WhatIsRepeatedIsBroadcast) {
   ModelText text = sequences();
   text.add("ReduceSum", {"x", "two1"}, {"sums"}, {attribute("keepdims", int64_t{0})});
