@@ -45,6 +45,7 @@ void check_files(Trial& trial);
 void check_exports(Trial& trial);
 void check_training(Trial& trial);
 void check_c(Trial& trial);
+void check_memory(Trial& trial);
 
 enum class Verdict { fine, skipped, refused, found };
 

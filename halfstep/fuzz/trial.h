@@ -10,6 +10,7 @@
 #include "halfstep/base/parallel.h"
 #include "halfstep/fuzz/engine.h"
 #include "halfstep/fuzz/generate.h"
+#include "halfstep/fuzz/memory_meter.h"
 #include "halfstep/fuzz/rounded_run.h"
 #include "halfstep/ir/model.h"
 #include "halfstep/quant/convert.h"
@@ -83,6 +84,7 @@ class Trial {
   const Target& target() const { return target_; }
   Tools& tools() { return tools_; }
   uint64_t seed() const { return seed_; }
+  const MemoryMeter& memory() const { return memory_; }
   /// The inputs of one run.
   const Tensors& inputs() const { return inputs_; }
 
@@ -124,6 +126,7 @@ class Trial {
   Calibrated calibrate(const Model& source, ThreadPool& pool);
   const Calibrated& calibrated();
 
+  MemoryMeter memory_;
   const Network& network_;
   Target target_;
   uint64_t seed_;
