@@ -69,8 +69,8 @@ inline double time_kernel(benchmark::State& state, const Kernel& kernel, BenchCa
     out_types.push_back(&t.type());
     out.push_back({t.raw(), t.dtype(), t.dims()});
   }
-  std::vector<const void*> constants(in.size());
-  for (const int position : use.constants) constants[position] = use.in[position].raw();
+  std::vector<const Tensor*> constants(in.size());
+  for (const int position : use.constants) constants[position] = &use.in[position];
   const Attributes attributes = with_defaults(use);
   const Problem problem{use.op, attributes, in_types, out_types, constants, level};
   if (const Verdict verdict = kernel.accept(problem); !verdict) {

@@ -68,7 +68,7 @@ void build(const formats::File& file, const formats::Binding& binding, const Pla
   try {
     found.model = file.import(binding);
     clock.end_of("import");
-    found.program.emplace(compile(train::evaluation_form(*found.model), options));
+    found.program = plan_program(train::evaluation_form(*found.model), options);
     clock.end_of("compile");
   } catch (const Error& error) {
     if (!found.model) found.coverage = file.coverage(binding);
@@ -111,7 +111,7 @@ Inspection inspect(const Model& network, const InspectOptions& options) {
   compile_options.place = options.place;
   const Model form = train::evaluation_form(network);
   Model fixed = specialize(form, assumed_extents(form.graph, options.batch));
-  runtime::Program program = compile(fixed, compile_options);
+  runtime::ProgramSpec program = plan_program(fixed, compile_options);
   Inspection found{stage_of(network), network, std::move(fixed), std::move(program)};
   if (options.target) found.target = inspect_target(network, *options.target);
   return found;

@@ -54,7 +54,7 @@ struct Inspection {
   Stage stage = Stage::in_float;
   Model model;
   Model compiled;  ///< in evaluation mode, with extents that are known
-  runtime::Program program;
+  runtime::ProgramSpec program;
   std::optional<TargetInspection> target = {};
 };
 
@@ -62,12 +62,12 @@ struct Inspection {
 struct ForeignInspection {
   formats::Summary summary;
   formats::Coverage coverage;
-  std::map<std::string, Dims> dims;         ///< of inputs with open extents, as they were taken
-  std::optional<Model> model;               ///< where it can be had without inputs
-  std::optional<runtime::Program> program;  ///< of the model, as `run` makes it
-  std::vector<formats::NodeLine> nodes;     ///< where they are asked for
-  std::map<std::string, double> seconds;    ///< that each step took
-  std::optional<TargetInspection> target;   ///< where it is asked for; without a model, what its import lacks
+  std::map<std::string, Dims> dims;             ///< of inputs with open extents, as they were taken
+  std::optional<Model> model;                   ///< where it can be had without inputs
+  std::optional<runtime::ProgramSpec> program;  ///< of the model, as `run` makes it
+  std::vector<formats::NodeLine> nodes;         ///< where they are asked for
+  std::map<std::string, double> seconds;        ///< that each step took
+  std::optional<TargetInspection> target;       ///< where it is asked for; without a model, what its import lacks
 };
 
 /// What quantize, convert and train would refuse on the way of the float or prepared `network` to `target`, all at

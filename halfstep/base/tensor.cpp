@@ -1,6 +1,40 @@
 #include "halfstep/base/tensor.h"
 
+#include <mutex>
+
 namespace halfstep {
+
+struct Tensor::Deferred {
+  std::function<Tensor()> make;
+  std::mutex mutex = {};
+  std::shared_ptr<std::byte> storage = {};  ///< null until somebody reads it
+};
+
+Tensor Tensor::deferred(Type type, std::function<Tensor()> make) {
+  Tensor tensor;
+  tensor.size_ = count_elements(type.dims);
+  tensor.type_ = std::move(type);
+  tensor.deferred_ = std::make_shared<Deferred>(std::move(make));
+  return tensor;
+}
+
+const std::shared_ptr<std::byte>& Tensor::deferred_storage() const {
+  const std::lock_guard lock(deferred_->mutex);
+  if (deferred_->storage == nullptr) deferred_->storage = deferred_->make().storage();
+  return deferred_->storage;
+}
+
+bool Tensor::is_in_memory() const {
+  if (deferred_ == nullptr) return true;
+  const std::lock_guard lock(deferred_->mutex);
+  return deferred_->storage != nullptr;
+}
+
+Tensor Tensor::in_memory() const {
+  if (deferred_ == nullptr) return *this;
+  const std::lock_guard lock(deferred_->mutex);
+  return over(deferred_->storage == nullptr ? deferred_->make().storage() : deferred_->storage, type_);
+}
 
 Tensor Tensor::uninitialized(DType dtype, Dims dims) {
   Tensor tensor;

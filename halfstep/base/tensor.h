@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -26,6 +27,10 @@ class Tensor {
   /// there.
   static Tensor over(std::shared_ptr<std::byte> memory, Type type);
 
+  /// Of contents that `make` gives when they are first read, of `type`: what only looks at a network needs no memory
+  /// for them. Copies share them. Any thread may read first.
+  static Tensor deferred(Type type, std::function<Tensor()> make);
+
   template <class T>
   static Tensor of(DType dtype, Dims dims, std::span<const T> values) {
     Tensor tensor(dtype, std::move(dims));
@@ -37,28 +42,34 @@ class Tensor {
   static Tensor scalar(float value) { return of<float>(DType::f32, {1}, std::span(&value, 1)); }
   static Tensor scalar(int32_t value) { return of<int32_t>(DType::i32, {1}, std::span(&value, 1)); }
 
-  bool defined() const { return storage_ != nullptr; }
+  bool defined() const { return storage_ != nullptr || deferred_ != nullptr; }
   /// The owner of raw().
-  const std::shared_ptr<std::byte>& storage() const { return storage_; }
+  const std::shared_ptr<std::byte>& storage() const { return deferred_ == nullptr ? storage_ : deferred_storage(); }
   DType dtype() const { return type_.dtype; }
   const Dims& dims() const { return type_.dims; }
   const Type& type() const { return type_; }
   int64_t size() const { return size_; }
   size_t bytes() const { return static_cast<size_t>(size_) * size_of(type_.dtype); }
-  std::byte* raw() { return storage_.get(); }
-  const std::byte* raw() const { return storage_.get(); }
+  std::byte* raw() { return storage().get(); }
+  const std::byte* raw() const { return storage().get(); }
 
   template <class T>
   std::span<T> data() {
     HS_CHECK(stored_as<T>(type_.dtype));
-    return {reinterpret_cast<T*>(storage_.get()), static_cast<size_t>(size_)};
+    return {reinterpret_cast<T*>(raw()), static_cast<size_t>(size_)};
   }
   template <class T>
   std::span<const T> data() const {
     HS_CHECK(stored_as<T>(type_.dtype));
-    return {reinterpret_cast<const T*>(storage_.get()), static_cast<size_t>(size_)};
+    return {reinterpret_cast<const T*>(raw()), static_cast<size_t>(size_)};
   }
 
+  /// False for deferred contents that nobody has read yet.
+  bool is_in_memory() const;
+  /// The same in memory: deferred contents that nobody has read yet are made for the caller alone, and not kept.
+  Tensor in_memory() const;
+  /// Whether a write to one of the two is a write to the other.
+  bool shares_contents(const Tensor& other) const { return storage_ == other.storage_ && deferred_ == other.deferred_; }
   Tensor clone() const;
   /// The same storage under other extents of the same count.
   Tensor reshaped(Dims dims) const;
@@ -69,7 +80,11 @@ class Tensor {
   bool same_bits(const Tensor& other) const;
 
  private:
+  struct Deferred;
+  const std::shared_ptr<std::byte>& deferred_storage() const;
+
   std::shared_ptr<std::byte> storage_;
+  std::shared_ptr<Deferred> deferred_;  ///< in place of storage_
   Type type_{DType::f32, {0}};
   int64_t size_ = 0;
 };

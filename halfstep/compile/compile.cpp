@@ -62,6 +62,23 @@ void check_contents(const Model& model) {
   }
 }
 
+/// Frozen tensors that kernels have packed wherever they are operands need no memory of the program.
+void find_read_tensors(runtime::ProgramSpec& spec) {
+  for (runtime::TensorSpec& tensor : spec.tensors) tensor.read = !tensor.frozen;
+  const auto read = [&](int slot) {
+    if (slot < 0 || spec.slots[static_cast<size_t>(slot)].storage != runtime::Storage::tensor) return;
+    spec.tensors[static_cast<size_t>(spec.slots[static_cast<size_t>(slot)].index)].read = true;
+  };
+  for (const runtime::Instruction& instruction : spec.instructions) {
+    const std::vector<size_t>& packed = instruction.plan.packed;
+    for (size_t i = 0; i < instruction.in.size(); ++i) {
+      if (std::ranges::find(packed, i) == packed.end()) read(instruction.in[i].slot);
+    }
+    for (const runtime::Operand& result : instruction.out) read(result.slot);
+  }
+  for (const runtime::Port& output : spec.outputs) read(output.slot);
+}
+
 bool contains(const std::vector<std::string>& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
@@ -81,11 +98,12 @@ Unit compile_unit(Model& work, const CompileOptions& options, const Context& con
 
   const auto frozen = frozen_tensors(work.graph, context.updated, options.freeze_tensors);
   Lowering lowering = lower(work.graph, place(work.graph, options), frozen, flows_of(regions));
-  select_kernels(lowering, work, options.level, context.one_order);
+  select_kernels(lowering, work, {options.level, context.one_order, context.runs});
   add_dependencies(lowering.spec);
   cut_parts(lowering.spec, options.later);
   plan_memory(lowering.spec, options.optimize && !contains(options.disabled_passes, kReuseMemory));
   reduce_order(lowering.spec);
+  find_read_tensors(lowering.spec);
 
   Unit unit{std::make_shared<runtime::ProgramSpec>(std::move(lowering.spec)), {}};
   for (const runtime::TensorSpec& tensor : unit.spec->tensors) unit.contents.push_back(work.tensors.at(tensor.name));
@@ -93,16 +111,27 @@ Unit compile_unit(Model& work, const CompileOptions& options, const Context& con
   return unit;
 }
 
+namespace {
+
+/// Storage of tensors is shared and only read.
+Unit compile_whole(Model model, const CompileOptions& options, bool runs) {
+  check_pass_names(options.disabled_passes);
+  const bool one_order = options.one_order || (options.freeze_tensors && passes::computes_on_codes(model.graph));
+  set_fetches(model.graph, options.fetch);
+  const bool on_codes = std::ranges::any_of(model.graph.all_ops(), [](Op op) { return op.info().codes; });
+  return compile_unit(model, options, {updated_tensors(model.graph), one_order, runs, on_codes});
+}
+
+}  // namespace
 }  // namespace compiler
 
-runtime::Program compile(Model model, const CompileOptions& options) {  // storage of tensors is shared and only read
-  compiler::check_pass_names(options.disabled_passes);
-  const bool one_order = options.one_order || (options.freeze_tensors && passes::computes_on_codes(model.graph));
-  compiler::set_fetches(model.graph, options.fetch);
-  const bool on_codes = std::ranges::any_of(model.graph.all_ops(), [](Op op) { return op.info().codes; });
-  const compiler::Context context{compiler::updated_tensors(model.graph), one_order, on_codes};
-  compiler::Unit unit = compiler::compile_unit(model, options, context);
-  return {std::move(*unit.spec), unit.contents};
+runtime::Program compile(Model model, const CompileOptions& options) {
+  compiler::Unit unit = compiler::compile_whole(std::move(model), options, true);
+  return {std::move(*unit.spec), std::move(unit.contents)};
+}
+
+runtime::ProgramSpec plan_program(Model model, const CompileOptions& options) {
+  return std::move(*compiler::compile_whole(std::move(model), options, false).spec);
 }
 
 }  // namespace halfstep

@@ -46,4 +46,7 @@ struct CompileOptions {
 /// not produced, constraints that cannot hold together, an operator without a kernel for its types.
 runtime::Program compile(Model model, const CompileOptions& options = {});
 
+/// The same to look at: weights are not packed, which takes their memory again. Throws as compile does.
+runtime::ProgramSpec plan_program(Model model, const CompileOptions& options = {});
+
 }  // namespace halfstep

@@ -102,10 +102,10 @@ void for_each_program(const runtime::ProgramSpec& spec, const std::string& path,
 }
 
 /// A section about a program and its regions.
-std::string section(const std::string& title, const runtime::Program& program,
+std::string section(const std::string& title, const runtime::ProgramSpec& program,
                     const std::function<std::string(const runtime::ProgramSpec&)>& lines) {
   std::string text = title + "\n";
-  for_each_program(program.spec(), "", [&](const runtime::ProgramSpec& spec, const std::string& path) {
+  for_each_program(program, "", [&](const runtime::ProgramSpec& spec, const std::string& path) {
     text += (path.empty() ? "" : "  " + path + "\n") + lines(spec);
   });
   return text;
@@ -190,25 +190,25 @@ std::string describe_network(const Graph& graph) {
   return text;
 }
 
-std::string describe_instructions(const runtime::Program& program) {
+std::string describe_instructions(const runtime::ProgramSpec& program) {
   return section("instructions", program, instruction_lines);
 }
 
-std::string describe_values(const runtime::Program& program) {
-  const runtime::MemoryReport memory = program.memory();
-  const auto lines = [&](const runtime::ProgramSpec& spec) { return value_lines(spec, program.spec().tensors); };
+std::string describe_values(const runtime::ProgramSpec& program) {
+  const runtime::MemoryReport memory = runtime::memory_of(program);
+  const auto lines = [&](const runtime::ProgramSpec& spec) { return value_lines(spec, program.tensors); };
   return section("values", program, lines) +
          fmt::format("memory: planned peak {} bytes, naive sum {} bytes, tensors {} bytes\n", memory.planned,
                      memory.naive, memory.tensors);
 }
 
-std::string describe_dependencies(const runtime::Program& program) {
+std::string describe_dependencies(const runtime::ProgramSpec& program) {
   return section("dependencies", program, dependency_lines);
 }
 
-std::string describe_kernels(const runtime::Program& program) { return section("kernels", program, kernel_lines); }
+std::string describe_kernels(const runtime::ProgramSpec& program) { return section("kernels", program, kernel_lines); }
 
-std::string describe(const Graph& graph, const runtime::Program& program, bool explain) {
+std::string describe(const Graph& graph, const runtime::ProgramSpec& program, bool explain) {
   std::string text = describe_network(graph) + "\n" + describe_instructions(program) + "\n" + describe_values(program) +
                      "\n" + describe_dependencies(program);
   if (explain) text += "\n" + describe_kernels(program);

@@ -22,12 +22,12 @@ std::vector<Tensor> evaluate(Op op, const std::vector<Tensor>& operands) {
   const kernels::Kernel* kernel = kernels::reference_kernel(op.info().name);
   HS_CHECK(kernel != nullptr);
   std::vector<const Type*> in_types, out_types;
-  std::vector<const void*> constants;
+  std::vector<const Tensor*> constants;
   std::vector<kernels::ConstView> in;
   std::vector<kernels::View> out;
   for (const Tensor& operand : operands) {
     in_types.push_back(operand.defined() ? &operand.type() : nullptr);
-    constants.push_back(operand.defined() ? operand.raw() : nullptr);
+    constants.push_back(operand.defined() ? &operand : nullptr);
     in.push_back(operand.defined() ? kernels::ConstView{operand.raw(), operand.dtype(), operand.dims()}
                                    : kernels::ConstView{});
   }

@@ -90,13 +90,15 @@ RegionUnits compile_regions_of(Op op, const Model& work, const CompileOptions& o
 
 int shared_tensor(Unit& whole, const runtime::TensorSpec& tensor, const Tensor& contents) {
   for (size_t i = 0; i < whole.spec->tensors.size(); ++i) {
-    const runtime::TensorSpec& other = whole.spec->tensors[i];
+    runtime::TensorSpec& other = whole.spec->tensors[i];
     if (other.frozen != tensor.frozen) continue;
-    const bool is_same = tensor.frozen ? whole.contents[i].raw() == contents.raw() : other.name == tensor.name;
+    const bool is_same = tensor.frozen ? whole.contents[i].shares_contents(contents) : other.name == tensor.name;
     if (is_same && other.place != tensor.place && !tensor.frozen)
       unsupported("graph '{}': tensor '{}' is updated on {} and read on {}, in a region", whole.spec->name, tensor.name,
                   to_string(other.place), to_string(tensor.place));
-    if (is_same && other.place == tensor.place && other.type == tensor.type) return static_cast<int>(i);
+    if (!is_same || other.place != tensor.place || other.type != tensor.type) continue;
+    other.read |= tensor.read;
+    return static_cast<int>(i);
   }
   whole.spec->tensors.push_back(tensor);
   whole.contents.push_back(contents);

@@ -18,6 +18,7 @@ namespace halfstep::compiler {
 struct Context {
   std::set<std::string> updated;  ///< tensors that any operation updates
   bool one_order = false;
+  bool runs = true;       ///< else it is only looked at, and nothing is packed
   bool on_codes = false;  ///< any of it computes on codes: then no pass moves what stays in float by rounding
 };
 

@@ -1,5 +1,7 @@
 #include "halfstep/compile/select.h"
 
+#include "halfstep/base/system_memory.h"
+
 namespace halfstep::compiler {
 namespace {
 
@@ -16,12 +18,21 @@ class Use {
       const runtime::Slot* slot = operand.slot < 0 ? nullptr : &spec.slots[static_cast<size_t>(operand.slot)];
       const bool is_tensor = slot != nullptr && slot->storage == runtime::Storage::tensor;
       const runtime::TensorSpec* tensor = is_tensor ? &spec.tensors[static_cast<size_t>(slot->index)] : nullptr;
-      constants_.push_back(tensor != nullptr && tensor->frozen ? model.tensors.at(tensor->name).raw() : nullptr);
+      constants_.push_back(tensor != nullptr && tensor->frozen ? &model.tensors.at(tensor->name) : nullptr);
     }
   }
 
-  kernels::Problem problem(Op op, CpuLevel level, bool one_order) const {
-    return {op.info().name, op.attributes(), in_, out_, constants_, level, one_order};
+  kernels::Problem problem(Op op, const Selecting& how) const {
+    return {op.info().name, op.attributes(), in_, out_, constants_, how.level, how.one_order, how.runs};
+  }
+
+  /// What a kernel has packed is not read again: pages of a mapped file need not stay.
+  void give_back(const kernels::Plan& plan) const {
+    constexpr size_t kLeastBytes = size_t{1} << 20;
+    for (const size_t operand : plan.packed) {
+      const Tensor& packed = *constants_[operand];
+      if (packed.bytes() >= kLeastBytes && packed.is_in_memory()) give_back_pages({packed.raw(), packed.bytes()});
+    }
   }
 
   /// What the Problem says goes along with the instruction: its program holds the views against it.
@@ -39,7 +50,7 @@ class Use {
   }
 
   std::vector<const Type*> in_, out_;
-  std::vector<const void*> constants_;
+  std::vector<const Tensor*> constants_;
 };
 
 kernels::Plan prepare(const kernels::Kernel& kernel, const kernels::Problem& problem, const std::string& where) {
@@ -82,13 +93,14 @@ Selection select_kernel(const kernels::Problem& problem, Place place, const std:
               refusals.empty() ? "there is none" : refusals);
 }
 
-void select_kernels(Lowering& lowering, const Model& model, CpuLevel level, bool one_order) {
+void select_kernels(Lowering& lowering, const Model& model, const Selecting& how) {
   for (size_t i = 0; i < lowering.ops.size(); ++i) {
     const Op op = lowering.ops[i];
     if (!op) continue;
     runtime::Instruction& instruction = lowering.spec.instructions[i];
     const Use use(op, instruction, lowering.spec, model);
-    Selection selection = select_kernel(use.problem(op, level, one_order), instruction.place, op.where());
+    Selection selection = select_kernel(use.problem(op, how), instruction.place, op.where());
+    if (how.runs) use.give_back(selection.plan);
     instruction.kernel = selection.kernel;
     instruction.plan = std::move(selection.plan);
     instruction.refused = std::move(selection.refused);

@@ -24,9 +24,15 @@ struct Selection {
 /// Throws Error that starts with `where`: unsupported, with all refusals, when no candidate accepts.
 Selection select_kernel(const kernels::Problem& problem, Place place, const std::string& where);
 
+/// What goes into every Problem.
+struct Selecting {
+  CpuLevel level = CpuLevel::scalar;
+  bool one_order = false;
+  bool runs = true;
+};
+
 /// Sets kernel, plan and refusals of every instruction that is an operation: the first candidate that accepts. Frozen
-/// tensors are constants for it. `one_order` goes into every Problem. Throws Error (unsupported) with all refusals when
-/// none accepts.
-void select_kernels(Lowering& lowering, const Model& model, CpuLevel level, bool one_order);
+/// tensors are constants for it. Throws Error (unsupported) with all refusals when none accepts.
+void select_kernels(Lowering& lowering, const Model& model, const Selecting& how);
 
 }  // namespace halfstep::compiler

@@ -109,7 +109,7 @@ Prepared::Prepared(const OpInfo& info, const Attributes& attributes, std::span<c
     out.push_back(result ? &*result : nullptr);
     if (result) bytes_ += bytes_of(*result);
   }
-  const std::vector<const void*> constants(in.size());
+  const std::vector<const Tensor*> constants(in.size());
   const kernels::Problem problem{info.name, attributes_, in, out, constants, cpu_level()};
   compiler::Selection selection = compiler::select_kernel(problem, Place{}, "call");
   kernel_ = selection.kernel;

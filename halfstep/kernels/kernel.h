@@ -10,6 +10,7 @@
 #include "halfstep/base/cpu.h"
 #include "halfstep/base/shape.h"
 #include "halfstep/base/status.h"
+#include "halfstep/base/tensor.h"
 
 namespace halfstep::kernels {
 
@@ -41,12 +42,15 @@ struct Problem {
   const Attributes& attributes;
   std::span<const Type* const> in;
   std::span<const Type* const> out;
-  std::span<const void* const>
-      constants;  ///< contents of operands that never change, by flat position; nullptr otherwise
+  std::span<const Tensor* const> constants;  ///< operands that never change, by flat position; nullptr otherwise
   CpuLevel level = CpuLevel::scalar;
   /// The result must have the bits of the reference, whatever the level: a kernel that adds in another order, or
   /// approximates otherwise, refuses.
   bool one_order = false;
+  /// The Plan will run. Else somebody only looks at it, and kernels leave out what packing would fill.
+  bool runs = true;
+
+  const void* constant(size_t i) const { return constants[i] == nullptr ? nullptr : constants[i]->raw(); }
 };
 
 /// Whether result 0 may lie where operand 0 does.
@@ -64,6 +68,7 @@ struct Plan {
   size_t worker_scratch = 0;          ///< bytes for each running piece
   std::vector<int64_t> phases = {1};  ///< pieces of each phase
   InPlace in_place = InPlace::no;
+  std::vector<size_t> packed = {};  ///< constants that `state` has in a form of its own: calls do not read them
 };
 
 /// One execution. Operands and results may share memory only where an output is `state_of` that input, or where the

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halfstep/base/system_memory.h"
 #include "halfstep/ir/ops.h"
 #include "halfstep/passes/clip_forms.h"
 #include "halfstep/passes/open_sums.h"
@@ -27,16 +28,28 @@ bool is_bias(Value value, int64_t outputs, Value product, Value sum) {
          sum.type() == product.type();
 }
 
-Tensor transposed(const Tensor& matrix) {
+/// Block by block, whose rows and columns stay in the cache.
+Tensor transposed_now(const Tensor& matrix) {
+  constexpr int64_t kBlock = 32;
   const int64_t rows = matrix.dims()[0], columns = matrix.dims()[1];
-  Tensor result(matrix.dtype(), {columns, rows});
-  const auto src = matrix.data<float>();
-  const auto dst = result.data<float>();
-  for (int64_t r = 0; r < rows; ++r) {
-    for (int64_t c = 0; c < columns; ++c)
-      dst[static_cast<size_t>(c * rows + r)] = src[static_cast<size_t>(r * columns + c)];
+  Tensor result = Tensor::uninitialized(matrix.dtype(), {columns, rows});
+  const float* src = matrix.data<float>().data();
+  float* dst = result.data<float>().data();
+  for (int64_t top = 0; top < rows; top += kBlock) {
+    for (int64_t left = 0; left < columns; left += kBlock) {
+      for (int64_t r = top; r < std::min(rows, top + kBlock); ++r) {
+        for (int64_t c = left; c < std::min(columns, left + kBlock); ++c) dst[c * rows + r] = src[r * columns + c];
+      }
+    }
   }
+  give_back_pages({matrix.raw(), matrix.bytes()});
   return result;
+}
+
+/// A network that is only looked at does without.
+Tensor transposed(const Tensor& matrix) {
+  return Tensor::deferred({matrix.dtype(), {matrix.dims()[1], matrix.dims()[0]}},
+                          [matrix] { return transposed_now(matrix); });
 }
 
 class Rewrite {

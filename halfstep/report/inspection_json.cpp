@@ -43,10 +43,10 @@ nlohmann::ordered_json ports_json(const std::vector<formats::Port>& ports, const
 }  // namespace
 
 std::string as_json(const api::Inspection& found) {
-  const runtime::ProgramSpec& spec = found.program.spec();
+  const runtime::ProgramSpec& spec = found.program;
   nlohmann::ordered_json json = {
       {"stage", name(found.stage)}, {"name", found.model.graph.name()}, {"graph", print(found.model.graph)}};
-  const runtime::MemoryReport memory = found.program.memory();
+  const runtime::MemoryReport memory = runtime::memory_of(spec);
   json["memory"] = {{"planned", memory.planned}, {"naive", memory.naive}, {"tensors", memory.tensors}};
   json["instructions"] = nlohmann::ordered_json::array();
   for (const runtime::Instruction& instruction : spec.instructions)
@@ -86,7 +86,7 @@ std::string as_json(const api::ForeignInspection& found) {
                                    {"needs_values", issue.needs_values}});
   json["unchecked"] = found.coverage.unchecked;
   if (found.program) {
-    const runtime::MemoryReport memory = found.program->memory();
+    const runtime::MemoryReport memory = runtime::memory_of(*found.program);
     json["flops"] = flops(found.model->graph);
     json["memory"] = {{"planned", memory.planned}, {"naive", memory.naive}, {"tensors", memory.tensors}};
   }

@@ -58,7 +58,7 @@ std::string nodes_text(const std::vector<formats::NodeLine>& nodes) {
 /// What can be said of the program without inputs.
 std::string program_text(const api::ForeignInspection& found) {
   if (!found.program) return "";
-  const runtime::MemoryReport memory = found.program->memory();
+  const runtime::MemoryReport memory = runtime::memory_of(*found.program);
   return fmt::format("{:12}{} for one run, a multiplication and an addition being two\n", "operations",
                      grouped(flops(found.model->graph))) +
          fmt::format("{:12}{} of activations at their peak ({} without sharing), {} of weights as they are run\n",

@@ -113,6 +113,7 @@ struct TensorSpec {
   Type type;
   Place place;
   bool frozen = false;  ///< kernels may have packed its contents
+  bool read = true;     ///< by instructions: else every kernel that had it as an operand has packed it
 };
 
 /// Feeds or fetches a slot under a name.

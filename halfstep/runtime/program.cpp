@@ -10,14 +10,17 @@
 namespace halfstep::runtime {
 namespace {
 
-std::vector<DeviceMemory> upload_tensors(const ProgramSpec& spec, std::span<const Tensor> contents) {
+/// Those that are read; they leave `contents`.
+std::vector<DeviceMemory> upload_tensors(const ProgramSpec& spec, std::vector<Tensor>& contents) {
   HS_CHECK(contents.size() == spec.tensors.size());
-  std::vector<DeviceMemory> tensors;
+  std::vector<DeviceMemory> tensors(contents.size());
   for (size_t i = 0; i < contents.size(); ++i) {
     HS_CHECK(contents[i].type() == spec.tensors[i].type);
+    if (!spec.tensors[i].read) continue;
     Device& device = device_at(spec.tensors[i].place);
-    tensors.emplace_back(device, contents[i].bytes());
-    check_copied(device.upload(tensors.back().data(), contents[i].raw(), contents[i].bytes()));
+    tensors[i] = DeviceMemory(device, contents[i].bytes());
+    check_copied(device.upload(tensors[i].data(), contents[i].raw(), contents[i].bytes()));
+    contents[i] = {};
   }
   return tensors;
 }
@@ -44,9 +47,10 @@ bool shares_memory(const Tensor& tensor, std::span<const Tensor* const> others) 
 }  // namespace
 
 struct Program::Memory {
-  Memory(ProgramSpec program, std::span<const Tensor> contents)
+  Memory(ProgramSpec program, std::vector<Tensor> contents)
       : spec(checked(std::move(program))),
-        tensors(upload_tensors(spec, contents)),
+        packed(std::move(contents)),
+        tensors(upload_tensors(spec, packed)),
         table(spec.tensors, tensors),
         frame(spec, table) {}
 
@@ -61,6 +65,7 @@ struct Program::Memory {
   void fetch(int part, std::span<Tensor> outputs) const;
 
   ProgramSpec spec;
+  std::vector<Tensor> packed;  ///< contents that no instruction reads; undefined of the others
   std::vector<DeviceMemory> tensors;
   TensorTable table;
   Frame frame;
@@ -76,6 +81,7 @@ size_t Program::Memory::find_tensor(std::string_view name) const {
 
 Tensor Program::Memory::read(size_t tensor) const {
   const TensorSpec& what = spec.tensors[tensor];
+  if (!what.read) return packed[tensor].clone();
   Tensor contents(what.type.dtype, what.type.dims);
   check_copied(device_at(what.place).download(contents.raw(), tensors[tensor].data(), contents.bytes()));
   return contents;
@@ -168,8 +174,8 @@ void Program::Memory::fetch(int part, std::span<Tensor> outputs) const {
   }
 }
 
-Program::Program(ProgramSpec spec, std::span<const Tensor> contents)
-    : memory_(std::make_unique<Memory>(std::move(spec), contents)) {}
+Program::Program(ProgramSpec spec, std::vector<Tensor> contents)
+    : memory_(std::make_unique<Memory>(std::move(spec), std::move(contents))) {}
 
 Program::~Program() = default;
 Program::Program(Program&&) noexcept = default;
@@ -242,10 +248,10 @@ void add_arenas(MemoryReport& report, const ProgramSpec& spec) {
 
 }  // namespace
 
-MemoryReport Program::memory() const {
+MemoryReport memory_of(const ProgramSpec& spec) {
   MemoryReport report;
-  add_arenas(report, memory_->spec);
-  for (const TensorSpec& tensor : memory_->spec.tensors)
+  add_arenas(report, spec);
+  for (const TensorSpec& tensor : spec.tensors)
     report.tensors += static_cast<size_t>(count_elements(tensor.type.dims)) * size_of(tensor.type.dtype);
   return report;
 }

@@ -22,11 +22,13 @@ struct MemoryReport {
   size_t tensors = 0;  ///< parameters, state and constants, without what kernels packed
 };
 
+MemoryReport memory_of(const ProgramSpec& spec);
+
 /// Owns device memory: arenas and tensors. Not for several threads at once.
 class Program {
  public:
   /// `contents` by number of tensor.
-  Program(ProgramSpec spec, std::span<const Tensor> contents);
+  Program(ProgramSpec spec, std::vector<Tensor> contents);
   ~Program();
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
@@ -58,7 +60,7 @@ class Program {
 
   const ProgramSpec& spec() const;
   const std::vector<Instruction>& instructions() const { return spec().instructions; }
-  MemoryReport memory() const;
+  MemoryReport memory() const { return memory_of(spec()); }
 
  private:
   struct Memory;

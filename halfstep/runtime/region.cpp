@@ -25,6 +25,7 @@ struct Region::Compiled {
   }
 
   std::byte* own(const TensorSpec& tensor, const Tensor& contents) {
+    if (!tensor.read) return nullptr;
     Device& device = device_at(tensor.place);
     memory.emplace_back(device, contents.bytes());
     check_copied(device.upload(memory.back().data(), contents.raw(), contents.bytes()));

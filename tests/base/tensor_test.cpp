@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <numeric>
 #include <thread>
 
@@ -97,6 +98,47 @@ TEST(Tensor, SameBitsComparesTypeAndBytes) {
   negative_zero.data<float>()[0] = -0.0F;
   EXPECT_FALSE(zero.same_bits(negative_zero));
   EXPECT_TRUE(Tensor(DType::f32, {0}).same_bits(Tensor(DType::f32, {0})));
+}
+
+TEST(Tensor, DeferredContentsAreMadeWhenTheyAreRead) {
+  int made = 0;
+  const Tensor tensor = Tensor::deferred({DType::i32, {2, 3}}, [&] {
+    ++made;
+    return counting({6});
+  });
+  const Tensor copy = tensor.reshaped({3, 2});
+  EXPECT_TRUE(tensor.defined());
+  EXPECT_EQ(tensor.bytes(), 24U);
+  EXPECT_TRUE(copy.shares_contents(tensor));
+  EXPECT_EQ(made, 0);
+  EXPECT_FALSE(tensor.is_in_memory());
+
+  const Tensor apart = tensor.in_memory();
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(apart.type(), tensor.type());
+  EXPECT_FALSE(tensor.is_in_memory()) << "contents for one caller are kept";
+
+  EXPECT_EQ(copy.data<int32_t>()[5], 5);
+  EXPECT_EQ(tensor.raw(), copy.raw());
+  EXPECT_TRUE(tensor.is_in_memory());
+  EXPECT_EQ(tensor.in_memory().raw(), tensor.raw());
+  EXPECT_EQ(made, 2);
+  EXPECT_TRUE(apart.same_bits(tensor));
+  EXPECT_TRUE(apart.is_in_memory());
+}
+
+TEST(Tensor, DeferredContentsAreMadeOnceByManyThreads) {
+  std::atomic<int> made = 0;
+  const Tensor tensor = Tensor::deferred({DType::i32, {1000}}, [&] {
+    ++made;
+    return counting({1000});
+  });
+  std::vector<std::thread> readers;
+  std::atomic<int> right = 0;
+  for (int i = 0; i < 8; ++i) readers.emplace_back([&] { right += tensor.data<int32_t>()[999] == 999 ? 1 : 0; });
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(made, 1);
+  EXPECT_EQ(right, 8);
 }
 
 TEST(Tensor, DataOfAnotherTypeIsABug) {

@@ -251,7 +251,7 @@ TEST(Compile, RecordsWhyKernelsRefuse) {
     EXPECT_STREQ(instruction.kernel->name, "reference") << instruction.name;
     EXPECT_FALSE(instruction.refused.empty()) << instruction.name;
   }
-  EXPECT_NE(describe_kernels(program).find("not simd: the scalar level was asked for"), std::string::npos);
+  EXPECT_NE(describe_kernels(program.spec()).find("not simd: the scalar level was asked for"), std::string::npos);
 }
 
 TEST(Compile, SaysWhenNoKernelDoesIt) {

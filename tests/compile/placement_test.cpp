@@ -61,7 +61,7 @@ TEST(Placement, QuantizerFedFromTheHostWithTwoFetches) {
 
 TEST(Placement, InspectListsIt) {
   const Model model = quantizer();
-  EXPECT_EQ(describe(model.graph, compile(model, on_sim()), true), R"(network notes
+  EXPECT_EQ(describe(model.graph, plan_program(model, on_sim()), true), R"(network notes
   input x: f32[8, 16, 6, 6]
   state @accum: f32[1]
   state @count: f32[1]

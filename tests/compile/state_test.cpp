@@ -57,8 +57,8 @@ graph step(x: f32[4], scale: f32[1]) {
     if (place == kCpu) {
       EXPECT_EQ(listing(program),
                 "copy s:old, fake_quantize_dequantize_moving_average_abs_max q, add late, add change");
-      EXPECT_NE(describe_dependencies(program).find("1  q: overwrites after 0\n"), std::string::npos)
-          << describe_dependencies(program);
+      EXPECT_NE(describe_dependencies(program.spec()).find("1  q: overwrites after 0\n"), std::string::npos)
+          << describe_dependencies(program.spec());
     }
     ThreadPool pool(2);
     auto inputs = inputs_of(model);

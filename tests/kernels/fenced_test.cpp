@@ -57,9 +57,13 @@ struct FencedCall {
     }
   }
   /// With every operand but the first constant, or none.
-  std::vector<const void*> constants(bool constant) const {
-    std::vector<const void*> all(in.size(), nullptr);
-    for (size_t i = 1; constant && i < in.size(); ++i) all[i] = in[i].data;
+  std::vector<const Tensor*> constants(bool constant) {
+    std::vector<const Tensor*> all(in.size(), nullptr);
+    for (size_t i = 1; constant && i < in.size(); ++i) {
+      if (in_types[i] == nullptr) continue;
+      fenced[i] = Tensor::over({std::shared_ptr<std::byte>(), memory[i].data()}, *in_types[i]);
+      all[i] = &fenced[i];
+    }
     return all;
   }
   std::vector<Tensor> take_results() {
@@ -70,6 +74,7 @@ struct FencedCall {
   }
 
   std::vector<Fenced> memory;
+  std::map<size_t, Tensor> fenced;  ///< constants, over `memory`
   std::vector<ConstView> in;
   std::vector<View> out;
   std::vector<const Type*> in_types, out_types;
@@ -81,10 +86,11 @@ std::vector<Tensor> run_fenced(const Kernel& kernel, const KernelCase& use, CpuL
                                bool constant) {
   const FloatEnvironment environment;
   FencedCall operands(use, fence);
-  const std::vector<const void*> constants = operands.constants(constant);
+  const std::vector<const Tensor*> constants = operands.constants(constant);
   const Problem problem{use.op, use.attributes, operands.in_types, operands.out_types, constants, level};
   if (!kernel.accept(problem)) return {};
   const Plan plan = kernel.prepare(problem);
+  for (const size_t packed : plan.packed) operands.in[packed].data = nullptr;
   const Fenced scratch(plan.scratch, fence, kAlignment), worker_scratch(plan.worker_scratch, fence, kAlignment);
   for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
     for (int64_t piece = 0; piece < plan.phases[phase]; ++piece) {

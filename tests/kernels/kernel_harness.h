@@ -74,7 +74,7 @@ class CaseProblem {
       constants_.push_back(nullptr);
     }
     for (const auto& type : use.out) out_.push_back(type ? &*type : nullptr);
-    for (const int position : use.constants) constants_[position] = use.in[position].raw();
+    for (const int position : use.constants) constants_[position] = &use.in[position];
   }
   Problem problem() const { return {use_.op, use_.attributes, in_, out_, constants_, level_}; }
 
@@ -82,7 +82,7 @@ class CaseProblem {
   const KernelCase& use_;
   CpuLevel level_;
   std::vector<const Type*> in_, out_;
-  std::vector<const void*> constants_;
+  std::vector<const Tensor*> constants_;
 };
 
 /// Operands and results of one execution.
@@ -250,12 +250,15 @@ inline std::vector<Tensor> run_kernel(const Kernel& kernel, const KernelCase& us
   if (!verdict) return std::vector<Tensor>(use.out.size());
   const Plan plan = kernel.prepare(owner.problem());
   const harness::CaseCall operands(use);
+  std::vector<ConstView> read(operands.call().in.begin(), operands.call().in.end());
+  for (const size_t packed : plan.packed) read[packed].data = nullptr;
   const harness::Buffer scratch(plan.scratch, harness::kGuardBytes);
   for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
     for (const int64_t piece : harness::order_of_pieces(plan.phases[phase], order, static_cast<int>(phase))) {
       const harness::Buffer worker_scratch(plan.worker_scratch, harness::kGuardBytes);
       Call call = operands.call();
       call.state = plan.state.get();
+      call.in = read;
       call.scratch = scratch.data();
       call.worker_scratch = worker_scratch.data();
       const Status status = kernel.run(call, static_cast<int>(phase), piece);

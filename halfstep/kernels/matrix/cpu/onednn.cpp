@@ -74,35 +74,43 @@ Tensor pack(const MatmulState& state, const onednn::Matmul& primitive, const flo
   return packed;
 }
 
-Plan plan_of(const Problem& problem, const Product& product, bool bias, Activation activation, const void* constant_b) {
+void pack_constant(MatmulState& state, const Tensor& b) {
+  const Tensor in_memory = b.in_memory();
+  state.packed_body = pack(state, state.body, in_memory.data<float>().data());
+  if (state.tail_rows() != 0) state.packed_tail = pack(state, state.tail, in_memory.data<float>().data());
+}
+
+Plan plan_of(const Problem& problem, const Product& product, bool bias, Activation activation, size_t operand_b) {
   auto state = std::make_shared<MatmulState>(product);
   state->activation = activation;
   state->activate = elementwise::activation_row(activation.kind, problem.level);
-  const bool constant = constant_b != nullptr && product.batches == 1;
+  const Tensor* b = problem.constants[operand_b];
+  const bool constant = b != nullptr && product.batches == 1;
   state->body = state->primitive(state->rows, bias, constant);
-  if (constant) state->packed_body = pack(*state, state->body, static_cast<const float*>(constant_b));
   Plan plan{.state = state,
             .worker_scratch = state->body.scratch(),
             .phases = {product.batches * state->blocks * state->parts}};
   if (state->tail_rows() != 0) {
     state->tail = state->primitive(state->tail_rows(), bias, constant);
-    if (constant) state->packed_tail = pack(*state, state->tail, static_cast<const float*>(constant_b));
     plan.worker_scratch = std::max(plan.worker_scratch, state->tail.scratch());
   }
+  const bool body_packs = state->body.packed_bytes() != 0;
+  const bool tail_packs = state->tail_rows() != 0 && state->tail.packed_bytes() != 0;
+  if (constant && problem.runs && (body_packs || tail_packs)) pack_constant(*state, *b);
+  if (constant && body_packs && (tail_packs || state->tail_rows() == 0)) plan.packed = {operand_b};
   return plan;
 }
 
 Plan prepare_linear(const Problem& problem) {
-  return plan_of(problem, linear_product(problem), problem.in[Linear::in::b] != nullptr, {},
-                 problem.constants[Linear::in::w]);
+  return plan_of(problem, linear_product(problem), problem.in[Linear::in::b] != nullptr, {}, Linear::in::w);
 }
 Plan prepare_linear_activation(const Problem& problem) {
   const LinearActivation a(problem.attributes);
   return plan_of(problem, linear_product(problem), problem.in[Linear::in::b] != nullptr,
-                 Activation::of(a.activation, a.alpha), problem.constants[Linear::in::w]);
+                 Activation::of(a.activation, a.alpha), Linear::in::w);
 }
 Plan prepare_matmul(const Problem& problem) {
-  return plan_of(problem, matmul_product(problem), false, {}, problem.constants[Matmul::in::b]);
+  return plan_of(problem, matmul_product(problem), false, {}, Matmul::in::b);
 }
 
 Status multiply(const Call& call, const float* a, const float* b, const float* bias, int64_t piece) {

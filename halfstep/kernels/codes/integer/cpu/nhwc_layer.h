@@ -73,8 +73,10 @@ Status pack_constant(const Problem& problem, const NhwcLayer& layer, int64_t byt
     plan.phases.insert(plan.phases.begin(), 1);
     return {};
   }
+  plan.packed = {In::w};
+  if (!problem.runs) return {};
   packed = Tensor(DType::u8, {bytes});
-  return pack(NhwcParameters::of(layer, [&](int i) { return problem.constants[i]; }), packed.raw());
+  return pack(NhwcParameters::of(layer, [&](size_t i) { return problem.constant(i); }), packed.raw());
 }
 
 }  // namespace halfstep::kernels::integer

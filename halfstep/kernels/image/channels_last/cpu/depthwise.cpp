@@ -143,9 +143,9 @@ Plan prepare(const Problem& problem) {
       std::make_shared<DepthwiseState>(g, activation_of(problem), std::max<int64_t>(1, kPieceBytes / line_bytes));
   state->line = HS_SIMD_CHOOSE(problem.level, line);
   Plan plan{.state = state, .phases = {state->pieces()}};
-  if (const void* weights = problem.constants[In::w]; weights != nullptr) {
+  if (const Tensor* constant = problem.constants[In::w]; constant != nullptr) {
     state->packed = Tensor(DType::f32, {g.weights()});
-    pack(g, static_cast<const float*>(weights), state->packed.data<float>().data());
+    pack(g, constant->data<float>().data(), state->packed.data<float>().data());
   } else {
     plan.scratch = static_cast<size_t>(g.weights()) * sizeof(float);
     plan.phases.insert(plan.phases.begin(), 1);

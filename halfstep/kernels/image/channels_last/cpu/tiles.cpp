@@ -183,6 +183,13 @@ namespace {
 
 using In = FusedConv2d::in;
 
+Tensor packed(const Tiling& tiling, const Tensor& weights) {
+  Tensor packed(DType::f32, {tiling.packed_size()});
+  for (const Tiling::Block& block : tiling.blocks())
+    tiling.pack(block, weights.data<float>().data(), packed.data<float>().data());
+  return packed;
+}
+
 Plan plan_of(const Problem& problem, const ConvGeometry& geometry, const Activation& activation) {
   auto state = std::make_shared<TileState>(Tiling(geometry, lanes_of(problem.level)), activation,
                                            elementwise::activation_row(activation.kind, problem.level));
@@ -191,10 +198,9 @@ Plan plan_of(const Problem& problem, const ConvGeometry& geometry, const Activat
   Plan plan{.state = state,
             .worker_scratch = static_cast<size_t>(tiling.padded_size()) * sizeof(float),
             .phases = {tiling.pieces()}};
-  if (const void* weights = problem.constants[In::w]; weights != nullptr) {
-    state->packed = Tensor(DType::f32, {tiling.packed_size()});
-    for (const Tiling::Block& block : tiling.blocks())
-      tiling.pack(block, static_cast<const float*>(weights), state->packed.data<float>().data());
+  if (const Tensor* constant = problem.constants[In::w]; constant != nullptr) {
+    if (problem.runs) state->packed = packed(tiling, constant->in_memory());
+    plan.packed = {In::w};
   } else {
     plan.scratch = static_cast<size_t>(tiling.packed_size()) * sizeof(float);
     plan.phases.insert(plan.phases.begin(), static_cast<int64_t>(tiling.blocks().size()));

@@ -53,7 +53,18 @@ struct ConvState {
   }
 };
 
-Plan plan_of(const ConvGeometry& g, Pass pass, bool bias, Activation activation, const void* constant_weights) {
+void pack_constant(ConvState& state, const Tensor& constant, size_t worker_scratch) {
+  const Tensor weights = constant.in_memory();
+  state.packed = Tensor(DType::u8, {static_cast<int64_t>(state.packed_bytes)});
+  Tensor scratch(DType::u8, {static_cast<int64_t>(worker_scratch)});
+  for (const Packing& packing : state.packings) {
+    Status status = state.pack(packing, weights.data<float>().data(), state.packed.raw(), scratch.raw());
+    if (!status.ok()) fail("{}", status.message());
+  }
+}
+
+Plan plan_of(const Problem& problem, const ConvGeometry& g, Pass pass, bool bias, Activation activation,
+             size_t weights) {
   auto state = std::make_shared<ConvState>(ConvCut(pass, g), g, activation);
   state->body = onednn::Convolution(state->cut.spec(false, bias));
   state->add_packings(false);
@@ -64,15 +75,11 @@ Plan plan_of(const ConvGeometry& g, Pass pass, bool bias, Activation activation,
     worker_scratch = std::max(worker_scratch, state->tail.scratch());
   }
   Plan plan{.state = state, .worker_scratch = worker_scratch, .phases = {state->cut.pieces()}};
-  if (!state->packings.empty() && constant_weights != nullptr) {
-    state->packed = Tensor(DType::u8, {static_cast<int64_t>(state->packed_bytes)});
-    Tensor scratch(DType::u8, {static_cast<int64_t>(worker_scratch)});
-    for (const Packing& packing : state->packings) {
-      Status status =
-          state->pack(packing, static_cast<const float*>(constant_weights), state->packed.raw(), scratch.raw());
-      if (!status.ok()) fail("{}", status.message());
-    }
-  } else if (!state->packings.empty()) {
+  if (state->packings.empty()) return plan;
+  if (const Tensor* constant = problem.constants[weights]; constant != nullptr) {
+    if (problem.runs) pack_constant(*state, *constant, worker_scratch);
+    plan.packed = {weights};
+  } else {
     plan.scratch = state->packed_bytes;
     plan.phases.insert(plan.phases.begin(), static_cast<int64_t>(state->packings.size()));
   }
@@ -91,7 +98,7 @@ Plan prepare_forward(const Problem& problem) {
       conv_geometry(a, problem.in[Typed::in::x]->dims, problem.in[Typed::in::w]->dims, problem.out[0]->dims);
   Activation activation;
   if constexpr (requires { a.activation; }) activation = Activation::of(a.activation, a.alpha);
-  return plan_of(g, Pass::forward, problem.in[Typed::in::b] != nullptr, activation, problem.constants[Typed::in::w]);
+  return plan_of(problem, g, Pass::forward, problem.in[Typed::in::b] != nullptr, activation, Typed::in::w);
 }
 
 Verdict accept_plain(const Problem& problem) {
@@ -104,7 +111,7 @@ Plan prepare_grad_x(const Problem& problem) {
   using In = Conv2dGradX::in;
   const ConvGeometry g = conv_geometry(Conv2dGradX(problem.attributes), problem.out[0]->dims, problem.in[In::w]->dims,
                                        problem.in[In::out_grad]->dims);
-  return plan_of(g, Pass::grad_x, false, {}, problem.constants[In::w]);
+  return plan_of(problem, g, Pass::grad_x, false, {}, In::w);
 }
 
 Status run_forward(const Call& call, int phase, int64_t piece) {
