@@ -82,7 +82,7 @@ size_t Program::Memory::find_tensor(std::string_view name) const {
 Tensor Program::Memory::read(size_t tensor) const {
   const TensorSpec& what = spec.tensors[tensor];
   if (!what.read) return packed[tensor].clone();
-  Tensor contents(what.type.dtype, what.type.dims);
+  Tensor contents = Tensor::uninitialized(what.type.dtype, what.type.dims);
   check_copied(device_at(what.place).download(contents.raw(), tensors[tensor].data(), contents.bytes()));
   return contents;
 }

@@ -11,6 +11,7 @@
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
 #include "halfstep/compile/compile.h"
+#include "halfstep/compile/pack.h"
 #include "halfstep/ir/flow.h"
 #include "halfstep/passes/bypass_quantizers.h"
 #include "halfstep/passes/dependence.h"
@@ -82,8 +83,9 @@ void observe_tensors(Model& prepared, const Model& observing, const Tensors& inp
   for (const auto& [name, tensor] : inputs) extents.emplace(name, tensor.dims());
   runtime::Program program = compile(specialize(form, extents));
   program.run(inputs, pool);
-  for (const auto& [name, tensor] : program.tensors()) {
-    if (const auto known = prepared.tensors.find(name); known != prepared.tensors.end()) known->second = tensor;
+  for (const std::string& name : compiler::updated_tensors(form.graph)) {
+    if (const auto known = prepared.tensors.find(name); known != prepared.tensors.end())
+      known->second = program.tensor(name);
   }
 }
 

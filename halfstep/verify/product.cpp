@@ -29,11 +29,13 @@ HS_CLONED void multiply(const double* row, const double* patches, size_t taps, d
   for (; i + kLanes <= taps; i += kLanes) {
     Lanes weights, features;
     std::memcpy(&weights, row + i, sizeof(weights));
+#pragma GCC unroll 4  // keeps the sums in registers
     for (size_t p = 0; p < kPatches; ++p) {
       std::memcpy(&features, patches + p * taps + i, sizeof(features));
       lanes[p] += weights * features;
     }
   }
+#pragma GCC unroll 4
   for (size_t p = 0; p < kPatches; ++p) {
     double sum = 0;
     for (size_t lane = 0; lane < kLanes; ++lane) sum += lanes[p][lane];
