@@ -69,7 +69,9 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   result.notes = notes_on(result.model, data);
   std::ranges::move(calibrated.warnings, std::back_inserter(result.notes));
   if (repaired && repaired->note) result.notes.push_back(*repaired->note);
-  add_warnings(result.notes, result.model, parts.train, {parts.train, calibration, pool});
+  in_words_of_convert(result.model, [&] {
+    add_warnings(result.notes, result.model, parts.train, {parts.train, calibration, pool});
+  });
   result.padded = std::move(source.layers);
   const auto norms_of = [](const Model& of) { return std::ssize(of.graph.all<ops::BatchNorm>()); };
   result.normalizations = norms_of(source.model) - norms_of(result.model);
@@ -91,7 +93,9 @@ Quantized repair(const Model& prepared, const Dataset& data, const QuantizeOptio
   Quantized result = described(std::move(model), 0);
   result.notes = notes_on(result.model, data);
   if (report.note) result.notes.push_back(*report.note);
-  add_warnings(result.notes, result.model, parts.train, {parts.train, calibration, pool});
+  in_words_of_convert(result.model, [&] {
+    add_warnings(result.notes, result.model, parts.train, {parts.train, calibration, pool});
+  });
   result.repair = std::move(report);
   return result;
 }

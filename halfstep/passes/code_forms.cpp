@@ -12,6 +12,7 @@
 #include "halfstep/passes/tensors.h"
 #include "halfstep/passes/traits.h"
 #include "halfstep/passes/uses.h"
+#include "halfstep/passes/within_reach.h"
 
 namespace halfstep::passes {
 namespace {
@@ -75,7 +76,8 @@ class CodeForms {
   void rewrite_numbers(ops::Select select) {
     const auto a = number(select.a()), b = number(select.b());
     if (gone_.contains(select.node()) && select.out().unused()) return;
-    if (a && b && std::min(*a, *b) > kHidden) fill(select, select.a(), {select.condition(), true, select.b()});
+    if (a && b && !hides(std::min(*a, *b), select.out()))
+      fill(select, select.a(), {select.condition(), true, select.b()});
   }
 
   void rewrite_sum(ops::Add add) {
@@ -86,34 +88,33 @@ class CodeForms {
     }
   }
 
-  /// Of a value that is 0 or hides; what must be computed for it stands in front of `reader`.
-  std::optional<Mask> mask_of(Value value, Op reader) {
-    if (holds_floats(value)) return stored_mask(value);
+  /// Of a value that is 0 or hides elements of `sum`; what must be computed for it stands in front of that.
+  std::optional<Mask> mask_of(Value value, Op sum) {
+    if (holds_floats(value)) return stored_mask(value, sum);
     const Op op = value.producer();
     if (op.is<ops::Select>()) {
       const ops::Select select(op.node());
       const auto a = number(select.a()), b = number(select.b());
-      if (!a || !b || std::max(*a, *b) != 0 || std::min(*a, *b) > kHidden) return std::nullopt;
+      if (!a || !b || std::max(*a, *b) != 0 || !hides(std::min(*a, *b), sum.out(0))) return std::nullopt;
       gone_.insert(op.node());
       return *a == 0 ? Mask{select.condition(), true, select.b()} : Mask{select.condition(), false, select.a()};
     }
     if (!op || !moves_codes(op) || op.info().quant.fill >= 0 || feature_inputs(op).size() != 1) return std::nullopt;
-    auto mask = mask_of(op.in(0), reader);
+    auto mask = mask_of(op.in(0), sum);
     if (!mask) return std::nullopt;
     gone_.insert(op.node());
     std::vector<Value> operands = op.operands();
     operands[0] = mask->condition;
     mask->condition =
-        model_.graph
-            .insert({&op.info(), std::move(operands), op.attributes(), op.name(), op.location()}, nullptr, reader)
+        model_.graph.insert({&op.info(), std::move(operands), op.attributes(), op.name(), op.location()}, nullptr, sum)
             .out(0);
     return mask;
   }
 
-  std::optional<Mask> stored_mask(Value tensor) {
+  std::optional<Mask> stored_mask(Value tensor, Op sum) {
     const auto from = elements(tensor);
     const float hidden = from.empty() ? 0 : std::ranges::min(from);
-    if (!(hidden <= kHidden)) return std::nullopt;
+    if (std::isnan(hidden) || !hides(hidden, sum.out(0))) return std::nullopt;
     if (!std::ranges::all_of(from, [&](float one) { return one == 0 || one == hidden; })) return std::nullopt;
     Tensor condition(DType::boolean, tensor.dims());
     std::ranges::transform(from, condition.data<bool>().begin(), [](float one) { return one != 0; });

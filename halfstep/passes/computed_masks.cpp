@@ -21,7 +21,7 @@ constexpr float kLowest = std::numeric_limits<float>::lowest();
 
 /// What the elements of a value can be; each of these sets holds the ones in front of it.
 enum class MaskElements {
-  hiding,  ///< 0, or of a magnitude that hides
+  hiding,  ///< 0, or of a magnitude that hides; so is what a number that hides is multiplied by
   whole,   ///< whole numbers
   any
 };
@@ -32,20 +32,30 @@ class ComputedMasks {
 
   void run() {
     for (const Op op : model_.graph.ops()) {
-      if (!op.is<ops::Add>() || op.out(0).dtype() != DType::f32 || reach_of(op.out(0), 1) == 0) continue;
-      const ops::Add add(op.node());
-      if (!rewrite(add, add.a(), add.b())) rewrite(add, add.b(), add.a());
+      if (!op.is<ops::Add, ops::Sub>() || op.out(0).dtype() != DType::f32 || reach_of(op.out(0), 1) == 0) continue;
+      if (!rewrite(op, op.in(0), op.in(1)) && op.is<ops::Add>()) rewrite(op, op.in(1), op.in(0));
     }
   }
 
  private:
-  bool rewrite(ops::Add add, Value x, Value mask) {
-    if (!indices_.is_activation(x) || mask.is_tensor() || indices_.is_activation(mask)) return false;
-    if (is_selected(mask) || !may_hide(mask)) return false;
+  /// `add` is x + mask, or x - mask.
+  bool rewrite(Op add, Value x, Value mask) {
+    if (!indices_.is_activation(x) || mask.is_tensor() || !may_hide(mask)) return false;
+    if (add.is<ops::Add>() && is_selected(mask)) return false;
+    if (indices_.is_activation(mask) && !is_made_of_inputs(mask)) return false;
+    if (add.is<ops::Sub>()) mask = insert(add, ".negative", ops::Neg::record(), {mask});
     const Value hides = hidden(add, mask);
     if (kind_of(mask) == MaskElements::hiding && fill(add, x, hides)) return true;
     const Value sum = insert(add, ".sum", ops::Add::record(), {x, softened(add, mask, hides)});
     return fill(add, sum, hides);
+  }
+
+  /// By arithmetic alone, as masks that are fed in float are: no layer and no sum over elements is among it.
+  static bool is_made_of_inputs(Value value) {
+    if (!value || value.is_tensor() || !value.producer()) return true;
+    const Op op = value.producer();
+    const bool is_arithmetic = op.info().elementwise || moves_codes(op) || op.is<ops::Cast>();
+    return is_arithmetic && op.info().quant.weight < 0 && std::ranges::all_of(op.operands(), is_made_of_inputs);
   }
 
   /// A new operation in front of `add`, called ADD.WHAT.
@@ -60,13 +70,13 @@ class ComputedMasks {
   }
 
   Value hidden(Op add, Value mask) {
-    return insert(add, ".hides", ops::LessOrEqual::record(), {mask, number(add, ".hiding", kHidden)});
+    return insert(add, ".hides", ops::LessOrEqual::record(), {mask, number(add, ".hiding", kMasking)});
   }
 
-  bool fill(ops::Add add, Value x, Value hides) {
+  bool fill(Op add, Value x, Value hides) {
     const Value value = number(add, ".lowest", is_guarded(add) ? -std::numeric_limits<float>::infinity() : kLowest);
     const Op made = insert_before(model_.graph, add, ops::MaskFill::record(), {x, hides, value}, {{"inverse", false}});
-    if (made.out(0).type() != add.out().type()) {
+    if (made.out(0).type() != add.out(0).type()) {
       model_.graph.erase(made);
       erase_tensor(model_, value);
       return false;
@@ -102,7 +112,7 @@ class ComputedMasks {
     return std::as_const(model_.tensors.at(tensor.name())).data<float>();
   }
 
-  static bool is_large(float element) { return std::fabs(element) >= -kHidden; }
+  static bool is_large(float element) { return std::fabs(element) >= -kMasking; }
 
   bool may_hide(Value value) {
     if (!value || value.dtype() != DType::f32) return false;
@@ -123,11 +133,14 @@ class ComputedMasks {
     if (value.is_tensor()) return kind_of_tensor(value);
     const Op op = value.producer();
     if (!op) return MaskElements::any;
-    if (op.is<ops::Cast>()) return kind_of(op.in(0));
+    if (op.is<ops::Cast, ops::Neg>()) return kind_of(op.in(0));
     if (op.is<ops::Select>()) return std::max(kind_of(op.in(1)), kind_of(op.in(2)));
     if (op.is<ops::Add, ops::Sub>()) return std::max(kind_of(op.in(0)), kind_of(op.in(1)));
     if (op.is<ops::Mul>()) {
       const MaskElements a = kind_of(op.in(0)), b = kind_of(op.in(1));
+      const bool is_scaled =
+          (op.in(0).is_tensor() && a == MaskElements::hiding) || (op.in(1).is_tensor() && b == MaskElements::hiding);
+      if (is_scaled) return MaskElements::hiding;
       return std::max(a, b) == MaskElements::any ? MaskElements::any : std::min(a, b);
     }
     const auto inputs = feature_inputs(op);

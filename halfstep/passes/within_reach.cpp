@@ -66,7 +66,7 @@ class Raising {
     const Value end = ops::sub(builder, {.a = top, .b = reach, .name = name + ".end"}).out();
     if (!zero_) {
       zero_ = number("nothing", 0.0F);
-      hidden_ = number("hidden", kHidden);
+      hidden_ = number("hidden", kMasking / 2);
     }
     const Value hides = ops::less_or_equal(builder, {.a = top, .b = hidden_, .name = name + ".hides"}).out();
     const Value lowest =
@@ -83,6 +83,10 @@ class Raising {
 };
 
 }  // namespace
+
+bool hides(double number, Value value) {
+  return number <= kHidden || (number <= kMasking && row_of(value).has_value());
+}
 
 double reach_of(Value value, int bits) {
   const auto row = row_of(value);

@@ -16,6 +16,7 @@
 #include "halfstep/passes/index_arithmetic.h"
 #include "halfstep/passes/lone_affines.h"
 #include "halfstep/passes/traits.h"
+#include "halfstep/passes/uses.h"
 #include "halfstep/passes/within_reach.h"
 #include "halfstep/quant/accumulators.h"
 #include "halfstep/quant/regions.h"
@@ -139,12 +140,23 @@ class Planner {
     const Value fill = port < 0 ? Value() : op.in(port);
     const double number = fill ? element(model_.tensors.at(fill.name()), 0) : 0;
     if (std::isnan(number)) return "it fills with NaN, which has no code";
-    if (op.info().quant.index < 0 || std::fabs(number) < -passes::kHidden) return std::nullopt;
+    const bool hides = passes::hides(-std::fabs(number), op.out(0));
+    if (!hides || (number < 0 && reads_maxima(op.out(0)))) return std::nullopt;
     if (number < 0 && insertion_ == nullptr && passes::reach_of(origin_of(op), 1) > 0) return std::nullopt;
     return fmt::format(
-        "it fills with {}, which leaves no scale for other numbers where anything but a softmax of the "
+        "it fills with {}, which leaves no scale for other numbers where anything but a maximum or a softmax of the "
         "last axis reads it",
         number);
+  }
+
+  /// Whether all that reads the value, perhaps moved, takes the largest of some elements: what a pad filled with the
+  /// lowest number is never among them.
+  static bool reads_maxima(Value value) {
+    return !passes::is_output(value) && std::ranges::all_of(value.uses(), [](const auto& use) {
+      const Op op = use.first;
+      if (op.is<ops::MaxPool2d, ops::ReduceMax>()) return true;
+      return passes::moves_codes(op) && reads_maxima(op.out(0));
+    });
   }
 
   /// What `op` has its codes from: what moves them in front of it shares their scale.

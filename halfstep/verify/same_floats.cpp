@@ -7,6 +7,7 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/base/throwing_tasks.h"
+#include "halfstep/passes/within_reach.h"
 #include "halfstep/verify/codings.h"
 #include "halfstep/verify/product.h"
 #include "halfstep/verify/programs.h"
@@ -30,9 +31,9 @@ bool same_attributes(const Attributes& a, const Attributes& b) {
   });
 }
 
-/// All numbers up to kHidden say one thing: a softmax sees nothing here.
-double distance(double a, double b) {
-  const bool are_hidden = a <= kHidden && b <= kHidden;
+/// All numbers up to `hidden` say one thing: a softmax sees nothing here.
+double distance(double a, double b, double hidden) {
+  const bool are_hidden = a <= hidden && b <= hidden;
   return a == b || are_hidden || (std::isnan(a) && std::isnan(b)) ? 0.0 : std::fabs(a - b);
 }
 
@@ -137,10 +138,11 @@ class FloatCheck {
       const double constants = kConstants * std::max(largest, largest_operand(after, value.producer()));
       for (double& bound : bounds) bound += constants;
     }
+    const double hidden = passes::hides(passes::kMasking, value) ? double{passes::kMasking} / 2 : kHidden;
     FloatReport& result = one.result;
     result.compared = std::ssize(indices);
     for (size_t i = 0; i < indices.size(); ++i) {
-      const double moved = distance(expected[i], found[i]);
+      const double moved = distance(expected[i], found[i], hidden);
       if (largest > 0 && std::isfinite(moved)) result.difference = std::max(result.difference, moved / largest);
       if (moved == 0 || moved <= bounds[i]) continue;  // a bound may be NaN, as the values are
       result.faults.push_back({value.name(), indices[i], expected[i], found[i], bounds[i]});

@@ -130,8 +130,8 @@ TEST(CodePlan, InfinitiesHideFromSoftmaxesAlone) {
     return in_float(model);
   };
   const std::string refused =
-      "it fills with {}, which leaves no scale for other numbers where anything but a softmax of the last axis reads "
-      "it";
+      "it fills with {}, which leaves no scale for other numbers where anything but a maximum or a softmax of the last "
+      "axis reads it";
   const std::string softmax = "\n  return s\n}\n", both = "\n  return s, t\n}\n", axis = " {axis: 0}\n  return s\n}\n";
   EXPECT_EQ(with(softmax, -INFINITY), FloatOperators());
   EXPECT_EQ(with(softmax, -3e38F), FloatOperators());

@@ -70,6 +70,81 @@ def test_mask_with_distances(bench, hidden):
     assert "found -inf in sample 0, expected finite numbers; in a mask write the lowest float32" in ended.err
 
 
+SPELLINGS = {
+    "whole": [("Cast", ["ids"], "f"), ("Sub", ["one", "f"], "i"), ("Mul", ["i", "low"], "h")],
+    "float": [("Sub", ["one", "seen"], "i"), ("Mul", ["i", "low"], "h")],
+    "selected": [("Where", ["flag", "zero", "low"], "h")],
+    "pairs": [("Unsqueeze", ["seen", "last"], "r"), ("Mul", ["r", "seen.row"], "b"), ("Sub", ["one", "b"], "i"),
+              ("Mul", ["i", "low"], "h")],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("platform", ["generic_int8", "snpe", "vitis", "onnxruntime_int8", "magik_t40"])
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("low", [-1e4, -1e9, -1e20, LOWEST], ids=["1e4", "1e9", "1e20", "lowest"])
+def test_any_number_hides_on_any_platform(bench, platform, spelling, low):
+    """Rows that are hidden as a whole take no range from the others."""
+    network = bench.folder / "net.onnx"
+    random = np.random.default_rng(2)
+    seen = random.random((64, 1, 6)) < 0.7
+    seen[:, :, 0] = True
+    rows = np.ones((64, 6), np.float32)
+    if spelling == "pairs":
+        rows[:, 4:] = random.random((64, 2)) < 0.5
+    fed = {"whole": ("ids", TensorProto.INT64, seen.astype(np.int64)), "float": ("seen", TensorProto.FLOAT, seen.astype(np.float32)),
+           "selected": ("flag", TensorProto.BOOL, seen), "pairs": ("seen", TensorProto.FLOAT, rows)}[spelling]  # fmt: skip
+    numbers = [numpy_helper.from_array(np.asarray(number, np.float32), name) for number, name in ((1, "one"), (0, "zero"), (low, "low"))]
+    numbers.append(numpy_helper.from_array(np.asarray([2], np.int64), "last"))
+    nodes = [helper.make_node(op, operands, [name], name=name, **({"to": TensorProto.FLOAT} if op == "Cast" else {}))
+             for op, operands, name in SPELLINGS[spelling]]  # fmt: skip
+    inputs = [helper.make_tensor_value_info(fed[0], fed[1], ["n", *fed[2].shape[1:]])]
+    if spelling == "pairs":
+        numbers.append(numpy_helper.from_array(np.asarray([1], np.int64), "middle"))
+        nodes.insert(0, helper.make_node("Unsqueeze", ["seen", "middle"], ["seen.row"], name="seen.row"))
+    x, _ = attention(network, "h", inputs, nodes, numbers)
+    samples = bench.folder / "data.npz"
+    np.savez(samples, x=x, **{fed[0]: fed[2]})
+    deployed = bench.deploy(network, samples, "--platform", platform, islands=True)
+    assert deployed.differing == 0
+    found, expected = (bench.outputs(model, samples)["y"][rows == 1] for model in (deployed.integer, network))
+    assert sqnr(found, expected) > 24
+
+
+def test_mask_that_is_subtracted(bench):
+    network = bench.folder / "net.onnx"
+    low = numpy_helper.from_array(np.asarray(-LOWEST, np.float32), "low")
+    nodes = [helper.make_node("Cast", ["ids"], ["f"], name="f", to=TensorProto.FLOAT), helper.make_node("Mul", ["f", "low"], ["h"], name="h")]
+    x, rng = attention(network, "h", [helper.make_tensor_value_info("ids", TensorProto.INT64, ["n", 1, 6])], nodes, [low])
+    model = onnx.load(network)
+    next(node for node in model.graph.node if node.name == "m").op_type = "Sub"
+    onnx.save(model, network)
+    ids = (rng.random((64, 1, 6)) < 0.3).astype(np.int64)
+    ids[:, :, 0] = 0
+    np.savez(bench.folder / "data.npz", x=x, ids=ids)
+    deployed = bench.deploy(network, bench.folder / "data.npz", islands=True)
+    assert deployed.differing == 0
+    found, expected = (bench.outputs(net, bench.folder / "data.npz")["y"] for net in (deployed.integer, network))
+    assert sqnr(found, expected) > 25
+
+
+def test_a_pad_of_infinity_that_no_maximum_reads_stays_in_float(bench):
+    """On codes the fill would be the lowest of them, of which an elu makes another number than -1."""
+    network, samples = bench.folder / "net.onnx", bench.folder / "data.npz"
+    random = np.random.default_rng(0)
+    numbers = [numpy_helper.from_array(random.normal(0, 0.3, (7, 4)).astype(np.float32), "w"),
+               numpy_helper.from_array(np.asarray([0, 1, 0, 1], np.int64), "pads"),
+               numpy_helper.from_array(np.asarray(-np.inf, np.float32), "fill")]  # fmt: skip
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["c"]), helper.make_node("Pad", ["c", "pads", "fill"], ["p"]),
+             helper.make_node("Elu", ["p"], ["y"])]  # fmt: skip
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", extent]) for name, extent in (("x", 7), ("y", 6))]
+    graph = helper.make_graph(nodes, "padded", ports[:1], ports[1:], numbers)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), network)
+    np.savez(samples, x=random.normal(0, 1, (32, 7)).astype(np.float32))
+    deployed = bench.deploy(network, samples, islands=True)
+    assert {island["operator"] for island in deployed.converted["float"]} == {"pad", "elu"}
+    assert sqnr(bench.outputs(deployed.integer, samples)["y"], bench.outputs(network, samples)["y"]) > 35
+
+
 def test_mask_that_is_added_to_a_bias(bench):
     network = bench.folder / "net.onnx"
     one, low = (numpy_helper.from_array(np.asarray(number, np.float32), name) for number, name in ((1, "one"), (LOWEST, "low")))
