@@ -16,11 +16,13 @@ void check_output_names(const Graph& graph, const std::vector<std::string>& name
 
 }  // namespace
 
-std::vector<Op> Block::ops() const {
-  std::vector<Op> ops;
-  ops.reserve(ops_.size());
-  for (detail::OpNode* node : ops_) ops.emplace_back(node);
-  return ops;
+std::vector<Op> Block::ops(size_t first) const {
+  return {ops_.begin() + static_cast<std::ptrdiff_t>(first), ops_.end()};
+}
+
+Op Block::next(Op op) const {
+  const auto next = op ? std::ranges::find(ops_, op.node()) + 1 : ops_.begin();
+  return next == ops_.end() ? Op() : Op(*next);
 }
 
 std::vector<Value> Block::outputs() const {
@@ -52,6 +54,7 @@ void Block::set_outputs(std::vector<Value> values, std::vector<std::string> name
     operands.push_back(value.node());
   }
   output_names_ = std::move(names);
+  named_outputs_ = {output_names_.begin(), output_names_.end()};
 }
 
 Value Block::add_argument(std::string name, Type type) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -160,8 +161,12 @@ class Block {
  public:
   Block(Graph* graph, detail::OpNode* parent) : graph_(graph), parent_(parent) {}
   const std::vector<Value>& arguments() const { return arguments_; }
-  /// Snapshot in order, without the return.
-  std::vector<Op> ops() const;
+  /// Snapshot in order, without the return and the `first` operations.
+  std::vector<Op> ops(size_t first = 0) const;
+  /// The operation behind `op`, the first one for a null `op`; null where there is none.
+  Op next(Op op) const;
+  /// Operations, without the return.
+  size_t size() const { return ops_.size(); }
   /// The operation that reads the outputs; null until they are set.
   Op return_op() const { return Op(return_.get()); }
   /// Operands of the return, with their names.
@@ -169,6 +174,7 @@ class Block {
   /// Whether the value is one of them.
   bool returns(Value value) const;
   const std::vector<std::string>& output_names() const { return output_names_; }
+  bool has_output(std::string_view name) const { return named_outputs_.contains(name); }
   void set_outputs(std::vector<Value> values, std::vector<std::string> names = {});
   Value add_argument(std::string name, Type type);
   Op parent() const { return Op(parent_); }
@@ -186,6 +192,7 @@ class Block {
   std::vector<detail::OpNode*> ops_;
   std::unique_ptr<detail::OpNode> return_;
   std::vector<std::string> output_names_;
+  std::set<std::string, std::less<>> named_outputs_;  ///< the same
 };
 
 class Graph {

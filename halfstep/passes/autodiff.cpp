@@ -18,16 +18,14 @@ namespace halfstep::passes {
 namespace {
 
 Value find_wanted(const Graph& graph, const std::string& name) {
+  const Value stored = graph.tensor(name), value = stored ? stored : graph.value(name);
+  if (value && !value.producer()) {
+    if (!is_float(value.dtype())) fail("parameter '{}': found {}, expected floats", name, to_string(value.type()));
+    return value;
+  }
   std::vector<std::string> names;
   for (const auto& values : {graph.tensors(), graph.arguments()}) {
-    for (const Value value : values) {
-      if (value.name() != name) {
-        names.push_back(value.name());
-        continue;
-      }
-      if (!is_float(value.dtype())) fail("parameter '{}': found {}, expected floats", name, to_string(value.type()));
-      return value;
-    }
+    for (const Value one : values) names.push_back(one.name());
   }
   fail("graph '{}' has no tensor '{}'{}", graph.name(), name, did_you_mean(name, names));
 }
@@ -94,7 +92,7 @@ class Differentiation {
   void differentiate(Op op, const std::vector<Value>& out_grads) {
     std::vector<bool> wanted;
     for (const Value operand : op.operands()) wanted.push_back(depends(operand));
-    const size_t before = graph_.ops().size();
+    const size_t before = graph_.body().size();
     const std::vector<Value> gradients = build_gradient(builder_, op, out_grads, wanted);
     give_names(op, gradients, before);
     collect(op.operands(), gradients);
@@ -121,8 +119,7 @@ class Differentiation {
 
   /// Names of the operations that were built for `op`, which stand behind the first `before` ones.
   void give_names(Op op, const std::vector<Value>& gradients, size_t before) {
-    const std::vector<Op> all = graph_.ops();
-    for (const Op made : all | std::views::drop(before)) {
+    for (const Op made : graph_.body().ops(before)) {
       const std::vector<Value> operands = op.operands();
       const auto found = std::ranges::find(gradients, made.out(0));
       const std::string hint = found == gradients.end()

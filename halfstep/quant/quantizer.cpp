@@ -148,7 +148,8 @@ Tensor filled(int64_t count, float with) {
 }
 
 /// The one of `nodes` that the graph runs last; values that share a scale may come in any order.
-Op last_of(const Graph& graph, const std::set<const detail::OpNode*>& nodes) {
+Op last_of(const Graph& graph, const std::set<detail::OpNode*>& nodes) {
+  if (nodes.size() == 1) return Op(*nodes.begin());  // as nearly always: a search for each would be quadratic
   const auto ops = graph.ops();
   return *std::find_if(ops.rbegin(), ops.rend(), [&](Op op) { return nodes.contains(op.node()); });
 }
@@ -248,7 +249,7 @@ ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const
   const Value high = add_state(".high", filled(count, -infinity));
 
   ops::FakeQuantize quantizer;
-  std::set<const detail::OpNode*> inserted;
+  std::set<detail::OpNode*> inserted;
   for (const Value value : place.values) {
     Builder builder = weight ? Builder::before(graph, reader) : passes::builder_behind(graph, value);
     builder.at((weight ? reader : value.producer() ? value.producer() : graph.ops().front()).location());

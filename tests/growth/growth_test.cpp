@@ -147,6 +147,17 @@ Model branches(int64_t count) {
   return with_noise(text + body + fmt::format("  s = sum_of(x=[{}])\n  return y = s\n}}\n", all));
 }
 
+/// As many outputs, each of a layer.
+Model outputs(int64_t count) {
+  std::string text = "graph outputs(x: f32[?, 8]) {\n", body, all;
+  for (int64_t i = 0; i < count; ++i) {
+    text += fmt::format("  param @w{}: f32[8, 8]\n", i);
+    body += fmt::format("  v{0} = linear(x, w=@w{0})\n", i);
+    all += fmt::format("{}y{} = v{}", i == 0 ? "" : ", ", i, i);
+  }
+  return with_noise(text + body + fmt::format("  return {}\n}}\n", all));
+}
+
 /// A convolution and SiLU as PyTorch exports it.
 Model image(int64_t width) {
   return with_noise(fmt::format(
@@ -216,6 +227,20 @@ TEST(Growth, InspectByResiduals) {
 
 TEST(Growth, InspectByLiveValues) {
   expect_linear(1000, [](int64_t size) { return [network = at_once(size)] { inspect(network); }; });
+}
+
+/// What stands between the network and a platform: quantizers, gradients and conversion are tried.
+std::function<void()> inspecting_for(const Model& network) {
+  return [network] { inspect(network, {.target = Target{quant::load_platform("generic_int8")}}); };
+}
+
+TEST(Growth, InspectForAPlatform) {
+  expect_linear(
+      200, [](int64_t size) { return inspecting_for(layers(size)); }, "layers");
+  expect_linear(
+      100, [](int64_t size) { return inspecting_for(branches(size)); }, "branches");
+  expect_linear(
+      200, [](int64_t size) { return inspecting_for(outputs(size)); }, "outputs");
 }
 
 TEST(Growth, QuantizeByBranches) {
