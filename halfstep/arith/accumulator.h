@@ -10,8 +10,8 @@ namespace halfstep::arith {
 
 /// Accumulators of layers with weights, and all of an engine's, have 32 bits.
 inline constexpr int64_t kMostInInt32 = (int64_t{1} << 31) - 1;
-/// What, times a multiplier below 2^31, lies inside int64: 2^32 * (2^31 - 1) < 2^63.
-inline constexpr int64_t kMostScaled = int64_t{1} << 32;
+/// What `scale` takes (multiplier.h).
+inline constexpr int64_t kMostScaled = int64_t{1} << 47;
 /// Whole numbers up to here are float32 numbers.
 inline constexpr int64_t kMostInFloat32 = int64_t{1} << 24;
 

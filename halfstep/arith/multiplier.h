@@ -1,7 +1,9 @@
 // A requantization factor in integers, and how it is applied. docs/arithmetic.md, section 4.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <optional>
 
 #include "halfstep/arith/requantization.h"
@@ -32,11 +34,35 @@ struct MultiplierPair {
 };
 std::optional<MultiplierPair> to_multiplier_pair(double a, double b, int bits);
 
-/// acc * factor, rounded. Exact for |acc| <= kMostScaled (accumulator.h): the product then lies inside int64. Further
-/// out it wraps around.
+/// What, times a multiplier below 2^31, lies inside int64: 2^32 * (2^31 - 1) < 2^63.
+inline constexpr int64_t kMostMultiplied = int64_t{1} << 32;
+/// The bits of a larger product that are dropped first, and the least shift that is left to round by then.
+inline constexpr int32_t kDroppedBits = 16, kLeastRest = 2;
+
+/// acc * m modulo 2^64.
+constexpr int64_t wrapped_product(int64_t acc, int32_t m) {
+  return static_cast<int64_t>(static_cast<uint64_t>(acc) * static_cast<uint64_t>(int64_t{m}));
+}
+
+/// floor(acc * m / 2^16), with a 1 as its last bit where a bit that was dropped is 1. A shift by kLeastRest or more has
+/// this bit below the half that it rounds by, so that it rounds as if nothing had been dropped.
+constexpr int64_t upper_product(int64_t acc, int32_t m) {
+  constexpr int64_t kRest = (int64_t{1} << kDroppedBits) - 1;
+  const int64_t low = (acc & kRest) * m;
+  const int64_t carry = low >> kDroppedBits, last = (low & kRest) != 0 ? 1 : 0;
+  return (wrapped_product(acc >> kDroppedBits, m) + carry) | last;
+}
+
+/// acc * factor, rounded. Exact for |acc| <= kMostScaled (accumulator.h), but that a result beyond 2^45 may be any
+/// other of its sign beyond 2^45; for other |acc| it may be any number. m is not negative.
 constexpr int64_t scale(int64_t acc, Multiplier factor, ShiftRounding rounding = ShiftRounding::half_up) {
-  const auto product = static_cast<int64_t>(static_cast<uint64_t>(acc) * static_cast<uint64_t>(int64_t{factor.m}));
-  return shift_right(product, factor.shift, rounding);
+  if (acc >= -kMostMultiplied && acc <= kMostMultiplied)
+    return shift_right(wrapped_product(acc, factor.m), factor.shift, rounding);
+  if (factor.shift >= kDroppedBits + kLeastRest)
+    return shift_right(upper_product(acc, factor.m), factor.shift - kDroppedBits, rounding,
+                       kDoubledShift - kDroppedBits);
+  const int64_t most = std::numeric_limits<int64_t>::max() / std::max(factor.m, 1);
+  return shift_right(wrapped_product(std::clamp(acc, -most, most), factor.m), factor.shift, rounding);
 }
 
 /// Shifts k of the power_of_two form: factors from 2^29 down to 2^-32.

@@ -43,8 +43,8 @@ constexpr std::optional<ShiftRounding> parse_shift_rounding(std::string_view tex
 /// The first shift of `doubled`.
 inline constexpr int32_t kDoubledShift = 31;
 
-/// v / 2^shift as a whole number, for any v; shift is 1 to 62.
-constexpr int64_t shift_right(int64_t v, int32_t shift, ShiftRounding rounding) {
+/// v / 2^shift as a whole number, for any v; shift is 1 to 62, and `first` what `doubled` shifts by first.
+constexpr int64_t shift_right(int64_t v, int32_t shift, ShiftRounding rounding, int32_t first = kDoubledShift) {
   const int64_t floor = v >> shift, half = (v >> (shift - 1)) & 1;
   const bool beyond = (v & ((int64_t{1} << (shift - 1)) - 1)) != 0;  // more than a half, where there is a half
   switch (rounding) {
@@ -54,9 +54,9 @@ constexpr int64_t shift_right(int64_t v, int32_t shift, ShiftRounding rounding) 
     case ShiftRounding::truncate: return floor;
     case ShiftRounding::doubled: break;
   }
-  if (shift <= kDoubledShift) return floor + half;
-  const int64_t upper = shift_right(v, kDoubledShift, ShiftRounding::half_up);
-  return shift_right(upper, shift - kDoubledShift, ShiftRounding::half_away);
+  if (shift <= first) return floor + half;
+  const int64_t upper = shift_right(v, first, ShiftRounding::half_up);
+  return shift_right(upper, shift - first, ShiftRounding::half_away);
 }
 
 /// The whole number nearest to `v`; NaN and infinities stay. Needs the environment's rounding to be to nearest.

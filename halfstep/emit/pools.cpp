@@ -124,12 +124,13 @@ void add_average(Body& body, Op op) {
   const std::vector<int64_t> counts = average.counts();
   const bool adds_reals = scales_in_float(op) && !is_engine(op) && !average.covers_image();
   constexpr int64_t kFarthest = 131071;  // that a code of 16 bits may lie from a zero point
-  const bool is_wide = !scales_in_float(op) && pool.kernel()[0] * pool.kernel()[1] > INT32_MAX / kFarthest;
+  const int64_t elements = pool.kernel()[0] * pool.kernel()[1];
+  const bool is_wide = !scales_in_float(op) && elements > INT32_MAX / kFarthest;
   const Scale scale =
       adds_reals
           ? mean_scale(body, pool, counts)
           : plain_scale(body, op, scales_in_float(op) ? float_factors(pool, counts) : fixed_factors(pool, counts),
-                        is_wide);
+                        is_wide, elements * reach(pool.x(), pool.x_zero_point()));
   Words words = scale.words();
   words["x"] = c_type(pool.x().dtype());
   words["y"] = c_type(pool.out().dtype());

@@ -122,8 +122,9 @@ void add_matmul(Body& body, Op op) {
   const ops::IntegerMatmul matmul(op.node());
   const Product product = product_of(body, matmul);
   const int64_t farthest = reach(matmul.a(), matmul.a_zero_point()) * reach(matmul.b(), matmul.b_zero_point());
-  const Scale scale = plain_scale(body, op, {{matmul.multiplier()}, {matmul.shift()}, {}, false},
-                                  product.length * farthest > INT32_MAX);
+  const int64_t most = product.length * farthest;
+  const Scale scale =
+      plain_scale(body, op, {{matmul.multiplier()}, {matmul.shift()}, {}, false}, most > INT32_MAX, most);
   Words words = scale.words();
   words["a"] = c_type(matmul.a().dtype());
   words["b"] = c_type(matmul.b().dtype());
@@ -143,8 +144,8 @@ void add_matmul(Body& body, Op op) {
 void add_mean(Body& body, Op op) {
   const ops::IntegerReduceMean mean(op.node());
   const Reduction reduction = reduction_of(body, op);
-  const bool is_wide = reduction.count * reach(mean.x(), mean.x_zero_point()) > INT32_MAX;
-  const Scale scale = plain_scale(body, op, {{mean.multiplier()}, {mean.shift()}, {}, false}, is_wide);
+  const int64_t most = reduction.count * reach(mean.x(), mean.x_zero_point());
+  const Scale scale = plain_scale(body, op, {{mean.multiplier()}, {mean.shift()}, {}, false}, most > INT32_MAX, most);
   Words words = scale.words();
   words["x"] = c_type(mean.x().dtype());
   words["y"] = c_type(mean.out().dtype());

@@ -29,12 +29,26 @@ std::vector<To> by_channel(Body& body, Op op, const char* port) {
   return result;
 }
 
+std::string rounding_of(Op op) { return get<std::string>(op.attributes(), "shift_rounding"); }
+
+/// The function that multiplies what shift_function shifts, where the product has more than 64 bits.
+std::string parts_function(Body& body, Op op) {
+  Words words = {{"rounding", rounding_of(op)}, {"shift", shift_function(body, op)}};
+  words["shifted"] = rounding_of(op) == "doubled" ? "bits > 31 ? shift_half_away(shift_half_up(upper, 15), bits - 31)\n"
+                                                    "                     : shift_half_up(upper, bits - 16)"
+                                                  : words["shift"] + "(upper, bits - 16)";
+  body.kernels.use("parts", words);
+  return "parts_" + rounding_of(op);
+}
+
 /// The struct of a form, its function and one constant of it.
 class ScaleWriter {
  public:
-  ScaleWriter(Body& body, Op op, const std::string& form, bool is_wide) : body_(body), op_(op) {
+  /// `has_parts`: sums need 64 bits, and their products more.
+  ScaleWriter(Body& body, Op op, const std::string& form, bool is_wide, bool has_parts = false)
+      : body_(body), op_(op), has_parts_(has_parts) {
     scale_.sum = is_wide ? "int64_t" : "int32_t";
-    const std::string name = form + (is_wide ? "_wide" : "");
+    const std::string name = form + (has_parts ? "_parts" : is_wide ? "_wide" : "");
     scale_.type = "scale_" + name;
     scale_.code = "code_" + name;
   }
@@ -56,7 +70,8 @@ class ScaleWriter {
   Scale fixed(const std::string& what, const std::string& pick) {
     Words words = words_of(what);
     words["pick"] = pick;
-    words["shift"] = shift_function(body_, op_);
+    words["shifted"] = has_parts_ ? parts_function(body_, op_) + "(sum, factor, bits)"
+                                  : shift_function(body_, op_) + "((int64_t)sum * factor, bits)";
     body_.kernels.use("fixed_scale", words);
     return finish();
   }
@@ -83,12 +98,11 @@ class ScaleWriter {
 
   Body& body_;
   Op op_;
+  bool has_parts_ = false;
   Scale scale_;
   std::string fields_, values_;
   size_t bytes_ = 0;
 };
-
-std::string rounding_of(Op op) { return get<std::string>(op.attributes(), "shift_rounding"); }
 
 Scale fixed_layer(Body& body, Op op) {
   const bool powers = form_of(op) == "power_of_two";
@@ -214,7 +228,7 @@ Scale layer_scale(Body& body, Op op) {
   return onednn_layer(body, op, w_scales, biases, conv.groups() > 1 && w[1] == 1 && w[0] == conv.groups());
 }
 
-Scale plain_scale(Body& body, Op op, const StoredFactors& factors, bool is_wide) {
+Scale plain_scale(Body& body, Op op, const StoredFactors& factors, bool is_wide, int64_t most) {
   if (!factors.factors.empty()) {
     ScaleWriter writer(body, op, factors.zero_inside ? "float32_inside" : "float32", false);
     writer.real_array("factor", factors.factors);
@@ -223,7 +237,8 @@ Scale plain_scale(Body& body, Op op, const StoredFactors& factors, bool is_wide)
         std::string("    const float steps = whole * q->factor[channel];\n") +
             (factors.zero_inside ? kPlaced : kRounded));
   }
-  ScaleWriter writer(body, op, "fixed_" + rounding_of(op), is_wide);
+  const int64_t largest = std::max<int64_t>(1, *std::ranges::max_element(factors.multipliers));
+  ScaleWriter writer(body, op, "fixed_" + rounding_of(op), is_wide, most > INT64_MAX / largest);
   writer.whole_array("uint8_t", "shift", factors.shifts, 1);
   writer.whole_array("int32_t", "multiplier", factors.multipliers, 4);
   return writer.fixed(

@@ -37,8 +37,9 @@ bool is_engine(Op op);
 
 /// Of integer_conv2d or integer_linear.
 Scale layer_scale(Body& body, Op op);
-/// Of an operator without weights, with its clamp. `is_wide`: sums need 64 bits.
-Scale plain_scale(Body& body, Op op, const StoredFactors& factors, bool is_wide);
+/// Of an operator without weights, with its clamp. `is_wide`: sums need 64 bits. `most`: the largest magnitude of one
+/// where it may lie above 2^32.
+Scale plain_scale(Body& body, Op op, const StoredFactors& factors, bool is_wide, int64_t most = 0);
 /// Of an operator that only shifts what it made, as its attribute shift says.
 Scale shifted_scale(Body& body, Op op);
 /// How far a code of the operand may lie from its zero point.

@@ -90,22 +90,27 @@ CodeBound mean(Op op, const CodeFormat& x, const CodeFormat& y) {
   return bound_of(8 * kFloat, (window + 8) * kFloat * largest + 4 * kFloat * (zero_point_of(y) + 1));
 }
 
-/// As many products or elements, whose sum in float64 stays below 2^32 steps of the accumulator.
-CodeBound added_up(const CodeFormat& y, double factor, int64_t terms) {
+/// As many products or elements, each of `largest` steps of the accumulator at most, added up in float64.
+CodeBound added_up(const CodeFormat& y, double factor, int64_t terms, double largest) {
   CodeBound bound = scaled(y, factor);
-  bound.absolute[0] += static_cast<double>(terms + 2) * 2 * kSumInDouble * factor;
+  const double addition = std::max(2 * kSumInDouble, static_cast<double>(terms) * largest * 0x1p-53);
+  bound.absolute[0] += static_cast<double>(terms + 2) * addition * factor;
   return bound;
 }
 
 CodeBound mean_over_axes(Op op, const CodeFormat& x, const CodeFormat& y) {
   const int64_t results = count_elements(op.out(0).dims());
   const int64_t count = results == 0 ? 1 : count_elements(op.in(0).dims()) / results;
-  return added_up(y, x.scale / y.scale / static_cast<double>(std::max<int64_t>(1, count)), count);
+  return added_up(y, x.scale / y.scale / static_cast<double>(std::max<int64_t>(1, count)), count, reach(x));
 }
 
 int64_t contracted(Op op) {
   const Dims& a = op.in(0).dims();
   return ops::IntegerMatmul(op.node()).transpose_a() ? a[a.size() - 2] : a.back();
+}
+
+CodeBound matrix_product(Op op, const CodeFormat& a, const CodeFormat& b, const CodeFormat& y) {
+  return added_up(y, a.scale * b.scale / y.scale, contracted(op), reach(a) * reach(b));
 }
 
 /// Entries of the tables and their product are off by less than 3/2 units of 2^-30, the sum by as much for each
@@ -144,7 +149,7 @@ CodeBound code_bound(Op op, const std::vector<CodeFormat>& x, const CodeFormat& 
   if (op.is<ops::IntegerMul>()) return scaled(y, x.at(0).scale * x.at(1).scale / y.scale);
   if (op.is<ops::IntegerAvgPool2d>()) return mean(op, x.at(0), y);
   if (op.is<ops::IntegerReduceMean>()) return mean_over_axes(op, x.at(0), y);
-  if (op.is<ops::IntegerMatmul>()) return added_up(y, x.at(0).scale * x.at(1).scale / y.scale, contracted(op));
+  if (op.is<ops::IntegerMatmul>()) return matrix_product(op, x.at(0), x.at(1), y);
   if (op.is<ops::IntegerSoftmax>()) return softmax(op, y);
   if (op.is<ops::IntegerRescale>()) return scaled(y, x.at(0).scale / y.scale);
   if (op.is<ops::IntegerLookup>()) return bound_of(has_multipliers(y) ? kDouble : 8 * kFloat, kDouble);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/arith/bias.h"
+#include "halfstep/arith/multiplier.h"
 
 namespace halfstep::arith {
 namespace {
@@ -23,9 +24,11 @@ TEST(Accumulator, FarthestStepIsOfEitherEnd) {
 }
 
 /// A product of two steps of 16 bits fits, and under any multiplier its product lies inside int64.
-TEST(Accumulator, FormsWithMultipliersTakeProductsOfSixteenBits) {
-  EXPECT_LE(int64_t{65535} * 65535, most_accumulated(Requantization::fixed_point));
-  EXPECT_LE(static_cast<__int128>(most_accumulated(Requantization::power_of_two)) * INT32_MAX, INT64_MAX);
+TEST(Accumulator, FormsWithMultipliersTakeSumsOfProductsOfSixteenBits) {
+  EXPECT_LE(int64_t{32769} * 65535 * 65535, most_accumulated(Requantization::fixed_point));
+  EXPECT_EQ(most_accumulated(Requantization::power_of_two), most_accumulated(Requantization::fixed_point));
+  EXPECT_LE(static_cast<__int128>(kMostMultiplied) * INT32_MAX, INT64_MAX);
+  EXPECT_LE(upper_product(kMostScaled, INT32_MAX), INT64_MAX / 2);
   for (const auto form : {Requantization::float32, Requantization::fbgemm, Requantization::x86})
     EXPECT_EQ(most_accumulated(form), kMostInInt32);
 }

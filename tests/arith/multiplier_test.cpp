@@ -80,9 +80,18 @@ TEST(Scale, StoredVectors) {
 }
 
 TEST(Scale, EqualsTheExactFloorOnExtremeAndRandomInputs) {
-  const std::vector<int64_t> accs = {
-      0,       1,          -1,          INT32_MAX,    INT32_MIN,       int64_t{65535} * 65535,
-      1 << 30, -(1 << 30), kMostScaled, -kMostScaled, kMostScaled - 1, int64_t{-65535} * 65535};
+  const std::vector<int64_t> accs = {0,
+                                     1,
+                                     -1,
+                                     INT32_MAX,
+                                     INT32_MIN,
+                                     int64_t{65535} * 65535,
+                                     1 << 30,
+                                     -(1 << 30),
+                                     kMostMultiplied,
+                                     -kMostMultiplied,
+                                     kMostMultiplied - 1,
+                                     int64_t{-65535} * 65535};
   for (int shift = kMinShift; shift <= kMaxShift; ++shift) {
     for (const int32_t m : {0, 1, 1 << 14, (1 << 15) - 1, 1 << 30, INT32_MAX}) {
       for (const int64_t acc : accs)

@@ -93,6 +93,38 @@ TEST(accumulators, integer_products_under_every_shift) {
   }
 }
 
+/// Rows of extreme codes by a column of them: 2^38 for 64 products of 16 bits, on both roads.
+TEST(accumulators, matrix_products_of_extreme_codes) {
+  for (const int64_t depth : {1, 4, 64, 1000}) {
+    for (const Codes a : extremes(65535)) {
+      for (const Codes b : extremes(65535)) {
+        const Wide acc = Wide{depth} * (a.code - a.zero_point) * (b.code - b.zero_point);
+        const CodesValue left = filled(DType::u16, {2, depth}, a), right = filled(DType::u16, {depth, 3}, b);
+        for (const double y_scale : {0.001, 1.0, 200001.0, 1.00001 * 0x1p24, 0.99999 * 0x1p31}) {
+          const CodesTarget y = middle(y_scale);
+          const int64_t want = code_of(acc, 1.0 / static_cast<double>(y.scale), y);
+          KernelCase training = quantized_pair("quantized_matmul", left, right, y);
+          for (auto& out : training.out) out->dims = {2, 3};
+          training.attributes.insert({{"transpose_a", false}, {"transpose_b", false}});
+          EXPECT_EQ(code_at(run_kernel(reference_quantized_matmul, training, CpuLevel::scalar)[0], 5), want)
+              << depth << " " << a.code << " " << b.code << " " << y_scale;
+          const auto step = *arith::to_multiplier(1.0 / static_cast<double>(y.scale), static_cast<int>(y.bits));
+          KernelCase integer{"integer_matmul", {}, {left.codes, right.codes}, {training.out[0]}};
+          integer.attributes = {{"transpose_a", false},
+                                {"transpose_b", false},
+                                {"a_zero_point", int64_t{a.zero_point}},
+                                {"b_zero_point", int64_t{b.zero_point}},
+                                {"multiplier", int64_t{step.m}},
+                                {"shift", int64_t{step.shift}}};
+          integer.attributes.merge(y.integer_attributes());
+          EXPECT_EQ(code_at(run_kernel(reference_integer_matmul, integer, CpuLevel::scalar)[0], 5), want)
+              << depth << " " << a.code << " " << b.code << " " << y_scale;
+        }
+      }
+    }
+  }
+}
+
 /// Of an image whose scale is 1.
 double pool_factor(float y_scale, int64_t count) {
   return 1.0 / (static_cast<double>(y_scale) * static_cast<double>(count));
@@ -116,11 +148,12 @@ void expect_averages(DType dtype, const Dims& x_dims, const AverageCase& window,
   }
 }
 
-/// 65536 elements of 16 bits: 2^32 - 65536, the largest sum that a form takes.
+/// 65536 elements of 16 bits are the last whose sum is multiplied at once: 2^32 - 65536.
 TEST(accumulators, averages_of_extreme_codes) {
   for (const Codes codes : extremes(65535)) {
     for (const double y_scale : {1.0, 2.00001, 1e-4}) {
-      expect_averages(DType::u16, {1, 1, 256, 256}, {.kernel = {256, 256}}, codes, y_scale);
+      for (const int64_t side : {256, 257})
+        expect_averages(DType::u16, {1, 1, side, side}, {.kernel = {side, side}}, codes, y_scale);
       expect_averages(DType::u16, {1, 1, 200, 201},
                       {.kernel = {200, 200}, .stride = {3, 2}, .pad = {3, 1, 0, 2}, .counts_padding = false}, codes,
                       y_scale);

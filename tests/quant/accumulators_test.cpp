@@ -52,6 +52,9 @@ TEST(AccumulatorProof, IsOfProductsAndSums) {
   // Kernels know the codes of a product of two features by their type alone.
   expect_proof(proof_of("matmul(x, b=x)", "[1, 1]", 4095), int64_t{65535} * 65535, arith::kMostScaled);
   expect_proof(proof_of("matmul(x, b=x)", "[4, 4]", 15), int64_t{4} * 255 * 255, arith::kMostScaled);
+  expect_proof(proof_of("matmul(x, b=x)", "[32769, 32769]", 65535), int64_t{32769} * 65535 * 65535, arith::kMostScaled);
+  expect_proof(proof_of("reduce_mean(x) {axes: [1]}", "[?, 100000]", 65535), int64_t{100000} * 65535,
+               arith::kMostScaled);
   expect_proof(proof_of("add(x, b=x)", "[?, 4]", 65535), 2 * int64_t{65535} * INT32_MAX,
                INT64_MAX - (int64_t{1} << 61));
   expect_proof(proof_of("add(x, b=x)", "[?, 4]", 65535, Requantization::fbgemm), 65535, arith::kMostInFloat32);
@@ -62,12 +65,17 @@ TEST(AccumulatorProof, IsRefusedWithTheBound) {
     EXPECT_EQ(kind_of([&] { proof_of(line, x, 65535, form); }), ErrorKind::unsupported);
     return error_of([&] { proof_of(line, x, 65535, form); });
   };
-  EXPECT_EQ(refused("global_avg_pool(x)", "[?, 2, 257, 257]", Requantization::fixed_point),
-            "g.ir:2: node 'y': the accumulator can reach 4328521215, expected at most 4294967296; use fewer bits or a "
-            "smaller window, or keep the layer in float (--float NAME)");
-  EXPECT_EQ(error_of([] { proof_of("matmul(x, b=x)", "[2, 2]", 4095); }),
-            "g.ir:2: node 'y': the accumulator can reach 8589672450, expected at most 4294967296; use fewer bits, or "
-            "keep the layer in float (--float NAME)");
+  for (const auto form : {Requantization::fixed_point, Requantization::power_of_two}) {
+    EXPECT_EQ(refused("global_avg_pool(x)", "[?, 2, 65536, 32769]", form),
+              "g.ir:2: node 'y': the accumulator can reach 140739635773440, expected at most 140737488355328; use "
+              "fewer bits or a smaller window, or keep the layer in float (--float NAME)");
+    EXPECT_EQ(refused("matmul(x, b=x)", "[32770, 32770]", form),
+              "g.ir:2: node 'y': the accumulator can reach 140741783093250, expected at most 140737488355328; use "
+              "fewer bits, or keep the layer in float (--float NAME)");
+    EXPECT_EQ(refused("reduce_mean(x) {axes: [1]}", "[?, 2147516417]", form),
+              "g.ir:2: node 'y': the accumulator can reach 140737488388095, expected at most 140737488355328; use "
+              "fewer bits, or keep the layer in float (--float NAME)");
+  }
   EXPECT_EQ(refused("mul(x, b=x)", "[?, 4]", Requantization::float32),
             "g.ir:2: node 'y': the accumulator can reach 4294836225, expected at most 2147483647; use fewer bits, or "
             "keep the layer in float (--float NAME)");

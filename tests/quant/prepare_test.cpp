@@ -341,14 +341,15 @@ TEST(Prepare, NumbersThatHaveNoCodeAreNamed) {
 
 TEST(Prepare, SumsThatNoZeroPointKeepsInBoundsAreRefused) {
   const Model model = network(
-      "graph g(x: f32[1, 4, 600, 600]) {\n  param @v: f32[4, 4, 1, 1]\n  c = conv2d(x, w=@v)\n"
+      "graph g(x: f32[1, 4, 70000, 70000]) {\n  param @v: f32[4, 4, 1, 1]\n  c = conv2d(x, w=@v)\n"
       "  p = global_avg_pool(c)\n  y = conv2d(p, w=@v)\n  return y\n}\n");
   const test::Overrides wide = {{"features.legal_bits", "[8, 16]"}};
   EXPECT_EQ(error_of([&] { prepared(model, "generic_int8", {{}, 8, {}}, wide); }), "no error");
   EXPECT_EQ(error_of([&] {
               prepared(model, "generic_int8", {{}, 16, {}}, wide);
             }),
-            "g.ir:4: node 'p': the accumulator can reach 11796480000, expected at most 4294967296; use fewer bits or a "
+            "g.ir:4: node 'p': the accumulator can reach 160563200000000, expected at most 140737488355328; use fewer "
+            "bits or a "
             "smaller window, or keep the layer in float (--float NAME)");
 }
 

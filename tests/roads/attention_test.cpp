@@ -37,13 +37,15 @@ class AttentionOn : public testing::TestWithParam<std::pair<const char*, int>> {
 INSTANTIATE_TEST_SUITE_P(Roads, AttentionOn,
                          testing::Values(std::pair{"generic_int8", 8}, std::pair{"generic_int8", 4},
                                          std::pair{"pow2_int8", 8}, std::pair{"signed_pow2_int8", 8},
+                                         std::pair{"signed_pow2_int8", 16}, std::pair{"pplw8a16", 16},
                                          std::pair{"onnxruntime_int8", 8}),
                          [](const auto& c) { return c.param.first + ("_" + std::to_string(c.param.second)); });
 
 TEST_P(AttentionOn, BothRoadsAreEqualAndMeanIt) {
   const auto [platform, bits] = GetParam();
   quant::PrepareOptions widths;
-  widths.weight_bits = widths.feature_bits = bits;
+  widths.weight_bits = std::min(bits, 8);
+  widths.feature_bits = bits;
   Prepared prepared = attention(platform, {}, widths);
   const auto conversion = quant::convert(prepared.model, {.float_islands = true});
   expect_equal(prepared, conversion.model);

@@ -1,6 +1,7 @@
 // Attention networks in C against the integers.
 #include <gtest/gtest.h>
 
+#include "halfstep/emit/c_program.h"
 #include "halfstep/io/atomic_file.h"
 #include "tests/roads/c_road.h"
 #include "tests/support/error.h"
@@ -55,12 +56,6 @@ std::string without_norm(std::string text) {
   return text;
 }
 
-/// With sums in place of products of matrices, whose accumulators would be too large for codes of 16 bits.
-std::string without_products(std::string text) {
-  const size_t begin = text.find("  product ="), end = text.find("  next =");
-  return text.replace(begin, end - begin, "  product = add(a=norm, b=shares)\n  other = add(a=product, b=rows)\n");
-}
-
 /// Sums and products of operands that are repeated, as every form has them.
 constexpr const char* kRepeats = R"(graph repeats(x: f32[?, $channels, $height, $width]) {
   param @w1: f32[8, $channels, 3, 3]
@@ -92,15 +87,18 @@ class CAttention : public CRoad {
 TEST_F(CAttention, HasTheCodesOfTheIntegersInEveryRounding) {
   for (const char* rounding : {"half_up", "half_even", "half_away", "truncate", "doubled"}) {
     SCOPED_TRACE(rounding);
-    Prepared prepared("generic_int8", {}, {{"requantize.rounding", rounding}}, kAttention);
-    expect_equal_in_c(prepared, with_compiler(kSanitized));
+    const Overrides overrides = {{"requantize.rounding", rounding}, {"features.legal_bits", "[8, 16]"}};
+    for (const int bits : {8, 16}) {
+      Prepared prepared("generic_int8", widths(8, bits), overrides, kAttention);
+      expect_equal_in_c(prepared, with_compiler(kSanitized));
+    }
   }
 }
 
 TEST_F(CAttention, HasTheCodesOfOtherWidths) {
   Prepared narrow("generic_int8", widths(4, 4), {}, kAttention);
   expect_equal_in_c(narrow, with_compiler(kSanitized));
-  expect_equal_in_c_on("generic_int8", without_products(kImages), {{"features.legal_bits", "[8, 16]"}}, widths(8, 16));
+  expect_equal_in_c_on("generic_int8", kImages, {{"features.legal_bits", "[8, 16]"}}, widths(8, 16));
 }
 
 TEST_F(CAttention, TakesRowsOfImages) {
@@ -108,6 +106,7 @@ TEST_F(CAttention, TakesRowsOfImages) {
   for (const char* platform : {"pow2_int8", "signed_pow2_int8"}) {
     SCOPED_TRACE(platform);
     expect_equal_in_c_on(platform, without_norm(kImages));
+    expect_equal_in_c_on(platform, without_norm(kImages), {{"features.legal_bits", "[8, 16]"}}, widths(8, 16));
   }
 }
 
@@ -124,9 +123,27 @@ TEST_F(CAttention, HasTheSameCodesOnEveryMachine) {
   const auto machines = other_machines();
   if (machines.empty()) GTEST_SKIP() << "there is no compiler for another machine with an emulator of it";
   Prepared prepared("generic_int8", {}, {}, kAttention);
+  Prepared wide("generic_int8", widths(8, 16), {{"features.legal_bits", "[8, 16]"}}, kAttention);
   for (const api::CRoadOptions& machine : machines) {
     SCOPED_TRACE(machine.runner);
     expect_equal_in_c(prepared, machine);
+    expect_equal_in_c(wide, machine);
+  }
+}
+
+/// Products in parts are in no program that does without.
+TEST_F(CAttention, MultipliesInPartsWhereSumsPassTheirLimitAlone) {
+  const TemporaryFolder folder;
+  io::write_file(folder / "network.ir", std::string_view(without_norm(kImages)));
+  for (const auto& [platform, bits, in_parts] : {std::tuple{"generic_int8", 8, false},
+                                                 {"generic_int8", 16, true},
+                                                 {"signed_pow2_int8", 8, false},
+                                                 {"signed_pow2_int8", 16, true}}) {
+    Prepared prepared(platform, widths(8, bits), {{"features.legal_bits", "[8, 16]"}},
+                      (folder / "network.ir").string());
+    const Model integer = api::convert(prepared.model).model;
+    const std::string text = emit::c_program(integer, {.name = "net"}).files[1].text;
+    EXPECT_EQ(text.find("parts_half_up(") != std::string::npos, in_parts) << platform << " " << bits;
   }
 }
 
