@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "halfstep/base/status.h"
 
@@ -26,6 +27,16 @@ std::string class_text(const TypeClass& type_class) {
   }
   const bool says_more = names.size() > 1 && type_class.name.find(" or ") == std::string_view::npos;
   return says_more ? fmt::format("{} ({})", type_class.name, fmt::join(names, ", ")) : std::string(type_class.name);
+}
+
+/// "-4 to 3" where the rule says that the first of two facts is an axis among as many as the second.
+std::optional<std::string> range_text(std::string_view rule, std::initializer_list<Fact> facts) {
+  if (facts.size() != 2) return std::nullopt;
+  const Fact &axis = *facts.begin(), &rank = *(facts.begin() + 1);
+  const auto* count = std::get_if<Dim>(&rank.value);
+  if (count == nullptr || !count->known() || count->value() < 1) return std::nullopt;
+  if (rule != fmt::format("{0} >= 0 - {1} and {0} < {1}", axis.text, rank.text)) return std::nullopt;
+  return fmt::format("{} to {}", -count->value(), count->value() - 1);
 }
 
 bool agrees(int64_t a, int64_t b) { return a == b || a == kUnknown || b == kUnknown; }
@@ -128,10 +139,9 @@ void Inference::bind(const Operand& operand, std::initializer_list<Extent> exten
 void Inference::rule(std::string_view label, std::string_view text, Truth holds,
                      std::initializer_list<Fact> facts) const {
   if (holds != Truth::no) return;
-  std::string values;
-  for (const Fact& fact : facts)
-    values += fmt::format("{}{} is {}", values.empty() ? ": " : ", ", fact.text, show(fact));
-  reject(label, fmt::format("{} is false{}", text, values));
+  std::string found;
+  for (const Fact& fact : facts) found += fmt::format("{} is {}, ", fact.text, show(fact));
+  reject(label, found + "expected " + range_text(text, facts).value_or(std::string(text)));
 }
 
 Dims Inference::dims(std::string_view port, std::initializer_list<Dim> extents) const {

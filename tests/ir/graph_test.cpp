@@ -89,7 +89,7 @@ TEST_F(GraphTest, RulesOfInputs) {
   EXPECT_EQ(error_of([&] {
               graph.insert(spec("linear", {x, w}));
             }),
-            "node 'linear': linear c1: k == i is false: k is 3, i is 4");
+            "node 'linear': linear c1: k is 3, i is 4, expected k == i");
   EXPECT_EQ(error_of([&] {
               graph.insert(spec("relu", {x, x}));
             }),

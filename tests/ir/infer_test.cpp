@@ -75,7 +75,12 @@ TEST_F(InferenceTest, RuleFailsOnlyWhenCertainlyFalse) {
   EXPECT_EQ(error_of([&] {
               infer_.rule("c2", "axis >= 0", axis >= 0, {{"axis", axis}, {"b", Dim::unknown()}});
             }),
-            "net.ir:3: node 'n': toy c2: axis >= 0 is false: axis is -1, b is unknown");
+            "net.ir:3: node 'n': toy c2: axis is -1, b is unknown, expected axis >= 0");
+  const std::string_view bounds = "axis >= 0 - rank(x) and axis < rank(x)";
+  EXPECT_EQ(error_of([&] {
+              infer_.rule("c3", bounds, Truth::no, {{"axis", Dim(9)}, {"rank(x)", Dim(4)}});
+            }),
+            "net.ir:3: node 'n': toy c3: axis is 9, rank(x) is 4, expected -4 to 3");
 }
 
 TEST_F(InferenceTest, OutputExtents) {

@@ -25,7 +25,7 @@ std::vector<Type> infer_linear(const OpSite& site) {
   if (x.size() != 2 || w.size() != 2)
     fail("{}: linear dims: found {} and {}, expected 2 each", site.where, x.size(), w.size());
   if (x[1] != kUnknown && w[1] != kUnknown && x[1] != w[1])
-    fail("{}: linear c1: k == i is false: k is {}, i is {}", site.where, x[1], w[1]);
+    fail("{}: linear c1: k is {}, i is {}, expected k == i", site.where, x[1], w[1]);
   return {{in(site, 0).dtype, {x[0], w[0]}}};
 }
 
