@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 fs::path folder_beside(const fs::path& out) {
   const fs::path parent = out.has_parent_path() ? out.parent_path() : fs::path(".");
   std::string name = (parent / ".halfstep-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) fail("{}: cannot be made a folder: {}", out.string(), io::system_reason(errno));
+  if (mkdtemp(name.data()) == nullptr) io::fail_to_make_folder(out, errno);
   fs::permissions(name, fs::perms::owner_all | fs::perms::group_read | fs::perms::group_exec | fs::perms::others_read |
                             fs::perms::others_exec);
   return name;
@@ -50,11 +50,12 @@ void FolderWriter::add(Entry& entry, const Tensor& contents) {
   const auto bytes = file_of(contents, entry);
   entry.bytes = static_cast<int64_t>(bytes.size());
   entry.digests = digests(bytes);
-  io::write_file(temporary_ / entry.file, bytes);
+  io::write_file(temporary_ / entry.file, bytes, out_);
 }
 
 void FolderWriter::finish(const Manifest& manifest) {
-  io::write_file(temporary_ / kManifestFile, to_text(manifest));
+  const std::string text = to_text(manifest);
+  io::write_file(temporary_ / kManifestFile, std::as_bytes(std::span(text)), out_);
   std::error_code failed;
   if (fs::exists(out_, failed)) {
     const fs::path old = folder_beside(out_);
@@ -68,7 +69,7 @@ void FolderWriter::finish(const Manifest& manifest) {
     fs::remove_all(old, failed);
   } else {
     fs::rename(temporary_, out_, failed);
-    if (failed) fail("{}: cannot be written: {}", out_.string(), io::system_reason(failed.value()));
+    if (failed) io::fail_to_write(out_, failed.value());
   }
   temporary_.clear();
 }

@@ -17,25 +17,22 @@ namespace {
 
 using Path = std::filesystem::path;
 
-[[noreturn]] void fail_to_write(const Path& path, int reason) {
-  fail("{}: cannot be written: {}", path.string(), system_reason(reason));
-}
-
 std::filesystem::file_type type_of(const Path& path) {
   std::error_code ignored;  // a link to nothing has no type
   return std::filesystem::status(path, ignored).type();
 }
 
-Path random_name(const Path& target) {
+Path random_name(const Path& shown) {
   uint64_t number = 0;
-  if (::getrandom(&number, sizeof number, 0) != sizeof number) fail_to_write(target, errno);
+  if (::getrandom(&number, sizeof number, 0) != sizeof number) fail_to_write(shown, errno);
   return fmt::format(".halfstep-{:016x}.tmp", number);
 }
 
 /// A new file beside `target`, gone with this object unless it took the target's name.
 class Temporary {
  public:
-  explicit Temporary(const Path& target) : target_(target) {
+  /// Messages call the target `shown`.
+  explicit Temporary(const Path& target, const Path& shown) : target_(target), shown_(shown) {
     while (!make()) {
     }
   }
@@ -50,24 +47,24 @@ class Temporary {
     while (!bytes.empty()) {
       const ssize_t written = ::write(file_, bytes.data(), bytes.size());
       if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) fail_to_write(target_, errno);
+      if (written <= 0) fail_to_write(shown_, errno);
       bytes = bytes.subspan(static_cast<size_t>(written));
     }
   }
 
   /// Closing reports errors that nothing else shows (quota, network file systems).
   void take_name() {
-    if (::fsync(file_) != 0 || ::close(std::exchange(file_, -1)) != 0) fail_to_write(target_, errno);
-    if (::rename(path_.c_str(), target_.c_str()) != 0) fail_to_write(target_, errno);
+    if (::fsync(file_) != 0 || ::close(std::exchange(file_, -1)) != 0) fail_to_write(shown_, errno);
+    if (::rename(path_.c_str(), target_.c_str()) != 0) fail_to_write(shown_, errno);
     path_.clear();
   }
 
  private:
   /// Locked, so that nobody takes it for one that a killed process left; false where another name is to be tried.
   bool make() {
-    path_ = target_.parent_path() / random_name(target_);
+    path_ = target_.parent_path() / random_name(shown_);
     file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (file_ < 0 && errno != EEXIST) fail_to_write(target_, errno);
+    if (file_ < 0 && errno != EEXIST) fail_to_write(shown_, errno);
     if (file_ < 0) return false;
     const bool is_swept = ::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     struct stat open = {};
@@ -77,6 +74,7 @@ class Temporary {
   }
 
   const Path& target_;
+  const Path& shown_;
   Path path_;
   int file_ = -1;
 };
@@ -100,9 +98,11 @@ void refuse_other_targets(const Path& path) {
 
 }  // namespace
 
-void write_file(const Path& path, std::span<const std::byte> bytes) {
+void write_file(const Path& path, std::span<const std::byte> bytes) { write_file(path, bytes, path); }
+
+void write_file(const Path& path, std::span<const std::byte> bytes, const Path& shown) {
   refuse_other_targets(path);
-  Temporary file(path);
+  Temporary file(path, shown);
   file.write(bytes);
   file.take_name();
   sync_folder(path);
@@ -112,23 +112,23 @@ void write_file(const Path& path, std::string_view text) { write_file(path, std:
 
 void require_file_target(const Path& path) {
   refuse_other_targets(path);
-  const Temporary file(path);
+  const Temporary file(path, path);
 }
 
 void require_folder_target(const Path& path) {
   using Type = std::filesystem::file_type;
   const Type type = type_of(path);
   if (type != Type::directory && type != Type::not_found && type != Type::none)
-    fail("{}: cannot be made a folder: is {}", path.string(), name_of(type));
+    fail("{}: cannot be made a folder: is {}; name another folder", path.string(), name_of(type));
 }
 
 void make_folder(const Path& path) {
   require_folder_target(path);
   std::error_code reason;
   std::filesystem::create_directories(path, reason);
-  if (reason) fail("{}: cannot be made a folder: {}", path.string(), system_reason(reason.value()));
+  if (reason) fail_to_make_folder(path, reason.value());
   const Path inside = path / "file";
-  const Temporary file(inside);
+  const Temporary file(inside, path);
 }
 
 }  // namespace halfstep::io

@@ -15,6 +15,9 @@ namespace halfstep::io {
 /// stays as it is. Throws bad_input with path and reason; then neither `path` is changed nor a temporary left behind.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
+/// The same; messages call the file `shown`.
+void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
+                const std::filesystem::path& shown);
 
 /// Throws what write_file would: where `path` is or leads to something else than a file, or its folder takes no new
 /// one. For whoever works long before the file is there.

@@ -113,7 +113,7 @@ Claim Claim::of_name(const fs::path& path) {
   while (true) {
     const int file = ::open(beside.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file < 0 && errno == ENAMETOOLONG) return {-1, {}};
-    if (file < 0) fail("{}: cannot be written: {}", path.string(), system_reason(errno));
+    if (file < 0) fail_to_write(path, errno);
     if (is_locked_elsewhere(file)) fail_in_use(path, file);
     if (is_there(file, beside)) return {file, beside};
     ::close(file);  // whoever had it removed it meanwhile

@@ -2,16 +2,42 @@
 
 #include <array>
 #include <cctype>
+#include <cerrno>
 #include <system_error>
 
+#include "halfstep/base/status.h"
 #include "halfstep/io/source.h"
 
 namespace halfstep::io {
+namespace {
+
+/// What to do where something cannot be written.
+const char* remedy_for(int code) {
+  switch (code) {
+    case EACCES:
+    case EPERM:
+    case EROFS: return "name a folder that takes new files, or have its permissions changed";
+    case ENOSPC:
+    case EDQUOT: return "make room, or name a folder on another disk";
+    case ENOENT: return "make the folder that it is to lie in, or name another";
+    default: return "name another place";
+  }
+}
+
+}  // namespace
 
 std::string system_reason(int code) {
   std::string text = std::generic_category().message(code);
   if (!text.empty()) text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
   return text;
+}
+
+void fail_to_write(const std::filesystem::path& path, int code) {
+  fail("{}: cannot be written: {}; {}", path.string(), system_reason(code), remedy_for(code));
+}
+
+void fail_to_make_folder(const std::filesystem::path& path, int code) {
+  fail("{}: cannot be made a folder: {}; {}", path.string(), system_reason(code), remedy_for(code));
 }
 
 std::string_view name_of(std::filesystem::file_type type) {

@@ -49,7 +49,7 @@ std::optional<std::filesystem::path> find_idx_images(const std::filesystem::path
 
 Dataset load_idx_file(const std::filesystem::path& images, int64_t classes) {
   const LabelledData data = read_pair(images, classes);
-  if (data.labels.size() == 0) fail("{}: found no sample", images.string());
+  if (data.labels.size() == 0) fail("{}: found no sample; give at least one", images.string());
   return {
       .form = "IDX", .x = with_channel(data.x), .labels = data.labels, .classes = number_names(data.labels, classes)};
 }

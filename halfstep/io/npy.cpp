@@ -81,7 +81,8 @@ class HeaderParser {
   }
   std::string quoted() {
     const char quote = peek();
-    if (quote == '[') unsupported("{}: structured arrays are not supported", where_);
+    if (quote == '[')
+      unsupported("{}: structured arrays are not supported; save each field as an array of its own", where_);
     if (quote != '\'' && quote != '"') damaged();
     const size_t end = text_.find(quote, ++at_);
     if (end == std::string_view::npos) damaged();
@@ -126,9 +127,13 @@ DType dtype_of(const std::string& descr, const std::string& where) {
     const bool native = descr[0] == '<' || descr[0] == '=' || descr[0] == '|';
     if (found != kDescriptions.end() && native) return found->dtype;
     if (found != kDescriptions.end() && descr[0] == '>')
-      unsupported("{}: big-endian arrays ('{}') are not supported", where, descr);
+      unsupported("{}: big-endian arrays ('{}') are not supported; save array.astype('<{}')", where, descr,
+                  descr.substr(1));
   }
-  unsupported("{}: arrays of '{}' are not supported", where, descr);
+  const bool is_complex = descr.size() > 1 && descr[1] == 'c';
+  unsupported(
+      "{}: arrays of '{}' are not supported; {}", where, descr,
+      is_complex ? "save array.real and array.imag apart, as float32" : "save numbers (array.astype('float32'))");
 }
 
 /// `columns` has its first axis fastest; the result its last. Both have `dims`.

@@ -10,7 +10,7 @@ namespace halfstep::io {
 
 TemporaryFolder::TemporaryFolder() {
   std::string name = (std::filesystem::temp_directory_path() / "halfstep-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) fail("{}: cannot be made a folder: {}", name, system_reason(errno));
+  if (mkdtemp(name.data()) == nullptr) fail_to_make_folder(name, errno);
   path_ = name;
 }
 

@@ -38,14 +38,14 @@ void require_finite(const Tensor& tensor, const std::string& name, const std::st
 
 /// Throws where the first axes, which count samples, differ.
 void require_equal_counts(const Dataset& data, const std::string& where) {
-  if (data.size() == 0) fail("{}: found no sample", where);
+  if (data.size() == 0) fail("{}: found no sample; give at least one", where);
   for (const auto& [name, tensor] : data.inputs) {
     if (tensor.dims()[0] != data.size())
-      fail("{}: found {} samples of '{}' and {} of '{}'", where, tensor.dims()[0], name, data.size(),
-           data.inputs.begin()->first);
+      fail("{}: found {} samples of '{}' and {} of '{}'; give every input as many", where, tensor.dims()[0], name,
+           data.size(), data.inputs.begin()->first);
   }
   if (data.has_labels() && data.labels.dims()[0] != data.size())
-    fail("{}: found {} labels for {} samples", where, data.labels.dims()[0], data.size());
+    fail("{}: found {} labels for {} samples; give every sample one", where, data.labels.dims()[0], data.size());
 }
 
 /// u8 [n, h, w] and [n, h, w, channels] as [n, c, h, w]; anything else as it is. Four channels or fewer come last where

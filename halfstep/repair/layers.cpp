@@ -175,8 +175,10 @@ std::map<std::string, Moments> moments_of(const Model& model, const std::vector<
     const Tensors found = runner.run(samples.inputs(begin, std::min(size, end - begin)));
     for (const std::string& name : fetch) {
       if (!sums.at(name).add(found.at(name)))
-        fail("network '{}': '{}' is NaN or infinite on samples {} to {} of {}, expected numbers", model.graph.name(),
-             name, begin, std::min(begin + size, end) - 1, samples.data->name);
+        fail(
+            "network '{}': '{}' is NaN or infinite on samples {} to {} of {}, expected numbers; name other samples "
+            "(--data), or leave these out",
+            model.graph.name(), name, begin, std::min(begin + size, end) - 1, samples.data->name);
     }
   }
   std::map<std::string, Moments> moments;

@@ -16,15 +16,15 @@ namespace {
 /// A file of that size whose room on the disk is taken, so that writing to its pages cannot fail.
 std::byte* mapped_file(const std::filesystem::path& path, size_t bytes) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-  if (descriptor < 0) fail("{}: cannot be written: {}", path.string(), io::system_reason(errno));
+  if (descriptor < 0) io::fail_to_write(path, errno);
   const int reason = ::posix_fallocate(descriptor, 0, static_cast<off_t>(bytes));
   void* pages = reason == 0 ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0) : MAP_FAILED;
   const int mapping_reason = errno;
   ::close(descriptor);
   ::unlink(path.c_str());
   if (pages == MAP_FAILED)
-    fail("{}: found no room for {} MB of stored values: {}", path.parent_path().string(), bytes >> 20,
-         io::system_reason(reason != 0 ? reason : mapping_reason));
+    fail("{}: found no room for {} MB of stored values: {}; name a folder with more room (TMPDIR)",
+         path.parent_path().string(), bytes >> 20, io::system_reason(reason != 0 ? reason : mapping_reason));
   return static_cast<std::byte*>(pages);
 }
 

@@ -43,8 +43,8 @@ void require_values(const Model& calibrated, const Samples& samples) {
     if (!constant) constant = {input.name(), low};
   }
   if (constant)
-    fail("{}: found nothing but {} for input '{}', expected samples as the network meets them", samples.data->name,
-         constant->second, constant->first);
+    fail("{}: found nothing but {} for input '{}', expected samples as the network meets them; name others (--data)",
+         samples.data->name, constant->second, constant->first);
 }
 
 /// A value without elements, or of NaN alone, leaves its quantizer without a range, as does a loop that never runs.

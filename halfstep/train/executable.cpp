@@ -86,7 +86,11 @@ void add_rows(const Tensor& logits, const Tensor& labels, const std::vector<int6
 
 Scores scores(const Model& model, const Samples& samples, const std::vector<int64_t>& most, ThreadPool& pool,
               const IterationWatch& watch) {
-  if (!samples.data->has_labels()) fail("{}: has no labels, accuracy needs them", samples.data->name);
+  if (!samples.data->has_labels())
+    fail(
+        "{}: has no labels, accuracy needs them; give them beside the samples (docs/data.md), or run the network on "
+        "the samples (halfstep run)",
+        samples.data->name);
   const int64_t batch = evaluation_batch(model, samples), end = usable(model, samples.size());
   BatchRunner runner(evaluation_form(model), {}, pool, watch);
   const std::string& output = model.graph.body().output_names().front();

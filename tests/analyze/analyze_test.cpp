@@ -414,8 +414,9 @@ TEST(Analyze, SaysWhatCannotBeComputed) {
   EXPECT_NE(single.notes[1].find("1 sample: "), std::string::npos) << single.notes[1];
   io::Dataset constant = random_data(true);
   std::ranges::fill(constant.x.data<float>(), 0.5F);
-  EXPECT_EQ(test::error_of([&] { analyzed(model, constant); }),
-            "random: found nothing but 0.5 for input 'x', expected samples as the network meets them");
+  EXPECT_EQ(
+      test::error_of([&] { analyzed(model, constant); }),
+      "random: found nothing but 0.5 for input 'x', expected samples as the network meets them; name others (--data)");
   train::Samples none = all_of(data);
   none.indices.clear();
   ThreadPool pool(1);

@@ -124,7 +124,9 @@ TEST_F(BadInput, samples_of_one_value) {
   for (int i = 0; i < 40; ++i) csv += pixels(64, std::to_string(i % 10) + "\n");
   put("flat.csv", csv);
   expect_error(
-      kBadInput, "flat.csv: found nothing but 0.1875 for input 'x', expected samples as the network meets them",
+      kBadInput,
+      "flat.csv: found nothing but 0.1875 for input 'x', expected samples as the network meets them; name others "
+      "(--data)",
       {"quantize", "quick/float.safetensors", "--calibrate", "flat.csv", "--out", "new.safetensors", "--json"});
 }
 
@@ -335,12 +337,17 @@ TEST_F(BadInput, missing_model) {
 // ---- folders and checkpoints
 
 TEST_F(BadInput, output_that_cannot_be_written) {
-  expect_error(kBadInput, "file: cannot be made a folder: is a file", {"train", "--epochs", "1", "--out", "file"});
-  expect_error(kBadInput, "file: cannot be made a folder: is a file", {"quickstart", "--out", "file"});
-  expect_error(kBadInput, "file/new: cannot be made a folder: not a directory", {"quickstart", "--out", "file/new"});
-  expect_error(kBadInput, "/proc/new: cannot be made a folder: no such file or directory",
+  expect_error(kBadInput, "file: cannot be made a folder: is a file; name another folder",
+               {"train", "--epochs", "1", "--out", "file"});
+  expect_error(kBadInput, "file: cannot be made a folder: is a file; name another folder",
+               {"quickstart", "--out", "file"});
+  expect_error(kBadInput, "file/new: cannot be made a folder: not a directory; name another place",
+               {"quickstart", "--out", "file/new"});
+  expect_error(kBadInput,
+               "/proc/new: cannot be made a folder: no such file or directory; make the folder that it is to lie in, "
+               "or name another",
                {"quickstart", "--out", "/proc/new"});
-  expect_error(kBadInput, "file/new.safetensors: cannot be written: not a directory",
+  expect_error(kBadInput, "file/new.safetensors: cannot be written: not a directory; name another place",
                {"convert", "quick/prepared.safetensors", "--out", "file/new.safetensors"});
 }
 

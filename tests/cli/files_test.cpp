@@ -49,8 +49,9 @@ TEST_F(Files, targets_that_are_no_files_are_refused_first) {
     expect_error(message, {"export", "none", "--out", name});
     expect_error(message, {"run", "none", "--inputs", "none.npz", "--outputs", name});
     if (name == "folder") continue;
-    expect_error(name + ": cannot be made a folder: is " + kind, {"train", "--data", "none.csv", "--out", name});
-    expect_error(name + ": cannot be made a folder: is " + kind, {"quickstart", "--data", "none.csv", "--out", name});
+    const std::string folder = name + ": cannot be made a folder: is " + kind + "; name another folder";
+    expect_error(folder, {"train", "--data", "none.csv", "--out", name});
+    expect_error(folder, {"quickstart", "--data", "none.csv", "--out", name});
   }
   EXPECT_TRUE(fs::is_fifo(*workspace / "pipe"));
   EXPECT_TRUE(fs::is_symlink(*workspace / "null"));

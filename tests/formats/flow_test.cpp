@@ -206,8 +206,7 @@ TEST(OnnxFlow, ValuesOfAGraphInsideAreNotSeenOutside) {
   text.add("Relu", {"made"}, {"y"}).set_name("outside");
   EXPECT_EQ(refusal(text),
             "m.onnx: node 'outside': Relu: 'made' is read before any node gives it: the graph has a cycle, or its "
-            "nodes are out of "
-            "order");
+            "nodes are out of order; export the network again (onnx.checker.check_model looks for this)");
 }
 
 TEST(OnnxFlow, TheFileSaysWhereInsideItIs) {

@@ -193,14 +193,15 @@ TEST(Import, refuses_damaged_graphs) {
   EXPECT_EQ(
       message(cycle),
       "m.onnx: node 'one': Add: 'b' is read before any node gives it: the graph has a cycle, or its nodes are out "
-      "of order");
+      "of order; export the network again (onnx.checker.check_model looks for this)");
   EXPECT_EQ(kind_of([&] { import_text(cycle); }), ErrorKind::bad_input);
 
   ModelText twice;
   twice.input("x", {2});
   twice.add("Relu", {"x"}, {"y"});
   twice.add("Relu", {"x"}, {"y"}).set_name("again");
-  EXPECT_EQ(message(twice), "m.onnx: node 'again': Relu: the name 'y' is defined twice");
+  EXPECT_EQ(message(twice),
+            "m.onnx: node 'again': Relu: the name 'y' is defined twice; give each value a name of its own");
 
   ModelText tensors;
   tensors.add_tensor(test::floats("w", {1}, {1}));

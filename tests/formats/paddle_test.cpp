@@ -103,7 +103,7 @@ TEST(PaddleProgram, an_output_that_no_operator_of_ours_gives_is_refused_where_it
   EXPECT_EQ(operators(import_program(text)), "");
   text.op("relu", {{"X", "shape"}}, {{"Out", "z"}});
   EXPECT_EQ(error_of([&] { import_program(text); }),
-            "m.pdmodel: node 'z': relu: 'shape' is read before any operator gives it");
+            "m.pdmodel: node 'z': relu: 'shape' is read before any operator gives it; export the network again");
 }
 
 TEST(Pir, positions_attributes_and_lists) {
@@ -216,7 +216,7 @@ TEST(Pir, says_where_an_attribute_has_a_wrong_type) {
       error_of([&] { import_pir(with(test::op("1.softmax", R"({"N":"axis","AT":{"#":"0.a_str","D":"one"}})"))); }),
       "m.json: node 'softmax_2': softmax: attribute axis is \"one\", expected a whole number");
   EXPECT_EQ(error_of([&] { import_pir(with(test::op("1.relu", "", R"({"%":7})"))); }),
-            "m.json: operator 1 '1.relu': value 7 is read before any operator gives it");
+            "m.json: operator 1 '1.relu': value 7 is read before any operator gives it; export the network again");
 }
 
 TEST(PaddleProgram, says_where_an_attribute_has_a_wrong_type) {

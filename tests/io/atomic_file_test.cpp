@@ -40,7 +40,10 @@ TEST(AtomicFile, LargeFilesComeBackWhole) {
 TEST(AtomicFile, NamesPathAndReason) {
   const test::TemporaryFolder folder;
   const auto path = folder / "none/a.txt";
-  EXPECT_EQ(error_of([&] { write_file(path, "x"); }), path.string() + ": cannot be written: no such file or directory");
+  EXPECT_EQ(
+      error_of([&] { write_file(path, "x"); }),
+      path.string() +
+          ": cannot be written: no such file or directory; make the folder that it is to lie in, or name another");
 }
 
 /// Names of what lies directly in a folder.
@@ -61,7 +64,7 @@ TEST(AtomicFile, LeavesNoTemporaryWhenTheDiskIsFull) {
   const std::string message = error_of([&] { write_file(folder / "a", std::string(5000, 'x')); });
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, old_handler);
-  EXPECT_EQ(message, (folder / "a").string() + ": cannot be written: file too large");
+  EXPECT_EQ(message, (folder / "a").string() + ": cannot be written: file too large; name another place");
   EXPECT_EQ(names_in(folder.path()), std::set<std::string>{"a"});
   EXPECT_EQ(read_text_file(folder / "a"), "old");
 }
@@ -115,8 +118,10 @@ TEST(AtomicFile, RefusesWhatIsNoFileByName) {
     EXPECT_EQ(error_of([&] { write_file(path, "x"); }), message);
     EXPECT_EQ(error_of([&] { require_file_target(path); }), message);
     if (name != "folder") {
-      EXPECT_EQ(error_of([&] { make_folder(path); }), path + ": cannot be made a folder: is " + what);
-      EXPECT_EQ(error_of([&] { require_folder_target(path); }), path + ": cannot be made a folder: is " + what);
+      EXPECT_EQ(error_of([&] { make_folder(path); }),
+                path + ": cannot be made a folder: is " + what + "; name another folder");
+      EXPECT_EQ(error_of([&] { require_folder_target(path); }),
+                path + ": cannot be made a folder: is " + what + "; name another folder");
     }
   }
   EXPECT_EQ(names_in(folder.path()), (std::set<std::string>{"folder", "link", "pipe", "socket"}));
@@ -124,7 +129,9 @@ TEST(AtomicFile, RefusesWhatIsNoFileByName) {
 }
 
 TEST(AtomicFile, SaysBeforehandThatAFolderTakesNoFile) {
-  EXPECT_EQ(error_of([] { require_file_target("/proc/a"); }), "/proc/a: cannot be written: no such file or directory");
+  EXPECT_EQ(
+      error_of([] { require_file_target("/proc/a"); }),
+      "/proc/a: cannot be written: no such file or directory; make the folder that it is to lie in, or name another");
   const test::TemporaryFolder folder;
   require_folder_target(folder / "new");
   make_folder(folder / "new/inner");

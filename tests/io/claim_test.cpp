@@ -73,11 +73,13 @@ TEST(Claim, WhatAKilledProcessLeftGoes) {
 
 TEST(Claim, ErrorsNameThePath) {
   const test::TemporaryFolder folder;
-  EXPECT_EQ(error_of([&] { Claim::of_name(folder / "none" / "a"); }),
-            (folder / "none" / "a").string() + ": cannot be written: no such file or directory");
+  EXPECT_EQ(
+      error_of([&] { Claim::of_name(folder / "none" / "a"); }),
+      (folder / "none" / "a").string() +
+          ": cannot be written: no such file or directory; make the folder that it is to lie in, or name another");
   write_file(folder / "file", "");
   EXPECT_EQ(error_of([&] { Claim::of_folder(folder / "file"); }),
-            (folder / "file").string() + ": cannot be made a folder: is a file");
+            (folder / "file").string() + ": cannot be made a folder: is a file; name another folder");
   const std::string longest(255, 'a');
   const Claim claim = Claim::of_name(folder / longest);
   write_file(folder / longest, "");

@@ -202,12 +202,15 @@ TEST(Dataset, NamedTensors) {
   };
   EXPECT_EQ(error({{"labels", labels}}),
             "d.npz: found no tensor of samples, expected 'x' and 'labels' or the inputs of a network");
-  EXPECT_EQ(error({{"a", x}, {"b", Tensor(DType::f32, {3, 2})}}), "d.npz: found 3 samples of 'b' and 2 of 'a'");
+  EXPECT_EQ(error({{"a", x}, {"b", Tensor(DType::f32, {3, 2})}}),
+            "d.npz: found 3 samples of 'b' and 2 of 'a'; give every input as many");
   EXPECT_EQ(error({{"a", Tensor(DType::f32, {})}}), "d.npz: a: found f32[], expected samples along a first axis");
   EXPECT_EQ(error({{"x", x}, {"labels", x}}),
             "d.npz: labels: found f32[2, 2], expected i32, i64 or u8, one for each sample or several ([n, ...])");
-  EXPECT_EQ(error({{"x", x}, {"labels", Tensor(DType::i32, {3})}}), "d.npz: found 3 labels for 2 samples");
-  EXPECT_EQ(error({{"x", Tensor(DType::u8, {0, 2})}, {"labels", Tensor(DType::i32, {0})}}), "d.npz: found no sample");
+  EXPECT_EQ(error({{"x", x}, {"labels", Tensor(DType::i32, {3})}}),
+            "d.npz: found 3 labels for 2 samples; give every sample one");
+  EXPECT_EQ(error({{"x", Tensor(DType::u8, {0, 2})}, {"labels", Tensor(DType::i32, {0})}}),
+            "d.npz: found no sample; give at least one");
   EXPECT_EQ(error({{"x", x}, {"labels", Tensor::of<int32_t>(DType::i32, {2}, std::array<int32_t, 2>{0, 10})}}),
             "d.npz: label 1 is 10, expected 0 to 9");
 }

@@ -88,7 +88,8 @@ TEST(Npz, WhatNumpyOrWeLackIsUnsupported) {
   EXPECT_EQ(error_of([&] { serialize_npz(tensors); }), "array 'x': npz files have no bf16");
   EXPECT_EQ(test::kind_of([&] { serialize_npz(tensors); }), ErrorKind::unsupported);
   const auto path = (kData / "big_endian.npz").string();
-  EXPECT_EQ(error_of([&] { read_npz(path); }), path + ": array 'x': big-endian arrays ('>f4') are not supported");
+  EXPECT_EQ(error_of([&] { read_npz(path); }),
+            path + ": array 'x': big-endian arrays ('>f4') are not supported; save array.astype('<f4')");
 }
 
 TEST(Npz, TruncationIsAnErrorAtEveryLength) {
@@ -162,10 +163,12 @@ TEST(Npy, Headers) {
             "a: found 4 bytes of data, which f32[2] does not take");
   EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }", 0),
             "a: found 0 bytes of data, which f32[4611686018427387904, 4] does not take");
-  EXPECT_EQ(parse("{'descr': '<c8', 'fortran_order': False, 'shape': (), }"), "a: arrays of '<c8' are not supported");
-  EXPECT_EQ(parse("{'descr': '|O', 'fortran_order': False, 'shape': (), }"), "a: arrays of '|O' are not supported");
+  EXPECT_EQ(parse("{'descr': '<c8', 'fortran_order': False, 'shape': (), }"),
+            "a: arrays of '<c8' are not supported; save array.real and array.imag apart, as float32");
+  EXPECT_EQ(parse("{'descr': '|O', 'fortran_order': False, 'shape': (), }"),
+            "a: arrays of '|O' are not supported; save numbers (array.astype('float32'))");
   EXPECT_EQ(parse("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (), }"),
-            "a: structured arrays are not supported");
+            "a: structured arrays are not supported; save each field as an array of its own");
   EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, }"), "a: npy header: byte 42 is not as expected");
   EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': 0, 'shape': (1,), }"),
             "a: npy header: byte 34 is not as expected");

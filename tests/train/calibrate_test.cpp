@@ -45,8 +45,9 @@ TEST(Calibrate, OneInputMayBeConstant) {
 }
 
 TEST(Calibrate, NotEveryInput) {
-  EXPECT_EQ(said_of(filled({32, 8}, 0.5F)),
-            "given: found nothing but 1 for input 'mask', expected samples as the network meets them");
+  EXPECT_EQ(
+      said_of(filled({32, 8}, 0.5F)),
+      "given: found nothing but 1 for input 'mask', expected samples as the network meets them; name others (--data)");
 }
 
 /// Ranges are those of these samples alone, though others were far wider; one that came with the network stays.

@@ -66,12 +66,16 @@ void Translator::run() {
 // ---- names
 
 void Translator::define(const std::string& name, Operand operand, const std::string& where) {
-  if (!scopes_.define(name, std::move(operand))) fail("{}: the name '{}' is defined twice", where, name);
+  if (!scopes_.define(name, std::move(operand)))
+    fail("{}: the name '{}' is defined twice; give each value a name of its own", where, name);
 }
 
 Operand Translator::lookup(const std::string& name, const std::string& where) {
   if (const Operand* operand = scopes_.find(name)) return *operand;
-  fail("{}: '{}' is read before any node gives it: the graph has a cycle, or its nodes are out of order", where, name);
+  fail(
+      "{}: '{}' is read before any node gives it: the graph has a cycle, or its nodes are out of order; export the "
+      "network again (onnx.checker.check_model looks for this)",
+      where, name);
 }
 
 void Translator::add_initializers(const proto::Graph& graph) {

@@ -267,7 +267,7 @@ class Reader {
     const int64_t id = operand["%"].integer("the number of a value");
     const auto found = names_.find(id);
     if (found == names_.end() && id != 0)
-      fail("{}: value {} is read before any operator gives it", operand.where(), id);
+      fail("{}: value {} is read before any operator gives it; export the network again", operand.where(), id);
     return id == 0 ? kAbsent : found->second;
   }
 

@@ -103,7 +103,7 @@ Operand Translator::lookup(const std::string& value, const std::string& where) {
     unsupported("{}: '{}' has a value only where a condition holds, which only a run tells", where, value);
   const auto missing = missing_.find(value);
   if (missing != missing_.end()) unsupported("{}: '{}' is {}, which is not supported", where, value, missing->second);
-  fail("{}: '{}' is read before any operator gives it", where, value);
+  fail("{}: '{}' is read before any operator gives it; export the network again", where, value);
 }
 
 void Translator::define(const Node& node, const std::string& value, Operand operand) {
