@@ -64,4 +64,20 @@ std::string without_place(const std::string& message, const std::string& where) 
   return message.starts_with(where + ": ") ? message.substr(where.size() + 2) : message;
 }
 
+Objection objection_of(const Error& error, const std::string& layer, const std::string& where) {
+  const std::string said = without_place(error.what(), where);
+  const size_t end = said.find("; ");
+  return {.layer = layer,
+          .where = where,
+          .what = said.substr(0, end),
+          .remedy = end == std::string::npos ? "" : said.substr(end + 2),
+          .kind = error.kind()};
+}
+
+void add_remedy(std::vector<Objection>& objections, const std::string& remedy) {
+  for (Objection& one : objections) {
+    if (one.remedy.empty()) one.remedy = remedy;
+  }
+}
+
 }  // namespace halfstep

@@ -15,7 +15,7 @@ struct Objection {
   std::string what = {};      ///< what is objected to, and by whom
   std::string found = {};     ///< what there is
   std::string expected = {};  ///< what would do
-  std::string remedy = {};    ///< what to do about it
+  std::string remedy = {};    ///< what to do about it: of a network never ""
   ErrorKind kind = ErrorKind::unsupported;
   bool operator==(const Objection&) const = default;
 
@@ -41,6 +41,12 @@ void refuse_all(std::vector<Objection> objections);
 /// What `message` says behind "WHERE: ".
 std::string without_place(const std::string& message, const std::string& where);
 
+/// What `error` says at this place; what stands behind its first semicolon is the remedy.
+Objection objection_of(const Error& error, const std::string& layer, const std::string& where);
+
+/// Gives this remedy to those that have none.
+void add_remedy(std::vector<Objection>& objections, const std::string& remedy);
+
 /// Does `work`. What it refuses as unsupported is added to `objections`: a Refusal's own, or else one at this place.
 /// Returns whether it was done.
 template <class Work>
@@ -52,7 +58,7 @@ bool collect(std::vector<Objection>& objections, const std::string& layer, const
     objections.insert(objections.end(), refusal.objections().begin(), refusal.objections().end());
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;
-    objections.push_back({layer, where, without_place(error.what(), where), {}, {}, {}});
+    objections.push_back(objection_of(error, layer, where));
   }
   return false;
 }

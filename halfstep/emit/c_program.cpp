@@ -83,9 +83,7 @@ class Emitter {
     require_elements(model_.graph);
     add_ports();
     add_all(model_.graph.body());
-    for (Objection& objection : objections_) {
-      if (objection.remedy.empty()) objection.remedy = "keep it out of the network, or export another way";
-    }
+    add_remedy(objections_, "keep it out of the network, or export another way");
     refuse_all(std::move(objections_));
     for (size_t i = 0; i < program_.outputs.size(); ++i) give(program_.outputs[i], outputs_[i]);
     program_.arena_bytes = plan_arena(body_);

@@ -166,7 +166,9 @@ Gradients autodiff(Model& model, Value loss, const std::vector<std::string>& nam
   const Value seed = add_tensor(model, loss.name() + ".grad", std::move(one), Role::constant);
   Gradients gradients = autodiff(model, {{loss, seed}}, names);
   for (const std::string& name : names) {
-    if (!gradients.of.contains(name)) fail("parameter '{}' is not reached from the loss '{}'", name, loss.name());
+    if (!gradients.of.contains(name))
+      fail("parameter '{}' is not reached from the loss '{}'; leave it out, or name an output that depends on it", name,
+           loss.name());
   }
   return gradients;
 }

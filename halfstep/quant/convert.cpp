@@ -53,6 +53,7 @@ class Converter final : passes::CodedRebuild {
         stand_in(step);
       }
     }
+    add_remedy(found_.objections, "calibrate again, or keep the layer in float (--float NAME)");
     refuse_all(std::move(found_.objections));
     finish_network();
     note_formats(steps);

@@ -60,7 +60,8 @@ class Preparation {
       for (Op op : model_.graph.ops()) place(op);
     }
     found_.has_weights = found_.has_weights || !weighted_.empty() || (platform_.insertion && !points_.empty());
-    note_reasons();
+    if (!found_.has_weights)
+      std::ranges::move(layers_in_float(model_.graph, plan_), std::back_inserter(found_.layers_in_float));
     std::ranges::copy_if(weighted_, std::back_inserter(layers_), [](Op op) { return !passes::scales_channels(op); });
     set_widths();
     share_scales();
@@ -72,29 +73,6 @@ class Preparation {
  private:
   static int widest(const BitRule& rule) {
     return static_cast<int>(*std::max_element(rule.legal.begin(), rule.legal.end()));
-  }
-
-  /// Why no operator that multiplies has weights which become codes.
-  void note_reasons() {
-    if (found_.has_weights) return;
-    for (Op op : model_.graph.ops()) {
-      if (!multiplies(op)) continue;
-      const auto reason = plan_.in_float.find(op.node());
-      found_.reasons.push_back(
-          fmt::format("{} '{}': {}", op.info().name, op.name(),
-                      reason == plan_.in_float.end() ? "a product of two activations has no weights" : reason->second));
-    }
-  }
-
-  /// By a weight, by a matrix without being a layer, or by another activation.
-  static bool multiplies(Op op) {
-    const auto is_matrix = [](Value value) {
-      return value && value.is_tensor() && is_float(value.dtype()) &&
-             std::ranges::count_if(value.dims(), [](int64_t extent) { return extent > 1; }) > 1;
-    };
-    const bool has_matrix = std::ranges::any_of(op.operands(), is_matrix);
-    return quant_of(op).weight >= 0 || quant_of(op).accumulates == Accumulation::contraction ||
-           (has_matrix && !passes::computes_codes(op) && !moves_codes(op));
   }
 
   /// Where the target says what has a quantizer: there, whether operators then compute on codes or not.

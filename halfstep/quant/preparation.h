@@ -8,6 +8,7 @@
 #include "halfstep/base/objection.h"
 #include "halfstep/ir/decisions.h"
 #include "halfstep/quant/code_plan.h"
+#include "halfstep/quant/no_layer.h"
 #include "halfstep/quant/prepare.h"
 
 namespace halfstep::quant {
@@ -21,8 +22,8 @@ struct Requested {
 
 /// What is found out about a network, block by block.
 struct Found {
-  bool has_weights = false;          ///< that have codes
-  std::vector<std::string> reasons;  ///< why others have none
+  bool has_weights = false;                   ///< that have codes
+  std::vector<LayerInFloat> layers_in_float;  ///< where there are none
   FloatOperators in_float;
   QuantizerReasons quantizers;  ///< by value, which of the target's rules put a quantizer there
   Deviations deviations;

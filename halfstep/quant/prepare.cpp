@@ -26,11 +26,13 @@ const std::vector<std::string> kBatchNorms = {"folded", "frozen", "live"};
 
 void require_float(const Model& model) {
   for (Op op : model.graph.all_ops()) {
-    if (op.info().codes)
-      fail(
-          "{}: {}: the network is quantized already, expected its float form; give the float network that it was made "
-          "of",
-          op.where(), op.info().name);
+    if (!op.info().codes) continue;
+    throw Refusal({{.layer = op.name(),
+                    .where = op.where(),
+                    .what = fmt::format("{}: the network is quantized already", op.info().name),
+                    .expected = "its float form",
+                    .remedy = "give the float network that it was made of",
+                    .kind = ErrorKind::bad_input}});
   }
 }
 
@@ -73,25 +75,15 @@ void share_results(Model& model, const EdgeScales& at_edges) {
   });
 }
 
-/// "; REASON" each, of many the first.
-std::string behind_message(std::vector<std::string> reasons) {
-  constexpr size_t kMost = 8;
-  if (reasons.size() > kMost) reasons.at(kMost) = fmt::format("{} more", reasons.size() - kMost);
-  reasons.resize(std::min(reasons.size(), kMost + 1));
-  return reasons.empty() ? "" : fmt::format("; {}", fmt::join(reasons, "; "));
-}
-
-/// What stands in the way.
-std::vector<Objection> prepare_blocks(Model& model, const Platform& platform, const PrepareOptions& options,
-                                      const Rewritten& rewritten) {
+/// What stands in the way. `given` is the network before it was rewritten.
+std::vector<Objection> prepare_blocks(Model& model, const Graph& given, const Platform& platform,
+                                      const PrepareOptions& options, const Rewritten& rewritten) {
   require_float(model);
   Found found;
   found.objections = objections_to_markers(model.graph);
   const Requested requested = requested_of(model, platform, options, rewritten);
   in_each_block(model.graph, [&] { prepare_block(model, platform, options, requested, found); });
-  if (!found.has_weights)
-    fail("network '{}': found no operator with weights that can have codes, expected at least one{}",
-         model.graph.name(), behind_message(found.reasons));
+  if (!found.has_weights) refuse_without_layer(given, found.layers_in_float);
   share_results(model, found.edge_scales);
   set_float_operators(model, found.in_float);
   set_quantizer_reasons(model, found.quantizers);
@@ -121,7 +113,7 @@ Model prepare(const Model& model, const Platform& platform, const PrepareOptions
   check_widths(options);
   Model prepared = clone(model);
   const Rewritten rewritten = rewrite_floats(prepared, platform);
-  std::vector<Objection> found = prepare_blocks(prepared, platform, options, rewritten);
+  std::vector<Objection> found = prepare_blocks(prepared, model.graph, platform, options, rewritten);
   if (options.batch_norms != BatchNorms::folded) {
     if (rewritten.folded.empty())
       fail(

@@ -129,6 +129,7 @@ class Regions {
     const Op before = op.in(0).producer();
     if (begins(before)) {
       object(op, {.what = "rule output-behind-layer: nothing computes between the markers of this region",
+                  .remedy = "put the OutputNOp right behind the last layer that the chip computes",
                   .kind = ErrorKind::bad_input});
     } else if (passes::moves_codes(before)) {
       object(op,

@@ -73,6 +73,7 @@ void Recipe::check() const {
                           .what = what,
                           .found = fmt::format("{}", found),
                           .expected = limits.text(),
+                          .remedy = "choose a number among these",
                           .kind = ErrorKind::bad_input});
   };
   require("label smoothing", label_smoothing, limits::kShare);

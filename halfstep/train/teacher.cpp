@@ -78,6 +78,7 @@ void compare(const std::string& where, const char* what, const Side& teacher, co
                           .what = std::move(at),
                           .found = std::move(found),
                           .expected = std::move(expected),
+                          .remedy = "name a teacher with these inputs and outputs",
                           .kind = ErrorKind::bad_input});
   };
   if (teacher.names.size() != own.names.size())
@@ -143,6 +144,7 @@ Model as_teacher(const Model& teacher, const Model& model, const std::map<std::s
                           .what = "samples",
                           .found = "preprocessed by " + to_text(*said),
                           .expected = to_text(preprocess_of(model)) + " as the network that learns",
+                          .remedy = "train the network with the preprocessing of its teacher",
                           .kind = ErrorKind::bad_input});
   Side inputs = arguments_of(teacher.graph);
   for (size_t i = 0; i < std::min(inputs.types.size(), arguments.types.size()); ++i) {
@@ -197,8 +199,10 @@ std::vector<std::string> float_outputs(const Model& model, const std::map<std::s
     if (type.dtype == DType::f32 && type.is_static()) names.push_back(model.graph.body().output_names()[i]);
   }
   if (names.empty())
-    fail("network '{}': has no output of f32 with the same extents in every run, expected one to learn from",
-         model.graph.name());
+    fail(
+        "network '{}': has no output of f32 with the same extents in every run, expected one to learn from; give it "
+        "such an output, or quantize without training (quickstart --tune-epochs 0)",
+        model.graph.name());
   return names;
 }
 

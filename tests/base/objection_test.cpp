@@ -48,5 +48,16 @@ TEST(Collect, GathersWhatIsUnsupportedAndNothingElse) {
   EXPECT_EQ(error_of([&] { collect(all, "a", "node 'a'", [] { fail("wrong"); }); }), "wrong");
 }
 
+TEST(Collect, TakesTheRemedyOutOfTheMessage) {
+  std::vector<Objection> all;
+  collect(all, "a", "node 'a'", [] { unsupported("node 'a': red; paint it; or leave it"); });
+  collect(all, "b", "node 'b'", [] { unsupported("node 'b': green"); });
+  add_remedy(all, "do not look");
+  EXPECT_EQ(all[0].what, "red");
+  EXPECT_EQ(all[0].remedy, "paint it; or leave it");
+  EXPECT_EQ(all[0].reason(), "red; paint it; or leave it");
+  EXPECT_EQ(all[1].reason(), "green; do not look");
+}
+
 }  // namespace
 }  // namespace halfstep

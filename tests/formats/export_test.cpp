@@ -151,17 +151,20 @@ TEST(Export, an_operator_newer_than_the_opset_is_refused) {
     return error_of([&] { export_model(model, {.opset = opset}, "d"); });
   };
   const std::string where = "network.ir:2: node 'y': ";
-  EXPECT_EQ(refusal("hard_swish(x=x)", 13), where + "hard_swish has no form in opset 13 of ONNX, but from opset 14 on");
+  EXPECT_EQ(refusal("hard_swish(x=x)", 13),
+            where + "hard_swish has no form in opset 13 of ONNX, but from opset 14 on; ask for it (--opset 14)");
   EXPECT_EQ(refusal("hard_swish(x=x)", 14), "no error");
-  EXPECT_EQ(refusal("mish(x=x)", 17), where + "mish has no form in opset 17 of ONNX, but from opset 18 on");
+  EXPECT_EQ(refusal("mish(x=x)", 17),
+            where + "mish has no form in opset 17 of ONNX, but from opset 18 on; ask for it (--opset 18)");
   const std::string group = "group_norm(x=x, scale=s, bias=s) {num_groups: 2}";
-  EXPECT_EQ(refusal(group, 20), where + "group_norm has no form in opset 20 of ONNX, but from opset 21 on");
+  EXPECT_EQ(refusal(group, 20),
+            where + "group_norm has no form in opset 20 of ONNX, but from opset 21 on; ask for it (--opset 21)");
   EXPECT_EQ(refusal(group, 21), "no error");
   const std::string groups = "group_norm(x=x, scale=p, bias=p) {num_groups: 2}";
   EXPECT_EQ(refusal(groups, 20), "no error");
   EXPECT_EQ(refusal(groups, 21), where +
                                      "group_norm with a scale for each group has no form in opset 21 of ONNX, but "
-                                     "until opset 20");
+                                     "until opset 20; ask for it (--opset 20)");
 }
 
 TEST(Export, outputs_are_added_to_a_file) {

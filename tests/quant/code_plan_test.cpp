@@ -183,15 +183,20 @@ TEST(CodePlan, WhatOthersReadIsNotFusedAway) {
 }
 
 TEST(CodePlan, NetworksWithoutALayerSayWhy) {
-  EXPECT_EQ(error_of([] {
-              prepared(
-                  network("graph g(x: f32[2, 4, 6, 6]) {\n  param @w: f32[4, 4, 3, 3]\n  k = mul(a=@w, b=@w)\n"
-                          "  c = conv2d(x, w=k)\n  return c\n}\n"));
-            }),
-            "network 'g': found no operator with weights that can have codes, expected at least one; conv2d 'c': its "
-            "weight 'k' is computed");
-  EXPECT_EQ(error_of([] { prepared(network("graph g(x: f32[2, 4]) {\n  y = relu(x)\n  return y\n}\n")); }),
-            "network 'g': found no operator with weights that can have codes, expected at least one");
+  EXPECT_EQ(
+      error_of([] {
+        prepared(
+            network("graph g(x: f32[2, 4, 6, 6]) {\n  param @w: f32[4, 4, 3, 3]\n  k = mul(a=@w, b=@w)\n"
+                    "  c = conv2d(x, w=k)\n  return c\n}\n"));
+      }),
+      "network 'g': found no operator with weights that can have codes, expected at least one; change one of these, "
+      "or run the network in float (halfstep run); g.ir:4: node 'c': conv2d: its weight 'k' is computed; store it "
+      "in the file, as exporters do with constants");
+  EXPECT_EQ(
+      error_of([] { prepared(network("graph g(x: f32[2, 4]) {\n  y = relu(x)\n  return y\n}\n")); }),
+      "network 'g': found no operator with weights that can have codes among relu, expected at least one; give the "
+      "whole network, with its convolutions and linear layers (Conv, Gemm, or MatMul by a stored matrix), or run "
+      "it in float (halfstep run)");
 }
 
 TEST(CodePlan, ManyLinksOfAConcatTakeNoTime) {

@@ -290,9 +290,11 @@ TEST(Prepare, LayersStayInFloatWhenTheyAreAskedTo) {
   EXPECT_EQ(islands({"d"}), "d (asked for as 'd') ");
   EXPECT_EQ(islands({"r"}), "r (asked for as 'r') ");  // it would have been fused
   EXPECT_EQ(islands({"c", "[d]"}), "c (asked for as 'c') r (only reals come to it) d (asked for as '[d]') ");
-  EXPECT_EQ(error_of([&] { islands({"*"}); }),
-            "network 'g': found no operator with weights that can have codes, expected at least one; conv2d 'c': asked "
-            "for as '*'; conv2d 'd': asked for as '*'; conv2d 'e': asked for as '*'");
+  EXPECT_EQ(
+      error_of([&] { islands({"*"}); }),
+      "network 'g': found no operator with weights that can have codes, expected at least one; change one of these, "
+      "or run the network in float (halfstep run); g.ir:5: node 'c': conv2d: asked for as '*'; leave it out of "
+      "what stays in float (--float); the same at g.ir:7: node 'd', g.ir:8: node 'e'");
   EXPECT_EQ(error_of([&] { islands({"conv"}); }), "float 'conv': matches no layer; there are c, r, d, e");
   EXPECT_EQ(feature_quantizers(prepared(model, "generic_int8", {{}, {}, {}, {"d"}})),
             (std::vector<std::string>{"x.q", "r.q", "d.q", "e.q"}));

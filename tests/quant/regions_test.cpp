@@ -123,7 +123,8 @@ TEST(Regions, AMarkerBehindAConcatOrAReshapeIsNamedWithTheLayers) {
       (Texts{"o: rule output-behind-layer: concat 'k' stands between OutputNOp and what computes its values: 'd', "
              "'e'; put one OutputNOp right behind each of these, and the concat behind those"}));
   EXPECT_EQ(objections("  i = input_nop(x)\n  o = output_nop(i)\n  return o\n"),
-            (Texts{"o: rule output-behind-layer: nothing computes between the markers of this region"}));
+            (Texts{"o: rule output-behind-layer: nothing computes between the markers of this region; put the "
+                   "OutputNOp right behind the last layer that the chip computes"}));
 }
 
 TEST(Regions, AMarkerBehindALayerWithoutCodesSaysWhy) {

@@ -47,9 +47,9 @@ class Workbench:
     def __init__(self, folder):
         self.folder = folder
 
-    def run(self, *words, code=0):
-        """The command of these words, which must end with `code`; None takes any."""
-        ended = subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=LIMIT, check=False)
+    def run(self, *words, code=0, **process):
+        """The command of these words, which must end with `code`; None takes any. `process` goes to subprocess.run."""
+        ended = subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=LIMIT, check=False, **process)
         assert code is None or ended.returncode == code, f"{words}: exit {ended.returncode}\n{ended.stdout}{ended.stderr}"
         return Ended(ended.returncode, ended.stdout, ended.stderr)
 

@@ -153,11 +153,14 @@ TEST(Teacher, NamesAllThatSetsItApart) {
     return test::error_of([&] { as_teacher(teacher, float_network(), {{"x", {16, 8}}}); });
   };
   EXPECT_EQ(refused(initialize(parse("graph other(y: f32[?, 6]) {\n  return y\n}\n", "other.ir"), 1)),
-            "teacher 'other': input 'y': found f32[?, 6], expected f32[16, 8] as 'x' of the network that learns");
+            "teacher 'other': input 'y': found f32[?, 6], expected f32[16, 8] as 'x' of the network that learns; name "
+            "a teacher with these inputs and outputs");
   EXPECT_EQ(refused(initialize(parse("graph other(y: f32[?, 8]) {\n  return y\n}\n", "other.ir"), 1)),
-            "teacher 'other': output 'y': found f32[16, 8], expected f32[16, 4] as 'c' of the network that learns");
+            "teacher 'other': output 'y': found f32[16, 8], expected f32[16, 4] as 'c' of the network that learns; "
+            "name a teacher with these inputs and outputs");
   EXPECT_EQ(refused(initialize(parse("graph other(y: f32[?, 8], z: f32[?]) {\n  return y\n}\n", "other.ir"), 1)),
-            "teacher 'other': inputs: found 2, expected 1 as the network that learns");
+            "teacher 'other': inputs: found 2, expected 1 as the network that learns; name a teacher with these inputs "
+            "and outputs");
   Model halved = teacher();
   Preprocess preprocess;
   preprocess.scale = 0.5F;

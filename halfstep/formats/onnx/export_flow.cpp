@@ -36,7 +36,9 @@ void NodeExporter::add_flow(Op op) {
       node.attributes = {{"num_scan_inputs", static_cast<int64_t>(parts.scanned)}};
       break;
     case Flow::backward:
-      unsupported("{}: {} belongs to a step of training, and ONNX has no such operator", op.where(), op.info().name);
+      unsupported(
+          "{}: {} belongs to a step of training, and ONNX has no such operator; export the network that was trained",
+          op.where(), op.info().name);
     case Flow::none: break;
   }
   if (op.info().flow != Flow::branch) {

@@ -115,8 +115,10 @@ class IntegerExporter {
 
   static void require_u8(Op op, Value value) {
     if (value.dtype() != DType::u8)
-      unsupported("{}: found {} codes, and the operators of ONNX on codes take u8", op.where(),
-                  halfstep::name(value.dtype()));
+      unsupported(
+          "{}: found {} codes, and the operators of ONNX on codes take u8; convert for onnxruntime_int8, or export the "
+          "prepared network",
+          op.where(), halfstep::name(value.dtype()));
   }
 
   /// The name for a node's codes, which have all of u8; where the operator's clamp ends earlier, a node limits them.
@@ -212,7 +214,9 @@ class IntegerExporter {
   /// The factors of multipliers and shifts.
   Tensor integer_factors(Op op) const {
     if (port(op, "negative_shift"))
-      unsupported("{}: a leaky_relu inside a layer has no form in ONNX's operators on codes", op.where());
+      unsupported(
+          "{}: a leaky_relu inside a layer has no form in ONNX's operators on codes; export the prepared network",
+          op.where());
     const auto shift = nodes_.contents(port(op, "shift")).data<int32_t>();
     const Value multiplier = port(op, "multiplier");
     Tensor factors(DType::f32, {static_cast<int64_t>(shift.size())});

@@ -39,9 +39,10 @@ const ForeignInfo* entry_of(const OpInfo& info, const Attributes& attributes, in
 /// ", but from opset 14 on": for a message.
 std::string later_form(Op op, int64_t opset) {
   for (int64_t later = opset + 1; later <= kNewestExportOpset; ++later) {
-    if (entry_of(op.info(), op.attributes(), later) != nullptr) return fmt::format(", but from opset {} on", later);
+    if (entry_of(op.info(), op.attributes(), later) != nullptr)
+      return fmt::format(", but from opset {0} on; ask for it (--opset {0})", later);
   }
-  return "";
+  return "; keep it out of the network, or export another way";
 }
 
 bool is_empty(const Attribute& value) {
@@ -85,7 +86,8 @@ Tensor tensor_of(const Attribute& value, const std::string& where) {
     const std::vector<float> elements(reals->begin(), reals->end());
     return Tensor::of<float>(DType::f32, {static_cast<int64_t>(elements.size())}, elements);
   }
-  unsupported("{}: {} cannot be an input of ONNX's operator", where, to_string(value));
+  unsupported("{}: {} cannot be an input of ONNX's operator; keep it out of the network, or export another way", where,
+              to_string(value));
 }
 
 /// What a quantizer quantizes.
@@ -356,8 +358,8 @@ void NodeExporter::add_gelu(Op op) {
 
 void NodeExporter::require_opset(Op op, int64_t since) const {
   if (writer_.opset() >= since) return;
-  unsupported("{}: {} has no form in opset {} of ONNX, but from opset {} on", op.where(), op.info().name,
-              writer_.opset(), since);
+  unsupported("{}: {} has no form in opset {} of ONNX, but from opset {} on; ask for it (--opset {})", op.where(),
+              op.info().name, writer_.opset(), since, since);
 }
 
 /// Its record has no first version: onnxruntime's tools write it into older files, which must be read.
@@ -373,8 +375,10 @@ void NodeExporter::add_group_norm(Op op) {
   constexpr int64_t kByChannel = 21;
   if (scales != norm.num_groups()) require_opset(op, kByChannel);
   if (scales != norm.x().dims()[1] && writer_.opset() >= kByChannel)
-    unsupported("{}: group_norm with a scale for each group has no form in opset {} of ONNX, but until opset {}",
-                op.where(), writer_.opset(), kByChannel - 1);
+    unsupported(
+        "{}: group_norm with a scale for each group has no form in opset {} of ONNX, but until opset {}; ask for it "
+        "(--opset {})",
+        op.where(), writer_.opset(), kByChannel - 1, kByChannel - 1);
   add_by_record(op);
 }
 

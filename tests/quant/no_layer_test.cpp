@@ -1,0 +1,113 @@
+// A network without a layer is refused with a reason and a remedy for each operator that could be one.
+#include "halfstep/quant/no_layer.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "halfstep/base/objection.h"
+#include "tests/quant/networks.h"
+
+namespace halfstep::quant {
+namespace {
+
+/// What preparation objects to.
+std::vector<Objection> objections_to(const std::string& text) {
+  try {
+    test::prepared(test::network(text));
+  } catch (const Refusal& refusal) {
+    EXPECT_EQ(refusal.kind(), ErrorKind::bad_input);
+    return refusal.objections();
+  }
+  ADD_FAILURE() << "is not refused: " << text;
+  return {};
+}
+
+std::string recurrent(const std::string& op, int gates) {
+  return fmt::format(
+      "graph g(x: f32[7, 2, 4]) {{\n  param @w: f32[1, {0}, 4]\n  param @r: f32[1, {0}, 3]\n  y = {1}(x, w=@w, r=@r)\n"
+      "  return y\n}}\n",
+      3 * gates, op);
+}
+
+struct Kind {
+  const char* name;
+  std::string text;
+  const char* what;
+  const char* remedy;
+};
+
+const std::vector<Kind> kKinds = {
+    {"rnn", recurrent("rnn", 1), "rnn has no form on codes", "write its gates with linear layers"},
+    {"gru", recurrent("gru", 3), "gru has no form on codes", "write its gates with linear layers"},
+    {"lstm", recurrent("lstm", 4), "lstm has no form on codes", "write its gates with linear layers"},
+    {"einsum",
+     "graph g(x: f32[5, 9]) {\n  param @w: f32[9, 7]\n  y = einsum(x=[x, @w]) {equation: \"ij,jk->ik\"}\n  return "
+     "y\n}\n",
+     "einsum has no form on codes", "write it as a MatMul"},
+    {"batched",
+     "graph g(x: f32[2, 5, 4]) {\n  param @w: f32[2, 4, 3]\n  y = matmul_broadcast(a=x, b=@w)\n  return y\n}\n",
+     "matmul_broadcast has no form on codes", "one stored matrix on the right"},
+    {"einsum_of_activations",
+     "graph g(a: f32[5, 9], b: f32[9, 7]) {\n  y = einsum(x=[a, b]) {equation: \"ij,jk->ik\"}\n  return y\n}\n",
+     "einsum has no form on codes", "write it as a MatMul"},
+    {"left", "graph g(x: f32[2, 4, 5]) {\n  param @w: f32[3, 4]\n  y = matmul_broadcast(a=@w, b=x)\n  return y\n}\n",
+     "matmul_broadcast has no form on codes", "one stored matrix on the right"},
+    {"activations", "graph g(a: f32[3, 4, 5], b: f32[3, 5, 6]) {\n  y = matmul(a=a, b=b)\n  return y\n}\n",
+     "matmul: a product of two activations has no weights", "the layers around it"},
+    {"computed",
+     "graph g(x: f32[2, 4, 6, 6]) {\n  param @w: f32[4, 4, 3, 3]\n  k = mul(a=@w, b=@w)\n  c = conv2d(x, w=k)\n  "
+     "return c\n}\n",
+     "conv2d: its weight 'k' is computed", "store it in the file"},
+    {"half", "graph g(x: f16[2, 4, 6, 6]) {\n  param @w: f16[4, 4, 3, 3]\n  c = conv2d(x, w=@w)\n  return c\n}\n",
+     "conv2d: operand 'x' is f16", "export the network in float32"},
+};
+
+class WithoutALayer : public testing::TestWithParam<Kind> {};
+
+TEST_P(WithoutALayer, HasAReasonAndARemedy) {
+  const auto all = objections_to(GetParam().text);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].found, "no operator with weights that can have codes");
+  EXPECT_EQ(all[0].remedy, "change one of these, or run the network in float (halfstep run)");
+  EXPECT_NE(all[1].what.find(GetParam().what), std::string::npos) << all[1].what;
+  EXPECT_NE(all[1].remedy.find(GetParam().remedy), std::string::npos) << all[1].remedy;
+  EXPECT_NE(all[1].where.find("node '" + all[1].layer + "'"), std::string::npos) << all[1].where;
+}
+
+INSTANTIATE_TEST_SUITE_P(Kinds, WithoutALayer, testing::ValuesIn(kKinds),
+                         [](const auto& kind) { return std::string(kind.param.name); });
+
+TEST(NoLayer, NamesTheOperatorsWhereNoneMultiplies) {
+  const auto all = objections_to(
+      "graph g(x: f32[2, 4], i: i64[3]) {\n  param @t: f32[9, 4]\n  y = relu(x)\n  e = gather(x=@t, indices=i) {axis: "
+      "0}\n"
+      "  return y, e\n}\n");
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].found, "no operator with weights that can have codes among gather, relu");
+  EXPECT_TRUE(all[0].remedy.starts_with("give the whole network")) << all[0].remedy;
+}
+
+/// An addition with a stored number for each channel becomes a convolution of its own.
+TEST(NoLayer, NamesOperationsOfTheFile) {
+  const auto all = objections_to(
+      "graph g(x: f32[2, 4, 5, 5]) {\n  param @w: f32[2, 4, 5, 5]\n  param @b: f32[4, 1, 1]\n"
+      "  m = matmul_broadcast(a=x, b=@w)\n  s = add(a=m, b=@b)\n  y = relu(s)\n  return y\n}\n");
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[1].layer, "m");
+}
+
+TEST(NoLayer, ShowsTheFirstOfMany) {
+  std::string text = "graph g(x: f32[5, 5]) {\n";
+  for (int i = 0; i < 12; ++i) text += "  param @w" + std::to_string(i) + ": f32[5, 5]\n";
+  text += "  y0 = relu(x)\n";
+  for (int i = 0; i < 12; ++i) {
+    const std::string from = std::to_string(i), to = std::to_string(i + 1);
+    text += "  y" + to + " = einsum(x=[y" + from + ", @w" + from + "]) {equation: \"ij,jk->ik\"}\n";
+  }
+  const auto all = objections_to(text + "  return y12\n}\n");
+  ASSERT_EQ(all.size(), 9U);
+  EXPECT_TRUE(all[0].found.ends_with(" (the first 8 of 12 layers follow)")) << all[0].found;
+}
+
+}  // namespace
+}  // namespace halfstep::quant
