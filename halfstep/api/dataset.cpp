@@ -233,11 +233,7 @@ std::vector<std::string> notes_on(const Model& model, const Dataset& data) {
   std::vector<std::string> notes;
   if (const auto closed = model.notes.find(kClosedExtents); closed != model.notes.end())
     notes.push_back(closed->second);
-  if (const auto quantizers = model.notes.find(formats::kQuantizersAsArithmetic); quantizers != model.notes.end())
-    notes.push_back(fmt::format(
-        "the network is quantized already: {} make codes, and stay in it as float arithmetic; give the float network "
-        "that it was made of",
-        quantizers->second));
+  if (auto note = note_on_quantizers(model)) notes.push_back(std::move(*note));
   add_range_note(model, data, notes);
   train::TrainTest parts = train::split(data);
   parts.feed(model);
@@ -253,7 +249,9 @@ std::vector<std::string> notes_on(const Model& model, const Dataset& data) {
 
 Model create_network(const std::string& architecture, const Dataset& data, uint64_t seed,
                      const train::PreprocessOptions& preprocess) {
-  if (!data.has_labels()) fail("{}: has no labels, expected some to train a new network on", data.name);
+  if (!data.has_labels())
+    fail("{}: has no labels, expected some to train a new network on; give them beside the samples (docs/data.md)",
+         data.name);
   if (!data.has_x()) fail("{}: has named inputs, expected one tensor of samples for a new network", data.name);
   require_every_class(data);
   const train::Preprocess own = preprocess.on(train::natural_scale(train::split(data).train));

@@ -38,8 +38,9 @@ struct TargetInspection {
   std::string platform;
   std::vector<VerbObjections> verbs;  ///< of each the objections, in this order: quantize, convert, train
   std::vector<quant::FloatIsland> islands;
-  std::vector<std::string> padded;  ///< layers that have more channels than in the network
-  bool holds() const;               ///< no verb objects
+  std::vector<std::string> padded;      ///< layers that have more channels than in the network
+  std::vector<std::string> notes = {};  ///< what no verb refuses, and quantize says of the network
+  bool holds() const;                   ///< no verb objects
 };
 
 struct InspectOptions {

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "halfstep/api/inspect.h"
+#include "halfstep/api/model.h"
 #include "halfstep/base/status.h"
 #include "halfstep/quant/asked_widths.h"
 #include "halfstep/quant/quantizer.h"
@@ -20,7 +21,7 @@ std::vector<Objection> objections_of(const Model& network, Work work) {
     collect(objections, "", where, work);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::bad_input) throw;
-    objections.push_back({.where = where, .what = without_place(error.what(), where), .kind = error.kind()});
+    objections.push_back(objection_of(error, "", where));
   }
   return objections;
 }
@@ -78,6 +79,7 @@ TargetInspection inspect_target(const Model& network, const Target& target) {
   if (stage == Stage::integer)
     fail("network '{}' is an integer program, which is made for its platform already", network.graph.name());
   TargetInspection found{target.platform.name, {{"quantize", {}}, {"convert", {}}, {"train", {}}}, {}, {}};
+  if (auto note = note_on_quantizers(network)) found.notes.push_back(std::move(*note));
   Model prepared = network;
   if (stage == Stage::prepared) {
     if (const std::string made_for = quant::platform_of(network).name; made_for != target.platform.name)

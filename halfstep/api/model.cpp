@@ -47,34 +47,11 @@ Model imported(const formats::File& file, const formats::Binding& binding) {
   return model;
 }
 
-/// Throws `error`, whatever else the file has that is not supported, and what to do about it.
-[[noreturn]] void refuse_all(const formats::File& file, const formats::Binding& binding, const Error& error) {
-  constexpr size_t kMost = 12;
-  const std::string_view said = error.what();
-  std::vector<std::string> others;
-  std::string remedy;
-  for (const formats::Issue& issue : file.coverage(binding).issues) {
-    const std::string first = fmt::format("'{}'", issue.nodes.front());
-    if (said.find(issue.reason) == std::string_view::npos)
-      others.push_back(fmt::format("{} {}: {}", issue.op, first, issue.what()));
-    else if (said.find(issue.remedy()) == std::string_view::npos)
-      remedy = "; " + issue.remedy();
-  }
-  if (others.size() > kMost) {
-    others[kMost] = fmt::format("{} more", others.size() - kMost);
-    others.resize(kMost + 1);
-  }
-  unsupported("{}{}{}{}", error.what(), remedy, others.empty() ? "" : "; nor is ", fmt::join(others, "; "));
-}
-
-/// The Model; what it lacks all at once.
+/// The same; what it lacks is said all at once.
 Model imported_whole(const formats::File& file, const formats::Binding& binding) {
-  try {
-    return imported(file, binding);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::unsupported) throw;
-    refuse_all(file, binding, error);
-  }
+  Model model = formats::import_whole(file, binding);
+  passes::separate_names(model);
+  return model;
 }
 
 /// The Model, or nothing where it cannot be translated with these extents; then `why`.
@@ -153,6 +130,15 @@ std::string other_stage(Stage found, Stage expected) {
 }
 
 }  // namespace
+
+std::optional<std::string> note_on_quantizers(const Model& model) {
+  const auto quantizers = model.notes.find(formats::kQuantizersAsArithmetic);
+  if (quantizers == model.notes.end()) return std::nullopt;
+  return fmt::format(
+      "the network is quantized already: {} make codes, and stay in it as float arithmetic; give the float network "
+      "that it was made of",
+      quantizers->second);
+}
 
 Model load_stage(const std::filesystem::path& path, Stage expected) {
   if (formats::is_foreign(path))

@@ -34,6 +34,9 @@ enum class Stage { in_float, prepared, integer };
 std::string_view name(Stage stage);
 Stage stage_of(const Model& model);
 
+/// What to say of a network whose file makes codes in operators that the Model has as arithmetic on floats (QONNX).
+std::optional<std::string> note_on_quantizers(const Model& model);
+
 /// The Model in a file of ours; throws where it is of another stage.
 Model load_stage(const std::filesystem::path& path, Stage expected);
 

@@ -210,7 +210,7 @@ RunResult run(const formats::File& file, const Tensors& given, const RunOptions&
   formats::Binding binding;
   binding.values = inputs;
   binding.evaluate = eager::call;
-  Model model = file.import(binding);
+  Model model = formats::import_whole(file, binding);
   Tensors fed;
   for (const Value argument : model.graph.arguments()) fed.emplace(argument.name(), inputs.at(argument.name()));
   return run_timed(compile(std::move(model), compile_options(options, settings.progress)), fed, options, settings);

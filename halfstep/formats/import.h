@@ -85,6 +85,9 @@ class File {
   virtual Model import(const Binding& binding) const = 0;
 };
 
+/// What `file` imports. Throws unsupported with all that it lacks, and what to do about it.
+Model import_whole(const File& file, const Binding& binding);
+
 /// Opens a file of whichever format its content shows. Throws Error that starts with the path.
 std::shared_ptr<const File> open(const std::filesystem::path& path);
 

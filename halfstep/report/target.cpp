@@ -53,6 +53,7 @@ std::string as_text(const api::TargetInspection& found) {
   text = fmt::format("for {}\n\n{}", found.platform, text);
   if (!found.padded.empty())
     text += fmt::format("\npadded with channels of zeros: {}\n", fmt::join(found.padded, ", "));
+  for (const std::string& note : found.notes) text += fmt::format("\nnote: {}\n", note);
   return found.islands.empty() ? text : text + "\n" + as_text(found.islands);
 }
 
@@ -68,11 +69,8 @@ nlohmann::ordered_json object_of(const api::TargetInspection& found) {
                             {"expected", one.expected},
                             {"remedy", one.remedy}});
   }
-  return {{"platform", found.platform},
-          {"holds", found.holds()},
-          {"objections", std::move(objections)},
-          {"padded", found.padded},
-          {"float", list_of(found.islands)}};
+  return {{"platform", found.platform}, {"holds", found.holds()}, {"objections", std::move(objections)},
+          {"padded", found.padded},     {"notes", found.notes},   {"float", list_of(found.islands)}};
 }
 
 std::string as_json(const api::TargetInspection& found) { return to_text(object_of(found)); }

@@ -21,6 +21,11 @@ def test_quantized_by_brevitas(bench, shared):
     case = shared / "reports" / "quantized_onnx"
     ended = bench.run("quantize", case / "c64_brevitas.onnx", "--data", case / "c64_brevitas.npz", "--out", "p")
     assert "the network is quantized already: " in ended.err and "give the float network that it was made of" in ended.err
+    (note,) = bench.run("inspect", case / "c64_brevitas.onnx", "--platform", "generic_int8", "--json").report["target"]["notes"]
+    assert note in ended.err
+    assert f"note: {note}" in bench.run("inspect", case / "c64_brevitas.onnx", "--platform", "generic_int8").out
+    plain = bench.run("inspect", shared / "hunt" / "scale_floor" / "n.onnx", "--platform", "generic_int8", "--json")
+    assert plain.report["target"]["notes"] == []
 
 
 def test_numbers_below_the_smallest_scale(bench, shared):
