@@ -10,6 +10,7 @@
 
 #include "halfstep/analyze/crushed.h"
 #include "halfstep/api/c_road.h"
+#include "halfstep/api/inspect.h"
 #include "halfstep/api/remedies.h"
 #include "halfstep/api/verify.h"
 #include "halfstep/base/limits.h"
@@ -45,6 +46,14 @@ bool warns_of_crushed(const Model& prepared, const train::Samples& samples, Thre
          !analyze::crushed_values(prepared, samples, 0, pool).parts.empty();
 }
 
+std::vector<Objection> objections_of(const Model& source, const fuzz::Target& target) {
+  const TargetInspection found = inspect_target(
+      source, {quant::load_platform(target.platform, target.overrides), target.widths, target.pad_channels});
+  std::vector<Objection> all;
+  for (const VerbObjections& verb : found.verbs) all.insert(all.end(), verb.objections.begin(), verb.objections.end());
+  return all;
+}
+
 class FuzzRun {
  public:
   FuzzRun(const FuzzRequest& request, const Settings& settings)
@@ -78,7 +87,8 @@ class FuzzRun {
             io::python_interpreter(),
             roads_of,
             c_compiler(),
-            warns_of_crushed};
+            warns_of_crushed,
+            objections_of};
   }
   void find_networks() {
     if (request_.networks.empty()) return;

@@ -215,6 +215,7 @@ const std::vector<Check>& all_checks() {
       {"c", "the integer program as C, code for code", check_c, 50},
       {"repairs", "a repaired network on both roads, one method of each", check_repairs, kRepairsEvery},
       {"training", "a step moves, and a run goes on with the same bits", check_training, 5},
+      {"remedies", "objections that inspect has to the platform: each with a remedy", check_remedies},
       {"memory", "memory of all of the above against a bound of the network's size", check_memory},
   };
   return kChecks;
@@ -238,9 +239,13 @@ std::vector<Outcome> look(Trial& trial, std::string_view only, const std::functi
     } catch (const Error& error) {
       const bool meant = error.kind() == ErrorKind::bad_input || error.kind() == ErrorKind::unsupported;
       if (meant && !refusals.insert(error.what()).second) continue;
-      const bool known = meant && is_explained(error.what());
-      outcome = {outcome.check, known ? Verdict::refused : Verdict::found,
-                 (meant && !known ? "refused: " : "") + std::string(error.what())};
+      const bool known = meant && is_explained(error.what()), helps = meant && has_remedy(error);
+      outcome = {outcome.check, known && helps ? Verdict::refused : Verdict::found,
+                 (!meant   ? ""
+                  : !known ? "refused: "
+                  : !helps ? "refused without a remedy: "
+                           : "") +
+                     std::string(error.what())};
     } catch (const std::exception& error) {
       outcome = {outcome.check, Verdict::found, fmt::format("no error of ours: {}", error.what())};
     }

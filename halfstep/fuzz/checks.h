@@ -46,6 +46,7 @@ void check_exports(Trial& trial);
 void check_training(Trial& trial);
 void check_c(Trial& trial);
 void check_memory(Trial& trial);
+void check_remedies(Trial& trial);
 
 enum class Verdict { fine, skipped, refused, found };
 
@@ -62,6 +63,9 @@ std::vector<Outcome> look(Trial& trial, std::string_view only, const std::functi
 
 /// Whether there is a known reason for such a refusal: any other is a finding.
 bool is_explained(const std::string& refusal);
+
+/// Whether every part of it says what to do.
+bool has_remedy(const Error& refusal);
 
 /// A message without what differs from network to network: names, numbers, extents.
 std::string message_form(const std::string& message);

@@ -110,6 +110,7 @@ Report look_at(const Job& job, const FleetOptions& options, Tools& tools,
   tools.roads_of = options.roads_of;
   tools.add_c = options.add_c;
   tools.warns_of_crushed = options.warns_of_crushed;
+  tools.objections_of = options.objections_of;
   std::unique_ptr<Engine> engine;
   if (!options.interpreter.empty()) engine = std::make_unique<Engine>(options.interpreter, folder);
   if (engine && engine->version()) tools.engine = engine.get();
@@ -256,7 +257,7 @@ void wait(const std::vector<std::unique_ptr<Worker>>& workers, std::vector<pollf
 
 Fleet::Fleet(FleetOptions options) : options_(std::move(options)) {
   std::string name = (std::filesystem::temp_directory_path() / "halfstep-fuzz-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) fail("{}: cannot be made a folder: {}", name, io::system_reason(errno));
+  if (::mkdtemp(name.data()) == nullptr) io::fail_to_make_folder(name, errno);
   folder_ = name;
 }
 

@@ -125,7 +125,7 @@ Model imported(const std::string& bytes, const Tensors& inputs) {
   formats::Binding binding;
   binding.values = inputs;
   binding.evaluate = eager::call;
-  return formats::onnx::parse(std::as_bytes(std::span(bytes)), "exported.onnx")->import(binding);
+  return formats::import_whole(*formats::onnx::parse(std::as_bytes(std::span(bytes)), "exported.onnx"), binding);
 }
 
 /// What onnxruntime makes of a file that we wrote; nothing where it is not there.

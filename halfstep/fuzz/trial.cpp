@@ -18,7 +18,7 @@ Model import_with(const std::string& bytes, const std::map<std::string, Dims>& d
   binding.dims = dims;
   binding.values = values;
   binding.evaluate = eager::call;
-  return formats::onnx::parse(std::as_bytes(std::span(bytes)), kName)->import(binding);
+  return formats::import_whole(*formats::onnx::parse(std::as_bytes(std::span(bytes)), kName), binding);
 }
 
 }  // namespace

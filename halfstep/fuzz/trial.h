@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "halfstep/base/cpu.h"
+#include "halfstep/base/objection.h"
 #include "halfstep/base/parallel.h"
 #include "halfstep/fuzz/engine.h"
 #include "halfstep/fuzz/generate.h"
@@ -31,6 +32,8 @@ struct Tools {
   std::function<void(verify::Roads& roads, const std::map<std::string, Dims>& extents)> add_c;
   /// Whether quantize warns of values that lie within a few steps of their scale.
   std::function<bool(const Model& prepared, const train::Samples& samples, ThreadPool& pool)> warns_of_crushed;
+  /// What inspect says of the network and the target.
+  std::function<std::vector<Objection>(const Model& source, const Target& target)> objections_of;
 };
 
 /// Thrown by a check that has nothing to say about this network, with the reason.

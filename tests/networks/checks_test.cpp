@@ -107,6 +107,33 @@ Network large_and_small() {
   return sketch.finish();
 }
 
+/// What `check_remedies` finds where inspect has this objection.
+std::string finding_of(const Objection& objection) {
+  Tools tools;
+  tools.objections_of = [&](const auto&...) { return std::vector<Objection>{objection}; };
+  Trial trial(convolution(), kGeneric, 0, tools);
+  try {
+    check_remedies(trial);
+    return "";
+  } catch (const Found& found) {
+    return found.what;
+  }
+}
+
+TEST(Remedies, OfObjections) {
+  EXPECT_EQ(finding_of({.where = "a", .what = "red", .remedy = "paint it"}), "");
+  EXPECT_EQ(finding_of({.where = "a", .what = "red"}), "inspect names no remedy: a: red");
+}
+
+TEST(Remedies, OfRefusals) {
+  const auto refused = [](const std::string& message) { return has_remedy(Error(ErrorKind::unsupported, message)); };
+  EXPECT_TRUE(refused("a: red; paint it"));
+  EXPECT_FALSE(refused("a: red"));
+  const Objection helped{.where = "a", .what = "red", .remedy = "paint it"}, bare{.where = "b", .what = "green"};
+  EXPECT_TRUE(has_remedy(Refusal({helped})));
+  EXPECT_FALSE(has_remedy(Refusal({helped, bare})));
+}
+
 TEST(Quality, OfAnswersThatAreFartherThanWidthsAllow) {
   EXPECT_LT(worst_quality(answers({kSamples, kChannels, 4})).excess(), 3);
   const Quality worse = worst_quality(answers({kSamples, kChannels, 4}, 8));
