@@ -46,6 +46,7 @@ std::vector<Objection> WidthRules::objections(const QuantizedStep& step, const W
     for (Objection& one : platform_.objections(selection, step.weight ? bits(step.weight) : 0, width)) {
       one.layer = op.name();
       one.where = op.where();
+      one.remedy = one.expected.empty() ? "keep the layer in float (--float NAME)" : "give it one of these (--bits)";
       if (std::ranges::find(objections, one) == objections.end()) objections.push_back(std::move(one));
     }
   }

@@ -181,9 +181,10 @@ TEST_F(BadInput, bits_for_an_unknown_or_illegal_layer) {
   };
   expect_bits(kBadInput, "conv9=4/4", "selector 'conv9' matches no layer, did you mean 'conv1'?");
   expect_bits(kBadInput, "conv4", "--bits 'conv4': expected LAYERS=WEIGHTS/FEATURES, as in 'conv*=4/8'");
-  expect_bits(kUnsupported, "conv4=3/9",
-              "digits:41: node 'conv4': features on generic_int8: found 9 bits, expected 2, 3, 4, 5, 6, 7, 8; "
-              "the same at digits:44: node 'conv5'");
+  expect_bits(
+      kUnsupported, "conv4=3/9",
+      "digits:41: node 'conv4': features on generic_int8: found 9 bits, expected 2, 3, 4, 5, 6, 7, 8; give it one of "
+      "these (--bits); the same at digits:44: node 'conv5'");
 }
 
 TEST_F(BadInput, unknown_network) {

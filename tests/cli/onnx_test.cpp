@@ -46,7 +46,9 @@ TEST_F(Onnx, test_data_pass_differ_or_are_refused) {
   other.output("y");
   test::write_text(workspace / "other.onnx", other.text());
   const auto refused = workspace.expect(3, {"run", "other.onnx", "--test-data", "good"});
-  EXPECT_EQ(refused.err, "halfstep: other.onnx: node 'it': Nonsense: the operator is not supported\n");
+  EXPECT_EQ(refused.err,
+            "halfstep: other.onnx: node 'it': Nonsense: the operator is not supported; write it with operators that "
+            "are supported, or cut the network in front of it\n");
   const auto report = workspace.expect(0, {"inspect", "other.onnx", "--json"}).json();
   EXPECT_FALSE(report["supported"]);
   EXPECT_EQ(report["unsupported"][0]["nodes"][0], "it");

@@ -25,7 +25,8 @@ TEST(SetBits, TheReadersOfALayersCodesHaveASayToo) {
                          "[{op: sigmoid, features: [4, 8], reason: tables have 4 or 8 bits}]");
   const std::string before = print(model.graph);
   const std::string message =
-      "g.ir:5: node 's': features on generic_int8: found 6 bits, expected 4, 8 (tables have 4 or 8 bits)";
+      "g.ir:5: node 's': features on generic_int8: found 6 bits, expected 4, 8 (tables have 4 or 8 bits); give it one "
+      "of these (--bits)";
   EXPECT_EQ(error_of([&] { set_bits(model, "c", {}, 6); }), message);
   EXPECT_EQ(error_of([&] { set_bits(model, "s", {}, 6); }), message);
   EXPECT_EQ(print(model.graph), before);
@@ -47,9 +48,10 @@ TEST(SetBits, TheInputIsReadByWhatReadsIt) {
                          "[{op: conv2d, features: [4, 8], reason: its multipliers have 4 or 8 bits}]");
   EXPECT_EQ(error_of([&] { set_bits(model, "x.q", {}, 5); }),
             "g.ir:4: node 'c': features on generic_int8: found 5 bits, expected 4, 8 (its multipliers have 4 or 8 "
-            "bits)");
+            "bits); give it one of these (--bits)");
   EXPECT_EQ(error_of([&] { set_bits(model, "x.q", {}, 9); }),
-            "g.ir:4: node 'x.q': features on generic_int8: found 9 bits, expected 2, 3, 4, 5, 6, 7, 8; the same at "
+            "g.ir:4: node 'x.q': features on generic_int8: found 9 bits, expected 2, 3, 4, 5, 6, 7, 8; give it one of "
+            "these (--bits); the same at "
             "g.ir:4: node 'c'");
 }
 
@@ -64,12 +66,14 @@ TEST(SetBits, WhoSharesAScaleOrOnlyMovesCodesIsAskedAndAllAreNamed) {
                "[{op: sigmoid, features: [8], reason: tables have 8 bits}, {op: max_pool2d, features: [4, 8], "
                "reason: windows have 4 or 8}]");
   const std::string before = print(model.graph);
-  EXPECT_EQ(
-      error_of([&] { set_bits(model, "c", {}, 5); }),
-      "g.ir:6: node 'r': features on generic_int8: found 5 bits, expected 8 (tables have 8 bits); g.ir:7: node "
-      "'p': features on generic_int8: found 5 bits, expected 4, 8 (windows have 4 or 8); the same at g.ir:8: node 'q'");
+  EXPECT_EQ(error_of([&] { set_bits(model, "c", {}, 5); }),
+            "g.ir:6: node 'r': features on generic_int8: found 5 bits, expected 8 (tables have 8 bits); give it one of "
+            "these (--bits); g.ir:7: node "
+            "'p': features on generic_int8: found 5 bits, expected 4, 8 (windows have 4 or 8); give it one of these "
+            "(--bits); the same at g.ir:8: node 'q'");
   EXPECT_EQ(error_of([&] { set_bits(model, "c", {}, 4); }),
-            "g.ir:6: node 'r': features on generic_int8: found 4 bits, expected 8 (tables have 8 bits)");
+            "g.ir:6: node 'r': features on generic_int8: found 4 bits, expected 8 (tables have 8 bits); give it one of "
+            "these (--bits)");
   EXPECT_EQ(print(model.graph), before);
 }
 
@@ -77,12 +81,13 @@ TEST(SetBits, WeightsAndFeaturesAreCheckedTogether) {
   Model model = prepared("  c = conv2d(x=x, w=@w)\n  d = conv2d(x=c, w=@v)\n  return d\n",
                          "[{trait: weighted, weights: [4, 8], reason: weights fill a byte or half of one}]");
   EXPECT_EQ(error_of([&] { set_bits(model, "*", 5, 9); }),
-            "g.ir:4: node 'x.q': features on generic_int8: found 9 bits, expected 2, 3, 4, 5, 6, 7, 8; the same at "
+            "g.ir:4: node 'x.q': features on generic_int8: found 9 bits, expected 2, 3, 4, 5, 6, 7, 8; give it one of "
+            "these (--bits); the same at "
             "g.ir:4: node 'c', g.ir:5: node 'd'; g.ir:4: node 'c': weights on generic_int8: found 5 bits, expected 4, "
-            "8 (weights fill a byte or half of one); the same at g.ir:5: node 'd'");
+            "8 (weights fill a byte or half of one); give it one of these (--bits); the same at g.ir:5: node 'd'");
   EXPECT_EQ(error_of([&] { set_bits(model, "d", 5, {}); }),
             "g.ir:5: node 'd': weights on generic_int8: found 5 bits, expected 4, 8 (weights fill a byte or half of "
-            "one)");
+            "one); give it one of these (--bits)");
   set_bits(model, "d", 4, 4);
   EXPECT_EQ(bits(model, "v.q"), 4);
   EXPECT_EQ(bits(model, "w.q"), 8);
