@@ -8,7 +8,6 @@
 
 #include "halfstep/base/status.h"
 #include "halfstep/base/throwing_tasks.h"
-#include "halfstep/passes/within_reach.h"
 #include "halfstep/verify/layer_meaning.h"
 #include "halfstep/verify/programs.h"
 
@@ -77,11 +76,11 @@ std::set<const detail::ValueNode*> compared_values(const Graph& integer) {
 /// Codes of `reals` as numbers, but those that hide as they are: masks read them so. Nothing where none hides.
 std::optional<Numbers> with_hidden(const Numbers& codes, const Tensor& reals) {
   const auto given = reals.data<float>();
-  if (std::ranges::none_of(given, [](float real) { return real <= passes::kMasking; })) return std::nullopt;
+  if (std::ranges::none_of(given, [](float real) { return real <= kMasking; })) return std::nullopt;
   Numbers mask{codes.operand()};
   const auto numbers = mask.tensor.data<double>();
   for (size_t i = 0; i < given.size(); ++i) {
-    if (given[i] <= passes::kMasking) numbers[i] = static_cast<double>(given[i]);
+    if (given[i] <= kMasking) numbers[i] = static_cast<double>(given[i]);
   }
   return mask;
 }

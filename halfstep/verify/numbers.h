@@ -11,6 +11,8 @@ namespace halfstep::verify {
 
 /// Numbers up to here hide elements from a softmax; no network computes with numbers of that size.
 inline constexpr double kHidden = -1e30;
+/// And up to here where nothing but softmaxes reads them: e to such a number is 0 in float32.
+inline constexpr double kMasking = -1e4;
 
 /// What a tensor stands for: its elements as they are, or as codes under a scale and a zero point.
 struct Numbers {
