@@ -59,7 +59,8 @@ std::byte* system_memory(size_t bytes) {
 
 void give_back_pages(std::span<const std::byte> bytes) {
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
-  const auto address = reinterpret_cast<uintptr_t>(bytes.data());
+  auto* const memory = const_cast<std::byte*>(bytes.data());
+  const auto address = reinterpret_cast<uintptr_t>(memory);
   const uintptr_t end = (address + bytes.size()) / page;
   const PageMap map;
   std::array<bool, PageMap::kEntries> clean = {};
@@ -70,8 +71,8 @@ void give_back_pages(std::span<const std::byte> bytes) {
       const auto from = std::find(at, some.end(), true);
       at = std::find(from, some.end(), false);
       if (from == at) break;
-      const uintptr_t begin = first + static_cast<uintptr_t>(from - some.begin());
-      madvise(reinterpret_cast<void*>(begin * page), static_cast<size_t>(at - from) * page, MADV_DONTNEED);
+      const uintptr_t begin = (first + static_cast<uintptr_t>(from - some.begin())) * page;
+      madvise(memory + (begin - address), static_cast<size_t>(at - from) * page, MADV_DONTNEED);
     }
   }
 }

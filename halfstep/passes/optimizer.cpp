@@ -105,7 +105,8 @@ class Steps {
 
 Value add_optimizer(Model& model, const Gradients& gradients, const OptimizerSpec& spec) {
   for (const auto& [name, unit] : spec.unit) {
-    if (!gradients.of.contains(name)) fail("unit: parameter '{}' has no gradient", name);
+    if (!gradients.of.contains(name))
+      fail("unit: parameter '{}' has no gradient; leave it out, or name an output that depends on it", name);
   }
   Steps steps(model, spec);
   std::map<std::string, Value> measured;
