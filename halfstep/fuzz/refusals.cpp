@@ -18,14 +18,10 @@ const std::vector<std::string_view> kExplained = {
     "has no form in opset",
     "form in ONNX",
     "form in C",
-    "which broadcast, expected as many elements",
-    // Networks that are wrong, beside the rules of operators; where onnxruntime runs one of these, that is a finding.
-    " dims: ",
     // Depends on values that only a run has.
     "depends on",
     "has open extents",
     "is open",
-    " is not in 0..",
     // Networks that cannot be quantized, or not on this platform.
     "found no operator with weights that can have codes",
     "the network is quantized already",
@@ -57,12 +53,21 @@ const std::vector<std::string_view> kExplained = {
     "which is the name of one that training adds",
     "; lower the learning rate",
     ", expected f32",
-    // Networks that take one number of samples alone, though they do not say so.
-    " is not in -",
-    "elements do not fill",
-    "concat dims",
-    "do not broadcast",
 };
+
+/// Networks that are wrong, or take one number of samples alone and do not say so; where onnxruntime runs one of these,
+/// that is a finding. The message says what was found and needs no remedy.
+const std::vector<std::string_view> kWrong = {"which broadcast, expected as many elements",
+                                              " dims: ",
+                                              " is not in 0..",
+                                              " is not in -",
+                                              "elements do not fill",
+                                              "concat dims",
+                                              "do not broadcast"};
+
+bool has_any(const std::string& refusal, const std::vector<std::string_view>& list) {
+  return std::ranges::any_of(list, [&](std::string_view words) { return refusal.find(words) != std::string::npos; });
+}
 
 /// Whether it names a rule of an operator's record: "softmax c2: axis is 9, ...".
 bool names_a_rule(const std::string& refusal) {
@@ -70,17 +75,16 @@ bool names_a_rule(const std::string& refusal) {
   return std::regex_search(refusal, rule);
 }
 
+bool is_wrong(const std::string& refusal) { return names_a_rule(refusal) || has_any(refusal, kWrong); }
+
 }  // namespace
 
-bool is_explained(const std::string& refusal) {
-  return names_a_rule(refusal) || std::ranges::any_of(kExplained, [&](std::string_view words) {
-           return refusal.find(words) != std::string::npos;
-         });
-}
+bool is_explained(const std::string& refusal) { return is_wrong(refusal) || has_any(refusal, kExplained); }
 
 bool has_remedy(const Error& refusal) {
   const auto* parts = dynamic_cast<const Refusal*>(&refusal);
-  if (parts == nullptr) return std::string_view(refusal.what()).find("; ") != std::string_view::npos;
+  const std::string_view text = refusal.what();
+  if (parts == nullptr) return is_wrong(refusal.what()) || text.find("; ") != std::string_view::npos;
   return std::ranges::none_of(parts->objections(), [](const Objection& one) { return one.remedy.empty(); });
 }
 
