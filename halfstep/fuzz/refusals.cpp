@@ -71,8 +71,8 @@ bool has_any(const std::string& refusal, const std::vector<std::string_view>& li
 
 /// Whether it names a rule of an operator's record: "softmax c2: axis is 9, ...".
 bool names_a_rule(const std::string& refusal) {
-  static const std::regex rule(R"([a-z_0-9]+ c[0-9]+: )");
-  return std::regex_search(refusal, rule);
+  static const std::regex kRule(R"([a-z_0-9]+ c[0-9]+: )");
+  return std::regex_search(refusal, kRule);
 }
 
 bool is_wrong(const std::string& refusal) { return names_a_rule(refusal) || has_any(refusal, kWrong); }
