@@ -29,6 +29,14 @@ train::CalibrateOptions calibration_of(const QuantizeOptions& options, const Set
   return {options.calibration_batch, options.calibration_batches, settings.seed, options.max_length};
 }
 
+/// Adds what is suspicious about the result to its notes.
+void warn(Quantized& result, const train::Samples& samples, const train::CalibrateOptions& calibration,
+          ThreadPool& pool) {
+  in_words_of_convert(result.model, [&] {
+    add_warnings(result.notes, result.model, samples, {samples, calibration, pool});
+  });
+}
+
 repair::Report mend(Model& model, const train::Samples& samples, const train::CalibrateOptions& calibration,
                     const repair::Options& options, ThreadPool& pool, const ProgressCallback& progress) {
   repair::Outcome outcome =
@@ -69,9 +77,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   result.notes = notes_on(result.model, data);
   std::ranges::move(calibrated.warnings, std::back_inserter(result.notes));
   if (repaired && repaired->note) result.notes.push_back(*repaired->note);
-  in_words_of_convert(result.model, [&] {
-    add_warnings(result.notes, result.model, parts.train, {parts.train, calibration, pool});
-  });
+  warn(result, parts.train, calibration, pool);
   result.padded = std::move(source.layers);
   const auto norms_of = [](const Model& of) { return std::ssize(of.graph.all<ops::BatchNorm>()); };
   result.normalizations = norms_of(source.model) - norms_of(result.model);
@@ -93,9 +99,7 @@ Quantized repair(const Model& prepared, const Dataset& data, const QuantizeOptio
   Quantized result = described(std::move(model), 0);
   result.notes = notes_on(result.model, data);
   if (report.note) result.notes.push_back(*report.note);
-  in_words_of_convert(result.model, [&] {
-    add_warnings(result.notes, result.model, parts.train, {parts.train, calibration, pool});
-  });
+  warn(result, parts.train, calibration, pool);
   result.repair = std::move(report);
   return result;
 }

@@ -58,6 +58,8 @@ std::byte* system_memory(size_t bytes) {
 }
 
 void give_back_pages(std::span<const std::byte> bytes) {
+  constexpr size_t kLeastBytes = size_t{1} << 20;
+  if (bytes.size() < kLeastBytes) return;
   const auto page = static_cast<uintptr_t>(sysconf(_SC_PAGESIZE));
   auto* const memory = const_cast<std::byte*>(bytes.data());
   const auto address = reinterpret_cast<uintptr_t>(memory);

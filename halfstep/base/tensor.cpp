@@ -20,7 +20,10 @@ Tensor Tensor::deferred(Type type, std::function<Tensor()> make) {
 
 const std::shared_ptr<std::byte>& Tensor::deferred_storage() const {
   const std::lock_guard lock(deferred_->mutex);
-  if (deferred_->storage == nullptr) deferred_->storage = deferred_->make().storage();
+  if (deferred_->storage == nullptr) {
+    deferred_->storage = deferred_->make().storage();
+    deferred_->make = nullptr;  // what it was made of may go
+  }
   return deferred_->storage;
 }
 

@@ -28,10 +28,9 @@ class Use {
 
   /// What a kernel has packed is not read again: pages of a mapped file need not stay.
   void give_back(const kernels::Plan& plan) const {
-    constexpr size_t kLeastBytes = size_t{1} << 20;
     for (const size_t operand : plan.packed) {
       const Tensor& packed = *constants_[operand];
-      if (packed.bytes() >= kLeastBytes && packed.is_in_memory()) give_back_pages({packed.raw(), packed.bytes()});
+      if (packed.is_in_memory()) give_back_pages({packed.raw(), packed.bytes()});
     }
   }
 

@@ -46,10 +46,10 @@ def attention(path, scores_plus, inputs, nodes=(), tensors=(), seed=0):
     return rng.normal(0, 1, (64, 6, 16)).astype(np.float32), rng
 
 
-def judge(bench, network, samples, least=25):
+def judge(bench, network, samples, least=25, islands=False):
     data = bench.folder / "data.npz"
     np.savez(data, **samples)
-    deployed = bench.deploy(network, data)
+    deployed = bench.deploy(network, data, islands=islands)
     assert deployed.differing == 0
     found, expected = bench.outputs(deployed.integer, data)["y"], bench.outputs(network, data)["y"]
     assert sqnr(found, expected) > least
@@ -120,11 +120,7 @@ def test_mask_that_is_subtracted(bench):
     onnx.save(model, network)
     ids = (rng.random((64, 1, 6)) < 0.3).astype(np.int64)
     ids[:, :, 0] = 0
-    np.savez(bench.folder / "data.npz", x=x, ids=ids)
-    deployed = bench.deploy(network, bench.folder / "data.npz", islands=True)
-    assert deployed.differing == 0
-    found, expected = (bench.outputs(net, bench.folder / "data.npz")["y"] for net in (deployed.integer, network))
-    assert sqnr(found, expected) > 25
+    judge(bench, network, {"x": x, "ids": ids}, islands=True)
 
 
 def test_a_pad_of_infinity_that_no_maximum_reads_stays_in_float(bench):
@@ -157,11 +153,7 @@ def test_mask_that_is_added_to_a_bias(bench):
                        [one, low, numpy_helper.from_array(bias, "bias")])  # fmt: skip
     ids = (rng.random((64, 1, 6)) < 0.7).astype(np.int64)
     ids[:, :, 0] = 1
-    np.savez(bench.folder / "data.npz", x=x, ids=ids)
-    deployed = bench.deploy(network, bench.folder / "data.npz", islands=True)
-    assert deployed.differing == 0
-    found, expected = (bench.outputs(net, bench.folder / "data.npz")["y"] for net in (deployed.integer, network))
-    assert sqnr(found, expected) > 25
+    judge(bench, network, {"x": x, "ids": ids}, islands=True)
 
 
 def test_what_no_softmax_reads_is_refused_with_a_remedy(bench):
