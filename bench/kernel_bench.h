@@ -28,12 +28,13 @@ struct BenchCase {
   std::vector<int> constants = {};  ///< flat positions of the operands whose contents prepare may see
 };
 
-inline Attributes with_defaults(const BenchCase& use) {
-  Attributes attributes = use.attributes;
-  if (const OpInfo* info = find_operator(use.op)) {
-    for (const auto& attribute : info->attributes) attributes.emplace(attribute.name, attribute.default_value);
-  }
-  return attributes;
+/// The use with the defaults of attributes that it leaves out, and with a place for each operand of the record.
+inline BenchCase completed(BenchCase use) {
+  const OpInfo* info = find_operator(use.op);
+  if (info == nullptr) return use;
+  for (const auto& attribute : info->attributes) use.attributes.emplace(attribute.name, attribute.default_value);
+  if (!info->has_variadic_input()) use.in.resize(info->inputs.size());
+  return use;
 }
 
 /// Seconds of a memcpy whose reads and writes are `bytes` in all; the best of several, measured once for each size.
@@ -56,8 +57,10 @@ inline double copy_seconds(double bytes) {
 
 /// Counters: bytes_per_second, and of_copy, the share of the copy's speed. Gives the seconds of the fastest run. Skips
 /// with the kernel's reason where it refuses, and gives 0.
-inline double time_kernel(benchmark::State& state, const Kernel& kernel, BenchCase use, CpuLevel level = cpu_level()) {
+inline double time_kernel(benchmark::State& state, const Kernel& kernel, BenchCase given,
+                          CpuLevel level = cpu_level()) {
   const FloatEnvironment environment;
+  BenchCase use = completed(std::move(given));
   std::vector<const Type*> in_types, out_types;
   std::vector<ConstView> in;
   std::vector<View> out;
@@ -71,8 +74,7 @@ inline double time_kernel(benchmark::State& state, const Kernel& kernel, BenchCa
   }
   std::vector<const Tensor*> constants(in.size());
   for (const int position : use.constants) constants[position] = &use.in[position];
-  const Attributes attributes = with_defaults(use);
-  const Problem problem{use.op, attributes, in_types, out_types, constants, level};
+  const Problem problem{use.op, use.attributes, in_types, out_types, constants, level};
   if (const Verdict verdict = kernel.accept(problem); !verdict) {
     state.SkipWithError(verdict.reason().c_str());
     return 0;
