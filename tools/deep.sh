@@ -7,6 +7,7 @@
 #   networks  HALFSTEP_FUZZ_NETWORKS random networks (200) in the program of that build
 #   tsan      tests of the rooms that have threads under ThreadSanitizer
 #   fuzz      every libFuzzer target for HALFSTEP_FUZZ_SECONDS (60); build/fuzz/findings has what breaks them
+#   growth    instructions of the verbs at 1x, 2x and 4x of a network
 #   form      a toy form of requantization in a copy of the tree: quantized, trained, converted, verified
 #   cuda      CUDA kernels on the host against their references, and through nvcc where it is
 #   wheel     the wheel with everything, which is installed and proves a network
@@ -72,6 +73,8 @@ step_fuzz() {
   return $code
 }
 
+step_growth() { build release halfstep && build/venv/bin/python tests/growth/work.py build/release/halfstep "$out/growth"; }
+
 step_form() {
   rm -rf build/form
   mkdir -p build/form
@@ -101,11 +104,11 @@ if [ "${1:-}" = --fuzz-target ]; then
 fi
 for step in "$@"; do
   case $step in
-    together | asan | networks | tsan | fuzz | form | cuda | wheel | coverage) ;;
-    *) echo "deep: found '$step', expected together, asan, networks, tsan, fuzz, form, cuda, wheel or coverage" >&2; exit 2 ;;
+    together | asan | networks | tsan | fuzz | growth | form | cuda | wheel | coverage) ;;
+    *) echo "deep: found '$step', expected together, asan, networks, tsan, fuzz, growth, form, cuda, wheel or coverage" >&2; exit 2 ;;
   esac
 done
-[ $# != 0 ] || set -- together asan networks tsan fuzz form cuda wheel coverage
+[ $# != 0 ] || set -- together asan networks tsan fuzz growth form cuda wheel coverage
 
 mkdir -p $out
 tools/setup.sh

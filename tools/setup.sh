@@ -15,7 +15,7 @@ case $what in
       python3 python3-dev python3-venv universal-ctags patch"
     ;;
   checks) packages="git clang-tidy-16" ;;
-  deep) packages="clang-16 libclang-rt-16-dev llvm-16 gcovr" ;;
+  deep) packages="clang-16 libclang-rt-16-dev llvm-16 gcovr valgrind" ;;
   *) echo "setup: found '$what', expected build, checks or deep" >&2; exit 2 ;;
 esac
 

@@ -17,11 +17,11 @@ void check_output_names(const Graph& graph, const std::vector<std::string>& name
 }  // namespace
 
 std::vector<Op> Block::ops(size_t first) const {
-  return {ops_.begin() + static_cast<std::ptrdiff_t>(first), ops_.end()};
+  return {std::prev(ops_.end(), std::ssize(ops_) - static_cast<std::ptrdiff_t>(first)), ops_.end()};
 }
 
 Op Block::next(Op op) const {
-  const auto next = op ? std::ranges::find(ops_, op.node()) + 1 : ops_.begin();
+  const auto next = op ? std::next(op.node()->place) : ops_.begin();
   return next == ops_.end() ? Op() : Op(*next);
 }
 

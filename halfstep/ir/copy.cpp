@@ -97,7 +97,7 @@ class GraphCopier {
     node->location = from.location;
     node->block = &block;
     to_.op_names_.emplace(node->name, node);
-    block.ops_.push_back(node);
+    node->place = block.ops_.insert(block.ops_.end(), node);
     std::vector<Type> types;
     for (const detail::ValueNode* result : from.results) types.push_back(result == nullptr ? Type{} : result->type);
     to_.make_results(*node, types);

@@ -173,8 +173,8 @@ Op Graph::insert(OpSpec spec, Block* block, Op before) {
   for (size_t i = 0; i < made->operands.size(); ++i) detail::add_use(made->operands[i], made, static_cast<int>(i));
   make_results(*made, types);
   made->block = before ? before.node()->block : block != nullptr ? block : body_.get();
-  std::vector<detail::OpNode*>& order = made->block->ops_;
-  order.insert(before ? std::find(order.begin(), order.end(), before.node()) : order.end(), made);
+  std::list<detail::OpNode*>& order = made->block->ops_;
+  made->place = order.insert(before ? before.node()->place : order.end(), made);
   return Op(made);
 }
 
@@ -191,13 +191,12 @@ void Graph::erase(Op op) {
   for (size_t i = 0; i < node->operands.size(); ++i) op.set_operand(static_cast<int>(i), Value());
   for (const Value result : op.results()) value_names_.erase(result.name());
   op_names_.erase(node->name);
-  std::erase(node->block->ops_, node);
+  node->block->ops_.erase(node->place);
   node->block = nullptr;
 }
 
 void Graph::move(Op op, Block& to) {
-  std::erase(op.node()->block->ops_, op.node());
-  to.ops_.push_back(op.node());
+  to.ops_.splice(to.ops_.end(), op.node()->block->ops_, op.node()->place);
   op.node()->block = &to;
 }
 

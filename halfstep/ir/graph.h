@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -52,6 +53,7 @@ struct OpNode {
   std::vector<std::unique_ptr<Block>> regions;
   Location location;
   Block* block = nullptr;
+  std::list<OpNode*>::iterator place = {};  ///< in the list of its block
 };
 }  // namespace detail
 
@@ -189,7 +191,7 @@ class Block {
   Graph* graph_;
   detail::OpNode* parent_;
   std::vector<Value> arguments_;
-  std::vector<detail::OpNode*> ops_;
+  std::list<detail::OpNode*> ops_;  ///< operations come and go everywhere
   std::unique_ptr<detail::OpNode> return_;
   std::vector<std::string> output_names_;
   std::set<std::string, std::less<>> named_outputs_;  ///< the same

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <ranges>
+#include <string_view>
+#include <unordered_map>
 
 #include "halfstep/base/nearest.h"
 #include "halfstep/runtime/check.h"
@@ -39,6 +41,13 @@ auto ports_of(const std::vector<Port>& ports, int part) {
   return ports | std::views::filter([part](const Port& port) { return is_of(port, part); });
 }
 
+/// Of tensors that have one name, the first.
+std::unordered_map<std::string_view, size_t> numbers_of(const std::vector<TensorSpec>& tensors) {
+  std::unordered_map<std::string_view, size_t> numbers;
+  for (size_t i = 0; i < tensors.size(); ++i) numbers.emplace(tensors[i].name, i);
+  return numbers;
+}
+
 bool shares_memory(const Tensor& tensor, std::span<const Tensor* const> others) {
   return std::ranges::any_of(others,
                              [&](const Tensor* other) { return other != nullptr && other->raw() == tensor.raw(); });
@@ -49,6 +58,7 @@ bool shares_memory(const Tensor& tensor, std::span<const Tensor* const> others) 
 struct Program::Memory {
   Memory(ProgramSpec program, std::vector<Tensor> contents)
       : spec(checked(std::move(program))),
+        numbers(numbers_of(spec.tensors)),
         packed(std::move(contents)),
         tensors(upload_tensors(spec, packed)),
         table(spec.tensors, tensors),
@@ -65,6 +75,7 @@ struct Program::Memory {
   void fetch(int part, std::span<Tensor> outputs) const;
 
   ProgramSpec spec;
+  std::unordered_map<std::string_view, size_t> numbers;  ///< of its tensors
   std::vector<Tensor> packed;  ///< contents that no instruction reads; undefined of the others
   std::vector<DeviceMemory> tensors;
   TensorTable table;
@@ -72,11 +83,10 @@ struct Program::Memory {
 };
 
 size_t Program::Memory::find_tensor(std::string_view name) const {
-  const auto found = std::find_if(spec.tensors.begin(), spec.tensors.end(),
-                                  [&](const TensorSpec& tensor) { return tensor.name == name; });
-  if (found == spec.tensors.end())
+  const auto found = numbers.find(name);
+  if (found == numbers.end())
     fail("graph '{}': the program has no tensor '{}'{}", spec.name, name, did_you_mean(name, names_of(spec.tensors)));
-  return static_cast<size_t>(found - spec.tensors.begin());
+  return found->second;
 }
 
 Tensor Program::Memory::read(size_t tensor) const {

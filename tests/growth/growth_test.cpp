@@ -159,12 +159,15 @@ Model outputs(int64_t count) {
 }
 
 /// A convolution and SiLU as PyTorch exports it.
-Model image(int64_t width) {
-  return with_noise(fmt::format(
-      "graph image(x: f32[?, 3, 8, {}]) {{\n  param @w: f32[8, 3, 3, 3]\n  c = conv2d(x, w=@w) {{pad: [1, 1, 1, 1]}}\n"
-      "  s = sigmoid(c)\n  m = mul(a=c, b=s)\n  return y = m\n}}\n",
-      width));
+Model image_of(int64_t width, int64_t channels) {
+  return with_noise(
+      fmt::format("graph image(x: f32[?, 3, 8, {}]) {{\n  param @w: f32[{}, 3, 3, 3]\n"
+                  "  c = conv2d(x, w=@w) {{pad: [1, 1, 1, 1]}}\n  s = sigmoid(c)\n  m = mul(a=c, b=s)\n"
+                  "  return y = m\n}}\n",
+                  width, channels));
 }
+Model image(int64_t width) { return image_of(width, 8); }
+Model channels(int64_t count) { return image_of(8, count); }
 
 Dataset samples_for(const Model& network, int64_t count = 8) {
   Dims dims = network.graph.arguments().front().dims();
@@ -178,14 +181,6 @@ Model quantized(const Model& network, const Dataset& data) {
 
 std::function<void()> quantizing(const Model& network, int64_t samples = 8) {
   return [network, data = samples_for(network, samples)] { quantized(network, data); };
-}
-
-std::function<void()> verifying(const Model& network) {
-  const Dataset data = samples_for(network);
-  const Model prepared = quantized(network, data);
-  return [prepared, data, integer = convert(prepared).model] {
-    EXPECT_TRUE(verify(prepared, integer, data, {}, one_thread()).equal());
-  };
 }
 
 /// What `verb` does with a prepared network, its integer program and samples.
@@ -243,55 +238,66 @@ TEST(Growth, InspectForAPlatform) {
       200, [](int64_t size) { return inspecting_for(outputs(size)); }, "outputs");
 }
 
-TEST(Growth, QuantizeByBranches) {
-  expect_linear(50, [](int64_t size) { return quantizing(branches(size)); });
-}
-
-TEST(Growth, VerifyByBranches) {
-  expect_linear(50, [](int64_t size) { return verifying(branches(size)); });
-}
-
-TEST(Growth, QuantizeByImageSize) {
-  expect_linear(32, [](int64_t size) { return quantizing(image(size)); });
-}
-
-TEST(Growth, VerifyByImageSize) {
-  expect_linear(32, [](int64_t size) { return verifying(image(size)); });
-}
-
-TEST(Growth, QuantizeByLayers) {
-  expect_linear(50, [](int64_t size) { return quantizing(layers(size)); });
-}
-
 TEST(Growth, QuantizeBySamples) {
   expect_linear(64, [](int64_t size) { return quantizing(layers(4), size); });
 }
 
-TEST(Growth, OtherVerbsByLayers) {
-  const test::TemporaryFolder folder;
-  const std::map<std::string, Verb> verbs = {
-      {"convert", [](const Model& prepared, const Model&, const Dataset&) { convert(prepared); }},
-      {"verify", [](const Model& prepared, const Model& integer,
-                    const Dataset& data) { verify(prepared, integer, data, {}, one_thread()); }},
-      {"run",
-       [](const Model&, const Model& integer, const Dataset&) {
-         run(integer, {{"x", noise({8, 8}, 1)}}, {}, one_thread());
-       }},
-      {"train",
-       [](const Model& prepared, const Model&, const Dataset& data) {
-         TrainOptions options;
-         options.epochs = 1;
-         train(prepared, data, options, one_thread());
-       }},
-      {"export", [&](const Model& prepared, const Model&,
-                     const Dataset&) { export_onnx(prepared, folder / "y.onnx", {.format = "float"}); }},
-      {"export --format c", [&](const Model&, const Model& integer,
-                                const Dataset&) { export_c(integer, folder.path(), {.overwrite = true}); }},
-  };
-  for (const auto& [name, verb] : verbs) {
+/// What verbs may be larger by.
+struct Axis {
+  const char* name;
+  int64_t size;
+  Model (*network)(int64_t size);
+};
+
+constexpr Axis kAxes[] = {
+    {"layers", 50, layers}, {"branches", 50, branches}, {"channels", 64, channels}, {"image size", 32, image}};
+
+void expect_linear(const std::string& verb_name, const Verb& verb) {
+  for (const Axis& axis : kAxes) {
+    const auto what = fmt::format("{} by {}", verb_name, axis.name);
     expect_linear(
-        50, [&](int64_t size) { return working(layers(size), verb); }, name.c_str());
+        axis.size, [&](int64_t size) { return working(axis.network(size), verb); }, what.c_str());
   }
+}
+
+TEST(Growth, Quantize) {
+  for (const Axis& axis : kAxes)
+    expect_linear(
+        axis.size, [&](int64_t size) { return quantizing(axis.network(size)); }, axis.name);
+}
+
+TEST(Growth, ProgramVerbs) {
+  expect_linear("convert", [](const Model& prepared, const Model&, const Dataset&) { convert(prepared); });
+  expect_linear("run", [](const Model& prepared, const Model& integer, const Dataset&) {
+    Dims dims = prepared.graph.arguments().front().dims();
+    dims[0] = 8;
+    run(integer, {{"x", noise(dims, 1)}}, {}, one_thread());
+  });
+  expect_linear("verify", [](const Model& prepared, const Model& integer, const Dataset& data) {
+    EXPECT_TRUE(verify(prepared, integer, data, {}, one_thread()).equal());
+  });
+}
+
+TEST(Growth, Train) {
+  expect_linear("train", [](const Model& prepared, const Model&, const Dataset& data) {
+    TrainOptions options;
+    options.epochs = 1;
+    train(prepared, data, options, one_thread());
+  });
+}
+
+TEST(Growth, VerbsThatWrite) {
+  const test::TemporaryFolder folder;
+  expect_linear("export", [&](const Model& prepared, const Model&, const Dataset&) {
+    export_onnx(prepared, folder / "y.onnx", {.format = "float"});
+  });
+  expect_linear("export --format c", [&](const Model&, const Model& integer, const Dataset&) {
+    export_c(integer, folder / "c", {.overwrite = true});
+  });
+  expect_linear("dump", [&](const Model&, const Model& integer, const Dataset& data) {
+    const DumpOptions options;
+    dump(integer, data, folder / "values", options, true, one_thread());
+  });
 }
 
 /// What lies behind a quantizer is run for each of its tries: docs/analyze.md. Memory grows with the layers alone.
