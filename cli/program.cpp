@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <sstream>
@@ -150,24 +151,44 @@ int parse_and_work(int count, const char* const* arguments) {
   return work();
 }
 
-int report_lost(int reason) { return report(fmt::format("standard output: {}", std::strerror(reason)), kBadInput); }
+/// A reader that has gone ends the program by SIGPIPE, as it ends others, but only when the claims and temporaries of
+/// the verb are away. Whoever started the program with the signal ignored gets an error.
+class Output {
+ public:
+  Output() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
+  ~Output() { std::signal(SIGPIPE, before_); }
+  Output(const Output&) = delete;
+  Output& operator=(const Output&) = delete;
 
-/// `code`, or that the report could not be written: what was printed may have lain in a buffer until now.
-int with_output(int code) { return std::fflush(stdout) == 0 ? code : report_lost(errno); }
+  /// `code`, or that the report could not be written: what was printed may have lain in a buffer until now.
+  int flushed(int code) const { return std::fflush(stdout) == 0 ? code : lost(errno); }
+
+  int lost(int reason) const {
+    if (reason == EPIPE && before_ == SIG_DFL) {
+      std::signal(SIGPIPE, SIG_DFL);
+      std::raise(SIGPIPE);
+    }
+    return report(fmt::format("standard output: {}", std::strerror(reason)), kBadInput);
+  }
+
+ private:
+  void (*before_)(int);
+};
 
 }  // namespace
 
 int run(int count, const char* const* arguments) {
+  const Output output;
   catch_interrupts();
   try {
-    return with_output(parse_and_work(count, arguments));
+    return output.flushed(parse_and_work(count, arguments));
   } catch (const Error& error) {
     return report(error.what(), exit_code(error.kind()));
   } catch (const std::bad_alloc&) {
     return report("out of memory", kBadInput);
   } catch (const std::exception& error) {
     const auto* of_system = dynamic_cast<const std::system_error*>(&error);
-    if (of_system != nullptr && std::ferror(stdout) != 0) return report_lost(of_system->code().value());
+    if (of_system != nullptr && std::ferror(stdout) != 0) return output.lost(of_system->code().value());
     const char* command = count > 1 ? arguments[1] : "halfstep";
     return report(fmt::format("this is a bug: {} ended with '{}'", command, error.what()), kBadInput);
   }

@@ -113,9 +113,13 @@ std::vector<std::string> export_deploy(const Model& prepared, const std::filesys
     if (!overwrite && std::filesystem::exists(out / name))
       fail("{}: is there already; name another folder, or replace it (--overwrite)", (out / name).string());
   }
-  for (const auto& [name, contents] : files) io::write_file(out / name, contents);
+  std::vector<io::NewFile> written;
   std::vector<std::string> names;
-  for (const auto& [name, contents] : files) names.push_back(name);
+  for (const auto& [name, contents] : files) {
+    written.push_back({out / name, std::as_bytes(std::span(contents))});
+    names.push_back(name);
+  }
+  io::write_files(written);
   return names;
 }
 

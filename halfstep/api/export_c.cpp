@@ -122,10 +122,12 @@ ExportedC export_c(const Model& network, const std::filesystem::path& folder, co
     if (!options.overwrite && std::filesystem::exists(folder / file.name))
       fail("{}: is there already; name another folder, or replace it (--overwrite)", (folder / file.name).string());
   }
+  std::vector<io::NewFile> files;
   for (const emit::CFile& file : program.files) {
-    io::write_file(folder / file.name, file.text);
+    files.push_back({folder / file.name, std::as_bytes(std::span(file.text))});
     report.files.push_back(file.name);
   }
+  io::write_files(files);
   return report;
 }
 

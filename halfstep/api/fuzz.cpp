@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <set>
 #include <thread>
 
@@ -17,7 +16,9 @@
 #include "halfstep/fuzz/fleet.h"
 #include "halfstep/fuzz/recipe.h"
 #include "halfstep/fuzz/shrink.h"
+#include "halfstep/io/atomic_file.h"
 #include "halfstep/io/child_process.h"
+#include "halfstep/io/claim.h"
 
 namespace halfstep::api {
 namespace {
@@ -57,7 +58,12 @@ std::vector<Objection> objections_of(const Model& source, const fuzz::Target& ta
 class FuzzRun {
  public:
   FuzzRun(const FuzzRequest& request, const Settings& settings)
-      : request_(request), settings_(settings), fleet_(options()), next_(request.first), last_(request.last) {
+      : request_(request),
+        settings_(settings),
+        out_(request.out),
+        fleet_(options()),
+        next_(request.first),
+        last_(request.last) {
     if (request.last <= request.first)
       fail("seeds: found {}:{}, expected the first seed before the last", request.first, request.last);
     limits::kSeconds.require("limit", request.seconds_each);
@@ -170,7 +176,6 @@ class FuzzRun {
                         job.network,  network.model.graph().node_size()};
     const bool named = outcome.check != "generating";
     if (!request_.out.empty() && named && job.network.empty()) {
-      std::filesystem::create_directories(request_.out);
       finding.files = request_.out / fmt::format("seed_{}_{}", job.seed, outcome.check);
       const fuzz::Network small = shrunk(job, outcome);
       fuzz::save_network(small, finding.files);
@@ -193,15 +198,16 @@ class FuzzRun {
   }
 
   void write_text(const FuzzFinding& finding) const {
-    std::ofstream stream(finding.files.string() + ".txt");
-    stream << fmt::format("{}: {}\ntarget: {}\nhalfstep fuzz --seeds {}:{} --check {}{}\n", finding.check, finding.what,
-                          finding.target, finding.seed, finding.seed + 1, finding.check,
-                          request_.platform.empty() ? "" : " --platform " + request_.platform);
+    io::write_file(finding.files.string() + ".txt",
+                   fmt::format("{}: {}\ntarget: {}\nhalfstep fuzz --seeds {}:{} --check {}{}\n", finding.check,
+                               finding.what, finding.target, finding.seed, finding.seed + 1, finding.check,
+                               request_.platform.empty() ? "" : " --platform " + request_.platform));
   }
 
   const FuzzRequest& request_;
   const Settings& settings_;
   const Clock::time_point begin_ = Clock::now();
+  io::HeldFolder out_;
   fuzz::Fleet fleet_;
   uint64_t next_, last_;
   std::vector<std::filesystem::path> networks_;  ///< those of a folder, without their endings

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "halfstep/board/manifest.h"
+#include "halfstep/io/atomic_file.h"
 #include "halfstep/io/claim.h"
 #include "halfstep/io/mapped_file.h"
 
@@ -21,17 +22,15 @@ class FolderWriter {
  public:
   /// Throws where `out` is there already and is not replaced; with `overwrite` a folder of dumps is, and no other.
   FolderWriter(std::filesystem::path out, bool overwrite);
-  ~FolderWriter();
-  FolderWriter(const FolderWriter&) = delete;
-  FolderWriter& operator=(const FolderWriter&) = delete;
 
   /// Fills in the entry's file, bytes and digests.
   void add(Entry& entry, const Tensor& contents);
   void finish(const Manifest& manifest);
 
  private:
-  std::filesystem::path out_, temporary_;
+  std::filesystem::path out_;
   std::optional<io::Claim> claim_;
+  std::optional<io::FolderBeside> temporary_;
   size_t count_ = 0;
 };
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <list>
 #include <system_error>
 
 #include "halfstep/base/status.h"
@@ -28,11 +29,18 @@ Path random_name(const Path& shown) {
   return fmt::format(".halfstep-{:016x}.tmp", number);
 }
 
+/// Locks what has just been made, so that nobody takes it for what a killed process left; false where somebody has.
+bool hold(int file) {
+  if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+  struct stat open = {};
+  return ::fstat(file, &open) != 0 || open.st_nlink > 0;
+}
+
 /// A new file beside `target`, gone with this object unless it took the target's name.
 class Temporary {
  public:
   /// Messages call the target `shown`.
-  explicit Temporary(const Path& target, const Path& shown) : target_(target), shown_(shown) {
+  Temporary(const Path& target, const Path& shown) : target_(target), shown_(shown) {
     while (!make()) {
     }
   }
@@ -52,30 +60,29 @@ class Temporary {
     }
   }
 
-  /// Closing reports errors that nothing else shows (quota, network file systems).
-  void take_name() {
+  /// Reports errors that nothing else shows (quota, network file systems).
+  void close() {
     if (::fsync(file_) != 0 || ::close(std::exchange(file_, -1)) != 0) fail_to_write(shown_, errno);
+  }
+
+  void take_name() {
     if (::rename(path_.c_str(), target_.c_str()) != 0) fail_to_write(shown_, errno);
     path_.clear();
   }
 
  private:
-  /// Locked, so that nobody takes it for one that a killed process left; false where another name is to be tried.
+  /// False where another name is to be tried.
   bool make() {
     path_ = target_.parent_path() / random_name(shown_);
     file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file_ < 0 && errno != EEXIST) fail_to_write(shown_, errno);
     if (file_ < 0) return false;
-    const bool is_swept = ::flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    struct stat open = {};
-    if (!is_swept && (::fstat(file_, &open) != 0 || open.st_nlink > 0)) return true;
+    if (hold(file_)) return true;
     ::close(std::exchange(file_, -1));
     return false;
   }
 
-  const Path& target_;
-  const Path& shown_;
-  Path path_;
+  Path target_, shown_, path_;
   int file_ = -1;
 };
 
@@ -104,11 +111,44 @@ void write_file(const Path& path, std::span<const std::byte> bytes, const Path& 
   refuse_other_targets(path);
   Temporary file(path, shown);
   file.write(bytes);
+  file.close();
   file.take_name();
   sync_folder(path);
 }
 
+void write_files(const std::vector<NewFile>& files) {
+  std::list<Temporary> temporaries;
+  for (const auto& [path, bytes] : files) {
+    refuse_other_targets(path);
+    Temporary& file = temporaries.emplace_back(path, path);
+    file.write(bytes);
+    file.close();
+  }
+  for (Temporary& file : temporaries) file.take_name();
+  for (const auto& [path, bytes] : files) sync_folder(path);
+}
+
 void write_file(const Path& path, std::string_view text) { write_file(path, std::as_bytes(std::span(text))); }
+
+FolderBeside::FolderBeside(const Path& target) {
+  while (true) {
+    path_ = target.parent_path() / random_name(target);
+    if (::mkdir(path_.c_str(), 0777) != 0) {
+      if (errno == EEXIST) continue;
+      fail_to_make_folder(target, errno);
+    }
+    lock_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (lock_ < 0 && errno != ENOENT) fail_to_make_folder(target, errno);
+    if (lock_ >= 0 && hold(lock_)) return;
+    if (lock_ >= 0) ::close(lock_);
+  }
+}
+
+FolderBeside::~FolderBeside() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+  ::close(lock_);
+}
 
 void require_file_target(const Path& path) {
   refuse_other_targets(path);

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace halfstep::io {
 
@@ -18,6 +19,32 @@ void write_file(const std::filesystem::path& path, std::string_view text);
 /// The same; messages call the file `shown`.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
                 const std::filesystem::path& shown);
+
+/// What is to be the contents of a file.
+struct NewFile {
+  std::filesystem::path path;
+  std::span<const std::byte> bytes;
+};
+
+/// The same for several: all are on the disk before the first takes its name, in this order; where one cannot be
+/// written, none is.
+void write_files(const std::vector<NewFile>& files);
+
+/// A new empty folder beside `target` with a hidden name, as the temporaries of write_file have: removed with this
+/// object unless somebody has renamed it, and by a Claim where the process was killed. Messages call it `target`.
+class FolderBeside {
+ public:
+  explicit FolderBeside(const std::filesystem::path& target);
+  ~FolderBeside();
+  FolderBeside(const FolderBeside&) = delete;
+  FolderBeside& operator=(const FolderBeside&) = delete;
+
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+  int lock_ = -1;
+};
 
 /// Throws what write_file would: where `path` is or leads to something else than a file, or its folder takes no new
 /// one. For whoever works long before the file is there.

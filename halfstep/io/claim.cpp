@@ -25,16 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kHidden = ".halfstep-";
 
-/// Whoever looks for what is abandoned locks it for a moment.
-bool is_locked_elsewhere(int file) {
-  constexpr int kTries = 20;
-  for (int i = 0; i < kTries; ++i) {
-    if (::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
-}
-
 /// Whether `path` still is the open file.
 bool is_there(int file, const fs::path& path) {
   struct stat open = {}, named = {};
@@ -42,10 +32,10 @@ bool is_there(int file, const fs::path& path) {
          open.st_dev == named.st_dev;
 }
 
-/// "process 12 (halfstep)", of whoever locks the file; "another process" where the system does not say it.
+/// "process 12 (halfstep)", of whoever locks the file; "" where the system does not say it.
 std::string holder_of(int file) {
   struct stat open = {};
-  if (::fstat(file, &open) != 0) return "another process";
+  if (::fstat(file, &open) != 0) return "";
   const std::string place = fmt::format("{:02x}:{:02x}:{}", major(open.st_dev), minor(open.st_dev), open.st_ino);
   std::ifstream locks("/proc/locks");
   for (std::string line; std::getline(locks, line);) {
@@ -57,11 +47,18 @@ std::string holder_of(int file) {
     std::getline(std::ifstream("/proc/" + process + "/comm"), name);
     return fmt::format("process {}{}", process, name.empty() ? "" : fmt::format(" ({})", name));
   }
-  return "another process";
+  return "";
 }
 
-[[noreturn]] void fail_in_use(const fs::path& path, int file) {
-  const std::string holder = holder_of(file);
+/// Locks the file of `path`. Several tries: whoever looks for what is abandoned locks it for a moment.
+void lock(int file, const fs::path& path) {
+  constexpr int kTries = 20;
+  std::string holder = "another process";
+  for (int i = 0; i < kTries; ++i) {
+    if (::flock(file, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+    if (const std::string found = holder_of(file); !found.empty()) holder = found;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
   ::close(file);
   fail("{}: {} writes to it; wait until that has ended, or name another one", path.string(), holder);
 }
@@ -76,7 +73,8 @@ void remove_abandoned(const fs::path& folder) {
     if (!path.filename().string().starts_with(kHidden) || (ending != ".tmp" && ending != ".claim")) continue;
     const int file = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (file < 0) continue;
-    if (::flock(file, LOCK_EX | LOCK_NB) == 0 && is_there(file, path)) ::unlink(path.c_str());
+    std::error_code ignored;
+    if (::flock(file, LOCK_EX | LOCK_NB) == 0 && is_there(file, path)) fs::remove_all(path, ignored);
     ::close(file);
   }
 }
@@ -100,11 +98,16 @@ Claim::~Claim() {
 }
 
 Claim Claim::of_folder(const fs::path& path) {
-  make_folder(path);
-  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder >= 0 && is_locked_elsewhere(folder)) fail_in_use(path, folder);
-  remove_abandoned(path);
-  return {folder, {}};
+  while (true) {
+    make_folder(path);
+    const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0) lock(folder, path);
+    if (folder < 0 || is_there(folder, path)) {
+      remove_abandoned(path);
+      return {folder, {}};
+    }
+    ::close(folder);  // whoever had it removed it meanwhile
+  }
 }
 
 Claim Claim::of_name(const fs::path& path) {
@@ -114,10 +117,19 @@ Claim Claim::of_name(const fs::path& path) {
     const int file = ::open(beside.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (file < 0 && errno == ENAMETOOLONG) return {-1, {}};
     if (file < 0) fail_to_write(path, errno);
-    if (is_locked_elsewhere(file)) fail_in_use(path, file);
+    lock(file, path);
     if (is_there(file, beside)) return {file, beside};
     ::close(file);  // whoever had it removed it meanwhile
   }
+}
+
+HeldFolder::HeldFolder(fs::path path) : path_(std::move(path)) {
+  if (!path_.empty()) claim_ = Claim::of_folder(path_);
+}
+
+HeldFolder::~HeldFolder() {
+  std::error_code ignored;  // something is in it
+  if (claim_) fs::remove(path_, ignored);
 }
 
 }  // namespace halfstep::io

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 namespace halfstep::io {
 
@@ -25,6 +26,19 @@ class Claim {
 
   int file_;
   std::filesystem::path beside_;  ///< "": none
+};
+
+/// A claimed folder; it goes with this object where nothing is in it. Without a name nothing is claimed.
+class HeldFolder {
+ public:
+  explicit HeldFolder(std::filesystem::path path);
+  ~HeldFolder();
+  HeldFolder(const HeldFolder&) = delete;
+  HeldFolder& operator=(const HeldFolder&) = delete;
+
+ private:
+  std::filesystem::path path_;
+  std::optional<Claim> claim_;
 };
 
 }  // namespace halfstep::io

@@ -170,7 +170,10 @@ TensorFile read_safetensors(const std::filesystem::path& path) {
 
 std::vector<std::byte> serialize_safetensors(const TensorFile& file) {
   const std::string header = header_text(file);
+  size_t size = sizeof(uint64_t) + header.size();
+  for (const auto& [name, tensor] : file.tensors) size += tensor.bytes();
   std::vector<std::byte> bytes;
+  bytes.reserve(size);
   append_little_endian(bytes, uint64_t{header.size()});
   const auto text = std::as_bytes(std::span(header));
   bytes.insert(bytes.end(), text.begin(), text.end());

@@ -29,7 +29,6 @@ Checkpoints::Checkpoints(const Options& options, std::string method, const Model
                          uint64_t seed)
     : folder_(options.folder), resume_(options.resume), method_(std::move(method)) {
   if (folder_.empty()) return;
-  if (std::filesystem::is_directory(folder_)) claim_ = io::Claim::of_folder(folder_);
   key_ = fmt::format("{} from network {} on samples {}, {} steps of {}, seed {}", method_, digest_hex(start),
                      train::content_digest(samples), options.steps, options.batch, seed);
 }
@@ -55,7 +54,6 @@ std::optional<Model> Checkpoints::load(size_t number, const Model& part) const {
 
 void Checkpoints::save(size_t number, const Model& part) {
   if (folder_.empty()) return;
-  if (!claim_) claim_ = io::Claim::of_folder(folder_);
   Model file = part;
   file.notes[kKey] = key_;
   save_model(file, path(number));

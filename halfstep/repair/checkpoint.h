@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "halfstep/io/claim.h"
 #include "halfstep/ir/model.h"
 #include "halfstep/repair/repair.h"
 #include "halfstep/train/samples.h"
@@ -27,7 +26,6 @@ class Checkpoints {
   std::filesystem::path path(size_t number) const;
 
   std::filesystem::path folder_;
-  std::optional<io::Claim> claim_;  ///< of the folder, once there is one
   bool resume_;
   std::string method_;
   std::string key_;  ///< all that decides the bits

@@ -9,6 +9,7 @@
 #include "halfstep/base/nearest.h"
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
+#include "halfstep/io/claim.h"
 #include "halfstep/passes/open_batch.h"
 #include "halfstep/quant/prepare.h"
 #include "halfstep/repair/checkpoint.h"
@@ -55,6 +56,7 @@ class Repair {
   Repair(const Model& prepared, const train::Samples& samples, const train::CalibrateOptions& calibration,
          const Options& options, ThreadPool& pool, const ProgressCallback& progress)
       : options_(options),
+        folder_(options.folder),
         calibration_(calibration),
         parts_(train::hold_back(seen_by(calibration, samples), train::batch_of(prepared, 1), calibration.seed)),
         pool_(pool),
@@ -116,6 +118,7 @@ class Repair {
   }
 
   const Options& options_;
+  io::HeldFolder folder_;
   train::CalibrateOptions calibration_;
   train::HeldBack parts_;
   ThreadPool& pool_;

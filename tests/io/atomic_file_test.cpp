@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <functional>
 #include <map>
 #include <set>
 #include <thread>
@@ -53,17 +54,39 @@ std::set<std::string> names_in(const std::filesystem::path& folder) {
   return names;
 }
 
+/// What `write` says where no file may be larger than 1,000 bytes.
+std::string error_on_full_disk(const std::function<void()>& write) {
+  rlimit before{};
+  EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{1000, before.rlim_max};
+  EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::string message = error_of(write);
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, old_handler);
+  return message;
+}
+
+TEST(AtomicFile, OfSeveralAllAreWrittenOrNone) {
+  const test::TemporaryFolder folder;
+  const std::string fits(500, 'x'), is_too_large(5000, 'x');
+  const auto bytes = [](const std::string& text) { return std::as_bytes(std::span(text)); };
+  write_file(folder / "a", "old");
+  const std::string message = error_on_full_disk([&] {
+    write_files({{folder / "a", bytes(fits)}, {folder / "b", bytes(is_too_large)}, {folder / "c", bytes(fits)}});
+  });
+  EXPECT_EQ(message, (folder / "b").string() + ": cannot be written: file too large; name another place");
+  EXPECT_EQ(names_in(folder.path()), std::set<std::string>{"a"});
+  EXPECT_EQ(read_text_file(folder / "a"), "old");
+  write_files({{folder / "a", bytes(fits)}, {folder / "b", bytes(is_too_large)}});
+  EXPECT_EQ(names_in(folder.path()), (std::set<std::string>{"a", "b"}));
+  EXPECT_EQ(read_text_file(folder / "b"), is_too_large);
+}
+
 TEST(AtomicFile, LeavesNoTemporaryWhenTheDiskIsFull) {
   const test::TemporaryFolder folder;
   write_file(folder / "a", "old");
-  rlimit before{};
-  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
-  const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
-  const rlimit small{1000, before.rlim_max};
-  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  const std::string message = error_of([&] { write_file(folder / "a", std::string(5000, 'x')); });
-  ::setrlimit(RLIMIT_FSIZE, &before);
-  std::signal(SIGXFSZ, old_handler);
+  const std::string message = error_on_full_disk([&] { write_file(folder / "a", std::string(5000, 'x')); });
   EXPECT_EQ(message, (folder / "a").string() + ": cannot be written: file too large; name another place");
   EXPECT_EQ(names_in(folder.path()), std::set<std::string>{"a"});
   EXPECT_EQ(read_text_file(folder / "a"), "old");

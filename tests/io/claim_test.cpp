@@ -71,6 +71,23 @@ TEST(Claim, WhatAKilledProcessLeftGoes) {
   EXPECT_FALSE(std::filesystem::exists(folder / ".halfstep-2.tmp"));
 }
 
+TEST(Claim, FoldersThatAKilledProcessLeftGo) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder / ".halfstep-1.tmp");
+  write_file(folder / ".halfstep-1.tmp" / "x.bin", "");
+  std::filesystem::create_directory_symlink(folder.path(), folder / ".halfstep-2.tmp");
+  {
+    const FolderBeside held(folder / "out");
+    { const Claim claim = Claim::of_name(folder / "out"); }
+    EXPECT_TRUE(std::filesystem::exists(held.path()));
+    EXPECT_FALSE(std::filesystem::exists(folder / ".halfstep-1.tmp"));
+    EXPECT_TRUE(std::filesystem::is_symlink(folder / ".halfstep-2.tmp"));
+    write_file(held.path() / "y.bin", "");
+  }
+  std::filesystem::remove(folder / ".halfstep-2.tmp");
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
 TEST(Claim, ErrorsNameThePath) {
   const test::TemporaryFolder folder;
   EXPECT_EQ(

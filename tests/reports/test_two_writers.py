@@ -40,6 +40,20 @@ def test_folders_in_use(bench, network):
     bench.run("export", "i", "--format", "c", "--data", samples, "--out", "same")
 
 
+def test_repair_folders_in_use(bench, network):
+    """From the first step of a repair on, with and without --resume."""
+    model, samples = network
+    words = ["quantize", model, "--data", samples, "--repair", "bias", "--repair-folder", "same"]
+    (bench.folder / "same").mkdir()
+    held = os.open(bench.folder / "same", os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    expect_in_use(bench, os.getpid(), *words, "--out", "p")
+    expect_in_use(bench, os.getpid(), *words, "--out", "p", "--resume")
+    os.close(held)
+    bench.run(*words, "--out", "p")
+    assert os.listdir(bench.folder) == ["p"]
+
+
 def test_files_in_use(bench, network):
     model, samples = network
     bench.run("quantize", model, "--data", samples, "--out", "p")
@@ -77,6 +91,20 @@ def test_what_a_killed_process_left_goes(bench, network):
     bench.run("quantize", model, "--data", samples, "--out", "p")
     assert sorted(os.listdir(bench.folder)) == [".halfstep-fedcba9876543210.tmp", "p"]
     os.close(held)
+
+
+def test_folder_that_a_killed_dump_left_goes(bench, network):
+    model, samples = network
+    bench.run("quantize", model, "--data", samples, "--out", "p")
+    words = [PROGRAM, "dump", "p", "--data", str(samples), "--out", "values"]
+    process = subprocess.Popen(words, cwd=bench.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    begin = time.monotonic()
+    while process.poll() is None and time.monotonic() < begin + LIMIT:
+        if any(name.endswith(".tmp") for name in os.listdir(bench.folder)):
+            process.send_signal(signal.SIGKILL)
+    process.wait()
+    bench.run(*words[1:], "--overwrite")
+    assert sorted(os.listdir(bench.folder)) == ["p", "values"]
 
 
 def test_bits_go_on_with_their_epochs(bench, network):

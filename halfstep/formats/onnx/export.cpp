@@ -95,8 +95,10 @@ ExportReport export_file(const Model& model, const ExportOptions& options, const
   std::filesystem::path data_path = path;
   data_path += ".data";
   const ExportedFile file = export_model(model, options, data_path.filename().string());
-  if (!file.data.empty()) io::write_file(data_path, file.data);  // first: the message must not point to nothing
-  io::write_file(path, file.message);
+  std::vector<io::NewFile> files;
+  if (!file.data.empty()) files.push_back({data_path, std::as_bytes(std::span(file.data))});
+  files.push_back({path, std::as_bytes(std::span(file.message))});  // last: it must not point to nothing
+  io::write_files(files);
   return file.report;
 }
 

@@ -1,0 +1,72 @@
+"""Who reads standard output goes away, as `head` does, in every verb.
+
+The program ends by SIGPIPE, or says so with exit code 2 where its parent ignores that signal. Files are whole or
+absent, and no temporary remains.
+"""
+
+import fcntl
+import os
+import signal
+import subprocess
+
+import pytest
+
+from verbs import ALL, WRITING, end, expect_no_bug, expect_no_temporary, expect_whole, of_lines, start, whole
+
+PAGE = 4096  # the least that a pipe holds
+
+
+def run_into_pipe(folder, line, read, ignored=False, both=False):
+    """The command with a reader that goes after `read` bytes; `both`: of standard error too."""
+    (folder / "there").mkdir()
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PAGE)
+    if not read:
+        os.close(reader)
+    err = writer if both else subprocess.PIPE
+    process = start(folder, line, stdout=writer, stderr=err, restore_signals=not ignored)
+    os.close(writer)
+    if read:
+        os.read(reader, read)
+        os.close(reader)
+    return end(process, folder)
+
+
+def expect_lost(line, ended, ignored):
+    expect_no_temporary(line, ended)
+    if not ignored and ended.code == -signal.SIGPIPE:
+        return
+    expect_no_bug(line, ended)
+    assert ended.code == 2, (line, ended.code, ended.err)
+    assert [error.lower() for error in ended.errors] == ["halfstep: standard output: broken pipe"], (line, ended.err)
+
+
+@pytest.mark.parametrize("ignored", [False, True], ids=["default", "ignored"])
+@of_lines(ALL)
+def test_reader_gone_before(tmp_path, line, ignored):
+    ended = run_into_pipe(tmp_path, line, 0, ignored)
+    expect_lost(line, ended, ignored)
+    expect_whole(line, ended.files)
+
+
+@pytest.mark.parametrize("ignored", [False, True], ids=["default", "ignored"])
+@of_lines(ALL)
+def test_reader_gone_after_a_byte(tmp_path, line, ignored):
+    """What the pipe holds is written; more than that is lost."""
+    ended = run_into_pipe(tmp_path, line, 1, ignored)
+    if ended.code != whole(line).code or len(whole(line).out) > 3 * PAGE:
+        expect_lost(line, ended, ignored)
+    expect_whole(line, ended.files)
+
+
+def test_some_reports_are_longer_than_a_pipe():
+    assert [line for line in ALL if len(whole(line).out) > 3 * PAGE]
+
+
+@of_lines(WRITING)
+def test_reader_of_both_streams_gone(tmp_path, line):
+    """`2>&1 | head`: progress meets the closed pipe first, while files are written."""
+    ended = run_into_pipe(tmp_path, line, 0, both=True)
+    assert ended.code in (2, -signal.SIGPIPE), (line, ended.code)
+    expect_no_temporary(line, ended)
+    expect_whole(line, ended.files)

@@ -1,0 +1,70 @@
+"""Two processes that write to one name, in every verb that writes: one does, the other is told who does."""
+
+import contextlib
+import fcntl
+import os
+
+import pytest
+
+from verbs import (
+    WRITING,
+    contents,
+    end,
+    expect_no_bug,
+    expect_whole,
+    is_folder,
+    of_lines,
+    run,
+    start,
+    targets,
+    temporaries,
+    whole,
+)
+
+BLOCKS = "blocks"  # of --repair-folder: gone when the result is written
+
+NAMES = [(line, name) for line in WRITING for name in targets(line)]
+
+
+@contextlib.contextmanager
+def held(folder, line, name):
+    """The name, locked as by a process that writes to it: a hidden file beside it, and the folder itself."""
+    places = [folder / "there" / f".halfstep-{name}.claim"]
+    places[0].touch()
+    if name == BLOCKS or is_folder(name):
+        places.append(folder / "there" / name)
+        places[1].mkdir()
+    files = [os.open(place, os.O_RDONLY) for place in places]
+    for file in files:
+        fcntl.flock(file, fcntl.LOCK_EX)
+    yield
+    for file in files:
+        os.close(file)
+
+
+@pytest.mark.parametrize("line, name", NAMES, ids=[f"{line.split()[0]} {name}" for line, name in NAMES])
+def test_name_in_use(tmp_path, line, name):
+    (tmp_path / "there").mkdir()
+    with held(tmp_path, line, name):
+        before = contents(tmp_path / "there")
+        ended = run(tmp_path, line)
+    expect_no_bug(line, ended)
+    assert ended.code == 2 and len(ended.errors) == 1, (line, ended.code, ended.err)
+    assert f"there/{name}: process {os.getpid()}" in ended.errors[0] and "writes to it" in ended.errors[0], ended.err
+    assert ended.files == before, (line, name, sorted(ended.files))
+
+
+@of_lines(WRITING)
+def test_two_at_once(tmp_path, line):
+    """One is done and one is refused, at the latest because the result is there; nothing else remains."""
+    (tmp_path / "there").mkdir()
+    processes = [start(tmp_path, line) for _ in range(2)]
+    ends = sorted((end(process, tmp_path) for process in processes), key=lambda ended: ended.code)
+    assert [ended.code for ended in ends] == [whole(line).code, 2], (line, [ended.err for ended in ends])
+    ends[1].temporary = temporaries(tmp_path)  # when both have ended
+    expect_no_bug(line, ends[1])
+    (said,) = ends[1].errors
+    assert "writes to it" in said or "is there already" in said or "holds an earlier run" in said, (line, said)
+    files = contents(tmp_path / "there")
+    expect_whole(line, files)
+    assert files.keys() == whole(line).files.keys(), line
