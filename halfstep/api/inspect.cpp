@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 #include <utility>
 
+#include "halfstep/api/known_extents.h"
 #include "halfstep/api/model.h"
 #include "halfstep/base/limits.h"
 #include "halfstep/compile/compile.h"
@@ -15,21 +17,6 @@
 
 namespace halfstep::api {
 namespace {
-
-/// Stands for open extents that are not the first, in an inspection alone: an image, or a sentence.
-constexpr int64_t kAssumedExtent = 64;
-
-Dims assumed(Dims dims, int64_t batch) {
-  if (!dims.empty() && dims[0] == kUnknown) dims[0] = batch;
-  std::ranges::replace(dims, kUnknown, kAssumedExtent);
-  return dims;
-}
-
-std::map<std::string, Dims> assumed_extents(const Graph& graph, int64_t batch) {
-  std::map<std::string, Dims> dims;
-  for (const Value argument : graph.arguments()) dims[argument.name()] = assumed(argument.dims(), batch);
-  return dims;
-}
 
 /// Adds what passes from one call to the next.
 class StageClock {
@@ -52,10 +39,11 @@ formats::Binding binding_of(const std::map<std::string, Dims>& dims) {
   return binding;
 }
 
-std::map<std::string, Dims> closed_extents(const formats::Summary& summary, int64_t batch) {
+std::map<std::string, Dims> closed_extents(const formats::Summary& summary, int64_t batch, int64_t extent) {
   std::map<std::string, Dims> all;
   for (const formats::Port& port : summary.inputs) {
-    if (!port.has_default && std::ranges::count(port.dims, kUnknown) > 0) all[port.name] = assumed(port.dims, batch);
+    if (!port.has_default && std::ranges::count(port.dims, kUnknown) > 0)
+      all[port.name] = assumed(port.dims, batch, extent);
   }
   return all;
 }
@@ -103,6 +91,23 @@ Model network_of(const formats::File& file, const Model& closed) {
   return network;
 }
 
+/// What is a network with open extents, but not with those that were taken for them: with others that it takes.
+void build_with_others(const formats::File& file, const InspectOptions& options, StageClock& clock,
+                       ForeignInspection& found) {
+  if (!file.coverage(binding_of({})).issues.empty()) return;
+  for (const int64_t extent : std::span(kAssumedExtents).subspan(1)) {
+    ForeignInspection next;
+    next.summary = found.summary;
+    next.nodes = found.nodes;
+    next.dims = closed_extents(found.summary, options.batch, extent);
+    build(file, binding_of(next.dims), options.place, clock, next);
+    if (!next.model) continue;
+    next.seconds = found.seconds;
+    found = std::move(next);
+    return;
+  }
+}
+
 }  // namespace
 
 Inspection inspect(const Model& network, const InspectOptions& options) {
@@ -110,7 +115,7 @@ Inspection inspect(const Model& network, const InspectOptions& options) {
   CompileOptions compile_options;
   compile_options.place = options.place;
   const Model form = train::evaluation_form(network);
-  Model fixed = specialize(form, assumed_extents(form.graph, options.batch));
+  Model fixed = with_known_extents(form, options.batch);
   runtime::ProgramSpec program = plan_program(fixed, compile_options);
   Inspection found{stage_of(network), network, std::move(fixed), std::move(program)};
   if (options.target) found.target = inspect_target(network, *options.target);
@@ -125,9 +130,9 @@ ForeignInspection inspect_file(const std::filesystem::path& path, const InspectO
   clock.end_of("open");
   found.summary = file->summary();
   if (options.nodes) found.nodes = formats::node_list(*file);
-  found.dims = closed_extents(found.summary, options.batch);
-  const formats::Binding binding = binding_of(found.dims);
-  build(*file, binding, options.place, clock, found);
+  found.dims = closed_extents(found.summary, options.batch, kAssumedExtents[0]);
+  build(*file, binding_of(found.dims), options.place, clock, found);
+  if (!found.model && !found.dims.empty()) build_with_others(*file, options, clock, found);
   if (options.target && found.model)
     found.target = inspect_target(network_of(*file, *found.model), *options.target);
   else if (options.target)

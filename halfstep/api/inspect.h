@@ -78,7 +78,7 @@ TargetInspection inspect_target(const Model& network, const Target& target);
 
 Inspection inspect(const Model& network, const InspectOptions& options = {});
 
-/// The inspection of a foreign file. Open extents that are not the first are taken as 64: an image, or a sentence.
+/// The inspection of a foreign file. Open extents that are not the first are taken as one of kAssumedExtents.
 ForeignInspection inspect_file(const std::filesystem::path& path, const InspectOptions& options = {});
 
 }  // namespace halfstep::api

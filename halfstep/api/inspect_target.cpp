@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "halfstep/api/inspect.h"
+#include "halfstep/api/known_extents.h"
 #include "halfstep/api/model.h"
 #include "halfstep/base/status.h"
 #include "halfstep/quant/asked_widths.h"
@@ -26,26 +27,16 @@ std::vector<Objection> objections_of(const Model& network, Work work) {
   return objections;
 }
 
-/// Arguments of a step, whose gradients hold for any extents.
-std::map<std::string, Dims> extents_of_a_step(const Graph& graph) {
-  constexpr int64_t kSamples = 2, kExtent = 64;
-  std::map<std::string, Dims> extents;
-  for (const Value argument : graph.arguments()) {
-    Dims dims = argument.dims();
-    if (!dims.empty() && dims[0] == kUnknown) dims[0] = kSamples;
-    std::ranges::replace(dims, kUnknown, kExtent);
-    extents[argument.name()] = std::move(dims);
-  }
-  return extents;
-}
-
 std::vector<Objection> objections_to_training(const Model& prepared) {
-  return objections_of(prepared, [&] {
-    const auto extents = extents_of_a_step(prepared.graph);
+  std::vector<Objection> objections = objections_of(prepared, [&] {
+    constexpr int64_t kSamples = 2;  // of a step, whose gradients hold for any extents
+    const auto extents = known_extents(prepared, kSamples);
     train::Spreads spreads;
     for (const std::string& output : train::float_outputs(prepared, extents)) spreads[output] = 1.0F;
     train::training_graph(prepared, extents, train::Loss::teacher, spreads, {});
   });
+  add_remedy(objections, "use the network without training, which alone needs gradients");
+  return objections;
 }
 
 bool is_calibrated(const Model& prepared) {

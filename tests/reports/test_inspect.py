@@ -1,6 +1,46 @@
 """Inspection of any stage, and of what other verbs refuse."""
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+
+def with_few_extents(path, node, stored, size):
+    """Open height and width, of which a stored tensor leaves few; and samples of a size that it takes."""
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, "h", "w"])]
+    outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
+    weights = np.random.default_rng(0).normal(size=(8, 3, 3, 3)).astype(np.float32)
+    conv = helper.make_node("Conv", ["x", "w"], ["c"], name="c", pads=[1, 1, 1, 1])
+    tensors = [numpy_helper.from_array(weights, "w"), numpy_helper.from_array(stored, "s")]
+    graph = helper.make_graph([conv, node], "few_extents", inputs, outputs, tensors)
+    onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), path)
+    samples = path.with_suffix(".npz")
+    np.savez(samples, x=np.random.default_rng(1).normal(size=(8, 3, size, size)).astype(np.float32))
+    return path, samples
+
+
+POSITIONS = (helper.make_node("Add", ["c", "s"], ["y"], name="y"), np.ones((1, 8, 16, 16), np.float32), 16)
+WINDOW = (helper.make_node("Conv", ["c", "s"], ["y"], name="y"), np.full((4, 8, 80, 80), 0.01, np.float32), 96)
+
+
+@pytest.mark.parametrize(("node", "stored", "size", "taken"), [(*POSITIONS, 16), (*WINDOW, 224)], ids=["positions", "window"])
+def test_extents_that_the_network_takes(bench, node, stored, size, taken):
+    network, samples = with_few_extents(bench.folder / "few.onnx", node, stored, size)
+    deployed = bench.deploy(network, samples)
+    for stage in (network, deployed.prepared, deployed.integer):
+        ended = bench.run("inspect", stage)
+        assert f"[1, 3, {taken}, {taken}]" in ended.out and "not supported" not in ended.out
+    bench.run("inspect", network, "--platform", "generic_int8")
+    bench.run("inspect", deployed.prepared, "--platform", "generic_int8")
+
+
+def test_no_extent_that_is_tried(bench):
+    node, stored, _ = POSITIONS
+    network, samples = with_few_extents(bench.folder / "few.onnx", node, stored[..., :13, :13], 13)
+    bench.run("quantize", network, "--data", samples, "--out", "p")
+    ended = bench.run("inspect", "p", code=2)
+    assert "open extents were taken as 64, 224," in ended.err and "give it the extents that it is used with" in ended.err
 
 
 def test_open_height_and_width_of_a_model(bench, shared):

@@ -1,0 +1,26 @@
+// Extents that stand for open ones in an inspection.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "halfstep/ir/model.h"
+
+namespace halfstep::api {
+
+/// For open extents that are not the first the first of these that a network takes: an image, or a sentence. A stored
+/// tensor that is added, or a large window, may leave it few.
+inline constexpr std::array<int64_t, 8> kAssumedExtents = {64, 224, 32, 16, 128, 256, 512, 8};
+
+/// `batch` is the first extent where that is open, `extent` any other.
+Dims assumed(Dims dims, int64_t batch, int64_t extent);
+
+/// The model for inputs of such extents. Throws what it says to the first of kAssumedExtents where it takes none.
+Model with_known_extents(const Model& model, int64_t batch);
+
+/// Those of its arguments.
+std::map<std::string, Dims> known_extents(const Model& model, int64_t batch);
+
+}  // namespace halfstep::api
