@@ -44,6 +44,7 @@ class ComputedMasks {
     if (add.is<ops::Add>() && is_selected(mask)) return false;
     if (indices_.is_activation(mask) && !is_made_of_inputs(mask)) return false;
     if (add.is<ops::Sub>()) mask = insert(add, ".negative", ops::Neg::record(), {mask});
+    mask = with_log_last(mask);
     const Value hides = hidden(add, mask);
     if (kind_of(mask) == MaskElements::hiding && fill(add, x, hides)) return true;
     const Value sum = insert(add, ".sum", ops::Add::record(), {x, softened(add, mask, hides)});
@@ -69,8 +70,37 @@ class ComputedMasks {
     return add_tensor(model_, add.name() + what, Tensor::scalar(value), Role::constant);
   }
 
+  /// A logarithm hides where its operand is 0: of that there is a code, of an infinity there is none.
   Value hidden(Op add, Value mask) {
-    return insert(add, ".hides", ops::LessOrEqual::record(), {mask, number(add, ".hiding", kMasking)});
+    const bool is_log = mask.producer().is<ops::Log>();
+    const Value compared = is_log ? mask.producer().in(0) : mask;
+    return insert(add, ".hides", ops::LessOrEqual::record(), {compared, number(add, ".hiding", is_log ? 0 : kMasking)});
+  }
+
+  /// A moved logarithm as the logarithm of what is moved, under the same name.
+  Value with_log_last(Value mask) {
+    const Op move = mask.producer();
+    const bool is_moved = moves_codes(move) && move.info().quant.fill < 0 && feature_inputs(move).size() == 1;
+    if (!is_moved || move.results().size() != 1) return mask;
+    const Op log = with_log_last(move.in(0)).producer();
+    if (!log.is<ops::Log>()) return mask;
+    std::vector<Value> operands = move.operands();
+    operands[0] = log.in(0);
+    const Value moved = insert(move, ".before", move.info(), std::move(operands), move.attributes());
+    const Value last = insert(move, ".log", log.info(), {moved});
+    const std::string name = move.name();
+    mask.replace_all_uses_with(last);
+    erase_unread(mask);
+    model_.graph.rename(last.producer(), name);
+    return last;
+  }
+
+  void erase_unread(Value value) {
+    const Op op = value ? value.producer() : Op();
+    if (!op || std::ranges::any_of(op.results(), [](Value result) { return !result.uses().empty(); })) return;
+    const std::vector<Value> operands = op.operands();
+    model_.graph.erase(op);
+    for (const Value operand : operands) erase_unread(operand);
   }
 
   bool fill(Op add, Value x, Value hides) {
@@ -124,7 +154,7 @@ class ComputedMasks {
     else if (op.is<ops::MaskFill>())
       may = may_hide(ops::MaskFill(op.node()).value());
     else if (op)
-      may = std::ranges::any_of(op.operands(), [&](Value operand) { return may_hide(operand); });
+      may = op.is<ops::Log>() || std::ranges::any_of(op.operands(), [&](Value operand) { return may_hide(operand); });
     return may_hide_[value.node()] = may;
   }
 

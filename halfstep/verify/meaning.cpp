@@ -9,6 +9,7 @@
 #include "halfstep/base/status.h"
 #include "halfstep/base/throwing_tasks.h"
 #include "halfstep/verify/layer_meaning.h"
+#include "halfstep/verify/product.h"
 #include "halfstep/verify/programs.h"
 
 namespace halfstep::verify {
@@ -73,16 +74,28 @@ std::set<const detail::ValueNode*> compared_values(const Graph& integer) {
   return compared;
 }
 
-/// Codes of `reals` as numbers, but those that hide as they are: masks read them so. Nothing where none hides.
-std::optional<Numbers> with_hidden(const Numbers& codes, const Tensor& reals) {
-  const auto given = reals.data<float>();
-  if (std::ranges::none_of(given, [](float real) { return real <= kMasking; })) return std::nullopt;
+/// Codes as numbers, but where a mask hides the number that `hidden` has there: masks read them so. Nothing where none
+/// hides.
+template <class Hidden>
+std::optional<Numbers> with_hidden(const Numbers& codes, Hidden hidden) {
   Numbers mask{codes.operand()};
   const auto numbers = mask.tensor.data<double>();
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (given[i] <= kMasking) numbers[i] = static_cast<double>(given[i]);
+  bool any = false;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    const std::optional<double> number = hidden(i);
+    any = any || number;
+    numbers[i] = number.value_or(numbers[i]);
   }
-  return mask;
+  return any ? std::optional(mask) : std::nullopt;
+}
+
+/// Whether sums read a logarithm without the places where it is that of 0, which has no code.
+bool is_log_of_a_mask(const Coding& coding) {
+  const Op quantizer = coding.prepared ? coding.prepared.producer() : Op();
+  if (coding.operands.size() != 1 || !is_quantizer(quantizer)) return false;
+  const auto uses = coding.op.out(0).uses();
+  return quantizer.in(0).producer().is<ops::Log>() && !uses.empty() &&
+         std::ranges::all_of(uses, [](const auto& use) { return use.first.template is<ops::MaskFill>(); });
 }
 
 class MeaningCheck {
@@ -135,8 +148,24 @@ class MeaningCheck {
       const Tensors& known = op.in(0).producer() ? values : inputs;
       const auto reals = known.find(op.in(0).name());
       if (reals == known.end()) continue;
-      if (auto mask = with_hidden(run.values[i], reals->second)) run.masks.emplace(i, std::move(*mask));
+      const auto given = std::as_const(reals->second).data<float>();
+      const auto hidden = [&](size_t at) {
+        return given[at] <= kMasking ? std::optional(static_cast<double>(given[at])) : std::nullopt;
+      };
+      if (auto mask = with_hidden(run.values[i], hidden)) run.masks.emplace(i, std::move(*mask));
     }
+    for (size_t i = 0; i < graphs_.codings.size(); ++i) {
+      if (is_log_of_a_mask(graphs_.codings[i])) add_log(run, i);
+    }
+  }
+
+  void add_log(Run& run, size_t place) const {
+    const Tensor of = run.values[graphs_.codings[place].operands[0]].operand();
+    const auto numbers = of.data<double>();
+    const auto hidden = [&](size_t at) {
+      return numbers[at] <= 0 ? std::optional(-std::numeric_limits<double>::infinity()) : std::nullopt;
+    };
+    if (auto mask = with_hidden(run.values[place], hidden)) run.masks.emplace(place, std::move(*mask));
   }
 
   /// Those that are held to the reference, and not yet covered by others.

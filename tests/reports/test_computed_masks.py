@@ -110,6 +110,32 @@ def test_any_number_hides_on_any_platform(bench, platform, spelling, low):
     assert sqnr(found, expected) > 24
 
 
+LOGARITHMS = {
+    "float": (np.float32, [("Log", ["seen"], "h")]),
+    "flags": (np.bool_, [("Cast", ["seen"], "f"), ("Log", ["f"], "h")]),
+    "moved": (np.float32, [("Log", ["seen"], "g"), ("Transpose", ["g"], "t"), ("Transpose", ["t"], "h")]),
+}
+
+
+@pytest.mark.parametrize("spelling", LOGARITHMS)
+def test_logarithm_of_a_mask(bench, spelling):
+    """Its -inf hides, which no code of the logarithm does; its other numbers are added."""
+    dtype, written = LOGARITHMS[spelling]
+    network = bench.folder / "net.onnx"
+    nodes = [helper.make_node(op, operands, [name], name=name, **({"to": TensorProto.FLOAT} if op == "Cast" else {}))
+             for op, operands, name in written]  # fmt: skip
+    for node in nodes:
+        if node.op_type == "Transpose":
+            node.attribute.append(helper.make_attribute("perm", [0, 2, 1]))
+    kind = TensorProto.BOOL if dtype is np.bool_ else TensorProto.FLOAT
+    x, rng = attention(network, "h", [helper.make_tensor_value_info("seen", kind, ["n", 1, 6])], nodes)
+    seen = (rng.random((64, 1, 6)) < 0.7).astype(dtype)
+    if dtype is np.float32:
+        seen *= rng.choice([0.25, 1.0], (64, 1, 6)).astype(np.float32)
+    seen[:, :, 0] = 1
+    judge(bench, network, {"x": x, "seen": seen}, islands=True)
+
+
 def test_mask_that_is_subtracted(bench):
     network = bench.folder / "net.onnx"
     low = numpy_helper.from_array(np.asarray(-LOWEST, np.float32), "low")
