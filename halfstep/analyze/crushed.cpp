@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <set>
@@ -11,6 +12,7 @@
 #include "halfstep/analyze/networks.h"
 #include "halfstep/base/random.h"
 #include "halfstep/base/status.h"
+#include "halfstep/compile/evaluate.h"
 #include "halfstep/ir/flow.h"
 #include "halfstep/passes/builder_behind.h"
 #include "halfstep/passes/tensors.h"
@@ -23,13 +25,33 @@ namespace {
 
 using verify::OutputPart;
 
+/// As many samples at once as divide kBatch, so that there is one program: each has the weights once more.
+int64_t judged_power(const Model& model, int64_t batch) {
+  return train::judged_batch(model, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(batch))));
+}
+
+/// Weights as they are rounded, for kernels that take constant ones only, and once for all batches.
+void round_weights(Model& form) {
+  for (const auto& quantizer : form.graph.all<ops::FakeQuantize>()) {
+    const auto operands = quantizer.operands();
+    if (!std::ranges::all_of(operands, &Value::is_tensor)) continue;
+    std::vector<Tensor> contents;
+    for (const Value operand : operands) contents.push_back(form.tensors.at(operand.name()));
+    Tensor rounded = compiler::evaluate(quantizer, contents).front();
+    const Value weight = passes::add_tensor(form, quantizer.name() + ".rounded", std::move(rounded), Role::constant);
+    quantizer.out().replace_all_uses_with(weight);
+    form.graph.erase(quantizer);
+  }
+}
+
 /// Some of the samples, as a network takes them.
 FloatAnswers some_of(const Model& model, const train::Samples& samples, uint64_t seed) {
   constexpr uint64_t kStream = (uint64_t{3} << 62) + 3;  // behind those of trials
-  constexpr int64_t kSamples = 32, kBatch = 8;
-  const int64_t batch = train::fetching_batch(model, samples, kBatch);
+  constexpr int64_t kSamples = 32, kBatch = 8;           // powers of two
+  int64_t batch = train::fetching_batch(model, samples, kBatch);
   FloatAnswers answers;
   answers.is_large = batch < train::judged_batch(model, kBatch);
+  if (answers.is_large) batch = judged_power(model, batch);
   const int64_t most = std::max(answers.is_large ? kBatch : kSamples, batch);
   const int64_t size = train::usable(model, std::min(most, samples.size()));
   const auto order = Random(seed, kStream).permutation(samples.size());
@@ -338,7 +360,9 @@ std::string ranges_of(const std::vector<int64_t>& indices) {
 }  // namespace
 
 std::vector<OutputPart> FloatAnswers::parts_of(const Model& form, ThreadPool& pool) const {
-  train::BatchRunner runner(train::evaluation_form(form), {}, pool);
+  Model evaluated = train::evaluation_form(form);
+  round_weights(evaluated);
+  train::BatchRunner runner(std::move(evaluated), {}, pool);
   verify::OutputParts parts;
   for (size_t batch = 0; batch < batches.size(); ++batch) {
     const Tensors found = runner.run(batches[batch]);

@@ -53,7 +53,7 @@ class MarkedValues {
 }  // namespace
 
 Model with_regions(const Model& given, const std::vector<std::string>& regions) {
-  Model model = clone(given);
+  Model model = given;
   if (regions.empty()) return model;
   Graph& graph = model.graph;
   if (!graph.all<ops::InputNop>().empty() || !graph.all<ops::OutputNop>().empty())

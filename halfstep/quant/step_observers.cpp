@@ -46,7 +46,7 @@ bool watches_tensors(const ops::ObserveRange& observer) { return std::ranges::al
 bool adds_up(const ops::ObserveRange& observer) { return rule_of(observer).terms() > 0; }
 
 Model with_observers(const Model& observing, const std::function<bool(const ops::ObserveRange&)>& keeps) {
-  Model part = clone(observing);
+  Model part = observing;
   for (const ops::ObserveRange& observer : part.graph.all<ops::ObserveRange>()) {
     if (!keeps(observer)) part.graph.erase(observer);
   }

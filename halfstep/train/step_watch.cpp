@@ -12,7 +12,7 @@ using Keeps = std::function<bool(Value)>;
 
 /// The form of `model` that adds up what operands that `keeps` says are; nothing where no observer does.
 std::optional<Model> sums_form(const Model& model, const Keeps& keeps) {
-  Model form = clone(model);
+  Model form = model;
   quant::observe_sums(form, keeps);
   if (form.graph.all<ops::ObserveRange>().empty()) return std::nullopt;
   return form;
@@ -66,9 +66,7 @@ Tensors StepWatch::Watching::take_sums() {
 
 StepWatch::StepWatch(const Model& observing, int64_t at_once, std::map<std::string, Dims> extents,
                      const std::function<bool(Value)>& counts_once)
-    : at_once_(at_once),
-      extents_(std::move(extents)),
-      extremes_(extremes_form(specialize(clone(observing), extents_))) {
+    : at_once_(at_once), extents_(std::move(extents)), extremes_(extremes_form(specialize(observing, extents_))) {
   const Model sized = specialize(observing, extents_);
   if (auto form = sums_form(sized, [&](Value value) { return !counts_once(value); })) sums_.emplace(*form);
   if (auto form = sums_form(sized, counts_once)) constants_.emplace(*form);

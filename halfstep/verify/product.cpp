@@ -13,7 +13,7 @@ namespace {
 
 /// Eight sums side by side, however many of them an instruction adds; so they do not depend on the processor.
 using Lanes = double __attribute__((vector_size(64)));
-constexpr size_t kLanes = 8, kPatches = 4;
+constexpr size_t kLanes = 8, kRows = 4, kPatches = 4;
 
 /// One form for each level of processors, which the loader chooses from: before ThreadSanitizer is there.
 #ifdef __SANITIZE_THREAD__
@@ -22,25 +22,32 @@ constexpr size_t kLanes = 8, kPatches = 4;
 #define HS_CLONED __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
 
-/// sums[p] = row * patch p, for patches that follow each other.
-HS_CLONED void multiply(const double* row, const double* patches, size_t taps, double* sums) {
-  Lanes lanes[kPatches] = {};
+/// sums[r * kPatches + p] = row r * patch p, for patches that follow each other: each of them is read once for all
+/// rows.
+HS_CLONED void multiply(const std::array<const double*, kRows>& rows, const double* patches, size_t taps,
+                        double* sums) {
+  Lanes lanes[kRows][kPatches] = {};
   size_t i = 0;
   for (; i + kLanes <= taps; i += kLanes) {
-    Lanes weights, features;
-    std::memcpy(&weights, row + i, sizeof(weights));
+    Lanes weights[kRows], features;
 #pragma GCC unroll 4  // keeps the sums in registers
+    for (size_t r = 0; r < kRows; ++r) std::memcpy(&weights[r], rows[r] + i, sizeof(Lanes));
+#pragma GCC unroll 4
     for (size_t p = 0; p < kPatches; ++p) {
       std::memcpy(&features, patches + p * taps + i, sizeof(features));
-      lanes[p] += weights * features;
+#pragma GCC unroll 4
+      for (size_t r = 0; r < kRows; ++r) lanes[r][p] += weights[r] * features;
     }
   }
 #pragma GCC unroll 4
-  for (size_t p = 0; p < kPatches; ++p) {
-    double sum = 0;
-    for (size_t lane = 0; lane < kLanes; ++lane) sum += lanes[p][lane];
-    for (size_t rest = i; rest < taps; ++rest) sum += row[rest] * patches[p * taps + rest];
-    sums[p] = sum;
+  for (size_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 4
+    for (size_t p = 0; p < kPatches; ++p) {
+      double sum = 0;
+      for (size_t lane = 0; lane < kLanes; ++lane) sum += lanes[r][p][lane];
+      for (size_t rest = i; rest < taps; ++rest) sum += rows[r][rest] * patches[p * taps + rest];
+      sums[r * kPatches + p] = sum;
+    }
   }
 }
 
@@ -196,7 +203,7 @@ std::vector<double> Product::elements(const Numbers& x, std::span<const int64_t>
   const std::vector<double>& rows = magnitude ? magnitudes : rows_;
   std::vector<double> results(indices.size()), patches(taps * kPatches);
   std::vector<int64_t> places(taps);
-  std::array<double, kPatches> sums{};
+  std::array<double, kRows * kPatches> sums{};
   const std::vector<Run> runs = runs_of(indices);
   for (size_t first = 0; first < runs.size(); first += kPatches) {
     const std::span now = std::span(runs).subspan(first, std::min(kPatches, runs.size() - first));
@@ -208,9 +215,16 @@ std::vector<double> Product::elements(const Numbers& x, std::span<const int64_t>
     }
     const bool alike = std::ranges::all_of(now, [&](const Run& run) { return run.rows == now[0].rows; });
     for (size_t p = 0; p < (alike ? 1 : now.size()); ++p) {
-      for (size_t i = 0; i < now[p].rows.size(); ++i) {
-        multiply(&rows[static_cast<size_t>(now[p].rows[i]) * taps], patches.data(), taps, sums.data());
-        for (size_t to = p; to < (alike ? now.size() : p + 1); ++to) results[now[to].begin + i] = sums[to];
+      for (size_t i = 0; i < now[p].rows.size(); i += kRows) {
+        const size_t count = std::min(kRows, now[p].rows.size() - i);
+        std::array<const double*, kRows> factors{};
+        for (size_t r = 0; r < kRows; ++r)
+          factors[r] = &rows[static_cast<size_t>(now[p].rows[i + std::min(r, count - 1)]) * taps];
+        multiply(factors, patches.data(), taps, sums.data());
+        for (size_t r = 0; r < count; ++r) {
+          for (size_t to = p; to < (alike ? now.size() : p + 1); ++to)
+            results[now[to].begin + i + r] = sums[r * kPatches + to];
+        }
       }
     }
   }
