@@ -29,7 +29,8 @@ void override_field(const YAML::Node& root, const std::string& path, const std::
     for (const RecordKey* one : keys_below(platform_keys(), before)) known.push_back(last_name(*one));
     const bool can_have_keys = !node.IsDefined() || node.IsMap() || node.IsNull();
     if (!can_have_keys || !contains(known, key))
-      fail("override '{}': the platform has no key '{}'{}", path, key, did_you_mean(key, known));
+      fail("override '{}': the platform has no key '{}'{}; see halfstep platform keys", path, key,
+           did_you_mean(key, known));
     node.reset(node[key]);
     before += (before.empty() ? "" : ".") + key;
   }
@@ -394,7 +395,13 @@ Platform parse(const RecordSource& source, const Overrides& overrides, std::vect
   read_features(platform, record.map("features"));
   read_arithmetic(platform, record);
   read_rules(platform, record);
-  refuse_all(document.objections());
+  auto objections = document.objections();
+  for (Objection& one : objections) {
+    const bool is_in_list = one.where.ends_with(']') || one.where.find("].") != std::string::npos;
+    if (one.what == YamlDocument::kMissing && !is_in_list)
+      one.remedy = "write it, or build on a record that has it (base: NAME)";
+  }
+  refuse_all(std::move(objections));
   YAML::Node resolved = base.record.IsDefined() ? merged(base.record, root) : root;
   resolved.remove("base");
   add_defaults(resolved, "");

@@ -286,11 +286,12 @@ TEST(Platform, OverridesReachEveryField) {
 
 TEST(Platform, OverridesOfWhatIsNotThereAreRefused) {
   EXPECT_EQ(error_of_override("generic_int8", "features.rat", "1"),
-            "override 'features.rat': the platform has no key 'rat', did you mean 'rate'?");
+            "override 'features.rat': the platform has no key 'rat', did you mean 'rate'?; see halfstep platform keys");
   EXPECT_EQ(error_of_override("generic_int8", "roundin.mode", "1"),
-            "override 'roundin.mode': the platform has no key 'roundin', did you mean 'rounding'?");
+            "override 'roundin.mode': the platform has no key 'roundin', did you mean 'rounding'?; see halfstep "
+            "platform keys");
   EXPECT_EQ(error_of_override("generic_int8", "platform.name", "mine"),
-            "override 'platform.name': the platform has no key 'name'");
+            "override 'platform.name': the platform has no key 'name'; see halfstep platform keys");
   EXPECT_EQ(error_of_override("generic_int8", "features.rate", "[1"),
             "override 'features.rate':1: column 1: found what is no YAML, expected keys, values and brackets that end");
   EXPECT_EQ(error_of_override("generic_int8", "features.rate", "2"),
