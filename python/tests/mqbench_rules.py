@@ -213,32 +213,63 @@ def inserted(traced, backend):
     return list(dict.fromkeys(found))
 
 
-def is_identity(node, module):
-    """What computes nothing in evaluation; exporters leave it out."""
-    if isinstance(module, (nn.Identity, nn.modules.dropout._DropoutNd)):
-        return True
-    is_one = node.target is torch.cat and isinstance(node.args[0], (list, tuple)) and len(node.args[0]) == 1
-    return is_one or getattr(node.target, "__name__", "") in ("dropout", "stochastic_depth")
+def passed(traced, node, module):
+    """What computes nothing in evaluation gives what it reads; exporters leave it out."""
+    is_nothing = isinstance(module, (nn.Identity, nn.modules.dropout._DropoutNd))
+    if is_nothing or getattr(node.target, "__name__", "") in ("dropout", "stochastic_depth"):
+        return node.args[0]
+    return None
 
 
-def as_files_say(traced):
-    """The network without what no file says: what computes nothing is gone, and a function, a method and a module that
-    compute the same are one."""
-    modules = dict(traced.named_modules())
-    for node in list(traced.graph.nodes):
+def as_one(traced, node, module):
+    """A function, a method and a module that compute the same are one."""
+    if (node.op == "call_method" and node.target == "flatten") or isinstance(module, nn.Flatten):
+        return traced.graph.call_function(torch.flatten, (node.args[0], 1))
+    if node.target in (F.max_pool2d, F.avg_pool2d):
+        kind = nn.MaxPool2d if node.target is F.max_pool2d else nn.AvgPool2d
+        traced.add_module(f"{node.name}_pool", kind(*node.args[1:], **node.kwargs))
+        return traced.graph.call_module(f"{node.name}_pool", (node.args[0],))
+    return None
+
+
+def joined(traced, node, module):
+    """A concat of one value is that value, and a concat of concats one concat."""
+    if node.target is not torch.cat or not isinstance(node.args[0], (list, tuple)):
+        return None
+    if len(node.args[0]) == 1:
+        return node.args[0][0]
+    parts = [part.args[0] if part.target is torch.cat and len(part.users) == 1 else [part] for part in node.args[0]]
+    return traced.graph.call_function(torch.cat, (sum(map(list, parts), []), *node.args[1:]), node.kwargs)
+
+
+def folded(traced, node, module):
+    """A batch norm behind a deconvolution is in its numbers; the exporter of torch.export writes it so."""
+    before = node.args[0] if isinstance(module, NORMS) else node
+    deconvolution = traced.get_submodule(before.target) if before.op == "call_module" else None
+    if before is node or not isinstance(deconvolution, nn.ConvTranspose2d):
+        return None
+    traced.add_module(f"{node.name}_folded", nn.utils.fuse_conv_bn_eval(deconvolution, module, transpose=True))
+    return traced.graph.call_module(f"{node.name}_folded", before.args)
+
+
+RULES = {"dropout": passed, "method": as_one, "concat": joined, "norm": folded}
+
+
+def as_files_say(traced, names=tuple(RULES)):
+    """The network without what no file says, by the names of docs/design/mqbench_sets.md. A new node says in its meta
+    in whose place it is."""
+    modules, known = dict(traced.named_modules()), list(traced.graph.nodes)
+    for node in [node for node in known if node.op.startswith("call")]:
         module = modules[node.target] if node.op == "call_module" else None
         with traced.graph.inserting_before(node):
-            if node.op.startswith("call") and is_identity(node, module):
-                made = node.args[0][0] if isinstance(node.args[0], (list, tuple)) else node.args[0]
-            elif (node.op == "call_method" and node.target == "flatten") or isinstance(module, nn.Flatten):
-                made = traced.graph.call_function(torch.flatten, (node.args[0], 1))
-            elif node.target in (F.max_pool2d, F.avg_pool2d):
-                kind = nn.MaxPool2d if node.target is F.max_pool2d else nn.AvgPool2d
-                traced.add_module(f"{node.name}_pool", kind(*node.args[1:], **node.kwargs))
-                made = traced.graph.call_module(f"{node.name}_pool", (node.args[0],))
-            else:
-                continue
-        node.replace_all_uses_with(made)
-        traced.graph.erase_node(node)
+            made = next((made for name in names if (made := RULES[name](traced, node, module))), None)
+        if made:
+            inputs = node.all_input_nodes
+            if made not in known:
+                made.meta["in_place_of"] = node.name
+            node.replace_all_uses_with(made)
+            traced.graph.erase_node(node)
+            for unread in [one for one in inputs if not one.users]:
+                traced.graph.erase_node(unread)
     traced.recompile()
     return traced
