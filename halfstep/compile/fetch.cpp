@@ -37,11 +37,16 @@ Value find_result(const Graph& graph, const std::string& name) {
   return {};
 }
 
+/// Names of tensors may be those of values inside of a branch or a loop, of which none leaves it.
+bool is_outside_regions(const Graph& graph, Value value) {
+  return (value.producer() ? value.producer().node()->block : value.node()->owner) == &graph.body();
+}
+
 Value find_value(const Graph& graph, const std::string& name) {
   const auto& names = graph.body().output_names();
   const auto output = std::find(names.begin(), names.end(), name);
   if (output != names.end()) return graph.outputs()[static_cast<size_t>(output - names.begin())];
-  if (const Value value = graph.value(name)) return value;
+  if (const Value value = graph.value(name); value && is_outside_regions(graph, value)) return value;
   if (const Value tensor = graph.tensor(name)) return tensor;
   if (const Value result = find_result(graph, name)) return result;
   fail_unknown(graph, name);

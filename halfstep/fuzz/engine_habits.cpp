@@ -143,7 +143,8 @@ std::string engine_habit(const Network& network, const Tensors& found, const Ten
   if (share(operators, kRecurrent) && has_nan(found)) return "its recurrent cells clip NaN";
   if (share(operators, kMaxima) && has_no_number(found))
     return "its maxima leave out NaN in some places, and those of nothing are the lowest finite number";
-  const bool chooses_of_nan = share(operators, kPartial) && share(operators, kArguments);
+  const bool makes_nan = share(operators, kPartial) || operators.contains("BitCast");
+  const bool chooses_of_nan = makes_nan && share(operators, kArguments);
   if ((reads_places(network) || chooses_of_nan) &&
       largest_difference(those_of(found, is_float), engine) <= kApproximation * behind)
     return "its maxima of nothing, of NaN and of numbers that rounding orders lie elsewhere";

@@ -431,5 +431,18 @@ TEST(FlowProgram, AStateOfTheNetworkIsUpdatedInEachIteration) {
   for (const char* name : {"accum", "count"}) EXPECT_EQ(floats(loop.tensor(name)), floats(step.tensor(name)));
 }
 
+/// Tensors have names of their own: that of one may be that of a value in a region, which nothing outside can read.
+TEST(Regions, FetchesWhatIsOutsideOfRegions) {
+  std::string text = kSums;
+  text.insert(text.find("  s = scan"), "  const @row: f32[3]\n");
+  const Model model = model_of(text);
+  CompileOptions options;
+  options.fetch = {"row"};
+  ThreadPool pool(1);
+  EXPECT_EQ(floats(compile(model, options).run(inputs_of(model), pool).at("row")), floats(model.tensors.at("row")));
+  options.fetch = {"sum"};
+  EXPECT_NE(error_of([&] { compile(model, options); }).find("'sum' is no output, value or tensor"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace halfstep::testing_compile
