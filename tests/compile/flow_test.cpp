@@ -432,7 +432,7 @@ TEST(FlowProgram, AStateOfTheNetworkIsUpdatedInEachIteration) {
 }
 
 /// Tensors have names of their own: that of one may be that of a value in a region, which nothing outside can read.
-TEST(Regions, FetchesWhatIsOutsideOfRegions) {
+TEST(FlowProgram, FetchesWhatIsOutsideOfRegions) {
   std::string text = kSums;
   text.insert(text.find("  s = scan"), "  const @row: f32[3]\n");
   const Model model = model_of(text);
