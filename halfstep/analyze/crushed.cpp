@@ -25,9 +25,9 @@ namespace {
 
 using verify::OutputPart;
 
-/// As many samples at once as divide kBatch, so that there is one program: each has the weights once more.
-int64_t judged_power(const Model& model, int64_t batch) {
-  return train::judged_batch(model, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(batch))));
+/// A power of two, so that all batches are alike: each extent has a program of its own, with the weights once more.
+int64_t alike_batch(const Model& model, int64_t most) {
+  return train::judged_batch(model, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))));
 }
 
 /// Weights as they are rounded, for kernels that take constant ones only, and once for all batches.
@@ -47,11 +47,11 @@ void round_weights(Model& form) {
 /// Some of the samples, as a network takes them.
 FloatAnswers some_of(const Model& model, const train::Samples& samples, uint64_t seed) {
   constexpr uint64_t kStream = (uint64_t{3} << 62) + 3;  // behind those of trials
-  constexpr int64_t kSamples = 32, kBatch = 8;           // powers of two
+  constexpr int64_t kSamples = 32, kBatch = 8;
   int64_t batch = train::fetching_batch(model, samples, kBatch);
   FloatAnswers answers;
   answers.is_large = batch < train::judged_batch(model, kBatch);
-  if (answers.is_large) batch = judged_power(model, batch);
+  if (answers.is_large) batch = alike_batch(model, batch);
   const int64_t most = std::max(answers.is_large ? kBatch : kSamples, batch);
   const int64_t size = train::usable(model, std::min(most, samples.size()));
   const auto order = Random(seed, kStream).permutation(samples.size());
