@@ -28,6 +28,7 @@ const Operators kMaxima = {"GlobalMaxPool", "MaxPool"};
 const Operators kRecurrent = {"GRU", "LSTM", "RNN"};
 /// Whose variance is the mean of squares less the square of the mean.
 const Operators kOfSquares = {"GroupNormalization"};
+constexpr double kLostBySquares = 0x1p-12;  ///< of a result, where a mean is some fifty times the deviation
 /// Whose own numbers have the precision of f32 beside doubles.
 const Operators kInFloat = {"Celu", "Elu", "HardSigmoid", "HardSwish", "LeakyRelu", "Selu", "Shrink"};
 const Operators kOnBytes = {"ConvInteger", "MatMulInteger", "QGemm", "QLinearConv", "QLinearMatMul"};
@@ -132,7 +133,8 @@ std::string engine_habit(const Network& network, const Tensors& found, const Ten
     return "a choice shows how the normalization of equal numbers is rounded";
   if (operators.contains("MeanVarianceNormalization") && is_slightly_smaller(found, engine))
     return "its MeanVarianceNormalization adds nothing to the deviation";
-  if (share(operators, kOfSquares) && largest_difference(found, engine) <= kApproximation * behind * behind)
+  const double of_squares = std::max(kApproximation * behind * behind, kLostBySquares * largest_magnitude(found));
+  if (share(operators, kOfSquares) && largest_difference(found, engine) <= of_squares)
     return "its GroupNormalization loses what squares round";
   if (has_last_of_i32(engine)) return "its sums and products beyond 32 bits saturate";
   const Tensors doubles = those_of(found, [](DType dtype) { return dtype == DType::f64; });

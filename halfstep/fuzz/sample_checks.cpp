@@ -120,6 +120,17 @@ Tensors quantized_values(Trial& trial, const Tensors& inputs) {
   return run_model(plain, inputs, trial.tools().pool);
 }
 
+/// Other reals of the same extents.
+Tensors others_like(const Tensors& tensors) {
+  Tensors others = tensors;
+  for (auto& [name, tensor] : others) {
+    tensor = tensor.clone();
+    if (tensor.dtype() != DType::f32) continue;
+    for (float& real : tensor.data<float>()) real = 5 - 3 * real;
+  }
+  return others;
+}
+
 Tensors zeros_like(const Tensors& tensors) {
   Tensors zeros;
   for (const auto& [name, tensor] : tensors) zeros.emplace(name, Tensor(tensor.dtype(), tensor.dims()));
@@ -148,12 +159,14 @@ void check_lengths(Trial& trial) {
   if (network.elsewhere.empty()) throw Skipped{"no dynamic dimension but the batch"};
   if (!trial.warnings().empty()) return;
   const Tensors found = quantized_values(trial, network.elsewhere);
-  const Tensors others = quantized_values(trial, zeros_like(network.elsewhere));
+  const Tensors of_zeros = quantized_values(trial, zeros_like(network.elsewhere));
+  const Tensors of_others = quantized_values(trial, others_like(network.elsewhere));
   const Tensors known = quantized_values(trial, trial.inputs());
   const Model& prepared = trial.prepared();
   for (const auto& quantizer : prepared.graph.body().all<ops::FakeQuantize>()) {
     const auto at = found.find(quantizer.x().name());
-    if (at == found.end() || !at->second.same_bits(others.at(at->first))) continue;
+    if (at == found.end() || !at->second.same_bits(of_zeros.at(at->first))) continue;
+    if (!at->second.same_bits(of_others.at(at->first))) continue;
     const ops::ObserveRange observer = quant::observer_of(quantizer);
     if (leaves(at->second, known.at(at->first), prepared.tensors.at(observer.low().name()),
                prepared.tensors.at(observer.high().name()), quant::bits_of(quantizer)))

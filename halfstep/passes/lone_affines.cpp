@@ -70,14 +70,14 @@ struct Forms {
 std::optional<Forms> forms_of(const Dims& dims, size_t axis) {
   const size_t rank = dims.size();
   const int64_t channels = dims[axis];
+  if (std::ranges::find(dims, 0) != dims.end()) return std::nullopt;  // no image, and no extent of a reshape
   if (axis == 1 && rank == 4) return Forms{};
   if (axis == 1 && rank < 4) {
     Forms forms{{0, 0, 1, 1}, {0, 0}};
     if (rank == 3) forms = {{0, 0, 0, 1}, {0, 0, 0}};
     return forms;
   }
-  const bool is_empty = std::ranges::find(dims, 0) != dims.end();  // a reshape reads 0 as the extent that was there
-  if (axis + 1 != rank || rank < 3 || is_empty) return std::nullopt;
+  if (axis + 1 != rank || rank < 3) return std::nullopt;
   Forms forms{{-1, channels, 1, 1}, {dims.begin(), dims.end()}};
   bool is_open = false;
   for (size_t i = 0; i < rank; ++i) {

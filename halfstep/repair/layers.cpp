@@ -160,6 +160,22 @@ std::span<float> own_floats(Model& model, const std::string& tensor) {
   return passes::own_contents(model, tensor).data<float>();
 }
 
+namespace {
+
+/// The model with these values as its outputs. Fetches by name would give an output of that name instead, which of a
+/// padded layer is a part of its value.
+Model giving(Model model, const std::vector<std::string>& names) {
+  std::vector<Value> values;
+  for (const std::string& name : names) {
+    const Value value = model.graph.value(name);
+    values.push_back(value ? value : model.graph.tensor(name));
+  }
+  model.graph.set_outputs(std::move(values), names);
+  return model;
+}
+
+}  // namespace
+
 std::map<std::string, Moments> moments_of(const Model& model, const std::vector<Watched>& values,
                                           const train::Samples& samples, ThreadPool& pool) {
   constexpr int64_t kAtOnce = 32;
@@ -168,7 +184,7 @@ std::map<std::string, Moments> moments_of(const Model& model, const std::vector<
   for (const Watched& one : values) {
     if (sums.emplace(one.value, Sums{one.axis, {}, {}, {}}).second) fetch.push_back(one.value);
   }
-  train::BatchRunner runner(model, fetch, pool);
+  train::BatchRunner runner(giving(model, fetch), {}, pool);
   const int64_t batch = std::min(kAtOnce, train::evaluation_batch(model, samples));
   const int64_t size = train::batch_of(model, batch), end = train::usable(model, samples.size());
   for (int64_t begin = 0; begin < end; begin += size) {

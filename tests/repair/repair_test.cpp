@@ -50,6 +50,21 @@ TEST(Repair, LayersThatAreNotCorrectedAreNamed) {
   EXPECT_EQ(left_out(quant::prepare(network, quant::load_platform("generic_int8"), widths)), "");
 }
 
+/// A padded layer has more channels than the output that has its name.
+TEST(Repair, MomentsAreThoseOfTheValue) {
+  const Model model =
+      train::initialize(parse("graph g(x: f32[?, 8]) {\n  param @w: f32[6, 8]\n  y = linear(x, w=@w)\n"
+                              "  z = slice(x=y) {starts: [0], ends: [4], axes: [1]}\n  return y = z\n}\n",
+                              "g.ir"),
+                        3);
+  io::Dataset data;
+  data.name = "zeros";
+  data.raw = false;
+  data.x = Tensor(DType::f32, {4, 8});
+  ThreadPool pool(1);
+  EXPECT_EQ(moments_of(model, {{"y"}}, all_of(data), pool).at("y").mean.size(), 6U);
+}
+
 TEST(Repair, WhatIsUndoneLeavesNoTrace) {
   const Model plain = quantized(network(), options(8, 8, {})).model;
   for (const MethodInfo& method : method_list()) {
