@@ -110,7 +110,7 @@ api::LoadedPair load_both(const std::filesystem::path& network, const DataArgume
 }
 
 void print_notes(const std::vector<std::string>& notes) {
-  for (const std::string& note : notes) fmt::print(stderr, "halfstep: note: {}\n", note);
+  for (const std::string& note : notes) std::fputs(("halfstep: note: " + note + "\n").c_str(), stderr);
 }
 
 }  // namespace halfstep::cli

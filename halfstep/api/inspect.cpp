@@ -79,22 +79,23 @@ TargetInspection refused(const Target& target, const std::string& path, const fo
   return found;
 }
 
-/// As the verbs read the file: with open extents, where it can be had so.
-Model network_of(const formats::File& file, const Model& closed) {
-  Model network = closed;
+/// As the verbs read the file: with open extents, or else as `closed`.
+Model network_of(const formats::File& file, const std::optional<Model>& closed) {
+  std::optional<Model> network = closed;
   try {
     network = file.import(binding_of({}));
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::unsupported) throw;
+    if (!network || error.kind() != ErrorKind::unsupported) throw;
   }
-  passes::separate_names(network);
-  return network;
+  passes::separate_names(*network);
+  return *std::move(network);
 }
 
-/// What is a network with open extents, but not with those that were taken for them: with others that it takes.
-void build_with_others(const formats::File& file, const InspectOptions& options, StageClock& clock,
+/// What is a network with open extents, but not with those that were taken for them: with others that it takes. Where
+/// there are none, that stands in place of what those say that were taken. False for what is no network.
+bool build_with_others(const formats::File& file, const InspectOptions& options, StageClock& clock,
                        ForeignInspection& found) {
-  if (!file.coverage(binding_of({})).issues.empty()) return;
+  if (!file.coverage(binding_of({})).issues.empty()) return false;
   for (const int64_t extent : std::span(kAssumedExtents).subspan(1)) {
     ForeignInspection next;
     next.summary = found.summary;
@@ -104,8 +105,11 @@ void build_with_others(const formats::File& file, const InspectOptions& options,
     if (!next.model) continue;
     next.seconds = found.seconds;
     found = std::move(next);
-    return;
+    return true;
   }
+  found.coverage = {
+      {{.op = "graph", .reason = takes_none_of_them(), .needs_values = true, .nodes = {found.summary.format}}}};
+  return true;
 }
 
 }  // namespace
@@ -132,9 +136,9 @@ ForeignInspection inspect_file(const std::filesystem::path& path, const InspectO
   if (options.nodes) found.nodes = formats::node_list(*file);
   found.dims = closed_extents(found.summary, options.batch, kAssumedExtents[0]);
   build(*file, binding_of(found.dims), options.place, clock, found);
-  if (!found.model && !found.dims.empty()) build_with_others(*file, options, clock, found);
-  if (options.target && found.model)
-    found.target = inspect_target(network_of(*file, *found.model), *options.target);
+  const bool is_network = found.model || (!found.dims.empty() && build_with_others(*file, options, clock, found));
+  if (options.target && is_network)
+    found.target = inspect_target(network_of(*file, found.model), *options.target);
   else if (options.target)
     found.target = refused(*options.target, path.string(), found.coverage);
   return found;

@@ -25,6 +25,13 @@ Dims assumed(Dims dims, int64_t batch, int64_t extent) {
   return dims;
 }
 
+std::string takes_none_of_them() {
+  return fmt::format(
+      "with open extents it is a network, and with none of {} for all of them; export it with the extents that it is "
+      "used with",
+      fmt::join(kAssumedExtents, ", "));
+}
+
 Model with_known_extents(const Model& model, int64_t batch) {
   const Graph& graph = model.graph;
   if (passes::open_lengths(graph).empty()) return specialize(model, extents_of(graph, batch, kAssumedExtents[0]));
@@ -36,9 +43,7 @@ Model with_known_extents(const Model& model, int64_t batch) {
       if (!first) first = error;
     }
   }
-  throw Error(first->kind(), fmt::format("{}; open extents were taken as {}, and the network takes none of these: give "
-                                         "it the extents that it is used with",
-                                         first->what(), fmt::join(kAssumedExtents, ", ")));
+  throw Error(first->kind(), fmt::format("{}; {}", first->what(), takes_none_of_them()));
 }
 
 std::map<std::string, Dims> known_extents(const Model& model, int64_t batch) {

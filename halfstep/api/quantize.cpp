@@ -10,6 +10,7 @@
 #include "halfstep/ir/ops.h"
 #include "halfstep/quant/regions.h"
 #include "halfstep/train/calibrate.h"
+#include "halfstep/train/hiding_masks.h"
 
 namespace halfstep::api {
 namespace {
@@ -67,6 +68,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   if (options.pad_channels) source = with_padded_channels(model, platform, options.widths, parts.train, pool);
   model = quant::prepare(source.model, platform, options.widths);
   set_bits(model, options.bits);
+  train::require_hiding_masks(model, parts.train, pool);
   const train::CalibrateOptions calibration = calibration_of(options, settings);
   train::Calibrated calibrated = train::calibrate(model, parts.train, calibration, pool, settings.progress);
   model.source = source_of(source.model, parts.train, options.stored_samples, settings.seed);

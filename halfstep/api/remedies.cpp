@@ -225,9 +225,10 @@ std::vector<CrushedWarning> warnings_on(const Model& prepared, const train::Samp
   std::vector<CrushedWarning> warnings;
   const analyze::Crushed crushed = analyze::crushed_values(prepared, watched, trials.calibration.seed, trials.pool);
   for (const std::string& quantizer : crushed.infinite) {
-    warnings.push_back({quantizer, fmt::format("'{}': some of its numbers are infinite, which become the ends of its "
-                                               "range; keep in float what reads it (--float NAME)",
-                                               prepared.graph.op(quantizer).in(0).name())});
+    const std::string value = prepared.graph.op(quantizer).in(0).name();
+    warnings.push_back({quantizer, fmt::format("'{0}': some of its numbers are infinite, which become the ends of its "
+                                               "range; keep it in float (--float {0})",
+                                               value)});
   }
   Mender mender(prepared, crushed.answers, trials);
   for (const analyze::CrushedPart& part : crushed.parts) {

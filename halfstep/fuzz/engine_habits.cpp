@@ -74,6 +74,15 @@ bool reads_places(const Network& network) {
   });
 }
 
+/// Whether a batch norm has a variance that is computed, and may be below 0.
+bool has_computed_variance(const Network& network) {
+  const auto& graph = network.model.graph();
+  return std::ranges::any_of(graph.node(), [&](const auto& node) {
+    return node.op_type() == "BatchNormalization" && node.input_size() > 4 &&
+           std::ranges::none_of(graph.initializer(), [&](const auto& one) { return one.name() == node.input(4); });
+  });
+}
+
 Tensors those_of(Tensors tensors, bool (*is_meant)(DType)) {
   std::erase_if(tensors, [&](const auto& entry) { return !is_meant(entry.second.dtype()); });
   return tensors;
@@ -150,6 +159,7 @@ std::string engine_habit(const Network& network, const Tensors& found, const Ten
   if ((reads_places(network) || chooses_of_nan) &&
       largest_difference(those_of(found, is_float), engine) <= kApproximation * behind)
     return "its maxima of nothing, of NaN and of numbers that rounding orders lie elsewhere";
+  if (operators.contains("Hardmax") && has_computed_variance(network)) return "its Hardmax takes NaN for the largest";
   if (has_lowest(engine)) return "its maxima of nothing are the lowest finite number";
   if (share(operators, kPartial) && (has_nan(found) || has_nan(engine))) return "NaN outside of a function's domain";
   return "";

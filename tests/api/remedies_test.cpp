@@ -46,8 +46,7 @@ TEST(Remedies, QuantizeNamesInfiniteValues) {
       3);
   const Quantized quantized = quantize(network, quant::load_platform("generic_int8"), samples(), {}, {});
   const std::string warning =
-      "'l': some of its numbers are infinite, which become the ends of its range; keep in float what reads it (--float "
-      "NAME)\n";
+      "'l': some of its numbers are infinite, which become the ends of its range; keep it in float (--float l)\n";
   EXPECT_EQ(joined(quantized.notes), warning);
   EXPECT_NE(joined(verify(quantized.model, convert(quantized.model).model, samples(), {}, {}).notes).find(warning),
             std::string::npos);

@@ -110,6 +110,24 @@ def test_any_number_hides_on_any_platform(bench, platform, spelling, low):
     assert sqnr(found, expected) > 24
 
 
+@pytest.mark.parametrize("behind", ["Identity", "Neg"])
+def test_mask_of_shares_is_refused(bench, behind):
+    """(1 - mask) * -10000 hides where the mask is 0; of a half it takes 5,000 away, which would be lost."""
+    network, samples = bench.folder / "net.onnx", bench.folder / "data.npz"
+    numbers = [numpy_helper.from_array(np.asarray(number, np.float32), name) for number, name in ((1, "one"), (-1e4, "low"), (1e4, "high"))]
+    nodes = [helper.make_node("Sub", ["one", "seen"], ["i"], name="i"), helper.make_node("Mul", ["i", "low" if behind == "Identity" else "high"], ["g"], name="g"),
+             helper.make_node(behind, ["g"], ["h"], name="h")]  # fmt: skip
+    x, rng = attention(network, "h", [helper.make_tensor_value_info("seen", TensorProto.FLOAT, ["n", 1, 6])], nodes, numbers)
+    seen = rng.choice([0, 1], (64, 1, 6)).astype(np.float32)
+    seen[:, :, 0] = 1
+    np.savez(samples, x=x, seen=seen)
+    bench.run("quantize", network, "--data", samples, "--out", "p")
+    seen[3, 0, 2] = 0.5
+    np.savez(samples, x=x, seen=seen)
+    ended = bench.run("quantize", network, "--data", samples, "--out", "q", code=3)
+    assert "is a product by a number that hides: found -5000 in it" in ended.err and "give it a mask of zeros and ones" in ended.err
+
+
 LOGARITHMS = {
     "float": (np.float32, [("Log", ["seen"], "h")]),
     "flags": (np.bool_, [("Cast", ["seen"], "f"), ("Log", ["f"], "h")]),

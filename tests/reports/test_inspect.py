@@ -22,9 +22,10 @@ def with_few_extents(path, node, stored, size):
 
 POSITIONS = (helper.make_node("Add", ["c", "s"], ["y"], name="y"), np.ones((1, 8, 16, 16), np.float32), 16)
 WINDOW = (helper.make_node("Conv", ["c", "s"], ["y"], name="y"), np.full((4, 8, 80, 80), 0.01, np.float32), 96)
+LARGE = (helper.make_node("Add", ["c", "s"], ["y"], name="y"), np.ones((1, 8, 96, 96), np.float32), 96)
 
 
-@pytest.mark.parametrize(("node", "stored", "size", "taken"), [(*POSITIONS, 16), (*WINDOW, 224)], ids=["positions", "window"])
+@pytest.mark.parametrize(("node", "stored", "size", "taken"), [(*POSITIONS, 16), (*WINDOW, 224), (*LARGE, 96)], ids=["positions", "window", "large"])
 def test_extents_that_the_network_takes(bench, node, stored, size, taken):
     network, samples = with_few_extents(bench.folder / "few.onnx", node, stored, size)
     deployed = bench.deploy(network, samples)
@@ -39,8 +40,13 @@ def test_no_extent_that_is_tried(bench):
     node, stored, _ = POSITIONS
     network, samples = with_few_extents(bench.folder / "few.onnx", node, stored[..., :13, :13], 13)
     bench.run("quantize", network, "--data", samples, "--out", "p")
+    said, remedy = "and with none of 64, 224, 32,", "export it with the extents that it is used with"
     ended = bench.run("inspect", "p", code=2)
-    assert "open extents were taken as 64, 224," in ended.err and "give it the extents that it is used with" in ended.err
+    assert said in ended.err and remedy in ended.err
+    ended = bench.run("inspect", network)
+    assert said in ended.out and remedy in ended.out and "not supported" not in ended.out
+    ended = bench.run("inspect", network, "--platform", "generic_int8", "--json", code=3)
+    assert {objection["verb"] for objection in ended.report["target"]["objections"]} == {"train"}
 
 
 def test_open_height_and_width_of_a_model(bench, shared):
