@@ -16,6 +16,7 @@ void check_options(const QuantizeOptions& options) {
   limits::kSamples.require("keep samples", options.stored_samples);
   if (options.max_length) limits::kLength.require("max length", *options.max_length);
   repair::check_methods(options.repair);
+  repair::require_free(options.repair);
 }
 
 void check_options(const TrainOptions& options) {

@@ -31,7 +31,4 @@ class Checkpoints {
   std::string key_;  ///< all that decides the bits
 };
 
-/// Throws where the folder has blocks of an earlier run and this one does not resume.
-void require_free(const Options& options);
-
 }  // namespace halfstep::repair

@@ -65,6 +65,9 @@ struct Outcome {
 /// Throws, with all names, for one that no method has.
 void check_methods(const Options& options);
 
+/// Throws where the folder has blocks of an earlier run and this one does not resume.
+void require_free(const Options& options);
+
 /// Removes the blocks that a run left in its folder, and the folder where nothing else is in it: for whoever has the
 /// result.
 void remove_checkpoints(const Options& options);

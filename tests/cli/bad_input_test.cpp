@@ -145,8 +145,10 @@ TEST_F(BadInput, unknown_key_of_a_platform) {
                            "\nlegal:", "\nroundign: 3\nlegal:"));
   expect_error(kBadInput, "bad.yaml:24: roundign: unknown key, did you mean 'rounding'?",
                {"quickstart", "--platform", "bad.yaml", "--out", "new"});
-  expect_error(kBadInput, "override 'features.rat': the platform has no key 'rat', did you mean 'rate'?",
-               {"quickstart", "--set", "features.rat=0.1", "--out", "new"});
+  expect_error(
+      kBadInput,
+      "override 'features.rat': the platform has no key 'rat', did you mean 'rate'?; see halfstep platform keys",
+      {"quickstart", "--set", "features.rat=0.1", "--out", "new"});
   expect_error(kBadInput, "--set: found 'features', expected KEY=VALUE",
                {"quickstart", "--set", "features", "--out", "new"});
 }
