@@ -60,9 +60,11 @@ class Temporary {
     }
   }
 
-  /// Reports errors that nothing else shows (quota, network file systems).
-  void close() {
-    if (::fsync(file_) != 0 || ::close(std::exchange(file_, -1)) != 0) fail_to_write(shown_, errno);
+  /// Closing reports errors that nothing else shows (quota, network file systems); the lock stays with the file itself,
+  /// as nobody may sweep what has not yet taken its name.
+  void sync() {
+    const int copy = ::dup(file_);
+    if (copy < 0 || ::fsync(file_) != 0 || ::close(copy) != 0) fail_to_write(shown_, errno);
   }
 
   void take_name() {
@@ -111,7 +113,7 @@ void write_file(const Path& path, std::span<const std::byte> bytes, const Path& 
   refuse_other_targets(path);
   Temporary file(path, shown);
   file.write(bytes);
-  file.close();
+  file.sync();
   file.take_name();
   sync_folder(path);
 }
@@ -122,7 +124,7 @@ void write_files(const std::vector<NewFile>& files) {
     refuse_other_targets(path);
     Temporary& file = temporaries.emplace_back(path, path);
     file.write(bytes);
-    file.close();
+    file.sync();
   }
   for (Temporary& file : temporaries) file.take_name();
   for (const auto& [path, bytes] : files) sync_folder(path);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "halfstep/base/objection.h"
 #include "halfstep/ir/ops.h"

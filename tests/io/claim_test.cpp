@@ -5,7 +5,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <optional>
+#include <thread>
 
 #include "halfstep/io/atomic_file.h"
 #include "halfstep/io/file.h"
@@ -86,6 +88,20 @@ TEST(Claim, FoldersThatAKilledProcessLeftGo) {
   }
   std::filesystem::remove(folder / ".halfstep-2.tmp");
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+/// Who looks for what is abandoned meets files that are written and have not yet their names.
+TEST(Claim, FilesThatAreWrittenAreNotAbandoned) {
+  const test::TemporaryFolder folder;
+  std::atomic<bool> done = false;
+  std::thread sweeper([&] {
+    while (!done) const Claim claim = Claim::of_name(folder / "other");
+  });
+  std::string error = "no error";
+  for (int i = 0; i < 300 && error == "no error"; ++i) error = error_of([&] { write_file(folder / "a", "written"); });
+  done = true;
+  sweeper.join();
+  EXPECT_EQ(error, "no error");
 }
 
 TEST(Claim, ErrorsNameThePath) {
