@@ -197,7 +197,8 @@ LoadedPair load_both(const std::filesystem::path& network, const std::string& da
 
 train::TrainTest parts_for(const Model& model, const Dataset& data) {
   if (model.graph.arguments().empty())
-    fail("network '{}': has no input, so that data mean nothing to it", model.graph.name());
+    fail("network '{}': has no input, expected one that takes the data; export the network with its inputs",
+         model.graph.name());
   train::TrainTest all{{&data, {}, {}, {}}, {&data, {}, {}, {}}};
   all.feed(model);
   require_fit(model, all.train);

@@ -77,7 +77,8 @@ void check_inputs(const formats::Summary& summary, const Tensors& inputs, const 
     if (!port.is_tensor)
       unsupported("{}: input '{}' has the type {}, only tensors are supported", source, port.name, port.type);
     if (!port.has_default && !inputs.contains(port.name))
-      fail("{}: input '{}' ({}) of the network is missing", source, port.name, port.type);
+      fail("{}: input '{}' ({}) of the network is missing; give it an array of this name", source, port.name,
+           port.type);
   }
 }
 
@@ -186,7 +187,9 @@ std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs
   }
   for (const Value argument : graph.arguments()) {
     const auto found = inputs.find(argument.name());
-    if (found == inputs.end()) fail("{}: input '{}' of network '{}' is missing", source, argument.name(), graph.name());
+    if (found == inputs.end())
+      fail("{}: input '{}' of network '{}' is missing; give it an array of this name", source, argument.name(),
+           graph.name());
     if (!fits(argument, found->second))
       fail("{}: input '{}' of network '{}': found {}, expected {}", source, argument.name(), graph.name(),
            to_string(found->second.type()), to_string(argument.type()));

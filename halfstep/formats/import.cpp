@@ -60,7 +60,11 @@ bool Coverage::complete() const {
 
 std::shared_ptr<const File> open(const std::filesystem::path& path) {
   const Format* format = find_format(path);
-  if (format == nullptr) fail("{}: found neither an ONNX model nor another format that is known", path.string());
+  if (format == nullptr)
+    fail(
+        "{}: found neither an ONNX model nor another format that is known; give an .onnx file, a program of Paddle "
+        "(.json, .pdmodel) or a Model",
+        path.string());
   return format->open(path);
 }
 

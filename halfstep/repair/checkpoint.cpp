@@ -43,7 +43,8 @@ std::optional<Model> Checkpoints::load(size_t number, const Model& part) const {
   const auto note = block.notes.find(kKey);
   const std::string found = note == block.notes.end() ? std::string() : note->second;
   if (found != key_)
-    fail("{}: is of another run: found {}, expected {}", path(number).string(), quote(found), quote(key_));
+    fail("{}: is of another run: found {}, expected {}; give another folder, or repeat the options of that run",
+         path(number).string(), quote(found), quote(key_));
   for (const auto& [name, tensor] : block.tensors) {
     const auto known = part.tensors.find(name);
     if (known == part.tensors.end() || known->second.type() != tensor.type())

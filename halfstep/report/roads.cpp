@@ -145,7 +145,9 @@ std::string poor_part(const std::vector<verify::OutputPart>& parts) {
 
 /// What the whole network says beside its float form.
 std::string outputs_verdict(const verify::RoadReport& report) {
-  std::string text = fmt::format("outputs: cosine {:.6f} to the float network", report.cosine);
+  std::string text = "outputs: ";
+  text += std::isfinite(report.cosine) ? fmt::format("cosine {:.6f} to the float network", report.cosine)
+                                       : "no cosine to the float network, as values are infinite or no numbers";
   if (report.agreement) text += fmt::format(", the same answer for {:.2f} % of the samples", 100 * *report.agreement);
   return text + "\n" + poor_part(report.parts);
 }

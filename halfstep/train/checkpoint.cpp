@@ -170,8 +170,8 @@ TrainingState load_checkpoint(const std::filesystem::path& path, const Model& ne
   require_same_data(path, note(file, kDataNote), key);
   const std::string found = note(file, kSettingsNote), expected = settings_text(key);
   if (found != expected)
-    fail("{}: is of another run: found {}; expected {}", path.string(), lines_beyond(found, expected),
-         lines_beyond(expected, found));
+    fail("{}: is of another run: found {}; expected {}; repeat the options of that run, or name another folder",
+         path.string(), lines_beyond(found, expected), lines_beyond(expected, found));
   TrainingState state;
   const std::string epoch = note(file, kEpochNote);
   std::from_chars(epoch.data(), epoch.data() + epoch.size(), state.epoch);

@@ -369,7 +369,9 @@ TEST_F(BadInput, checkpoint_of_another_run) {
   const auto outcome = workspace->expect(kBadInput, {"train", "--data", "good.csv", "--network", "tiny.ir", "--epochs",
                                                      "2", "--out", "again", "--resume"});
   EXPECT_EQ(outcome.err,
-            "halfstep: again/checkpoint_0001.safetensors: is of another run: found epochs: 1; expected epochs: 2\n");
+            "halfstep: again/checkpoint_0001.safetensors: is of another run: found epochs: 1; expected epochs: 2; "
+            "repeat the options "
+            "of that run, or name another folder\n");
 }
 
 // ---- run and verify
@@ -392,7 +394,7 @@ TEST_F(BadInput, tensors_that_the_network_does_not_take) {
   };
   const Tensor x(DType::f32, {1, 1, 8, 8});
   expect_run({{"y", x}}, "in.npz: tensor 'y' is no input of network 'digits'; there is x");
-  expect_run({}, "in.npz: input 'x' of network 'digits' is missing");
+  expect_run({}, "in.npz: input 'x' of network 'digits' is missing; give it an array of this name");
   io::write_npz(*workspace / "x.npz", {{"x", x}});
   expect_error(kBadInput, "x.npz: tensor 'x' is no output of the network",
                {"run", "quick/float.safetensors", "--inputs", "x.npz", "--expect", "x.npz", "--outputs", "new.npz"});

@@ -72,7 +72,8 @@ TEST_F(Onnx, names_that_are_no_text_are_shown_as_far_as_they_are) {
 TEST_F(Onnx, what_is_called_so_and_is_none_is_refused_as_that) {
   test::write_text(workspace / "no.onnx", "PK\x03\x04");
   EXPECT_EQ(workspace.expect(2, {"inspect", "no.onnx"}).err,
-            "halfstep: no.onnx: found neither an ONNX model nor another format that is known\n");
+            "halfstep: no.onnx: found neither an ONNX model nor another format that is known; give an .onnx file, a "
+            "program of Paddle (.json, .pdmodel) or a Model\n");
 }
 
 TEST_F(Onnx, runs_on_named_tensors) {
@@ -81,7 +82,8 @@ TEST_F(Onnx, runs_on_named_tensors) {
   workspace.expect(0, {"run", "relu", "--inputs", "x.npz", "--outputs", "y.npz"});
   EXPECT_EQ(io::read_npz(workspace / "y.npz").at("y").data<float>()[4], 0);
   const auto missing = workspace.expect(2, {"run", "relu"});
-  EXPECT_EQ(missing.err, "halfstep: relu: input 'x' (float32[n, 3]) of the network is missing\n");
+  EXPECT_EQ(missing.err,
+            "halfstep: relu: input 'x' (float32[n, 3]) of the network is missing; give it an array of this name\n");
 }
 
 TEST_F(Onnx, inspection_says_what_is_in_it) {

@@ -275,7 +275,8 @@ TEST(PaddleFile, parameters_that_are_missing_too_few_or_of_another_model) {
   const halfstep::test::TemporaryFolder folder;
   std::filesystem::copy(committed("qat.json"), folder / "alone.json");
   EXPECT_EQ(error_of([&] { open(folder / "alone.json"); }),
-            (folder / "alone.pdiparams").string() + ": the file is missing, which has the 46 parameters of alone.json");
+            (folder / "alone.pdiparams").string() +
+                ": the file is missing, which has the 46 parameters of alone.json; put it beside the program");
 }
 
 TEST(PaddleFile, a_program_cut_anywhere_is_refused) {

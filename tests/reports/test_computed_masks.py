@@ -231,3 +231,17 @@ def test_a_value_that_only_a_mask_reads_behind_a_pooling_is_observed(bench):
     random = np.random.default_rng(0)
     np.savez(bench.folder / "x.npz", x=random.standard_normal((64, 2, 9)).astype(np.float32), keep=random.random((64, 2, 7)) < 0.5)
     assert bench.deploy(bench.folder / "pooled.onnx", bench.folder / "x.npz", "--platform", "tengine_u8", islands=True).differing == 0
+
+
+def test_an_output_of_hidden_scores_has_no_cosine(bench):
+    """Infinities are equal, but have no angle."""
+    hide = numpy_helper.from_array(np.where(np.triu(np.ones((6, 6)), 1) > 0, -np.inf, 0).astype(np.float32), "hide")
+    x, _ = attention(bench.folder / "n.onnx", "hide", [], tensors=[hide])
+    model = onnx.load(bench.folder / "n.onnx")
+    model.graph.output.insert(0, helper.make_tensor_value_info("m", TensorProto.FLOAT, None))
+    onnx.save(model, bench.folder / "n.onnx")
+    np.savez(bench.folder / "data.npz", x=x)
+    deployed = bench.deploy("n.onnx", "data.npz", islands=True)
+    assert deployed.differing == 0
+    said = bench.run("verify", deployed.prepared, deployed.integer, "--data", "data.npz").out
+    assert "outputs: no cosine to the float network, as values are infinite or no numbers" in said

@@ -96,8 +96,8 @@ std::shared_ptr<const PaddleFile> PaddleFile::open(const fs::path& path) {
   std::error_code failed;
   if (!fs::exists(parameters, failed)) {
     if (!read.parameters.empty())
-      fail("{}: the file is missing, which has the {} parameters of {}", parameters.string(), read.parameters.size(),
-           program.filename().string());
+      fail("{}: the file is missing, which has the {} parameters of {}; put it beside the program", parameters.string(),
+           read.parameters.size(), program.filename().string());
     return of(std::move(read), {}, name);
   }
   const auto mapped = io::MappedFile::open(parameters);
