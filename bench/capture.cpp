@@ -5,14 +5,14 @@
 #include <map>
 
 #include "halfstep/api/dataset.h"
-#include "halfstep/capture/apply.h"
-#include "halfstep/capture/call_kind.h"
-#include "halfstep/capture/function.h"
-#include "halfstep/capture/random.h"
-#include "halfstep/capture/step.h"
-#include "halfstep/eager/team.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/train/network.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/engine/capture/apply.h"
+#include "halfstep/engine/capture/call_kind.h"
+#include "halfstep/engine/capture/function.h"
+#include "halfstep/engine/capture/random.h"
+#include "halfstep/engine/capture/step.h"
+#include "halfstep/engine/eager/team.h"
+#include "halfstep/train/loop/network.h"
 
 namespace {
 

@@ -1,7 +1,7 @@
 // What an instruction costs beyond its kernel: a program of empty kernels, as a chain and as independent instructions.
 #include <benchmark/benchmark.h>
 
-#include "halfstep/runtime/program.h"
+#include "halfstep/engine/runtime/program.h"
 
 namespace halfstep {
 namespace {

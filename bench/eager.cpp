@@ -1,8 +1,8 @@
 // What a direct call of a small operator costs.
 #include <benchmark/benchmark.h>
 
-#include "halfstep/eager/call.h"
-#include "halfstep/ir/ops.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/engine/eager/call.h"
 
 namespace halfstep {
 namespace {

@@ -1,12 +1,12 @@
 // Float kernels on one thread: convolutions and products beside the machine's multiply-add peak in the same run, the
 // others beside a copy (bench --benchmark_filter=float).
 #include "bench/kernel_bench.h"
-#include "halfstep/base/random.h"
-#include "halfstep/kernels/ops.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/engine/kernels/ops.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "bench/float_kernels.cpp"
-#include "halfstep/kernels/common/simd/dispatch.h"
+#include "halfstep/engine/kernels/common/simd/dispatch.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 

@@ -4,9 +4,9 @@
 #include <dnnl.hpp>
 
 #include "bench/kernel_bench.h"
-#include "halfstep/arith/requantizer.h"
-#include "halfstep/base/random.h"
-#include "halfstep/kernels/ops.h"
+#include "halfstep/core/arith/requantizer.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/engine/kernels/ops.h"
 
 extern "C" void omp_set_num_threads(int count);  // not every compiler that builds Halfstep has an omp.h
 

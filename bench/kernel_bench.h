@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/base/float_environment.h"
-#include "halfstep/base/tensor.h"
-#include "halfstep/ir/op_info.h"
-#include "halfstep/kernels/kernel.h"
+#include "halfstep/core/base/tensor.h"
+#include "halfstep/core/ir/op_info.h"
+#include "halfstep/core/machine/float_environment.h"
+#include "halfstep/engine/kernels/kernel.h"
 
 namespace halfstep::kernels {
 

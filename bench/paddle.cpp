@@ -1,9 +1,9 @@
 // Paddle's operators at 64 MiB and at 1 MiB of x, in training and with given scales (bench --benchmark_filter=paddle).
 // The bytes of a search that does not fit into a piece are counted twice: x is read once for the scale, once for codes.
 #include "bench/kernel_bench.h"
-#include "halfstep/base/random.h"
-#include "halfstep/kernels/common/float_types.h"
-#include "halfstep/kernels/ops.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/engine/kernels/common/float_types.h"
+#include "halfstep/engine/kernels/ops.h"
 
 namespace halfstep::kernels {
 namespace {

@@ -1,7 +1,7 @@
 // Quantizer kernels: time, bytes per second, and share of a copy's speed (bench --benchmark_filter=quantizers).
 #include "bench/kernel_bench.h"
-#include "halfstep/base/random.h"
-#include "halfstep/kernels/ops.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/engine/kernels/ops.h"
 
 namespace halfstep::kernels {
 namespace {

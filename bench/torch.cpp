@@ -1,8 +1,8 @@
 // PyTorch's quantizers: time, bytes per second, and share of a copy's speed (bench --benchmark_filter=torch).
 #include "bench/kernel_bench.h"
-#include "halfstep/base/random.h"
-#include "halfstep/base/small_float.h"
-#include "halfstep/kernels/ops.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/base/small_float.h"
+#include "halfstep/engine/kernels/ops.h"
 
 namespace halfstep::kernels {
 namespace {

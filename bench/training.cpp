@@ -4,11 +4,11 @@
 #include <memory>
 
 #include "halfstep/api/dataset.h"
-#include "halfstep/compile/compile.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/train/calibrate.h"
-#include "halfstep/train/network.h"
-#include "halfstep/train/training_graph.h"
+#include "halfstep/engine/compile/compile.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/training_graph.h"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/base/limits.h"
+#include "halfstep/core/base/limits.h"
 #include "halfstep/halfstep.h"
 
 namespace halfstep::cli {

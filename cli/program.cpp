@@ -14,7 +14,7 @@
 #include "cli/command.h"
 #include "cli/completion.h"
 #include "cli/progress.h"
-#include "halfstep/base/nearest.h"
+#include "halfstep/core/base/nearest.h"
 
 namespace halfstep::cli {
 namespace {

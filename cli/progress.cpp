@@ -10,7 +10,7 @@
 #include <memory>
 #include <string>
 
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
 
 namespace halfstep::cli {
 namespace {

@@ -2,7 +2,7 @@
 # nothing is computed.
 set(HALFSTEP_GEN ${CMAKE_BINARY_DIR}/gen)
 file(MAKE_DIRECTORY ${HALFSTEP_GEN})
-configure_file(${CMAKE_CURRENT_LIST_DIR}/version.h.in ${HALFSTEP_GEN}/halfstep/base/version.h @ONLY)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/version.h.in ${HALFSTEP_GEN}/halfstep/core/base/version.h @ONLY)
 
 # For code that runs once for a network or a file: a third less to compile, nothing to be seen in the time of a command. Not
 # for references: of a template that they share with fast kernels the linker takes either copy.
@@ -43,9 +43,9 @@ endif()
 function(halfstep_group OUT NAME)
   set(files ${ARGN})
   list(FILTER files EXCLUDE REGEX "/formats/[a-z]+/(wire|node|tensor_data|program_desc|pir)\\.cpp$")
-  list(FILTER files EXCLUDE REGEX "/gen/halfstep/ir/ops\\.cpp$")  # test_ir has a table of its own
+  list(FILTER files EXCLUDE REGEX "/gen/halfstep/core/ir/ops\\.cpp$")  # test_ir has a table of its own
   list(FILTER files EXCLUDE REGEX "/(parallel|fleet)\\.cpp$")  # tools/check_library.py knows their objects by name
-  if(NOT HALFSTEP_TOGETHER OR NAME STREQUAL kernels)
+  if(NOT HALFSTEP_TOGETHER OR NAME STREQUAL engine_kernels)
     set(${OUT} ${ARGN} PARENT_SCOPE)
     return()
   endif()

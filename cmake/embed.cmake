@@ -1,7 +1,7 @@
 # halfstep_embed(TARGET FILES...): puts files of the project into TARGET, found at run time by halfstep::embedded(PATH) under
 # their path relative to the source folder.
 function(halfstep_embed TARGET)
-  set(output ${CMAKE_BINARY_DIR}/gen/halfstep/base/embedded_files.cpp)
+  set(output ${CMAKE_BINARY_DIR}/gen/halfstep/core/base/embedded_files.cpp)
   list(SORT ARGN)
   add_custom_command(
     OUTPUT ${output}

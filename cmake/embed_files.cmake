@@ -12,7 +12,7 @@ foreach(file IN LISTS FILES)
   math(EXPR index "${index} + 1")
 endforeach()
 file(WRITE ${OUTPUT} "// Written by cmake/embed_files.cmake.
-#include \"halfstep/base/embedded.h\"
+#include \"halfstep/core/base/embedded.h\"
 
 #include <vector>
 

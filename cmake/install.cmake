@@ -23,7 +23,7 @@ install(FILES cli/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-comp
         COMPONENT library)
 install(DIRECTORY halfstep ${HALFSTEP_GEN}/halfstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
         FILES_MATCHING PATTERN *.h REGEX "/kernels/" EXCLUDE)
-install(FILES halfstep/kernels/kernel.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/halfstep/kernels COMPONENT library)
+install(FILES halfstep/engine/kernels/kernel.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/halfstep/engine/kernels COMPONENT library)
 
 set(config ${CMAKE_INSTALL_LIBDIR}/cmake/halfstep)
 install(EXPORT halfstep NAMESPACE halfstep:: FILE halfstep-targets.cmake DESTINATION ${config} COMPONENT library)

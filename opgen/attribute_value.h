@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "halfstep/base/attribute.h"
+#include "halfstep/core/base/attribute.h"
 #include "opgen/yaml.h"
 
 namespace halfstep::opgen {

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "halfstep/base/attribute.h"
-#include "halfstep/base/dtype.h"
+#include "halfstep/core/base/attribute.h"
+#include "halfstep/core/base/dtype.h"
 
 namespace halfstep::opgen {
 

@@ -29,7 +29,7 @@ struct Importer {
 /// All of them, without functions.
 std::vector<Importer> importers();
 
-/// halfstep/ir/record_enums.h.
+/// halfstep/core/ir/record_enums.h.
 OutputFile emit_enums(const std::vector<Enum>& enums);
 
 /// All outputs that are made of records, in a fixed order.

@@ -1,5 +1,5 @@
-// tests/op_cases.cpp: the `test:` blocks as texts that halfstep/verify/op_case.cpp reads.
-#include "halfstep/base/shape.h"
+// tests/op_cases.cpp: the `test:` blocks as texts that halfstep/verify/operators/op_case.cpp reads.
+#include "halfstep/core/base/shape.h"
 #include "opgen/cpp.h"
 #include "opgen/emit.h"
 #include "opgen/text.h"
@@ -49,7 +49,7 @@ void write_test(Text& text, const Record& record) {
 std::string emit_op_cases(const Records& records) {
   Text text;
   text.add(generated_by("Conformance cases of all operators."));
-  text.line("#include \"halfstep/verify/op_case.h\"\n");
+  text.line("#include \"halfstep/verify/operators/op_case.h\"\n");
   text.line("namespace halfstep::verify {{\n");
   text.line("std::span<const std::string_view> op_test_texts() {{");
   text.line("  static constexpr std::string_view kTexts[] = {{");

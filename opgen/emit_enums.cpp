@@ -52,7 +52,7 @@ OutputFile emit_enums(const std::vector<Enum>& enums) {
   for (const Enum& type : enums) write_enum(text, type);
   text.blank();
   text.line("}}  // namespace halfstep");
-  return {"halfstep/ir/record_enums.h", text.str()};
+  return {"halfstep/core/ir/record_enums.h", text.str()};
 }
 
 }  // namespace halfstep::opgen

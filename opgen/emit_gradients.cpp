@@ -1,4 +1,4 @@
-// halfstep/passes/gradients.cpp: for each operator with a gradient, the function that builds it.
+// halfstep/passes/gradient/gradients.cpp: for each operator with a gradient, the function that builds it.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -199,13 +199,13 @@ class GradientWriter {
   std::map<std::string, std::string> names_;
 };
 
-constexpr const char* kPrologue = R"(#include "halfstep/passes/gradients.h"
+constexpr const char* kPrologue = R"(#include "halfstep/passes/gradient/gradients.h"
 
 #include <algorithm>
 #include <array>
 
-#include "halfstep/base/status.h"
-#include "halfstep/ir/ops.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/ops.h"
 
 namespace halfstep::passes {
 namespace {
@@ -265,7 +265,7 @@ std::string emit_gradients_header() {
 #include <span>
 #include <vector>
 
-#include "halfstep/ir/graph.h"
+#include "halfstep/core/ir/graph.h"
 
 namespace halfstep::passes {
 

@@ -1,5 +1,5 @@
-// halfstep/kernels/ops.h: attributes and positions by name. halfstep/kernels/table.cpp: the candidates of every
-// operator.
+// halfstep/engine/kernels/ops.h: attributes and positions by name. halfstep/engine/kernels/table.cpp: the candidates of
+// every operator.
 #include "opgen/cpp.h"
 #include "opgen/emit.h"
 #include "opgen/text.h"
@@ -67,7 +67,7 @@ std::string emit_kernel_ops(const Records& records) {
   text.add(generated_by("Attributes, operand and result positions, and kernels of each operator."));
   text.line("#pragma once\n");
   text.line("#include <string>\n#include <vector>\n");
-  text.line("#include \"halfstep/kernels/kernel.h\"\n");
+  text.line("#include \"halfstep/engine/kernels/kernel.h\"\n");
   text.line("namespace halfstep::kernels {{");
   for (const Record* record : by_name(records)) {
     if (!record->flow.empty()) continue;
@@ -106,7 +106,7 @@ std::string emit_kernel_table(const Records& records) {
   Text text;
   text.add(generated_by("The kernels of every operator, best first."));
   text.line("#include <algorithm>\n#include <array>\n");
-  text.line("#include \"halfstep/kernels/ops.h\"\n");
+  text.line("#include \"halfstep/engine/kernels/ops.h\"\n");
   text.line("namespace halfstep::kernels {{");
   text.line("namespace {{\n");
   text.line("struct Row {{\n  std::string_view op;\n  std::span<const Kernel* const> kernels;\n}};\n");

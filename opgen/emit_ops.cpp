@@ -1,4 +1,4 @@
-// halfstep/ir/ops.h and its sources: typed views, builder functions, OpInfo.
+// halfstep/core/ir/ops.h and its sources: typed views, builder functions, OpInfo.
 #include <algorithm>
 #include <map>
 
@@ -236,9 +236,9 @@ void write_presence_functions(Text& text, const Records& records) {
 OutputFile write_source(const std::string& stem, const std::vector<const Record*>& records) {
   Text text;
   text.add(generated_by("Operators of " + records[0]->source.file + "."));
-  text.line("#include \"halfstep/ir/ops.h\"");
-  text.line("#include \"halfstep/ir/ops_records.h\"");
-  text.line("#include \"halfstep/ir/shape_functions.h\"");
+  text.line("#include \"halfstep/core/ir/ops.h\"");
+  text.line("#include \"halfstep/core/ir/ops_records.h\"");
+  text.line("#include \"halfstep/core/ir/shapes/shape_functions.h\"");
   text.line("\nnamespace halfstep::ops {{");
   text.line("namespace {{");
   for (const Record* record : records) {
@@ -254,7 +254,7 @@ OutputFile write_source(const std::string& stem, const std::vector<const Record*
     write_builder(text, *record);
   }
   text.line("\n}}  // namespace halfstep::ops");
-  return {"halfstep/ir/ops_" + stem + ".cpp", text.str()};
+  return {"halfstep/core/ir/ops_" + stem + ".cpp", text.str()};
 }
 
 }  // namespace
@@ -264,7 +264,7 @@ std::string emit_ops_header(const Records& records) {
   text.add(generated_by("Typed views of all operators, and the functions that build them."));
   text.line("#pragma once\n");
   text.line("#include <limits>\n#include <string>\n#include <vector>\n");
-  text.line("#include \"halfstep/ir/graph.h\"\n");
+  text.line("#include \"halfstep/core/ir/graph.h\"\n");
   text.line("namespace halfstep::ops {{\n");
   for (const Record* record : by_name(records)) write_view(text, *record);
   text.line("}}  // namespace halfstep::ops");
@@ -276,7 +276,7 @@ std::string emit_ops_records(const Records& records) {
   text.add(generated_by("Positions in all_operators(), the functions that fill it, and what these share."));
   text.line("#pragma once\n");
   text.line("#include <cstddef>\n");
-  text.line("#include \"halfstep/ir/infer.h\"\n");
+  text.line("#include \"halfstep/core/ir/shapes/infer.h\"\n");
   text.line("namespace halfstep::ops::records {{\n");
   size_t position = 0;
   for (const Record* record : by_name(records))
@@ -309,7 +309,7 @@ std::string emit_ops_table(const Records& records) {
   Text text;
   text.add(generated_by("The table of all operators."));
   text.line("#include <algorithm>\n#include <array>\n");
-  text.line("#include \"halfstep/ir/ops_records.h\"\n");
+  text.line("#include \"halfstep/core/ir/ops_records.h\"\n");
   text.line("namespace halfstep {{");
   text.line("namespace {{\n");
   text.line("using Record = OpInfo (*)();");

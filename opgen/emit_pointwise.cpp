@@ -1,4 +1,5 @@
-// Kernels of pointwise operators: function objects from `compute`, and the instances of halfstep/kernels/pointwise/.
+// Kernels of pointwise operators: function objects from `compute`, and the instances of
+// halfstep/engine/kernels/pointwise/.
 #include <algorithm>
 
 #include "opgen/cpp.h"
@@ -79,7 +80,7 @@ void write_slope(Text& text, const Record& record, const Record& gradient) {
   text.line("}}");
 }
 
-/// What of `Elements` in halfstep/kernels/elementwise/driver.h the types of the first input need.
+/// What of `Elements` in halfstep/engine/kernels/elementwise/driver.h the types of the first input need.
 const char* elements_of(const Record& record) {
   const TypeSpec& type = record.inputs[0].type;
   const auto declared = record.type_variables.find(type.name);
@@ -95,8 +96,8 @@ std::string emit_pointwise_functions(const Records& records) {
   text.add(generated_by("Pointwise operators as function objects."));
   text.line("#pragma once\n");
   text.line("#include <limits>\n");
-  text.line("#include \"halfstep/arith/scalar.h\"");
-  text.line("#include \"halfstep/base/attribute.h\"\n");
+  text.line("#include \"halfstep/core/arith/scalar.h\"");
+  text.line("#include \"halfstep/core/base/attribute.h\"\n");
   text.line("namespace halfstep::arith::functions {{");
   for (const Record* record : pointwise(records)) {
     const std::string type = pascal_case(record->name);
@@ -117,15 +118,15 @@ std::string emit_pointwise_kernels(const Records& records) {
   Text text;
   text.add(generated_by("Kernels of pointwise operators."));
   text.add(R"(#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/kernels/pointwise.cpp"
-#include "halfstep/kernels/common/simd/dispatch.h"
+#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/pointwise.cpp"
+#include "halfstep/engine/kernels/common/simd/dispatch.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
-#include "halfstep/arith/pointwise_functions.h"
-#include "halfstep/kernels/ops.h"
-#include "halfstep/kernels/elementwise/driver.h"
-#include "halfstep/kernels/elementwise/simd-inl.h"
+#include "halfstep/core/arith/pointwise_functions.h"
+#include "halfstep/engine/kernels/ops.h"
+#include "halfstep/engine/kernels/elementwise/driver.h"
+#include "halfstep/engine/kernels/elementwise/simd-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::elementwise::HWY_NAMESPACE {
@@ -164,8 +165,8 @@ std::string emit_function_table(const Records& records) {
   Text text;
   text.add(generated_by("Unary pointwise operators as plain functions."));
   text.line("#include <algorithm>\n#include <array>\n");
-  text.line("#include \"halfstep/arith/function.h\"");
-  text.line("#include \"halfstep/arith/pointwise_functions.h\"\n");
+  text.line("#include \"halfstep/core/arith/function.h\"");
+  text.line("#include \"halfstep/core/arith/pointwise_functions.h\"\n");
   text.line("namespace halfstep::arith {{");
   text.line("namespace {{\n");
   std::vector<std::string> rows;

@@ -7,7 +7,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "halfstep/base/nearest.h"
+#include "halfstep/core/base/nearest.h"
 #include "opgen/check.h"
 #include "opgen/gradient.h"
 #include "opgen/load.h"

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "halfstep/base/attribute.h"
-#include "halfstep/base/dtype.h"
+#include "halfstep/core/base/attribute.h"
+#include "halfstep/core/base/dtype.h"
 #include "opgen/expr.h"
 #include "opgen/yaml.h"
 

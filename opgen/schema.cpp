@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "halfstep/base/nearest.h"
+#include "halfstep/core/base/nearest.h"
 
 namespace halfstep::opgen {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
 
 namespace halfstep::opgen {
 

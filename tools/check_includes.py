@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the arrows of HACKING.md ("May include") for the tree and for the code that opgen wrote.
+"""Holds the includes that halfstep/rooms.yaml allows, in the tree and in the code that opgen wrote.
 
 usage: tools/check_includes.py [BUILD]    (BUILD: a build folder, whose gen/ is checked too; default build/release)
 
@@ -11,46 +11,17 @@ import pathlib
 import re
 import sys
 
+import rooms
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Room -> rooms it may include. "kernels/kernel.h" is that header alone.
-ARROWS = {
-    "base": "",
-    "arith": "base",
-    "io": "base",
-    "ir": "io base",
-    "formats": "ir io base",
-    "kernels": "arith base",
-    "passes": "ir arith base",
-    "runtime": "kernels/kernel.h base",
-    "compile": "passes runtime kernels/kernel.h ir base",
-    "eager": "compile runtime passes kernels/kernel.h ir base",
-    "capture": "eager compile runtime passes ir base",
-    "quant": "passes ir arith base",
-    "deploy": "quant passes ir base",
-    "emit": "compile runtime passes quant ir base",
-    "train": "compile runtime passes quant ir io base",
-    "analyze": "verify train compile runtime quant passes arith ir io base",
-    "repair": "train compile runtime quant passes ir io base",
-    "bits": "analyze train compile runtime quant passes ir io base",
-    "verify": "compile runtime kernels/kernel.h ir io base",
-    "board": "compile runtime passes arith ir io base",
-    "fuzz": "formats repair verify quant train eager compile runtime passes ir io base",
-    "api": "analyze bits board deploy emit fuzz formats verify repair quant train eager compile runtime passes ir io base",
-    "report": "api analyze bits board formats verify repair quant train compile runtime ir io base",
-    # halfstep.h alone
-    "face": "report api capture eager base",
-    # The records' errors read like the library's.
-    "opgen": "base",
-    "cli": "face",
-    "python": "face",
-    "tests": "opgen face report api analyze bits board base arith io ir formats kernels passes runtime compile eager capture quant deploy emit train repair verify fuzz",
-    "bench": "face api base arith io ir formats kernels passes runtime compile eager capture quant train verify",
-}
+ROOMS = rooms.load()
+# What is no room of the library, and the rooms that it may include: "all", or the face (halfstep.h).
+OTHERS = {"face": "all", "opgen": "core/base", "cli": "face", "python": "face", "tests": "all opgen", "bench": "all"}
 # The program and the Python extension see the face's one public header; these come with it and say what its signatures mean.
 # Python has the program as a command.
 FACE_USERS = ("cli", "python")
-FACE_HEADERS = {"halfstep/halfstep.h", "halfstep/base/limits.h", "halfstep/base/small_vector.h", "halfstep/base/nearest.h", "halfstep/base/log.h", "halfstep/base/status.h",
+FACE_HEADERS = {"halfstep/halfstep.h", "halfstep/core/base/limits.h", "halfstep/core/base/small_vector.h", "halfstep/core/base/nearest.h", "halfstep/core/base/log.h", "halfstep/core/base/status.h",
                 "cli/program.h"}
 # The same among the folders of kernels, which all may include common.
 KERNEL_ARROWS = {
@@ -71,22 +42,28 @@ def room_of(path):
     parts = path.split("/")
     if parts[0] != "halfstep":
         return parts[0]
-    return "face" if len(parts) == 2 else parts[1]
+    return "face" if len(parts) == 2 else ROOMS.room_of(path) or "no room"
+
+
+def targets_of(room):
+    """(rooms, headers) that a room or one of the others may include."""
+    if room in ROOMS.cards:
+        return ROOMS.includes(room)
+    words = OTHERS.get(room, "").split()
+    return [*words, *(["face", *ROOMS.cards] if "all" in words else [])], []
 
 
 def allowed(room, header):
     target = room_of(header)
     if room in FACE_USERS and target != room:
         return header in FACE_HEADERS
-    if target == room:
-        return True
-    arrows = ARROWS.get(room, "").split()
-    return target in arrows or header.removeprefix("halfstep/") in arrows
+    inside, headers = targets_of(room)
+    return target in (room, *inside) or header in headers
 
 
 def kernel_folder(name):
     parts = name.split("/")
-    return parts[2] if name.startswith("halfstep/kernels/") and len(parts) > 3 else None
+    return parts[3] if name.startswith("halfstep/engine/kernels/") and len(parts) > 4 else None
 
 
 def foreign_namespaces(name, text):
@@ -100,9 +77,8 @@ def foreign_namespaces(name, text):
 
 
 def arrow_of(room, header):
-    if header == "halfstep/kernels/kernel.h" and "kernels" not in ARROWS[room].split():
-        return f"{room} -> kernels/kernel.h"
-    return f"{room} -> {header.removeprefix('halfstep/') if room in FACE_USERS else room_of(header)}"
+    inside, _ = targets_of(room)
+    return f"{room} -> {header.removeprefix('halfstep/') if room in FACE_USERS or room_of(header) not in inside else room_of(header)}"
 
 
 class Check:
@@ -147,7 +123,7 @@ class Check:
             if self.generated.is_dir():
                 self.violations.append(f"{where}: '{header}' does not exist")
         elif not allowed(room, header):
-            may = " ".join(sorted(FACE_HEADERS)) if room in FACE_USERS else ARROWS.get(room) or "nothing of ours"
+            may = " ".join(sorted(FACE_HEADERS)) if room in FACE_USERS else " ".join(sum(targets_of(room), [])) or "nothing of ours"
             self.violations.append(f"{where}: {room} includes '{header}', expected only: {may}")
         elif room_of(header) == room:
             self.inside += 1
@@ -181,6 +157,8 @@ def main():
     own = check.files
     for path, name in sources(check.generated, ["halfstep", "tests"]):
         check.file(path, name)
+    check.violations += [f"{path.relative_to(ROOT)}:1: is not what halfstep/rooms.yaml says; run tools/rooms.py" for path, _ in rooms.stale()]
+    check.violations += [f"{room}: is described and has no folder" for room in ROOMS.cards if not (ROOT / "halfstep" / room).is_dir()]
     for arrow, count in sorted(check.arrows.items()):
         print(f"{count:5}  {arrow}")
     print(f"{own} files and {check.files - own} generated ones: {sum(check.arrows.values())} includes along {len(check.arrows)} arrows, "

@@ -22,7 +22,7 @@ COST = ROOT / "tests/cost"
 EXPECTED = {"pointwise.patch": 1, "kernels.patch": 4}
 FORM, FORM_FILES = COST / "requantization.patch", 6
 # The only existing files that a new operator may change.
-MAY_CHANGE = re.compile(r"ops/\w+\.yaml|halfstep/kernels/\w+/reference\.cpp")
+MAY_CHANGE = re.compile(r"ops/\w+\.yaml|halfstep/engine/kernels/\w+/reference\.cpp")
 
 
 class Failure(Exception):
@@ -78,7 +78,7 @@ def generate(build, work):
     run([build / "opgen", "--schema", "ops/schema.yaml", "--out", work / "gen", *records], cwd=work)
     changed = []
     # Generated sources of ir know operators by number. The toys' names sort behind all others, which keeps the numbers.
-    numbers = "gen/halfstep/ir/ops_records.h"
+    numbers = "gen/halfstep/core/ir/ops_records.h"
     renumbered = not set((build / numbers).read_text().splitlines()) <= set((work / numbers).read_text().splitlines())
     for path in sorted((work / "gen/halfstep").rglob("*.cpp")):
         before = build / "gen" / path.relative_to(work / "gen")
@@ -113,7 +113,8 @@ class Compiler:
     def start(self, source, like):
         entry = self.commands[str(like)]
         target = self.work / (str(source).replace("/", "_") + ".o")
-        words = shlex.split(entry["command"].replace(f"{self.build}/gen", f"{self.work}/gen"))
+        command = re.sub(f"{re.escape(str(self.build))}/gen(?!/proto)", f"{self.work}/gen", entry["command"])  # messages are no records' code
+        words = shlex.split(command)
         words = words[:words.index("-o")] + ["-o", str(target), "-c", str(source)]
         if "-include" not in words:
             words.insert(1, "-O1")
@@ -174,9 +175,9 @@ def check(build):
     compiler.start_generated(changed)
     for path in added:
         if path.endswith(".cpp"):
-            compiler.start(work / path, build / "gen/halfstep/kernels/table.cpp")
+            compiler.start(work / path, build / "gen/halfstep/engine/kernels/table.cpp")
     shutil.copy(COST / "run_toys.cpp", work)
-    compiler.start(work / "run_toys.cpp", build / "gen/halfstep/kernels/table.cpp")
+    compiler.start(work / "run_toys.cpp", build / "gen/halfstep/engine/kernels/table.cpp")
     program = link(build, work, compiler.finish())
     print(run([program]), end="")
     compile_cuda(work, [work / path for path in added if path.endswith(".cu")])

@@ -25,7 +25,7 @@ def share(sorted_values, fraction):
 
 
 def is_kernel(name):
-    return name.startswith("halfstep/kernels/")
+    return name.startswith("halfstep/engine/kernels/")
 
 
 def is_limited(name):

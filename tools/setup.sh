@@ -12,7 +12,7 @@ case $what in
   build)
     packages="g++ cmake ninja-build libfmt-dev libyaml-cpp-dev libdnnl-dev ocl-icd-opencl-dev libhwy-dev nlohmann-json3-dev
       libcli11-dev libxxhash-dev nettle-dev zlib1g-dev libarchive-dev coinor-libcbc-dev libpng-dev libjpeg-dev libprotobuf-dev protobuf-compiler libgtest-dev libbenchmark-dev
-      python3 python3-dev python3-venv universal-ctags patch"
+      python3 python3-dev python3-venv python3-yaml universal-ctags patch"
     ;;
   checks) packages="git clang-tidy-16" ;;
   deep) packages="clang-16 libclang-rt-16-dev llvm-16 gcovr valgrind" ;;

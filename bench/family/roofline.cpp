@@ -13,7 +13,7 @@
 #include <immintrin.h>
 #include <sys/mman.h>
 
-#include "halfstep/base/divide.h"
+#include "halfstep/core/base/divide.h"
 
 namespace {
 

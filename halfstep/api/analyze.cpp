@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "halfstep/analyze/networks.h"
 #include "halfstep/api/checks.h"
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/remedies.h"
-#include "halfstep/base/limits.h"
-#include "halfstep/train/with_open_batch.h"
+#include "halfstep/core/base/limits.h"
+#include "halfstep/train/evaluate/with_open_batch.h"
+#include "halfstep/tune/sensitivity/networks.h"
 
 namespace halfstep::api {
 namespace {

@@ -4,8 +4,8 @@
 #include <optional>
 #include <string>
 
-#include "halfstep/analyze/analysis.h"
 #include "halfstep/api/quantize.h"
+#include "halfstep/tune/sensitivity/analysis.h"
 
 namespace halfstep::api {
 

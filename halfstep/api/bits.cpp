@@ -6,7 +6,7 @@
 #include "halfstep/api/checks.h"
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
-#include "halfstep/base/limits.h"
+#include "halfstep/core/base/limits.h"
 
 namespace halfstep::api {
 

@@ -9,8 +9,8 @@
 #include "halfstep/api/quantize.h"
 #include "halfstep/api/train.h"
 #include "halfstep/api/verify.h"
-#include "halfstep/bits/allocation.h"
-#include "halfstep/train/run.h"
+#include "halfstep/train/loop/run.h"
+#include "halfstep/tune/allocation/allocation.h"
 
 namespace halfstep::api {
 

@@ -4,7 +4,7 @@
 
 #include <charconv>
 
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
 
 namespace halfstep::api {
 namespace {

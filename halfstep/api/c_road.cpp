@@ -5,17 +5,17 @@
 #include <limits>
 #include <memory>
 
-#include "halfstep/base/status.h"
-#include "halfstep/emit/c_program.h"
-#include "halfstep/emit/c_text.h"
-#include "halfstep/emit/orders.h"
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/child_process.h"
-#include "halfstep/io/file.h"
-#include "halfstep/io/little_endian.h"
-#include "halfstep/io/temporary_folder.h"
-#include "halfstep/passes/index_arithmetic.h"
-#include "halfstep/verify/programs.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/child_process.h"
+#include "halfstep/core/files/file.h"
+#include "halfstep/core/files/little_endian.h"
+#include "halfstep/core/files/temporary_folder.h"
+#include "halfstep/formats/c/c_program.h"
+#include "halfstep/formats/c/c_text.h"
+#include "halfstep/formats/c/orders.h"
+#include "halfstep/passes/canonical/index_arithmetic.h"
+#include "halfstep/verify/equivalence/programs.h"
 
 namespace halfstep::api {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "halfstep/api/verify.h"
-#include "halfstep/verify/roads.h"
+#include "halfstep/verify/equivalence/roads.h"
 
 namespace halfstep::api {
 

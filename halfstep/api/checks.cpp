@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "halfstep/base/limits.h"
-#include "halfstep/base/objection.h"
-#include "halfstep/quant/asked_widths.h"
-#include "halfstep/quant/convert.h"
+#include "halfstep/core/base/limits.h"
+#include "halfstep/core/base/objection.h"
+#include "halfstep/quant/convert/convert.h"
+#include "halfstep/quant/prepare/asked_widths.h"
 
 namespace halfstep::api {
 

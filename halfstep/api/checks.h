@@ -1,9 +1,9 @@
-// Numbers in the options of verbs, held against base/limits.h before any work.
+// Numbers in the options of verbs, held against core/base/limits.h before any work.
 #pragma once
 
 #include "halfstep/api/quantize.h"
 #include "halfstep/api/train.h"
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
 
 namespace halfstep::api {
 

@@ -7,8 +7,8 @@
 
 #include "halfstep/api/model.h"
 #include "halfstep/api/run.h"
-#include "halfstep/base/limits.h"
-#include "halfstep/formats/import.h"
+#include "halfstep/core/base/limits.h"
+#include "halfstep/formats/import/import.h"
 
 namespace halfstep::api {
 namespace {

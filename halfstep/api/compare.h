@@ -5,7 +5,7 @@
 #include <string>
 
 #include "halfstep/api/dump.h"
-#include "halfstep/board/compare.h"
+#include "halfstep/verify/board/compare.h"
 
 namespace halfstep::api {
 

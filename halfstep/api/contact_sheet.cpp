@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/image_set.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/data/datasets/image_set.h"
 
 namespace halfstep::api {
 namespace {

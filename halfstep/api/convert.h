@@ -1,8 +1,8 @@
 // Prepared network -> integer program.
 #pragma once
 
-#include "halfstep/ir/model.h"
-#include "halfstep/quant/convert.h"
+#include "halfstep/core/ir/model.h"
+#include "halfstep/quant/convert/convert.h"
 
 namespace halfstep::api {
 

@@ -7,15 +7,15 @@
 #include <ranges>
 
 #include "halfstep/api/model.h"
-#include "halfstep/base/embedded.h"
-#include "halfstep/base/limits.h"
-#include "halfstep/base/nearest.h"
-#include "halfstep/formats/import.h"
-#include "halfstep/io/image_set.h"
-#include "halfstep/io/split.h"
-#include "halfstep/train/calibrated_lengths.h"
-#include "halfstep/train/network.h"
-#include "halfstep/train/tally.h"
+#include "halfstep/core/base/embedded.h"
+#include "halfstep/core/base/limits.h"
+#include "halfstep/core/base/nearest.h"
+#include "halfstep/data/datasets/image_set.h"
+#include "halfstep/data/datasets/split.h"
+#include "halfstep/formats/import/import.h"
+#include "halfstep/train/calibrate/calibrated_lengths.h"
+#include "halfstep/train/evaluate/tally.h"
+#include "halfstep/train/loop/network.h"
 
 namespace halfstep::api {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "halfstep/api/settings.h"
-#include "halfstep/train/samples.h"
+#include "halfstep/data/pipeline/samples.h"
 
 namespace halfstep::api {
 

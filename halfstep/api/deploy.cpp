@@ -7,16 +7,16 @@
 #include <map>
 
 #include "halfstep/api/model.h"
-#include "halfstep/base/status.h"
-#include "halfstep/deploy/ranges.h"
-#include "halfstep/formats/onnx/export.h"
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/claim.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/passes/learned_parts.h"
-#include "halfstep/passes/training_form.h"
-#include "halfstep/quant/platform_files.h"
-#include "halfstep/quant/prepare.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/claim.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/onnx_export/export.h"
+#include "halfstep/formats/vendor/ranges.h"
+#include "halfstep/passes/quantized/learned_parts.h"
+#include "halfstep/passes/quantized/training_form.h"
+#include "halfstep/quant/platform/platform_files.h"
+#include "halfstep/quant/prepare/prepare.h"
 
 namespace halfstep::api {
 namespace {

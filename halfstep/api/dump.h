@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "halfstep/api/settings.h"
-#include "halfstep/board/folder.h"
-#include "halfstep/board/manifest.h"
-#include "halfstep/train/preprocess.h"
+#include "halfstep/data/pipeline/preprocess.h"
+#include "halfstep/verify/board/folder.h"
+#include "halfstep/verify/board/manifest.h"
 
 namespace halfstep::api {
 

@@ -2,8 +2,8 @@
 
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
-#include "halfstep/base/limits.h"
-#include "halfstep/train/executable.h"
+#include "halfstep/core/base/limits.h"
+#include "halfstep/train/evaluate/executable.h"
 
 namespace halfstep::api {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "halfstep/api/model.h"
-#include "halfstep/train/preprocess.h"
+#include "halfstep/data/pipeline/preprocess.h"
 
 namespace halfstep::api {
 

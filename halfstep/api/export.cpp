@@ -1,12 +1,12 @@
 #include "halfstep/api/export.h"
 
 #include "halfstep/api/model.h"
-#include "halfstep/eager/call.h"
-#include "halfstep/formats/onnx/export.h"
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/passes/learned_parts.h"
-#include "halfstep/quant/convert.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/engine/eager/call.h"
+#include "halfstep/formats/onnx_export/export.h"
+#include "halfstep/passes/quantized/learned_parts.h"
+#include "halfstep/quant/convert/convert.h"
 
 namespace halfstep::api {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/ir/model.h"
+#include "halfstep/core/ir/model.h"
 
 namespace halfstep::api {
 

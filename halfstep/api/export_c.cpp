@@ -4,13 +4,13 @@
 
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
-#include "halfstep/base/status.h"
-#include "halfstep/emit/c_program.h"
-#include "halfstep/emit/c_text.h"
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/claim.h"
-#include "halfstep/quant/convert.h"
-#include "halfstep/verify/programs.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/claim.h"
+#include "halfstep/formats/c/c_program.h"
+#include "halfstep/formats/c/c_text.h"
+#include "halfstep/quant/convert/convert.h"
+#include "halfstep/verify/equivalence/programs.h"
 
 namespace halfstep::api {
 namespace {

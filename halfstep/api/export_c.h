@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "halfstep/api/settings.h"
-#include "halfstep/ir/model.h"
+#include "halfstep/core/ir/model.h"
 
 namespace halfstep::api {
 

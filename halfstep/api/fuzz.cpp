@@ -7,18 +7,18 @@
 #include <set>
 #include <thread>
 
-#include "halfstep/analyze/crushed.h"
 #include "halfstep/api/c_road.h"
 #include "halfstep/api/inspect.h"
 #include "halfstep/api/remedies.h"
 #include "halfstep/api/verify.h"
-#include "halfstep/base/limits.h"
+#include "halfstep/core/base/limits.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/child_process.h"
+#include "halfstep/core/files/claim.h"
 #include "halfstep/fuzz/fleet.h"
 #include "halfstep/fuzz/recipe.h"
 #include "halfstep/fuzz/shrink.h"
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/child_process.h"
-#include "halfstep/io/claim.h"
+#include "halfstep/tune/sensitivity/crushed.h"
 
 namespace halfstep::api {
 namespace {

@@ -4,11 +4,11 @@
 #include <list>
 #include <mutex>
 
-#include "halfstep/compile/compile.h"
-#include "halfstep/eager/signature.h"
-#include "halfstep/eager/team.h"
-#include "halfstep/passes/autodiff.h"
-#include "halfstep/passes/tensors.h"
+#include "halfstep/engine/compile/compile.h"
+#include "halfstep/engine/eager/signature.h"
+#include "halfstep/engine/eager/team.h"
+#include "halfstep/passes/gradient/autodiff.h"
+#include "halfstep/passes/graph/tensors.h"
 
 namespace halfstep::api {
 namespace {

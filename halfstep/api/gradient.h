@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "halfstep/api/settings.h"
-#include "halfstep/ir/op_info.h"
+#include "halfstep/core/ir/op_info.h"
 
 namespace halfstep::api {
 

@@ -9,11 +9,11 @@
 
 #include "halfstep/api/known_extents.h"
 #include "halfstep/api/model.h"
-#include "halfstep/base/limits.h"
-#include "halfstep/compile/compile.h"
-#include "halfstep/eager/call.h"
-#include "halfstep/passes/separate_names.h"
-#include "halfstep/train/executable.h"
+#include "halfstep/core/base/limits.h"
+#include "halfstep/engine/compile/compile.h"
+#include "halfstep/engine/eager/call.h"
+#include "halfstep/passes/graph/separate_names.h"
+#include "halfstep/train/evaluate/executable.h"
 
 namespace halfstep::api {
 namespace {

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "halfstep/api/model.h"
-#include "halfstep/base/objection.h"
-#include "halfstep/base/place.h"
-#include "halfstep/formats/import.h"
-#include "halfstep/formats/node_list.h"
-#include "halfstep/ir/model.h"
-#include "halfstep/quant/convert.h"
-#include "halfstep/runtime/program.h"
+#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/place.h"
+#include "halfstep/core/ir/model.h"
+#include "halfstep/engine/runtime/program.h"
+#include "halfstep/formats/import/import.h"
+#include "halfstep/formats/import/node_list.h"
+#include "halfstep/quant/convert/convert.h"
 
 namespace halfstep::api {
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
-#include "halfstep/io/image_set.h"
-#include "halfstep/io/split.h"
+#include "halfstep/data/datasets/image_set.h"
+#include "halfstep/data/datasets/split.h"
 
 namespace halfstep::api {
 namespace {

@@ -3,12 +3,12 @@
 #include "halfstep/api/inspect.h"
 #include "halfstep/api/known_extents.h"
 #include "halfstep/api/model.h"
-#include "halfstep/base/status.h"
-#include "halfstep/quant/asked_widths.h"
-#include "halfstep/quant/quantizer.h"
-#include "halfstep/quant/regions.h"
-#include "halfstep/train/teacher.h"
-#include "halfstep/train/training_graph.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/quant/prepare/asked_widths.h"
+#include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/quant/prepare/regions.h"
+#include "halfstep/train/evaluate/teacher.h"
+#include "halfstep/train/loop/training_graph.h"
 
 namespace halfstep::api {
 namespace {

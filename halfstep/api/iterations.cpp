@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
 
 namespace halfstep::api {
 namespace {

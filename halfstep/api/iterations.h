@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "halfstep/base/log.h"
+#include "halfstep/core/base/log.h"
 
 namespace halfstep::api {
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "halfstep/base/status.h"
-#include "halfstep/passes/dependence.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/passes/graph/dependence.h"
 
 namespace halfstep::api {
 namespace {

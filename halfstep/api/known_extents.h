@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "halfstep/ir/model.h"
+#include "halfstep/core/ir/model.h"
 
 namespace halfstep::api {
 

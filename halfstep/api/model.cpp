@@ -4,16 +4,16 @@
 
 #include <algorithm>
 
-#include "halfstep/eager/call.h"
-#include "halfstep/formats/import.h"
-#include "halfstep/io/file.h"
-#include "halfstep/io/file_kind.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/ir/print.h"
-#include "halfstep/passes/separate_names.h"
-#include "halfstep/quant/convert.h"
-#include "halfstep/train/network.h"
-#include "halfstep/train/samples.h"
+#include "halfstep/core/files/file.h"
+#include "halfstep/core/files/file_kind.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/core/ir/text/print.h"
+#include "halfstep/data/pipeline/samples.h"
+#include "halfstep/engine/eager/call.h"
+#include "halfstep/formats/import/import.h"
+#include "halfstep/passes/graph/separate_names.h"
+#include "halfstep/quant/convert/convert.h"
+#include "halfstep/train/loop/network.h"
 
 namespace halfstep::api {
 namespace {

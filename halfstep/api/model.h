@@ -8,9 +8,9 @@
 #include <string_view>
 
 #include "halfstep/api/settings.h"
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/claim.h"
-#include "halfstep/train/preprocess.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/claim.h"
+#include "halfstep/data/pipeline/preprocess.h"
 
 namespace halfstep::api {
 

@@ -7,21 +7,21 @@
 #include <cmath>
 #include <memory>
 
-#include "halfstep/base/cpu.h"
-#include "halfstep/base/embedded.h"
-#include "halfstep/base/status.h"
-#include "halfstep/eager/call.h"
-#include "halfstep/formats/onnx/export.h"
-#include "halfstep/formats/onnx/record_inside.h"
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/child_process.h"
-#include "halfstep/io/file.h"
-#include "halfstep/io/npz.h"
-#include "halfstep/io/temporary_folder.h"
-#include "halfstep/ir/decisions.h"
-#include "halfstep/ir/flow.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/quant/float_islands.h"
+#include "halfstep/core/base/embedded.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/child_process.h"
+#include "halfstep/core/files/file.h"
+#include "halfstep/core/files/npz.h"
+#include "halfstep/core/files/temporary_folder.h"
+#include "halfstep/core/ir/flow.h"
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/core/machine/cpu.h"
+#include "halfstep/engine/eager/call.h"
+#include "halfstep/formats/onnx_export/export.h"
+#include "halfstep/formats/onnx_export/record_inside.h"
+#include "halfstep/quant/prepare/float_islands.h"
 
 namespace halfstep::api {
 namespace {

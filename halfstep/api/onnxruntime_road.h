@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "halfstep/verify/roads.h"
+#include "halfstep/verify/equivalence/roads.h"
 
 namespace halfstep::api {
 

@@ -1,6 +1,6 @@
 #include "halfstep/api/op.h"
 
-#include "halfstep/passes/gradients.h"
+#include "halfstep/passes/gradient/gradients.h"
 
 namespace halfstep::api {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "halfstep/api/settings.h"
-#include "halfstep/verify/golden.h"
-#include "halfstep/verify/runner.h"
+#include "halfstep/verify/operators/golden.h"
+#include "halfstep/verify/operators/runner.h"
 
 namespace halfstep::api {
 

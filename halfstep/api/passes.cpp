@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "halfstep/ir/print.h"
-#include "halfstep/passes/run_pass.h"
+#include "halfstep/core/ir/text/print.h"
+#include "halfstep/passes/graph/run_pass.h"
 
 namespace halfstep::api {
 namespace {

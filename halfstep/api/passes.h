@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/compile/pipeline.h"
-#include "halfstep/ir/model.h"
+#include "halfstep/core/ir/model.h"
+#include "halfstep/engine/compile/pipeline.h"
 
 namespace halfstep::api {
 

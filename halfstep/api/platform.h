@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/base/objection.h"
-#include "halfstep/quant/platform_record.h"
+#include "halfstep/core/base/objection.h"
+#include "halfstep/quant/platform/platform_record.h"
 
 namespace halfstep::api {
 

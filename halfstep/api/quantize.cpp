@@ -7,10 +7,10 @@
 #include "halfstep/api/model.h"
 #include "halfstep/api/remedies.h"
 #include "halfstep/api/source.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/quant/regions.h"
-#include "halfstep/train/calibrate.h"
-#include "halfstep/train/hiding_masks.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/quant/prepare/regions.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/calibrate/hiding_masks.h"
 
 namespace halfstep::api {
 namespace {

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "halfstep/api/settings.h"
-#include "halfstep/quant/audit.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/repair/repair.h"
-#include "halfstep/train/preprocess.h"
+#include "halfstep/data/pipeline/preprocess.h"
+#include "halfstep/quant/prepare/audit.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/tune/repair/repair.h"
 
 namespace halfstep::api {
 

@@ -9,14 +9,14 @@
 #include "halfstep/api/model.h"
 #include "halfstep/api/source.h"
 #include "halfstep/api/verify.h"
-#include "halfstep/base/limits.h"
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/claim.h"
-#include "halfstep/quant/asked_widths.h"
-#include "halfstep/train/calibrate.h"
-#include "halfstep/train/executable.h"
-#include "halfstep/train/fit.h"
-#include "halfstep/train/run.h"
+#include "halfstep/core/base/limits.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/claim.h"
+#include "halfstep/quant/prepare/asked_widths.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/evaluate/executable.h"
+#include "halfstep/train/loop/fit.h"
+#include "halfstep/train/loop/run.h"
 
 namespace halfstep::api {
 namespace {

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "halfstep/api/settings.h"
-#include "halfstep/quant/audit.h"
-#include "halfstep/quant/convert.h"
-#include "halfstep/train/augment.h"
-#include "halfstep/train/preprocess.h"
-#include "halfstep/train/standing.h"
-#include "halfstep/verify/roads.h"
+#include "halfstep/data/pipeline/augment.h"
+#include "halfstep/data/pipeline/preprocess.h"
+#include "halfstep/quant/convert/convert.h"
+#include "halfstep/quant/prepare/audit.h"
+#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/verify/equivalence/roads.h"
 
 namespace halfstep::api {
 

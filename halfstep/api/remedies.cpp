@@ -7,14 +7,14 @@
 #include <cmath>
 #include <map>
 
-#include "halfstep/analyze/networks.h"
-#include "halfstep/base/status.h"
-#include "halfstep/ir/decisions.h"
-#include "halfstep/quant/code_plan.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/quant/quantizer.h"
-#include "halfstep/repair/repair.h"
-#include "halfstep/train/with_open_batch.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/quant/prepare/code_plan.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/train/evaluate/with_open_batch.h"
+#include "halfstep/tune/repair/repair.h"
+#include "halfstep/tune/sensitivity/networks.h"
 
 namespace halfstep::api {
 namespace {

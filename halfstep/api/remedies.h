@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/analyze/analysis.h"
-#include "halfstep/analyze/crushed.h"
-#include "halfstep/analyze/remedy.h"
-#include "halfstep/analyze/trial.h"
-#include "halfstep/quant/audit.h"
-#include "halfstep/train/calibrate.h"
+#include "halfstep/quant/prepare/audit.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/tune/sensitivity/analysis.h"
+#include "halfstep/tune/sensitivity/crushed.h"
+#include "halfstep/tune/sensitivity/remedy.h"
+#include "halfstep/tune/sensitivity/trial.h"
 
 namespace halfstep::api {
 

@@ -9,9 +9,9 @@
 #include "halfstep/api/dataset.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/run.h"
-#include "halfstep/base/limits.h"
-#include "halfstep/io/file.h"
-#include "halfstep/train/checkpoint.h"
+#include "halfstep/core/base/limits.h"
+#include "halfstep/core/files/file.h"
+#include "halfstep/train/loop/checkpoint.h"
 
 namespace halfstep::api {
 namespace {

@@ -9,7 +9,7 @@
 #include "halfstep/api/analyze.h"
 #include "halfstep/api/quantize.h"
 #include "halfstep/api/verify.h"
-#include "halfstep/train/standing.h"
+#include "halfstep/train/evaluate/standing.h"
 
 namespace halfstep::api {
 

@@ -6,17 +6,17 @@
 #include <cstring>
 
 #include "halfstep/api/iterations.h"
-#include "halfstep/base/elements.h"
-#include "halfstep/base/nearest.h"
-#include "halfstep/compile/compile.h"
-#include "halfstep/eager/call.h"
-#include "halfstep/io/file.h"
-#include "halfstep/io/npy.h"
-#include "halfstep/io/npz.h"
-#include "halfstep/io/safetensors.h"
-#include "halfstep/train/calibrated_lengths.h"
-#include "halfstep/train/executable.h"
-#include "halfstep/verify/numbers.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/files/file.h"
+#include "halfstep/core/files/npy.h"
+#include "halfstep/core/files/npz.h"
+#include "halfstep/core/files/safetensors.h"
+#include "halfstep/engine/compile/compile.h"
+#include "halfstep/engine/eager/call.h"
+#include "halfstep/train/calibrate/calibrated_lengths.h"
+#include "halfstep/train/evaluate/executable.h"
+#include "halfstep/verify/operators/numbers.h"
 
 namespace halfstep::api {
 namespace {

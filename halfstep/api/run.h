@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "halfstep/api/settings.h"
-#include "halfstep/base/place.h"
-#include "halfstep/formats/import.h"
-#include "halfstep/runtime/program.h"
+#include "halfstep/core/base/place.h"
+#include "halfstep/engine/runtime/program.h"
+#include "halfstep/formats/import/import.h"
 
 namespace halfstep::api {
 

@@ -5,8 +5,8 @@
 #include <mutex>
 
 #include "halfstep/api/run.h"
-#include "halfstep/compile/compile.h"
-#include "halfstep/train/executable.h"
+#include "halfstep/engine/compile/compile.h"
+#include "halfstep/train/evaluate/executable.h"
 
 namespace halfstep::api {
 

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 
-#include "halfstep/base/log.h"
-#include "halfstep/io/dataset.h"
-#include "halfstep/ir/model.h"
-#include "halfstep/quant/platform.h"
-#include "halfstep/quant/prepare.h"
+#include "halfstep/core/base/log.h"
+#include "halfstep/core/ir/model.h"
+#include "halfstep/data/datasets/dataset.h"
+#include "halfstep/quant/platform/platform.h"
+#include "halfstep/quant/prepare/prepare.h"
 
 namespace halfstep::api {
 

@@ -3,19 +3,19 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halfstep/base/divide.h"
-#include "halfstep/base/elements.h"
-#include "halfstep/base/random.h"
-#include "halfstep/base/status.h"
-#include "halfstep/passes/bypass_quantizers.h"
-#include "halfstep/passes/dce.h"
-#include "halfstep/passes/learned_parts.h"
-#include "halfstep/passes/learned_quantizers.h"
-#include "halfstep/passes/open_attention.h"
-#include "halfstep/passes/training_form.h"
-#include "halfstep/quant/float_form.h"
-#include "halfstep/train/executable.h"
-#include "halfstep/verify/meaning.h"
+#include "halfstep/core/base/divide.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/passes/canonical/open_attention.h"
+#include "halfstep/passes/graph/dce.h"
+#include "halfstep/passes/quantized/bypass_quantizers.h"
+#include "halfstep/passes/quantized/learned_parts.h"
+#include "halfstep/passes/quantized/learned_quantizers.h"
+#include "halfstep/passes/quantized/training_form.h"
+#include "halfstep/quant/prepare/float_form.h"
+#include "halfstep/train/evaluate/executable.h"
+#include "halfstep/verify/equivalence/meaning.h"
 
 namespace halfstep::api {
 namespace {

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <memory>
 
-#include "halfstep/base/log.h"
-#include "halfstep/base/parallel.h"
-#include "halfstep/ir/model.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/train/samples.h"
-#include "halfstep/verify/roads.h"
+#include "halfstep/core/base/log.h"
+#include "halfstep/core/ir/model.h"
+#include "halfstep/core/machine/parallel.h"
+#include "halfstep/data/pipeline/samples.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/verify/equivalence/roads.h"
 
 namespace halfstep::api {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "halfstep/core/files/file.h"
 #include "halfstep/formats/onnx/file.h"
-#include "halfstep/io/file.h"
 
 namespace halfstep::api {
 namespace {

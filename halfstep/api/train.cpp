@@ -5,9 +5,9 @@
 #include "halfstep/api/iterations.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/train_in_stages.h"
-#include "halfstep/passes/layer_forms.h"
-#include "halfstep/train/executable.h"
-#include "halfstep/train/run.h"
+#include "halfstep/passes/canonical/layer_forms.h"
+#include "halfstep/train/evaluate/executable.h"
+#include "halfstep/train/loop/run.h"
 
 namespace halfstep::api {
 namespace {

@@ -7,11 +7,11 @@
 
 #include "halfstep/api/bits_schedule.h"
 #include "halfstep/api/settings.h"
-#include "halfstep/train/augment.h"
-#include "halfstep/train/preprocess.h"
-#include "halfstep/train/recipe.h"
-#include "halfstep/train/standing.h"
-#include "halfstep/train/step_times.h"
+#include "halfstep/data/pipeline/augment.h"
+#include "halfstep/data/pipeline/preprocess.h"
+#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/train/loop/recipe.h"
+#include "halfstep/train/loop/step_times.h"
 
 namespace halfstep::api {
 

@@ -7,10 +7,10 @@
 
 #include "halfstep/api/model.h"
 #include "halfstep/api/quantize.h"
-#include "halfstep/io/claim.h"
-#include "halfstep/quant/regions.h"
-#include "halfstep/train/checkpoint.h"
-#include "halfstep/train/run.h"
+#include "halfstep/core/files/claim.h"
+#include "halfstep/quant/prepare/regions.h"
+#include "halfstep/train/loop/checkpoint.h"
+#include "halfstep/train/loop/run.h"
 
 namespace halfstep::api {
 namespace {

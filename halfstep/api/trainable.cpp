@@ -7,9 +7,9 @@
 
 #include "halfstep/api/model.h"
 #include "halfstep/api/run.h"
-#include "halfstep/compile/compile.h"
-#include "halfstep/passes/learned_parts.h"
-#include "halfstep/train/joint_graph.h"
+#include "halfstep/engine/compile/compile.h"
+#include "halfstep/passes/quantized/learned_parts.h"
+#include "halfstep/train/loop/joint_graph.h"
 
 namespace halfstep::api {
 namespace {

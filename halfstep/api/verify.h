@@ -6,8 +6,8 @@
 #include <string>
 
 #include "halfstep/api/settings.h"
-#include "halfstep/train/samples.h"
-#include "halfstep/verify/roads.h"
+#include "halfstep/data/pipeline/samples.h"
+#include "halfstep/verify/equivalence/roads.h"
 
 namespace halfstep::api {
 

@@ -6,14 +6,14 @@
 
 #include "halfstep/api/source.h"
 #include "halfstep/api/verify.h"
-#include "halfstep/ir/flow.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/ir/region.h"
-#include "halfstep/passes/open_attention.h"
-#include "halfstep/train/executable.h"
-#include "halfstep/train/tally.h"
-#include "halfstep/verify/executions.h"
-#include "halfstep/verify/recording.h"
+#include "halfstep/core/ir/flow.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/core/ir/region.h"
+#include "halfstep/passes/canonical/open_attention.h"
+#include "halfstep/train/evaluate/executable.h"
+#include "halfstep/train/evaluate/tally.h"
+#include "halfstep/verify/equivalence/executions.h"
+#include "halfstep/verify/equivalence/recording.h"
 
 namespace halfstep::api {
 namespace {

@@ -1,8 +1,8 @@
 // The proof inside of branches and loops: each region as a network of its own, on what a run gives to it.
 #pragma once
 
-#include "halfstep/train/samples.h"
-#include "halfstep/verify/roads.h"
+#include "halfstep/data/pipeline/samples.h"
+#include "halfstep/verify/equivalence/roads.h"
 
 namespace halfstep::api {
 

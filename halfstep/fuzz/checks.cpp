@@ -6,15 +6,15 @@
 #include <cctype>
 #include <set>
 
-#include "halfstep/base/divide.h"
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/divide.h"
+#include "halfstep/core/base/status.h"
 #include "halfstep/fuzz/engine_habits.h"
 #include "halfstep/fuzz/perturbed_runs.h"
-#include "halfstep/passes/bypass_quantizers.h"
-#include "halfstep/passes/open_attention.h"
-#include "halfstep/passes/training_form.h"
-#include "halfstep/train/executable.h"
-#include "halfstep/verify/meaning.h"
+#include "halfstep/passes/canonical/open_attention.h"
+#include "halfstep/passes/quantized/bypass_quantizers.h"
+#include "halfstep/passes/quantized/training_form.h"
+#include "halfstep/train/evaluate/executable.h"
+#include "halfstep/verify/equivalence/meaning.h"
 
 namespace halfstep::fuzz {
 namespace {

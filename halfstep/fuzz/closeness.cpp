@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "halfstep/base/elements.h"
+#include "halfstep/core/base/elements.h"
 
 namespace halfstep::fuzz {
 namespace {

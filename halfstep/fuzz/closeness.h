@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "halfstep/base/tensor.h"
-#include "halfstep/ir/model.h"
+#include "halfstep/core/base/tensor.h"
+#include "halfstep/core/ir/model.h"
 
 namespace halfstep::fuzz {
 

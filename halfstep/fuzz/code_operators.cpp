@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halfstep/base/divide.h"
+#include "halfstep/core/base/divide.h"
 #include "halfstep/fuzz/recipe.h"
 #include "halfstep/fuzz/window.h"
 

@@ -3,9 +3,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "halfstep/base/embedded.h"
-#include "halfstep/base/status.h"
-#include "halfstep/io/npz.h"
+#include "halfstep/core/base/embedded.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/files/npz.h"
 
 namespace halfstep::fuzz {
 namespace {

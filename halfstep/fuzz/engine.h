@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "halfstep/base/tensor.h"
-#include "halfstep/io/child_process.h"
+#include "halfstep/core/base/tensor.h"
+#include "halfstep/core/files/child_process.h"
 
 namespace halfstep::fuzz {
 

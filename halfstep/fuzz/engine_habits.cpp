@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "halfstep/base/cpu.h"
-#include "halfstep/base/elements.h"
-#include "halfstep/ir/ops.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/core/machine/cpu.h"
 
 namespace halfstep::fuzz {
 namespace {

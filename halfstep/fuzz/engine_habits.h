@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "halfstep/base/tensor.h"
+#include "halfstep/core/base/tensor.h"
+#include "halfstep/core/ir/graph.h"
 #include "halfstep/fuzz/network.h"
-#include "halfstep/ir/graph.h"
 
 namespace halfstep::fuzz {
 

@@ -14,9 +14,9 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/files/file.h"
 #include "halfstep/fuzz/shrink.h"
-#include "halfstep/io/file.h"
 
 namespace halfstep::fuzz {
 namespace {

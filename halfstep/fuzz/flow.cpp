@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "halfstep/formats/onnx/dtypes.h"
-#include "halfstep/formats/onnx/export_graph.h"
+#include "halfstep/formats/onnx_export/export_graph.h"
 #include "halfstep/fuzz/recipe.h"
 
 namespace halfstep::fuzz {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
 #include "halfstep/fuzz/recipe.h"
 
 namespace halfstep::fuzz {

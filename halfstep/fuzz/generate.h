@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "halfstep/fuzz/network.h"
-#include "halfstep/quant/prepare.h"
+#include "halfstep/quant/prepare/prepare.h"
 
 namespace halfstep::fuzz {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <cmath>
 
-#include "halfstep/base/elements.h"
-#include "halfstep/formats/onnx/export_graph.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/formats/onnx_export/export_graph.h"
 
 namespace halfstep::fuzz {
 namespace {

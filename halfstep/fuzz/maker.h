@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "halfstep/base/attribute.h"
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/attribute.h"
+#include "halfstep/core/base/random.h"
 #include "halfstep/fuzz/network.h"
 
 namespace halfstep::fuzz {

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "halfstep/base/tensor.h"
+#include "halfstep/core/base/tensor.h"
 #include "onnx.pb.h"
 
 namespace halfstep::fuzz {

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "halfstep/base/elements.h"
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/ops.h"
 #include "halfstep/fuzz/stepwise.h"
 #include "halfstep/fuzz/trial.h"
-#include "halfstep/ir/ops.h"
 
 namespace halfstep::fuzz {
 namespace {

@@ -1,7 +1,7 @@
 // What rounding may make of a network's outputs.
 #pragma once
 
-#include "halfstep/base/parallel.h"
+#include "halfstep/core/machine/parallel.h"
 #include "halfstep/fuzz/closeness.h"
 
 namespace halfstep::fuzz {

@@ -6,19 +6,20 @@
 #include <limits>
 #include <set>
 
-#include "halfstep/base/elements.h"
-#include "halfstep/base/status.h"
-#include "halfstep/eager/call.h"
-#include "halfstep/formats/onnx/export.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/metadata/learned_quantizer.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/core/ir/text/print.h"
+#include "halfstep/engine/eager/call.h"
+#include "halfstep/formats/import/import.h"
 #include "halfstep/formats/onnx/file.h"
+#include "halfstep/formats/onnx_export/export.h"
 #include "halfstep/fuzz/checks.h"
 #include "halfstep/fuzz/engine_habits.h"
 #include "halfstep/fuzz/perturbed_runs.h"
-#include "halfstep/ir/learned_quantizer.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/ir/print.h"
-#include "halfstep/train/run.h"
+#include "halfstep/train/loop/run.h"
 
 namespace halfstep::fuzz {
 namespace {

@@ -7,12 +7,12 @@
 #include <limits>
 #include <span>
 
-#include "halfstep/base/elements.h"
-#include "halfstep/base/likeness.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/likeness.h"
 #include "halfstep/fuzz/checks.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/quant/quantizer.h"
-#include "halfstep/train/executable.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/train/evaluate/executable.h"
 
 namespace halfstep::fuzz {
 namespace {

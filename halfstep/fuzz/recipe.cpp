@@ -2,8 +2,8 @@
 
 #include <set>
 
+#include "halfstep/core/ir/op_info.h"
 #include "halfstep/formats/onnx/forms.h"
-#include "halfstep/ir/op_info.h"
 
 namespace halfstep::fuzz {
 

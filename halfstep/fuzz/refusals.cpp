@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <regex>
 
-#include "halfstep/base/objection.h"
+#include "halfstep/core/base/objection.h"
 #include "halfstep/fuzz/checks.h"
 
 namespace halfstep::fuzz {

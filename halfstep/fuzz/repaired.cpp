@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "halfstep/fuzz/checks.h"
-#include "halfstep/quant/convert.h"
-#include "halfstep/repair/repair.h"
+#include "halfstep/quant/convert/convert.h"
+#include "halfstep/tune/repair/repair.h"
 
 namespace halfstep::fuzz {
 

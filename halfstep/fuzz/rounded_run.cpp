@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/ops.h"
 #include "halfstep/fuzz/stepwise.h"
 #include "halfstep/fuzz/trial.h"
-#include "halfstep/ir/ops.h"
 
 namespace halfstep::fuzz {
 namespace {

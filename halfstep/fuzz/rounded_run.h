@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "halfstep/ir/model.h"
+#include "halfstep/core/ir/model.h"
 
 namespace halfstep::fuzz {
 

@@ -5,17 +5,17 @@
 #include <cmath>
 #include <set>
 
-#include "halfstep/base/elements.h"
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/metadata/given_names.h"
 #include "halfstep/fuzz/checks.h"
 #include "halfstep/fuzz/engine_habits.h"
 #include "halfstep/fuzz/perturbed_runs.h"
-#include "halfstep/ir/given_names.h"
-#include "halfstep/passes/bypass_quantizers.h"
-#include "halfstep/passes/training_form.h"
-#include "halfstep/quant/code_plan.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/quant/quantizer.h"
+#include "halfstep/passes/quantized/bypass_quantizers.h"
+#include "halfstep/passes/quantized/training_form.h"
+#include "halfstep/quant/prepare/code_plan.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/quant/prepare/quantizer.h"
 
 namespace halfstep::fuzz {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halfstep/formats/onnx/export_graph.h"
+#include "halfstep/formats/onnx_export/export_graph.h"
 #include "halfstep/fuzz/recipe.h"
 
 namespace halfstep::fuzz {

@@ -5,13 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "halfstep/base/elements.h"
-#include "halfstep/base/random.h"
-#include "halfstep/base/status.h"
-#include "halfstep/formats/onnx/export_graph.h"
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/file.h"
-#include "halfstep/io/npz.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/file.h"
+#include "halfstep/core/files/npz.h"
+#include "halfstep/formats/onnx_export/export_graph.h"
 
 namespace halfstep::fuzz {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "halfstep/eager/call.h"
+#include "halfstep/engine/eager/call.h"
 
 namespace halfstep::fuzz {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <span>
 
-#include "halfstep/ir/model.h"
+#include "halfstep/core/ir/model.h"
 
 namespace halfstep::fuzz {
 

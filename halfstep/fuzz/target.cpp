@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/random.h"
 #include "halfstep/fuzz/generate.h"
 #include "halfstep/fuzz/recipe.h"
 

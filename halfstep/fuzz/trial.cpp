@@ -1,12 +1,13 @@
 #include "halfstep/fuzz/trial.h"
 
-#include "halfstep/compile/compile.h"
-#include "halfstep/eager/call.h"
+#include "halfstep/engine/compile/compile.h"
+#include "halfstep/engine/eager/call.h"
+#include "halfstep/formats/import/import.h"
 #include "halfstep/formats/onnx/file.h"
 #include "halfstep/fuzz/quality.h"
-#include "halfstep/quant/float_form.h"
-#include "halfstep/train/calibrate.h"
-#include "halfstep/train/executable.h"
+#include "halfstep/quant/prepare/float_form.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/evaluate/executable.h"
 
 namespace halfstep::fuzz {
 namespace {

@@ -6,17 +6,17 @@
 #include <functional>
 #include <optional>
 
-#include "halfstep/base/cpu.h"
-#include "halfstep/base/objection.h"
-#include "halfstep/base/parallel.h"
+#include "halfstep/core/base/objection.h"
+#include "halfstep/core/ir/model.h"
+#include "halfstep/core/machine/cpu.h"
+#include "halfstep/core/machine/parallel.h"
+#include "halfstep/data/pipeline/samples.h"
 #include "halfstep/fuzz/engine.h"
 #include "halfstep/fuzz/generate.h"
 #include "halfstep/fuzz/memory_meter.h"
 #include "halfstep/fuzz/rounded_run.h"
-#include "halfstep/ir/model.h"
-#include "halfstep/quant/convert.h"
-#include "halfstep/train/samples.h"
-#include "halfstep/verify/roads.h"
+#include "halfstep/quant/convert/convert.h"
+#include "halfstep/verify/equivalence/roads.h"
 
 namespace halfstep::fuzz {
 

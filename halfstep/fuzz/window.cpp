@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "halfstep/base/divide.h"
+#include "halfstep/core/base/divide.h"
 
 namespace halfstep::fuzz {
 namespace {

@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "halfstep/quant/audit.h"
+#include "halfstep/quant/prepare/audit.h"
 
 namespace halfstep::report {
 

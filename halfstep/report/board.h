@@ -4,8 +4,8 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "halfstep/board/compare.h"
-#include "halfstep/board/manifest.h"
+#include "halfstep/verify/board/compare.h"
+#include "halfstep/verify/board/manifest.h"
 
 namespace halfstep::report {
 

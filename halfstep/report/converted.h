@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "halfstep/quant/convert.h"
+#include "halfstep/quant/convert/convert.h"
 
 namespace halfstep::report {
 

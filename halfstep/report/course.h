@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "halfstep/train/standing.h"
+#include "halfstep/train/evaluate/standing.h"
 
 namespace halfstep::report {
 

@@ -1,5 +1,5 @@
-#include "halfstep/ir/flops.h"
-#include "halfstep/ir/print.h"
+#include "halfstep/core/ir/flops.h"
+#include "halfstep/core/ir/text/print.h"
 #include "halfstep/report/inspection.h"
 #include "halfstep/report/json.h"
 #include "halfstep/report/target.h"

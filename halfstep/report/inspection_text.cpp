@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "halfstep/compile/describe.h"
-#include "halfstep/ir/flops.h"
-#include "halfstep/ir/print.h"
+#include "halfstep/core/ir/flops.h"
+#include "halfstep/core/ir/text/print.h"
+#include "halfstep/engine/compile/describe.h"
 #include "halfstep/report/inspection.h"
 #include "halfstep/report/table.h"
 #include "halfstep/report/target.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/quant/float_islands.h"
+#include "halfstep/quant/prepare/float_islands.h"
 
 namespace halfstep::report {
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "halfstep/io/image.h"
+#include "halfstep/data/datasets/image.h"
 #include "halfstep/report/analysis.h"
 #include "halfstep/report/decibels.h"
 #include "halfstep/report/html.h"

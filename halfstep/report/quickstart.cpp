@@ -1,6 +1,6 @@
 #include "halfstep/report/quickstart.h"
 
-#include "halfstep/io/atomic_file.h"
+#include "halfstep/core/files/atomic_file.h"
 #include "halfstep/report/audit.h"
 #include "halfstep/report/json.h"
 #include "halfstep/report/roads.h"

@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "halfstep/repair/repair.h"
+#include "halfstep/tune/repair/repair.h"
 
 namespace halfstep::report {
 

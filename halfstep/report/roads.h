@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "halfstep/verify/roads.h"
+#include "halfstep/verify/equivalence/roads.h"
 
 namespace halfstep::report {
 

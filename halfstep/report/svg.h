@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/analyze/watch.h"
+#include "halfstep/tune/sensitivity/watch.h"
 
 namespace halfstep::report {
 

@@ -5,7 +5,7 @@
 
 #include "python/src/python.h"
 
-#include "halfstep/base/small_vector.h"
+#include "halfstep/core/base/small_vector.h"
 
 namespace halfstep::python {
 

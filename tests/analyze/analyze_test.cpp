@@ -1,5 +1,5 @@
 // Numbers of an analysis beside what they are by hand.
-#include "halfstep/analyze/analysis.h"
+#include "halfstep/tune/sensitivity/analysis.h"
 
 #include <gtest/gtest.h>
 
@@ -8,15 +8,15 @@
 #include <set>
 #include <span>
 
-#include "halfstep/analyze/effects.h"
-#include "halfstep/analyze/pieces.h"
-#include "halfstep/base/random.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/train/calibrate.h"
-#include "halfstep/train/network.h"
-#include "halfstep/train/teacher.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/evaluate/teacher.h"
+#include "halfstep/train/loop/network.h"
+#include "halfstep/tune/sensitivity/effects.h"
+#include "halfstep/tune/sensitivity/pieces.h"
 #include "tests/support/error.h"
 
 namespace halfstep::analyze {

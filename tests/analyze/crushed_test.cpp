@@ -1,18 +1,18 @@
 // Parts of values that lie within few steps, and what may be done about them.
-#include "halfstep/analyze/crushed.h"
+#include "halfstep/tune/sensitivity/crushed.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numeric>
 
-#include "halfstep/analyze/remedy.h"
-#include "halfstep/base/random.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/quant/quantizer.h"
-#include "halfstep/train/calibrate.h"
-#include "halfstep/train/network.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/loop/network.h"
+#include "halfstep/tune/sensitivity/remedy.h"
 #include "tests/support/error.h"
 
 namespace halfstep::analyze {

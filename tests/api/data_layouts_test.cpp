@@ -3,12 +3,12 @@
 
 #include <functional>
 
+#include "halfstep/core/files/file.h"
+#include "halfstep/core/files/npz.h"
+#include "halfstep/core/files/safetensors.h"
+#include "halfstep/core/files/zip.h"
+#include "halfstep/data/datasets/image.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/io/file.h"
-#include "halfstep/io/image.h"
-#include "halfstep/io/npz.h"
-#include "halfstep/io/safetensors.h"
-#include "halfstep/io/zip.h"
 #include "tests/io/bytes.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"

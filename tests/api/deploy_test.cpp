@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/halfstep.h"
-#include "halfstep/quant/record_keys.h"
+#include "halfstep/quant/platform/record_keys.h"
 #include "tests/support/files.h"
 
 namespace halfstep::api {

@@ -6,13 +6,13 @@
 #include <cmath>
 #include <deque>
 
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/metadata/learned_quantizer.h"
+#include "halfstep/core/ir/text/parse.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/ir/learned_quantizer.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/train/fit.h"
-#include "halfstep/train/joint_graph.h"
-#include "halfstep/train/units.h"
+#include "halfstep/train/loop/fit.h"
+#include "halfstep/train/loop/joint_graph.h"
+#include "halfstep/train/loop/units.h"
 
 namespace halfstep::api {
 namespace {

@@ -3,12 +3,12 @@
 
 #include <cmath>
 
-#include "halfstep/base/random.h"
-#include "halfstep/compile/compile.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/engine/compile/compile.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/train/network.h"
-#include "halfstep/train/training_graph.h"
+#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/training_graph.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 

@@ -3,11 +3,11 @@
 
 #include <random>
 
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/core/ir/text/parse.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/quant/quantizer.h"
-#include "halfstep/train/network.h"
+#include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/train/loop/network.h"
 
 namespace halfstep::api {
 namespace {

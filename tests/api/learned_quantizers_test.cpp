@@ -1,9 +1,9 @@
 // Kinds of quantizers, from a float network to proven integers or to the reason why there are none.
 #include <gtest/gtest.h>
 
+#include "halfstep/core/ir/metadata/learned_quantizer.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/ir/learned_quantizer.h"
-#include "halfstep/passes/learned_parts.h"
+#include "halfstep/passes/quantized/learned_parts.h"
 #include "tests/support/files.h"
 
 namespace halfstep::api {

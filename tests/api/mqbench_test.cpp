@@ -10,9 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/files/safetensors.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/io/safetensors.h"
 #include "tests/support/files.h"
 
 namespace halfstep::api {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "halfstep/core/ir/text/parse.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/ir/parse.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/train/network.h"
+#include "halfstep/train/loop/network.h"
 
 namespace halfstep::api {
 namespace {

@@ -1,11 +1,11 @@
 // Networks with an input that is one number of each sample, such as how often a loop runs.
 #include <gtest/gtest.h>
 
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/files/child_process.h"
+#include "halfstep/core/ir/text/parse.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/io/child_process.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/train/network.h"
+#include "halfstep/train/loop/network.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 

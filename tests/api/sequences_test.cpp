@@ -4,9 +4,9 @@
 #include <array>
 #include <cmath>
 
+#include "halfstep/core/ir/text/parse.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/train/network.h"
+#include "halfstep/train/loop/network.h"
 #include "tests/support/error.h"
 
 namespace halfstep::api {

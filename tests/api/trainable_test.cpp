@@ -7,12 +7,12 @@
 #include <cmath>
 #include <optional>
 
-#include "halfstep/compile/compile.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/engine/compile/compile.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/passes/autodiff.h"
-#include "halfstep/passes/tensors.h"
-#include "halfstep/train/joint_graph.h"
+#include "halfstep/passes/gradient/autodiff.h"
+#include "halfstep/passes/graph/tensors.h"
+#include "halfstep/train/loop/joint_graph.h"
 #include "tests/support/error.h"
 
 namespace halfstep::api {

@@ -1,9 +1,9 @@
-#include "halfstep/arith/accumulator.h"
+#include "halfstep/core/arith/accumulator.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/arith/bias.h"
-#include "halfstep/arith/multiplier.h"
+#include "halfstep/core/arith/bias.h"
+#include "halfstep/core/arith/multiplier.h"
 
 namespace halfstep::arith {
 namespace {

@@ -1,11 +1,11 @@
-#include "halfstep/arith/bias.h"
+#include "halfstep/core/arith/bias.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/random.h"
 
 namespace halfstep::arith {
 namespace {

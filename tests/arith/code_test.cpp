@@ -1,4 +1,4 @@
-#include "halfstep/arith/code.h"
+#include "halfstep/core/arith/code.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Sums that are the same in any order and however they are split.
-#include "halfstep/arith/exact_sum.h"
+#include "halfstep/core/arith/exact_sum.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/random.h"
 
 namespace halfstep::arith {
 namespace {

@@ -1,6 +1,6 @@
 // Requantization in float32: every operation rounds to float32, and steps half to even. Which engine a layer of PyTorch
 // has, and the order of its operations.
-#include "halfstep/arith/float_scale.h"
+#include "halfstep/core/arith/float_scale.h"
 
 #include <gtest/gtest.h>
 

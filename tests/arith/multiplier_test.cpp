@@ -1,12 +1,12 @@
-#include "halfstep/arith/multiplier.h"
+#include "halfstep/core/arith/multiplier.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "halfstep/arith/accumulator.h"
-#include "halfstep/base/random.h"
+#include "halfstep/core/arith/accumulator.h"
+#include "halfstep/core/base/random.h"
 
 namespace halfstep::arith {
 namespace {

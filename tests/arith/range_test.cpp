@@ -1,12 +1,12 @@
-#include "halfstep/arith/range.h"
+#include "halfstep/core/arith/range.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "halfstep/arith/code.h"
-#include "halfstep/base/random.h"
+#include "halfstep/core/arith/code.h"
+#include "halfstep/core/base/random.h"
 
 namespace halfstep::arith {
 namespace {

@@ -1,4 +1,4 @@
-#include "halfstep/arith/requantizer.h"
+#include "halfstep/core/arith/requantizer.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "halfstep/arith/rounding.h"
+#include "halfstep/core/arith/rounding.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/random.h"
 
 namespace halfstep::arith {
 namespace {

@@ -7,9 +7,9 @@
 #include <numeric>
 #include <vector>
 
-#include "halfstep/arith/row_norm.h"
-#include "halfstep/arith/row_softmax.h"
-#include "halfstep/base/random.h"
+#include "halfstep/core/arith/row_norm.h"
+#include "halfstep/core/arith/row_softmax.h"
+#include "halfstep/core/base/random.h"
 
 namespace halfstep::arith {
 namespace {

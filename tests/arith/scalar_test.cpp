@@ -1,5 +1,5 @@
 // The records' scalar functions where they are not the library's own.
-#include "halfstep/arith/scalar.h"
+#include "halfstep/core/arith/scalar.h"
 
 #include <gtest/gtest.h>
 

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "halfstep/arith/accumulator.h"
-#include "halfstep/arith/multiplier.h"
-#include "halfstep/arith/requantizer.h"
-#include "halfstep/base/random.h"
+#include "halfstep/core/arith/accumulator.h"
+#include "halfstep/core/arith/multiplier.h"
+#include "halfstep/core/arith/requantizer.h"
+#include "halfstep/core/base/random.h"
 
 namespace halfstep::arith {
 namespace {

@@ -1,4 +1,4 @@
-#include "halfstep/base/attribute.h"
+#include "halfstep/core/base/attribute.h"
 
 #include <gtest/gtest.h>
 

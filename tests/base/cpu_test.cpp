@@ -1,4 +1,4 @@
-#include "halfstep/base/cpu.h"
+#include "halfstep/core/machine/cpu.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

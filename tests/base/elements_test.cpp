@@ -1,4 +1,4 @@
-#include "halfstep/base/elements.h"
+#include "halfstep/core/base/elements.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "halfstep/base/embedded.h"
+#include "halfstep/core/base/embedded.h"
 
 #include <gtest/gtest.h>
 

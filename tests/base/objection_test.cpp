@@ -1,5 +1,5 @@
 // Refusals say everything at once, and each reason once.
-#include "halfstep/base/objection.h"
+#include "halfstep/core/base/objection.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "halfstep/base/parallel.h"
+#include "halfstep/core/machine/parallel.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <xmmintrin.h>
 #endif
 
-#include "halfstep/base/float_environment.h"
+#include "halfstep/core/machine/float_environment.h"
 
 namespace halfstep {
 namespace {

@@ -1,4 +1,4 @@
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/random.h"
 
 #include <gtest/gtest.h>
 

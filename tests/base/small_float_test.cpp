@@ -1,4 +1,4 @@
-#include "halfstep/base/small_float.h"
+#include "halfstep/core/base/small_float.h"
 
 #include <gtest/gtest.h>
 

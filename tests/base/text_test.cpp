@@ -1,9 +1,9 @@
 // Small things with a text form: suggestions, places, locations, errors.
 #include <gtest/gtest.h>
 
-#include "halfstep/base/location.h"
-#include "halfstep/base/nearest.h"
-#include "halfstep/base/place.h"
+#include "halfstep/core/base/location.h"
+#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/place.h"
 #include "tests/support/error.h"
 
 namespace halfstep {

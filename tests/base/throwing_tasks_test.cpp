@@ -1,4 +1,4 @@
-#include "halfstep/base/throwing_tasks.h"
+#include "halfstep/core/machine/throwing_tasks.h"
 
 #include <gtest/gtest.h>
 

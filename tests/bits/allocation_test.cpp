@@ -1,14 +1,14 @@
 // Widths by budget on networks that are small enough to try everything.
-#include "halfstep/bits/allocation.h"
+#include "halfstep/tune/allocation/allocation.h"
 
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "halfstep/base/random.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/train/network.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/train/loop/network.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 

@@ -1,11 +1,11 @@
 // The solver beside trying everything.
-#include "halfstep/bits/program.h"
+#include "halfstep/tune/allocation/program.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/random.h"
 
 namespace halfstep::bits {
 namespace {

@@ -1,10 +1,10 @@
 // Comparisons of values in memory, and guesses about faults that are made here by hand.
-#include "halfstep/board/compare.h"
+#include "halfstep/verify/board/compare.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/base/elements.h"
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/random.h"
 #include "tests/support/error.h"
 
 namespace halfstep::board {

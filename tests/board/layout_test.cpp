@@ -1,10 +1,10 @@
 // Layouts against index formulas that are written here once more, on random extents.
-#include "halfstep/board/layout.h"
+#include "halfstep/verify/board/layout.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/base/elements.h"
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/random.h"
 #include "tests/support/error.h"
 
 namespace halfstep::board {

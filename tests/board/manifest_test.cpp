@@ -1,5 +1,5 @@
 // Checksums against vectors of their standards, and manifests that lie.
-#include "halfstep/board/manifest.h"
+#include "halfstep/verify/board/manifest.h"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
 // Layers computed again: sums against a plain loop, and what an edit of one thing is called.
-#include "halfstep/board/rerun.h"
+#include "halfstep/verify/board/rerun.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "halfstep/base/elements.h"
-#include "halfstep/base/random.h"
-#include "halfstep/board/evidence.h"
-#include "halfstep/ir/ops.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/verify/board/evidence.h"
 
 namespace halfstep::board {
 namespace {

@@ -6,8 +6,8 @@
 #include <initializer_list>
 #include <vector>
 
-#include "halfstep/capture/apply.h"
-#include "halfstep/capture/function.h"
+#include "halfstep/engine/capture/apply.h"
+#include "halfstep/engine/capture/function.h"
 
 namespace halfstep::capture::test {
 

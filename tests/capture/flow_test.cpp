@@ -1,9 +1,9 @@
-#include "halfstep/capture/flow.h"
+#include "halfstep/engine/capture/flow.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/capture/step.h"
-#include "halfstep/capture/trace.h"
+#include "halfstep/engine/capture/step.h"
+#include "halfstep/engine/capture/trace.h"
 #include "tests/capture/captured.h"
 #include "tests/support/error.h"
 

@@ -1,12 +1,12 @@
-#include "halfstep/capture/function.h"
+#include "halfstep/engine/capture/function.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "halfstep/capture/captured.h"
-#include "halfstep/capture/random.h"
-#include "halfstep/capture/step.h"
+#include "halfstep/engine/capture/captured.h"
+#include "halfstep/engine/capture/random.h"
+#include "halfstep/engine/capture/step.h"
 #include "tests/capture/captured.h"
 #include "tests/support/error.h"
 

@@ -1,11 +1,11 @@
-#include "halfstep/capture/modules.h"
+#include "halfstep/engine/capture/modules.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdio>
 
-#include "halfstep/capture/random.h"
-#include "halfstep/capture/step.h"
+#include "halfstep/engine/capture/random.h"
+#include "halfstep/engine/capture/step.h"
 #include "tests/capture/captured.h"
 #include "tests/support/error.h"
 

@@ -3,8 +3,8 @@
 
 #include <thread>
 
-#include "halfstep/capture/step.h"
-#include "halfstep/ir/ops.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/engine/capture/step.h"
 #include "tests/capture/captured.h"
 
 namespace halfstep::capture {

@@ -3,9 +3,9 @@
 
 #include <limits>
 
-#include "halfstep/base/random.h"
-#include "halfstep/io/npz.h"
-#include "halfstep/ir/model.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/files/npz.h"
+#include "halfstep/core/ir/model.h"
 #include "tests/cli/program.h"
 
 namespace halfstep {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "halfstep/io/npz.h"
-#include "halfstep/quant/platform.h"
+#include "halfstep/core/files/npz.h"
+#include "halfstep/quant/platform/platform.h"
 #include "tests/cli/program.h"
 
 namespace halfstep {

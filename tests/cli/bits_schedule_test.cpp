@@ -3,7 +3,7 @@
 
 #include <csignal>
 
-#include "halfstep/quant/quantizer.h"
+#include "halfstep/quant/prepare/quantizer.h"
 #include "tests/cli/program.h"
 
 namespace halfstep {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "halfstep/board/layout.h"
-#include "halfstep/io/npz.h"
+#include "halfstep/core/files/npz.h"
+#include "halfstep/verify/board/layout.h"
 #include "tests/cli/program.h"
 
 namespace halfstep {

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "halfstep/base/version.h"
+#include "halfstep/core/base/version.h"
 #include "tests/cli/program.h"
 
 namespace halfstep {

@@ -1,9 +1,9 @@
 // The same bits for any number of threads, on every CPU level and on every device.
 #include <gtest/gtest.h>
 
-#include "halfstep/base/cpu.h"
-#include "halfstep/base/random.h"
-#include "halfstep/io/npz.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/files/npz.h"
+#include "halfstep/core/machine/cpu.h"
 #include "tests/cli/program.h"
 
 namespace halfstep {

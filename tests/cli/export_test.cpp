@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "halfstep/base/cpu.h"
+#include "halfstep/core/machine/cpu.h"
 #include "onnx.pb.h"
 #include "tests/cli/program.h"
 

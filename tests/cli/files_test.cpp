@@ -5,7 +5,7 @@
 
 #include <thread>
 
-#include "halfstep/quant/platform.h"
+#include "halfstep/quant/platform/platform.h"
 #include "tests/cli/program.h"
 
 namespace halfstep {

@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "halfstep/base/random.h"
-#include "halfstep/io/npz.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/files/npz.h"
 #include "tests/cli/program.h"
 #include "tests/formats/build.h"
 

@@ -1,8 +1,8 @@
 // ONNX files in the hands of a user: run on test data, inspected, refused.
 #include <gtest/gtest.h>
 
-#include "halfstep/base/tensor.h"
-#include "halfstep/io/npz.h"
+#include "halfstep/core/base/tensor.h"
+#include "halfstep/core/files/npz.h"
 #include "tests/cli/program.h"
 #include "tests/formats/build.h"
 

@@ -1,8 +1,8 @@
 // Paddle models in the hands of a user: run, inspected, refused.
 #include <gtest/gtest.h>
 
-#include "halfstep/io/npz.h"
-#include "halfstep/io/safetensors.h"
+#include "halfstep/core/files/npz.h"
+#include "halfstep/core/files/safetensors.h"
 #include "tests/cli/program.h"
 
 namespace halfstep {

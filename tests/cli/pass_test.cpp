@@ -1,8 +1,8 @@
 // The optimizations one by one, and control flow in the hands of a user.
 #include <gtest/gtest.h>
 
-#include "halfstep/base/tensor.h"
-#include "halfstep/io/npz.h"
+#include "halfstep/core/base/tensor.h"
+#include "halfstep/core/files/npz.h"
 #include "tests/cli/program.h"
 
 namespace halfstep {

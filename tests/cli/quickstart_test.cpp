@@ -4,9 +4,9 @@
 
 #include <fstream>
 
-#include "halfstep/ir/model.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/ir/print.h"
+#include "halfstep/core/ir/model.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/core/ir/text/print.h"
 #include "tests/cli/program.h"
 
 namespace halfstep {

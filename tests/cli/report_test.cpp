@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "halfstep/ir/model.h"
+#include "halfstep/core/ir/model.h"
 #include "tests/cli/program.h"
 
 namespace halfstep {

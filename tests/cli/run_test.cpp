@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
-#include "halfstep/base/random.h"
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/npy.h"
-#include "halfstep/io/npz.h"
-#include "halfstep/io/safetensors.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/npy.h"
+#include "halfstep/core/files/npz.h"
+#include "halfstep/core/files/safetensors.h"
 #include "tests/cli/program.h"
 
 namespace halfstep {

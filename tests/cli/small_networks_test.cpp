@@ -1,8 +1,8 @@
 // Networks at the ends of what is possible go the whole way.
 #include <gtest/gtest.h>
 
-#include "halfstep/base/random.h"
-#include "halfstep/io/npz.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/files/npz.h"
 #include "tests/cli/program.h"
 #include "tests/formats/build.h"
 

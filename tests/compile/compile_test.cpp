@@ -1,12 +1,12 @@
 // Fetches, types, optimizations, kernels.
-#include "halfstep/compile/compile.h"
+#include "halfstep/engine/compile/compile.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/compile/describe.h"
-#include "halfstep/compile/evaluate.h"
-#include "halfstep/compile/pipeline.h"
-#include "halfstep/compile/select.h"
+#include "halfstep/engine/compile/describe.h"
+#include "halfstep/engine/compile/evaluate.h"
+#include "halfstep/engine/compile/pipeline.h"
+#include "halfstep/engine/compile/select.h"
 #include "tests/compile/support.h"
 
 namespace halfstep {

@@ -5,9 +5,9 @@
 #include <array>
 #include <set>
 
-#include "halfstep/ir/print.h"
-#include "halfstep/ir/verify.h"
-#include "halfstep/passes/autodiff.h"
+#include "halfstep/core/ir/text/print.h"
+#include "halfstep/core/ir/verify.h"
+#include "halfstep/passes/gradient/autodiff.h"
 #include "tests/compile/support.h"
 #include "tests/support/scalars.h"
 

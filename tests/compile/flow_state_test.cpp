@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "halfstep/ir/verify.h"
-#include "halfstep/passes/autodiff.h"
+#include "halfstep/core/ir/verify.h"
+#include "halfstep/passes/gradient/autodiff.h"
 #include "tests/compile/support.h"
 #include "tests/support/scalars.h"
 

@@ -4,11 +4,11 @@
 #include <array>
 #include <cstring>
 
-#include "halfstep/base/parallel.h"
-#include "halfstep/compile/describe.h"
-#include "halfstep/ir/flow.h"
-#include "halfstep/ir/print.h"
-#include "halfstep/ir/verify.h"
+#include "halfstep/core/ir/flow.h"
+#include "halfstep/core/ir/text/print.h"
+#include "halfstep/core/ir/verify.h"
+#include "halfstep/core/machine/parallel.h"
+#include "halfstep/engine/compile/describe.h"
 #include "tests/compile/support.h"
 #include "tests/support/scalars.h"
 

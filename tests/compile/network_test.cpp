@@ -1,10 +1,10 @@
 // A training step of a whole network: the same bits for any number of threads, with and without shared memory.
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/ops.h"
-#include "halfstep/passes/autodiff.h"
-#include "halfstep/passes/optimizer.h"
-#include "halfstep/passes/training_form.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/gradient/autodiff.h"
+#include "halfstep/passes/gradient/optimizer.h"
+#include "halfstep/passes/quantized/training_form.h"
 #include "tests/compile/support.h"
 
 namespace halfstep {

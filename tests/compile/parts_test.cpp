@@ -1,7 +1,7 @@
 // Runs that stop for inputs that come later.
 #include <gtest/gtest.h>
 
-#include "halfstep/compile/compile.h"
+#include "halfstep/engine/compile/compile.h"
 #include "tests/compile/support.h"
 
 namespace halfstep {

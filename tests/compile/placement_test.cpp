@@ -1,9 +1,9 @@
 // Which transfers the constraints force, and no others.
-#include "halfstep/compile/placement.h"
+#include "halfstep/engine/compile/placement.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/compile/describe.h"
+#include "halfstep/engine/compile/describe.h"
 #include "tests/compile/support.h"
 
 namespace halfstep {

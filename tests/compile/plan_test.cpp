@@ -1,14 +1,14 @@
 // Shared memory changes no result, whatever the order of execution.
-#include "halfstep/compile/plan.h"
+#include "halfstep/engine/compile/plan.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "halfstep/base/random.h"
-#include "halfstep/compile/dependencies.h"
-#include "halfstep/ir/ops.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/engine/compile/dependencies.h"
 #include "tests/compile/support.h"
 
 namespace halfstep {

@@ -1,7 +1,7 @@
 // State pairs: updated in place, old contents for whoever reads them, errors while others finish.
 #include <gtest/gtest.h>
 
-#include "halfstep/compile/describe.h"
+#include "halfstep/engine/compile/describe.h"
 #include "tests/compile/support.h"
 
 namespace halfstep {

@@ -5,9 +5,9 @@
 #include <map>
 #include <string>
 
-#include "halfstep/base/random.h"
-#include "halfstep/compile/compile.h"
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/engine/compile/compile.h"
 #include "tests/support/error.h"
 
 namespace halfstep::testing_compile {

@@ -4,8 +4,8 @@
 
 #include <cstring>
 
-#include "halfstep/compile/compile.h"
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/engine/compile/compile.h"
 
 namespace {
 

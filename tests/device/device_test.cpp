@@ -1,5 +1,5 @@
 // What every device must do. A new one is done when these pass.
-#include "halfstep/runtime/device.h"
+#include "halfstep/engine/runtime/device.h"
 
 #include <gtest/gtest.h>
 

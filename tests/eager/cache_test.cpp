@@ -1,11 +1,11 @@
-#include "halfstep/eager/cache.h"
+#include "halfstep/engine/eager/cache.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "halfstep/base/tensor.h"
-#include "halfstep/ir/ops.h"
+#include "halfstep/core/base/tensor.h"
+#include "halfstep/core/ir/ops.h"
 
 namespace halfstep::eager {
 namespace {

@@ -1,4 +1,4 @@
-#include "halfstep/eager/call.h"
+#include "halfstep/engine/eager/call.h"
 
 #include <gtest/gtest.h>
 
@@ -6,8 +6,8 @@
 #include <cstring>
 #include <thread>
 
-#include "halfstep/compile/compile.h"
-#include "halfstep/ir/ops.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/engine/compile/compile.h"
 #include "tests/support/error.h"
 
 namespace halfstep::eager {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "halfstep/eager/call.h"
-#include "halfstep/ir/op_info.h"
+#include "halfstep/core/ir/op_info.h"
+#include "halfstep/engine/eager/call.h"
 #include "tests/support/error.h"
 
 namespace halfstep::eager {

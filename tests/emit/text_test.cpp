@@ -5,11 +5,11 @@
 #include <limits>
 #include <numeric>
 
-#include "halfstep/emit/c_program.h"
-#include "halfstep/emit/c_text.h"
-#include "halfstep/emit/nests.h"
-#include "halfstep/emit/orders.h"
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/formats/c/c_program.h"
+#include "halfstep/formats/c/c_text.h"
+#include "halfstep/formats/c/nests.h"
+#include "halfstep/formats/c/orders.h"
 #include "tests/support/error.h"
 
 namespace halfstep::emit {

@@ -1,7 +1,7 @@
 // Importing with the evaluation that the program has.
 #pragma once
 
-#include "halfstep/eager/call.h"
+#include "halfstep/engine/eager/call.h"
 #include "tests/formats/build.h"
 
 namespace halfstep::formats::onnx::test {

@@ -3,10 +3,10 @@
 
 #include <deque>
 
-#include "halfstep/compile/compile.h"
-#include "halfstep/formats/onnx/export.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/engine/compile/compile.h"
 #include "halfstep/formats/onnx/file.h"
-#include "halfstep/ir/parse.h"
+#include "halfstep/formats/onnx_export/export.h"
 #include "onnx.pb.h"
 #include "tests/formats/evaluate.h"
 #include "tests/support/error.h"

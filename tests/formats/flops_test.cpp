@@ -1,9 +1,9 @@
 // Operations of a graph: by the formulas of the records, one for each element of the rest.
-#include "halfstep/ir/flops.h"
+#include "halfstep/core/ir/flops.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/ir/text/parse.h"
 
 namespace halfstep {
 namespace {

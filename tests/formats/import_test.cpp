@@ -4,9 +4,9 @@
 #include <filesystem>
 #include <set>
 
+#include "halfstep/core/ir/metadata/given_names.h"
+#include "halfstep/core/ir/verify.h"
 #include "halfstep/formats/onnx/node.h"
-#include "halfstep/ir/given_names.h"
-#include "halfstep/ir/verify.h"
 #include "tests/formats/evaluate.h"
 #include "tests/support/error.h"
 #include "tests/support/scalars.h"

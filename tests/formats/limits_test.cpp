@@ -5,6 +5,7 @@
 
 #include <fstream>
 
+#include "halfstep/formats/import/import.h"
 #include "tests/formats/evaluate.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/given_names.h"
+#include "halfstep/core/ir/metadata/given_names.h"
 
 namespace halfstep::formats::onnx {
 namespace {

@@ -1,13 +1,13 @@
 // Networks whose batch and length are open, at several of both: what a file shapes by arithmetic on extents is the same
 // as where the extents are known when it is imported.
-#include "halfstep/formats/open_extents.h"
+#include "halfstep/formats/builder/open_extents.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "halfstep/base/random.h"
-#include "halfstep/compile/compile.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/engine/compile/compile.h"
 #include "tests/formats/evaluate.h"
 #include "tests/support/error.h"
 

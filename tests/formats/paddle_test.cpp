@@ -4,11 +4,11 @@
 #include <cmath>
 #include <map>
 
-#include "halfstep/base/elements.h"
-#include "halfstep/compile/compile.h"
-#include "halfstep/compile/pipeline.h"
-#include "halfstep/formats/import.h"
-#include "halfstep/io/safetensors.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/files/safetensors.h"
+#include "halfstep/engine/compile/compile.h"
+#include "halfstep/engine/compile/pipeline.h"
+#include "halfstep/formats/import/import.h"
 #include "tests/formats/evaluate.h"
 #include "tests/formats/paddle_build.h"
 #include "tests/support/error.h"

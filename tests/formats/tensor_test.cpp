@@ -3,10 +3,10 @@
 
 #include <fstream>
 
+#include "halfstep/formats/builder/operand.h"
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/file.h"
 #include "halfstep/formats/onnx/tensor_data.h"
-#include "halfstep/formats/operand.h"
 #include "tests/formats/build.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"

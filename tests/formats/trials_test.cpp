@@ -1,5 +1,5 @@
 // Extents that look open and are not: tried at some numbers, they tell.
-#include "halfstep/formats/trials.h"
+#include "halfstep/formats/builder/trials.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "halfstep/io/csv.h"
+#include "halfstep/data/datasets/csv.h"
 
 #include "tests/fuzz/target.h"
 

@@ -1,4 +1,4 @@
-#include "halfstep/io/idx.h"
+#include "halfstep/data/datasets/idx.h"
 
 #include "tests/fuzz/target.h"
 

@@ -1,4 +1,4 @@
-#include "halfstep/io/image.h"
+#include "halfstep/data/datasets/image.h"
 
 #include "tests/fuzz/target.h"
 

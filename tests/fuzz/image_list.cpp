@@ -1,4 +1,4 @@
-#include "halfstep/io/image_list.h"
+#include "halfstep/data/datasets/image_list.h"
 
 #include "tests/fuzz/target.h"
 

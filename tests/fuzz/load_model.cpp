@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "halfstep/ir/hash.h"
-#include "halfstep/ir/model.h"
+#include "halfstep/core/ir/hash.h"
+#include "halfstep/core/ir/model.h"
 #include "tests/fuzz/target.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "halfstep/io/npz.h"
+#include "halfstep/core/files/npz.h"
 
 #include "tests/fuzz/target.h"
 

@@ -1,4 +1,4 @@
-#include "halfstep/eager/call.h"
+#include "halfstep/engine/eager/call.h"
 #include "halfstep/formats/onnx/file.h"
 #include "tests/fuzz/target.h"
 

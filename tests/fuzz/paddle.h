@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "halfstep/eager/call.h"
+#include "halfstep/engine/eager/call.h"
 #include "halfstep/formats/paddle/file.h"
 #include "tests/fuzz/target.h"
 

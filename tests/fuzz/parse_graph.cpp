@@ -1,7 +1,7 @@
 // A text that parses is a graph that verifies, prints and parses to itself.
-#include "halfstep/ir/parse.h"
-#include "halfstep/ir/print.h"
-#include "halfstep/ir/verify.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/core/ir/text/print.h"
+#include "halfstep/core/ir/verify.h"
 #include "tests/fuzz/target.h"
 
 namespace {

@@ -1,4 +1,4 @@
-#include "halfstep/io/safetensors.h"
+#include "halfstep/core/files/safetensors.h"
 
 #include "tests/fuzz/target.h"
 

@@ -1,4 +1,4 @@
-#include "halfstep/io/archive.h"
+#include "halfstep/core/files/archive.h"
 #include "tests/fuzz/target.h"
 
 HS_FUZZ_TARGET(bytes) {

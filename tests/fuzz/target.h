@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <span>
 
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
 
 namespace halfstep::fuzz {
 

@@ -13,9 +13,9 @@
 #include <new>
 #include <utility>
 
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/ir/parse.h"
 #include "tests/support/files.h"
 
 namespace {

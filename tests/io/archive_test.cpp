@@ -1,8 +1,8 @@
-#include "halfstep/io/archive.h"
+#include "halfstep/core/files/archive.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/io/zip.h"
+#include "halfstep/core/files/zip.h"
 #include "tests/io/tar.h"
 #include "tests/support/error.h"
 

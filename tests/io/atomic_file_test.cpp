@@ -1,4 +1,4 @@
-#include "halfstep/io/atomic_file.h"
+#include "halfstep/core/files/atomic_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "halfstep/io/file.h"
+#include "halfstep/core/files/file.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 

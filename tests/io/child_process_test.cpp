@@ -1,9 +1,9 @@
-#include "halfstep/io/child_process.h"
+#include "halfstep/core/files/child_process.h"
 
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "halfstep/io/file.h"
+#include "halfstep/core/files/file.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 

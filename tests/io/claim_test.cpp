@@ -1,4 +1,4 @@
-#include "halfstep/io/claim.h"
+#include "halfstep/core/files/claim.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -9,8 +9,8 @@
 #include <optional>
 #include <thread>
 
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/file.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/file.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 

@@ -1,8 +1,8 @@
-#include "halfstep/io/csv.h"
+#include "halfstep/data/datasets/csv.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/base/embedded.h"
+#include "halfstep/core/base/embedded.h"
 #include "tests/io/bytes.h"
 #include "tests/support/error.h"
 

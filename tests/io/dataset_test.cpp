@@ -1,16 +1,16 @@
-#include "halfstep/io/dataset.h"
+#include "halfstep/data/datasets/dataset.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
 #include <numeric>
 
-#include "halfstep/base/embedded.h"
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/file.h"
-#include "halfstep/io/npz.h"
-#include "halfstep/io/safetensors.h"
-#include "halfstep/io/zip.h"
+#include "halfstep/core/base/embedded.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/file.h"
+#include "halfstep/core/files/npz.h"
+#include "halfstep/core/files/safetensors.h"
+#include "halfstep/core/files/zip.h"
 #include "tests/io/tar.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"

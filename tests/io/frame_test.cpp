@@ -1,12 +1,12 @@
-#include "halfstep/io/frame.h"
+#include "halfstep/data/datasets/frame.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "halfstep/io/file.h"
-#include "halfstep/io/image.h"
-#include "halfstep/io/resample.h"
+#include "halfstep/core/files/file.h"
+#include "halfstep/data/datasets/image.h"
+#include "halfstep/data/datasets/resample.h"
 #include "tests/support/error.h"
 
 namespace halfstep::io {

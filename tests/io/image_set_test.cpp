@@ -1,11 +1,11 @@
 // Pictures that are decoded when they are asked for.
-#include "halfstep/io/image_set.h"
+#include "halfstep/data/datasets/image_set.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/dataset.h"
-#include "halfstep/io/file.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/file.h"
+#include "halfstep/data/datasets/dataset.h"
 #include "tests/io/bytes.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"

@@ -1,9 +1,9 @@
-#include "halfstep/io/image.h"
+#include "halfstep/data/datasets/image.h"
 
 #include <gtest/gtest.h>
 #include <zlib.h>
 
-#include "halfstep/io/file.h"
+#include "halfstep/core/files/file.h"
 #include "tests/io/bytes.h"
 #include "tests/support/error.h"
 

@@ -3,9 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/dataset.h"
-#include "halfstep/io/file.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/file.h"
+#include "halfstep/data/datasets/dataset.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 

@@ -1,10 +1,10 @@
-#include "halfstep/io/npz.h"
+#include "halfstep/core/files/npz.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/io/file.h"
-#include "halfstep/io/npy.h"
-#include "halfstep/io/zip.h"
+#include "halfstep/core/files/file.h"
+#include "halfstep/core/files/npy.h"
+#include "halfstep/core/files/zip.h"
 #include "tests/io/bytes.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"

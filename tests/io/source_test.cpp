@@ -1,4 +1,4 @@
-#include "halfstep/io/source.h"
+#include "halfstep/core/files/source.h"
 
 #include <gtest/gtest.h>
 

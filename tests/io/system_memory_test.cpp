@@ -1,4 +1,4 @@
-#include "halfstep/base/system_memory.h"
+#include "halfstep/core/base/system_memory.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/io/mapped_file.h"
+#include "halfstep/core/files/mapped_file.h"
 
 namespace halfstep {
 namespace {

@@ -1,9 +1,9 @@
-#include "halfstep/ir/graph.h"
+#include "halfstep/core/ir/graph.h"
 
 #include <cmath>
 
-#include "halfstep/ir/print.h"
-#include "halfstep/ir/verify.h"
+#include "halfstep/core/ir/text/print.h"
+#include "halfstep/core/ir/verify.h"
 #include "tests/ir/ir_test.h"
 
 namespace halfstep {

@@ -1,4 +1,4 @@
-#include "halfstep/ir/infer.h"
+#include "halfstep/core/ir/shapes/infer.h"
 
 #include "tests/ir/ir_test.h"
 

@@ -7,8 +7,8 @@
 #include <functional>
 #include <string>
 
-#include "halfstep/base/status.h"
-#include "halfstep/ir/graph.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/graph.h"
 
 namespace halfstep {
 

@@ -1,13 +1,13 @@
-#include "halfstep/ir/model.h"
+#include "halfstep/core/ir/model.h"
 
 #include <unistd.h>
 
 #include <fstream>
 
-#include "halfstep/io/file.h"
-#include "halfstep/io/safetensors.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/ir/source_file.h"
+#include "halfstep/core/files/file.h"
+#include "halfstep/core/files/safetensors.h"
+#include "halfstep/core/ir/source_file.h"
+#include "halfstep/core/ir/text/parse.h"
 #include "tests/ir/ir_test.h"
 
 namespace halfstep {

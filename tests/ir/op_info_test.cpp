@@ -1,4 +1,4 @@
-#include "halfstep/ir/op_info.h"
+#include "halfstep/core/ir/op_info.h"
 
 #include "tests/ir/ir_test.h"
 

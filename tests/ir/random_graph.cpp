@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/random.h"
 #include "tests/ir/ir_test.h"
 
 namespace halfstep {

@@ -1,4 +1,4 @@
-#include "halfstep/ir/shape_functions.h"
+#include "halfstep/core/ir/shapes/shape_functions.h"
 
 #include "tests/ir/ir_test.h"
 

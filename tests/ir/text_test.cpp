@@ -1,7 +1,7 @@
 // Printer and parser.
-#include "halfstep/ir/parse.h"
-#include "halfstep/ir/print.h"
-#include "halfstep/ir/verify.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/core/ir/text/print.h"
+#include "halfstep/core/ir/verify.h"
 #include "tests/ir/ir_test.h"
 
 namespace halfstep {

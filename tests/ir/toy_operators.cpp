@@ -2,8 +2,8 @@
 // input, a state pair, no output, regions, and attributes of every type.
 #include <algorithm>
 
-#include "halfstep/base/status.h"
-#include "halfstep/ir/op_info.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/op_info.h"
 
 namespace halfstep {
 namespace {

@@ -1,6 +1,6 @@
-#include "halfstep/ir/verify.h"
+#include "halfstep/core/ir/verify.h"
 
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/ir/text/parse.h"
 #include "tests/ir/ir_test.h"
 
 namespace halfstep {

@@ -1,6 +1,6 @@
 // Extreme codes through every operator that accumulates, on both roads and every level of this machine, against whole
 // numbers of 128 bits. Narrower accumulators give other codes in each of these cases.
-#include "halfstep/arith/accumulator.h"
+#include "halfstep/core/arith/accumulator.h"
 #include "tests/kernels/elementwise_cases.h"
 
 namespace halfstep::kernels {

@@ -1,7 +1,7 @@
 // Division and rounding without their instructions: the bits of the plain forms, on numbers that make them hard.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tests/kernels/arithmetic_test.cpp"
-#include "halfstep/kernels/common/simd/dispatch.h"
+#include "halfstep/engine/kernels/common/simd/dispatch.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -12,8 +12,8 @@
 #include <limits>
 #include <vector>
 
-#include "halfstep/base/random.h"
-#include "halfstep/kernels/common/simd/arithmetic-inl.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/engine/kernels/common/simd/arithmetic-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::arithmetic_test::HWY_NAMESPACE {

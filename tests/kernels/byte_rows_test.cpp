@@ -4,9 +4,9 @@
 #include <random>
 #include <utility>
 
-#include "halfstep/arith/row_norm.h"
-#include "halfstep/arith/row_softmax.h"
-#include "halfstep/kernels/ops.h"
+#include "halfstep/core/arith/row_norm.h"
+#include "halfstep/core/arith/row_softmax.h"
+#include "halfstep/engine/kernels/ops.h"
 #include "tests/kernels/kernel_harness.h"
 
 namespace halfstep::kernels {

@@ -1,6 +1,6 @@
 // Layers on images whose channels are the last axis: the fast kernels against the reference, whatever the extents, the
 // cut and the vector length.
-#include "halfstep/kernels/image/channels_last/cpu/tiling.h"
+#include "halfstep/engine/kernels/image/channels_last/cpu/tiling.h"
 #include "tests/kernels/float_cases.h"
 
 namespace halfstep::kernels {

@@ -1,6 +1,6 @@
 // conv2d, fused_conv2d and the two gradients: oneDNN against the reference, the reference against finite
 // differences.
-#include "halfstep/kernels/image/conv/cpu/cut.h"
+#include "halfstep/engine/kernels/image/conv/cpu/cut.h"
 #include "tests/kernels/float_cases.h"
 
 namespace halfstep::kernels {

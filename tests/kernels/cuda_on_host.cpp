@@ -2,7 +2,7 @@
 #include <span>
 #include <string_view>
 
-#include "halfstep/kernels/kernel.h"
+#include "halfstep/engine/kernels/kernel.h"
 
 #ifdef HALFSTEP_CUDA_ON_HOST
 
@@ -158,7 +158,7 @@ std::span<const Kernel* const> cpu_kernels(std::string_view op);
 std::span<const Kernel* const> cuda_kernels(std::string_view op);
 const Kernel* reference_kernel(std::string_view op);
 }  // namespace halfstep::kernels
-#include "halfstep/kernels/table.cpp"
+#include "halfstep/engine/kernels/table.cpp"
 
 #else
 

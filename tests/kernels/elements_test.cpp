@@ -1,7 +1,8 @@
-// The shared layer of elements: conversions against base/small_float.h, and the loop over channels of every length.
+// The shared layer of elements: conversions against core/base/small_float.h, and the loop over channels of every
+// length.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tests/kernels/elements_test.cpp"
-#include "halfstep/kernels/common/simd/dispatch.h"
+#include "halfstep/engine/kernels/common/simd/dispatch.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -12,8 +13,8 @@
 #include <limits>
 #include <vector>
 
-#include "halfstep/base/random.h"
-#include "halfstep/kernels/common/simd/elements-inl.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/engine/kernels/common/simd/elements-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::elements_test::HWY_NAMESPACE {

@@ -6,8 +6,8 @@
 #include <functional>
 #include <numeric>
 
-#include "halfstep/base/parallel.h"
-#include "halfstep/kernels/ops.h"
+#include "halfstep/core/machine/parallel.h"
+#include "halfstep/engine/kernels/ops.h"
 #include "tests/kernels/kernel_harness.h"
 
 namespace halfstep::kernels {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "halfstep/base/attribute.h"
+#include "halfstep/core/base/attribute.h"
 
 namespace halfstep::kernels {
 

@@ -1,6 +1,6 @@
 // Convolutions and matrix products of the integer program: every candidate, at every level of this machine, against
 // plain nested loops.
-#include "halfstep/kernels/codes/integer/cpu/nhwc_tiling.h"
+#include "halfstep/engine/kernels/codes/integer/cpu/nhwc_tiling.h"
 #include "tests/kernels/integer_candidates.h"
 
 namespace halfstep::kernels {

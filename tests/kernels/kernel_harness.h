@@ -14,11 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/base/float_environment.h"
-#include "halfstep/base/random.h"
-#include "halfstep/base/small_float.h"
-#include "halfstep/base/tensor.h"
-#include "halfstep/kernels/kernel.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/base/small_float.h"
+#include "halfstep/core/base/tensor.h"
+#include "halfstep/core/machine/float_environment.h"
+#include "halfstep/engine/kernels/kernel.h"
 
 namespace halfstep::kernels {
 

@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/arith/bias.h"
-#include "halfstep/arith/requantizer.h"
-#include "halfstep/base/elements.h"
-#include "halfstep/kernels/ops.h"
+#include "halfstep/core/arith/bias.h"
+#include "halfstep/core/arith/requantizer.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/engine/kernels/ops.h"
 #include "tests/kernels/kernel_harness.h"
 
 namespace halfstep::kernels {

@@ -1,6 +1,6 @@
 // observe_range: what a batch does to the state, and the same bits at every level.
-#include "halfstep/kernels/quantizers/native/observe.h"
-#include "halfstep/arith/range.h"
+#include "halfstep/engine/kernels/quantizers/native/observe.h"
+#include "halfstep/core/arith/range.h"
 #include "tests/kernels/quantizer_cases.h"
 
 namespace halfstep::kernels {

@@ -1,7 +1,7 @@
 // ONNX's operators on codes: the levels against the reference, and the reference against plain loops and
-// base/small_float.h. Golden files hold it against onnxruntime.
-#include "halfstep/kernels/quantizers/onnx/parameters.h"
-#include "halfstep/kernels/quantizers/onnx/rule.h"
+// core/base/small_float.h. Golden files hold it against onnxruntime.
+#include "halfstep/engine/kernels/quantizers/onnx/parameters.h"
+#include "halfstep/engine/kernels/quantizers/onnx/rule.h"
 #include "tests/kernels/quantizer_cases.h"
 
 namespace halfstep::kernels {

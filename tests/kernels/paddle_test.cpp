@@ -1,6 +1,6 @@
 // Paddle's operators: every level against the reference, over element types, axes, lengths of runs and special values.
 // `halfstep op golden` holds what selection picks against Paddle itself.
-#include "halfstep/kernels/common/float_types.h"
+#include "halfstep/engine/kernels/common/float_types.h"
 #include "tests/kernels/quantizer_cases.h"
 
 namespace halfstep::kernels {

@@ -2,10 +2,10 @@
 #include <cmath>
 #include <limits>
 
-#include "halfstep/arith/function.h"
-#include "halfstep/kernels/common/broadcast.h"
-#include "halfstep/kernels/elementwise/runs.h"
-#include "halfstep/kernels/ops.h"
+#include "halfstep/core/arith/function.h"
+#include "halfstep/engine/kernels/common/broadcast.h"
+#include "halfstep/engine/kernels/elementwise/runs.h"
+#include "halfstep/engine/kernels/ops.h"
 #include "tests/kernels/kernel_harness.h"
 
 namespace halfstep::kernels {

@@ -1,5 +1,5 @@
 // fake_quantize, its gradient, quantize and dequantize.
-#include "halfstep/arith/code.h"
+#include "halfstep/core/arith/code.h"
 #include "tests/kernels/quantizer_cases.h"
 
 namespace halfstep::kernels {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/kernels/ops.h"
+#include "halfstep/engine/kernels/ops.h"
 #include "tests/kernels/kernel_harness.h"
 
 namespace halfstep::kernels {

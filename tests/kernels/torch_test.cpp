@@ -1,7 +1,7 @@
 // PyTorch's quantizers: fast kernels against the references on layouts and parameters that no one should choose, and
 // the references against the written rule.
-#include "halfstep/base/small_float.h"
-#include "halfstep/kernels/quantizers/torch/histogram.h"
+#include "halfstep/core/base/small_float.h"
+#include "halfstep/engine/kernels/quantizers/torch/histogram.h"
 #include "tests/kernels/quantizer_cases.h"
 
 namespace halfstep::kernels {

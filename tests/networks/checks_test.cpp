@@ -4,8 +4,8 @@
 
 #include <functional>
 
-#include "halfstep/base/elements.h"
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/random.h"
 #include "halfstep/fuzz/maker.h"
 #include "halfstep/fuzz/quality.h"
 

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "halfstep/base/system_memory.h"
+#include "halfstep/core/base/system_memory.h"
 
 namespace halfstep::fuzz {
 namespace {

@@ -23,7 +23,7 @@ std::string read(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// tests/opgen/toy/kernels_ops.h.golden for halfstep/kernels/ops.h.
+/// tests/opgen/toy/kernels_ops.h.golden for halfstep/engine/kernels/ops.h.
 std::filesystem::path golden_path(const std::string& output) {
   const std::filesystem::path path(output);
   const std::string folder = path.parent_path().filename().string();

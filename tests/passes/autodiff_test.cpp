@@ -1,16 +1,16 @@
 // Gradients of small networks against central differences of their loss, evaluated with the reference kernels.
-#include "halfstep/passes/autodiff.h"
+#include "halfstep/passes/gradient/autodiff.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "halfstep/ir/ops.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/ir/verify.h"
-#include "halfstep/passes/cse.h"
-#include "halfstep/passes/dce.h"
-#include "halfstep/passes/simplify.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/core/ir/verify.h"
+#include "halfstep/passes/graph/dce.h"
+#include "halfstep/passes/optimize/cse.h"
+#include "halfstep/passes/optimize/simplify.h"
 #include "tests/passes/reference_run.h"
 
 namespace halfstep::passes {

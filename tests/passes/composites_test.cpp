@@ -1,9 +1,9 @@
 // What files write as several operations is found as one, and what only looks like it is not.
-#include "halfstep/passes/composites.h"
+#include "halfstep/passes/canonical/composites.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/ir/text/parse.h"
 
 namespace halfstep::passes {
 namespace {

@@ -1,11 +1,11 @@
 // Contents of folded tensors; which networks fold is a page of text cases (tests/ir/fold_tails.ir).
-#include "halfstep/passes/fold_tails.h"
+#include "halfstep/passes/canonical/fold_tails.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/ir/text/parse.h"
 #include "tests/passes/reference_run.h"
 
 namespace halfstep::passes {

@@ -1,11 +1,11 @@
 // Which operators compute indices: by what they depend on, and by what reads them.
-#include "halfstep/passes/index_arithmetic.h"
+#include "halfstep/passes/canonical/index_arithmetic.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/ir/text/parse.h"
 
 namespace halfstep::passes {
 namespace {

@@ -1,11 +1,11 @@
 // Clips, which depend on the contents of tensors; the rest is a page of text cases (tests/ir/layer_forms.ir).
-#include "halfstep/passes/layer_forms.h"
+#include "halfstep/passes/canonical/layer_forms.h"
 
 #include <gtest/gtest.h>
 
 #include <limits>
 
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/ir/text/parse.h"
 #include "tests/passes/reference_run.h"
 
 namespace halfstep::passes {

@@ -1,9 +1,9 @@
 // What passes make carries the source location of what it was made of, so that errors point into the user's text.
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/parse.h"
-#include "halfstep/passes/autodiff.h"
-#include "halfstep/passes/fuse_activations.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/passes/gradient/autodiff.h"
+#include "halfstep/passes/optimize/fuse_activations.h"
 #include "tests/passes/reference_run.h"
 
 namespace halfstep::passes {

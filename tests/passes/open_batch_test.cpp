@@ -1,10 +1,10 @@
 // A fixed batch is opened through what names it, and closed again without a trace.
-#include "halfstep/passes/open_batch.h"
+#include "halfstep/passes/graph/open_batch.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/ops.h"
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/core/ir/text/parse.h"
 
 namespace halfstep::passes {
 namespace {

@@ -1,12 +1,12 @@
 // Contents of the tensors that the optimizer keeps; their names and operations are text cases
 // (tests/ir/add_optimizer.ir).
-#include "halfstep/passes/optimizer.h"
+#include "halfstep/passes/gradient/optimizer.h"
 
 #include <gtest/gtest.h>
 
 #include <array>
 
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/ir/text/parse.h"
 #include "tests/passes/reference_run.h"
 
 namespace halfstep::passes {

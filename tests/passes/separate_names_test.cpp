@@ -1,10 +1,10 @@
-#include "halfstep/passes/separate_names.h"
+#include "halfstep/passes/graph/separate_names.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/given_names.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/ir/print.h"
+#include "halfstep/core/ir/metadata/given_names.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/core/ir/text/print.h"
 
 namespace halfstep::passes {
 namespace {

@@ -4,7 +4,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
 
 namespace halfstep::passes {
 namespace {

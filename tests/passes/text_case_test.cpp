@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
 
 namespace halfstep::passes {
 namespace {

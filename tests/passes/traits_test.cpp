@@ -1,8 +1,8 @@
-#include "halfstep/passes/traits.h"
+#include "halfstep/passes/graph/traits.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/ops.h"
+#include "halfstep/core/ir/ops.h"
 
 namespace halfstep::passes {
 namespace {

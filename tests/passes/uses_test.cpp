@@ -1,9 +1,9 @@
 // Questions about operations and values.
-#include "halfstep/passes/uses.h"
+#include "halfstep/passes/graph/uses.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/ir/text/parse.h"
 #include "tests/support/error.h"
 
 namespace halfstep::passes {

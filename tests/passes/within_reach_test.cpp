@@ -1,15 +1,15 @@
 // What observers see of rows in front of a softmax: by the ends of each row, or element by element, the same range.
-#include "halfstep/passes/within_reach.h"
+#include "halfstep/passes/canonical/within_reach.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "halfstep/ir/ops.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/ir/verify.h"
-#include "halfstep/passes/code_forms.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/core/ir/verify.h"
+#include "halfstep/passes/canonical/code_forms.h"
 #include "tests/passes/reference_run.h"
 
 namespace halfstep::passes {

@@ -1,10 +1,10 @@
 // What operators without weights add up, and which sums a form of requantization takes.
-#include "halfstep/quant/accumulators.h"
+#include "halfstep/quant/prepare/accumulators.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/arith/accumulator.h"
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/arith/accumulator.h"
+#include "halfstep/core/ir/text/parse.h"
 #include "tests/support/error.h"
 
 namespace halfstep::quant {

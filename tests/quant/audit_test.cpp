@@ -1,9 +1,9 @@
 // What the audit says of every quantizer, and of what has none.
-#include "halfstep/quant/audit.h"
+#include "halfstep/quant/prepare/audit.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/given_names.h"
+#include "halfstep/core/ir/metadata/given_names.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 

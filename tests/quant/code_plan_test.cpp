@@ -1,13 +1,13 @@
 // What has codes in a network: which operators stay in float and why, and which activations go into another operator.
-#include "halfstep/quant/code_plan.h"
+#include "halfstep/quant/prepare/code_plan.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "halfstep/ir/decisions.h"
-#include "halfstep/quant/float_islands.h"
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/quant/prepare/float_islands.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 

@@ -1,15 +1,15 @@
 // What conversion derives from the floats of a prepared network, what it proves, and what it refuses.
-#include "halfstep/quant/convert.h"
+#include "halfstep/quant/convert/convert.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "halfstep/arith/accumulator.h"
-#include "halfstep/ir/decisions.h"
-#include "halfstep/ir/table_origin.h"
-#include "halfstep/passes/quantized_steps.h"
+#include "halfstep/core/arith/accumulator.h"
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/core/ir/metadata/table_origin.h"
+#include "halfstep/passes/quantized/quantized_steps.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 

@@ -1,9 +1,9 @@
 // Operators that stay in float, listed and in words.
-#include "halfstep/quant/float_islands.h"
+#include "halfstep/quant/prepare/float_islands.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/decisions.h"
+#include "halfstep/core/ir/metadata/decisions.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 

@@ -1,5 +1,5 @@
 // Quantizers of another framework become ours, with what they had learned.
-#include "halfstep/quant/foreign_quantizers.h"
+#include "halfstep/quant/prepare/foreign_quantizers.h"
 
 #include <gtest/gtest.h>
 

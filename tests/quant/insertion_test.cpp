@@ -1,10 +1,10 @@
 // The one algorithm that puts quantizers where a record says; each rule alone, on a network that it decides.
-#include "halfstep/quant/insertion.h"
+#include "halfstep/quant/prepare/insertion.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/parse.h"
-#include "halfstep/quant/platform.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/quant/platform/platform.h"
 #include "tests/support/error.h"
 
 namespace halfstep::quant {

@@ -1,5 +1,5 @@
 // The integers of one layer, from weights, bias and scales that a test states.
-#include "halfstep/quant/integer_tensors.h"
+#include "halfstep/quant/convert/integer_tensors.h"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 // Rules that select operators by name, kind and layer: which decides, and which never could.
-#include "halfstep/quant/legal_rules.h"
+#include "halfstep/quant/platform/legal_rules.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/ir/text/parse.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 

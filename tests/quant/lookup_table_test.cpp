@@ -1,12 +1,12 @@
 // Tables of codes, entry by entry.
-#include "halfstep/quant/lookup_table.h"
+#include "halfstep/quant/convert/lookup_table.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "halfstep/arith/function.h"
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/arith/function.h"
+#include "halfstep/core/ir/text/parse.h"
 
 namespace halfstep::quant {
 namespace {

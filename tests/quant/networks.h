@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
-#include "halfstep/base/random.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/quant/platform.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/quant/quantizer.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/quant/platform/platform.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/quant/prepare/quantizer.h"
 
 namespace halfstep::test {
 

@@ -1,10 +1,10 @@
 // A network without a layer is refused with a reason and a remedy for each operator that could be one.
-#include "halfstep/quant/no_layer.h"
+#include "halfstep/quant/prepare/no_layer.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "halfstep/base/objection.h"
+#include "halfstep/core/base/objection.h"
 #include "tests/quant/networks.h"
 
 namespace halfstep::quant {

@@ -1,12 +1,12 @@
 // Records of platforms: what they name must exist and be possible, and every mistake has its line.
-#include "halfstep/quant/platform.h"
+#include "halfstep/quant/platform/platform.h"
 
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "halfstep/base/embedded.h"
+#include "halfstep/core/base/embedded.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 

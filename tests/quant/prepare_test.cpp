@@ -1,15 +1,15 @@
 // Where quantizers go, how wide they are, and what preparation refuses.
-#include "halfstep/quant/prepare.h"
-#include "halfstep/passes/separate_names.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/passes/graph/separate_names.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "halfstep/ir/decisions.h"
-#include "halfstep/passes/quantized_steps.h"
-#include "halfstep/quant/float_form.h"
-#include "halfstep/quant/float_islands.h"
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/passes/quantized/quantized_steps.h"
+#include "halfstep/quant/prepare/float_form.h"
+#include "halfstep/quant/prepare/float_islands.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 

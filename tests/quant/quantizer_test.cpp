@@ -1,11 +1,11 @@
 // A quantizer's tensors and observer: what its width, its platform and its range make of them.
-#include "halfstep/quant/quantizer.h"
+#include "halfstep/quant/prepare/quantizer.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "halfstep/passes/quantized_steps.h"
+#include "halfstep/passes/quantized/quantized_steps.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 

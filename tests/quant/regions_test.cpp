@@ -1,12 +1,12 @@
 // Markers bound what is quantized; wrong ones are named, all at once.
-#include "halfstep/quant/regions.h"
+#include "halfstep/quant/prepare/regions.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "halfstep/ir/print.h"
-#include "halfstep/quant/float_islands.h"
+#include "halfstep/core/ir/text/print.h"
+#include "halfstep/quant/prepare/float_islands.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 

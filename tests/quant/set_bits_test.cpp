@@ -1,8 +1,8 @@
 // Widths changed after prepare: every operator that meets the new codes must take them.
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/given_names.h"
-#include "halfstep/ir/print.h"
+#include "halfstep/core/ir/metadata/given_names.h"
+#include "halfstep/core/ir/text/print.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 

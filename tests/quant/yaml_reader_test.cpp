@@ -1,6 +1,6 @@
 // Documents of YAML held against a list of keys: every mistake is said, each with its line, and values have their
 // types.
-#include "halfstep/quant/yaml_reader.h"
+#include "halfstep/quant/platform/yaml_reader.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // Repairs see the same samples, in the same steps, whatever number of them a file takes at once.
 #include <gtest/gtest.h>
 
-#include "halfstep/base/random.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/train/network.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/train/loop/network.h"
 #include "tests/repair/digits.h"
 
 namespace halfstep::repair {

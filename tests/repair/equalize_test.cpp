@@ -1,18 +1,18 @@
 // Channels scaled between layers: the float function stays, to the bit, and what was scaled apart comes together.
-#include "halfstep/repair/channels.h"
+#include "halfstep/tune/repair/channels.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "halfstep/base/random.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/repair/judge.h"
-#include "halfstep/repair/repair.h"
-#include "halfstep/train/executable.h"
-#include "halfstep/train/network.h"
-#include "halfstep/train/teacher.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/train/evaluate/executable.h"
+#include "halfstep/train/evaluate/teacher.h"
+#include "halfstep/train/loop/network.h"
+#include "halfstep/tune/repair/judge.h"
+#include "halfstep/tune/repair/repair.h"
 #include "tests/repair/digits.h"
 
 namespace halfstep::repair {

@@ -1,5 +1,5 @@
 // When a repair is kept.
-#include "halfstep/repair/judge.h"
+#include "halfstep/tune/repair/judge.h"
 
 #include <gtest/gtest.h>
 

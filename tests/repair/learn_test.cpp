@@ -3,8 +3,8 @@
 
 #include <filesystem>
 
-#include "halfstep/repair/part.h"
-#include "halfstep/repair/store.h"
+#include "halfstep/tune/repair/part.h"
+#include "halfstep/tune/repair/store.h"
 #include "tests/repair/digits.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"

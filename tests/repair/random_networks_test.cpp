@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include "halfstep/base/random.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/repair/part.h"
-#include "halfstep/train/network.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/train/loop/network.h"
+#include "halfstep/tune/repair/part.h"
 #include "tests/repair/digits.h"
 
 namespace halfstep::repair {

@@ -1,15 +1,15 @@
 // Networks with branches and loops are repaired where what a method needs is there.
 #include <gtest/gtest.h>
 
-#include "halfstep/base/random.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/passes/bypass_quantizers.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/repair/channels.h"
-#include "halfstep/repair/repair.h"
-#include "halfstep/train/calibrate.h"
-#include "halfstep/train/executable.h"
-#include "halfstep/train/network.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/passes/quantized/bypass_quantizers.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/evaluate/executable.h"
+#include "halfstep/train/loop/network.h"
+#include "halfstep/tune/repair/channels.h"
+#include "halfstep/tune/repair/repair.h"
 
 namespace halfstep::repair {
 namespace {

@@ -1,18 +1,18 @@
 // Repairs of the digits: what is kept is nearer to the float network, and bad input is said.
-#include "halfstep/repair/repair.h"
+#include "halfstep/tune/repair/repair.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-#include "halfstep/base/random.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/quant/quantizer.h"
-#include "halfstep/repair/layers.h"
-#include "halfstep/train/network.h"
-#include "halfstep/train/teacher.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/train/evaluate/teacher.h"
+#include "halfstep/train/loop/network.h"
+#include "halfstep/tune/repair/layers.h"
 #include "tests/repair/digits.h"
 #include "tests/support/error.h"
 

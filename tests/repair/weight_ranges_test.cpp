@@ -1,5 +1,5 @@
 // Ranges of weights by what their rounding does to outputs, beside a search that multiplies everything out.
-#include "halfstep/repair/weight_ranges.h"
+#include "halfstep/tune/repair/weight_ranges.h"
 
 #include <gtest/gtest.h>
 
@@ -7,13 +7,13 @@
 #include <cmath>
 #include <limits>
 
-#include "halfstep/base/random.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/quant/quantizer.h"
-#include "halfstep/repair/layers.h"
-#include "halfstep/train/calibrate.h"
-#include "halfstep/train/network.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/loop/network.h"
+#include "halfstep/tune/repair/layers.h"
 #include "tests/repair/digits.h"
 
 namespace halfstep::repair {

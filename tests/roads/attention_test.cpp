@@ -2,8 +2,8 @@
 // mean what the network says.
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/decisions.h"
-#include "halfstep/ir/ops.h"
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/core/ir/ops.h"
 #include "tests/roads/fixture.h"
 
 namespace halfstep::test {

@@ -1,7 +1,7 @@
 // Averages that leave padding out, on both roads.
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/ops.h"
+#include "halfstep/core/ir/ops.h"
 #include "tests/roads/fixture.h"
 
 namespace halfstep::test {

@@ -1,8 +1,8 @@
 // Attention networks in C against the integers.
 #include <gtest/gtest.h>
 
-#include "halfstep/emit/c_program.h"
-#include "halfstep/io/atomic_file.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/formats/c/c_program.h"
 #include "tests/roads/c_road.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"

@@ -2,13 +2,13 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/api/model.h"
-#include "halfstep/base/random.h"
-#include "halfstep/compile/compile.h"
-#include "halfstep/emit/c_program.h"
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/temporary_folder.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/verify/programs.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/temporary_folder.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/engine/compile/compile.h"
+#include "halfstep/formats/c/c_program.h"
+#include "halfstep/verify/equivalence/programs.h"
 #include "tests/roads/c_road.h"
 #include "tests/support/error.h"
 

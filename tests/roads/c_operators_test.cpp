@@ -4,9 +4,9 @@
 #include <cmath>
 #include <set>
 
-#include "halfstep/base/elements.h"
-#include "halfstep/compile/evaluate.h"
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/engine/compile/evaluate.h"
 #include "tests/roads/c_road.h"
 
 namespace halfstep::test {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/api/c_road.h"
-#include "halfstep/io/child_process.h"
+#include "halfstep/core/files/child_process.h"
 #include "tests/roads/fixture.h"
 
 namespace halfstep::test {

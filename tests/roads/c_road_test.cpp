@@ -4,8 +4,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/file.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/file.h"
 #include "tests/roads/c_road.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"

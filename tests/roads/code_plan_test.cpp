@@ -1,8 +1,8 @@
 // What has codes is decided once, and every later step obeys on both roads.
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/decisions.h"
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/core/ir/text/parse.h"
 #include "tests/roads/fixture.h"
 
 namespace halfstep::test {

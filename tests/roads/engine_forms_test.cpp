@@ -2,7 +2,7 @@
 // operators that are PyTorch's by name.
 #include <gtest/gtest.h>
 
-#include "halfstep/verify/golden_file.h"
+#include "halfstep/verify/operators/golden_file.h"
 #include "tests/kernels/layer_cases.h"
 #include "tests/support/files.h"
 

@@ -4,12 +4,12 @@
 #include <fstream>
 #include <set>
 
-#include "halfstep/compile/compile.h"
-#include "halfstep/eager/call.h"
-#include "halfstep/formats/onnx/export.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/engine/compile/compile.h"
+#include "halfstep/engine/eager/call.h"
 #include "halfstep/formats/onnx/file.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/passes/channels_last.h"
+#include "halfstep/formats/onnx_export/export.h"
+#include "halfstep/passes/optimize/channels_last.h"
 #include "onnx.pb.h"
 #include "tests/roads/fixture.h"
 #include "tests/support/error.h"

@@ -5,11 +5,11 @@
 #include <functional>
 #include <string>
 
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/random.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/quant/float_form.h"
-#include "halfstep/train/calibrate.h"
-#include "halfstep/train/network.h"
+#include "halfstep/quant/prepare/float_form.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/loop/network.h"
 
 namespace halfstep::test {
 

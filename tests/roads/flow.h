@@ -5,8 +5,8 @@
 #include <iterator>
 #include <string>
 
-#include "halfstep/ir/parse.h"
-#include "halfstep/train/calibrate.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/train/calibrate/calibrate.h"
 #include "tests/roads/fixture.h"
 
 namespace halfstep::test {

@@ -1,8 +1,8 @@
 // Branches and loops on codes: quantizers inside of them, conversion, and the proof each time that one is entered.
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/ops.h"
-#include "halfstep/ir/region.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/core/ir/region.h"
 #include "tests/roads/flow.h"
 
 namespace halfstep::test {

@@ -2,9 +2,9 @@
 // the table at every run, conversion stores it.
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/ops.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/train/calibrate.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/train/calibrate/calibrate.h"
 #include "tests/roads/fixture.h"
 
 namespace halfstep::test {

@@ -2,11 +2,11 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/api/onnxruntime_road.h"
-#include "halfstep/emit/c_program.h"
-#include "halfstep/formats/onnx/export.h"
-#include "halfstep/formats/onnx/record_inside.h"
-#include "halfstep/io/atomic_file.h"
-#include "halfstep/io/temporary_folder.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/temporary_folder.h"
+#include "halfstep/formats/c/c_program.h"
+#include "halfstep/formats/onnx_export/export.h"
+#include "halfstep/formats/onnx_export/record_inside.h"
 #include "tests/roads/c_road.h"
 #include "tests/roads/flow.h"
 #include "tests/support/error.h"

@@ -5,10 +5,10 @@
 #include <fstream>
 #include <iterator>
 
-#include "halfstep/formats/onnx/export.h"
-#include "halfstep/ir/decisions.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/train/training_graph.h"
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/onnx_export/export.h"
+#include "halfstep/train/loop/training_graph.h"
 #include "tests/roads/fixture.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"

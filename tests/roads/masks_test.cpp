@@ -6,10 +6,10 @@
 #include <limits>
 #include <set>
 
-#include "halfstep/ir/decisions.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/passes/open_attention.h"
-#include "halfstep/quant/quantizer.h"
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/canonical/open_attention.h"
+#include "halfstep/quant/prepare/quantizer.h"
 #include "tests/roads/fixture.h"
 
 namespace halfstep::test {

@@ -7,13 +7,13 @@
 #include <limits>
 
 #include "halfstep/api/source.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/ir/print.h"
-#include "halfstep/quant/float_form.h"
-#include "halfstep/verify/layer_meaning.h"
-#include "halfstep/verify/meaning.h"
-#include "halfstep/verify/same_floats.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/core/ir/text/print.h"
+#include "halfstep/quant/prepare/float_form.h"
+#include "halfstep/verify/equivalence/layer_meaning.h"
+#include "halfstep/verify/equivalence/meaning.h"
+#include "halfstep/verify/equivalence/same_floats.h"
 #include "tests/roads/fixture.h"
 #include "tests/support/error.h"
 

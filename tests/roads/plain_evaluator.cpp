@@ -3,7 +3,7 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "halfstep/ir/ops.h"
+#include "halfstep/core/ir/ops.h"
 #include "tests/roads/plain_numbers.h"
 
 namespace halfstep::test {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/base/shape.h"
+#include "halfstep/core/base/shape.h"
 
 namespace halfstep::test {
 

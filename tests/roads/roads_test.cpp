@@ -1,8 +1,8 @@
 // The promise, and that its proof can fail: every kind of corruption, in either road, must be found.
 #include <gtest/gtest.h>
 
-#include "halfstep/base/elements.h"
-#include "halfstep/compile/compile.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/engine/compile/compile.h"
 #include "tests/roads/fixture.h"
 #include "tests/roads/plain_evaluator.h"
 

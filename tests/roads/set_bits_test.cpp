@@ -1,7 +1,7 @@
 // Widths changed after calibration, on both roads.
 #include <gtest/gtest.h>
 
-#include "halfstep/quant/quantizer.h"
+#include "halfstep/quant/prepare/quantizer.h"
 #include "tests/roads/fixture.h"
 
 namespace halfstep::test {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "halfstep/ir/parse.h"
-#include "halfstep/ir/print.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/core/ir/text/print.h"
 #include "tests/roads/fixture.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"

@@ -1,5 +1,5 @@
 // Iterations from the last to the first: which states they find, and how many are there at once.
-#include "halfstep/runtime/backward.h"
+#include "halfstep/engine/runtime/backward.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // Order, phases, errors and threads.
-#include "halfstep/runtime/interpreter.h"
+#include "halfstep/engine/runtime/interpreter.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "halfstep/base/random.h"
+#include "halfstep/core/base/random.h"
 #include "tests/runtime/toy.h"
 
 namespace halfstep {

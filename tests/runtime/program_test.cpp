@@ -1,5 +1,5 @@
 // Inputs, outputs, tensors and copies of a program.
-#include "halfstep/runtime/program.h"
+#include "halfstep/engine/runtime/program.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/runtime/program.h"
+#include "halfstep/engine/runtime/program.h"
 
 namespace halfstep::toy {
 

@@ -4,8 +4,8 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "halfstep/base/cpu.h"
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/machine/cpu.h"
 
 int main(int argc, char** argv) {
   constexpr int kSkipped = 77;  // ctest counts the entry as skipped

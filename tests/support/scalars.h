@@ -1,7 +1,7 @@
 // Tensors of one element.
 #pragma once
 
-#include "halfstep/base/tensor.h"
+#include "halfstep/core/base/tensor.h"
 
 namespace halfstep::test {
 

@@ -1,5 +1,5 @@
 // Images of a training step, flipped and shifted.
-#include "halfstep/train/augment.h"
+#include "halfstep/data/pipeline/augment.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
 // A prepared network that learns from its own float form.
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/parse.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/train/calibrate.h"
-#include "halfstep/train/fit.h"
-#include "halfstep/train/network.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/loop/fit.h"
+#include "halfstep/train/loop/network.h"
 #include "tests/support/error.h"
 #include "tests/train/three_layers.h"
 

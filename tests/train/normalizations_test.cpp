@@ -1,14 +1,14 @@
 // Batch norms inside weights: what training makes of them, beside the network that has them as operators.
 #include <gtest/gtest.h>
 
-#include "halfstep/base/random.h"
-#include "halfstep/compile/compile.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/ir/print.h"
-#include "halfstep/passes/fold_tails.h"
-#include "halfstep/passes/normalizations.h"
-#include "halfstep/passes/training_form.h"
-#include "halfstep/train/joint_graph.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/core/ir/text/print.h"
+#include "halfstep/engine/compile/compile.h"
+#include "halfstep/passes/canonical/fold_tails.h"
+#include "halfstep/passes/quantized/normalizations.h"
+#include "halfstep/passes/quantized/training_form.h"
+#include "halfstep/train/loop/joint_graph.h"
 
 namespace halfstep::train {
 namespace {

@@ -1,8 +1,8 @@
-#include "halfstep/train/preprocess.h"
+#include "halfstep/data/pipeline/preprocess.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/train/samples.h"
+#include "halfstep/data/pipeline/samples.h"
 #include "tests/support/error.h"
 
 namespace halfstep::train {

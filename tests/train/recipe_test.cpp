@@ -1,6 +1,6 @@
 // What a recipe adds to training: schedules, soft labels, mixed samples, features, rates of scales, weights that
 // oscillate, statistics taken anew.
-#include "halfstep/train/recipe.h"
+#include "halfstep/train/loop/recipe.h"
 
 #include <gtest/gtest.h>
 
@@ -8,14 +8,14 @@
 #include <numeric>
 #include <set>
 
-#include "halfstep/compile/compile.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/train/calibrate.h"
-#include "halfstep/train/features.h"
-#include "halfstep/train/fit.h"
-#include "halfstep/train/oscillation.h"
-#include "halfstep/train/renormalize.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/engine/compile/compile.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/evaluate/features.h"
+#include "halfstep/train/loop/fit.h"
+#include "halfstep/train/loop/oscillation.h"
+#include "halfstep/train/loop/renormalize.h"
 #include "tests/support/error.h"
 #include "tests/train/three_layers.h"
 

@@ -1,9 +1,9 @@
-#include "halfstep/train/step_times.h"
+#include "halfstep/train/loop/step_times.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/compile/compile.h"
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/engine/compile/compile.h"
 
 namespace halfstep::train {
 namespace {

@@ -1,16 +1,16 @@
 // A network that learns from another one, beside labels or without any.
-#include "halfstep/train/teacher.h"
+#include "halfstep/train/evaluate/teacher.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "halfstep/ir/parse.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/train/calibrate.h"
-#include "halfstep/train/fit.h"
-#include "halfstep/train/network.h"
-#include "halfstep/train/preprocess.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/data/pipeline/preprocess.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/loop/fit.h"
+#include "halfstep/train/loop/network.h"
 #include "tests/support/error.h"
 #include "tests/train/three_layers.h"
 

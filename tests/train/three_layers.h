@@ -1,10 +1,10 @@
 // A float network that trains in no time, and samples for it.
 #pragma once
 
-#include "halfstep/base/random.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/train/network.h"
-#include "halfstep/train/samples.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/data/pipeline/samples.h"
+#include "halfstep/train/loop/network.h"
 
 namespace halfstep::train {
 

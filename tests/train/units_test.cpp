@@ -1,13 +1,13 @@
 // Units of channels whose weights are far smaller than the others', and of the layer that gives an output.
-#include "halfstep/train/units.h"
+#include "halfstep/train/loop/units.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "halfstep/ir/parse.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/train/network.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/train/loop/network.h"
 
 namespace halfstep::train {
 namespace {

@@ -3,15 +3,15 @@
 
 #include <algorithm>
 
-#include "halfstep/base/random.h"
-#include "halfstep/io/dataset.h"
-#include "halfstep/ir/ops.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/passes/dependence.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/quant/quantizer.h"
-#include "halfstep/train/calibrate.h"
-#include "halfstep/train/network.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/data/datasets/dataset.h"
+#include "halfstep/passes/graph/dependence.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/loop/network.h"
 #include "tests/support/error.h"
 
 namespace halfstep::train {

@@ -1,17 +1,17 @@
 // Training takes the same steps whatever number of samples a file takes at once.
-#include "halfstep/train/with_open_batch.h"
+#include "halfstep/train/evaluate/with_open_batch.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
 
-#include "halfstep/base/random.h"
-#include "halfstep/ir/parse.h"
-#include "halfstep/passes/open_batch.h"
-#include "halfstep/quant/prepare.h"
-#include "halfstep/train/calibrate.h"
-#include "halfstep/train/fit.h"
-#include "halfstep/train/network.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/passes/graph/open_batch.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/loop/fit.h"
+#include "halfstep/train/loop/network.h"
 
 namespace halfstep::train {
 namespace {

@@ -2,9 +2,9 @@
 // place: an error before anything runs, or nothing that could go wrong.
 #include <gtest/gtest.h>
 
-#include "halfstep/compile/compile.h"
-#include "halfstep/passes/gradients.h"
-#include "halfstep/verify/single.h"
+#include "halfstep/engine/compile/compile.h"
+#include "halfstep/passes/gradient/gradients.h"
+#include "halfstep/verify/operators/single.h"
 #include "tests/support/error.h"
 
 namespace halfstep::verify {

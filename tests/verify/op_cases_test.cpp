@@ -1,8 +1,8 @@
 // What the records promise of types: every case is accepted, and every rejected case names its rule.
 #include <gtest/gtest.h>
 
-#include "halfstep/ir/op_info.h"
-#include "halfstep/verify/op_case.h"
+#include "halfstep/core/ir/op_info.h"
+#include "halfstep/verify/operators/op_case.h"
 #include "tests/support/error.h"
 
 namespace halfstep::verify {

@@ -1,5 +1,5 @@
 // The operator runner finds what is wrong, and finds nothing wrong with the records.
-#include "halfstep/verify/runner.h"
+#include "halfstep/verify/operators/runner.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <limits>
 #include <set>
 
-#include "halfstep/base/elements.h"
-#include "halfstep/passes/gradients.h"
-#include "halfstep/verify/checks.h"
-#include "halfstep/verify/compare.h"
+#include "halfstep/core/base/elements.h"
+#include "halfstep/passes/gradient/gradients.h"
+#include "halfstep/verify/operators/checks.h"
+#include "halfstep/verify/operators/compare.h"
 #include "tests/support/error.h"
 
 namespace halfstep::verify {

@@ -1,5 +1,5 @@
 // Parts of outputs beside numbers by hand.
-#include "halfstep/verify/output_parts.h"
+#include "halfstep/verify/equivalence/output_parts.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 // A whole batch against the source model: indices that differ, and samples that depend on their batch.
-#include "halfstep/verify/whole_network.h"
+#include "halfstep/verify/equivalence/whole_network.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/base/random.h"
-#include "halfstep/ir/parse.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/ir/text/parse.h"
 
 namespace halfstep::verify {
 namespace {

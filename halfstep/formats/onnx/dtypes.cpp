@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
 
 namespace halfstep::formats::onnx {
 namespace {

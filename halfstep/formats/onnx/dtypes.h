@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "halfstep/base/dtype.h"
+#include "halfstep/core/base/dtype.h"
 
 namespace halfstep::formats::onnx {
 

@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include "halfstep/formats/nearest_form.h"
+#include "halfstep/formats/builder/nearest_form.h"
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/forms.h"
 #include "halfstep/formats/onnx/translator.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/module_names.h"
 

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "halfstep/formats/node.h"
+#include "halfstep/formats/builder/node.h"
 #include "onnx.pb.h"
 
 namespace halfstep::formats::onnx {

@@ -1,8 +1,8 @@
 // Translations that several foreign operators share.
 #pragma once
 
+#include "halfstep/formats/builder/window.h"
 #include "halfstep/formats/onnx/translator.h"
-#include "halfstep/formats/window.h"
 
 namespace halfstep::formats::onnx {
 

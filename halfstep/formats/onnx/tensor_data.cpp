@@ -4,10 +4,10 @@
 #include <cstring>
 #include <vector>
 
-#include "halfstep/base/divide.h"
+#include "halfstep/core/base/divide.h"
+#include "halfstep/core/files/safetensors.h"
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/wire.h"
-#include "halfstep/io/safetensors.h"
 
 namespace halfstep::formats::onnx {
 namespace {

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "halfstep/base/tensor.h"
-#include "halfstep/io/mapped_file.h"
+#include "halfstep/core/base/tensor.h"
+#include "halfstep/core/files/mapped_file.h"
 #include "onnx.pb.h"
 
 namespace halfstep::formats::onnx {

@@ -4,10 +4,10 @@
 #include <set>
 #include <utility>
 
+#include "halfstep/formats/builder/wire.h"
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/forms.h"
 #include "halfstep/formats/onnx/module_names.h"
-#include "halfstep/formats/wire.h"
 
 namespace halfstep::formats::onnx {
 namespace {

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "halfstep/formats/builder.h"
+#include "halfstep/formats/builder/builder.h"
+#include "halfstep/formats/builder/record_form.h"
+#include "halfstep/formats/builder/scopes.h"
 #include "halfstep/formats/onnx/file.h"
 #include "halfstep/formats/onnx/node.h"
-#include "halfstep/formats/record_form.h"
-#include "halfstep/formats/scopes.h"
 
 namespace halfstep::formats::onnx {
 

@@ -1,7 +1,7 @@
 // The messages of ONNX files on the wire.
 #pragma once
 
-#include "halfstep/formats/wire.h"
+#include "halfstep/formats/builder/wire.h"
 
 namespace halfstep::formats::onnx {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "halfstep/formats/import.h"
+#include "halfstep/formats/builder/foreign_file.h"
 #include "halfstep/formats/paddle/program.h"
 
 namespace halfstep::formats::paddle {

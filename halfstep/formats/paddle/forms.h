@@ -5,7 +5,7 @@
 #include <array>
 #include <span>
 
-#include "halfstep/formats/form.h"
+#include "halfstep/formats/builder/form.h"
 
 namespace halfstep::formats::paddle {
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <map>
 
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
 #include "halfstep/formats/paddle/types.h"
 
 namespace halfstep::formats::paddle {

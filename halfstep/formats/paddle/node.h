@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "halfstep/formats/node.h"
+#include "halfstep/formats/builder/node.h"
 #include "halfstep/formats/paddle/program.h"
 
 namespace halfstep::formats::paddle {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "halfstep/core/files/mapped_file.h"
 #include "halfstep/formats/paddle/program.h"
-#include "halfstep/io/mapped_file.h"
 
 namespace halfstep::formats::paddle {
 

@@ -6,9 +6,9 @@
 #include <set>
 #include <string_view>
 
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/formats/builder/wire.h"
 #include "halfstep/formats/paddle/types.h"
-#include "halfstep/formats/wire.h"
 
 namespace halfstep::formats::paddle {
 namespace {

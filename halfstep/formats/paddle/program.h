@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/base/attribute.h"
-#include "halfstep/base/tensor.h"
+#include "halfstep/core/base/attribute.h"
+#include "halfstep/core/base/tensor.h"
 
 namespace halfstep::formats::paddle {
 

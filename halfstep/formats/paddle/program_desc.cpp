@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "halfstep/base/status.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/formats/builder/wire.h"
 #include "halfstep/formats/paddle/types.h"
-#include "halfstep/formats/wire.h"
 #include "program.pb.h"
 
 namespace halfstep::formats::paddle {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
+#include "halfstep/formats/builder/window.h"
 #include "halfstep/formats/paddle/translator.h"
-#include "halfstep/formats/window.h"
 
 namespace halfstep::formats::paddle {
 

@@ -4,9 +4,9 @@
 #include <cctype>
 #include <utility>
 
+#include "halfstep/formats/builder/record_form.h"
+#include "halfstep/formats/builder/wire.h"
 #include "halfstep/formats/paddle/forms.h"
-#include "halfstep/formats/record_form.h"
-#include "halfstep/formats/wire.h"
 
 namespace halfstep::formats::paddle {
 namespace {

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "halfstep/formats/builder.h"
+#include "halfstep/formats/builder/builder.h"
+#include "halfstep/formats/builder/scopes.h"
 #include "halfstep/formats/paddle/file.h"
 #include "halfstep/formats/paddle/node.h"
-#include "halfstep/formats/scopes.h"
 
 namespace halfstep::formats::paddle {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "halfstep/base/dtype.h"
+#include "halfstep/core/base/dtype.h"
 
 namespace halfstep::formats::paddle {
 

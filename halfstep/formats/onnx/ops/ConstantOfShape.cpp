@@ -1,8 +1,8 @@
 // A tensor filled with one value; some of its extents may be open.
 #include <algorithm>
 
+#include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/onnx/translator.h"
-#include "halfstep/formats/open_extents.h"
 
 namespace halfstep::formats::onnx {
 

@@ -1,6 +1,6 @@
 // x repeated as broadcasting it with a list of extents does.
+#include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/onnx/translator.h"
-#include "halfstep/formats/open_extents.h"
 
 namespace halfstep::formats::onnx {
 

@@ -1,7 +1,7 @@
 // A matrix product: matmul of matrices or of equal batches of them, of all rows at once where b is one matrix, else
 // matmul_broadcast.
+#include "halfstep/formats/builder/product.h"
 #include "halfstep/formats/onnx/translator.h"
-#include "halfstep/formats/product.h"
 
 namespace halfstep::formats::onnx {
 

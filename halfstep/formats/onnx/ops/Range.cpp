@@ -1,7 +1,7 @@
 // Numbers from start on in steps, before limit; both may depend on open extents.
-#include "halfstep/formats/range.h"
+#include "halfstep/formats/builder/range.h"
+#include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/onnx/translator.h"
-#include "halfstep/formats/open_extents.h"
 
 namespace halfstep::formats::onnx {
 

@@ -1,8 +1,8 @@
 // The same elements under extents that are known; 0 keeps one unless allowzero says that it is 0.
 #include <algorithm>
 
+#include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/onnx/translator.h"
-#include "halfstep/formats/open_extents.h"
 
 namespace halfstep::formats::onnx {
 namespace {

@@ -1,9 +1,9 @@
 // Sampled anew, to sizes or by scales; these may depend on open extents where the aspect ratio is not kept.
 #include <cmath>
 
+#include "halfstep/formats/builder/open_extents.h"
+#include "halfstep/formats/builder/open_resize.h"
 #include "halfstep/formats/onnx/translator.h"
-#include "halfstep/formats/open_extents.h"
-#include "halfstep/formats/open_resize.h"
 
 namespace halfstep::formats::onnx {
 namespace {

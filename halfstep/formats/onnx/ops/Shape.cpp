@@ -1,8 +1,8 @@
 // The extents from start to end, as whole numbers that are known but for open ones.
 #include <algorithm>
 
+#include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/onnx/translator.h"
-#include "halfstep/formats/open_extents.h"
 
 namespace halfstep::formats::onnx {
 

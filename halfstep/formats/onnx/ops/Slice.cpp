@@ -1,6 +1,6 @@
 // From starts to ends in steps along axes; starts and ends may depend on open extents where steps are above 0.
+#include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/onnx/translator.h"
-#include "halfstep/formats/open_extents.h"
 
 namespace halfstep::formats::onnx {
 

@@ -1,7 +1,7 @@
 // Parts along one axis, each a slice: of the given extents, or of equal ones of which the last may be smaller.
-#include "halfstep/base/divide.h"
+#include "halfstep/core/base/divide.h"
+#include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/onnx/translator.h"
-#include "halfstep/formats/open_extents.h"
 
 namespace halfstep::formats::onnx {
 namespace {

@@ -1,8 +1,8 @@
 // x several times along each axis; how often may depend on open extents.
 #include <algorithm>
 
+#include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/onnx/translator.h"
-#include "halfstep/formats/open_extents.h"
 
 namespace halfstep::formats::onnx {
 

@@ -1,7 +1,7 @@
 // A product with weights of 2, 4 or 8 bits in blocks, which are decoded to float once.
 #include <algorithm>
 
-#include "halfstep/base/divide.h"
+#include "halfstep/core/base/divide.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

@@ -1,7 +1,7 @@
 // Numbers from start on in steps, before end, which may depend on open extents.
-#include "halfstep/formats/open_extents.h"
+#include "halfstep/formats/builder/open_extents.h"
+#include "halfstep/formats/builder/range.h"
 #include "halfstep/formats/paddle/translator.h"
-#include "halfstep/formats/range.h"
 
 namespace halfstep::formats::paddle {
 

@@ -2,8 +2,8 @@
 #include <numeric>
 #include <utility>
 
+#include "halfstep/formats/builder/product.h"
 #include "halfstep/formats/paddle/shared_forms.h"
-#include "halfstep/formats/product.h"
 
 namespace halfstep::formats::paddle {
 namespace {

@@ -2,8 +2,8 @@
 // two conditional blocks, of a condition and its opposite, which become the regions of one `if`.
 #include <algorithm>
 
+#include "halfstep/core/ir/ops.h"
 #include "halfstep/formats/paddle/translator.h"
-#include "halfstep/ir/ops.h"
 
 namespace halfstep::formats::paddle {
 namespace {

@@ -1,7 +1,7 @@
 // The extents of x as a list, of which some may be open.
 #include <algorithm>
 
-#include "halfstep/formats/open_extents.h"
+#include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {

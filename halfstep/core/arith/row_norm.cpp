@@ -1,0 +1,91 @@
+#include "halfstep/core/arith/row_norm.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace halfstep::arith {
+namespace {
+
+/// Squares of a row, times 2^guard, stay below 2^60, as does epsilon beside them.
+constexpr int kMostBits = 60;
+constexpr int kMostGuard = 16;
+/// Factors and biases have up to so many bits behind the point of a code.
+constexpr int kMostShift = 40;
+
+/// Largest whole number whose square is not above `square`.
+uint64_t root_of(uint64_t square) {
+  auto root = static_cast<uint64_t>(std::sqrt(static_cast<double>(square)));
+  while (root * root > square) --root;
+  while ((root + 1) * (root + 1) <= square) ++root;
+  return root;
+}
+
+double largest(std::span<const float> numbers) {
+  double most = 0;
+  for (const float number : numbers) most = std::max(most, std::fabs(static_cast<double>(number)));
+  return most;
+}
+
+}  // namespace
+
+Status derive(const NormNumbers& numbers, RowNorm& result) {
+  const auto count = static_cast<double>(numbers.scale.size());
+  const double x_scale = numbers.x_scale, y_scale = numbers.y_scale;
+  const double epsilon = numbers.epsilon / (x_scale * x_scale) * count * count;
+  int guard =
+      std::min(kMostGuard, kMostBits - 2 * static_cast<int>(std::ceil(std::log2(count))) - 2 * numbers.code_bits);
+  guard -= guard & 1;
+  while (guard >= 0 && std::ldexp(epsilon, guard) >= std::ldexp(1.0, kMostBits)) guard -= 2;
+  if (guard < 0 || !std::isfinite(epsilon))
+    return Status(fmt::format("epsilon {:.6g} beside codes of scale {:.6g} leaves no room for a row of {} elements",
+                              numbers.epsilon, x_scale, numbers.scale.size()));
+  result.guard = guard;
+  result.epsilon = std::llrint(std::ldexp(epsilon, guard));
+
+  const double factor = largest(numbers.scale) / y_scale, bias = largest(numbers.bias) / y_scale;
+  int shift = kMostShift;
+  const auto fits = [&] {
+    return std::ldexp(factor, shift - kNormalizedBits) < std::numeric_limits<int32_t>::max() &&
+           std::ldexp(bias, shift) < std::ldexp(1.0, kMostBits);
+  };
+  while (shift > 0 && !fits()) --shift;
+  if (shift < 1)
+    return Status(
+        fmt::format("a scale of {:.6g} and a bias of {:.6g} steps of the result have no factors", factor, bias));
+  result.shift = shift;
+  result.factor.clear();
+  result.bias.assign(numbers.scale.size(), 0);
+  for (const float scale : numbers.scale)
+    result.factor.push_back(static_cast<int32_t>(
+        std::nearbyint(std::ldexp(static_cast<double>(scale) / y_scale, shift - kNormalizedBits))));
+  for (size_t i = 0; i < numbers.bias.size(); ++i)
+    result.bias[i] = std::llrint(std::ldexp(static_cast<double>(numbers.bias[i]) / y_scale, shift));
+  return {};
+}
+
+RowRoot RowRoot::of(int64_t count, int64_t sum, int64_t squares, bool centered, int64_t epsilon, int32_t guard) {
+  RowRoot row{count, centered ? sum : 0, 0, 0};
+  const uint64_t unmoved = square(count, sum, squares, centered, epsilon, guard);
+  if (unmoved == 0) return row;
+  const int pairs = std::max(0, (std::countl_zero(unmoved) - 2) / 2);
+  row.root = root_of(unmoved << (2 * pairs));
+  row.shift = pairs + guard / 2 + kNormalizedBits;
+  return row;
+}
+
+int64_t RowRoot::normalized(int64_t steps) const {
+  if (root == 0) return 0;
+  const auto divisor = static_cast<int64_t>(root);
+  const auto dividend = static_cast<int64_t>(static_cast<uint64_t>(count * steps - sum) << shift);
+  // floor((2 * dividend + divisor) / (2 * divisor)), of a division towards zero
+  int64_t quotient = dividend / divisor, rest = dividend % divisor;
+  if (rest < 0) {
+    rest += divisor;
+    --quotient;
+  }
+  return quotient + (2 * rest >= divisor ? 1 : 0);
+}
+
+}  // namespace halfstep::arith

@@ -1,0 +1,27 @@
+// Batch norms that are part of a layer's weight and can still be trained.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "halfstep/core/ir/model.h"
+
+namespace halfstep {
+
+/// A layer whose weight and bias have a normalization in them, and the tensors that they are made of: weight =
+/// raw_weight * scale / sqrt(variance + epsilon) by output channel, bias = (raw_bias - mean) * scale / sqrt(variance +
+/// epsilon) + shift. Training moves what they are made of; passes::settle_normalizations makes them anew.
+struct Normalization {
+  std::string layer = {}, weight = {}, bias = {};
+  std::string raw_weight = {}, raw_bias = {};  ///< raw_bias is empty where the layer had none
+  std::string scale = {}, shift = {}, mean = {}, variance = {};
+  double epsilon = 0, momentum = 0;
+  bool live = false;  ///< training normalizes by the batch's statistics and moves the running ones
+};
+
+/// In a note of the Model, which none leave out.
+void set_normalizations(Model& model, const std::vector<Normalization>& all);
+/// Throws bad_input for a note that is no such list, or that names tensors which the network does not have.
+std::vector<Normalization> normalizations(const Model& model);
+
+}  // namespace halfstep

@@ -1,0 +1,155 @@
+#include <charconv>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/file.h"
+#include "halfstep/core/files/little_endian.h"
+#include "halfstep/core/files/safetensors.h"
+#include "halfstep/core/files/safetensors_header.h"
+#include "halfstep/core/ir/detail.h"
+#include "halfstep/core/ir/hash.h"
+#include "halfstep/core/ir/model.h"
+#include "halfstep/core/ir/source_file.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/core/ir/text/print.h"
+#include "halfstep/core/ir/verify.h"
+
+namespace halfstep {
+namespace {
+
+using detail::Hash;
+
+constexpr std::string_view kVersionKey = "halfstep.version";
+constexpr std::string_view kGraphKey = "halfstep.graph";
+constexpr std::string_view kChecksumKey = "halfstep.checksum";
+constexpr std::string_view kNotePrefix = "halfstep.note.";
+constexpr size_t kHeaderLengthBytes = 8;
+constexpr int kVersionWithoutSource = 1;
+
+constexpr std::string_view kBlankChecksum = "00000000000000000000000000000000";
+static_assert(kBlankChecksum.size() == Hash::kHexDigits);
+
+using Metadata = std::map<std::string, std::string>;
+
+/// Bytes before the checksum's digits; nothing when the file does not have it as `serialize` writes it. The pattern
+/// cannot lie in a string of the JSON header, where its quotes would be escaped, and what comes before the data is all
+/// header.
+std::optional<size_t> checksum_position(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const std::string field = fmt::format("\"{}\":\"", kChecksumKey);
+  const size_t found = text.find(field);
+  if (found == std::string_view::npos || bytes.size() - found - field.size() < Hash::kHexDigits) return std::nullopt;
+  return found + field.size();
+}
+
+std::string checksum(std::span<const std::byte> bytes, size_t position) {
+  Hash hash;
+  hash.update(bytes.first(position));
+  hash.update(kBlankChecksum);
+  hash.update(bytes.subspan(position + Hash::kHexDigits));
+  return hash.hex128();
+}
+
+const std::string& metadata_at(const Metadata& metadata, std::string_view key, const std::string& name) {
+  const auto found = metadata.find(std::string(key));
+  if (found == metadata.end()) fail("{}: found no {} in the metadata, expected a model file", name, key);
+  return found->second;
+}
+
+void check_version(const Metadata& metadata, const std::string& name) {
+  const std::string& text = metadata_at(metadata, kVersionKey, name);
+  int version = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
+  if (error != std::errc() || end != text.data() + text.size() || version < 1)
+    fail("{}: found format version {}, expected a whole number from 1", name, quote(text));
+  if (version > kModelFileVersion)
+    fail("{}: format version {}, this build reads up to {}", name, version, kModelFileVersion);
+}
+
+void check_checksum(const Metadata& metadata, std::span<const std::byte> bytes, const std::string& name) {
+  const std::string& stored = metadata_at(metadata, kChecksumKey, name);
+  const std::optional<size_t> position = checksum_position(bytes);
+  if (!position || stored != checksum(bytes, *position)) fail("{}: checksum differs, the file is damaged", name);
+}
+
+/// Packed tensors become codes again, as the graph declares them.
+void unpack_codes(Model& model, const std::string& name) {
+  for (const Value declared : model.graph.tensors()) {
+    const auto found = model.tensors.find(declared.name());
+    if (found == model.tensors.end()) continue;
+    found->second = detail::unpacked(found->second, declared, name);
+  }
+}
+
+std::vector<std::byte> encode(const io::TensorFile& file, const std::string& graph) {
+  constexpr const char* kMetadata = "__metadata__";
+  if (file.tensors.contains(kMetadata)) fail("graph '{}': a file cannot hold a tensor called '{}'", graph, kMetadata);
+  try {
+    return io::serialize_safetensors(file);
+  } catch (const nlohmann::json::exception&) {
+    fail("graph '{}': found a tensor's name or a note that is not UTF-8", graph);
+  }
+}
+
+}  // namespace
+
+std::vector<std::byte> serialize(const Model& model) {
+  check(model);
+  io::TensorFile file;
+  for (const auto& [name, tensor] : model.tensors) file.tensors.emplace(name, detail::packed(tensor));
+  file.metadata.emplace(kVersionKey, std::to_string(model.source ? kModelFileVersion : kVersionWithoutSource));
+  file.metadata.emplace(kGraphKey, print(model.graph, {.locations = true}));
+  file.metadata.emplace(kChecksumKey, kBlankChecksum);
+  for (const auto& [key, text] : model.notes) file.metadata.emplace(std::string(kNotePrefix) + key, text);
+  if (model.source) detail::add_source(file, model);
+  std::vector<std::byte> bytes = encode(file, model.graph.name());
+  const std::optional<size_t> position = checksum_position(bytes);
+  HS_CHECK(position.has_value());
+  const std::string digits = checksum(bytes, *position);
+  std::memcpy(bytes.data() + *position, digits.data(), digits.size());
+  return bytes;
+}
+
+Model deserialize(std::span<const std::byte> bytes, const std::string& name) {
+  io::TensorFile file = io::parse_safetensors(bytes, name);
+  const std::string& text = metadata_at(file.metadata, kGraphKey, name);
+  check_version(file.metadata, name);
+  check_checksum(file.metadata, bytes, name);
+  Model model;
+  model.graph = parse(text, name + ": graph", {.locations = false});
+  model.source = detail::take_source(file, name);
+  model.tensors = std::move(file.tensors);
+  unpack_codes(model, name);
+  for (const auto& [key, value] : file.metadata) {
+    if (key.starts_with(kNotePrefix)) model.notes.emplace(key.substr(kNotePrefix.size()), value);
+  }
+  detail::with_prefix(name, [&] {
+    verify(model.graph);
+    check(model);
+  });
+  return model;
+}
+
+void save_model(const Model& model, const std::filesystem::path& path) { io::write_file(path, serialize(model)); }
+
+Model load_model(const std::filesystem::path& path) { return deserialize(io::read_file(path), path.string()); }
+
+bool is_model_file(const std::filesystem::path& path) {
+  std::ifstream stream(path, std::ios::binary);
+  std::array<std::byte, kHeaderLengthBytes> prefix;
+  if (!stream.read(reinterpret_cast<char*>(prefix.data()), prefix.size())) return false;
+  const auto length = io::load_little_endian<uint64_t>(prefix);
+  std::error_code error;
+  const uintmax_t size = std::filesystem::file_size(path, error);
+  if (error || length > std::min<uint64_t>(size, io::kMaxSafetensorsHeader)) return false;
+  std::string header(static_cast<size_t>(length), '\0');
+  if (!stream.read(header.data(), static_cast<std::streamsize>(length))) return false;
+  try {
+    return io::parse_safetensors_header(header, path.string()).metadata.contains(std::string(kGraphKey));
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+}  // namespace halfstep

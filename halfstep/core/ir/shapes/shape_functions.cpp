@@ -1,0 +1,283 @@
+#include "halfstep/core/ir/shapes/shape_functions.h"
+
+#include <algorithm>
+
+#include "halfstep/core/ir/shapes/shape_detail.h"
+
+namespace halfstep::shapes {
+namespace {
+
+void check_permutation(const OpSite& site, const Dims& x, const std::vector<int64_t>& perm) {
+  std::vector<int64_t> sorted = perm;
+  std::sort(sorted.begin(), sorted.end());
+  bool good = perm.size() == x.size();
+  for (size_t i = 0; good && i < sorted.size(); ++i) good = sorted[i] == static_cast<int64_t>(i);
+  if (!good) reject(site, "perm {} is no permutation of {} axes", to_string(perm), x.size());
+}
+
+/// Puts the extents of x where `dims` has 0; where it has -1, or its size.
+size_t keep_extents(const OpSite& site, const Dims& x, Dims& dims) {
+  size_t left = dims.size();
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] < -1) reject(site, "dim {} is {}, expected an extent, 0 or -1", i, dims[i]);
+    if (dims[i] == -1) {
+      if (left != dims.size()) reject(site, "{} has more than one -1", to_string(dims));
+      left = i;
+    } else if (dims[i] == 0) {
+      if (i >= x.size()) reject(site, "there is no axis {} in {} to keep", i, to_string(x));
+      dims[i] = x[i];
+    }
+  }
+  return left;
+}
+
+/// Elements without the open extents that `wanted` keeps, which are the same before and behind a reshape.
+int64_t elements_but_kept(Dims dims, const std::vector<int64_t>& wanted) {
+  for (size_t i = 0; i < std::min(dims.size(), wanted.size()); ++i) {
+    if (wanted[i] == 0 && dims[i] == kUnknown) dims[i] = 1;
+  }
+  return product(dims);
+}
+
+/// `dims` with the extent at `left`, if there is one, worked out of the elements of x.
+Dims fill_extents(const OpSite& site, const Dims& x, Dims dims, size_t left, const std::vector<int64_t>& wanted) {
+  const int64_t count = elements_but_kept(x, wanted);
+  if (left == dims.size()) {
+    if (!agrees(count, elements_but_kept(dims, wanted)))
+      reject(site, "{} elements do not fill {}", count, to_string(dims));
+    return dims;
+  }
+  dims[left] = 1;
+  const int64_t others = elements_but_kept(dims, wanted);
+  dims[left] = kUnknown;
+  if (count == kUnknown || others == kUnknown) return dims;
+  if (others == 0 || count % others != 0) reject(site, "{} does not fill {}", to_string(x), to_string(dims));
+  dims[left] = count / others;
+  return dims;
+}
+
+}  // namespace
+
+Dims same(const OpSite&, const Dims& x) { return x; }
+
+Dims broadcast(const OpSite& site, const Dims& a, const Dims& b) {
+  const Dims& longer = a.size() >= b.size() ? a : b;
+  const Dims& shorter = a.size() >= b.size() ? b : a;
+  Dims dims = longer;
+  const size_t shift = longer.size() - shorter.size();
+  for (size_t i = 0; i < shorter.size(); ++i) {
+    int64_t& extent = dims[shift + i];
+    const int64_t other = shorter[i];
+    if (extent != 1 && other != 1 && !agrees(extent, other))
+      reject(site, "{} and {} do not broadcast", to_string(a), to_string(b));
+    if (extent == 1) {
+      extent = other;
+    } else if (other != 1) {
+      extent = either(extent, other);
+    }
+  }
+  return dims;
+}
+
+Dims matmul(const OpSite& site, const Dims& a, const Dims& b, bool transpose_a, bool transpose_b) {
+  const size_t rank = a.size();
+  if (rank < 2 || b.size() != rank)
+    reject(site, "found {} and {}, expected as many dims, two or more", to_string(a), to_string(b));
+  Dims dims = a;
+  bool good = true;
+  for (size_t i = 0; i + 2 < rank; ++i) {
+    good = good && agrees(a[i], b[i]);
+    dims[i] = either(a[i], b[i]);
+  }
+  const size_t row = rank - 2, column = rank - 1;
+  dims[row] = transpose_a ? a[column] : a[row];
+  dims[column] = transpose_b ? b[row] : b[column];
+  good = good && agrees(transpose_a ? a[row] : a[column], transpose_b ? b[column] : b[row]);
+  if (!good)
+    reject(site, "{}{} and {}{} do not multiply", to_string(a), transpose_a ? " (transposed)" : "", to_string(b),
+           transpose_b ? " (transposed)" : "");
+  return dims;
+}
+
+Dims heads_matmul(const OpSite& site, const Dims& a, const Dims& b, bool transpose_b, bool a_by_rows, bool b_by_rows,
+                  bool out_by_rows) {
+  const auto exchanged = [&](Dims dims, bool by_rows) {
+    if (dims.size() != 4) reject(site, "found {}, expected four dims", to_string(dims));
+    if (by_rows) std::swap(dims[1], dims[2]);
+    return dims;
+  };
+  return exchanged(matmul(site, exchanged(a, a_by_rows), exchanged(b, b_by_rows), false, transpose_b), out_by_rows);
+}
+
+Dims reduce(const OpSite& site, const Dims& x, const std::vector<int64_t>& axes, bool keep_dims) {
+  std::vector<bool> reduced(x.size(), axes.empty());
+  for (const int64_t axis : axes) {
+    const size_t at = normal_axis(site, axis, x.size());
+    if (reduced[at]) reject(site, "axis {} is given twice", axis);
+    reduced[at] = true;
+  }
+  Dims dims;
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (!reduced[i]) {
+      dims.push_back(x[i]);
+    } else if (keep_dims) {
+      dims.push_back(1);
+    }
+  }
+  return dims;
+}
+
+Dims reshape(const OpSite& site, const Dims& x, const std::vector<int64_t>& wanted) {
+  Dims dims = wanted;
+  const size_t left = keep_extents(site, x, dims);
+  return fill_extents(site, x, std::move(dims), left, wanted);
+}
+
+Dims reshape_by(const OpSite& site, const Dims& x, const Dims& like, const std::vector<int64_t>& wanted, int64_t at,
+                int64_t axis) {
+  const size_t place = normal_axis(site, at, wanted.size());
+  Dims dims = wanted;
+  dims[place] = 1;
+  const size_t left = keep_extents(site, x, dims);
+  dims[place] = like[normal_axis(site, axis, like.size())];
+  return fill_extents(site, x, std::move(dims), left, wanted);
+}
+
+Dims flatten(const OpSite& site, const Dims& x, int64_t axis) {
+  if (axis < 0 || axis > static_cast<int64_t>(x.size())) reject(site, "axis {} is not among {} dims", axis, x.size());
+  const std::span<const int64_t> all = x;
+  return {product(all.first(static_cast<size_t>(axis))), product(all.subspan(static_cast<size_t>(axis)))};
+}
+
+Dims permute(const OpSite& site, const Dims& x, const std::vector<int64_t>& perm) {
+  check_permutation(site, x, perm);
+  Dims dims(x.size());
+  for (size_t i = 0; i < x.size(); ++i) dims[i] = x[static_cast<size_t>(perm[i])];
+  return dims;
+}
+
+Dims permute_back(const OpSite& site, const Dims& x, const std::vector<int64_t>& perm) {
+  check_permutation(site, x, perm);
+  Dims dims(x.size());
+  for (size_t i = 0; i < x.size(); ++i) dims[static_cast<size_t>(perm[i])] = x[i];
+  return dims;
+}
+
+Dims concat(const OpSite& site, std::span<const Type* const> x, int64_t axis) {
+  if (x.empty()) reject(site, "there is no value to start with");
+  Dims dims = x[0]->dims;
+  const size_t at = normal_axis(site, axis, dims.size());
+  for (const Type* type : x.subspan(1)) {
+    if (type->dims.size() != dims.size())
+      reject(site, "{} has {} dims, expected {}", to_string(type->dims), type->dims.size(), dims.size());
+    for (size_t i = 0; i < dims.size(); ++i) {
+      const int64_t extent = type->dims[i];
+      if (i == at) {
+        dims[i] = (Dim(dims[i]) + Dim(extent)).value();
+      } else if (!agrees(dims[i], extent)) {
+        reject(site, "dim {} of {} is {}, expected {}", i, to_string(type->dims), extent, dims[i]);
+      } else {
+        dims[i] = either(dims[i], extent);
+      }
+    }
+  }
+  return dims;
+}
+
+Dims element(const OpSite& site, std::span<const Type* const> x, int64_t index) {
+  if (index < 0 || index >= static_cast<int64_t>(x.size()))
+    reject(site, "there is no value {} among {}", index, x.size());
+  return x[static_cast<size_t>(index)]->dims;
+}
+
+Dims scaled(const OpSite& site, const Dims& x, const Dims& scale, int64_t axis, int64_t block_size) {
+  if (scale.size() <= 1 && std::all_of(scale.begin(), scale.end(), [](int64_t e) { return e == 1; })) return x;
+  const size_t at = normal_axis(site, axis, x.size());
+  Dims expected = {x[at]};
+  if (block_size > 0) {
+    expected = x;
+    expected[at] = floor_div(Dim(x[at]) + Dim(block_size) - Dim(1), Dim(block_size)).value();
+  }
+  if (!std::equal(scale.begin(), scale.end(), expected.begin(), expected.end(), agrees))
+    reject(site, "the scale of {} has dims {}, expected one element or {} for axis {}{}", to_string(x),
+           to_string(scale), to_string(expected), axis,
+           block_size > 0 ? fmt::format(" in blocks of {}", block_size) : "");
+  return x;
+}
+
+Dims broadcast_matmul(const OpSite& site, const Dims& a, const Dims& b) {
+  const bool row = a.size() == 1, column = b.size() == 1;
+  if (a.empty() || b.empty()) reject(site, "found {} and {}, expected one axis or more", to_string(a), to_string(b));
+  const size_t a_batch = row ? 0 : a.size() - 2, b_batch = column ? 0 : b.size() - 2;
+  if (!agrees(a.back(), b[b_batch])) reject(site, "{} and {} do not multiply", to_string(a), to_string(b));
+  Dims dims = broadcast(site, Dims(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(a_batch)),
+                        Dims(b.begin(), b.begin() + static_cast<std::ptrdiff_t>(b_batch)));
+  if (!row) dims.push_back(a[a_batch]);
+  if (!column) dims.push_back(b.back());
+  return dims;
+}
+
+Dims convolution(const OpSite& site, const Dims& x, const Dims& w, const std::vector<int64_t>& stride,
+                 const std::vector<int64_t>& dilation, const std::vector<int64_t>& pad, const std::string& auto_pad) {
+  const size_t spatial = x.size() - 2;
+  Dims dims = {x[0], w[0]};
+  for (size_t i = 0; i < spatial; ++i) {
+    const Dim step = stride.empty() ? 1 : stride[i];
+    const Dim span = (Dim(w[i + 2]) - Dim(1)) * Dim(dilation.empty() ? 1 : dilation[i]) + Dim(1);
+    const Dim padding = pad.empty() ? Dim(0) : Dim(pad[i]) + Dim(pad[spatial + i]);
+    const Dim whole = Dim(x[i + 2]) + padding;
+    const bool same = auto_pad.starts_with("same");
+    if (w[i + 2] == 0 || (!same && (whole < span) == Truth::yes))
+      reject(site, "axis {} of {} with its padding is shorter than the kernel {}", i + 2, to_string(x), to_string(w));
+    dims.push_back(
+        (same ? floor_div(Dim(x[i + 2]) + step - Dim(1), step) : floor_div(whole - span, step) + Dim(1)).value());
+  }
+  return dims;
+}
+
+Dims concat_quantized(const OpSite& site, std::span<const Type* const> x, int64_t axis) {
+  if (x.empty() || x.size() % 3 != 0)
+    reject(site, "found {} values, expected triples of codes, scale and zero point", x.size());
+  std::vector<const Type*> codes;
+  const DType dtype = site.in[1]->dtype;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const DType expected = i % 3 == 1 ? DType::f32 : dtype;
+    if (x[i]->dtype != expected) reject(site, "value {} is {}, expected {}", i, to_string(*x[i]), name(expected));
+    if (i % 3 == 0) {
+      codes.push_back(x[i]);
+    } else if (!agrees(product(x[i]->dims), 1)) {
+      reject(site, "value {} is {}, expected one element", i, to_string(*x[i]));
+    }
+  }
+  return concat(site, codes, axis);
+}
+
+Dims global_pool(const OpSite&, const Dims& x, bool channels_last) {
+  Dims dims(x.size(), 1);
+  dims[0] = x[0];
+  const size_t channels = channels_last ? x.size() - 1 : 1;
+  dims[channels] = x[channels];
+  return dims;
+}
+
+Dims scaled_by_channel(const OpSite& site, const Dims& x, std::span<const Type* const> scales,
+                       const std::vector<int64_t>& bits, int64_t axis, int64_t second_axis) {
+  if (scales.empty() || scales.size() > 2) reject(site, "found {} scales, expected one or two", scales.size());
+  if (bits.size() != scales.size())
+    reject(site, "found {} numbers of bits for {} tensors of scales", bits.size(), scales.size());
+  for (const int64_t count : bits) {
+    if (count < 1 || count > 16) reject(site, "found {} bits, expected 1 to 16", count);
+  }
+  const int64_t channel_axis = scales.size() == 2 ? second_axis : axis;
+  if (channel_axis < 0 || channel_axis >= static_cast<int64_t>(x.size()))
+    reject(site, "there is no axis {} among {} dims", channel_axis, x.size());
+  const Dims& channels = scales[0]->dims;
+  if (channels.size() != 1 || !agrees(channels[0], x[static_cast<size_t>(channel_axis)]))
+    reject(site, "found scales {}, expected one for each of the {} channels of axis {}", to_string(channels),
+           x[static_cast<size_t>(channel_axis)], channel_axis);
+  if (scales.size() == 2 && !agrees(product(scales[1]->dims), 1))
+    reject(site, "found second scales {}, expected a single one", to_string(scales[1]->dims));
+  return x;
+}
+
+}  // namespace halfstep::shapes

@@ -1,0 +1,103 @@
+#include "halfstep/core/ir/source_file.h"
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "halfstep/core/ir/detail.h"
+#include "halfstep/core/ir/text/parse.h"
+#include "halfstep/core/ir/text/print.h"
+#include "halfstep/core/ir/verify.h"
+
+namespace halfstep::detail {
+namespace {
+
+constexpr const char* kGraphKey = "halfstep.source.graph";
+constexpr const char* kTensorsKey = "halfstep.source.tensors";
+constexpr const char* kSamplesKey = "halfstep.source.samples";
+constexpr std::string_view kNotePrefix = "halfstep.source.note.";
+
+/// Names of the file's tensors by the names that they have in the source.
+using Places = std::map<std::string, std::string>;
+
+/// Puts `tensor` into the file under `wanted`, or the first of wanted.2, wanted.3, ... that is free.
+std::string put(io::TensorFile& file, const std::string& wanted, Tensor tensor) {
+  std::string name = wanted;
+  for (int64_t number = 2; file.tensors.contains(name); ++number) name = fmt::format("{}.{}", wanted, number);
+  file.tensors.emplace(name, std::move(tensor));
+  return name;
+}
+
+void write_places(io::TensorFile& file, const char* key, const Places& places) {
+  if (!places.empty()) file.metadata.emplace(key, nlohmann::json(places).dump());
+}
+
+Places read_places(const io::TensorFile& file, const char* key, const std::string& name) {
+  const auto found = file.metadata.find(key);
+  if (found == file.metadata.end()) return {};
+  const auto json = nlohmann::json::parse(found->second, nullptr, false);
+  const auto is_text = [](const auto& place) { return place.is_string(); };
+  if (!json.is_object() || !std::all_of(json.begin(), json.end(), is_text))
+    fail("{}: {}: found {}, expected names of tensors by name", name, key, quote(found->second.substr(0, 60)));
+  return json.get<Places>();
+}
+
+const Tensor& tensor_at(const io::TensorFile& file, const std::string& place, const std::string& name) {
+  const auto found = file.tensors.find(place);
+  if (found == file.tensors.end()) fail("{}: source: found no tensor '{}'", name, place);
+  return found->second;
+}
+
+}  // namespace
+
+Tensor packed(const Tensor& tensor) { return io::safetensors_has(tensor.dtype()) ? tensor : io::pack(tensor); }
+
+Tensor unpacked(const Tensor& tensor, Value declared, const std::string& name) {
+  if (io::safetensors_has(declared.dtype())) return tensor;
+  return io::unpack(tensor, declared.type(), fmt::format("{}: tensor '{}'", name, declared.name()));
+}
+
+void add_source(io::TensorFile& file, const Model& model) {
+  const Model& network = model.source->network;
+  Places tensors, samples;
+  for (const auto& [name, tensor] : network.tensors) {
+    const auto same = model.tensors.find(name);
+    if (same != model.tensors.end() && same->second.same_bits(tensor)) continue;
+    tensors[name] = put(file, "halfstep.source/" + name, packed(tensor));
+  }
+  for (const auto& [name, tensor] : model.source->samples)
+    samples[name] = put(file, "halfstep.samples/" + name, tensor);
+  file.metadata.emplace(kGraphKey, print(network.graph, {.locations = true}));
+  for (const auto& [key, text] : network.notes) file.metadata.emplace(std::string(kNotePrefix) + key, text);
+  write_places(file, kTensorsKey, tensors);
+  write_places(file, kSamplesKey, samples);
+}
+
+std::shared_ptr<const Source> take_source(io::TensorFile& file, const std::string& name) {
+  const auto text = file.metadata.find(kGraphKey);
+  if (text == file.metadata.end()) return nullptr;
+  Source source;
+  Model& network = source.network;
+  network.graph = parse(text->second, name + ": source", {.locations = false});
+  with_prefix(name + ": source", [&] { verify(network.graph); });
+  const Places tensors = read_places(file, kTensorsKey, name), samples = read_places(file, kSamplesKey, name);
+  std::set<std::string> own;
+  for (const Value declared : network.graph.tensors()) {
+    const auto elsewhere = tensors.find(declared.name());
+    const std::string& place = elsewhere == tensors.end() ? declared.name() : elsewhere->second;
+    network.tensors[declared.name()] = unpacked(tensor_at(file, place, name), declared, name);
+    if (elsewhere != tensors.end()) own.insert(place);
+  }
+  for (const auto& [argument, place] : samples) {
+    source.samples[argument] = tensor_at(file, place, name);
+    own.insert(place);
+  }
+  for (const std::string& place : own) file.tensors.erase(place);
+  for (const auto& [key, note] : file.metadata) {
+    if (key.starts_with(kNotePrefix)) network.notes.emplace(key.substr(kNotePrefix.size()), note);
+  }
+  return std::make_shared<const Source>(std::move(source));
+}
+
+}  // namespace halfstep::detail

@@ -1,0 +1,52 @@
+// The parts of the text form that mean the same anywhere: names, lists, types, attribute values, locations.
+#pragma once
+
+#include "halfstep/core/base/attribute.h"
+#include "halfstep/core/base/location.h"
+#include "halfstep/core/base/shape.h"
+#include "halfstep/core/ir/text/lexer.h"
+
+namespace halfstep::detail {
+
+/// Every function reads what its name says or throws "digits.ir:12: found 'x', expected y".
+class TextReader {
+ public:
+  TextReader(std::string_view text, std::string file) : lexer_(text, std::move(file)) {}
+
+  const Token& peek() const { return lexer_.peek(); }
+  Location here() const { return {lexer_.file(), peek().line}; }
+  [[noreturn]] void fail_expected(const Token& found, std::string_view what, std::string_view suggestion = {}) const {
+    lexer_.fail_expected(found, what, suggestion);
+  }
+
+  bool accept(char symbol);
+  bool accept_word(std::string_view word);
+  void expect(char symbol);
+  /// A name that the graph defines.
+  Token name(std::string_view what);
+  /// A name of a record: a port, an attribute or a region. Any word; there the grammar has none of its own.
+  Token key(std::string_view what);
+  /// Items between commas, up to `close`; the opening symbol has been read.
+  template <class Item>
+  void list(char close, Item item) {
+    if (accept(close)) return;
+    do {
+      item();
+    } while (accept(','));
+    if (!accept(close)) fail_expected(peek(), std::string("',' or '") + close + "'");
+  }
+
+  Type type();
+  Attribute attribute();
+  /// `"file":line`, behind the word `at`.
+  Location location();
+
+ private:
+  int64_t extent();
+  Attribute number();
+  Attribute attribute_list();
+
+  Lexer lexer_;
+};
+
+}  // namespace halfstep::detail

@@ -1,0 +1,99 @@
+#include "halfstep/data/datasets/idx.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace halfstep::io {
+namespace {
+
+std::optional<DType> dtype_of(std::byte code) {
+  switch (static_cast<int>(code)) {
+    case 0x08: return DType::u8;
+    case 0x09: return DType::i8;
+    case 0x0B: return DType::i16;
+    case 0x0C: return DType::i32;
+    case 0x0D: return DType::f32;
+    case 0x0E: return DType::f64;
+    default: return std::nullopt;
+  }
+}
+
+struct IdxHeader {
+  DType dtype;
+  Dims dims;
+};
+
+IdxHeader read_header(Source& source) {
+  std::array<std::byte, 4> magic;
+  if (source.read(magic) != magic.size()) fail("{}: the IDX header is truncated", source.name());
+  const auto dtype = dtype_of(magic[2]);
+  if (magic[0] != std::byte{0} || magic[1] != std::byte{0} || !dtype || magic[3] == std::byte{0})
+    fail("{}: found no IDX file: it starts with {:02x}{:02x}{:02x}{:02x}", source.name(), static_cast<int>(magic[0]),
+         static_cast<int>(magic[1]), static_cast<int>(magic[2]), static_cast<int>(magic[3]));
+  IdxHeader header{*dtype, {}};
+  for (int axis = 0; axis < static_cast<int>(magic[3]); ++axis) {
+    std::array<std::byte, 4> extent;
+    if (source.read(extent) != extent.size()) fail("{}: the IDX header is truncated", source.name());
+    header.dims.push_back(int64_t{static_cast<uint8_t>(extent[0])} << 24 | static_cast<uint8_t>(extent[1]) << 16 |
+                          static_cast<uint8_t>(extent[2]) << 8 | static_cast<uint8_t>(extent[3]));
+  }
+  return header;
+}
+
+/// Memory grows with the data that is there, so that a header alone cannot ask for much.
+std::vector<std::byte> read_at_most(Source& source, uint64_t size) {
+  constexpr uint64_t kStep = uint64_t{1} << 20;
+  std::vector<std::byte> bytes;
+  while (bytes.size() < size) {
+    const size_t end = bytes.size();
+    const size_t step = static_cast<size_t>(std::min(kStep, size - end));
+    bytes.resize(end + step);
+    const size_t got = source.read(std::span(bytes).subspan(end));
+    bytes.resize(end + got);
+    if (got < step) break;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+Tensor read_idx(Source& source) {
+  const IdxHeader header = read_header(source);
+  const std::string type = to_string(Type{header.dtype, header.dims});
+  uint64_t size = size_of(header.dtype);
+  for (const int64_t extent : header.dims) {
+    if (__builtin_mul_overflow(size, static_cast<uint64_t>(extent), &size) || size > kMaxElements)
+      fail("{}: {} is too large", source.name(), type);
+  }
+  const std::vector<std::byte> bytes = read_at_most(source, size);
+  if (bytes.size() < size)
+    fail("{}: found {} bytes of data, expected {} for {}", source.name(), bytes.size(), size, type);
+  std::byte more;
+  if (source.read(std::span(&more, 1)) != 0) fail("{}: found more data than {} takes", source.name(), type);
+
+  Tensor tensor(header.dtype, header.dims);
+  const size_t width = size_of(header.dtype);
+  for (size_t i = 0; i < bytes.size(); ++i) tensor.raw()[i - i % width + (width - 1 - i % width)] = bytes[i];
+  return tensor;
+}
+
+LabelledData read_idx_pair(Source& images, Source& labels, int64_t classes) {
+  LabelledData data{read_idx(images), Tensor()};
+  if (data.x.dtype() != DType::u8 || data.x.dims().size() != 3)
+    fail("{}: found {}, expected images: u8[n, height, width]", images.name(), to_string(data.x.type()));
+  const Tensor raw = read_idx(labels);
+  if (raw.dtype() != DType::u8 || raw.dims().size() != 1)
+    fail("{}: found {}, expected labels: u8[n]", labels.name(), to_string(raw.type()));
+  if (raw.size() != data.x.dims()[0])
+    fail("{}: found {} labels, expected {} as {} has images", labels.name(), raw.size(), data.x.dims()[0],
+         images.name());
+  data.labels = Tensor(DType::i32, {raw.size()});
+  const auto from = raw.data<uint8_t>();
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i] >= classes) fail("{}: label {} is {}, expected 0 to {}", labels.name(), i, from[i], classes - 1);
+    data.labels.data<int32_t>()[i] = from[i];
+  }
+  return data;
+}
+
+}  // namespace halfstep::io

@@ -1,0 +1,119 @@
+#include "halfstep/data/datasets/image_layout.h"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <set>
+
+namespace halfstep::io {
+namespace {
+
+using Folders = std::vector<std::string>;
+
+Folders folders_of(const std::string& path) {
+  Folders parts;
+  for (const auto& part : std::filesystem::path(path).parent_path()) parts.push_back(part.string());
+  return parts;
+}
+
+/// "train" for "Training"; "" for the name of no part.
+std::string part_name(std::string folder) {
+  std::transform(folder.begin(), folder.end(), folder.begin(), [](unsigned char c) { return std::tolower(c); });
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNames = {{{"train", "train"},
+                                                                                    {"training", "train"},
+                                                                                    {"val", "val"},
+                                                                                    {"valid", "val"},
+                                                                                    {"validation", "val"},
+                                                                                    {"test", "test"},
+                                                                                    {"testing", "test"}}};
+  for (const auto& [name, part] : kNames) {
+    if (folder == name) return std::string(part);
+  }
+  return "";
+}
+
+/// How many folders, from the root on, all images lie in. A part is none of them.
+size_t shared_folders(const std::vector<Folders>& all) {
+  for (size_t depth = 0;; ++depth) {
+    for (const Folders& folders : all) {
+      if (folders.size() <= depth || folders[depth] != all[0][depth] || !part_name(folders[depth]).empty())
+        return depth;
+    }
+  }
+}
+
+/// Throws unless all images have `what` or none has.
+void require_alike(const std::vector<std::string>& paths, const std::vector<ImagePlace>& places,
+                   std::string ImagePlace::*what, const std::string& where) {
+  for (size_t i = 1; i < paths.size(); ++i) {
+    if ((places[i].*what).empty() == (places[0].*what).empty()) continue;
+    if (what == &ImagePlace::part)
+      fail("{}: '{}' and '{}' are not laid out alike: one lies below train/, val/ or test/", where, paths[0], paths[i]);
+    const bool first = places[0].label.empty();
+    fail("{}: '{}' lies in no folder named by its class, as '{}' does; give one of the two kinds alone", where,
+         paths[first ? 0 : i], paths[first ? i : 0]);
+  }
+}
+
+/// A class that is tested and not learned is a folder that means something else.
+void require_known_classes(const std::vector<std::string>& paths, const std::vector<ImagePlace>& places,
+                           const std::string& where) {
+  std::set<std::string> known;
+  for (const ImagePlace& place : places) {
+    if (place.part == "train") known.insert(place.label);
+  }
+  if (known.empty()) return;
+  for (size_t i = 0; i < places.size(); ++i) {
+    if (!known.contains(places[i].label))
+      fail("{}: '{}' is of class '{}', of which {} has no image in its training part", where, paths[i], places[i].label,
+           where);
+  }
+}
+
+}  // namespace
+
+ImageLayout layout_of(const std::vector<std::string>& paths, const std::string& where, int64_t most) {
+  std::vector<Folders> all;
+  for (const std::string& path : paths) all.push_back(folders_of(path));
+  const size_t shared = all.empty() ? 0 : shared_folders(all);
+  ImageLayout layout;
+  for (const Folders& folders : all) {
+    ImagePlace place;
+    size_t at = shared;
+    if (at < folders.size()) place.part = part_name(folders[at]);
+    if (!place.part.empty()) ++at;
+    if (at < folders.size()) place.label = folders[at];
+    layout.places.push_back(std::move(place));
+  }
+  require_alike(paths, layout.places, &ImagePlace::part, where);
+  require_alike(paths, layout.places, &ImagePlace::label, where);
+  require_known_classes(paths, layout.places, where);
+  std::set<std::string> classes;
+  for (const ImagePlace& place : layout.places) classes.insert(place.label);
+  if (!classes.contains("")) layout.classes.assign(classes.begin(), classes.end());
+  if (std::cmp_greater(layout.classes.size(), most))
+    fail("{}: found {} classes, expected at most {}", where, layout.classes.size(), most);
+  return layout;
+}
+
+void describe(const ImageLayout& layout, const std::vector<int64_t>& kept, Dataset& dataset) {
+  dataset.classes = layout.classes;
+  if (layout.has_labels()) dataset.labels = Tensor(DType::i32, {static_cast<int64_t>(kept.size())});
+  Split split;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    const ImagePlace& place = layout.places[static_cast<size_t>(kept[i])];
+    if (layout.has_labels())
+      dataset.labels.data<int32_t>()[i] = static_cast<int32_t>(
+          std::lower_bound(layout.classes.begin(), layout.classes.end(), place.label) - layout.classes.begin());
+    auto& part = place.part == "train" ? split.train : place.part == "val" ? split.val : split.test;
+    part.push_back(static_cast<int64_t>(i));
+  }
+  split.tested = "test/";
+  if (split.test.empty()) {
+    std::swap(split.test, split.val);
+    split.tested = "val/";
+  }
+  if (!split.train.empty() && !split.test.empty()) dataset.split = std::move(split);
+}
+
+}  // namespace halfstep::io

@@ -1,0 +1,128 @@
+// libpng reports errors by longjmp: functions that call setjmp own nothing with a destructor.
+#include <png.h>
+
+#include <array>
+#include <csetjmp>
+#include <cstdio>
+
+#include "halfstep/data/datasets/exif.h"
+#include "halfstep/data/datasets/image.h"
+
+namespace halfstep::io {
+namespace {
+
+struct PngReader {
+  std::span<const std::byte> left;
+  std::array<char, 128> message{};
+};
+
+void on_error(png_structp png, png_const_charp message) {
+  auto* reader = static_cast<PngReader*>(png_get_error_ptr(png));
+  std::snprintf(reader->message.data(), reader->message.size(), "%s", message);
+  png_longjmp(png, 1);
+}
+
+void on_warning(png_structp /*png*/, png_const_charp /*message*/) {}
+
+void on_read(png_structp png, png_bytep to, size_t count) {
+  auto* reader = static_cast<PngReader*>(png_get_io_ptr(png));
+  if (count > reader->left.size()) png_error(png, "the data ends early");
+  std::memcpy(to, reader->left.data(), count);
+  reader->left = reader->left.subspan(count);
+}
+
+/// Reads the header and asks for 8-bit grey or RGB. False when the image is damaged.
+bool read_png_header(png_structp png, png_infop info) {
+  constexpr png_uint_32 kMaxExtent = 1U << 15;
+  constexpr png_alloc_size_t kMaxChunk = size_t{1} << 24;
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  png_set_user_limits(png, kMaxExtent, kMaxExtent);
+  png_set_chunk_malloc_max(png, kMaxChunk);
+  png_set_chunk_cache_max(png, 128);
+  png_read_info(png, info);
+  png_set_expand(png);
+  png_set_strip_16(png);
+  png_set_strip_alpha(png);
+  png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  return true;
+}
+
+bool read_png_pixels(png_structp png, png_bytepp rows) {
+  if (setjmp(png_jmpbuf(png)) != 0) return false;
+  png_read_image(png, rows);
+  png_read_end(png, nullptr);
+  return true;
+}
+
+/// libpng's two structures, freed together.
+class Png {
+ public:
+  explicit Png(PngReader& reader)
+      : png_(png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader, on_error, on_warning)),
+        info_(png_ == nullptr ? nullptr : png_create_info_struct(png_)) {
+    if (info_ == nullptr) {
+      png_destroy_read_struct(&png_, nullptr, nullptr);
+      throw std::bad_alloc();
+    }
+    png_set_read_fn(png_, &reader, on_read);
+  }
+  ~Png() { png_destroy_read_struct(&png_, &info_, nullptr); }
+  Png(const Png&) = delete;
+  Png& operator=(const Png&) = delete;
+  png_structp png() const { return png_; }
+  png_infop info() const { return info_; }
+
+ private:
+  png_structp png_;
+  png_infop info_;
+};
+
+ImageHeader png_info_of(const Png& png, const PngReader& reader, const std::string& name) {
+  if (!read_png_header(png.png(), png.info())) fail("{}: damaged PNG image: {}", name, reader.message.data());
+  ImageHeader header{{png_get_image_height(png.png(), png.info()), png_get_image_width(png.png(), png.info())},
+                     png_get_channels(png.png(), png.info())};
+  if (header.size.height * header.size.width > kMaxPixels)
+    fail("{}: found {} pixels, expected at most {}", name, header.size.text(), kMaxPixels);
+  png_uint_32 count = 0;
+  png_bytep exif = nullptr;
+  if (png_get_eXIf_1(png.png(), png.info(), &count, &exif) != 0)
+    header.orientation = exif_orientation({reinterpret_cast<const std::byte*>(exif), count});
+  return header;
+}
+
+}  // namespace
+
+ImageHeader png_header(std::span<const std::byte> bytes, const std::string& name) {
+  PngReader reader{bytes};
+  return png_info_of(Png(reader), reader, name);
+}
+
+Tensor decode_png(std::span<const std::byte> bytes, const std::string& name) {
+  PngReader reader{bytes};
+  const Png png(reader);
+  const auto [size, channels, orientation] = png_info_of(png, reader, name);
+  HS_CHECK(png_get_rowbytes(png.png(), png.info()) == static_cast<size_t>(size.width * channels));
+  Tensor image(DType::u8, {size.height, size.width, channels});
+  std::vector<png_bytep> rows;
+  for (int64_t y = 0; y < size.height; ++y) rows.push_back(image.data<uint8_t>().data() + y * size.width * channels);
+  if (!read_png_pixels(png.png(), rows.data())) fail("{}: damaged PNG image: {}", name, reader.message.data());
+  return image;
+}
+
+std::vector<std::byte> encode_png(const Tensor& image) {
+  png_image description{};
+  description.version = PNG_IMAGE_VERSION;
+  description.height = static_cast<png_uint_32>(image.dims()[0]);
+  description.width = static_cast<png_uint_32>(image.dims()[1]);
+  description.format = image.dims()[2] == 1 ? PNG_FORMAT_GRAY : PNG_FORMAT_RGB;
+  const uint8_t* pixels = image.data<uint8_t>().data();
+  png_alloc_size_t size = 0;
+  HS_CHECK(png_image_write_to_memory(&description, nullptr, &size, 0, pixels, 0, nullptr) != 0);
+  std::vector<std::byte> bytes(size);
+  HS_CHECK(png_image_write_to_memory(&description, bytes.data(), &size, 0, pixels, 0, nullptr) != 0);
+  bytes.resize(size);
+  return bytes;
+}
+
+}  // namespace halfstep::io

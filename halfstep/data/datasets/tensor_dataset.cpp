@@ -1,0 +1,162 @@
+// Data sets that are tensors by name: npz, safetensors, and what Python hands over.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "halfstep/core/base/elements.h"
+#include "halfstep/data/datasets/dataset.h"
+
+namespace halfstep::io {
+namespace {
+
+Tensor to_labels(const Tensor& raw, int64_t classes, const std::string& where) {
+  const bool is_whole = raw.dtype() == DType::i32 || raw.dtype() == DType::i64 || raw.dtype() == DType::u8;
+  if (!is_whole || raw.dims().empty())
+    fail("{}: labels: found {}, expected i32, i64 or u8, one for each sample or several ([n, ...])", where,
+         to_string(raw.type()));
+  const bool is_column = raw.dims().size() == 2 && raw.dims()[1] == 1;
+  Tensor labels(DType::i32, is_column ? Dims{raw.dims()[0]} : raw.dims());
+  for (size_t i = 0; i < static_cast<size_t>(raw.size()); ++i) {
+    const int64_t label = raw.dtype() == DType::i32   ? raw.data<int32_t>()[i]
+                          : raw.dtype() == DType::i64 ? raw.data<int64_t>()[i]
+                                                      : raw.data<uint8_t>()[i];
+    if (label < 0 || label >= classes) fail("{}: label {} is {}, expected 0 to {}", where, i, label, classes - 1);
+    labels.data<int32_t>()[i] = static_cast<int32_t>(label);
+  }
+  return labels;
+}
+
+void require_finite(const Tensor& tensor, const std::string& name, const std::string& where) {
+  if (tensor.dtype() != DType::f32) return;
+  const auto values = tensor.data<float>();
+  const auto wrong = std::ranges::find_if_not(values, [](float value) { return std::isfinite(value); });
+  if (wrong != values.end())
+    fail("{}: {}: found {} in sample {}, expected finite numbers{}", where, name, *wrong,
+         (wrong - values.begin()) * tensor.dims()[0] / tensor.size(),
+         *wrong < 0 ? "; in a mask write the lowest float32, -3.4028235e38, in its place" : "");
+}
+
+/// Throws where the first axes, which count samples, differ.
+void require_equal_counts(const Dataset& data, const std::string& where) {
+  if (data.size() == 0) fail("{}: found no sample; give at least one", where);
+  for (const auto& [name, tensor] : data.inputs) {
+    if (tensor.dims()[0] != data.size())
+      fail("{}: found {} samples of '{}' and {} of '{}'; give every input as many", where, tensor.dims()[0], name,
+           data.size(), data.inputs.begin()->first);
+  }
+  if (data.has_labels() && data.labels.dims()[0] != data.size())
+    fail("{}: found {} labels for {} samples; give every sample one", where, data.labels.dims()[0], data.size());
+}
+
+/// u8 [n, h, w] and [n, h, w, channels] as [n, c, h, w]; anything else as it is. Four channels or fewer come last where
+/// the second extent is more.
+Tensor channels_first(const Tensor& x) {
+  const Dims& dims = x.dims();
+  if (x.dtype() != DType::u8) return x;
+  if (dims.size() == 3) return x.reshaped({dims[0], 1, dims[1], dims[2]});
+  constexpr int64_t kMostChannels = 4;
+  if (dims.size() != 4 || dims[3] > kMostChannels || dims[1] <= kMostChannels) return x;
+  const int64_t pixels = dims[1] * dims[2], channels = dims[3];
+  Tensor result = Tensor::uninitialized(DType::u8, {dims[0], channels, dims[1], dims[2]});
+  const uint8_t* from = x.data<uint8_t>().data();
+  uint8_t* to = result.data<uint8_t>().data();
+  for (int64_t n = 0; n < dims[0]; ++n, from += pixels * channels) {
+    for (int64_t c = 0; c < channels; ++c) {
+      for (int64_t i = 0; i < pixels; ++i) *to++ = from[i * channels + c];
+    }
+  }
+  return result;
+}
+
+/// "labels", or beside x also "label" and "y", unless they look as samples do; the end where there are none.
+auto find_labels(const Tensors& tensors) {
+  for (const char* name : {"labels", "label", "y"}) {
+    const auto found = tensors.find(name);
+    if (found == tensors.end()) continue;
+    const bool beside_x = tensors.contains("x") && found->second.dims().size() <= 2;
+    if (found->first == "labels" || beside_x) return found;
+  }
+  return tensors.end();
+}
+
+bool is_sample_tensor(const Tensor& x) {
+  return (x.dtype() == DType::f32 || x.dtype() == DType::u8) && x.dims().size() >= 2;
+}
+
+constexpr std::string_view kTrain = "_train", kTest = "_test";
+
+/// The names without their endings where tensors come in pairs NAME_train and NAME_test, as Keras's x and y do; else
+/// none.
+std::vector<std::string> names_of_pairs(const Tensors& tensors) {
+  std::vector<std::string> names;
+  for (const auto& [name, tensor] : tensors) {
+    if (name.ends_with(kTrain)) names.push_back(name.substr(0, name.size() - kTrain.size()));
+  }
+  const auto has_test = [&](const std::string& name) { return tensors.contains(name + std::string(kTest)); };
+  if (2 * names.size() != tensors.size() || !std::ranges::all_of(names, has_test)) return {};
+  return names;
+}
+
+/// Both parts of each tensor behind each other, and where the second begins.
+Dataset from_pairs(const Tensors& tensors, const std::vector<std::string>& names, const std::string& where,
+                   int64_t classes) {
+  const auto same_samples = [](const Tensor& a, const Tensor& b) {
+    return a.dtype() == b.dtype() && !a.dims().empty() && !b.dims().empty() &&
+           std::ranges::equal(std::span(a.dims()).subspan(1), std::span(b.dims()).subspan(1));
+  };
+  Tensors both;
+  int64_t begin = 0;  // of the test part
+  for (const std::string& name : names) {
+    const Tensor &train = tensors.at(name + std::string(kTrain)), &test = tensors.at(name + std::string(kTest));
+    if (!same_samples(train, test))
+      fail("{}: {}_train is {} and {}_test is {}, expected samples of one type", where, name, to_string(train.type()),
+           name, to_string(test.type()));
+    const int64_t here = train.dims()[0];
+    if (!both.empty() && here != begin)
+      fail("{}: found {} samples of '{}_train' and {} of '{}_train'", where, here, name, begin, names.front());
+    begin = here;
+    both.emplace(name, joined(train, test));
+  }
+  Dataset data = dataset_of(both, where, classes);
+  Split split;
+  split.tested = (data.has_x() ? "x" : data.inputs.begin()->first) + std::string(kTest);
+  split.train.resize(static_cast<size_t>(begin));
+  split.test.resize(static_cast<size_t>(data.size() - begin));
+  std::iota(split.train.begin(), split.train.end(), int64_t{0});
+  std::iota(split.test.begin(), split.test.end(), begin);
+  data.split = std::move(split);
+  return data;
+}
+
+}  // namespace
+
+Dataset dataset_of(const Tensors& tensors, const std::string& where, int64_t classes) {
+  const std::vector<std::string> pairs = names_of_pairs(tensors);
+  if (!pairs.empty()) return from_pairs(tensors, pairs, where, classes);
+  Dataset data;
+  const auto labels = find_labels(tensors);
+  if (labels != tensors.end()) {
+    data.labels = to_labels(labels->second, classes, where);
+    data.classes = number_names(data.labels, classes);
+  }
+  for (auto at = tensors.begin(); at != tensors.end(); ++at) {
+    const auto& [name, tensor] = *at;
+    if (at == labels) continue;
+    if (tensor.dims().empty())
+      fail("{}: {}: found {}, expected samples along a first axis", where, name, to_string(tensor.type()));
+    data.inputs[name] = narrowed(tensor);
+    require_finite(data.inputs[name], name, where);
+  }
+  if (data.inputs.empty())
+    fail("{}: found no tensor of samples, expected 'x' and 'labels' or the inputs of a network", where);
+  require_equal_counts(data, where);
+  const Tensor first = data.inputs.begin()->second;
+  if (data.inputs.size() > 1 || !data.inputs.contains("x")) return data;
+  if (!is_sample_tensor(first)) return data;
+  data.x = channels_first(first);
+  data.raw = first.dtype() == DType::u8;
+  data.inputs.clear();
+  return data;
+}
+
+}  // namespace halfstep::io

@@ -1,0 +1,26 @@
+// Images as they might have been, for training alone.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "halfstep/core/base/tensor.h"
+
+namespace halfstep::train {
+
+struct Augment {
+  bool flip = false;  ///< mirrors an image left to right, with probability 1/2
+  /// Moves an image by at most this many pixels along each axis; what comes into view is 0, as in a crop of a padded
+  /// image.
+  int64_t shift = 0;
+
+  bool any() const { return flip || shift > 0; }
+  /// "flip, shift 4", or "none".
+  std::string text() const;
+  /// Throws unless samples of these extents are images, [c, h, w], larger than the shift.
+  void check(const Dims& sample, const std::string& data) const;
+  /// The images of a step, f32 [n, c, h, w], each by a choice of its own that depends on (seed, step, position) alone.
+  Tensor apply(const Tensor& x, uint64_t seed, uint64_t step) const;
+};
+
+}  // namespace halfstep::train

@@ -1,0 +1,233 @@
+#include "halfstep/data/pipeline/preprocess.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "halfstep/core/base/status.h"
+
+namespace halfstep::train {
+namespace {
+
+constexpr const char* kNote = "input.preprocess";
+
+/// The number of channel c, of a list of one or of all; `otherwise` for an empty one.
+float of_channel(const std::vector<float>& list, int64_t c, float otherwise) {
+  if (list.empty()) return otherwise;
+  return list[list.size() == 1 ? 0 : static_cast<size_t>(c)];
+}
+
+Tensor to_channels_last(const Tensor& batch) {
+  const Dims& dims = batch.dims();
+  const int64_t channels = dims[1], plane = dims[2] * dims[3];
+  Tensor result(DType::f32, {dims[0], dims[2], dims[3], channels});
+  const auto src = batch.data<float>();
+  const auto dst = result.data<float>();
+  for (size_t i = 0; i < dst.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    const int64_t sample = at / (plane * channels), place = at / channels % plane, c = at % channels;
+    dst[i] = src[static_cast<size_t>((sample * channels + c) * plane + place)];
+  }
+  return result;
+}
+
+void reverse_channels(Tensor& batch) {
+  const Dims& dims = batch.dims();
+  const int64_t channels = dims[1], plane = dims[2] * dims[3];
+  float* sample = batch.data<float>().data();
+  for (int64_t n = 0; n < dims[0]; ++n, sample += channels * plane) {
+    for (int64_t c = 0; c < channels / 2; ++c)
+      std::swap_ranges(sample + c * plane, sample + (c + 1) * plane, sample + (channels - 1 - c) * plane);
+  }
+}
+
+/// Members of an object, each of a kind.
+class Members {
+ public:
+  Members(const std::string& text, const std::string& where)
+      : json_(nlohmann::json::parse(text, nullptr, false)), where_(where) {
+    if (!json_.is_object()) fail("{}: found no JSON object", where);
+  }
+
+  std::optional<std::vector<float>> numbers(const char* key) const {
+    const auto* list = find(key);
+    if (list == nullptr) return std::nullopt;
+    if (!list->is_array()) fail("{}: {}: expected a list of numbers", where_, key);
+    std::vector<float> values;
+    for (const auto& value : *list) {
+      if (!value.is_number()) fail("{}: {}: expected a list of numbers", where_, key);
+      values.push_back(value.get<float>());
+    }
+    return values;
+  }
+
+  template <class T>
+  std::optional<T> value(const char* key) const {
+    const auto* found = find(key);
+    if (found == nullptr) return std::nullopt;
+    constexpr bool kIsFlag = std::is_same_v<T, bool>, kIsText = std::is_same_v<T, std::string>;
+    constexpr bool kIsWhole = std::is_integral_v<T> && !kIsFlag;
+    if (!(kIsFlag    ? found->is_boolean()
+          : kIsText  ? found->is_string()
+          : kIsWhole ? found->is_number_integer()
+                     : found->is_number()))
+      fail("{}: {}: expected {}", where_, key,
+           kIsFlag    ? "true or false"
+           : kIsText  ? "a name"
+           : kIsWhole ? "a whole number"
+                      : "a number");
+    return found->template get<T>();
+  }
+
+  std::optional<io::PictureSize> size(const char* key) const {
+    const auto sides = numbers(key);
+    if (!sides) return std::nullopt;
+    if (sides->size() != 2) fail("{}: {}: expected [height, width]", where_, key);
+    return io::PictureSize{static_cast<int64_t>((*sides)[0]), static_cast<int64_t>((*sides)[1])};
+  }
+
+ private:
+  const nlohmann::json* find(const char* key) const {
+    const auto found = json_.find(key);
+    return found == json_.end() ? nullptr : &*found;
+  }
+
+  nlohmann::json json_;
+  const std::string& where_;
+};
+
+Preprocess preset_of(const std::string& name) {
+  const Preprocess unit{.scale = 1.0F / 255};
+  if (name == "unit") return unit;
+  Preprocess result = unit;
+  if (name == "imagenet") {
+    result.mean = {0.485F, 0.456F, 0.406F};
+    result.deviation = {0.229F, 0.224F, 0.225F};
+  } else if (name == "cifar10") {
+    result.mean = {0.4914F, 0.4822F, 0.4465F};
+    result.deviation = {0.2470F, 0.2435F, 0.2616F};
+  } else {
+    fail("preprocess: found '{}', expected imagenet, cifar10 or unit", name);
+  }
+  return result;
+}
+
+void check(const Preprocess& p, const std::string& where) {
+  const auto finite = [](float v) { return std::isfinite(v); };
+  if (!finite(p.scale) || p.scale == 0) fail("{}: found scale {}, expected a number that is not 0", where, p.scale);
+  if (!std::ranges::all_of(p.mean, finite)) fail("{}: mean: expected finite numbers", where);
+  if (!std::ranges::all_of(p.deviation, [](float v) { return v > 0 && std::isfinite(v); }))
+    fail("{}: std: expected numbers above 0", where);
+  if (p.mean.size() > 1 && p.deviation.size() > 1 && p.mean.size() != p.deviation.size())
+    fail("{}: found {} numbers for mean and {} for std", where, p.mean.size(), p.deviation.size());
+  p.frame.check(where);
+}
+
+}  // namespace
+
+Dims Preprocess::sample_dims(const Dims& dims) const {
+  return channels_last && dims.size() == 3 ? Dims{dims[1], dims[2], dims[0]} : dims;
+}
+
+Tensor Preprocess::apply(Tensor batch) const {
+  const Dims dims = batch.dims();
+  const int64_t channels = dims[1];
+  for (const auto* list : {&mean, &deviation}) {
+    if (list->size() > 1 && static_cast<int64_t>(list->size()) != channels)
+      fail("preprocessing: found {} numbers for {}, expected {}, one for each channel of the samples, or one for all",
+           list->size(), list == &mean ? "mean" : "std", channels);
+  }
+  if (reverses_channels && dims.size() == 4) reverse_channels(batch);
+  const std::span after(dims.begin() + 2, dims.end());
+  const int64_t plane = count_elements(after);
+  float* at = batch.data<float>().data();
+  for (int64_t row = 0; row < dims[0] * channels; ++row, at += plane) {
+    const float middle = of_channel(mean, row % channels, 0), width = of_channel(deviation, row % channels, 1);
+    for (int64_t i = 0; i < plane; ++i) at[i] = (at[i] * scale - middle) / width;
+  }
+  return channels_last && dims.size() == 4 ? to_channels_last(batch) : batch;
+}
+
+Preprocess PreprocessOptions::on(const Preprocess& own) const {
+  Preprocess result = own;
+  if (preset || scale || mean || deviation) {
+    const Preprocess values = preset ? preset_of(*preset) : Preprocess();
+    result.scale = scale.value_or(values.scale);
+    result.mean = mean.value_or(values.mean);
+    result.deviation = deviation.value_or(values.deviation);
+  }
+  result.reverses_channels = reverses_channels.value_or(own.reverses_channels);
+  result.channels_last = channels_last.value_or(own.channels_last);
+  if (resize || crop || size) {
+    result.frame.resize = resize.value_or(0);
+    result.frame.crop = crop.value_or(0);
+    result.frame.size = size.value_or(io::PictureSize());
+  }
+  result.frame.ignores_orientation = ignores_orientation.value_or(own.frame.ignores_orientation);
+  check(result, "preprocessing");
+  return result;
+}
+
+PreprocessOptions parse_preprocess_options(const std::string& text, const std::string& where) {
+  const Members members(text, where);
+  return {.preset = members.value<std::string>("preset"),
+          .scale = members.value<float>("scale"),
+          .mean = members.numbers("mean"),
+          .deviation = members.numbers("std"),
+          .reverses_channels = members.value<bool>("bgr"),
+          .channels_last = members.value<bool>("channels_last"),
+          .resize = members.value<int64_t>("resize"),
+          .crop = members.value<int64_t>("crop"),
+          .size = members.size("size"),
+          .ignores_orientation = members.value<bool>("ignore_orientation")};
+}
+
+std::string to_text(const Preprocess& p) {
+  nlohmann::ordered_json json;
+  if (p.frame.size.height > 0) json["size"] = {p.frame.size.height, p.frame.size.width};
+  if (p.frame.resize > 0) json["resize"] = p.frame.resize;
+  if (p.frame.crop > 0) json["crop"] = p.frame.crop;
+  if (p.frame.ignores_orientation) json["ignore_orientation"] = true;
+  json["scale"] = p.scale;
+  json["mean"] = p.mean;
+  json["std"] = p.deviation;
+  json["reverse_channels"] = p.reverses_channels;
+  json["channels_last"] = p.channels_last;
+  return json.dump();
+}
+
+Preprocess parse_preprocess(const std::string& text, const std::string& where) {
+  const Members members(text, where);
+  Preprocess p;
+  p.scale = members.value<float>("scale").value_or(1.0F);
+  p.mean = members.numbers("mean").value_or(p.mean);
+  p.deviation = members.numbers("std").value_or(p.deviation);
+  p.reverses_channels = members.value<bool>("reverse_channels").value_or(false);
+  p.channels_last = members.value<bool>("channels_last").value_or(false);
+  p.frame.size = members.size("size").value_or(io::PictureSize());
+  p.frame.resize = members.value<int64_t>("resize").value_or(0);
+  p.frame.crop = members.value<int64_t>("crop").value_or(0);
+  p.frame.ignores_orientation = members.value<bool>("ignore_orientation").value_or(false);
+  check(p, where);
+  return p;
+}
+
+void set_preprocess(Model& model, const Preprocess& preprocess) {
+  check(preprocess, "preprocessing");
+  model.notes[kNote] = to_text(preprocess);
+}
+
+void change_preprocess(Model& model, const PreprocessOptions& options) {
+  const Preprocess own = preprocess_of(model), changed = options.on(own);
+  if (!(changed == own)) set_preprocess(model, changed);
+}
+
+std::optional<Preprocess> said_preprocess(const Model& model) {
+  const auto note = model.notes.find(kNote);
+  if (note == model.notes.end()) return std::nullopt;
+  return parse_preprocess(note->second, "note 'input.preprocess'");
+}
+
+Preprocess preprocess_of(const Model& model) { return said_preprocess(model).value_or(Preprocess()); }
+
+}  // namespace halfstep::train

@@ -1,0 +1,229 @@
+// Layers with parameters, and what moves them: networks written in C++.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "halfstep/core/base/attribute.h"
+#include "halfstep/engine/capture/array.h"
+
+namespace halfstep::capture {
+
+/// A part of a network with arrays of its own. Layers tell training from evaluation by the switches. Initial values are
+/// drawn by `uniform`, so that `seed` says them, in the order in which the members stand here.
+class Module {
+ public:
+  Module() = default;
+  virtual ~Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  virtual Array operator()(const Array& x) = 0;
+
+  /// Parameters and buffers by name, those of parts with the name of the part in front: "0.weight".
+  std::vector<std::pair<std::string, Array>> named_arrays() const;
+  /// Those that require a gradient.
+  Arrays parameters() const;
+  /// Copies of all of them, by name.
+  Tensors state() const;
+  /// Assigns what `state` gave. Throws Error, and nothing is changed, where names or types differ.
+  void load_state(const Tensors& state);
+
+ protected:
+  Array parameter(const std::string& name, Array initial);
+  Array buffer(const std::string& name, Array initial);
+  void add_part(std::string name, std::shared_ptr<Module> part);
+  const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& parts() const { return parts_; }
+
+ private:
+  std::vector<std::pair<std::string, Array>> arrays_;
+  std::vector<std::pair<std::string, std::shared_ptr<Module>>> parts_;
+};
+
+/// x [..., in] -> [..., out]. Weights [out, in] and biases within 1 / sqrt(in).
+class Linear : public Module {
+ public:
+  Linear(int64_t in, int64_t out);
+  Array operator()(const Array& x) override;
+
+  Array weight, bias;
+};
+
+/// Images [n, in, h, w] -> [n, out, ...]. Weights [out, in, kernel, kernel] and biases within
+/// 1 / sqrt(in * kernel * kernel).
+class Conv2d : public Module {
+ public:
+  Conv2d(int64_t in, int64_t out, int64_t kernel, int64_t stride = 1, int64_t pad = 0);
+  Array operator()(const Array& x) override;
+
+  Array weight, bias;
+
+ private:
+  int64_t stride_, pad_;
+};
+
+/// Images [n, channels, h, w], by the statistics of the batch in training and by the running ones in evaluation.
+class BatchNorm2d : public Module {
+ public:
+  explicit BatchNorm2d(int64_t channels);
+  Array operator()(const Array& x) override;
+
+  Array weight, bias, mean, variance;
+};
+
+/// Normalizes over the last axes, which have the extents of `shape`.
+class LayerNorm : public Module {
+ public:
+  explicit LayerNorm(const Dims& shape, double epsilon = 1e-5);
+  Array operator()(const Array& x) override;
+
+  Array weight, bias;
+
+ private:
+  double epsilon_;
+};
+
+/// Rows of a table [count, width], uniform within 1 of zero, by whole numbers of i64.
+class Embedding : public Module {
+ public:
+  Embedding(int64_t count, int64_t width);
+  Array operator()(const Array& ids) override;
+
+  Array weight;
+};
+
+/// In training zeroes each element with probability `rate`, 0 or more and less than 1, and divides the others by
+/// 1 - rate.
+class Dropout : public Module {
+ public:
+  explicit Dropout(double rate = 0.5);
+  Array operator()(const Array& x) override;
+
+ private:
+  double rate_;
+};
+
+/// The largest value of each window of images.
+class MaxPool2d : public Module {
+ public:
+  MaxPool2d(int64_t kernel, int64_t stride, int64_t pad = 0);
+  Array operator()(const Array& x) override;
+
+ protected:
+  Attributes window_;
+};
+
+/// The mean of each window, in which padding counts as zeros.
+class AvgPool2d : public MaxPool2d {
+ public:
+  using MaxPool2d::MaxPool2d;
+  Array operator()(const Array& x) override;
+};
+
+/// tanh(x @ weight.T + bias + h @ recurrent.T), the next h [n, width], of x [n, in]. All within 1 / sqrt(width).
+class RnnCell : public Module {
+ public:
+  RnnCell(int64_t in, int64_t width) : RnnCell(in, width, 1) {}
+  /// On an h of zeros.
+  Array operator()(const Array& x) override;
+  Array operator()(const Array& x, const Array& h);
+
+  Array weight, recurrent, bias;
+
+ protected:
+  RnnCell(int64_t in, int64_t width, int64_t gates);
+  Array sums(const Array& x, const Array& h) const;
+  Array zeros(const Array& x) const;
+
+  int64_t width_;
+};
+
+/// The next (h, c) of a long short-term memory; rows of the weights are its gates input, forget, cell, output.
+class LstmCell : public RnnCell {
+ public:
+  LstmCell(int64_t in, int64_t width) : RnnCell(in, width, 4) {}
+  /// h, on states of zeros.
+  Array operator()(const Array& x) override;
+  std::pair<Array, Array> operator()(const Array& x, const std::pair<Array, Array>& state);
+};
+
+/// A function without arrays as a part.
+class Pointwise : public Module {
+ public:
+  explicit Pointwise(std::function<Array(const Array&)> function) : function_(std::move(function)) {}
+  Array operator()(const Array& x) override { return function_(x); }
+
+ private:
+  std::function<Array(const Array&)> function_;
+};
+
+/// One part behind the other, called "0", "1", ...
+class Sequential : public Module {
+ public:
+  explicit Sequential(std::vector<std::shared_ptr<Module>> parts);
+  Array operator()(const Array& x) override;
+};
+
+/// What moves parameters.
+class Optimizer {
+ public:
+  Optimizer(Arrays parameters, double learning_rate);
+  virtual ~Optimizer() = default;
+  Optimizer(const Optimizer&) = delete;
+  Optimizer& operator=(const Optimizer&) = delete;
+
+  /// Parameters without a gradient stay.
+  void step();
+  /// Takes gradients away.
+  void zero_gradients();
+
+ protected:
+  const Arrays& parameters() const { return parameters_; }
+  const Array& learning_rate() const { return learning_rate_; }
+  /// The parameter of this number; gradients are switched off.
+  virtual void update(Array parameter, const Array& gradient, size_t number) = 0;
+
+ private:
+  Arrays parameters_;
+  Array learning_rate_;
+};
+
+/// Steps against the gradients of parameters: velocity = momentum * velocity + gradient, parameter -= rate * velocity.
+class Sgd : public Optimizer {
+ public:
+  explicit Sgd(Arrays parameters, double learning_rate, double momentum = 0, double weight_decay = 0);
+
+ private:
+  void update(Array parameter, const Array& gradient, size_t number) override;
+
+  Arrays velocities_;
+  Attributes attributes_;
+};
+
+struct AdamOptions {
+  double learning_rate = 1e-3, beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weight_decay = 0;
+};
+
+/// Adam (Kingma and Ba, 2015), with decoupled weight decay (Loshchilov and Hutter, 2019).
+class Adam : public Optimizer {
+ public:
+  explicit Adam(Arrays parameters, const AdamOptions& options = {});
+
+ private:
+  void update(Array parameter, const Array& gradient, size_t number) override;
+
+  std::vector<Arrays> states_;  ///< by parameter: both moments and both powers
+  Attributes attributes_;
+};
+
+/// The mean of the squared differences.
+Array mse(const Array& found, const Array& expected);
+
+/// Mean of the cross entropies of logits [n, classes, ...] and labels [n, ...] of i32 or i64.
+Array cross_entropy(const Array& logits, const Array& labels);
+
+}  // namespace halfstep::capture

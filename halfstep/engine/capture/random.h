@@ -1,0 +1,24 @@
+// Random numbers that arrays are filled with.
+#pragma once
+
+#include "halfstep/engine/capture/array.h"
+
+namespace halfstep::capture {
+
+/// Begins the numbers of this process anew: the same seed, the same numbers in the order in which they are drawn, in
+/// captured functions too.
+void seed(uint64_t value);
+
+/// f32, uniform in [low, high).
+Array uniform(const Dims& dims, double low = 0, double high = 1);
+/// f32, of a normal distribution.
+Array normal(const Dims& dims, double mean = 0, double deviation = 1);
+
+/// Where the numbers are, to go back there.
+struct Draws {
+  uint64_t seed = 0, count = 0;
+};
+Draws draws();
+void set_draws(Draws to);
+
+}  // namespace halfstep::capture

@@ -1,0 +1,46 @@
+// The steps of an average pool's windows, with the integers or scales that a program stores.
+#pragma once
+
+#include <map>
+
+#include "halfstep/engine/kernels/codes/average_window.h"
+#include "halfstep/engine/kernels/codes/integer/step.h"
+
+namespace halfstep::kernels {
+
+/// By what a window divides by.
+using AverageSteps = std::map<int64_t, arith::Requantizer>;
+
+/// The step of windows with those divisors; a divisor that the program has no multiplier for is left out.
+inline AverageSteps average_steps(const IntegerAvgPool2d& a, const std::set<int64_t>& divisors) {
+  AverageSteps steps;
+  const auto store = [&](int64_t divisor, int64_t multiplier, int64_t shift) {
+    if (divisors.contains(divisor)) steps[divisor] = stored_scale(multiplier, shift, shift_rounding(a));
+  };
+  if (arith::traits(form_of(a)).keeps_scales) {
+    for (const int64_t divisor : divisors)
+      steps[divisor] =
+          arith::float_pool(form_of(a), float_of(a.x_scale), float_of(a.y_scale), static_cast<float>(divisor));
+    return steps;
+  }
+  for (size_t i = 0; i < a.edge_counts.size(); ++i) store(a.edge_counts[i], a.edge_multipliers[i], a.edge_shifts[i]);
+  store(a.kernel[0] * a.kernel[1], a.multiplier, a.shift);
+  return steps;
+}
+
+/// Refuses windows that the program has no multiplier for.
+inline Verdict accept_windows(const IntegerAvgPool2d& a, const AverageWindow& window) {
+  const auto divisors = window.divisors();
+  const AverageSteps steps = average_steps(a, divisors);
+  for (const int64_t divisor : divisors) {
+    if (!steps.contains(divisor))
+      return refuse("a window holds {} elements of x, and edge_counts has no such number", divisor);
+  }
+  return accept();
+}
+
+inline AverageWindow window_of(const IntegerAvgPool2d& a, const Problem& problem) {
+  return AverageWindow::of(a, problem.in[IntegerAvgPool2d::in::x]->dims, problem.out[0]->dims);
+}
+
+}  // namespace halfstep::kernels

@@ -1,0 +1,230 @@
+// Softmax and normalization of rows of codes of a byte, in f32: its error is bounded, and where a result lies so near
+// to the boundary of two codes that the error counts, the rule decides. Included once for every target.
+#if defined(HALFSTEP_KERNELS_INTEGER_BYTE_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFSTEP_KERNELS_INTEGER_BYTE_ROWS_INL_H_
+#undef HALFSTEP_KERNELS_INTEGER_BYTE_ROWS_INL_H_
+#else
+#define HALFSTEP_KERNELS_INTEGER_BYTE_ROWS_INL_H_
+#endif
+
+#include <algorithm>
+#include <cmath>
+
+#include "halfstep/core/arith/row_norm.h"
+#include "halfstep/core/arith/row_softmax.h"
+#include "halfstep/engine/kernels/codes/integer/cpu/lane_codes-inl.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::integer::HWY_NAMESPACE {
+
+using codes::HWY_NAMESPACE::CodeLanes;
+
+/// What results become: codes of one byte.
+struct ByteTarget {
+  ByteTarget(DType type, arith::Clamp of_codes, int32_t zero)
+      : clamp(of_codes), zero_point(zero), codes({zero, of_codes, CodeLanes<uint8_t>(type).middle, 1}) {}
+
+  uint8_t code(int64_t unbounded) const {
+    return static_cast<uint8_t>(std::clamp<int64_t>(unbounded, clamp.low, clamp.high));
+  }
+
+  arith::Clamp clamp;
+  int32_t zero_point;
+  Codes<uint8_t> codes;
+};
+
+/// Results as reals, before the zero point, and how far off each may be.
+struct Real {
+  FloatVec value, error;
+};
+
+/// Codes of kVectors vectors of results at most, from element i on: those of a vector in which one lies too near to the
+/// boundary of two codes follow the rule.
+template <int kVectors, class RealAt, class Rule>
+HWY_INLINE void some_codes_of_reals(const ByteTarget& target, int64_t i, const RealAt& real, const Rule& rule,
+                                    uint8_t* to) {
+  constexpr int kMost = Codes<uint8_t>::kSums;
+  const Floats d;
+  const FloatVec half = hn::Set(d, 0.5F), most = hn::Set(d, 0x1p20F);  // beyond every code
+  IntVec steps[kMost];
+  hn::Mask<Floats> sure[kMost];
+  HS_UNROLL for (int v = 0; v < kMost; ++v) {
+    steps[v] = hn::Zero(Ints());
+    if (v >= kVectors) continue;
+    const Real at = real(i + v * kIntLanes);
+    const FloatVec value = hn::Max(hn::Min(at.value, most), hn::Neg(most));
+    steps[v] = nearest(value);
+    const FloatVec margin = hn::MulAdd(hn::Abs(value), hn::Set(d, 0x1p-20F), at.error);
+    sure[v] = hn::Lt(hn::Abs(value - hn::ConvertTo(d, steps[v])) + margin, half);
+  }
+  const auto codes = target.codes.in_order(steps);
+  if constexpr (kVectors == kMost) {
+    hn::StoreU(codes, Bytes(), to);
+  } else {
+    alignas(64) uint8_t all[kMost * kIntLanes];
+    hn::Store(codes, Bytes(), all);
+    std::memcpy(to, all, kVectors * kIntLanes);
+  }
+  HS_UNROLL for (int v = 0; v < kVectors; ++v) {
+    if (hn::AllTrue(d, sure[v])) [[likely]]
+      continue;
+    for (int64_t k = v * kIntLanes; k < (v + 1) * kIntLanes; ++k) to[k] = target.code(rule(i + k));
+  }
+}
+
+/// Codes of `count` results: real(i) gives a vector of them, and rule(i) the code itself before the clamp.
+template <class RealAt, class Rule>
+HWY_INLINE void codes_of_reals(const ByteTarget& target, int64_t count, const RealAt& real, const Rule& rule,
+                               uint8_t* to) {
+  constexpr int kVectors = Codes<uint8_t>::kSums;
+  int64_t i = 0;
+  for (; i + kVectors * kIntLanes <= count; i += kVectors * kIntLanes)
+    some_codes_of_reals<kVectors>(target, i, real, rule, to + i);
+  if (i + 2 * kIntLanes <= count) {
+    some_codes_of_reals<2>(target, i, real, rule, to + i);
+    i += 2 * kIntLanes;
+  }
+  if (i + kIntLanes <= count) {
+    some_codes_of_reals<1>(target, i, real, rule, to + i);
+    i += kIntLanes;
+  }
+  for (; i < count; ++i) to[i] = target.code(rule(i));
+}
+
+inline constexpr int64_t kMostBias = int64_t{1} << 62;
+
+/// What a normalization adds to and multiplies with, by element: [factor][bias][error], as reals of codes.
+inline void norm_reals(const int32_t* factor, const int64_t* bias, int32_t shift, int64_t count, float* reals) {
+  const double unit = std::ldexp(1.0, -shift);
+  for (int64_t i = 0; i < count; ++i) {
+    const double by = factor[i] * unit, offset = static_cast<double>(bias[i]) * unit;
+    reals[i] = static_cast<float>(by);
+    reals[count + i] = static_cast<float>(offset);
+    // Normalized elements are rounded to whole numbers; with a larger bias their products could pass 64 bits.
+    const double error = std::fabs(by) + (std::fabs(offset) + 1) * 0x1p-20;
+    const bool is_small = bias[i] <= kMostBias && bias[i] >= -kMostBias;
+    reals[2 * count + i] = is_small ? static_cast<float>(error) : HUGE_VALF;
+  }
+}
+
+/// Elements of a row whose squares add up within 32 bits.
+inline constexpr int64_t kMostBytes = int64_t{1} << 14;
+
+struct ByteSums {
+  int64_t sum, squares;  ///< of codes as u8
+};
+
+HWY_INLINE ByteSums byte_sums(const uint8_t* x, uint8_t flip, int64_t count) {
+  const Ints d;
+  const hn::Repartition<int16_t, Ints> shorts;
+  const hn::Rebind<uint8_t, decltype(shorts)> bytes;
+  const auto step = static_cast<int64_t>(hn::Lanes(shorts));
+  IntVec sums = hn::Zero(d), squares = hn::Zero(d), rest = hn::Zero(d);  // rest stays zero on x86
+  int64_t i = 0;
+  for (; i + step <= count; i += step) {
+    const auto codes = hn::PromoteTo(shorts, hn::Xor(hn::LoadU(bytes, x + i), hn::Set(bytes, flip)));
+    sums = hn::ReorderWidenMulAccumulate(d, codes, hn::Set(shorts, 1), sums, rest);
+    squares = hn::ReorderWidenMulAccumulate(d, codes, codes, squares, rest);
+  }
+  ByteSums result{hn::GetLane(hn::SumOfLanes(d, sums)), hn::GetLane(hn::SumOfLanes(d, squares))};
+  for (; i < count; ++i) {
+    const int64_t code = x[i] ^ flip;
+    result.sum += code;
+    result.squares += code * code;
+  }
+  return result;
+}
+
+/// A row of codes. `reals` are norm_reals'.
+HWY_INLINE void norm_bytes(const IntegerNorm& a, DType x_type, const int32_t* factor, const int64_t* bias,
+                           const float* reals, const uint8_t* x, int64_t count, const ByteTarget& target, uint8_t* y) {
+  const Floats d;
+  const CodeLanes<uint8_t> lanes(x_type);
+  const auto [of_codes, of_squares] = byte_sums(x, lanes.flip, count);
+  const int64_t zero = a.x_zero_point + lanes.middle;  // of codes as u8
+  const int64_t sum = of_codes - count * zero, squares = of_squares - 2 * zero * of_codes + count * zero * zero;
+  const auto guard = static_cast<int32_t>(a.guard);
+  const auto elements = static_cast<double>(count);
+  const auto square = static_cast<double>(arith::RowRoot::square(count, sum, squares, a.centered, a.epsilon, guard));
+  const double unit = static_cast<double>(int64_t{1} << (guard / 2 + arith::kNormalizedBits));
+  const double scale = square == 0 ? 0.0 : elements * unit / std::sqrt(square);
+  const double mean = static_cast<double>(zero) + (a.centered ? static_cast<double>(sum) / elements : 0.0);
+  const FloatVec means = hn::Set(d, static_cast<float>(mean)), scales = hn::Set(d, static_cast<float>(scale));
+  const FloatVec off = hn::Set(d, static_cast<float>(scale * 0x1p-15));  // of a code beside its mean
+  const hn::Rebind<uint8_t, Ints> narrow;
+  const auto flip = hn::Set(narrow, lanes.flip);
+  codes_of_reals(
+      target, count,
+      [&](int64_t i) HWY_ATTR {
+        const FloatVec by = hn::LoadU(d, reals + i);
+        const IntVec code = hn::PromoteTo(Ints(), hn::Xor(hn::LoadU(narrow, x + i), flip));
+        return Real{hn::MulAdd(hn::ConvertTo(d, code) - means, by * scales, hn::LoadU(d, reals + count + i)),
+                    hn::MulAdd(hn::Abs(by), off, hn::LoadU(d, reals + 2 * count + i))};
+      },
+      [&](int64_t i) {
+        const auto root = arith::RowRoot::of(count, sum, squares, a.centered, a.epsilon, guard);
+        return arith::norm_code(root.normalized((x[i] ^ lanes.flip) - zero), factor[i], bias[i],
+                                static_cast<int32_t>(a.shift), arith::ShiftRounding::half_up, target.zero_point);
+      },
+      y);
+}
+
+/// The largest of `count` codes, as u8.
+HWY_INLINE uint8_t largest_byte(const uint8_t* x, uint8_t flip, int64_t count) {
+  const Bytes d;
+  const auto step = static_cast<int64_t>(hn::Lanes(d));
+  auto most = hn::Set(d, static_cast<uint8_t>(x[0] ^ flip));
+  int64_t i = 0;
+  for (; i + step <= count; i += step) most = hn::Max(most, hn::Xor(hn::LoadU(d, x + i), hn::Set(d, flip)));
+  uint8_t largest = 0;
+  for (; i < count; ++i) largest = std::max<uint8_t>(largest, x[i] ^ flip);
+  const auto pairs = hn::BitCast(Words(), most);
+  const auto of_pairs = hn::Max(hn::And(pairs, hn::Set(Words(), 255)), hn::ShiftRight<8>(pairs));
+  return std::max(largest, static_cast<uint8_t>(hn::GetLane(hn::MaxOfLanes(Words(), of_pairs))));
+}
+
+/// Exponentials of how far codes lie below the largest, with room for vectors behind them; their sum. `fine` is
+/// arith::Exponentials'.
+HWY_INLINE int64_t byte_exponentials(const int32_t* fine, DType type, const uint8_t* x, int64_t count, int32_t* line) {
+  const Ints d;
+  const hn::Repartition<uint64_t, Ints> longs;
+  const hn::Rebind<uint8_t, Ints> narrow;
+  const uint8_t flip = CodeLanes<uint8_t>(type).flip, top = largest_byte(x, flip, count);
+  const auto code_flip = hn::Set(narrow, flip);
+  const IntVec largest = hn::Set(d, top);
+  auto sums = hn::Zero(longs);
+  int64_t i = 0;
+  for (; i + kIntLanes <= count; i += kIntLanes) {
+    const IntVec code = hn::PromoteTo(d, hn::Xor(hn::LoadU(narrow, x + i), code_flip));
+    const IntVec one = hn::GatherIndex(d, fine, largest - code);
+    hn::StoreU(one, d, line + i);
+    const auto pairs = hn::BitCast(longs, one);
+    sums = sums + (hn::ShiftRight<32>(pairs) + hn::And(pairs, hn::Set(longs, UINT32_MAX)));
+  }
+  auto sum = static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(longs, sums)));
+  for (; i < count; ++i) sum += line[i] = fine[top - (x[i] ^ flip)];
+  return sum;
+}
+
+/// Of exponentials and their sum. `unit` is 2^-shift of the factor.
+HWY_INLINE void softmax_bytes(const int32_t* line, int64_t count, int64_t sum, arith::Multiplier factor, double unit,
+                              const ByteTarget& target, uint8_t* y) {
+  const Floats d;
+  const FloatVec by = hn::Set(d, static_cast<float>(factor.m * unit / static_cast<double>(sum)));
+  const FloatVec error = hn::Set(d, static_cast<float>(unit + 0x1p-20));  // the quotient is rounded down
+  codes_of_reals(
+      target, count,
+      [&](int64_t i) HWY_ATTR {
+        return Real{hn::ConvertTo(d, hn::LoadU(Ints(), line + i)) * by, error};
+      },
+      [&](int64_t i) {
+        return arith::softmax_code(line[i], sum, factor, arith::ShiftRounding::half_up, target.zero_point);
+      },
+      y);
+}
+
+}  // namespace halfstep::kernels::integer::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

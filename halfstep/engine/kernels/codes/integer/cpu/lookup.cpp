@@ -1,0 +1,63 @@
+// integer_lookup from bytes to bytes, as many at a time as a vector holds.
+#include <algorithm>
+#include <memory>
+
+#include "halfstep/engine/kernels/common/byte_table.h"
+#include "halfstep/engine/kernels/common/codes.h"
+#include "halfstep/engine/kernels/common/elements.h"
+#include "halfstep/engine/kernels/common/simd/dispatch.h"
+#include "halfstep/engine/kernels/kernel.h"
+#include "halfstep/engine/kernels/ops.h"
+
+namespace halfstep::kernels {
+namespace {
+
+constexpr int64_t kEntries = 256;
+
+struct LookupState {
+  IntegerLookup attributes;
+  elements::Walk walk;
+  LookUpBytes look_up;
+};
+
+Verdict accept(const Problem& problem) {
+  for (const Type* type : {problem.in[IntegerLookup::in::x], problem.in[IntegerLookup::in::table], problem.out[0]}) {
+    if (is_wide(type->dtype)) return refuse("codes are {}, expected one byte", name(type->dtype));
+  }
+  return accept_simd(problem);
+}
+
+/// Phase 0 makes a table of every byte, whatever code it is.
+Plan prepare(const Problem& problem) {
+  const int64_t size = count_elements(problem.out[0]->dims);
+  const elements::Walk walk({1, 1, size}, size);
+  return {.state = std::make_shared<LookupState>(IntegerLookup(problem.attributes), walk, look_up_bytes(problem.level)),
+          .scratch = kEntries,
+          .phases = {1, walk.pieces()}};
+}
+
+Status run(const Call& call, int phase, int64_t piece) {
+  const auto& state = state_of<LookupState>(call);
+  auto* entries = reinterpret_cast<uint8_t*>(call.scratch);
+  if (phase == 0) {
+    const ConstView& table = call.in[IntegerLookup::in::table];
+    const auto* given = table.as<const uint8_t>();
+    const bool is_below = is_signed(call.in[IntegerLookup::in::x].dtype);
+    for (int64_t byte = 0; byte < kEntries; ++byte) {
+      const int64_t code = is_below && byte >= kEntries / 2 ? byte - kEntries : byte;
+      entries[byte] = given[std::clamp<int64_t>(code - state.attributes.x_code_min, 0, table.size() - 1)];
+    }
+    return {};
+  }
+  const int64_t begin = state.walk.piece_begin(piece);
+  state.look_up(entries, call.in[IntegerLookup::in::x].as<const uint8_t>() + begin,
+                call.out[IntegerLookup::out::out_].as<uint8_t>() + begin, state.walk.piece_end(piece) - begin,
+                state.walk.stream);
+  return {};
+}
+
+}  // namespace
+
+extern const Kernel cpu_integer_lookup_table{"table", accept, prepare, run};
+
+}  // namespace halfstep::kernels

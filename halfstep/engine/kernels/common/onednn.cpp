@@ -1,0 +1,410 @@
+#include "halfstep/engine/kernels/common/onednn.h"
+
+#include <algorithm>
+#include <dnnl.hpp>
+#include <initializer_list>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "halfstep/core/base/tensor.h"
+
+// oneDNN divides work among this many threads of libgomp, a setting of each thread. Declared here because not every
+// compiler that builds Halfstep has an omp.h.
+extern "C" {
+void omp_set_num_threads(int count);
+int omp_get_max_threads(void);
+}
+
+namespace halfstep::kernels::onednn {
+namespace {
+
+using dnnl::memory;
+
+/// oneDNN stays on this thread; what the caller of the library had set for OpenMP comes back afterwards.
+class OneThread {
+ public:
+  OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
+  ~OneThread() { omp_set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
+dnnl::cpu_isa isa_of(CpuLevel level) {
+  switch (level) {
+    case CpuLevel::scalar: return dnnl::cpu_isa::sse41;
+    case CpuLevel::avx2: return dnnl::cpu_isa::avx2;
+    case CpuLevel::avx512: return dnnl::cpu_isa::avx512_core;
+    case CpuLevel::vnni: return dnnl::cpu_isa::avx512_core_vnni;
+    // It configures tiles by what CPUID says of them, and faults where that is nothing.
+    case CpuLevel::amx: return cpu_describes_tiles() ? dnnl::cpu_isa::avx512_core_amx : dnnl::cpu_isa::avx512_core_vnni;
+  }
+  return dnnl::cpu_isa::sse41;
+}
+
+/// False where the process had used oneDNN before us, at another level.
+bool capped() {
+  static const bool kDone = [] {
+    const dnnl::cpu_isa isa = isa_of(cpu_level());
+    return dnnl::set_max_cpu_isa(isa) == dnnl::status::success || dnnl::get_effective_cpu_isa() == isa;
+  }();
+  return kDone;
+}
+
+const dnnl::engine& engine() {
+  static const dnnl::engine kCpu(dnnl::engine::kind::cpu, 0);
+  return kCpu;
+}
+
+dnnl::stream& stream() {
+  static thread_local dnnl::stream own(engine());
+  return own;
+}
+
+dnnl::primitive_attr attributes() {
+  dnnl::primitive_attr attr;
+  attr.set_fpmath_mode(dnnl::fpmath_mode::strict);
+  attr.set_scratchpad_mode(
+      dnnl::scratchpad_mode::user);  // a primitive with a scratchpad of its own serves one thread only
+  return attr;
+}
+
+memory::data_type data_type(DType dtype) {
+  switch (dtype) {
+    case DType::f32: return memory::data_type::f32;
+    case DType::i32: return memory::data_type::s32;
+    case DType::i8: return memory::data_type::s8;
+    case DType::u8: return memory::data_type::u8;
+    default: break;
+  }
+  HS_CHECK(false && "an element type that is not given to oneDNN");
+  return memory::data_type::undef;
+}
+
+/// Worker scratch, cut into areas.
+class Areas {
+ public:
+  size_t add(size_t bytes) { return std::exchange(size_, size_ + aligned(bytes)); }
+  size_t size() const { return size_; }
+
+ private:
+  size_t size_ = 0;
+};
+
+using Arguments = std::unordered_map<int, memory>;
+
+void execute(const dnnl::primitive& primitive, Arguments arguments, const memory::desc& scratchpad,
+             std::byte* scratch) {
+  if (scratchpad.get_size() != 0) arguments.emplace(DNNL_ARG_SCRATCHPAD, memory(scratchpad, engine(), scratch));
+  primitive.execute(stream(), arguments);
+}
+
+/// Calls `body` alone on this thread; kernels throw nothing.
+template <class Body>
+Status guarded(Body&& body) {
+  const OneThread alone;
+  try {
+    body();
+  } catch (const dnnl::error& error) {
+    return Status(fmt::format("oneDNN: {}", error.message));
+  } catch (const std::bad_alloc&) {
+    return Status("out of memory");
+  }
+  return {};
+}
+
+[[noreturn]] void no_primitive(const char* what, const dnnl::error& error) {
+  throw Error(ErrorKind::internal, fmt::format("this is a bug: oneDNN has no {}: {}", what, error.message));
+}
+
+/// A tensor as the caller has it and as the primitive wants it.
+struct Operand {
+  memory::desc plain, inner;
+  dnnl::reorder reorder;
+  memory::desc reorder_scratchpad;
+  bool moved = false;  ///< the two differ
+  size_t area = 0;     ///< of the inner form in worker scratch
+
+  Operand() = default;
+  Operand(memory::desc outside, memory::desc inside, bool result)
+      : plain(std::move(outside)), inner(std::move(inside)), moved(plain != inner) {
+    if (!moved) return;
+    const dnnl::reorder::primitive_desc desc(engine(), result ? inner : plain, engine(), result ? plain : inner,
+                                             attributes());
+    reorder = dnnl::reorder(desc);
+    reorder_scratchpad = desc.scratchpad_desc();
+  }
+
+  size_t inner_bytes() const { return moved ? inner.get_size() : 0; }
+
+  void move(const memory& from, const memory& to, std::byte* scratch) const {
+    execute(reorder, {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}}, reorder_scratchpad, scratch);
+  }
+  memory outside(const void* data) const { return {plain, engine(), const_cast<void*>(data)}; }
+  memory inside(const void* data) const { return {inner, engine(), const_cast<void*>(data)}; }
+  /// An input where the primitive reads it.
+  memory enter(const void* data, std::byte* scratch, size_t scratchpad) const {
+    if (!moved) return outside(data);
+    memory ours = inside(scratch + area);
+    move(outside(data), ours, scratch + scratchpad);
+    return ours;
+  }
+  /// Where the primitive writes a result.
+  memory destination(void* data, std::byte* scratch) const { return moved ? inside(scratch + area) : outside(data); }
+  void leave(const memory& ours, void* data, std::byte* scratch, size_t scratchpad) const {
+    if (moved) move(ours, outside(data), scratch + scratchpad);
+  }
+};
+
+}  // namespace
+
+Verdict accept_level(const Problem& problem) {
+  if (problem.level == CpuLevel::scalar) return refuse("the scalar level was asked for");
+  if (problem.level != cpu_level())
+    return refuse("oneDNN is capped at level {} in this process, and {} was asked for", name(cpu_level()),
+                  name(problem.level));
+  if (!capped()) return refuse("oneDNN was in use before it could be capped at level {}", name(cpu_level()));
+  return accept();
+}
+
+Verdict accept_f32(const Problem& problem) {
+  if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
+  if (Verdict verdict = accept_level(problem); !verdict) return verdict;
+  for (const auto& types : {problem.in, problem.out}) {
+    for (const Type* type : types) {
+      if (type == nullptr) continue;
+      if (type->dtype != DType::f32)
+        return refuse("an operand is {}, and this kernel computes in f32", name(type->dtype));
+      if (count_elements(type->dims) == 0) return refuse("an operand is empty");
+    }
+  }
+  return accept();
+}
+
+namespace {
+
+/// Plain descriptions of a convolution's tensors, what it is told about their inner layout (nothing), and its extents
+/// in oneDNN's terms.
+struct ConvTerms {
+  memory::desc x, weights, out, any_x, any_weights, any_out, bias;
+  memory::dims stride, dilation, pad_begin, pad_end;
+
+  explicit ConvTerms(const Convolution::Spec& spec) {
+    const ConvGeometry& g = spec.geometry;
+    const memory::dims x_dims{g.n, g.c, g.h, g.w}, out_dims{g.n, g.o, g.oh, g.ow};
+    const int64_t i = g.group_in(), o = g.group_out(), taps = g.taps();
+    // With one image the step to the next is immaterial; the dense one lets equal layouts compare equal.
+    x = image_tensor(x_dims, spec.x, g.n == 1 ? g.x_image() : spec.x_image, spec.x_channels_last);
+    out = image_tensor(out_dims, spec.out, g.n == 1 ? g.out_image() : spec.out_image, spec.out_channels_last);
+    const bool grouped = g.groups > 1;
+    const memory::dims filters = grouped ? memory::dims{g.groups, o, i, g.kh, g.kw} : memory::dims{o, i, g.kh, g.kw};
+    weights = {
+        filters, data_type(spec.weights),
+        grouped ? memory::dims{o * spec.filter, spec.filter, taps, g.kw, 1} : memory::dims{spec.filter, taps, g.kw, 1}};
+    any_x = {x_dims, data_type(spec.x), memory::format_tag::any};
+    any_out = {out_dims, data_type(spec.out), memory::format_tag::any};
+    any_weights = {filters, data_type(spec.weights), memory::format_tag::any};
+    if (spec.bias) bias = {{g.o}, memory::data_type::f32, memory::format_tag::a};
+    stride = {g.stride[0], g.stride[1]};
+    dilation = {g.dilation[0] - 1, g.dilation[1] - 1};
+    pad_begin = {g.pad[0], g.pad[1]};
+    pad_end = {g.pad[2], g.pad[3]};
+  }
+
+  /// [n, c, h, w] in memory of that order, or channels last.
+  static memory::desc image_tensor(const memory::dims& dims, DType dtype, int64_t image, bool channels_last) {
+    const int64_t c = dims[1], w = dims[3];
+    const memory::dims strides =
+        channels_last ? memory::dims{image, 1, w * c, c} : memory::dims{image, dims[2] * w, w, 1};
+    return {dims, data_type(dtype), strides};
+  }
+
+  dnnl::convolution_forward::primitive_desc forward() const {
+    using Forward = dnnl::convolution_forward;
+    const auto kind = dnnl::prop_kind::forward_training;
+    const auto direct = dnnl::algorithm::convolution_direct;
+    const Forward::desc desc =
+        bias.is_zero()
+            ? Forward::desc(kind, direct, any_x, any_weights, any_out, stride, dilation, pad_begin, pad_end)
+            : Forward::desc(kind, direct, any_x, any_weights, bias, any_out, stride, dilation, pad_begin, pad_end);
+    return {desc, attributes(), engine()};
+  }
+
+  /// The descriptor of backward_data or backward_weights: both take the same arguments.
+  template <class Backward>
+  typename Backward::primitive_desc backward() const {
+    const typename Backward::desc desc(dnnl::algorithm::convolution_direct, any_x, any_weights, any_out, stride,
+                                       dilation, pad_begin, pad_end);
+    return {desc, attributes(), engine(), forward()};
+  }
+};
+
+}  // namespace
+
+struct Convolution::Parts {
+  Operand x, weights, out;
+  memory::desc bias;
+  dnnl::primitive primitive;
+  memory::desc scratchpad;
+  size_t scratchpad_area = 0;
+  size_t scratch = 0;
+
+  explicit Parts(const Spec& spec) {
+    const ConvTerms terms(spec);
+    bias = terms.bias;
+    switch (spec.pass) {
+      case Pass::forward: build_forward(terms); break;
+      case Pass::grad_x: build_grad_x(terms); break;
+      case Pass::grad_w: build_grad_w(terms); break;
+    }
+    Areas areas;
+    x.area = areas.add(x.inner_bytes());
+    out.area = areas.add(out.inner_bytes());
+    if (spec.pass == Pass::grad_w) weights.area = areas.add(weights.inner_bytes());
+    scratchpad_area = areas.add(std::max({scratchpad.get_size(), x.reorder_scratchpad.get_size(),
+                                          weights.reorder_scratchpad.get_size(), out.reorder_scratchpad.get_size()}));
+    scratch = areas.size();
+  }
+
+  void build_forward(const ConvTerms& terms) {
+    const auto desc = terms.forward();
+    x = {terms.x, desc.src_desc(), false};
+    weights = {terms.weights, desc.weights_desc(), false};
+    out = {terms.out, desc.dst_desc(), true};
+    primitive = dnnl::convolution_forward(desc);
+    scratchpad = desc.scratchpad_desc();
+  }
+
+  void build_grad_x(const ConvTerms& terms) {
+    const auto desc = terms.backward<dnnl::convolution_backward_data>();
+    x = {terms.x, desc.diff_src_desc(), true};
+    weights = {terms.weights, desc.weights_desc(), false};
+    out = {terms.out, desc.diff_dst_desc(), false};
+    primitive = dnnl::convolution_backward_data(desc);
+    scratchpad = desc.scratchpad_desc();
+  }
+
+  void build_grad_w(const ConvTerms& terms) {
+    const auto desc = terms.backward<dnnl::convolution_backward_weights>();
+    x = {terms.x, desc.src_desc(), false};
+    weights = {terms.weights, desc.diff_weights_desc(), true};
+    out = {terms.out, desc.diff_dst_desc(), false};
+    primitive = dnnl::convolution_backward_weights(desc);
+    scratchpad = desc.scratchpad_desc();
+  }
+};
+
+Convolution::Convolution(const Spec& spec) {
+  const OneThread alone;
+  try {
+    parts_ = std::make_shared<Parts>(spec);
+  } catch (const dnnl::error& error) {
+    no_primitive("such convolution", error);
+  }
+}
+
+size_t Convolution::packed_bytes() const { return parts_->weights.inner_bytes(); }
+size_t Convolution::scratch() const { return parts_->scratch; }
+
+Status Convolution::pack(const void* weights, void* packed, std::byte* scratch) const {
+  const Parts& p = *parts_;
+  return guarded(
+      [&] { p.weights.move(p.weights.outside(weights), p.weights.inside(packed), scratch + p.scratchpad_area); });
+}
+
+Status Convolution::forward(const void* x, const void* weights, const float* bias, void* out,
+                            std::byte* scratch) const {
+  const Parts& p = *parts_;
+  return guarded([&] {
+    const memory to = p.out.destination(out, scratch);
+    Arguments arguments{{DNNL_ARG_SRC, p.x.enter(x, scratch, p.scratchpad_area)},
+                        {DNNL_ARG_WEIGHTS, p.weights.inside(weights)},
+                        {DNNL_ARG_DST, to}};
+    if (!p.bias.is_zero()) arguments.emplace(DNNL_ARG_BIAS, memory(p.bias, engine(), const_cast<float*>(bias)));
+    execute(p.primitive, std::move(arguments), p.scratchpad, scratch + p.scratchpad_area);
+    p.out.leave(to, out, scratch, p.scratchpad_area);
+  });
+}
+
+Status Convolution::grad_x(const void* out_grad, const void* weights, void* x_grad, std::byte* scratch) const {
+  const Parts& p = *parts_;
+  return guarded([&] {
+    const memory to = p.x.destination(x_grad, scratch);
+    execute(p.primitive,
+            {{DNNL_ARG_DIFF_DST, p.out.enter(out_grad, scratch, p.scratchpad_area)},
+             {DNNL_ARG_WEIGHTS, p.weights.inside(weights)},
+             {DNNL_ARG_DIFF_SRC, to}},
+            p.scratchpad, scratch + p.scratchpad_area);
+    p.x.leave(to, x_grad, scratch, p.scratchpad_area);
+  });
+}
+
+Status Convolution::grad_w(const void* x, const void* out_grad, void* weights_grad, std::byte* scratch) const {
+  const Parts& p = *parts_;
+  return guarded([&] {
+    const memory to = p.weights.destination(weights_grad, scratch);
+    execute(p.primitive,
+            {{DNNL_ARG_SRC, p.x.enter(x, scratch, p.scratchpad_area)},
+             {DNNL_ARG_DIFF_DST, p.out.enter(out_grad, scratch, p.scratchpad_area)},
+             {DNNL_ARG_DIFF_WEIGHTS, to}},
+            p.scratchpad, scratch + p.scratchpad_area);
+    p.weights.leave(to, weights_grad, scratch, p.scratchpad_area);
+  });
+}
+
+struct Matmul::Parts {
+  memory::desc a, c, bias;
+  Operand b;
+  dnnl::matmul primitive;
+  memory::desc scratchpad;
+  size_t scratch = 0;
+
+  explicit Parts(const Spec& spec)
+      : a({spec.m, spec.k}, data_type(spec.a), memory::dims{spec.a_row, spec.a_column}),
+        c({spec.m, spec.n}, data_type(spec.c), memory::dims{spec.c_row, 1}) {
+    const memory::dims b_dims{spec.k, spec.n};
+    const memory::desc plain_b(b_dims, data_type(spec.b), memory::dims{spec.b_row, spec.b_column});
+    const memory::desc any_b(b_dims, data_type(spec.b), memory::format_tag::any);
+    if (spec.bias) bias = {{1, spec.n}, memory::data_type::f32, memory::format_tag::ab};
+    const memory::desc& asked_b = spec.pack_b ? any_b : plain_b;
+    const auto desc = spec.bias ? dnnl::matmul::desc(a, asked_b, bias, c) : dnnl::matmul::desc(a, asked_b, c);
+    const dnnl::matmul::primitive_desc chosen(desc, attributes(), engine());
+    b = {plain_b, chosen.weights_desc(), false};
+    primitive = dnnl::matmul(chosen);
+    scratchpad = chosen.scratchpad_desc();
+    scratch = aligned(std::max(scratchpad.get_size(), b.reorder_scratchpad.get_size()));
+  }
+};
+
+Matmul::Matmul(const Spec& spec) {
+  const OneThread alone;
+  try {
+    parts_ = std::make_shared<Parts>(spec);
+  } catch (const dnnl::error& error) {
+    no_primitive("such matrix product", error);
+  }
+}
+
+size_t Matmul::packed_bytes() const { return parts_->b.inner_bytes(); }
+size_t Matmul::scratch() const { return parts_->scratch; }
+
+Status Matmul::pack(const void* b, void* packed, std::byte* scratch) const {
+  const Parts& p = *parts_;
+  return guarded([&] { p.b.move(p.b.outside(b), p.b.inside(packed), scratch); });
+}
+
+Status Matmul::multiply(const void* a, const void* b, const float* bias, void* c, std::byte* scratch) const {
+  const Parts& p = *parts_;
+  return guarded([&] {
+    Arguments arguments{{DNNL_ARG_SRC, memory(p.a, engine(), const_cast<void*>(a))},
+                        {DNNL_ARG_WEIGHTS, p.b.inside(b)},
+                        {DNNL_ARG_DST, memory(p.c, engine(), c)}};
+    if (!p.bias.is_zero()) arguments.emplace(DNNL_ARG_BIAS, memory(p.bias, engine(), const_cast<float*>(bias)));
+    execute(p.primitive, std::move(arguments), p.scratchpad, scratch);
+  });
+}
+
+}  // namespace halfstep::kernels::onednn

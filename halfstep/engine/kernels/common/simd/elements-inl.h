@@ -1,0 +1,419 @@
+// Elements of every type as vectors of float or double, and the loop over elements with parameters by channel. Included
+// once per Highway target.
+//
+// A kernel file writes
+//
+//   struct Scale {  // a function: the parameters of the elements' channels, then the elements
+//     template <class D, class V = hn::Vec<D>>
+//     HWY_INLINE V operator()(D, const std::array<V, 1>& parameters, V x) const { return hn::Mul(x, parameters[0]); }
+//   };
+//   void scale(const Walk& walk, const float* scales, const Half* src, Half* dst, int64_t begin, int64_t end) {
+//     elements::HWY_NAMESPACE::apply<float, 1>(walk, Scale(), {scales}, begin, end, dst, src);
+//   }
+#if defined(HALFSTEP_KERNELS_ELEMENTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef HALFSTEP_KERNELS_ELEMENTS_INL_H_
+#undef HALFSTEP_KERNELS_ELEMENTS_INL_H_
+#else
+#define HALFSTEP_KERNELS_ELEMENTS_INL_H_
+#endif
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "halfstep/core/base/small_float.h"
+#include "halfstep/engine/kernels/common/elements.h"
+#include "hwy/cache_control.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace halfstep::kernels::elements::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// How many lanes of a vector count: all, or the first `count`, fewer than all. Memory behind them is neither read nor
+/// written; lanes behind them are 0.
+struct Whole {};
+struct Part {
+  int64_t count;
+};
+
+template <class T>
+inline constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
+
+/// The lane that an element lies in.
+template <class T>
+using Lane = std::conditional_t<kIsHalf<T>, uint16_t, T>;
+/// Vector of as many elements as D has lanes.
+template <class T, class D>
+using Packed = hn::Rebind<Lane<T>, D>;
+
+/// Whether the target reads and writes parts of a vector of such lanes; AVX2 knows masks of 4 and 8 bytes alone.
+template <class T>
+inline constexpr bool kHasMasks = sizeof(T) >= 4 || HWY_TARGET == HWY_AVX3;
+
+template <class P, class T>
+HWY_INLINE hn::Vec<P> load_packed(P packed, const T* src, Whole) {
+  return hn::LoadU(packed, reinterpret_cast<const hn::TFromD<P>*>(src));
+}
+template <class P, class T>
+HWY_INLINE hn::Vec<P> load_packed(P packed, const T* src, Part part) {
+  const auto count = static_cast<size_t>(part.count);
+  if constexpr (kHasMasks<T>) {
+    return hn::MaskedLoad(hn::FirstN(packed, count), packed, reinterpret_cast<const hn::TFromD<P>*>(src));
+  } else {
+    HWY_ALIGN hn::TFromD<P> lanes[hn::MaxLanes(P())] = {};
+    std::memcpy(lanes, src, count * sizeof(T));
+    return hn::Load(packed, lanes);
+  }
+}
+
+template <class P, class T>
+HWY_INLINE void store_packed(hn::Vec<P> v, P packed, T* dst, Whole) {
+  hn::StoreU(v, packed, reinterpret_cast<hn::TFromD<P>*>(dst));
+}
+template <class P, class T>
+HWY_INLINE void store_packed(hn::Vec<P> v, P packed, T* dst, Part part) {
+  const auto count = static_cast<size_t>(part.count);
+  if constexpr (kHasMasks<T>) {
+    hn::BlendedStore(v, hn::FirstN(packed, count), packed, reinterpret_cast<hn::TFromD<P>*>(dst));
+  } else {
+    HWY_ALIGN hn::TFromD<P> lanes[hn::MaxLanes(P())];
+    hn::Store(v, packed, lanes);
+    std::memcpy(dst, lanes, count * sizeof(T));
+  }
+}
+
+/// Elements of type T in the lanes of D; exact but from double or int32 to float, which round to nearest.
+template <class T, class D>
+HWY_INLINE hn::Vec<D> widen(D d, hn::Vec<Packed<T, D>> v) {
+  using C = hn::TFromD<D>;
+  if constexpr (std::is_same_v<T, C>) {
+    return v;
+  } else if constexpr (std::is_same_v<C, double>) {
+    if constexpr (std::is_same_v<T, float> || std::is_same_v<T, int32_t>) {
+      return hn::PromoteTo(d, v);
+    } else {
+      return hn::PromoteTo(d, widen<T>(hn::Rebind<float, D>(), v));
+    }
+  } else if constexpr (std::is_same_v<T, Half>) {
+    return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), v));
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    const hn::RebindToUnsigned<D> bits;
+    return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(bits, v)));
+  } else if constexpr (std::is_same_v<T, int32_t>) {
+    return hn::ConvertTo(d, v);
+  } else {
+    static_assert(std::is_integral_v<T> && sizeof(T) <= 2);
+    return hn::ConvertTo(d, hn::PromoteTo(hn::RebindToSigned<D>(), v));
+  }
+}
+
+/// Words whose upper halves are the floats of v, rounded half to even; Highway's own conversion truncates.
+template <class D>
+HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> bfloat16_words(D, hn::Vec<D> v) {
+  const hn::RebindToUnsigned<D> d;
+  const auto bits = hn::BitCast(d, v);
+  const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1U));
+  const auto rounded = hn::Add(bits, hn::Add(odd, hn::Set(d, 0x7FFFU)));
+  const auto quiet = hn::Or(bits, hn::Set(d, 0x400000U));
+  return hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(v)), quiet, rounded);
+}
+
+/// How float lanes hold codes of up to 16 bits: the whole number nearest to v (ties to even, |v| <= 2^22) as the low
+/// bits. Adding a whole number as small keeps the form.
+template <class D>
+HWY_INLINE hn::Vec<D> as_low_bits(D d, hn::Vec<D> v) {
+  return hn::Add(v, hn::Set(d, 0x1.8p23F));
+}
+
+/// The lanes of D as elements of type T. Float types are rounded half to even (core/base/small_float.h; NaN may differ
+/// in payload). Codes of up to 16 bits are the low bits of float lanes; int32 saturates out of double lanes that hold
+/// whole numbers and no NaN.
+template <class T, class D>
+HWY_INLINE hn::Vec<Packed<T, D>> narrow(D d, hn::Vec<D> v) {
+  using C = hn::TFromD<D>;
+  const Packed<T, D> packed;
+  if constexpr (std::is_same_v<T, C>) {
+    return v;
+  } else if constexpr (std::is_same_v<C, double>) {
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, int32_t>, "rounding twice is not rounding");
+    return hn::DemoteTo(packed, v);
+  } else if constexpr (std::is_same_v<T, Half>) {
+    // F16C, which every AVX2 target has: rounds as asked whatever the environment, subnormals kept.
+    return hn::BitCast(packed, hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), v));
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return hn::TruncateTo(packed, hn::ShiftRight<16>(bfloat16_words(d, v)));
+  } else {
+    static_assert(std::is_integral_v<T> && sizeof(T) <= 2);
+    const hn::RebindToUnsigned<decltype(packed)> bits;
+    return hn::BitCast(packed, hn::TruncateTo(bits, hn::BitCast(hn::RebindToUnsigned<D>(), v)));
+  }
+}
+
+/// v rounded to the values of T.
+template <class T, class D>
+HWY_INLINE hn::Vec<D> rounded_to(D d, hn::Vec<D> v) {
+  return widen<T>(d, narrow<T>(d, v));
+}
+
+/// src[0], src[1], ... in the lanes of D.
+template <class D, class T, class Lanes = Whole>
+HWY_INLINE hn::Vec<D> load(D d, const T* src, Lanes lanes = {}) {
+  if constexpr (std::is_same_v<T, double> && std::is_same_v<hn::TFromD<D>, float>) {
+    // Two vectors of doubles make one of floats; each lane is rounded once.
+    const hn::Half<D> half;
+    const auto count = static_cast<int64_t>(hn::Lanes(half));
+    if constexpr (std::is_same_v<Lanes, Whole>) {
+      const hn::Rebind<double, decltype(half)> wide;
+      return hn::Combine(d, hn::DemoteTo(half, hn::LoadU(wide, src + count)), hn::DemoteTo(half, hn::LoadU(wide, src)));
+    } else {
+      HWY_ALIGN float rounded[hn::MaxLanes(D())] = {};
+      for (int64_t i = 0; i < lanes.count; ++i) rounded[i] = static_cast<float>(src[i]);
+      return hn::Load(d, rounded);
+    }
+  } else {
+    return widen<T>(d, load_packed(Packed<T, D>(), src, lanes));
+  }
+}
+
+template <class D, class T, class Lanes = Whole>
+HWY_INLINE void store(D d, hn::Vec<D> v, T* dst, Lanes lanes = {}) {
+  store_packed(narrow<T>(d, v), Packed<T, D>(), dst, lanes);
+}
+
+using Bytes = hn::ScalableTag<uint8_t>;
+
+/// How many vectors of D it takes to fill one with elements of type T.
+template <class T, class D>
+inline constexpr int64_t kGroup = sizeof(T) < sizeof(hn::TFromD<D>) ? sizeof(hn::TFromD<D>) / sizeof(T) : 1;
+
+/// kGroup vectors as one; each for itself as `narrow`.
+template <class T, class D>
+HWY_INLINE hn::Vec<Bytes> pack(D d, const std::array<hn::Vec<D>, kGroup<T, D>>& v) {
+  const hn::ScalableTag<uint16_t> words;
+  if constexpr (kGroup<T, D> == 1) {
+    return hn::BitCast(Bytes(), narrow<T>(d, v[0]));
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    const auto low = hn::BitCast(words, bfloat16_words(d, v[0])), high = hn::BitCast(words, bfloat16_words(d, v[1]));
+    return hn::BitCast(Bytes(), hn::ConcatOdd(words, high, low));
+  } else if constexpr (std::is_integral_v<T> && sizeof(T) <= 2) {
+    const auto pair = [&](size_t i) HWY_ATTR {
+      return hn::ConcatEven(words, hn::BitCast(words, v[i + 1]), hn::BitCast(words, v[i]));
+    };
+    if constexpr (sizeof(T) == 2) {
+      return hn::BitCast(Bytes(), pair(0));
+    } else {
+      return hn::ConcatEven(Bytes(), hn::BitCast(Bytes(), pair(2)), hn::BitCast(Bytes(), pair(0)));
+    }
+  } else {
+    const hn::ScalableTag<Lane<T>> packed;
+    return hn::BitCast(Bytes(), hn::Combine(packed, narrow<T>(d, v[1]), narrow<T>(d, v[0])));
+  }
+}
+
+/// A block of a row, a vector's worth of bytes: the elements from i on.
+template <class D, class T, class Row>
+HWY_INLINE hn::Vec<Bytes> block_of(D d, const Row& row, int64_t i) {
+  if constexpr (Row::kInterleaves) {
+    const hn::RebindToUnsigned<D> words;
+    const auto [even, odd] = row.interleaved(i);
+    const auto upper = hn::And(bfloat16_words(d, odd), hn::Set(words, 0xFFFF0000U));
+    return hn::BitCast(Bytes(), hn::Or(upper, hn::ShiftRight<16>(bfloat16_words(d, even))));
+  } else {
+    std::array<hn::Vec<D>, kGroup<T, D>> v;
+    for (size_t k = 0; k < v.size(); ++k) v[k] = row(i + static_cast<int64_t>(k * hn::Lanes(d)), Whole());
+    return pack<T>(d, v);
+  }
+}
+
+/// Bytes between what is read and what is fetched. The machine's own prefetching begins anew on every page, and stores
+/// past the caches leave it little time.
+inline constexpr int64_t kAhead = 2048;
+
+/// Fetches what lies kAhead behind `size` bytes.
+HWY_INLINE void fetch_ahead(const void* at, size_t size) {
+  constexpr size_t kLine = 64;
+  for (size_t i = 0; i < size; i += kLine) hwy::Prefetch(static_cast<const uint8_t*>(at) + kAhead + i);
+}
+
+/// dst[i] = row(i, lanes) for i in [0, size), block by block; `row` is called with Whole or with Part. Past the caches,
+/// hwy::FlushStream() must follow before others may look.
+template <class D, class T, class Row>
+HWY_INLINE void write_row(D d, T* dst, int64_t size, bool past_caches, const Row& row) {
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t block = kGroup<T, D> * lanes;
+  constexpr size_t kVector = hn::MaxLanes(Bytes());
+  auto* const bytes = reinterpret_cast<uint8_t*>(dst);
+  int64_t i = 0;
+  // A call would keep the row, and so its parameters, in memory.
+  const auto write_rest = [&](int64_t end) __attribute__((always_inline)) HWY_ATTR {
+    for (; i + lanes <= end; i += lanes) store(d, row(i, Whole()), dst + i);
+    if (i < end) store(d, row(i, Part{end - i}), dst + i, Part{end - i});
+    i = end;
+  };
+  if (past_caches) {
+    const size_t over = reinterpret_cast<uintptr_t>(dst) % kVector;
+    if (over != 0) write_rest(std::min(size, static_cast<int64_t>((kVector - over) / sizeof(T))));
+    for (; i + block <= size; i += block) {
+      row.fetch(i, block);
+      hn::Stream(block_of<D, T>(d, row, i), Bytes(), bytes + static_cast<size_t>(i) * sizeof(T));
+    }
+  }
+  for (; i + block <= size; i += block) {
+    row.fetch(i, block);
+    fetch_ahead(dst + i, kVector);
+    hn::StoreU(block_of<D, T>(d, row, i), Bytes(), bytes + static_cast<size_t>(i) * sizeof(T));
+  }
+  write_rest(size);
+}
+
+template <class Sources, size_t... I>
+HWY_INLINE void fetch_sources(const Sources& src, int64_t i, int64_t size, std::index_sequence<I...>) {
+  (fetch_ahead(std::get<I>(src) + i, static_cast<size_t>(size) * sizeof(*std::get<I>(src))), ...);
+}
+
+/// function(d, parameters, elements...) with the same parameters for every element. From bf16 to bf16 (U) two vectors
+/// are taken out of words: the even elements, then the odd ones, which costs less than to keep the order.
+template <class D, class U, size_t P, class Function, class... T>
+struct UniformRow {
+  static constexpr bool kInterleaves = (std::is_same_v<U, BFloat16> && ... && std::is_same_v<T, BFloat16>);
+
+  HWY_INLINE void fetch(int64_t i, int64_t size) const { fetch_sources(src, i, size, std::index_sequence_for<T...>()); }
+  HWY_INLINE std::pair<hn::Vec<D>, hn::Vec<D>> interleaved(int64_t i) const {
+    return interleaved(i, std::index_sequence_for<T...>());
+  }
+  template <size_t... I>
+  HWY_INLINE std::pair<hn::Vec<D>, hn::Vec<D>> interleaved(int64_t i, std::index_sequence<I...>) const {
+    const D d;
+    const hn::RebindToUnsigned<D> u;
+    const hn::Vec<decltype(u)> words[] = {hn::LoadU(u, reinterpret_cast<const uint32_t*>(std::get<I>(src) + i))...};
+    return {function(d, parameters, hn::BitCast(d, hn::ShiftLeft<16>(words[I]))...),
+            function(d, parameters, hn::BitCast(d, hn::And(words[I], hn::Set(u, 0xFFFF0000U)))...)};
+  }
+
+  template <class Lanes>
+  HWY_INLINE hn::Vec<D> operator()(int64_t i, Lanes lanes) const {
+    return call(i, lanes, std::index_sequence_for<T...>());
+  }
+  template <class Lanes, size_t... I>
+  HWY_INLINE hn::Vec<D> call(int64_t i, Lanes lanes, std::index_sequence<I...>) const {
+    return function(D(), parameters, load(D(), std::get<I>(src) + i, lanes)...);
+  }
+  Function function;  // by value: what it holds stays in registers
+  std::array<hn::Vec<D>, P> parameters;
+  std::tuple<const T*...> src;
+};
+
+/// The same with parameters that vary from element to element.
+template <class D, class C, size_t P, class Function, class... T>
+struct VaryingRow {
+  static constexpr bool kInterleaves = false;
+
+  HWY_INLINE void fetch(int64_t i, int64_t size) const { fetch_sources(src, i, size, std::index_sequence_for<T...>()); }
+  template <class Lanes>
+  HWY_INLINE hn::Vec<D> operator()(int64_t i, Lanes lanes) const {
+    return call(i, lanes, std::index_sequence_for<T...>(), std::make_index_sequence<P>());
+  }
+  template <class Lanes, size_t... I, size_t... K>
+  HWY_INLINE hn::Vec<D> call(int64_t i, Lanes lanes, std::index_sequence<I...>, std::index_sequence<K...>) const {
+    const std::array<hn::Vec<D>, P> now = {load(D(), parameters[K] + i, lanes)...};
+    return function(D(), now, load(D(), std::get<I>(src) + i, lanes)...);
+  }
+  Function function;
+  std::array<const C*, P> parameters;
+  std::tuple<const T*...> src;
+};
+
+/// to[i] = the parameter of element begin + i, for i in [0, size); writes up to a vector further. One period is made
+/// from its runs, the others are copies.
+template <class C>
+HWY_INLINE void expand(const Channels& channels, const C* parameters, int64_t begin, int64_t size, C* to) {
+  const hn::ScalableTag<C> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const int64_t once = std::min(size, channels.count * channels.run);
+  for (RunWalk run(channels, begin, begin + once); run.next();) {
+    const auto value = hn::Set(d, parameters[run.channel()]);
+    for (int64_t i = 0; i < run.size(); i += lanes) hn::StoreU(value, d, to + (run.begin() - begin) + i);
+  }
+  for (int64_t made = once; made < size; made *= 2)
+    std::memcpy(to + made, to, static_cast<size_t>(std::min(made, size - made)) * sizeof(C));
+}
+
+/// dst[i] = function(d, parameters of i's channel, src[i]...) for the elements i in [begin, end) of a tensor. C is
+/// float or double, the type that is computed in; `parameters` are P arrays by channel. All pointers are to the first
+/// element of their tensor or array. dst may be one of src, no other overlap.
+template <class C, size_t P, class Function, class U, class... T>
+void apply(const Walk& walk, const Function& function, const std::array<const C*, P>& parameters, int64_t begin,
+           int64_t end, U* dst, const T*... src) {
+  using D = hn::ScalableTag<C>;
+  const D d;
+  const Channels& channels = walk.channels;
+  if (walk.form == Walk::Form::runs) {
+    for (RunWalk run(channels, begin, end); run.next();) {
+      const auto write = [&]<class F, size_t Q>(const F& with, const std::array<hn::Vec<D>, Q>& uniform) HWY_ATTR {
+        const UniformRow<D, U, Q, F, T...> row{with, uniform, {src + run.begin()...}};
+        write_row(d, dst + run.begin(), run.size(), walk.stream, row);
+      };
+      std::array<hn::Vec<D>, P> uniform;
+      for (size_t k = 0; k < P; ++k) uniform[k] = hn::Set(d, parameters[k][run.channel()]);
+      if constexpr (requires { typename Function::template Uniform<D>; }) {
+        const typename Function::template Uniform<D> faster(function, uniform);
+        if (faster.holds()) {
+          write(faster, std::array<hn::Vec<D>, 0>());
+          continue;
+        }
+      }
+      write(function, uniform);
+    }
+  } else if (walk.form == Walk::Form::columns) {
+    for (int64_t i = begin, size = 0; i < end; i += size) {
+      const int64_t channel = i % channels.count;
+      size = std::min(channels.count - channel, end - i);
+      VaryingRow<D, C, P, Function, T...> row{function, parameters, {src + i...}};
+      for (const C*& at : row.parameters) at += channel;
+      write_row(d, dst + i, size, walk.stream, row);
+    }
+  } else {
+    // One layout serves the same place of every period, or of every few periods, that the elements pass through.
+    HWY_ALIGN C laid_out[P == 0 ? 1 : P][kExpanded + hn::MaxLanes(D())];
+    const int64_t stride = std::max(walk.period, walk.chunk);
+    for (int64_t first = begin; first < std::min(begin + stride, end); first += walk.chunk) {
+      const int64_t most = std::min(walk.chunk, begin + stride - first);
+      for (size_t k = 0; k < P; ++k) expand(channels, parameters[k], first, most, laid_out[k]);
+      for (int64_t i = first; i < end; i += stride) {
+        VaryingRow<D, C, P, Function, T...> row{function, {}, {src + i...}};
+        for (size_t k = 0; k < P; ++k) row.parameters[k] = laid_out[k];
+        write_row(d, dst + i, std::min(most, end - i), walk.stream, row);
+      }
+    }
+  }
+  if (walk.stream) hwy::FlushStream();
+}
+
+/// The bits of `size` elements.
+template <class T>
+void copy(const T* src, T* dst, int64_t size, bool past_caches) {
+  const hn::ScalableTag<uint8_t> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const auto* from = reinterpret_cast<const uint8_t*>(src);
+  auto* to = reinterpret_cast<uint8_t*>(dst);
+  int64_t left = size * static_cast<int64_t>(sizeof(T));
+  if (past_caches) {
+    const auto over = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) % static_cast<uintptr_t>(lanes));
+    const int64_t head = over == 0 ? 0 : std::min(left, lanes - over);
+    std::memcpy(to, from, static_cast<size_t>(head));
+    for (from += head, to += head, left -= head; left >= lanes; from += lanes, to += lanes, left -= lanes)
+      hn::Stream(hn::LoadU(d, from), d, to);
+    hwy::FlushStream();
+  }
+  if (left > 0) std::memcpy(to, from, static_cast<size_t>(left));
+}
+
+}  // namespace halfstep::kernels::elements::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // HALFSTEP_KERNELS_ELEMENTS_INL_H_

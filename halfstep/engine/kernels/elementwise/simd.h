@@ -1,0 +1,85 @@
+// Pointwise kernels on vectors of f32: all but the loop itself, which simd-inl.h has once for each target.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "halfstep/engine/kernels/common/simd/dispatch.h"
+#include "halfstep/engine/kernels/elementwise/driver.h"
+
+namespace halfstep::kernels::elementwise {
+
+/// Lanes of the widest vector of f32, AVX-512's.
+inline constexpr size_t kMostLanes = 16;
+
+/// A run of `size` elements. An operand that moves is read at src[i] + element; one that is repeated has step 0 and
+/// kMostLanes copies of its value at src[i], so that both are the same load.
+template <size_t N>
+struct Row {
+  std::array<const float*, N> src;
+  std::array<int64_t, N> step;
+  float* dst;
+  int64_t size;
+};
+
+/// The loop over a row. `function` is the record's function object, for its attributes.
+template <size_t N>
+using RowLoop = void (*)(const void* function, const Row<N>& row);
+
+/// `choose` gives the loop of a level from avx2 on. `exact`: its numbers are those of Function, bit for bit.
+template <class Function, size_t N, RowLoop<N> (*choose)(CpuLevel), bool exact>
+class Simd {
+ public:
+  static Verdict accept(const Problem& problem) {
+    if constexpr (!exact) {
+      if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
+    }
+    if (!all_are(problem, DType::f32)) return refuse("it computes f32, not {}", name(problem.out[0]->dtype));
+    return accept_simd(problem);
+  }
+  static Plan prepare(const Problem& problem) {
+    auto state = std::make_shared<State>(
+        State{Function(problem.attributes), Runs(problem.in, problem.out[0]->dims), choose(problem.level)});
+    const int64_t count = pieces(state->runs.size());
+    return {.state = std::move(state), .phases = {count}};
+  }
+  static Status run(const Call& call, int, int64_t piece) {
+    const State& state = state_of<State>(call);
+    const Runs& runs = state.runs;
+    const int64_t begin = piece * kPiece;
+    float* dst = call.out[0].as<float>() + begin;
+    runs.for_each(begin, std::min(begin + kPiece, runs.size()), [&](int64_t run, int64_t first, int64_t count) {
+      std::array<std::array<float, kMostLanes>, N> repeated;
+      Row<N> row;
+      for (size_t i = 0; i < N; ++i) {
+        row.step[i] = runs.step(i);
+        row.src[i] = call.in[i].template as<const float>() + runs.offset(i, run) + first * row.step[i];
+        if (row.step[i] == 0) {
+          repeated[i].fill(*row.src[i]);
+          row.src[i] = repeated[i].data();
+        }
+      }
+      row.dst = dst;
+      row.size = count;
+      state.loop(&state.function, row);
+      dst += count;
+    });
+    return {};
+  }
+
+ private:
+  struct State {
+    Function function;
+    Runs runs;
+    RowLoop<N> loop;
+  };
+};
+
+template <class Function, size_t N, RowLoop<N> (*choose)(CpuLevel), bool exact>
+constexpr Kernel simd() {
+  using K = Simd<Function, N, choose, exact>;
+  return {"simd", K::accept, K::prepare, K::run};
+}
+
+}  // namespace halfstep::kernels::elementwise

@@ -1,0 +1,51 @@
+// What the fast kernels of fused_conv2d share.
+#pragma once
+
+#include <limits>
+
+#include "halfstep/engine/kernels/common/simd/dispatch.h"
+#include "halfstep/engine/kernels/image/channels_last/geometry.h"
+
+namespace halfstep::kernels::channels_last {
+
+/// What becomes of sums: residual added, clamped between bounds, written to out.
+struct Finish {
+  const float* residual;  ///< laid out as out; may be null
+  float* out;
+  float lowest, highest;
+};
+
+/// Whether an activation is done with the sums: it clamps them, or there is none.
+inline bool is_bound(const Activation& activation) {
+  using Kind = Activation::Kind;
+  return activation.kind == Kind::none || activation.kind == Kind::relu || activation.kind == Kind::relu6;
+}
+
+/// Whatever is no bound leaves the sums as they are.
+inline Finish finish_of(const Activation& activation, const Call& call) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  using Kind = Activation::Kind;
+  const bool bounded = activation.kind == Kind::relu || activation.kind == Kind::relu6;
+  return {.residual = call.in[FusedConv2d::in::residual].as<const float>(),
+          .out = call.out[0].as<float>(),
+          .lowest = bounded ? 0.0F : -kInfinity,
+          .highest = activation.kind == Kind::relu6 ? 6.0F : kInfinity};
+}
+
+inline Verdict accept_f32_images(const Problem& problem) {
+  if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
+  if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
+  const Type& x = *problem.in[0];
+  if (x.dtype != DType::f32) return refuse("x is {}, and this kernel computes in f32", name(x.dtype));
+  if (count_elements(problem.out[0]->dims) == 0 || count_elements(x.dims) == 0) return refuse("an operand is empty");
+  return accept();
+}
+
+inline Verdict accept_convolution(const Problem& problem) {
+  const Verdict verdict = accept_channels_last(problem);
+  return verdict ? accept_f32_images(problem) : verdict;
+}
+
+inline int64_t lanes_of(CpuLevel level) { return level >= CpuLevel::avx512 ? 16 : 8; }
+
+}  // namespace halfstep::kernels::channels_last

@@ -1,0 +1,164 @@
+// Convolution, its gradients and its transpose by their definition. Every element is one sum in double, over channels,
+// then taps or images and windows, rounded once.
+#include <memory>
+
+#include "halfstep/engine/kernels/common/activation.h"
+#include "halfstep/engine/kernels/image/conv/window.h"
+#include "halfstep/engine/kernels/ops.h"
+
+namespace halfstep::kernels {
+namespace {
+
+struct ConvState {
+  ConvWindow window;
+  Activation activation = {};
+};
+
+/// `sums`: doubles of worker scratch.
+Plan plan_of(const ConvWindow& window, int64_t sums, int64_t pieces, Activation activation = {}) {
+  return {.state = std::make_shared<ConvState>(window, activation),
+          .worker_scratch = static_cast<size_t>(sums) * sizeof(double),
+          .phases = {pieces}};
+}
+
+double* sums_of(const Call& call) { return reinterpret_cast<double*>(call.worker_scratch); }
+
+template <class Typed>
+Plan prepare_forward(const Problem& problem) {
+  const Typed a(problem.attributes);
+  const auto g =
+      ConvWindow::of(a, problem.in[Typed::in::x]->dims, problem.in[Typed::in::w]->dims, problem.out[0]->dims);
+  Activation activation;
+  if constexpr (requires { a.activation; }) activation = Activation::of(a.activation, a.alpha);
+  return plan_of(g, g.out_plane(), g.n * g.o, activation);
+}
+
+/// Sums of a plane of the result as its elements.
+template <class T>
+void store_plane(const double* sums, int64_t size, const T* bias, int64_t channel, const T* residual, T* dst,
+                 int64_t step) {
+  for (int64_t i = 0; i < size; ++i) {
+    double sum = sums[i];
+    if (bias != nullptr) sum += to_double(bias[channel]);
+    if (residual != nullptr) sum += to_double(residual[i * step]);
+    dst[i * step] = from_double<T>(sum);
+  }
+}
+
+template <class Typed>
+Status run_forward(const Call& call, int, int64_t piece) {
+  using In = typename Typed::in;
+  const auto& [g, activation] = state_of<ConvState>(call);
+  const int64_t n = piece / g.o, o = piece % g.o, begin = g.out_order.at(n, o), step = g.out_order.place;
+  with_any_float(call.out[0].dtype, [&, &g = g, &activation = activation]<class T>() {
+    sum_windows(g, call.in[In::x].template as<const T>(), call.in[In::w].template as<const T>(), n, o, sums_of(call));
+    const T* residual = nullptr;
+    if constexpr (requires { In::residual; }) residual = call.in[In::residual].template as<const T>();
+    T* dst = call.out[0].as<T>() + begin;
+    store_plane(sums_of(call), g.out_plane(), call.in[In::b].template as<const T>(), o,
+                residual == nullptr ? nullptr : residual + begin, dst, step);
+    for (int64_t i = 0; i < g.out_plane(); ++i) activation.apply(dst + i * step, 1);
+  });
+  return {};
+}
+
+/// Plane `c` of image `n` of the gradient of x: over output channels, then taps.
+template <class T>
+void sum_gradients(const ConvWindow& g, const T* out_grad, const T* w, int64_t n, int64_t c, double* sums) {
+  std::fill_n(sums, g.plane(), 0.0);
+  const int64_t first = c / g.group_in() * g.group_out();
+  for (int64_t o = first; o < first + g.group_out(); ++o) {
+    const T* plane = out_grad + g.out_order.at(n, o);
+    const T* taps = w + o * g.filter() + c % g.group_in() * g.taps();
+    for (int64_t tap = 0; tap < g.taps(); ++tap) {
+      const double factor = to_double(taps[tap]);
+      g.for_each_meeting(tap, [&](int64_t place, int64_t index) { sums[place] += factor * to_double(plane[index]); });
+    }
+  }
+}
+
+Plan prepare_grad_x(const Problem& problem) {
+  const auto g = ConvWindow::of(Conv2dGradX(problem.attributes), problem.out[0]->dims,
+                                problem.in[Conv2dGradX::in::w]->dims, problem.in[Conv2dGradX::in::out_grad]->dims);
+  return plan_of(g, g.plane(), g.n * g.c);
+}
+
+/// What stands before each axis of the result, as the attributes say or what is over demands.
+Axes padding_before(const ConvTranspose& a, const ConvWindow& g, size_t spatial) {
+  const bool same = a.auto_pad.starts_with("same");
+  if (a.output_shape.empty() && !same) return g.before;
+  Axes before = {};
+  for (size_t i = 0; i < spatial; ++i) {
+    const size_t axis = 3 - spatial + i;
+    const int64_t extra = a.output_padding.empty() ? 0 : a.output_padding[i];
+    const int64_t over = g.stride[axis] * (g.out[axis] - 1) + extra + g.span(axis) - g.in[axis];
+    before[axis] = shared_padding(std::max<int64_t>(0, over), a.auto_pad == "same_upper").before;
+  }
+  return before;
+}
+
+/// As the gradient of the convolution that makes what this one takes of what it gives.
+Plan prepare_transpose(const Problem& problem) {
+  const ConvTranspose a(problem.attributes);
+  const Dims& x = problem.in[ConvTranspose::in::x]->dims;
+  auto g = ConvWindow::of(a, problem.out[0]->dims, problem.in[ConvTranspose::in::w]->dims, x);
+  g.before = padding_before(a, g, x.size() - 2);
+  return plan_of(g, g.plane(), g.n * g.c);
+}
+
+template <class Typed>
+Status run_transposed(const Call& call, int, int64_t piece) {
+  using In = typename Typed::in;
+  const ConvWindow& g = state_of<ConvState>(call).window;
+  with_any_float(call.out[0].dtype, [&]<class T>() {
+    sum_gradients(g, call.in[0].as<const T>(), call.in[In::w].template as<const T>(), piece / g.c, piece % g.c,
+                  sums_of(call));
+    const T* bias = nullptr;
+    if constexpr (requires { In::b; }) bias = call.in[In::b].template as<const T>();
+    store_plane<T>(sums_of(call), g.plane(), bias, piece % g.c, nullptr, call.out[0].as<T>() + piece * g.plane(), 1);
+  });
+  return {};
+}
+
+Plan prepare_grad_w(const Problem& problem) {
+  const auto g = ConvWindow::of(Conv2dGradW(problem.attributes), problem.in[Conv2dGradW::in::x]->dims,
+                                problem.out[0]->dims, problem.in[Conv2dGradW::in::out_grad]->dims);
+  return plan_of(g, g.filter(), g.o);
+}
+
+/// The filter of output channel `o` of the gradient of the weights.
+template <class T>
+void sum_filter(const ConvWindow& g, const T* x, const T* out_grad, int64_t o, double* sums) {
+  std::fill_n(sums, g.filter(), 0.0);
+  for (int64_t n = 0; n < g.n; ++n) {
+    const T* grad = out_grad + g.out_order.at(n, o);
+    for (int64_t i = 0; i < g.filter(); ++i) {
+      const T* plane = x + g.x_order.at(n, g.first_in(o) + i / g.taps());
+      g.for_each_meeting(i % g.taps(), [&](int64_t place, int64_t index) {
+        sums[i] += to_double(plane[place]) * to_double(grad[index]);
+      });
+    }
+  }
+}
+
+Status run_grad_w(const Call& call, int, int64_t o) {
+  const ConvWindow& g = state_of<ConvState>(call).window;
+  with_any_float(call.out[0].dtype, [&]<class T>() {
+    sum_filter(g, call.in[Conv2dGradW::in::x].as<const T>(), call.in[Conv2dGradW::in::out_grad].as<const T>(), o,
+               sums_of(call));
+    store_plane<T>(sums_of(call), g.filter(), nullptr, o, nullptr, call.out[0].as<T>() + o * g.filter(), 1);
+  });
+  return {};
+}
+
+}  // namespace
+
+extern const Kernel reference_conv{"reference", accept_all, prepare_forward<Conv>, run_forward<Conv>};
+extern const Kernel reference_conv2d{"reference", accept_all, prepare_forward<Conv2d>, run_forward<Conv2d>};
+extern const Kernel reference_fused_conv2d{"reference", accept_all, prepare_forward<FusedConv2d>,
+                                           run_forward<FusedConv2d>};
+extern const Kernel reference_conv2d_grad_x{"reference", accept_all, prepare_grad_x, run_transposed<Conv2dGradX>};
+extern const Kernel reference_conv_transpose{"reference", accept_all, prepare_transpose, run_transposed<ConvTranspose>};
+extern const Kernel reference_conv2d_grad_w{"reference", accept_all, prepare_grad_w, run_grad_w};
+
+}  // namespace halfstep::kernels

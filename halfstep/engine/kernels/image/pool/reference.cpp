@@ -1,0 +1,216 @@
+// Pooling by its definition, over one to three axes, channels first or last. Averages and norms are sums in double,
+// window by window, rounded once.
+#include <cmath>
+#include <memory>
+
+#include "halfstep/core/base/with_number_type.h"
+#include "halfstep/engine/kernels/common/number_types.h"
+#include "halfstep/engine/kernels/common/window.h"
+#include "halfstep/engine/kernels/image/pool/geometry.h"
+#include "halfstep/engine/kernels/ops.h"
+
+namespace halfstep::kernels {
+namespace {
+
+template <class Typed>
+struct PoolState {
+  PoolWindow window;
+  Typed attributes;
+};
+
+template <class Typed>
+Plan plan_of(const Problem& problem, const Type& x, const Type& out, int64_t sums = 0) {
+  constexpr bool kLast = std::is_same_v<Typed, ChannelsLastMaxPool2d> || std::is_same_v<Typed, ChannelsLastAvgPool2d>;
+  const Typed a(problem.attributes);
+  const auto window = PoolWindow::of(a, x.dims, out.dims, kLast);
+  return {.state = std::make_shared<PoolState<Typed>>(window, a),
+          .worker_scratch = static_cast<size_t>(sums) * sizeof(double),
+          .phases = {window.planes()}};
+}
+
+template <class Typed>
+Plan prepare_pool(const Problem& problem) {
+  return plan_of<Typed>(problem, *problem.in[0], *problem.out[0]);
+}
+
+/// Elements of any type that is compared.
+template <class Body>
+void with_elements(DType dtype, Body&& body) {
+  is_float(dtype) ? with_any_float(dtype, body) : with_number_type(dtype, body);
+}
+
+/// The place of the first largest element of a window, or -1 where it lies outside.
+template <class T>
+int64_t place_of_largest(const Window& g, const T* plane, int64_t step, const Axes& p) {
+  int64_t best = -1;
+  g.for_each_place(p, [&](int64_t at) {
+    if (best < 0 || is_new_maximum(widen(plane[at * step]), widen(plane[best * step]))) best = at;
+  });
+  return best;
+}
+
+/// A place of a plane with the first spatial axis counting fastest.
+int64_t column_place(const Window& g, int64_t place) {
+  const int64_t k = place % g.in[2], j = place / g.in[2] % g.in[1], i = place / g.in[2] / g.in[1];
+  return i + g.in[0] * (j + g.in[1] * k);
+}
+
+template <class Typed>
+Status run_max(const Call& call, int, int64_t piece) {
+  const auto& state = state_of<PoolState<Typed>>(call);
+  const Window& g = state.window;
+  const auto store_place = [&](int64_t index, int64_t best) {
+    if constexpr (requires { Typed::out::indices; }) {
+      const View& indices = call.out[Typed::out::indices];
+      if (!indices.present()) return;
+      const int64_t place = state.attributes.storage_order == 0 ? best : column_place(g, best);
+      indices.as<int64_t>()[piece * g.out_plane() + index] = best < 0 ? -1 : piece * g.plane() + place;
+    }
+  };
+  with_elements(call.out[0].dtype, [&]<class T>() {
+    const T* plane = call.in[0].as<const T>() + state.window.x_at(piece);
+    T* dst = call.out[0].as<T>() + state.window.out_at(piece);
+    g.for_each_window([&](int64_t index, const Axes& p) {
+      const int64_t best = place_of_largest(g, plane, state.window.x_order.place, p);
+      dst[index * state.window.out_order.place] =
+          best < 0 ? static_cast<T>(lowest<Wide<T>>()) : plane[best * state.window.x_order.place];
+      store_place(index, best);
+    });
+  });
+  return {};
+}
+
+Plan prepare_max_grad(const Problem& problem) {
+  using In = MaxPool2dGrad::in;
+  return plan_of<MaxPool2dGrad>(problem, *problem.in[In::x], *problem.in[In::out_grad]);
+}
+
+/// Windows in order, each adding its gradient, in the result's type, to its first largest element.
+Status run_max_grad(const Call& call, int, int64_t piece) {
+  using In = MaxPool2dGrad::in;
+  const auto& state = state_of<PoolState<MaxPool2dGrad>>(call);
+  const Window& g = state.window;
+  with_number_type(call.in[In::x].dtype, [&]<class X>() {
+    const X* plane = call.in[In::x].as<const X>() + state.window.x_at(piece);
+    with_float(call.out[0].dtype, [&]<class T>() {
+      const T* out_grad = call.in[In::out_grad].as<const T>() + state.window.out_at(piece);
+      T* dst = call.out[0].as<T>() + state.window.x_at(piece);
+      std::fill_n(dst, g.plane(), T(0));
+      g.for_each_window([&](int64_t index, const Axes& p) {
+        const int64_t best = place_of_largest(g, plane, 1, p);
+        if (best >= 0) dst[best] += out_grad[index];
+      });
+    });
+  });
+  return {};
+}
+
+/// result(sum of term(element) over a window, window) for the windows of a plane.
+template <class Typed, class Term, class Result>
+void reduce_plane(const Call& call, int64_t piece, Term&& term, Result&& result) {
+  const auto& state = state_of<PoolState<Typed>>(call);
+  with_any_float(call.out[0].dtype, [&]<class T>() {
+    const T* plane = call.in[0].as<const T>() + state.window.x_at(piece);
+    T* dst = call.out[0].as<T>() + state.window.out_at(piece);
+    state.window.for_each_window([&](int64_t index, const Axes& p) {
+      double sum = 0.0;
+      state.window.for_each_place(p,
+                                  [&](int64_t at) { sum += term(to_double(plane[at * state.window.x_order.place])); });
+      dst[index * state.window.out_order.place] = from_double<T>(result(sum, p));
+    });
+  });
+}
+
+template <class Typed>
+Status run_average(const Call& call, int, int64_t piece) {
+  const auto& state = state_of<PoolState<Typed>>(call);
+  reduce_plane<Typed>(
+      call, piece, [](double x) { return x; },
+      [&](double sum, const Axes& p) {
+        return sum / static_cast<double>(state.window.count(p, state.attributes.count_include_pad));
+      });
+  return {};
+}
+
+Plan prepare_average_grad(const Problem& problem) {
+  const Dims& x = problem.out[0]->dims;
+  return plan_of<AvgPool2dGrad>(problem, *problem.out[0], *problem.in[AvgPool2dGrad::in::out_grad], x[2] * x[3]);
+}
+
+Status run_average_grad(const Call& call, int, int64_t piece) {
+  const auto& state = state_of<PoolState<AvgPool2dGrad>>(call);
+  const Window& g = state.window;
+  const float* out_grad = call.in[AvgPool2dGrad::in::out_grad].as<const float>() + state.window.out_at(piece);
+  auto* sums = reinterpret_cast<double*>(call.worker_scratch);
+  std::fill_n(sums, g.plane(), 0.0);
+  g.for_each_window([&](int64_t index, const Axes& p) {
+    const double part = double{out_grad[index]} / static_cast<double>(g.count(p, state.attributes.count_include_pad));
+    g.for_each_place(p, [&](int64_t at) { sums[at] += part; });
+  });
+  std::copy_n(sums, g.plane(), call.out[0].as<float>() + state.window.x_at(piece));
+  return {};
+}
+
+Status run_norm(const Call& call, int, int64_t piece) {
+  const auto power = static_cast<double>(state_of<PoolState<LpPool>>(call).attributes.p);
+  reduce_plane<LpPool>(
+      call, piece, [power](double x) { return std::pow(std::fabs(x), power); },
+      [power](double sum, const Axes&) { return std::pow(sum, 1 / power); });
+  return {};
+}
+
+// Of whole images: the elements of a plane are the window.
+
+Plan prepare_global(const Problem& problem) {
+  const Dims& x = problem.in[0]->dims;
+  const int64_t planes = x[0] * x[1];
+  return {.state = std::make_shared<int64_t>(planes == 0 ? 0 : count_elements(x) / planes), .phases = {planes}};
+}
+
+Status run_global_max(const Call& call, int, int64_t piece) {
+  const auto& size = state_of<int64_t>(call);
+  with_number(call.out[0].dtype, [&]<class T>() {
+    const T* plane = call.in[0].as<const T>() + piece * size;
+    Wide<T> best = lowest<Wide<T>>();
+    for (int64_t i = 0; i < size; ++i) best = is_new_maximum(widen(plane[i]), best) ? widen(plane[i]) : best;
+    call.out[0].as<T>()[piece] = narrow<T>(best);
+  });
+  return {};
+}
+
+Status run_global_average(const Call& call, int, int64_t piece) {
+  const auto& size = state_of<int64_t>(call);
+  with_any_float(call.out[0].dtype, [&]<class T>() {
+    const T* plane = call.in[0].as<const T>() + piece * size;
+    double sum = 0.0;
+    for (int64_t i = 0; i < size; ++i) sum += to_double(plane[i]);
+    call.out[0].as<T>()[piece] = from_double<T>(sum / static_cast<double>(size));
+  });
+  return {};
+}
+
+/// Codes of small floats have no order of their own.
+Verdict accept_numbers(const Problem& problem) {
+  const DType dtype = problem.in[0]->dtype;
+  if (is_small_float(dtype)) return refuse("{} is stored but not compared", name(dtype));
+  return accept();
+}
+
+}  // namespace
+
+extern const Kernel reference_max_pool{"reference", accept_all, prepare_pool<MaxPool>, run_max<MaxPool>};
+extern const Kernel reference_max_pool2d{"reference", accept_numbers, prepare_pool<MaxPool2d>, run_max<MaxPool2d>};
+extern const Kernel reference_channels_last_max_pool2d{"reference", accept_numbers, prepare_pool<ChannelsLastMaxPool2d>,
+                                                       run_max<ChannelsLastMaxPool2d>};
+extern const Kernel reference_max_pool2d_grad{"reference", accept_f32_f64, prepare_max_grad, run_max_grad};
+extern const Kernel reference_average_pool{"reference", accept_all, prepare_pool<AveragePool>,
+                                           run_average<AveragePool>};
+extern const Kernel reference_avg_pool2d{"reference", accept_all, prepare_pool<AvgPool2d>, run_average<AvgPool2d>};
+extern const Kernel reference_channels_last_avg_pool2d{"reference", accept_all, prepare_pool<ChannelsLastAvgPool2d>,
+                                                       run_average<ChannelsLastAvgPool2d>};
+extern const Kernel reference_avg_pool2d_grad{"reference", accept_all, prepare_average_grad, run_average_grad};
+extern const Kernel reference_lp_pool{"reference", accept_all, prepare_pool<LpPool>, run_norm};
+extern const Kernel reference_global_max_pool{"reference", accept_all, prepare_global, run_global_max};
+extern const Kernel reference_global_avg_pool{"reference", accept_all, prepare_global, run_global_average};
+
+}  // namespace halfstep::kernels

@@ -1,0 +1,70 @@
+// Gradients of the losses that ONNX has: in double, rounded once.
+#include "halfstep/engine/kernels/loss/labelled.h"
+#include "halfstep/engine/kernels/ops.h"
+
+namespace halfstep::kernels {
+namespace {
+
+/// differentiate(row, gradient row, target, weight, factor) of each target that is not ignored, whose loss counts
+/// `factor` times; other rows are 0.
+template <class Typed, class T, class Index, class Differentiate>
+Status for_each_row(const Call& call, const Differentiate& differentiate) {
+  using In = typename Typed::in;
+  const auto& s = state_of<LossState>(call);
+  const Index* targets = call.in[In::target].template as<const Index>();
+  const T *x = call.in[In::x].template as<const T>(), *weights = call.in[In::weight].template as<const T>();
+  const T* loss_grad = call.in[In::loss_grad].template as<const T>();
+  T* dst = call.out[0].template as<T>();
+  std::fill_n(dst, call.out[0].size(), T(0));
+  double shares = 0;
+  const auto add = [&](int64_t, int64_t, double weight) { shares += weight; };
+  if (Status status = for_each_target(s, targets, weights, add); !status.ok()) return status;
+  const double divisor = s.reduction == "mean" ? shares : 1;
+  const int64_t step = s.reduction == "none" ? 1 : 0;
+  return for_each_target(s, targets, weights, [&](int64_t line, int64_t target, double weight) {
+    differentiate(x, dst, line, target, weight, to_double(loss_grad[line * step]) / divisor);
+  });
+}
+
+Status run_likelihood_grad(const Call& call, int, int64_t) {
+  using In = NegativeLogLikelihoodGrad::in;
+  const Axis& axis = state_of<LossState>(call).axis;
+  return with_any_float(call.out[0].dtype, [&]<class T>() {
+    return with_index(call.in[In::target].dtype, [&]<class Index>() {
+      return for_each_row<NegativeLogLikelihoodGrad, T, Index>(
+          call, [&](const T*, T* dst, int64_t line, int64_t target, double weight, double factor) {
+            dst[axis.begin(line) + target * axis.inner] = from_double<T>(-weight * factor);
+          });
+    });
+  });
+}
+
+Status run_cross_entropy_grad(const Call& call, int, int64_t) {
+  using In = SoftmaxCrossEntropyLossGrad::in;
+  const auto& s = state_of<LossState>(call);
+  return with_any_float(call.out[0].dtype, [&]<class T>() {
+    const T* weights = call.in[In::weight].as<const T>();
+    double even = 0;
+    for (int64_t i = 0; i < s.axis.extent; ++i) even += smoothed_share(s, weights, i);
+    return with_index(call.in[In::target].dtype, [&]<class Index>() {
+      return for_each_row<SoftmaxCrossEntropyLossGrad, T, Index>(
+          call, [&](const T* x, T* dst, int64_t line, int64_t target, double weight, double factor) {
+            const double partition = partition_of(s.axis, x, line), own = (1 - s.smoothing) * weight;
+            for (int64_t i = 0; i < s.axis.extent; ++i) {
+              const int64_t at = s.axis.begin(line) + i * s.axis.inner;
+              const double share = smoothed_share(s, weights, i) + (i == target ? own : 0);
+              dst[at] = from_double<T>((std::exp(to_double(x[at]) - partition) * (own + even) - share) * factor);
+            }
+          });
+    });
+  });
+}
+
+}  // namespace
+
+extern const Kernel reference_negative_log_likelihood_grad{
+    "reference", accept_all, prepare_labelled<NegativeLogLikelihoodGrad>, run_likelihood_grad};
+extern const Kernel reference_softmax_cross_entropy_loss_grad{
+    "reference", accept_all, prepare_labelled<SoftmaxCrossEntropyLossGrad>, run_cross_entropy_grad};
+
+}  // namespace halfstep::kernels

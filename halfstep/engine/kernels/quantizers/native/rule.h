@@ -1,0 +1,25 @@
+// The attributes that quantizers share, as arithmetic.
+#pragma once
+
+#include "halfstep/core/arith/code.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/engine/kernels/ops.h"
+
+namespace halfstep::kernels {
+
+/// `Typed` is the generated attribute struct of a quantizer: code_min, code_max, method, rounding.
+template <class Typed>
+arith::CodeRule rule_of(const Typed& attributes) {
+  const auto rounding = arith::parse_rounding(attributes.rounding);
+  HS_CHECK(rounding.has_value());
+  return {static_cast<int32_t>(attributes.code_min), static_cast<int32_t>(attributes.code_max),
+          attributes.method == "reciprocal", *rounding};
+}
+
+/// Whether kernels of fake_quantize find x, scale, zero_point and the result where they look for them.
+template <class Typed>
+inline constexpr bool kHasPortsOfFakeQuantize =
+    Typed::in::x == FakeQuantize::in::x&& Typed::in::scale == FakeQuantize::in::scale&& Typed::in::zero_point ==
+    FakeQuantize::in::zero_point&& Typed::out::out_ == FakeQuantize::out::out_;
+
+}  // namespace halfstep::kernels

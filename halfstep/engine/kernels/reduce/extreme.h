@@ -1,0 +1,25 @@
+// The largest or smallest of elements, NaN where one is.
+#pragma once
+
+#include "halfstep/engine/kernels/common/number_types.h"
+
+namespace halfstep::kernels {
+
+/// Floats start from infinity, so that nothing has the limits of the type.
+template <class T, bool largest>
+struct ExtremeFold {
+  using W = Wide<T>;
+  W best = start();
+  static constexpr W start() {
+    if constexpr (std::numeric_limits<W>::has_infinity)
+      return largest ? -std::numeric_limits<W>::infinity() : std::numeric_limits<W>::infinity();
+    return largest ? std::numeric_limits<W>::lowest() : std::numeric_limits<W>::max();
+  }
+  void add(T element) {
+    const W value = widen(element);
+    best = (largest ? value > best : value < best) || value != value ? value : best;
+  }
+  T finish(int64_t) const { return narrow<T>(best); }
+};
+
+}  // namespace halfstep::kernels

@@ -1,0 +1,25 @@
+// Indices along an axis, which may count from its end.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdint>
+
+#include "halfstep/core/base/status.h"
+
+namespace halfstep::kernels::tensor {
+
+template <class Index>
+Status check_indices(const Index* indices, int64_t count, int64_t extent) {
+  for (int64_t i = 0; i < count; ++i) {
+    const auto index = static_cast<int64_t>(indices[i]);
+    if (index < -extent || index >= extent)
+      return Status(fmt::format("index {} at {} is not in {}..{}", index, i, -extent, extent - 1));
+  }
+  return {};
+}
+
+/// From the end where it is below zero.
+inline int64_t counted(int64_t index, int64_t extent) { return index < 0 ? index + extent : index; }
+
+}  // namespace halfstep::kernels::tensor

@@ -1,0 +1,145 @@
+#include <algorithm>
+#include <cctype>
+
+#include "halfstep/formats/c/orders.h"
+#include "halfstep/formats/c/source_text.h"
+
+namespace halfstep::emit {
+namespace {
+
+/// "[8][8][1]"
+std::string extents(const Dims& dims) {
+  std::string text;
+  for (const int64_t dim : dims) text += fmt::format("[{}]", dim);
+  return text.empty() ? "[1]" : text;
+}
+
+std::string port_comment(const CPort& port, const char* kind) {
+  std::string text = fmt::format(" *   {} {}{}: the {} \"{}\"{}", c_type(port.type.dtype), port.name,
+                                 extents(stored_dims(port.type.dims, port.is_image)), kind, c_comment(port.value),
+                                 port.is_image ? " as [samples][rows][columns][channels]" : "");
+  if (port.is_codes) text += fmt::format(",\n *       real = (code - {}) * {}", port.zero_point, c_number(port.scale));
+  return text + "\n";
+}
+
+std::string floats_comment(const SourceParts& parts) {
+  const CProgram& program = parts.program;
+  if (!program.uses_floats)
+    return fmt::format(
+        " * {0}_run has no floating point. {0}_quantize and {0}_dequantize have; {1}_NO_FLOAT leaves them "
+        "out.\n",
+        program.name, upper(program.name));
+  std::string text = fmt::format(
+      " * {0}_run computes in float32, since codes are made so on this platform: the compiler must neither fuse\n"
+      " * operations nor reorder them (-ffp-contract=off, no -ffast-math).\n",
+      program.name);
+  if (!program.islands.empty()) {
+    text += fmt::format(" * {} of its layers stay in float, and their last bits depend on the C library:\n",
+                        program.islands.size());
+    for (const std::string& layer : program.islands) text += " *   " + c_comment(layer) + "\n";
+  }
+  return text;
+}
+
+std::string introduction(const SourceParts& parts) {
+  const CProgram& program = parts.program;
+  std::string text = fmt::format(
+      "/* The network \"{}\" in integers, as C99 for any processor. Written by halfstep export --format c.\n *\n"
+      " * A call of {}_run takes\n",
+      c_comment(parts.network), program.name);
+  for (const CPort& port : program.inputs) text += port_comment(port, "argument");
+  text += " * and gives\n";
+  for (const CPort& port : program.outputs) text += port_comment(port, "output");
+  text += " *\n" + floats_comment(parts);
+  text += fmt::format(
+      " * It takes no memory from the heap and keeps nothing between calls.\n *\n"
+      " * Flash: {} bytes of weights, {} bytes of other constants, and the code.\n"
+      " * RAM:   {}_ARENA_BYTES between layers ({} bytes), and less than 2 KiB of stack.\n */\n",
+      program.weight_bytes, program.constant_bytes - program.weight_bytes, upper(program.name), program.arena_bytes);
+  return text;
+}
+
+std::string port_macros(const CProgram& program, const CPort& port) {
+  const std::string prefix = upper(program.name) + "_" + upper(port.name);
+  std::string text = fmt::format("#define {}_COUNT {}\n", prefix, count_elements(port.type.dims));
+  if (!port.is_codes) return text;
+  text += fmt::format("#define {}_SCALE {}\n", prefix, c_number(port.scale));
+  return text + fmt::format("#define {}_ZERO_POINT {}\n", prefix, c_number(int64_t{port.zero_point}));
+}
+
+std::string iterations_text(const CProgram& program) {
+  if (!program.counts_iterations) return "";
+  return fmt::format(
+      "/* A loop that its own condition did not end after {0}_MAX_ITERATIONS, where that is defined for {1}.c. */\n"
+      "#define {0}_TOO_MANY_ITERATIONS 3\n",
+      upper(program.name), program.name);
+}
+
+std::string run_declarations(const SourceParts& parts) {
+  const CProgram& program = parts.program;
+  const std::string name = upper(program.name), parameters = run_parameters(program);
+  std::string text = fmt::format(
+      "/* Bytes that {2}_run_in needs, at an address that is a multiple of {1}_ARENA_ALIGNMENT. */\n"
+      "#define {1}_ARENA_BYTES {0}\n#define {1}_ARENA_ALIGNMENT {4}\n\n"
+      "/* What is returned. */\n#define {1}_OK 0\n#define {1}_ARENA_TOO_SMALL 1\n#define {1}_ARENA_MISALIGNED 2\n{5}\n"
+      "/* In memory of the caller, which may be used for other things between calls: several threads may run the\n"
+      " * network at once, each in an arena of its own. What goes in, what comes out and the arena do not overlap. "
+      "*/\nint {2}_run_in({3}, void *arena, size_t arena_bytes);\n\n",
+      program.arena_bytes, name, program.name, parameters, program.arena_alignment, iterations_text(program));
+  text += fmt::format(
+      "/* In an arena of its own, so that there may be one call at a time. {}_GIVEN_ARENA leaves it out. */\n"
+      "#ifndef {}_GIVEN_ARENA\nint {}_run({});\n#endif\n\n",
+      name, name, program.name, parameters);
+  if (!parts.hooks) return text;
+  return text +
+         fmt::format(
+             "/* Shows a layer: its name, what it gives, the number of elements and the bytes of each. Images are\n"
+             " * [samples][rows][columns][channels]. A layer in a branch or a loop is shown each time that it runs. "
+             "*/\n"
+             "typedef void (*{0}_hook)(const char *layer, const void *codes, size_t count, int bytes, void *user);\n\n"
+             "/* As {0}_run_in, and shows every layer. */\n"
+             "int {0}_run_showing({1}, void *arena, size_t arena_bytes, {0}_hook hook, void *user);\n\n",
+             program.name, parameters);
+}
+
+}  // namespace
+
+std::string upper(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+std::string end_function(const CProgram& program, const std::string& verb, const CPort& port) {
+  const auto& ports = verb == "quantize" ? program.inputs : program.outputs;
+  return program.name + "_" + verb + (ports.size() > 1 ? "_" + port.name : "");
+}
+std::string end_function(const CProgram& program, const EndText& end) {
+  return end_function(program, end.verb, end.port);
+}
+
+std::string header_text(const SourceParts& parts) {
+  const CProgram& program = parts.program;
+  const std::string name = upper(program.name);
+  std::string text = introduction(parts);
+  text += fmt::format(
+      "#ifndef {0}_H\n#define {0}_H\n\n#include <stddef.h>\n#include <stdint.h>\n\n#ifdef __cplusplus\n"
+      "extern \"C\" {{\n#endif\n\n",
+      name);
+  for (const auto& ports : {program.inputs, program.outputs}) {
+    for (const CPort& port : ports) text += port_macros(program, port);
+  }
+  text += "\n" + run_declarations(parts);
+  text += fmt::format("#ifndef {}_NO_FLOAT\n", name);
+  for (const EndText& end : parts.end_texts) {
+    const bool quantizes = end.verb == "quantize";
+    text +=
+        fmt::format("/* {}, {} float32 numbers {} as the network has them: {}. */\nvoid {}({});\n",
+                    quantizes ? "Codes of reals" : "Reals of codes", count_elements(end.port.type.dims),
+                    quantizes ? "that lie" : "to lie", extents(end.port.type.dims), end_function(program, end),
+                    quantizes ? fmt::format("const float *reals, {} *{}", c_type(end.port.type.dtype), end.port.name)
+                              : fmt::format("const {} *{}, float *reals", c_type(end.port.type.dtype), end.port.name));
+  }
+  return text + "#endif\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
+}
+
+}  // namespace halfstep::emit

@@ -1,0 +1,204 @@
+#include "halfstep/passes/canonical/code_forms.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+#include <span>
+
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/canonical/within_reach.h"
+#include "halfstep/passes/graph/rewrite.h"
+#include "halfstep/passes/graph/tensors.h"
+#include "halfstep/passes/graph/traits.h"
+#include "halfstep/passes/graph/uses.h"
+
+namespace halfstep::passes {
+namespace {
+
+bool holds_floats(Value value) {
+  return value && value.is_tensor() && !updater_of(value) && value.dtype() == DType::f32;
+}
+
+/// What a mask hides, and behind which number.
+struct Mask {
+  Value condition;  ///< bool
+  bool inverse;     ///< hidden is where the condition does not hold
+  Value number;
+};
+
+class CodeForms {
+ public:
+  CodeForms(Model& model, bool masks_alone) : model_(model), masks_alone_(masks_alone) {}
+
+  void run() {
+    for (const Op op : model_.graph.ops()) {
+      if (op.results().size() != 1 || op.results()[0].dtype() != DType::f32) continue;
+      if (op.is<ops::Select>()) {
+        if (!rewrite_guard(ops::Select(op.node()))) rewrite_select(ops::Select(op.node()));
+        continue;
+      }
+      if (op.is<ops::Add>()) rewrite_sum(ops::Add(op.node()));
+      if (masks_alone_) continue;
+      if (op.is<ops::Div>()) rewrite_division(ops::Div(op.node()));
+      if (op.is<ops::Clip>()) rewrite_clip(ops::Clip(op.node()));
+    }
+    for (const ops::Select& select : model_.graph.all<ops::Select>()) rewrite_numbers(select);
+    const std::vector<Op> ops = model_.graph.ops();
+    for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+      if (gone_.contains(op->node()) && op->out(0).unused()) model_.graph.erase(*op);
+    }
+    for (const Value tensor : model_.graph.tensors()) {
+      if (tensor.unused()) erase_tensor(model_, tensor);
+    }
+  }
+
+ private:
+  std::span<const float> elements(Value tensor) const {
+    return std::as_const(model_.tensors.at(tensor.name())).data<float>();
+  }
+
+  std::optional<float> number(Value value) const {
+    if (!holds_floats(value) || value.role() != Role::constant || count_elements(value.dims()) != 1)
+      return std::nullopt;
+    return elements(value)[0];
+  }
+
+  void rewrite_select(ops::Select select) {
+    const auto a = number(select.a()), b = number(select.b());
+    if (a.has_value() == b.has_value()) return;
+    if (b) fill(select, select.a(), {select.condition(), true, select.b()});
+    if (a) fill(select, select.b(), {select.condition(), false, select.a()});
+  }
+
+  /// Two numbers, by a condition: one of them fills the other.
+  void rewrite_numbers(ops::Select select) {
+    const auto a = number(select.a()), b = number(select.b());
+    if (gone_.contains(select.node()) && select.out().unused()) return;
+    if (a && b && !hides(std::min(*a, *b), select.out()))
+      fill(select, select.a(), {select.condition(), true, select.b()});
+  }
+
+  void rewrite_sum(ops::Add add) {
+    for (const auto& [x, other] : {std::pair(add.a(), add.b()), std::pair(add.b(), add.a())}) {
+      if (x.is_tensor()) continue;
+      const auto mask = mask_of(other, add);
+      if (mask && fill(add, x, *mask)) return;
+    }
+  }
+
+  /// Of a value that is 0 or hides elements of `sum`; what must be computed for it stands in front of that.
+  std::optional<Mask> mask_of(Value value, Op sum) {
+    if (holds_floats(value)) return stored_mask(value, sum);
+    const Op op = value.producer();
+    if (op.is<ops::Select>()) {
+      const ops::Select select(op.node());
+      const auto a = number(select.a()), b = number(select.b());
+      if (!a || !b || std::max(*a, *b) != 0 || !hides(std::min(*a, *b), sum.out(0))) return std::nullopt;
+      gone_.insert(op.node());
+      return *a == 0 ? Mask{select.condition(), true, select.b()} : Mask{select.condition(), false, select.a()};
+    }
+    if (!op || !moves_codes(op) || op.info().quant.fill >= 0 || feature_inputs(op).size() != 1) return std::nullopt;
+    auto mask = mask_of(op.in(0), sum);
+    if (!mask) return std::nullopt;
+    gone_.insert(op.node());
+    std::vector<Value> operands = op.operands();
+    operands[0] = mask->condition;
+    mask->condition =
+        model_.graph.insert({&op.info(), std::move(operands), op.attributes(), op.name(), op.location()}, nullptr, sum)
+            .out(0);
+    return mask;
+  }
+
+  std::optional<Mask> stored_mask(Value tensor, Op sum) {
+    const auto from = elements(tensor);
+    const float hidden = from.empty() ? 0 : std::ranges::min(from);
+    if (std::isnan(hidden) || !hides(hidden, sum.out(0))) return std::nullopt;
+    if (!std::ranges::all_of(from, [&](float one) { return one == 0 || one == hidden; })) return std::nullopt;
+    Tensor condition(DType::boolean, tensor.dims());
+    std::ranges::transform(from, condition.data<bool>().begin(), [](float one) { return one != 0; });
+    return Mask{add_tensor(model_, tensor.name() + ".hides", std::move(condition), Role::constant), false,
+                add_tensor(model_, tensor.name() + ".hidden", Tensor::scalar(hidden), Role::constant)};
+  }
+
+  /// 0 in place of the NaN that a softmax makes of rows that a mask hides as a whole: that is what the mask hides.
+  bool rewrite_guard(ops::Select select) {
+    const Op guard = select.condition().producer(), softmax = select.b().producer();
+    if (!guard.is<ops::IsNan>() || !softmax.is<ops::Softmax>() || guard.in(0) != select.b()) return false;
+    if (number(select.a()) != 0.0F) return false;
+    gone_.insert(guard.node());
+    if (may_hide_a_row(softmax.in(0))) {
+      const ops::MaskFill mask(softmax.in(0).producer().node());
+      return fill(select, select.b(), {mask.condition(), mask.inverse(), select.a()});
+    }
+    if (select.b().uses().size() != 2 || is_output(select.b())) return false;
+    gone_.insert(softmax.node());
+    return replace(select, softmax.info(), {softmax.in(0)}, softmax.attributes());
+  }
+
+  /// Of infinities alone there is no softmax; of lowest numbers there is.
+  bool may_hide_a_row(Value x) const {
+    if (!x.producer().is<ops::MaskFill>()) return false;
+    const ops::MaskFill mask(x.producer().node());
+    const auto value = number(mask.value());
+    if (value && std::isfinite(*value)) return false;
+    const Value condition = mask.condition();
+    if (!condition.is_tensor() || condition.dims().empty()) return true;
+    const auto hides = std::as_const(model_.tensors.at(condition.name())).data<bool>();
+    const auto row = static_cast<size_t>(condition.dims().back());
+    for (size_t begin = 0; begin < hides.size(); begin += row) {
+      const auto part = hides.subspan(begin, row);
+      if (std::ranges::find(part, mask.inverse()) == part.end()) return true;
+    }
+    return false;
+  }
+
+  /// A product has codes, a division none.
+  void rewrite_division(ops::Div div) {
+    const auto divisor = number(div.b());
+    if (!divisor || div.a().is_tensor() || !std::isnormal(*divisor) || !std::isnormal(1 / *divisor)) return;
+    Tensor contents = model_.tensors.at(div.b().name()).clone();
+    contents.data<float>()[0] = 1 / *divisor;
+    const Value reciprocal = add_tensor(model_, div.b().name() + ".reciprocal", std::move(contents), Role::constant);
+    replace(div, ops::Mul::record(), {div.a(), reciprocal}, {});
+  }
+
+  /// A function of each element is a table, which an operator with its limits as operands is not.
+  void rewrite_clip(ops::Clip clip) {
+    constexpr float kLargest = std::numeric_limits<float>::max();
+    const auto lowest = clip.lowest() ? number(clip.lowest()) : -kLargest;
+    const auto highest = clip.highest() ? number(clip.highest()) : kLargest;
+    if (clip.x().is_tensor() || !lowest || !highest || std::isnan(*lowest) || std::isnan(*highest)) return;
+    const double beta = std::clamp(*highest, -kLargest, kLargest);
+    const double alpha = std::clamp<double>(*lowest, -kLargest, beta);
+    replace(clip, ops::HardTanh::record(), {clip.x()}, {{"alpha", alpha}, {"beta", beta}});
+  }
+
+  bool fill(Op old, Value x, const Mask& mask) {
+    return replace(old, ops::MaskFill::record(), {x, mask.condition, mask.number}, {{"inverse", mask.inverse}});
+  }
+
+  /// Puts the new operation under the name of the old one, where it gives a value of the same type.
+  bool replace(Op old, const OpInfo& info, std::vector<Value> operands, Attributes attributes) {
+    const Op made = insert_before(model_.graph, old, info, std::move(operands), std::move(attributes));
+    if (made.out(0).type() != old.out(0).type()) {
+      model_.graph.erase(made);
+      return false;
+    }
+    passes::replace(model_.graph, old, made);
+    return true;
+  }
+
+  Model& model_;
+  bool masks_alone_;
+  std::set<const detail::OpNode*> gone_;  ///< what operators read that became others, and nobody may read any more
+};
+
+}  // namespace
+
+void code_forms(Model& model) { CodeForms(model, false).run(); }
+
+void mask_forms(Model& model) { CodeForms(model, true).run(); }
+
+}  // namespace halfstep::passes

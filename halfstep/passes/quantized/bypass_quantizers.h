@@ -1,0 +1,17 @@
+// The float network inside a prepared one.
+#pragma once
+
+#include <functional>
+
+#include "halfstep/core/ir/graph.h"
+
+namespace halfstep::passes {
+
+/// Readers of every operation of trait quantizer read its x instead, and the quantizer goes; observers stay. What
+/// calibration runs. Throws Error where another result of a quantizer has a reader.
+void bypass_quantizers(Graph& graph);
+
+/// The same of the quantizers alone that `goes` says.
+void bypass_quantizers(Graph& graph, const std::function<bool(Op)>& goes);
+
+}  // namespace halfstep::passes

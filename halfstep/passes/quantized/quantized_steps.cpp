@@ -1,0 +1,171 @@
+#include "halfstep/passes/quantized/quantized_steps.h"
+
+#include <algorithm>
+#include <set>
+
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/passes/graph/traits.h"
+
+namespace halfstep::passes {
+namespace {
+
+/// Whether nothing but observers reads `value`, `reader` apart.
+bool read_only_by(Value value, Op reader) {
+  const auto uses = value.uses();
+  return std::all_of(uses.begin(), uses.end(),
+                     [&](const auto& use) { return use.first == reader || has_trait(use.first, Trait::observer); });
+}
+
+class Matcher {
+ public:
+  explicit Matcher(const Model& model) : graph_(model.graph), float_(float_operators(model)) {}
+
+  std::vector<QuantizedStep> run() {
+    for (Op op : graph_.ops()) visit(op);
+    for (Op op : graph_.ops()) {
+      if (open_.contains(op.node())) reject_open(op);
+    }
+    for (const Value output : graph_.outputs()) require_known(graph_.body().return_op(), output);
+    return std::move(steps_);
+  }
+
+ private:
+  void visit(Op op) {
+    const Trait trait = op.info().quant.trait;
+    if (trait == Trait::observer) return;
+    if (quantizes_tensor(op)) return add_stored(ops::FakeQuantize(op.node()));
+    if (trait == Trait::quantizer) return close(ops::FakeQuantize(op.node()));
+    if (float_.contains(op.name())) return add_real(op);
+    if (is_tensor_arithmetic(op)) {
+      of_tensors_.insert(op.out(0).node());
+      return;
+    }
+    if (moves_codes(op) || computes_codes(op))
+      require_codes(op);
+    else
+      unsupported(
+          "{}: {} has no form on codes, and the network does not say that it stays in float; run quantize again",
+          op.where(), op.info().name);
+    if (moves_codes(op)) return add({StepKind::move, op, {}, {}, {}});
+    open_.insert(op.node());
+  }
+
+  /// A tensor, or what is computed of tensors alone.
+  bool is_stored(Value value) const { return value && (value.is_tensor() || of_tensors_.contains(value.node())); }
+
+  /// Of a weight, or of what an operator in float reads that is stored.
+  bool quantizes_tensor(Op op) const {
+    return has_trait(op, Trait::quantizer) && is_stored(ops::FakeQuantize(op.node()).x());
+  }
+
+  /// A tensor has codes where an operator on codes reads it as a feature.
+  void add_stored(ops::FakeQuantize quantizer) {
+    const auto reads_codes = [&](const auto& use) {
+      const QuantInfo& quant = use.first.info().quant;
+      const int port = use.first.port_of(use.second);
+      return !has_trait(use.first, Trait::observer) && !float_.contains(use.first.name()) && port != quant.weight &&
+             !is_number_port(quant, port);
+    };
+    if (std::ranges::any_of(quantizer.out().uses(), reads_codes)) add({StepKind::input, {}, {}, quantizer, {}});
+  }
+
+  /// Operators on tensors alone, such as power_of_two_scale: they belong to the quantizer or the layer that reads them.
+  bool is_tensor_arithmetic(Op op) const {
+    return op.results().size() == 1 && std::ranges::all_of(op.operands(), [&](Value v) { return is_stored(v); });
+  }
+
+  /// Throws where an input has no codes. An activation may read the result of the operator that it fuses into.
+  void require_codes(Op op) const {
+    for (const Value input : feature_inputs(op)) {
+      const bool fuses = has_trait(op, Trait::fuses_into_producer) && is_open(input.producer());
+      if (!coded_.contains(input.node()) && !fuses)
+        unsupported("{}: input '{}' has no quantizer, expected codes", op.where(), input.name());
+    }
+  }
+
+  void close(ops::FakeQuantize quantizer) {
+    const Value x = quantizer.x();
+    const Op producer = x.producer();
+    if (!producer || real_.contains(x.node())) return add({StepKind::input, {}, {}, quantizer, {}});
+    if (coded_.contains(x.node())) return add({StepKind::rescale, {}, {}, quantizer, {}});
+    QuantizedStep step{StepKind::compute, producer, {}, quantizer, {}};
+    if (has_trait(producer, Trait::fuses_into_producer) && accumulates(producer.in(0).producer()) &&
+        is_open(producer.in(0).producer()) && read_only_by(producer.in(0), producer)) {
+      step.main = producer.in(0).producer();
+      step.activation = producer;
+    }
+    if (!is_open(step.main) || !is_open(producer))
+      unsupported("{}: no pattern takes this quantizer in: its input comes from {} '{}'", quantizer.where(),
+                  producer.info().name, producer.name());
+    if (has_trait(step.main, Trait::weighted)) step.weight = weight_of(step.main);
+    open_.erase(step.main.node());
+    open_.erase(producer.node());
+    add(step);
+  }
+
+  ops::FakeQuantize weight_of(Op main) const {
+    const auto weight = main.in(main.info().quant.weight).producer<ops::FakeQuantize>();
+    if (!weight) unsupported("{}: the weight of this {} has no quantizer", main.where(), main.info().name);
+    return *weight;
+  }
+
+  void add(const QuantizedStep& step) {
+    coded_.insert(step.result().node());
+    steps_.push_back(step);
+  }
+
+  void add_real(Op op) {
+    for (const Value operand : op.operands()) {
+      if (operand) require_known(op, operand);
+    }
+    for (const Value result : op.results()) real_.insert(result.node());
+    steps_.push_back({StepKind::real, op, {}, {}, {}});
+  }
+
+  /// `value` is a real, or has codes that can be read as one.
+  void require_known(Op reader, Value value) const {
+    if (is_stored(value) || !value.producer() || real_.contains(value.node()) || coded_.contains(value.node())) return;
+    if (quantizes_tensor(value.producer())) return;
+    unsupported("{}: reads '{}', which is nowhere but as codes behind its quantizer", reader.where(), value.name());
+  }
+
+  [[noreturn]] static void reject_open(Op op) {
+    unsupported("{}: no quantizer takes the result of this {}; a silent float layer is refused", op.where(),
+                op.info().name);
+  }
+
+  bool is_open(Op op) const { return op && open_.contains(op.node()); }
+
+  const Graph& graph_;
+  const FloatOperators float_;
+  std::vector<QuantizedStep> steps_;
+  std::set<const detail::OpNode*> open_;  ///< operators on codes whose quantizer has not come yet
+  std::set<const detail::ValueNode*> coded_, real_, of_tensors_;
+};
+
+}  // namespace
+
+std::vector<Value> QuantizedStep::coded_inputs() const {
+  if (kind == StepKind::input || kind == StepKind::real) return {};
+  if (kind == StepKind::rescale) return {quantizer.x()};
+  return feature_inputs(main);
+}
+
+std::string QuantizedStep::activation_name() const { return activation ? activation.info().quant.activation : "none"; }
+
+double QuantizedStep::alpha() const {
+  if (activation_name() == "leaky_relu") return get<double>(activation.attributes(), "alpha");
+  return std::get<double>(ops::LeakyRelu::record().attribute("alpha")->default_value);
+}
+
+bool QuantizedStep::is_lookup() const { return kind == StepKind::compute && main.info().quant.lookup; }
+
+std::vector<QuantizedStep> quantized_steps(const Model& model) { return Matcher(model).run(); }
+
+Value scale_tensor(const ops::FakeQuantize& quantizer) {
+  const auto rounding = quantizer.scale().producer<ops::PowerOfTwoScale>();
+  return rounding ? rounding->scale() : quantizer.scale();
+}
+
+}  // namespace halfstep::passes

@@ -1,0 +1,68 @@
+// What conversion asks of a network before, and of a program after.
+#include <algorithm>
+
+#include "halfstep/core/base/objection.h"
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/graph/traits.h"
+#include "halfstep/passes/quantized/learned_quantizers.h"
+#include "halfstep/quant/convert/convert.h"
+
+namespace halfstep::quant {
+namespace {
+
+/// Scales that a program stores do not count, nor what says where elements lie: what flows are codes.
+bool touches_float(Op op) {
+  for (int i = 0; const Value value : op.operands()) {
+    const bool says_where = op.port_of(i++) == op.info().quant.index;
+    if (value && !value.is_tensor() && is_float(value.dtype()) && !says_where) return true;
+  }
+  for (const Value value : op.results()) {
+    if (is_float(value.dtype())) return true;
+  }
+  return false;
+}
+
+/// Quantizers whose kind has no form on codes.
+void require_forms(const Model& prepared) {
+  std::vector<Objection> objections;
+  const passes::QuantizerKinds kinds(prepared);
+  for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
+    const QuantizerTraits& traits = traits_of(kinds.of(quantizer));
+    if (*traits.no_integers == 0) continue;
+    objections.push_back(
+        {.layer = quantizer.name(),
+         .where = quantizer.where(),
+         .what = fmt::format("a quantizer of kind {} cannot become integers: {}", traits.name, traits.no_integers),
+         .remedy = "evaluate it, write it for the target's tools (export --format deploy), or "
+                   "quantize with another kind (--set features.quantizer, weights.quantizer)"});
+  }
+  refuse_all(std::move(objections));
+}
+
+}  // namespace
+
+void require_integers(const Model& prepared, const ConvertOptions& options) {
+  require_forms(prepared);
+  const auto islands = islands_inside(prepared);
+  if (islands.empty() || options.float_islands) return;
+  refuse_all(
+      {{"", fmt::format("network '{}'", prepared.graph.name()), describe(islands) + " cannot become integers", "", "",
+        "keep them in float (--float-islands), or remove them or move them behind the network's outputs"}});
+}
+
+bool is_integer(const Model& model) {
+  if (!passes::computes_on_codes(model.graph) || !model.graph.all<ops::FakeQuantize>().empty()) return false;
+  const FloatOperators islands = float_operators(model);
+  const auto is_island = [&](Op op) { return op && islands.contains(op.name()); };
+  for (Op op : model.graph.all_ops()) {
+    const bool enters =
+        op.is<ops::Quantize>() && !op.in(0).is_tensor() && (!op.in(0).producer() || is_island(op.in(0).producer()));
+    const bool leaves = op.is<ops::Dequantize>();
+    if (!enters && !leaves && !is_island(op) && touches_float(op))
+      fail("{}: {} works on floats inside an integer program", op.where(), op.info().name);
+  }
+  return true;
+}
+
+}  // namespace halfstep::quant

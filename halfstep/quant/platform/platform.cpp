@@ -1,0 +1,422 @@
+#include "halfstep/quant/platform/platform.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <sstream>
+
+#include "halfstep/core/arith/requantization.h"
+#include "halfstep/core/arith/rounding.h"
+#include "halfstep/core/base/nearest.h"
+#include "halfstep/passes/graph/traits.h"
+#include "halfstep/quant/platform/record_names.h"
+#include "halfstep/quant/platform/yaml_reader.h"
+
+namespace halfstep::quant {
+namespace {
+
+using Overrides = std::vector<std::pair<std::string, std::string>>;
+
+void override_field(const YAML::Node& root, const std::string& path, const std::string& value) {
+  YAML::Node node = root;
+  std::string before;
+  std::istringstream keys(path);
+  for (std::string key; std::getline(keys, key, '.');) {
+    std::vector<std::string> known;
+    for (const RecordKey* one : keys_below(platform_keys(), before)) known.push_back(last_name(*one));
+    const bool can_have_keys = !node.IsDefined() || node.IsMap() || node.IsNull();
+    if (!can_have_keys || !contains(known, key))
+      fail("override '{}': the platform has no key '{}'{}; see halfstep platform keys", path, key,
+           did_you_mean(key, known));
+    node.reset(node[key]);
+    before += (before.empty() ? "" : ".") + key;
+  }
+  node = parse_yaml(value, "override '" + path + "'");
+}
+
+/// Keys that a mapping leaves out have their defaults.
+void add_defaults(YAML::Node map, const std::string& path) {
+  for (const RecordKey* key : keys_below(platform_keys(), path)) {
+    YAML::Node value = map[last_name(*key)];
+    if (value.IsDefined() && key->kind == ValueKind::mapping) {
+      add_defaults(value, key->path);
+    } else if (!value.IsDefined() && !key->absent.value_or("").empty()) {
+      value = YAML::Load(*key->absent);
+    }
+  }
+}
+
+BitRule read_bits(const YamlReader& reader) {
+  BitRule rule{static_cast<int>(reader.integer("bits")), reader.integers("legal_bits")};
+  if (rule.legal.empty()) {
+    reader.object("legal_bits", {.found = "no width", .expected = "at least one"});
+  } else if (std::ranges::find(rule.legal, rule.default_bits) == rule.legal.end()) {
+    reader.object("bits",
+                  {.found = std::to_string(rule.default_bits),
+                   .expected = fmt::format("one of legal_bits: {}", fmt::join(rule.legal, ", "))},
+                  {reader.path_of("legal_bits")});
+  }
+  return rule;
+}
+
+void read_weights(Platform& platform, const YamlReader& reader) {
+  platform.weights = read_bits(reader);
+  platform.per_channel = reader.text("granularity") == "channel";
+  platform.weight_zero_points = reader.text("zero_points");
+  platform.weight_observer = reader.text("observer");
+}
+
+void read_features(Platform& platform, const YamlReader& reader) {
+  platform.features = read_bits(reader);
+  platform.signed_features = reader.text("codes") == "signed";
+  platform.feature_zero_points = reader.text("zero_points");
+  const bool is_zero = platform.feature_zero_points == "symmetric" || platform.feature_zero_points == "centered";
+  if (is_zero && !platform.signed_features)
+    reader.object("zero_points",
+                  {.what = platform.feature_zero_points + " needs signed codes; a negative value has no unsigned one"},
+                  {"features.codes"});
+  platform.feature_observer = reader.text("observer");
+  platform.rate = reader.number("rate");
+}
+
+bool keeps_scales(const std::string& form) { return arith::traits(*arith::parse_requantization(form)).keeps_scales; }
+
+/// A rounding of shifts, where there are any. What is rounded twice is a product of 31 bits.
+void read_shift_rounding(Platform& platform, const YamlReader& requantize) {
+  platform.shift_rounding = requantize.text("rounding");
+  const std::string& form = platform.requantize;
+  const auto object = [&](const std::string& what) {
+    requantize.object("rounding", {.what = what}, {"requantize.form", "requantize.multiplier_bits"});
+  };
+  if (platform.shift_rounding != "half_up" && keeps_scales(form))
+    object(fmt::format("{} has no shifts, whose rounding could be {}", form, platform.shift_rounding));
+  else if (platform.shift_rounding == "doubled" && (form != "fixed_point" || platform.multiplier_bits != 31))
+    object("doubled needs fixed_point and multipliers of 31 bits");
+}
+
+void read_requantization(Platform& platform, const YamlReader& requantize) {
+  platform.requantize = requantize.text("form");
+  platform.multiplier_bits = static_cast<int>(requantize.integer("multiplier_bits"));
+  if (keeps_scales(platform.requantize) && platform.multiplier_bits != 31)
+    requantize.object("multiplier_bits",
+                      {.what = platform.requantize + " has no such multiplier",
+                       .found = std::to_string(platform.multiplier_bits),
+                       .expected = "31, which then says nothing"},
+                      {"requantize.form"});
+  read_shift_rounding(platform, requantize);
+  if (platform.requantize == "power_of_two" && !platform.power_of_two)
+    requantize.object("form", {.what = "power_of_two needs power_of_two scales"}, {"power_of_two"});
+}
+
+void read_edges(Platform& platform, const YamlReader& record, const YamlReader& edges) {
+  platform.edge_bits = static_cast<int>(edges.integer("bits"));
+  platform.first_edges = static_cast<int>(edges.integer("first"));
+  platform.last_edges = static_cast<int>(edges.integer("last"));
+  if (record.has("insert") && (platform.first_edges != 1 || platform.last_edges != 1))
+    edges.object("",
+                 {.what = "with rules of insertion the edges are what touches an end of the network",
+                  .found = fmt::format("first {}, last {}", platform.first_edges, platform.last_edges),
+                  .expected = "1 and 1"},
+                 {"insert"});
+}
+
+void read_observer_numbers(ObserverNumbers& numbers, const YamlReader& reader) {
+  numbers.candidates = reader.integer("candidates");
+  numbers.steps = reader.integer("steps");
+  numbers.power = reader.number("power");
+  numbers.share = reader.number("share");
+  numbers.bins = reader.integer("bins");
+  numbers.deviations = reader.number("deviations");
+  numbers.nearest_power = reader.boolean("nearest_power");
+  if (numbers.steps < numbers.candidates)
+    reader.object("steps",
+                  {.found = std::to_string(numbers.steps),
+                   .expected = fmt::format("at least the {} candidates", numbers.candidates)},
+                  {reader.path_of("candidates")});
+}
+
+/// An observer gives powers of two where these are asked for, and only there where it knows no others.
+void check_observer(const YamlReader& side, const std::string& observer, bool power_of_two) {
+  const auto object = [&](const char* what) { side.object("observer", {.what = observer + what}, {"power_of_two"}); };
+  if (observer.empty()) return;
+  if (gives_powers_of_two(observer) && !power_of_two) object(" gives powers of two alone, and scales are others");
+  if (starts_learning(observer) && power_of_two) object(" starts scales that are learned, which are no powers of two");
+}
+
+/// What a kind of quantizer asks of the numbers that it learns.
+void check_quantizer(const Platform& platform, const YamlReader& side, QuantizerKind kind, const BitRule& bits,
+                     const std::string& zero_points) {
+  using enum QuantizerKind;
+  const auto require = [&](bool holds, const char* what, const char* expected, const std::string& other) {
+    if (!holds)
+      side.object("quantizer",
+                  {.what = fmt::format("{} {}", traits_of(kind).name, what),
+                   .expected = expected,
+                   .remedy = "change that, or take another kind"},
+                  {other});
+  };
+  const bool has_powers = platform.power_of_two;
+  require(kind != tqt || has_powers, "learns powers of two", "power_of_two: true", "power_of_two");
+  require(!has_powers || (kind != lsq_plus && kind != qdrop && kind != apot), "learns scales of any size",
+          "power_of_two: false", "power_of_two");
+  const std::string zero = side.path_of("zero_points"), legal = side.path_of("legal_bits");
+  require(kind != lsq_plus || zero_points == "affine", "learns zero points", "affine ones", zero);
+  require(kind != pact || zero_points != "offset", "learns the ends of a range", "zero points that are not offset",
+          zero);
+  require(kind != nnie || zero_points == "symmetric" || zero_points == "centered",
+          "has as many levels below 0 as above", "symmetric or centered zero points", zero);
+  require(kind != nnie || bits.legal == std::vector<int64_t>{8}, "has codes of 8 bits", "legal_bits: [8]", legal);
+  require(kind != apot || std::ranges::all_of(bits.legal, [](int64_t width) { return width <= 8; }),
+          "has codes of 2 to 8 bits", "legal_bits of no more", legal);
+}
+
+void read_quantizers(Platform& platform, const YamlReader& record) {
+  const auto read = [&](const char* name, const BitRule& bits,
+                        const std::string& zero_points) -> std::optional<QuantizerKind> {
+    const YamlReader side = record.map(name);
+    if (!side.has("quantizer")) return std::nullopt;
+    const std::string text = side.text("quantizer");
+    const auto known = std::ranges::find(quantizer_kinds(), text, &QuantizerTraits::name);
+    if (known == quantizer_kinds().end()) return std::nullopt;  // which is objected to
+    const auto kind = static_cast<QuantizerKind>(known - quantizer_kinds().begin());
+    check_quantizer(platform, side, kind, bits, zero_points);
+    return kind;
+  };
+  platform.weight_quantizer = read("weights", platform.weights, platform.weight_zero_points);
+  platform.feature_quantizer = read("features", platform.features, platform.feature_zero_points);
+  if (!record.has("quantizers")) return;
+  const YamlReader numbers = record.map("quantizers");
+  platform.quantizer_numbers = {numbers.number("softness"), numbers.number("keep")};
+}
+
+void read_arithmetic(Platform& platform, const YamlReader& record) {
+  const YamlReader low = record.map("low_bits");
+  platform.low_bits_below = static_cast<int>(low.integer("below"));
+  if (low.has("observer")) platform.low_bits_observer = low.text("observer");
+  platform.low_bits_learned = low.boolean("learned");
+  if (record.has("edges")) read_edges(platform, record, record.map("edges"));
+  platform.power_of_two = record.boolean("power_of_two");
+  check_observer(record.map("weights"), platform.weight_observer, platform.power_of_two);
+  check_observer(record.map("features"), platform.feature_observer, platform.power_of_two);
+  check_observer(low, platform.low_bits_observer, platform.power_of_two);
+  if (record.has("observers")) read_observer_numbers(platform.observer_numbers, record.map("observers"));
+  read_quantizers(platform, record);
+  read_requantization(platform, record.map("requantize"));
+  const YamlReader rounding = record.map("rounding");
+  platform.method = rounding.text("method");
+  platform.rounding = rounding.text("mode");
+}
+
+/// Whether several values of codes can go into the operator.
+bool joins_codes(const OpInfo& op) {
+  const QuantInfo& quant = op.quant;
+  if (quant.integer.empty() && quant.trait != Trait::preserves_range && quant.trait != Trait::same_scale) return false;
+  int codes = 0;
+  for (int port = 0; std::cmp_less(port, op.inputs.size()); ++port) {
+    if (port != quant.weight && port != quant.fill && !passes::is_number_port(quant, port))
+      codes += op.inputs[static_cast<size_t>(port)].variadic ? 2 : 1;
+  }
+  return codes > 1;
+}
+
+/// Whether the operator has a quantizer for its result that is its own: what moves codes has none, and an activation
+/// may go into the operator in front of it.
+bool has_own_scale(const OpInfo& op) {
+  return !op.quant.integer.empty() || (op.quant.lookup && op.quant.activation.empty());
+}
+
+/// Activations that every operator of `trait` takes in when it requantizes in that form; leaky_relu needs a second
+/// factor, and scales that are kept are one.
+std::vector<std::string> fusable_activations(Trait trait, const std::string& form) {
+  std::vector<std::string> able;
+  for (const OpInfo& activation : all_operators()) {
+    const std::string& name = activation.quant.activation;
+    if (name.empty()) continue;
+    const bool everywhere = std::ranges::all_of(all_operators(), [&](const OpInfo& op) {
+      return op.quant.trait != trait ||
+             contains(require_operator(op.quant.quantized, op.name).attribute("activation")->choices, name);
+    });
+    if (everywhere && !(keeps_scales(form) && name == "leaky_relu")) able.push_back(name);
+  }
+  return able;
+}
+
+std::vector<std::string> read_activations(const YamlReader& reader, Trait trait, const std::string& form) {
+  const auto able = fusable_activations(trait, form);
+  return read_names(reader, std::string(halfstep::name(trait)), able,
+                    fmt::format("activations that such operators take in with the {} form of requantization: {}", form,
+                                fmt::join(able, ", ")),
+                    {"requantize.form"});
+}
+
+/// Layers that compute in float have quantizers where rules ask for them, and nowhere else.
+void object_to_float_layers(const Platform& platform, const YamlReader& record) {
+  const auto needs_rules = [&](const YamlReader& reader, const char* key) {
+    reader.object(key, {.what = "leaves no layer to quantize", .expected = "insert, which says where quantizers are"},
+                  {"insert"});
+  };
+  if (record.has("insert")) return;
+  if (platform.weight_zero_points == "affine") needs_rules(record.map("weights"), "zero_points");
+  if (!platform.no_integers.empty()) needs_rules(record, "no_integers");
+}
+
+void read_dump(DumpLayout& layout, const YamlReader& dump) {
+  layout = {dump.text("order"), dump.text("packing"), dump.boolean("offset"), layout.border};
+  if (!dump.has("border")) return;
+  const YamlReader border = dump.map("border");
+  layout.border = {border.integer("above"), border.integer("below"), border.integer("left"), border.integer("right")};
+}
+
+void read_rules(Platform& platform, const YamlReader& record) {
+  platform.share_scales = read_names(record, "share_scales", operators_that(joins_codes));
+  platform.keep_scales = read_names(record, "keep_scales", operators_that(has_own_scale));
+  platform.in_float = read_names(record, "in_float", operators_that(can_have_codes));
+  platform.deploy = read_names(record, "deploy", deploy_formats());
+  if (record.has("dump")) read_dump(platform.dump, record.map("dump"));
+  const YamlReader activations = record.map("activations");
+  platform.weighted_activations = read_activations(activations, Trait::weighted, platform.requantize);
+  platform.accumulates_activations = read_activations(activations, Trait::accumulates, platform.requantize);
+  const YamlReader channels = record.map("channels");
+  platform.channels.multiple = channels.integer("multiple");
+  platform.channels.above = channels.integer("above");
+  platform.legal = read_legal_rules(record);
+  if (record.has("insert")) platform.insertion = read_insertion(record);
+  platform.no_integers = record.text("no_integers");
+  object_to_float_layers(platform, record);
+}
+
+/// `over` upon `base`: mappings key by key, anything else as a whole.
+YAML::Node merged(const YAML::Node& base, const YAML::Node& over) {
+  if (!base.IsMap() || !over.IsMap()) return over;
+  YAML::Node result = YAML::Clone(base);
+  for (const auto& entry : over) {
+    const auto key = entry.first.as<std::string>();
+    const YAML::Node before = static_cast<const YAML::Node&>(result)[key];
+    result[key] = before.IsDefined() ? merged(before, entry.second) : entry.second;
+  }
+  return result;
+}
+
+Platform parse(const RecordSource& source, const Overrides& overrides, std::vector<std::string> derived);
+
+/// What a record builds on; what stands in the way of that.
+struct Base {
+  YAML::Node record = YAML::Node(YAML::NodeType::Undefined);
+  std::vector<Objection> objections = {};
+  bool is_known = true;
+};
+
+/// The resolved record that `root` names as its base; `derived` are the files that build on it, that of `root` last.
+Base base_of(const YAML::Node& root, const std::vector<std::string>& derived) {
+  const YAML::Node named = root.IsMap() ? root["base"] : YAML::Node(YAML::NodeType::Undefined);
+  if (!named.IsDefined()) return {};
+  if (!named.IsScalar()) return {.is_known = false};  // which is objected to as that of any key
+  const auto wrong = [&](Objection said) {
+    said.where = fmt::format("{}:{}: base", derived.back(), named.Mark().line + 1);
+    said.kind = ErrorKind::bad_input;
+    return Base{{}, {std::move(said)}, false};
+  };
+  Base base;
+  try {
+    const RecordSource source = find_record(named.Scalar(), derived.back());
+    if (contains(derived, source.file))
+      return wrong({.what = fmt::format("the record builds on itself: {}, {}", fmt::join(derived, ", "), source.file)});
+    base.record = YAML::Load(parse(source, {}, derived).text);
+  } catch (const Refusal& refusal) {
+    base = {.objections = refusal.objections(), .is_known = false};
+  } catch (const Error& error) {
+    return wrong({.what = error.what()});
+  }
+  return base;
+}
+
+/// What is wrong with a width.
+std::optional<Objection> objection_to(std::string_view platform, std::string_view what, int bits,
+                                      const std::vector<int64_t>& legal, const std::string& reason) {
+  if (legal.empty() || std::find(legal.begin(), legal.end(), bits) != legal.end()) return std::nullopt;
+  return Objection{
+      .what = fmt::format("{} on {}", what, platform),
+      .found = fmt::format("{} bits", bits),
+      .expected = fmt::format("{}{}", fmt::join(legal, ", "), reason.empty() ? "" : fmt::format(" ({})", reason))};
+}
+
+}  // namespace
+
+std::vector<Objection> Platform::objections(const Selected& operation, int weight_bits, int feature_bits) const {
+  const auto rule = std::ranges::find_if(legal, [&](const LegalRule& one) { return one.selects(operation); });
+  const bool ruled = rule != legal.end();
+  if (ruled && rule->refused)
+    return {{.what = fmt::format("{} has no {}: {}", name, operation.op->name, rule->reason)}};
+  std::vector<Objection> found;
+  const auto require = [&](std::string_view what, int bits, const BitRule& general,
+                           const std::vector<int64_t>* special) {
+    auto objection = objection_to(name, what, bits, general.legal, "");
+    if (!objection && special != nullptr) objection = objection_to(name, what, bits, *special, rule->reason);
+    if (objection) found.push_back(std::move(*objection));
+  };
+  require("features", feature_bits, features, ruled ? &rule->features : nullptr);
+  if (weight_bits > 0) require("weights", weight_bits, weights, ruled ? &rule->weights : nullptr);
+  if (ruled && operation.gives > 0) {
+    const std::string what = fmt::format("what {} gives", operation.op->name);
+    auto objection = objection_to(name, what, static_cast<int>(operation.gives), rule->gives, rule->reason);
+    if (objection) found.push_back(std::move(*objection));
+  }
+  return found;
+}
+
+bool Platform::fuses(std::string_view activation, Trait trait) const {
+  const auto& list = trait == Trait::weighted ? weighted_activations : accumulates_activations;
+  return (trait == Trait::weighted || trait == Trait::accumulates) &&
+         std::find(list.begin(), list.end(), activation) != list.end();
+}
+
+namespace {
+
+/// `derived`: the files that build on it.
+Platform parse(const RecordSource& source, const Overrides& overrides, std::vector<std::string> derived) {
+  const YAML::Node root = parse_yaml(source.text, source.file);
+  for (const auto& [path, value] : overrides) override_field(root, path, value);
+  derived.push_back(source.file);
+  Base base = base_of(root, derived);
+  YamlDocument document(root, source.file, platform_keys(), base.record);
+  if (!base.is_known) {  // what such a base would have said is not missing
+    std::ranges::copy_if(document.objections(), std::back_inserter(base.objections),
+                         [](const Objection& one) { return one.what != YamlDocument::kMissing; });
+    refuse_all(std::move(base.objections));
+  }
+  const YamlReader record = document.reader();
+  Platform platform;
+  platform.name = record.text("platform");
+  platform.doc = record.text("doc");
+  read_weights(platform, record.map("weights"));
+  read_features(platform, record.map("features"));
+  read_arithmetic(platform, record);
+  read_rules(platform, record);
+  auto objections = document.objections();
+  for (Objection& one : objections) {
+    const bool is_in_list = one.where.ends_with(']') || one.where.find("].") != std::string::npos;
+    if (one.what == YamlDocument::kMissing && !is_in_list)
+      one.remedy = "write it, or build on a record that has it (base: NAME)";
+  }
+  refuse_all(std::move(objections));
+  YAML::Node resolved = base.record.IsDefined() ? merged(base.record, root) : root;
+  resolved.remove("base");
+  add_defaults(resolved, "");
+  platform.text = YAML::Dump(resolved) + "\n";
+  return platform;
+}
+
+}  // namespace
+
+Platform parse_platform(const std::string& text, const std::string& file, const Overrides& overrides) {
+  return parse({text, file}, overrides, {});
+}
+
+Platform load_platform(const std::string& name_or_path, const Overrides& overrides) {
+  return parse(find_record(name_or_path), overrides, {});
+}
+
+}  // namespace halfstep::quant

@@ -1,0 +1,153 @@
+#include "halfstep/quant/prepare/accumulators.h"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <set>
+
+#include "halfstep/core/arith/accumulator.h"
+#include "halfstep/core/arith/multiplier.h"
+#include "halfstep/core/base/objection.h"
+#include "halfstep/core/ir/ops.h"
+
+namespace halfstep::quant {
+namespace {
+
+constexpr const char* kOpen = "what its windows hold depends on open extents";
+
+bool is_average(Op op) { return op.info().quant.accumulates == Accumulation::window; }
+
+/// How many elements of an axis lie in each of its windows.
+std::set<int64_t> elements_of_windows(int64_t extent, int64_t windows, int64_t kernel, int64_t stride, int64_t before) {
+  std::set<int64_t> elements;
+  for (int64_t at = 0; at < windows; ++at) {
+    const int64_t begin = at * stride - before;
+    elements.insert(std::min(extent, begin + kernel) - std::max<int64_t>(begin, 0));
+  }
+  return elements;
+}
+
+std::set<int64_t> products(const std::set<int64_t>& rows, const std::set<int64_t>& columns) {
+  std::set<int64_t> all;
+  for (const int64_t row : rows) {
+    for (const int64_t column : columns) all.insert(row * column);
+  }
+  return all;
+}
+
+bool is_power_of_two(int64_t count) { return std::has_single_bit(static_cast<uint64_t>(count)); }
+
+/// Products in one element of a contraction; kUnknown where the extent is open, and the kernel then looks. 1 of others.
+int64_t contracted_elements(Op op) {
+  if (op.info().quant.accumulates != Accumulation::contraction) return 1;
+  const Dims& a = op.in(0).dims();
+  return ops::Matmul(op.node()).transpose_a() ? a[a.size() - 2] : a.back();
+}
+
+/// The farthest of any code that is stored as these are: products of two features know no more of each other.
+int64_t farthest_stored(int64_t farthest) { return farthest > 255 ? 65535 : 255; }
+
+AccumulatorProof average_proof(const WindowCounts& counts, arith::Requantization form, int64_t farthest) {
+  // In float32 a window that is not x adds reals: its codes alone must be exact.
+  if (arith::traits(form).adds_reals && !counts.covers_x) return {{}, farthest, arith::kMostInFloat32};
+  return {{}, counts.most * farthest, arith::most_accumulated(form)};
+}
+
+/// Multipliers are below 2^31, and the half of the largest shift is 2^61; forms that keep scales add reals.
+AccumulatorProof sum_proof(arith::Requantization form, std::span<const int64_t> farthest) {
+  if (arith::traits(form).keeps_scales) return {{}, std::max(farthest[0], farthest[1]), arith::kMostInFloat32};
+  constexpr int64_t kMultiplier = (int64_t{1} << 31) - 1;
+  constexpr int64_t kLargestHalf = int64_t{1} << (arith::kMaxShift - 1);
+  return {{}, (farthest[0] + farthest[1]) * kMultiplier, std::numeric_limits<int64_t>::max() - kLargestHalf};
+}
+
+}  // namespace
+
+std::optional<WindowCounts> window_counts(Op op) {
+  if (!is_average(op)) return std::nullopt;
+  const int64_t height = op.in(0).dims()[2], width = op.in(0).dims()[3];
+  const bool is_open = height == kUnknown || width == kUnknown;
+  if (op.is<ops::GlobalAvgPool>()) {
+    if (is_open) return std::nullopt;
+    return WindowCounts{height * width, {}, height * width, true};
+  }
+  const ops::AvgPool2d pool(op.node());
+  const auto &kernel = pool.kernel(), &stride = pool.stride(), &pad = pool.pad();
+  const int64_t whole = kernel[0] * kernel[1];
+  const bool is_padded = *std::ranges::max_element(pad) > 0;
+  if (is_open) {
+    if (is_padded && !pool.count_include_pad()) return std::nullopt;
+    return WindowCounts{whole, {}, whole, !is_padded};
+  }
+  const auto all = products(elements_of_windows(height, op.out(0).dims()[2], kernel[0], stride[0], pad[0]),
+                            elements_of_windows(width, op.out(0).dims()[3], kernel[1], stride[1], pad[1]));
+  WindowCounts counts{whole, {}, *all.rbegin(), kernel == Dims{height, width} && !is_padded};
+  if (pool.count_include_pad()) return counts;
+  std::ranges::copy_if(all, std::back_inserter(counts.cut), [&](int64_t count) { return count != whole; });
+  return counts;
+}
+
+std::optional<int64_t> averaged_elements(Op op) {
+  if (op.info().quant.accumulates != Accumulation::axes) return std::nullopt;
+  const Dims& dims = op.in(0).dims();
+  const auto rank = static_cast<int64_t>(dims.size());
+  std::set<int64_t> axes;
+  for (const int64_t axis : ops::ReduceMean(op.node()).axes()) axes.insert(axis < 0 ? axis + rank : axis);
+  int64_t count = 1;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    if (!axes.empty() && !axes.contains(axis)) continue;
+    const int64_t extent = dims[static_cast<size_t>(axis)];
+    if (extent == kUnknown) return std::nullopt;
+    count *= extent;
+  }
+  return count;
+}
+
+std::string obstacle_on_codes(Op op, arith::Requantization form) {
+  const QuantInfo& quant = op.info().quant;
+  const arith::RequantizationTraits& traits = arith::traits(form);
+  if (quant.trait == Trait::normalizes || quant.accumulates == Accumulation::axes ||
+      quant.accumulates == Accumulation::contraction) {
+    if (traits.keeps_scales)
+      return fmt::format("{} has no form on codes that requantize in {}", op.info().name, traits.name);
+  }
+  if (quant.factor >= 0 && traits.powers_of_two) return "it multiplies by numbers that are no powers of two";
+  if (quant.accumulates == Accumulation::axes) {
+    const auto count = averaged_elements(op);
+    if (!count) return "how many elements its mean is of depends on open extents";
+    if (*count == 0) return "its mean is of no elements";
+    if (traits.powers_of_two && !is_power_of_two(*count))
+      return fmt::format("its mean is of {} elements, expected a power of two", *count);
+    return {};
+  }
+  if (!is_average(op)) return {};
+  const auto counts = window_counts(op);
+  if (!counts) return kOpen;
+  if (!arith::traits(form).powers_of_two) return {};
+  if (!is_power_of_two(counts->whole))
+    return fmt::format("its windows have {} elements, expected a power of two", counts->whole);
+  const auto odd = std::ranges::find_if_not(counts->cut, is_power_of_two);
+  if (odd == counts->cut.end()) return {};
+  return fmt::format("a window at an edge has {} elements, expected a power of two", *odd);
+}
+
+AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<const int64_t> farthest) {
+  const auto counts = window_counts(op);
+  if (is_average(op) && !counts) unsupported("{}: {}", op.where(), kOpen);
+  AccumulatorProof proof{{}, farthest[0] * farthest.back(), arith::most_accumulated(form)};  // a product
+  if (counts) proof = average_proof(*counts, form, farthest[0]);
+  if (const auto count = averaged_elements(op)) proof.bound = *count * farthest[0];
+  if (op.info().quant.accumulates == Accumulation::contraction)
+    proof.bound = farthest_stored(farthest[0]) * farthest_stored(farthest.back());
+  if (const int64_t depth = contracted_elements(op); depth != kUnknown) proof.bound *= depth;
+  if (op.info().quant.accumulates == Accumulation::sum) proof = sum_proof(form, farthest);
+  proof.layer = op.name();
+  if (proof.bound > proof.limit)
+    refuse_all({{op.name(), op.where(), fmt::format("the accumulator can reach {}", proof.bound), "",
+                 fmt::format("at most {}", proof.limit),
+                 fmt::format("use fewer bits{}, or keep the layer in float (--float NAME)",
+                             is_average(op) ? " or a smaller window" : "")}});
+  return proof;
+}
+
+}  // namespace halfstep::quant

@@ -1,0 +1,313 @@
+#include "halfstep/quant/prepare/code_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/objection.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/canonical/code_forms.h"
+#include "halfstep/passes/canonical/index_arithmetic.h"
+#include "halfstep/passes/canonical/lone_affines.h"
+#include "halfstep/passes/canonical/within_reach.h"
+#include "halfstep/passes/graph/traits.h"
+#include "halfstep/passes/graph/uses.h"
+#include "halfstep/passes/quantized/coded_form.h"
+#include "halfstep/quant/platform/selector.h"
+#include "halfstep/quant/prepare/accumulators.h"
+#include "halfstep/quant/prepare/regions.h"
+
+namespace halfstep::quant {
+namespace {
+
+using Reason = std::optional<std::string>;
+
+constexpr const char* kAskedFor = "asked for as ";
+constexpr const char* kOnlyReals = "only reals come to it";
+constexpr const char* kIndices = "it computes indices or masks";
+
+/// A normalization over another axis than the last, or over several.
+bool normalizes_other_axes(Op op) {
+  if (op.info().quant.trait != Trait::normalizes || !op.attributes().contains("axis")) return false;
+  const auto axis = get<int64_t>(op.attributes(), "axis");
+  return axis != -1 && axis + 1 != std::ssize(op.in(0).dims());
+}
+
+/// Why the operator on codes does not take `op` as it is.
+Reason refusal(Op op, Op activation) {
+  try {
+    passes::require_coded_form(op, activation);
+    return std::nullopt;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;  // a defect of ours is no reason to stay in float
+    if (normalizes_other_axes(op))
+      return fmt::format("{} over other axes than the last has no form on codes", op.info().name);
+    return without_place(error.what(), op.where());
+  }
+}
+
+class Planner {
+ public:
+  Planner(const Model& model, const Platform& platform, const AskedLayers& in_float, const Insertion* insertion)
+      : model_(model), platform_(platform), insertion_(insertion), indices_(model.graph), asked_(in_float) {}
+
+  CodePlan run() {
+    for (Op op : model_.graph.ops()) {
+      if (fused_.contains(op.node())) continue;
+      auto reason = why_float(op);
+      const Op activation = reason ? Op() : fusable_activation(op);
+      if (!reason && insertion_ != nullptr) reason = why_without_quantizers(op, activation);
+      if (reason) {
+        plan_.in_float.emplace(op.node(), std::move(*reason));
+      } else if (activation) {
+        plan_.activation.emplace(op.node(), activation);
+        fused_.insert(activation.node());
+      }
+      note_codes(op, activation);
+    }
+    if (insertion_ == nullptr) leave_stored_reals();
+    return std::move(plan_);
+  }
+
+ private:
+  Reason why_float(Op op) const {
+    if (const auto asked = asked_.find(op.node()); asked != asked_.end()) return asked->second;
+    if (op.info().flow != Flow::none) return "what is in it has quantizers of its own";
+    if (std::ranges::find(platform_.in_float, op.info().name) != platform_.in_float.end())
+      return fmt::format("{} computes it in float", platform_.name);
+    const QuantInfo& quant = op.info().quant;
+    const auto inputs = passes::feature_inputs(op);
+    const bool computes = passes::computes_codes(op);
+    if (!(passes::moves_codes(op) || computes) || inputs.empty() || op.results().size() != 1)
+      return fmt::format("{} has no form on codes", op.info().name);
+    for (const Value input : inputs) {
+      if (input.dtype() != DType::f32) return why_not_float32(input);
+      if (input.is_tensor() && quant.weight >= 0)
+        return fmt::format("operand '{}' is a tensor, which only a weight is in a {}", input.name(), op.info().name);
+      if (auto reason = why_no_codes(input)) return reason;
+    }
+    if (std::ranges::all_of(op.operands(), [](Value v) { return !v || v.is_tensor(); }))
+      return "all it reads is stored";
+    if (auto reason = why_no_tensor(op, "weight", quant.weight)) return reason;
+    if (auto reason = why_no_tensor(op, "factor", quant.factor)) return reason;
+    if (auto reason = why_no_tensor(op, "bias", quant.bias)) return reason;
+    if (auto reason = why_no_fill(op)) return reason;
+    if ((quant.weight < 0 || passes::scales_channels(op)) &&
+        std::ranges::all_of(inputs, [&](Value v) { return is_real(v) || is_stored(v); }) &&
+        std::ranges::any_of(inputs, [&](Value v) { return is_real(v); }))
+      return kOnlyReals;
+    if (indices_.contains(op)) return kIndices;
+    if (!platform_.no_integers.empty()) return platform_.no_integers;
+    if (quant.weight >= 0 && platform_.weight_zero_points == "affine")
+      return "weights with zero points have no form on codes";
+    if (!computes) return std::nullopt;
+    if (auto reason = refusal(op, {})) return reason;
+    const std::string obstacle = obstacle_on_codes(op, *arith::parse_requantization(platform_.requantize));
+    return obstacle.empty() ? std::nullopt : Reason(obstacle);
+  }
+
+  static std::string why_not_float32(Value input) {
+    const DType dtype = input.dtype();
+    return fmt::format(
+        "operand '{}' is {}{}", input.name(), name(dtype),
+        is_float(dtype) ? ", expected f32; export the network in float32 (in PyTorch: model.float())" : "");
+  }
+
+  static Reason why_no_tensor(Op op, const char* what, int port) {
+    const Value value = port < 0 ? Value() : op.in(port);
+    if (!value) return std::nullopt;
+    if (!value.is_tensor()) return fmt::format("its {} '{}' is computed", what, value.name());
+    if (count_elements(value.dims()) > 0) return std::nullopt;
+    return fmt::format("its {} '{}' has no elements", what, value.name());
+  }
+
+  /// Infinities, as masks have them, leave no scale for other numbers.
+  Reason why_no_codes(Value value) const {
+    if (!value.is_tensor()) return std::nullopt;
+    const auto elements = std::as_const(model_.tensors.at(value.name())).data<float>();
+    if (std::ranges::all_of(elements, [](float element) { return std::isfinite(element); })) return std::nullopt;
+    return fmt::format("operand '{}' is a tensor with NaN or infinities, which have no codes", value.name());
+  }
+
+  Reason why_no_fill(Op op) const {
+    const int port = op.info().quant.fill;
+    if (auto reason = why_no_tensor(op, "fill", port)) return reason;
+    const Value fill = port < 0 ? Value() : op.in(port);
+    const double number = fill ? element(model_.tensors.at(fill.name()), 0) : 0;
+    if (std::isnan(number)) return "it fills with NaN, which has no code";
+    const bool hides = passes::hides(-std::fabs(number), op.out(0));
+    if (!hides || (number < 0 && reads_maxima(op.out(0)))) return std::nullopt;
+    if (number < 0 && insertion_ == nullptr && passes::reach_of(origin_of(op), 1) > 0) return std::nullopt;
+    return fmt::format(
+        "it fills with {}, which leaves no scale for other numbers where anything but a maximum or a softmax of the "
+        "last axis reads it",
+        number);
+  }
+
+  /// Whether all that reads the value, perhaps moved, takes the largest of some elements: what a pad filled with the
+  /// lowest number is never among them.
+  static bool reads_maxima(Value value) {
+    return !passes::is_output(value) && std::ranges::all_of(value.uses(), [](const auto& use) {
+      const Op op = use.first;
+      if (op.is<ops::MaxPool2d, ops::ReduceMax>()) return true;
+      return passes::moves_codes(op) && reads_maxima(op.out(0));
+    });
+  }
+
+  /// What `op` has its codes from: what moves them in front of it shares their scale.
+  static Value origin_of(Op op) {
+    Value value = passes::feature_inputs(op)[0];
+    while (value.producer() && passes::moves_codes(value.producer())) {
+      const auto inputs = passes::feature_inputs(value.producer());
+      if (inputs.size() != 1) break;
+      value = inputs[0];
+    }
+    return value;
+  }
+
+  /// A tensor of the network, as it is or moved: repeated for every sample of a batch, which a file for one sample is
+  /// not.
+  bool is_stored(Value value) const { return value.is_tensor() || stored_.contains(value.node()); }
+
+  /// As a tensor beside reals is one of them, so is a moved one.
+  void leave_stored_reals() {
+    const auto ops = model_.graph.ops();
+    for (Op op : std::vector(ops.rbegin(), ops.rend())) {
+      if (plan_.is_float(op) || !stored_.contains(op.out(0).node()) || model_.graph.body().returns(op.out(0))) continue;
+      const auto uses = op.out(0).uses();
+      if (std::ranges::all_of(uses, [&](const auto& use) { return plan_.is_float(use.first); }))
+        plan_.in_float.emplace(op.node(), kOnlyReals);
+    }
+  }
+
+  /// Nothing gives it codes.
+  bool is_real(Value value) const { return plan_.is_real(value) && !is_quantized(value); }
+
+  bool is_quantized(Value value) const { return insertion_ != nullptr && insertion_->has(value); }
+
+  /// Where a target says what is quantized: behind the activation, and not in front of it.
+  bool quantizes_behind(Op op, Op activation) const {
+    return insertion_ == nullptr || (is_quantized(activation.out(0)) && !is_quantized(op.out(0)));
+  }
+
+  /// The value whose quantizer `value` lies behind, or null.
+  Value codes_of(Value value) const {
+    const auto found = codes_.find(value.node());
+    if (found != codes_.end()) return found->second;
+    return !value.producer() && is_quantized(value) ? value : Value();
+  }
+
+  /// What an operator that has a form on codes lacks where a target's rules decide.
+  Reason why_without_quantizers(Op op, Op activation) const {
+    const auto inputs = passes::feature_inputs(op);
+    for (const Value input : inputs) {
+      if (!codes_of(input))
+        return fmt::format("'{}' has no quantizer on {} (--also {} asks for one)", input.name(), platform_.name,
+                           op.name());
+      if (passes::moves_codes(op) && codes_of(input) != codes_of(inputs[0]))
+        return fmt::format("'{}' and '{}' have scales of their own on {}", inputs[0].name(), input.name(),
+                           platform_.name);
+    }
+    if (passes::moves_codes(op)) return std::nullopt;
+    const Value result = (activation ? activation : op).out(0);
+    if (!is_quantized(result))
+      return fmt::format("its result '{}' has no quantizer on {} (insert.gives and insert.outputs ask for one)",
+                         result.name(), platform_.name);
+    if (op.info().quant.weight >= 0 && std::ranges::find(insertion_->weighted, op) == insertion_->weighted.end())
+      return fmt::format("its weight has no quantizer on {}", platform_.name);
+    return std::nullopt;
+  }
+
+  void note_codes(Op op, Op activation) {
+    const auto inputs = passes::feature_inputs(op);
+    if (passes::moves_codes(op) && !inputs.empty() &&
+        std::ranges::all_of(inputs, [&](Value v) { return is_stored(v); }))
+      stored_.insert(op.out(0).node());
+    for (const Value result : (activation ? activation : op).results()) {
+      if (is_quantized(result))
+        codes_[result.node()] = result;
+      else if (!plan_.is_float(op) && passes::moves_codes(op))
+        codes_[result.node()] = codes_of(passes::feature_inputs(op)[0]);
+    }
+  }
+
+  Op fusable_activation(Op op) const {
+    if (!passes::accumulates(op) || !op.out(0).has_one_use()) return {};
+    const Op user = op.out(0).uses().front().first;
+    const QuantInfo& quant = user.info().quant;
+    const bool fuses = !asked_.contains(user.node()) && passes::has_trait(user, Trait::fuses_into_producer) &&
+                       platform_.fuses(quant.activation, op.info().quant.trait) && has_factor(user) &&
+                       quantizes_behind(op, user) && !refusal(op, user);
+    return fuses ? user : Op();
+  }
+
+  /// Whether a requantization has a factor for negative accumulators; without one the activation becomes a table.
+  bool has_factor(Op activation) const {
+    const auto alpha = activation.attributes().find("alpha");
+    if (alpha == activation.attributes().end()) return true;
+    const double slope = std::get<double>(alpha->second);
+    int exponent = 0;
+    return slope > 0 && std::isfinite(slope) &&
+           (platform_.requantize != "power_of_two" || std::frexp(slope, &exponent) == 0.5);
+  }
+
+  const Model& model_;
+  const Platform& platform_;
+  const Insertion* insertion_;  ///< null: whatever has a form on codes has codes
+  const passes::IndexArithmetic indices_;
+  CodePlan plan_;
+  const AskedLayers& asked_;  ///< operators that were asked to stay, with the reason
+  std::set<const detail::OpNode*> fused_;
+  std::set<const detail::ValueNode*> stored_;        ///< tensors that were moved
+  std::map<const detail::ValueNode*, Value> codes_;  ///< with `insertion_`: whose codes a value has
+};
+
+}  // namespace
+
+Op CodePlan::activation_of(Op op) const {
+  const auto found = activation.find(op.node());
+  return found == activation.end() ? Op() : found->second;
+}
+
+Value CodePlan::result_of(Op op) const {
+  const Op fused = activation_of(op);
+  return (fused ? fused : op).out(0);
+}
+
+bool was_asked_for(const std::string& reason) { return reason.starts_with(kAskedFor); }
+
+bool is_of_another(const std::string& reason) { return reason == kOnlyReals || reason == kIndices; }
+
+AskedLayers asked_layers(const Model& model, const std::vector<std::string>& patterns, const char* option) {
+  AskedLayers asked;
+  const LayerNames names(model);
+  for (const std::string& pattern : patterns) {
+    const auto layers = model.graph.all_ops();
+    const auto fitting = [&](Op op) { return names.fits(pattern, op); };
+    if (std::ranges::none_of(layers, fitting))
+      fail("{} '{}': matches no layer{}", option, pattern, known_layers(pattern, {layers.begin(), layers.end()}));
+    for (Op op : layers) {
+      if (fitting(op)) asked.try_emplace(op.node(), fmt::format("{}'{}'", kAskedFor, pattern));
+    }
+  }
+  include_inner(asked, model.graph);
+  return asked;
+}
+
+AskedLayers staying_in_float(const Model& model, const std::vector<std::string>& in_float) {
+  AskedLayers asked = asked_layers(model, in_float, "float");
+  asked.merge(outside_regions(model.graph));
+  return asked;
+}
+
+CodePlan plan_codes(const Model& model, const Platform& platform, const AskedLayers& in_float,
+                    const Insertion* insertion) {
+  return Planner(model, platform, in_float, insertion).run();
+}
+
+}  // namespace halfstep::quant

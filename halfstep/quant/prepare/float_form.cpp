@@ -1,0 +1,97 @@
+#include "halfstep/quant/prepare/float_form.h"
+
+#include <algorithm>
+#include <iterator>
+
+#include "halfstep/core/ir/region.h"
+#include "halfstep/passes/canonical/code_forms.h"
+#include "halfstep/passes/canonical/computed_masks.h"
+#include "halfstep/passes/canonical/layer_forms.h"
+#include "halfstep/passes/canonical/lone_affines.h"
+#include "halfstep/passes/canonical/open_attention.h"
+#include "halfstep/passes/graph/dce.h"
+#include "halfstep/passes/graph/separate_names.h"
+#include "halfstep/passes/quantized/pad_channels.h"
+#include "halfstep/passes/quantized/training_form.h"
+#include "halfstep/quant/platform/legal_rules.h"
+#include "halfstep/quant/prepare/prepare.h"
+
+namespace halfstep::quant {
+namespace {
+
+/// A tensor of one element is a constant to importers, whose files do not say what is learned; as a weight or a bias it
+/// is.
+void learn_single_numbers(Graph& graph) {
+  for (Op op : graph.ops()) {
+    if (op.info().quant.weight < 0) continue;
+    for (const int port : {op.info().quant.weight, op.info().quant.bias}) {
+      const Value tensor = port < 0 ? Value() : op.in(port);
+      if (tensor && tensor.is_tensor() && count_elements(tensor.dims()) == 1) tensor.node()->role = Role::parameter;
+    }
+  }
+}
+
+/// A quantizer that stood behind a layer's tail stands behind the layer now; what the layer gave before is no value any
+/// more.
+void move_learned(LearnedMagnitudes& learned, const passes::FoldedTail& tail) {
+  const auto behind = learned.find(tail.result);
+  const auto magnitude = behind == learned.end() ? std::nullopt : std::optional(behind->second);
+  learned.erase(tail.result);
+  learned.erase(tail.layer);
+  if (magnitude) learned.emplace(tail.layer, *magnitude);
+}
+
+/// Whether the platform has the layer at its usual widths.
+bool takes_in_codes(const Platform& platform, Op layer) {
+  if (passes::misses_channels(layer, platform.channels)) return false;
+  Selected one = selected(layer);
+  one.reads = {platform.features.default_bits};
+  one.gives = platform.features.default_bits;
+  return platform.objections(one, platform.weights.default_bits, platform.features.default_bits).empty();
+}
+
+}  // namespace
+
+void clear_layers(Model& model) {
+  passes::separate_names(model);
+  passes::dce(model);
+}
+
+Rewritten rewrite_floats(Model& model, const Platform& platform) {
+  if (!is_prepared(model)) clear_layers(model);
+  Rewritten found;
+  in_each_block(model.graph, [&] {
+    found.learned.merge(take_out_quantizers(model));
+    passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may hold the program that trained
+    passes::open_attention(model);
+    for (const auto& mean : model.graph.all<ops::ReduceMean>()) {
+      if (!mean.keep_dims()) found.means.insert(mean.name());
+    }
+    passes::layer_forms(model);
+    const auto which = platform.insertion ? passes::Tails::norms_and_biases : passes::Tails::any;
+    std::vector<passes::FoldedTail> tails = passes::fold_tails(model, which);
+    if (!platform.insertion) {
+      const auto takes = [&](Op layer) { return takes_in_codes(platform, layer); };
+      std::ranges::move(passes::fold_lone_affines(model, takes), std::back_inserter(tails));
+      passes::computed_masks(model);
+      passes::code_forms(model);
+    } else if (!platform.insertion->as_mqbench) {  // a range with what hides would leave the rest no codes
+      passes::computed_masks(model);
+      passes::mask_forms(model);
+    }
+    for (passes::FoldedTail& tail : tails) {
+      move_learned(found.learned, tail);
+      if (tail.norm) found.folded.push_back(std::move(*tail.norm));
+    }
+    learn_single_numbers(model.graph);
+  });
+  return found;
+}
+
+Model float_form(const Model& model, const Platform& platform) {
+  Model form = clone(model);
+  rewrite_floats(form, platform);
+  return form;
+}
+
+}  // namespace halfstep::quant

@@ -1,0 +1,117 @@
+#include "halfstep/quant/prepare/float_islands.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <set>
+
+#include "halfstep/core/ir/flow.h"
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/canonical/index_arithmetic.h"
+#include "halfstep/quant/prepare/regions.h"
+
+namespace halfstep::quant {
+namespace {
+
+/// Whole numbers, as ids and their extents are, are the same in an integer program; a branch or a loop is what its
+/// operations are.
+bool computes_reals(Op op) {
+  if (op.info().flow != Flow::none) return false;
+  const auto is_real = [](Value value) { return value && is_float(value.dtype()); };
+  return std::ranges::any_of(op.operands(), is_real) || std::ranges::any_of(op.results(), is_real);
+}
+
+/// What `operand` of an operation with regions is in them, and where no iteration runs outside; none for a condition.
+std::vector<Value> passed_in(Op op, size_t operand) {
+  const FlowParts parts(op);
+  if (operand < parts.first) return {};
+  std::vector<Value> values;
+  const size_t place = operand - parts.first;
+  for (const auto& region : op.regions()) values.push_back(region->arguments()[place]);
+  if (place < parts.states) values.push_back(op.out(static_cast<int>(place)));
+  return values;
+}
+
+/// What an output of a region is outside of it, and in the next iteration; none for a condition, or in the body.
+std::vector<Value> passed_out(Op end, size_t output) {
+  const Block& region = *end.node()->block;
+  const Op op = region.parent();
+  if (!op) return {};
+  const FlowParts parts(op);
+  if (output < parts.conditions) return {};
+  const size_t place = output - parts.conditions;
+  std::vector<Value> values = {op.out(static_cast<int>(place))};
+  if (place < parts.states) values.push_back(region.arguments()[place]);
+  return values;
+}
+
+/// Codes have 16 bits at most.
+bool gives_codes(Op op) {
+  return std::ranges::any_of(op.results(), [](Value result) {
+    const DType dtype = result.dtype();
+    return dtype != DType::boolean && !is_float(dtype) && bits_of(dtype) <= 16;
+  });
+}
+
+bool reaches_codes(Op op) {
+  std::vector<Value> waiting = op.results();
+  std::set<const detail::ValueNode*> seen;
+  while (!waiting.empty()) {
+    const Value value = waiting.back();
+    waiting.pop_back();
+    if (!seen.insert(value.node()).second) continue;
+    for (const auto& [user, operand] : value.uses()) {
+      const auto place = static_cast<size_t>(operand);
+      const bool is_end = user == user.node()->block->return_op();
+      if (!is_end && user.regions().empty() && gives_codes(user)) return true;
+      const std::vector<Value> next = is_end                   ? passed_out(user, place)
+                                      : user.regions().empty() ? user.results()
+                                                               : passed_in(user, place);
+      waiting.insert(waiting.end(), next.begin(), next.end());
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+std::vector<FloatIsland> float_islands(const Model& model) {
+  const FloatOperators reasons = float_operators(model);
+  const auto outside = outside_regions(model.graph);
+  const passes::IndexArithmetic indices(model.graph);
+  std::vector<FloatIsland> islands;
+  for (Op op : model.graph.all_ops()) {
+    const auto found = reasons.find(op.name());
+    if (found != reasons.end() && computes_reals(op) && !indices.is_exact(op))
+      islands.push_back({op.name(), op.info().name, found->second, outside.contains(op.node())});
+  }
+  return islands;
+}
+
+std::vector<FloatIsland> islands_into_codes(const Model& integer) {
+  auto islands = float_islands(integer);
+  std::erase_if(islands, [&](const FloatIsland& island) {
+    const Op op = integer.graph.op(island.layer);
+    return op.is<ops::Cast>() || !reaches_codes(op);
+  });
+  return islands;
+}
+
+std::vector<FloatIsland> islands_inside(const Model& prepared) {
+  auto islands = float_islands(prepared);
+  std::erase_if(islands, [](const FloatIsland& island) { return island.is_outside; });
+  return islands;
+}
+
+std::string describe(const std::vector<FloatIsland>& islands) {
+  constexpr size_t kShown = 8;
+  std::vector<std::string> shown;
+  for (size_t i = 0; i < std::min(kShown, islands.size()); ++i)
+    shown.push_back(fmt::format("{} '{}'", islands[i].op, islands[i].layer));
+  if (islands.size() > kShown) shown.push_back(fmt::format("{} more", islands.size() - kShown));
+  return fmt::format("{} operator{} ({})", islands.size(), islands.size() == 1 ? "" : "s", fmt::join(shown, ", "));
+}
+
+}  // namespace halfstep::quant

@@ -1,0 +1,96 @@
+#include "halfstep/quant/prepare/foreign_quantizers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/graph/traits.h"
+#include "halfstep/quant/prepare/quantizer.h"
+
+namespace halfstep::quant {
+namespace {
+
+using passes::has_trait;
+
+/// Nothing where it has not learned one number.
+std::optional<float> learned_magnitude(const Model& model, Op quantizer) {
+  const int port = quantizer.info().quant.magnitude;
+  const Value scale = port < 0 ? Value() : quantizer.in(port);
+  if (!scale || !scale.is_tensor()) return std::nullopt;
+  const Tensor& tensor = model.tensors.at(scale.name());
+  if (tensor.size() != 1) return std::nullopt;
+  const auto magnitude = static_cast<float>(element(tensor, 0));
+  return magnitude > 0 && std::isfinite(magnitude) ? std::optional(magnitude) : std::nullopt;
+}
+
+/// The codes' way back may read the scale that the quantizer computed; nothing else may.
+void erase_quantizer(Graph& graph, Op quantizer) {
+  for (const Value result : quantizer.results()) {
+    if (!result.unused())
+      unsupported("{}: its {} goes into {} '{}', expected the way back from its codes alone", quantizer.where(),
+                  quantizer.info().outputs[static_cast<size_t>(result.port())].name,
+                  result.uses().front().first.info().name, result.uses().front().first.name());
+  }
+  graph.erase(quantizer);
+}
+
+/// `x`, which the network has without the quantizer, in place of what `op` gives.
+void replace(Graph& graph, Op op, Value x) {
+  if (op.out(0).type() != x.type())
+    unsupported("{}: {} turns {} into {}, and there is no float network of one type around it", op.where(),
+                op.info().name, to_string(x.type()), to_string(op.out(0).type()));
+  op.out(0).replace_all_uses_with(x);
+  erase_quantizer(graph, op);
+}
+
+void require_pair(Op quantizer) {
+  for (const auto& [user, operand] : quantizer.out(0).uses()) {
+    if (!has_trait(user, Trait::from_codes) || operand != 0)
+      unsupported("{}: its codes go into {} '{}': the network is converted already; start from its form before",
+                  quantizer.where(), user.info().name, user.name());
+  }
+}
+
+}  // namespace
+
+LearnedMagnitudes take_out_quantizers(Model& model) {
+  LearnedMagnitudes learned;
+  for (const Op op : model.graph.ops()) {
+    const bool to_codes = has_trait(op, Trait::to_codes);
+    if (!to_codes && !has_trait(op, Trait::to_codes_and_back)) continue;
+    if (to_codes) require_pair(op);
+    const Value x = op.in(0);
+    const auto magnitude = x.is_tensor() ? std::nullopt : learned_magnitude(model, op);
+    if (magnitude) learned[x.name()] = *magnitude;
+    if (to_codes) {
+      // What reads codes goes first: it may read their scale too.
+      for (const auto& [back, operand] : op.out(0).uses()) replace(model.graph, back, x);
+      erase_quantizer(model.graph, op);
+    } else {
+      replace(model.graph, op, x);
+    }
+  }
+  for (const Op op : model.graph.ops()) {
+    if (has_trait(op, Trait::from_codes))
+      unsupported(
+          "{}: reads codes that no quantizer gives: the network is converted already; start from its form before",
+          op.where());
+  }
+  return learned;
+}
+
+void keep_learned_ranges(Model& prepared, const LearnedMagnitudes& learned) {
+  for (const ops::FakeQuantize& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
+    const auto found = learned.find(quantizer.x().name());
+    if (found == learned.end() || quantizer.x().is_tensor()) continue;
+    const Op producer = quantizer.x().producer();
+    const bool positive = producer.is<ops::Relu, ops::Relu6>();
+    fix_range(prepared, quantizer, positive ? 0 : -found->second, found->second);
+  }
+}
+
+}  // namespace halfstep::quant

@@ -1,0 +1,460 @@
+#include "halfstep/quant/prepare/preparation.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/ir/flow.h"
+#include "halfstep/passes/canonical/index_arithmetic.h"
+#include "halfstep/passes/canonical/lone_affines.h"
+#include "halfstep/passes/canonical/within_reach.h"
+#include "halfstep/passes/graph/traits.h"
+#include "halfstep/passes/graph/uses.h"
+#include "halfstep/passes/quantized/pad_channels.h"
+#include "halfstep/passes/quantized/quantized_steps.h"
+#include "halfstep/quant/prepare/accumulators.h"
+#include "halfstep/quant/prepare/insertion.h"
+#include "halfstep/quant/prepare/quantizer.h"
+
+namespace halfstep::quant {
+namespace {
+
+const QuantInfo& quant_of(Op op) { return op.info().quant; }
+
+using passes::feature_inputs;
+using passes::moves_codes;
+
+using PointSet = std::set<size_t>;
+
+const std::string kFloat = "keep the layer in float (--float NAME)";
+
+/// Decides where quantizers go in the graph's body, or in the region in its place, and how wide they are; the graph
+/// changes only in `insert`.
+class Preparation {
+ public:
+  Preparation(Model& model, const Platform& platform, const PrepareOptions& options, const Requested& requested,
+              Found& found)
+      : model_(model),
+        platform_(platform),
+        requested_(requested),
+        found_(found),
+        indices_(model.graph),
+        is_region_(model.graph.body().parent()),
+        weight_bits_(options.weight_bits.value_or(platform.weights.default_bits)),
+        feature_bits_(options.feature_bits.value_or(platform.features.default_bits)),
+        edge_bits_(options.edge_bits.value_or(platform.edge_bits.value_or(feature_bits_))),
+        edge_weight_bits_(options.edge_bits.value_or(
+            platform.edge_bits ? std::min(*platform.edge_bits, widest(platform.weights)) : weight_bits_)),
+        has_edges_(options.edge_bits || platform.edge_bits) {}
+
+  /// The network is prepared whatever stands in the way.
+  void run() {
+    if (platform_.insertion) {
+      place_by_rules();
+    } else {
+      plan_ = plan_codes(model_, platform_, requested_.in_float);
+      for (Op op : model_.graph.ops()) place(op);
+    }
+    found_.has_weights = found_.has_weights || !weighted_.empty() || (platform_.insertion && !points_.empty());
+    if (!found_.has_weights)
+      std::ranges::move(layers_in_float(model_.graph, plan_), std::back_inserter(found_.layers_in_float));
+    std::ranges::copy_if(weighted_, std::back_inserter(layers_), [](Op op) { return !passes::scales_channels(op); });
+    set_widths();
+    share_scales();
+    share_states();
+    check();
+    insert();
+  }
+
+ private:
+  static int widest(const BitRule& rule) {
+    return static_cast<int>(*std::max_element(rule.legal.begin(), rule.legal.end()));
+  }
+
+  /// Where the target says what has a quantizer: there, whether operators then compute on codes or not.
+  void place_by_rules() {
+    const Requests requests = {requested_.in_float, requested_.also, requested_.normalized, requested_.means};
+    const InsertionRules rules = is_region_ ? inner_rules(*platform_.insertion) : *platform_.insertion;
+    const Insertion insertion = insertion_of(model_.graph, rules, requests);
+    found_.deviations.merge(deviations_from_mqbench(model_.graph, rules, requests, insertion, has_edges_));
+    plan_ = plan_codes(model_, platform_, requested_.in_float, &insertion);
+    weighted_ = insertion.weighted;
+    for (const Insertion::Feature& feature : insertion.features) {
+      QuantizerPlace& place = points_[add_point(feature.value)];
+      place.is_unsigned = feature.is_unsigned;
+      if (feature.at_edge && !is_region_) set_edge(place);
+      found_.quantizers.emplace(feature.value.name(), feature.reason);
+    }
+    if (!is_region_) edges_ = insertion.edges;
+    for (Op op : model_.graph.ops()) {
+      if (!is_coded(op)) continue;
+      if (const Op activation = plan_.activation_of(op)) fused_.insert(activation.node());
+      if (!moves_codes(op)) continue;
+      const PointSet& moved = behind_.at(feature_inputs(op)[0].node());
+      include_fill(op, moved);
+      behind_.try_emplace(plan_.result_of(op).node(), moved);
+    }
+  }
+
+  /// What goes into a region and comes out is in the middle of the network.
+  static InsertionRules inner_rules(InsertionRules rules) {
+    rules.inputs = rules.outputs = Ends::asked;
+    return rules;
+  }
+
+  bool is_coded(Op op) const { return !plan_.is_float(op) && !fused_.contains(op.node()); }
+
+  void place(Op op) {
+    if (!is_coded(op)) return;
+    for (const Value input : feature_inputs(op)) {
+      if (!input.producer() || plan_.is_real(input)) add_point(input);
+    }
+    if (moves_codes(op)) {
+      PointSet& behind = behind_[op.out(0).node()];
+      for (const Value input : feature_inputs(op)) behind.merge(PointSet(behind_.at(input.node())));
+      include_fill(op, behind);
+      return;
+    }
+    if (quant_of(op).weight >= 0) weighted_.push_back(op);
+    if (const Op activation = plan_.activation_of(op)) fused_.insert(activation.node());
+    owner_[add_point(plan_.result_of(op))] = op;
+  }
+
+  /// The range behind a padding holds the number that it pads with, as often as it does where that is not 0; that
+  /// behind a mask what the mask leaves.
+  void include_fill(Op op, const PointSet& behind) {
+    const Value fill = quant_of(op).fill < 0 ? Value() : op.in(quant_of(op).fill);
+    const bool masks = quant_of(op).index >= 0;
+    if (op.is<ops::Pad>() && std::ranges::none_of(ops::Pad(op.node()).pads(), [](int64_t n) { return n > 0; })) return;
+    if (!fill) return;
+    const double number = element(model_.tensors.at(fill.name()), 0);
+    if (!masks && !std::isfinite(number)) return;
+    for (const size_t point : behind) points_[point].also_seen.push_back(masks || number != 0 ? op.out(0) : fill);
+  }
+
+  size_t add_point(Value value) {
+    const auto [found, is_new] = behind_.try_emplace(value.node(), PointSet{points_.size()});
+    if (!is_new) return *found->second.begin();
+    points_.push_back({{value}, value.name(), -1, feature_bits_});
+    merged_into_.push_back(points_.size() - 1);
+    return points_.size() - 1;
+  }
+
+  /// The points whose codes `value` has, seen through operators that move codes; several for a concat.
+  PointSet points_behind(Value value) const {
+    PointSet points;
+    for (size_t point : behind_.at(value.node())) {
+      while (merged_into_[point] != point) point = merged_into_[point];
+      points.insert(point);
+    }
+    return points;
+  }
+
+  void set_edge(QuantizerPlace& place) const {
+    place.bits = edge_bits_;
+    place.at_edge = has_edges_;
+  }
+
+  /// The first and last layers with weights: what they read, and what the last ones give.
+  void set_widths() {
+    if (platform_.insertion || is_region_) return;
+    for (QuantizerPlace& place : points_) {
+      const Value value = place.values[0];
+      if (!value.producer() && !value.is_tensor()) set_edge(place);
+    }
+    const auto count = static_cast<int64_t>(layers_.size());
+    for (int64_t i = 0; i < count; ++i) {
+      const bool is_last = i >= count - platform_.last_edges;
+      if (i >= platform_.first_edges && !is_last) continue;
+      const Op op = layers_[static_cast<size_t>(i)];
+      edges_.insert(op.node());
+      set_edges(feature_inputs(op));
+      if (is_last) set_edges({plan_.result_of(op)});
+    }
+  }
+
+  void set_edges(const std::vector<Value>& values) {
+    for (const Value value : values) {
+      for (const size_t point : points_behind(value)) set_edge(points_[point]);
+    }
+  }
+
+  /// One scale for channels of any magnitude needs all bits that there are; with a scale each, any number is exact.
+  int weight_bits_of(Op op) const {
+    if (!platform_.insertion && !platform_.per_channel && passes::scales_channels(op)) return widest(platform_.weights);
+    return edges_.contains(op.node()) ? edge_weight_bits_ : weight_bits_;
+  }
+
+  static bool lists(const std::vector<std::string>& names, Op op) {
+    return std::find(names.begin(), names.end(), op.info().name) != names.end();
+  }
+
+  /// Values of operators that need one scale become one point, as wide as the widest.
+  void share_scales() {
+    for (Op op : model_.graph.ops()) {
+      if (!is_coded(op)) continue;
+      const bool keeps = lists(platform_.keep_scales, op);
+      if (!keeps && !lists(platform_.share_scales, op) && quant_of(op).trait != Trait::same_scale) continue;
+      PointSet group;
+      for (const Value input : feature_inputs(op)) group.merge(points_behind(input));
+      if (keeps) group.merge(points_behind(plan_.result_of(op)));
+      merge(group, keeps || moves_codes(op) ? op.name() : op.name() + ".inputs");
+    }
+  }
+
+  /// What an iteration takes has the scale of what the one before it gave.
+  void share_states() {
+    const Op holder = model_.graph.body().parent();
+    if (!holder) return;
+    const FlowParts parts(holder);
+    for (size_t i = 0; i < parts.states; ++i) {
+      const Value state = model_.graph.arguments()[i], next = model_.graph.outputs()[parts.conditions + i];
+      if (!behind_.contains(state.node()) || !behind_.contains(next.node())) continue;
+      PointSet group = points_behind(state);
+      group.merge(points_behind(next));
+      merge(group, state.name());
+    }
+  }
+
+  void merge(const PointSet& group, const std::string& name) {
+    const size_t first = *group.begin();
+    for (const size_t other : group) {
+      if (other == first) continue;
+      QuantizerPlace &kept = points_[first], &gone = points_[other];
+      kept.values.insert(kept.values.end(), gone.values.begin(), gone.values.end());
+      kept.also_seen.insert(kept.also_seen.end(), gone.also_seen.begin(), gone.also_seen.end());
+      kept.bits = std::max(kept.bits, gone.bits);
+      kept.at_edge = kept.at_edge || gone.at_edge;
+      kept.name = name;
+      gone.values.clear();
+      merged_into_[other] = first;
+    }
+  }
+
+  void check() {
+    for (Op op : model_.graph.ops()) {
+      if (!is_coded(op)) continue;
+      const int weight_bits = quant_of(op).weight >= 0 ? weight_bits_of(op) : 0;
+      for (const Value value : feature_inputs(op)) check_width(op, weight_bits, value);
+      check_width(op, weight_bits, plan_.result_of(op));
+      check_accumulator(op);
+      check_finite(op);
+      check_channels(op);
+    }
+    for (const auto& marker : model_.graph.all<ops::OutputNop>()) check_marker(marker);
+  }
+
+  void check_marker(Op marker) {
+    const Op before = marker.in(0).producer();
+    const auto reason = before ? plan_.in_float.find(before.node()) : plan_.in_float.end();
+    if (reason == plan_.in_float.end() || passes::moves_codes(before)) return;
+    object(marker, {.what = fmt::format("rule output-behind-layer: OutputNOp marks what {} '{}' gives, which stays in "
+                                        "float",
+                                        before.info().name, before.name()),
+                    .found = reason->second,
+                    .remedy = "put it behind the last layer that the chip computes"});
+  }
+
+  /// At `op`, once.
+  void object(Op op, Objection objection) {
+    objection.layer = op.name();
+    objection.where = op.where();
+    auto& all = found_.objections;
+    if (std::ranges::find(all, objection) == all.end()) all.push_back(std::move(objection));
+  }
+
+  Selected selection(Op op) const {
+    Selected one = selected(op);
+    one.is_first = !is_region_ && !layers_.empty() && op == layers_.front();
+    one.is_last = !is_region_ && !layers_.empty() && op == layers_.back();
+    for (const Value input : feature_inputs(op)) {
+      for (const size_t point : points_behind(input)) one.reads.insert(points_[point].bits);
+    }
+    for (const size_t point : points_behind(plan_.result_of(op))) one.gives = points_[point].bits;
+    return one;
+  }
+
+  void check_width(Op op, int weight_bits, Value value) {
+    for (const size_t point : points_behind(value)) {
+      for (Objection& one : platform_.objections(selection(op), weight_bits, points_[point].bits)) {
+        one.remedy =
+            one.expected.empty() ? kFloat : "ask for one of these (--weights, --features, --edges), or " + kFloat;
+        object(op, std::move(one));
+      }
+    }
+  }
+
+  /// Whether there is no NaN and no infinity among them: x - x is 0 of numbers alone. Sixteen sums at a time, which
+  /// compilers keep in vectors.
+  static bool are_finite(std::span<const float> elements) {
+    std::array<float, 16> sums{};
+    size_t i = 0;
+    for (; i + sums.size() <= elements.size(); i += sums.size()) {
+      for (size_t lane = 0; lane < sums.size(); ++lane) sums[lane] += elements[i + lane] - elements[i + lane];
+    }
+    for (; i < elements.size(); ++i) sums[0] += elements[i] - elements[i];
+    return std::ranges::all_of(sums, [](float sum) { return sum == 0; });
+  }
+
+  /// A normalization of negative variance folds into NaN, which has no code.
+  void check_finite(Op op) {
+    for (const int port : {quant_of(op).weight, quant_of(op).factor, quant_of(op).bias}) {
+      const Value value = port < 0 ? Value() : op.in(port);
+      if (!value) continue;
+      const auto elements = std::as_const(model_.tensors.at(value.name())).data<float>();
+      if (are_finite(elements)) continue;
+      const auto wrong = std::ranges::count_if(elements, [](float element) { return !std::isfinite(element); });
+      object(op,
+             {.what = fmt::format("'{}' has {} elements that are NaN or infinite", value.name(), wrong),
+              .expected = "numbers",
+              .remedy = fmt::format("they came in so, or a normalization behind this {} makes them", op.info().name),
+              .kind = ErrorKind::bad_input});
+    }
+  }
+
+  /// Throws where no zero point keeps the sums of an operator without weights in bounds; conversion proves the rest.
+  void check_accumulator(Op op) {
+    if (!passes::accumulates(op) || quant_of(op).weight >= 0) return;
+    std::vector<int64_t> farthest;
+    for (const Value value : feature_inputs(op))
+      farthest.push_back(int64_t{1} << (points_[*points_behind(value).begin()].bits - 1));
+    collect(found_.objections, op.name(), op.where(),
+            [&] { accumulator_proof(op, *arith::parse_requantization(platform_.requantize), farthest); });
+  }
+
+  void check_channels(Op op) {
+    if (!passes::misses_channels(op, platform_.channels)) return;
+    const bool can_pad = passes::can_pad_channels(op, platform_.channels);
+    object(op, {.what = fmt::format("{} needs channels in multiples of {} above {}", platform_.name,
+                                    platform_.channels.multiple, platform_.channels.above),
+                .found = fmt::format("{} in and {} out", op.in(0).dims()[1], op.out(0).dims()[1]),
+                .remedy = (can_pad ? "pad it with zeros (--pad-channels), or " : "widen it, or ") + kFloat});
+  }
+
+  /// The quantizer of as many bits whose codes come into a region as this value; no state, which other values follow.
+  std::optional<ops::FakeQuantize> quantizer_outside(const QuantizerPlace& place) const {
+    const Value value = place.values[0];
+    const auto& arguments = model_.graph.arguments();
+    const auto argument = std::ranges::find(arguments, value);
+    const bool is_alone = place.values.size() == 1 && place.also_seen.empty();
+    if (!is_region_ || !is_alone || argument == arguments.end()) return std::nullopt;
+    const Op holder = model_.graph.body().parent();
+    const FlowParts parts(holder);
+    const auto number = static_cast<size_t>(argument - arguments.begin());
+    if (number < parts.states) return std::nullopt;
+    const auto outer = passes::unmoved(holder.operands()[parts.first + number]).producer<ops::FakeQuantize>();
+    const bool fits = outer && bits_of(*outer) == place.bits && !outer->x().is_tensor();
+    return fits ? outer : std::nullopt;
+  }
+
+  /// What was objected to may have no quantizer at all.
+  static int possible(const BitRule& rule, int bits) {
+    return std::ranges::find(rule.legal, bits) == rule.legal.end() ? rule.default_bits : bits;
+  }
+
+  /// Where a target says what has a quantizer it says what ranges are too.
+  double reach_of(const QuantizerPlace& place) const {
+    double reach = 0;
+    for (const Value value : place.values) {
+      const double one = platform_.insertion ? 0 : passes::reach_of(value, possible(platform_.features, place.bits));
+      if (one == 0) return 0;
+      reach = std::max(reach, one);
+    }
+    return reach;
+  }
+
+  /// Whether only masks read a value that depends on no layer: what they hide is no number that the network computes
+  /// with.
+  bool is_masked(Value value) const {
+    if (indices_.is_activation(value) || value.is_tensor()) return false;
+    const std::vector<Value> outputs = model_.graph.outputs();
+    if (std::ranges::find(outputs, value) != outputs.end()) return false;
+    bool is_masked = false;
+    for (const auto& [user, operand] : value.uses()) {
+      if (indices_.contains(user) || !passes::reads_elements(user, operand)) continue;
+      if (!is_coded(user) || !(user.is<ops::MaskFill>() || (moves_codes(user) && is_masked_behind(user)))) return false;
+      is_masked = true;
+    }
+    return is_masked;
+  }
+
+  bool is_masked_behind(Op move) const { return feature_inputs(move).size() == 1 && is_masked(move.out(0)); }
+
+  void insert() {
+    for (const auto& [node, reason] : plan_.in_float) found_.in_float.emplace(node->name, reason);
+    const auto insert_at = [&](QuantizerPlace place, const BitRule& rule, Op reader) {
+      place.bits = possible(rule, place.bits);
+      const ops::FakeQuantize quantizer = insert_quantizer(model_, platform_, place, reader);
+      if (place.at_edge) found_.edge_scales.insert(passes::scale_tensor(quantizer).name());
+    };
+    for (QuantizerPlace& point : points_) {
+      point.reach = reach_of(point);
+      point.sees_also_alone =
+          !point.also_seen.empty() && std::ranges::all_of(point.values, [&](Value value) { return is_masked(value); });
+    }
+    for (const QuantizerPlace& point : points_) {
+      if (point.values.empty()) continue;
+      if (const auto outer = quantizer_outside(point))
+        insert_alike(model_, point.values[0], *outer);
+      else
+        insert_at(point, platform_.features, {});
+    }
+    for (Op op : weighted_) {
+      const Value weight = op.in(quant_of(op).weight);
+      insert_at({.values = {weight},
+                 .name = weight.name(),
+                 .weight_axis = quant_of(op).weight_axis,
+                 .bits = weight_bits_of(op),
+                 .at_edge = has_edges_ && edges_.contains(op.node())},
+                platform_.weights, op);
+    }
+    for (Op op : model_.graph.ops()) {
+      if (indices_.contains(op)) read_as_given(op);
+    }
+  }
+
+  /// Index arithmetic reads inputs of the network, tensors and what it computes itself in front of their quantizers,
+  /// which other operators have them for.
+  void read_as_given(Op op) {
+    const std::vector<Value> operands = op.operands();
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const Op quantizer = operands[i] ? operands[i].producer() : Op();
+      if (!quantizer || !quantizer.is<ops::FakeQuantize>() || !passes::reads_elements(op, static_cast<int>(i)))
+        continue;
+      const Value given = quantizer.in(ops::FakeQuantize::record().input("x"));
+      if (!indices_.is_activation(given) && (!given.producer() || plan_.is_real(given)))
+        op.set_operand(static_cast<int>(i), given);
+    }
+  }
+
+  Model& model_;
+  const Platform& platform_;
+  const Requested& requested_;
+  Found& found_;
+  const passes::IndexArithmetic indices_;
+  bool is_region_;
+  int weight_bits_, feature_bits_, edge_bits_, edge_weight_bits_;
+  bool has_edges_;  ///< whether the ends of the network have widths of their own
+  CodePlan plan_;
+  std::vector<QuantizerPlace> points_;
+  std::vector<size_t> merged_into_;                      ///< by point, the one that took it in, or itself
+  std::map<const detail::ValueNode*, PointSet> behind_;  ///< by value with codes
+  std::map<size_t, Op> owner_;
+  std::vector<Op> weighted_;
+  std::vector<Op> layers_;  ///< of these: all but those that only scale channels, which stand between layers
+  std::set<const detail::OpNode*> fused_;
+  std::set<const detail::OpNode*> edges_;  ///< operators at an end of the network
+};
+
+}  // namespace
+
+void prepare_block(Model& model, const Platform& platform, const PrepareOptions& options, const Requested& requested,
+                   Found& found) {
+  Preparation(model, platform, options, requested, found).run();
+}
+
+}  // namespace halfstep::quant

@@ -1,0 +1,170 @@
+#include "halfstep/quant/prepare/prepare.h"
+
+#include <algorithm>
+
+#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/ir/flow.h"
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/core/ir/region.h"
+#include "halfstep/passes/canonical/fold_tails.h"
+#include "halfstep/passes/graph/tensors.h"
+#include "halfstep/passes/quantized/duplicate_weights.h"
+#include "halfstep/passes/quantized/normalizations.h"
+#include "halfstep/passes/quantized/pad_channels.h"
+#include "halfstep/passes/quantized/quantized_steps.h"
+#include "halfstep/quant/prepare/asked_widths.h"
+#include "halfstep/quant/prepare/float_form.h"
+#include "halfstep/quant/prepare/foreign_quantizers.h"
+#include "halfstep/quant/prepare/preparation.h"
+#include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/quant/prepare/regions.h"
+
+namespace halfstep::quant {
+namespace {
+
+const std::vector<std::string> kBatchNorms = {"folded", "frozen", "live"};
+
+void require_float(const Model& model) {
+  for (Op op : model.graph.all_ops()) {
+    if (!op.info().codes) continue;
+    throw Refusal({{.layer = op.name(),
+                    .where = op.where(),
+                    .what = fmt::format("{}: the network is quantized already", op.info().name),
+                    .expected = "its float form",
+                    .remedy = "give the float network that it was made of",
+                    .kind = ErrorKind::bad_input}});
+  }
+}
+
+Requested requested_of(const Model& model, const Platform& platform, const PrepareOptions& options,
+                       const Rewritten& rewritten) {
+  if (!options.also.empty() && !platform.insertion)
+    fail(
+        "also '{}': on {} all that has a form on codes has quantizers, expected a platform with rules of its own "
+        "(insert:)",
+        options.also[0], platform.name);
+  Requested requested{
+      staying_in_float(model, options.in_float), asked_layers(model, options.also, "also"), {}, rewritten.means};
+  for (const passes::FoldedNorm& one : rewritten.folded) requested.normalized.insert(one.layer);
+  return requested;
+}
+
+/// Whether both make codes of one kind; their scales and zero points come from what they see.
+bool are_alike(const ops::FakeQuantize& a, const ops::FakeQuantize& b) {
+  return a.code_type() == b.code_type() && a.code_min() == b.code_min() && a.code_max() == b.code_max();
+}
+
+/// What a loop gives has the scale that it has inside. Branches differ, and what reads them has a scale of its own.
+void share_results(Model& model, const EdgeScales& at_edges) {
+  in_each_block(model.graph, [&] {
+    for (const Op op : model.graph.ops()) {
+      if (op.info().flow == Flow::none || op.info().flow == Flow::branch) continue;
+      const std::vector<Value> given = op.regions()[0]->outputs();
+      for (const Value result : op.results()) {
+        const auto inner =
+            given[FlowParts(op).conditions + static_cast<size_t>(result.port())].producer<ops::FakeQuantize>();
+        const auto outer = result.unused() ? Op() : result.uses()[0].first;
+        if (!inner || !outer.is<ops::FakeQuantize>()) continue;
+        const ops::FakeQuantize quantizer(outer.node());
+        const bool is_alone = observer_of(quantizer).x().size() == 1;
+        if (!is_alone || !are_alike(quantizer, *inner) || at_edges.contains(passes::scale_tensor(quantizer).name()))
+          continue;
+        take_codes_of(model, quantizer, *inner);
+      }
+    }
+  });
+}
+
+/// What stands in the way. `given` is the network before it was rewritten.
+std::vector<Objection> prepare_blocks(Model& model, const Graph& given, const Platform& platform,
+                                      const PrepareOptions& options, const Rewritten& rewritten) {
+  require_float(model);
+  Found found;
+  found.objections = objections_to_markers(model.graph);
+  const Requested requested = requested_of(model, platform, options, rewritten);
+  in_each_block(model.graph, [&] { prepare_block(model, platform, options, requested, found); });
+  if (!found.has_weights) refuse_without_layer(given, found.layers_in_float);
+  share_results(model, found.edge_scales);
+  set_float_operators(model, found.in_float);
+  set_quantizer_reasons(model, found.quantizers);
+  set_deviations(model, found.deviations);
+  set_edge_scales(model, found.edge_scales);
+  return std::move(found.objections);
+}
+
+}  // namespace
+
+std::string name(BatchNorms batch_norms) { return kBatchNorms.at(static_cast<size_t>(batch_norms)); }
+
+BatchNorms parse_batch_norms(std::string_view name) {
+  const auto known = std::ranges::find(kBatchNorms, name);
+  if (known == kBatchNorms.end())
+    fail("batch norm: found '{}', expected folded, frozen or live{}", name, did_you_mean(name, kBatchNorms));
+  return static_cast<BatchNorms>(known - kBatchNorms.begin());
+}
+
+bool parse_shared_weights(std::string_view name) {
+  if (name != "tie" && name != "duplicate") fail("shared weights: found '{}', expected tie or duplicate", name);
+  return name == "duplicate";
+}
+
+Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options,
+              std::vector<Objection>* objections) {
+  check_widths(options);
+  Model prepared = clone(model);
+  const Rewritten rewritten = rewrite_floats(prepared, platform);
+  std::vector<Objection> found = prepare_blocks(prepared, model.graph, platform, options, rewritten);
+  if (options.batch_norms != BatchNorms::folded) {
+    if (rewritten.folded.empty())
+      fail(
+          "network '{}': found no batch norm behind a layer, expected one to be trained; its file may have them folded",
+          model.graph.name());
+    const QuantizerKind kind = platform.weight_quantizer.value_or(QuantizerKind::fixed);
+    if (kind == QuantizerKind::dorefa || kind == QuantizerKind::adaround)
+      fail(
+          "platform {}: weights.quantizer is {}, which makes weights anew as batch norms inside of them do; fold these "
+          "(--batch-norm folded)",
+          platform.name, traits_of(kind).name);
+    passes::keep_normalizations(prepared, rewritten.folded, options.batch_norms == BatchNorms::live);
+  }
+  if (objections == nullptr)
+    refuse_all(std::move(found));
+  else
+    objections->insert(objections->end(), found.begin(), found.end());
+  keep_learned_ranges(prepared, rewritten.learned);
+  prepared.notes["platform"] = platform.text;
+  return prepared;
+}
+
+Model own_weights(const Model& model, const PrepareOptions& options) {
+  Model own = model;
+  if (options.duplicate_weights) passes::duplicate_weights(own);
+  return own;
+}
+
+Padded pad_channels(const Model& model, const Platform& platform, const PrepareOptions& options) {
+  const Model form = float_form(model, platform);
+  const AskedLayers in_float = staying_in_float(form, options.in_float);
+  const CodePlan plan = plan_codes(form, platform, in_float);
+  std::set<std::string> layers;
+  for (Op op : form.graph.ops()) {
+    const bool misses = !plan.is_float(op) && passes::misses_channels(op, platform.channels);
+    if (misses && passes::can_pad_channels(op, platform.channels)) layers.insert(op.name());
+  }
+  Padded padded{clone(model), {}};
+  clear_layers(padded.model);  // as in the form, whose names these are
+  padded.layers = passes::pad_channels(padded.model, platform.channels, layers);
+  return padded;
+}
+
+bool is_prepared(const Model& model) {
+  return model.notes.contains("platform") && !model.graph.all<ops::FakeQuantize>().empty();
+}
+
+Platform platform_of(const Model& model) {
+  const auto note = model.notes.find("platform");
+  if (!is_prepared(model)) fail("the network is not prepared; run quantize first");
+  return parse_platform(note->second, "note 'platform' of the network");
+}
+
+}  // namespace halfstep::quant

@@ -1,0 +1,74 @@
+// Platform-aware insertion of quantizers, and what can be changed afterwards.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "halfstep/core/ir/model.h"
+#include "halfstep/quant/platform/platform.h"
+
+namespace halfstep::quant {
+
+/// What becomes of batch norms that are folded into the layers before them.
+enum class BatchNorms {
+  folded,  ///< weights are trained as they are folded
+  frozen,  ///< what they are folded of is trained, by the running statistics
+  live     ///< as frozen, but by those of each batch, which move the running ones
+};
+std::string name(BatchNorms batch_norms);
+/// Throws for what is no name of one.
+BatchNorms parse_batch_norms(std::string_view name);
+
+/// Whether "duplicate" is asked for, and not "tie"; throws for anything else.
+bool parse_shared_weights(std::string_view name);
+
+/// What is asked for; without a width the platform's.
+struct PrepareOptions {
+  std::optional<int> weight_bits, feature_bits;
+  std::optional<int> edge_bits;  ///< first and last weighted layers: weights, inputs, and the last ones' outputs
+  std::vector<std::string> in_float = {};  ///< patterns of layers (LayerNames) that stay in float
+  /// Patterns of layers whose features get quantizers though the platform's rules ask for none.
+  std::vector<std::string> also = {};
+  BatchNorms batch_norms = BatchNorms::folded;
+  bool duplicate_weights = false;  ///< whoever prepares gives each layer weights of its own (own_weights) before
+};
+
+/// The float `model` with batch norms folded (options.batch_norms says how training sees them) and quantizers where the
+/// platform has them, by the traits that operators state. Quantizers have seen no data yet: calibrate before use.
+/// Throws a Refusal with every place and what to do there for what cannot become integers; with `objections` they go
+/// there, and the network is prepared with the platform's own widths where those that were asked for are not legal. The
+/// resolved platform record travels in the Model's note "platform".
+Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options = {},
+              std::vector<Objection>* objections = nullptr);
+
+/// The network as the options want its weights: shared by layers that are one module, or duplicated for each of them.
+Model own_weights(const Model& model, const PrepareOptions& options);
+
+/// A float network with channels of zeros.
+struct Padded {
+  Model model;
+  std::vector<std::string> layers;  ///< convolutions that have more channels than they had
+};
+
+/// The float `model` with channels of zeros where convolutions on codes would miss the multiples that the platform asks
+/// for (passes::pad_channels): inputs, outputs and numbers stay. Where zeros do not help, or nothing misses, it is as
+/// it was.
+Padded pad_channels(const Model& model, const Platform& platform, const PrepareOptions& options = {});
+
+/// Changes widths of the layers whose name matches `selector` (`*` and `?` as in file names) at any time after prepare;
+/// throws when none matches, or the platform in the Model's note forbids it to any operator that reads or gives the
+/// codes; then nothing is changed and every such operator named.
+void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
+              std::optional<int> feature_bits);
+
+/// The same for every layer but those at the ends of the network, which keep their widths.
+void set_inner_bits(Model& model, int weight_bits, int feature_bits);
+
+/// The record that prepare left in the Model; throws for a Model that is not prepared.
+Platform platform_of(const Model& model);
+/// Whether its quantizers are those of a platform: one that somebody wrote into a network is an operator as any other.
+bool is_prepared(const Model& model);
+
+}  // namespace halfstep::quant

@@ -1,0 +1,73 @@
+#include <algorithm>
+#include <map>
+#include <ranges>
+#include <set>
+#include <vector>
+
+#include "halfstep/core/base/objection.h"
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/passes/graph/traits.h"
+#include "halfstep/passes/quantized/quantized_steps.h"
+#include "halfstep/quant/platform/selector.h"
+#include "halfstep/quant/prepare/asked_widths.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/quant/prepare/widths.h"
+
+namespace halfstep::quant {
+namespace {
+
+using passes::QuantizedStep;
+
+std::string pattern_hint(const std::string& selector, const std::vector<QuantizedStep>& steps) {
+  std::vector<Op> layers;
+  for (const auto& step : steps) layers.push_back(layer_of(step));
+  return known_layers(selector, layers);
+}
+
+std::vector<QuantizedStep> matching(const std::vector<QuantizedStep>& steps, const std::string& selector,
+                                    const LayerNames& names) {
+  std::vector<QuantizedStep> chosen;
+  std::ranges::copy_if(steps, std::back_inserter(chosen),
+                       [&](const auto& step) { return names.fits(selector, layer_of(step)); });
+  if (chosen.empty()) fail("selector '{}' matches no layer{}", selector, pattern_hint(selector, steps));
+  const auto has_codes = [](const auto& step) { return step.weight || step.quantizer; };
+  if (std::ranges::none_of(chosen, has_codes))
+    fail("selector '{}': {} '{}' has no quantizer of its own, expected a layer or a quantizer", selector,
+         chosen.front().main.info().name, chosen.front().name());
+  return chosen;
+}
+
+}  // namespace
+
+void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
+              std::optional<int> feature_bits) {
+  check_widths({weight_bits, feature_bits, {}});
+  const Platform platform = platform_of(model);
+  Widths widths;
+  const auto steps = passes::quantized_steps(model);
+  for (const auto& step : matching(steps, selector, LayerNames(model))) {
+    if (weight_bits && step.weight) widths[passes::scale_tensor(step.weight).name()] = *weight_bits;
+    if (feature_bits && step.quantizer) widths[passes::scale_tensor(step.quantizer).name()] = *feature_bits;
+  }
+  set_widths(model, platform, widths);
+}
+
+void set_inner_bits(Model& model, int weight_bits, int feature_bits) {
+  check_widths({weight_bits, feature_bits, {}});
+  const Platform platform = platform_of(model);
+  const auto edges = edge_scales(model);
+  Widths widths;
+  const auto set = [&](const ops::FakeQuantize& quantizer, int bits) {
+    if (!quantizer) return;
+    const std::string scale = passes::scale_tensor(quantizer).name();
+    if (!edges.contains(scale)) widths[scale] = bits;
+  };
+  for (const auto& step : passes::quantized_steps(model)) {
+    set(step.weight, weight_bits);
+    set(step.quantizer, feature_bits);
+  }
+  set_widths(model, platform, widths);
+}
+
+}  // namespace halfstep::quant

@@ -1,0 +1,78 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/ir/metadata/given_names.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/graph/traits.h"
+#include "halfstep/passes/quantized/quantized_steps.h"
+#include "halfstep/quant/prepare/audit.h"
+
+namespace halfstep::quant {
+namespace {
+
+using ops::FakeQuantize;
+
+/// The value of that name, or the first result of the operation of that name.
+Value value_of(const Graph& graph, const std::string& name) {
+  if (const Value value = graph.value(name)) return value;
+  const Op op = graph.op(name);
+  return op && !op.results().empty() ? op.out(0) : Value();
+}
+
+std::string our_name(const Model& model, const std::string& name) {
+  for (const auto& [ours, given] : given_names(model.notes)) {
+    if (given == name) return ours;
+  }
+  return name;
+}
+
+/// Behind `value`, seen through quantizers; observers only look.
+void add_readers(Value value, std::vector<std::string>& readers) {
+  for (const auto& [reader, operand] : value.uses()) {
+    if (passes::has_trait(reader, Trait::observer)) continue;
+    if (const auto quantizer = reader.is<FakeQuantize>() ? std::optional(FakeQuantize(reader.node())) : std::nullopt) {
+      add_readers(quantizer->out(), readers);
+    } else {
+      readers.push_back(fmt::format("{} '{}'", reader.info().name, reader.name()));
+    }
+  }
+}
+
+std::string codes_behind(Value value) {
+  const auto quantizer = passes::unmoved(value).producer<FakeQuantize>();
+  return quantizer && quantizer->x() != value ? quantizer->x().name() : "";
+}
+
+}  // namespace
+
+TensorStory story_of(const Model& prepared, const Audit& audit, const std::string& name) {
+  TensorStory story{name, {}, nullptr, "", {}};
+  Value value = value_of(prepared.graph, our_name(prepared, name));
+  for (const AuditedQuantizer& quantizer : audit.quantizers) {
+    const bool is_layers = !quantizer.is_weight && quantizer.layer == name;
+    if (quantizer.tensor == name || is_layers || (value && !quantizer.is_weight && quantizer.layer == value.name()))
+      story.quantizers.push_back(&quantizer);
+  }
+  if (!story.quantizers.empty()) {  // of a layer's result, the tensor that has codes
+    story.tensor = story.quantizers[0]->tensor;
+    if (const Value coded = value_of(prepared.graph, our_name(prepared, story.tensor))) value = coded;
+  }
+  if (!value && story.quantizers.empty()) {
+    std::vector<std::string> names;
+    for (const AuditedQuantizer& quantizer : audit.quantizers) names.push_back(quantizer.tensor);
+    for (const FloatIsland& island : audit.in_float) names.push_back(island.layer);
+    fail("network '{}': has no tensor '{}'{}", prepared.graph.name(), name, known_names(name, names));
+  }
+  if (!value) return story;
+  add_readers(value, story.goes_to);
+  const Op producer = value.producer();
+  const auto island = std::ranges::find_if(
+      audit.in_float, [&](const FloatIsland& one) { return producer && one.layer == producer.name(); });
+  if (island != audit.in_float.end()) story.in_float = &*island;
+  if (story.quantizers.empty() && producer) story.has_codes_of = codes_behind(value);
+  return story;
+}
+
+}  // namespace halfstep::quant

@@ -1,0 +1,82 @@
+#include "halfstep/quant/prepare/widths.h"
+
+#include <algorithm>
+#include <ranges>
+#include <set>
+
+#include "halfstep/passes/canonical/lone_affines.h"
+#include "halfstep/passes/graph/traits.h"
+#include "halfstep/quant/prepare/quantizer.h"
+
+namespace halfstep::quant {
+
+using passes::QuantizedStep;
+
+Op layer_of(const QuantizedStep& step) { return step.main ? step.main : Op(step.quantizer); }
+
+std::vector<ops::FakeQuantize> feature_quantizers(const QuantizedStep& step) {
+  if (step.kind == passes::StepKind::real) return {};
+  std::vector<Value> values = step.coded_inputs();
+  values.push_back(step.result());
+  std::vector<ops::FakeQuantize> quantizers;
+  for (const Value value : values) quantizers.emplace_back(passes::unmoved(value).producer().node());
+  return quantizers;
+}
+
+WidthRules::WidthRules(const Platform& platform, const std::vector<QuantizedStep>& steps) : platform_(platform) {
+  for (const QuantizedStep& step : steps) {
+    if (!step.weight || passes::scales_channels(step.main)) continue;
+    if (first_ == nullptr) first_ = &step;
+    last_ = &step;
+  }
+}
+
+std::vector<Objection> WidthRules::objections(const QuantizedStep& step, const WidthOf& bits) const {
+  const auto features = feature_quantizers(step);
+  const Op op = layer_of(step);
+  Selected selection = selected(op);
+  selection.is_first = &step == first_;
+  selection.is_last = &step == last_;
+  if (!features.empty()) selection.gives = bits(features.back());
+  for (size_t i = 0; i + 1 < features.size(); ++i) selection.reads.insert(bits(features[i]));
+  std::set<int> widths;
+  for (const auto& quantizer : features) widths.insert(bits(quantizer));
+  std::vector<Objection> objections;
+  for (const int width : widths) {  // a weight's width is wrong once, however many widths the features have
+    for (Objection& one : platform_.objections(selection, step.weight ? bits(step.weight) : 0, width)) {
+      one.layer = op.name();
+      one.where = op.where();
+      one.remedy = one.expected.empty() ? "keep the layer in float (--float NAME)" : "give it one of these (--bits)";
+      if (std::ranges::find(objections, one) == objections.end()) objections.push_back(std::move(one));
+    }
+  }
+  return objections;
+}
+
+void set_widths(Model& model, const Platform& platform, const Widths& widths) {
+  const auto steps = passes::quantized_steps(model);
+  const WidthRules rules(platform, steps);
+  std::map<std::string, ops::FakeQuantize> changed;
+  const auto changes = [&](const ops::FakeQuantize& quantizer) {
+    const std::string scale = passes::scale_tensor(quantizer).name();
+    if (widths.contains(scale)) changed.emplace(scale, quantizer);
+    return widths.contains(scale);
+  };
+  const auto bits = [&](const ops::FakeQuantize& quantizer) {
+    const auto found = widths.find(passes::scale_tensor(quantizer).name());
+    return found == widths.end() ? bits_of(quantizer) : found->second;
+  };
+  std::vector<Objection> objections;
+  for (const QuantizedStep& step : steps) {
+    bool touched = step.weight && changes(step.weight);
+    for (const auto& quantizer : feature_quantizers(step)) touched = changes(quantizer) || touched;
+    if (!touched) continue;
+    for (Objection& one : rules.objections(step, bits)) {
+      if (std::ranges::find(objections, one) == objections.end()) objections.push_back(std::move(one));
+    }
+  }
+  refuse_all(std::move(objections));
+  for (const auto& [scale, quantizer] : changed) set_quantizer_bits(model, platform, quantizer, widths.at(scale));
+}
+
+}  // namespace halfstep::quant

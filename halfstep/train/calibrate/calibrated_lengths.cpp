@@ -1,0 +1,166 @@
+#include "halfstep/train/calibrate/calibrated_lengths.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/graph/dependence.h"
+#include "halfstep/quant/platform/step_observers.h"
+
+namespace halfstep::train {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kNote = "calibrated_lengths";
+
+/// Extents by argument; an object without entries where there are none.
+Json kept_lengths(const Model& model) {
+  const auto note = model.notes.find(kNote);
+  Json lengths = note == model.notes.end() ? Json::object() : Json::parse(note->second, nullptr, false);
+  return lengths.is_object() ? lengths : Json::object();
+}
+
+/// Whether another watched value lies between `value` and the extents that it depends on.
+class Behind {
+ public:
+  Behind(const std::map<std::string, passes::Dependence>& depends, const std::set<std::string>& watched)
+      : depends_(depends), watched_(watched) {}
+
+  bool operator()(Value value) {
+    const auto [at, is_new] = known_.emplace(value.name(), false);
+    if (!is_new || !value.producer()) return at->second;
+    bool found = false;
+    for (const Value operand : value.producer().operands()) {
+      if (!operand || operand.is_tensor() || !depends_.at(operand.name()).lengths) continue;
+      found |= watched_.contains(operand.name()) || (*this)(operand);
+    }
+    return known_[value.name()] = found;
+  }
+
+ private:
+  const std::map<std::string, passes::Dependence>& depends_;
+  const std::set<std::string>& watched_;
+  std::map<std::string, bool> known_;
+};
+
+}  // namespace
+
+CalibratedLengths::CalibratedLengths(const Model& prepared, const Model& observing, const Samples& samples,
+                                     std::optional<int64_t> most)
+    : open_(passes::open_lengths(prepared.graph)),
+      found_(samples.extents(1)),
+      most_(most ? most : longer_before(prepared)) {
+  if (open_.empty() && most)
+    fail("max length: found {} for network '{}', expected one whose inputs have an open extent beside the batch", *most,
+         prepared.graph.name());
+  if (open_.empty()) return;
+  if (most_) require_most();
+  const auto depends = passes::dependences(observing, found_);
+  std::set<std::string> watched;
+  std::vector<Value> values;
+  for (const auto& observer : prepared.graph.all<ops::ObserveRange>()) {
+    for (const Value value : observer.x()) {
+      if (value.is_tensor() || !depends.at(value.name()).lengths || !watched.insert(value.name()).second) continue;
+      observers_.insert(observer.low().name());
+      values.push_back(value);
+    }
+  }
+  Behind is_behind(depends, watched);
+  for (const Value value : values) {
+    if (is_behind(observing.graph.value(value.name())))
+      ++behind_;
+    else
+      first_.push_back(value.name());
+  }
+}
+
+std::optional<int64_t> CalibratedLengths::longer_before(const Model& prepared) const {
+  std::optional<int64_t> longest;
+  bool is_longer = false;
+  const Json lengths = kept_lengths(prepared);
+  for (const auto& [name, open] : open_) {
+    const Dims held = lengths.value(name, Dims());
+    for (size_t axis = 1; axis < std::min(held.size(), open.size()); ++axis) {
+      if (open[axis] != kUnknown) continue;
+      if (held[axis] < found_.at(name)[axis]) return std::nullopt;
+      is_longer |= held[axis] > found_.at(name)[axis];
+      longest = std::max(longest.value_or(0), held[axis]);
+    }
+  }
+  return is_longer ? longest : std::nullopt;
+}
+
+void CalibratedLengths::require_most() const {
+  for (const auto& [name, open] : open_) {
+    const Dims& dims = found_.at(name);
+    for (size_t axis = 1; axis < open.size(); ++axis) {
+      if (open[axis] == kUnknown && dims[axis] > *most_)
+        fail("max length: found {}, expected at least {}, the extent of samples of '{}' on axis {}", *most_, dims[axis],
+             name, axis);
+    }
+  }
+}
+
+std::optional<Model> CalibratedLengths::longer(const Model& form) const {
+  if (!most_ || observers_.empty() || longest(found_) == found_) return std::nullopt;
+  Model model = quant::with_observers(
+      form, [&](const ops::ObserveRange& observer) { return observers_.contains(observer.low().name()); });
+  if (model.graph.all<ops::ObserveRange>().empty()) return std::nullopt;
+  return model;
+}
+
+std::map<std::string, Dims> CalibratedLengths::longest(std::map<std::string, Dims> extents) const {
+  for (const auto& [name, open] : open_) {
+    Dims& dims = extents.at(name);
+    for (size_t axis = 1; axis < open.size(); ++axis) {
+      if (open[axis] == kUnknown) dims[axis] = std::max(dims[axis], most_.value_or(0));
+    }
+  }
+  return extents;
+}
+
+void CalibratedLengths::keep(Model& prepared) const {
+  prepared.notes.erase(kNote);
+  if (observers_.empty()) return;
+  Json lengths;
+  for (const auto& [name, dims] : longest(found_)) {
+    if (open_.contains(name)) lengths[name] = dims;
+  }
+  prepared.notes[kNote] = lengths.dump();
+}
+
+std::optional<std::string> beyond_calibrated(const Model& model, const std::map<std::string, Dims>& extents) {
+  const Json lengths = kept_lengths(model);
+  for (const auto& [name, dims] : extents) {
+    const Dims held = lengths.value(name, Dims());
+    for (size_t axis = 1; axis < std::min(held.size(), dims.size()); ++axis) {
+      if (dims[axis] > held[axis])
+        return fmt::format(
+            "network '{}': input '{}' has the extent {} on axis {}, and its ranges hold up to {}; quantize it for such "
+            "inputs (--max-length {})",
+            model.graph.name(), name, dims[axis], axis, held[axis], dims[axis]);
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> CalibratedLengths::warnings() const {
+  if (most_ || first_.empty()) return {};
+  std::vector<std::string> inputs;
+  for (const auto& [name, open] : open_) {
+    Dims dims = found_.at(name);
+    dims[0] = open[0];
+    inputs.push_back(fmt::format("'{}' {}", name, to_string(dims)));
+  }
+  const std::string further = behind_ == 0 ? "" : fmt::format(" and of {} more", behind_);
+  return {
+      fmt::format("the ranges of '{}'{} depend on open extents, and hold for {}; for longer inputs give the largest "
+                  "extent (--max-length)",
+                  fmt::join(first_, "', '"), further, fmt::join(inputs, ", "))};
+}
+
+}  // namespace halfstep::train

@@ -1,0 +1,83 @@
+#include "halfstep/train/evaluate/features.h"
+
+#include <algorithm>
+
+#include "halfstep/core/base/status.h"
+#include "halfstep/quant/platform/selector.h"
+
+namespace halfstep::train {
+namespace {
+
+/// What the next quantizer gives on the one way that a layer's result goes, or the layer's own where there is none at
+/// all on it; null where the result goes several ways first.
+Value quantized_result(Op layer) {
+  for (Value value = layer.out(0);;) {
+    const auto uses = value.uses();
+    const auto quantizer =
+        std::ranges::find_if(uses, [](const auto& use) { return use.first.info().quant.trait == Trait::quantizer; });
+    if (quantizer != uses.end()) return quantizer->first.out(0);
+    if (uses.empty()) return layer.out(0);
+    if (uses.size() > 1 || uses[0].first.results().empty()) return {};
+    value = uses[0].first.out(0);
+  }
+}
+
+bool fits_any(const quant::LayerNames& names, const std::vector<std::string>& patterns, Op op,
+              std::vector<bool>& used) {
+  bool any = false;
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    if (!names.fits(patterns[i], op)) continue;
+    used[i] = any = true;
+  }
+  return any;
+}
+
+}  // namespace
+
+Wide with_features(const Model& model, const std::vector<std::string>& patterns) {
+  Wide wide{clone(model), {}};
+  if (patterns.empty()) return wide;
+  const quant::LayerNames layers(wide.model);
+  std::vector<Value> outputs = wide.model.graph.outputs();
+  std::vector<std::string> names = wide.model.graph.body().output_names();
+  std::vector<bool> used(patterns.size(), false);
+  std::vector<Op> known;
+  for (const Op op : wide.model.graph.ops()) {
+    if (op.info().quant.trait == Trait::quantizer || op.results().empty() || !op.out(0) ||
+        op.out(0).dtype() != DType::f32)
+      continue;
+    known.push_back(op);
+    if (!fits_any(layers, patterns, op, used)) continue;
+    const Value feature = quantized_result(op);
+    if (!feature)
+      fail(
+          "{}: its result becomes no codes before it goes several ways, expected a layer in front of a quantizer to "
+          "learn the features of",
+          op.where());
+    const auto known_output = std::ranges::find(outputs, feature);
+    const auto index = static_cast<size_t>(known_output - outputs.begin());
+    if (known_output == outputs.end()) {
+      outputs.push_back(feature);
+      names.push_back(feature.name() + ".feature");
+    }
+    wide.features.insert(names[index]);
+  }
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    if (!used[i]) fail("features '{}': matches no layer{}", patterns[i], quant::known_layers(patterns[i], known));
+  }
+  wide.model.graph.set_outputs(std::move(outputs), std::move(names));
+  return wide;
+}
+
+Taught taught_by(Spreads spreads, const Wide& wide, const Model& model, bool learns_outputs) {
+  Taught taught;
+  const std::vector<std::string> own = model.graph.body().output_names();
+  for (const std::string& name : wide.features) {
+    if (learns_outputs && std::ranges::find(own, name) != own.end()) continue;
+    if (auto found = spreads.extract(name)) taught.features.insert(std::move(found));
+  }
+  if (learns_outputs) taught.outputs = std::move(spreads);
+  return taught;
+}
+
+}  // namespace halfstep::train

@@ -1,0 +1,117 @@
+#include "halfstep/train/loop/training_graph.h"
+
+#include "halfstep/core/base/objection.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/gradient/autodiff.h"
+#include "halfstep/passes/graph/tensors.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/train/evaluate/tally.h"
+#include "halfstep/train/loop/joint_graph.h"
+#include "halfstep/train/loop/units.h"
+
+namespace halfstep::train {
+namespace {
+
+Value label_loss(Graph& graph, bool soft) {
+  Value logits = graph.outputs().front();
+  if (logits.dims().size() < 2)
+    fail("network '{}': output '{}' is {}, expected [batch, classes]", graph.name(), logits.name(),
+         to_string(logits.type()));
+  Builder builder(graph);
+  if (logits.dims().size() > 2)
+    logits = ops::reshape(builder, {.x = logits, .dims = {-1, class_dims(logits.dims()).back()}}).out();
+  if (soft) {
+    const Value targets = passes::add_argument(graph, kLabels, logits.type());
+    return ops::soft_cross_entropy(builder, {.logits = logits, .targets = targets, .name = kLoss}).loss();
+  }
+  const Value labels = passes::add_argument(graph, kLabels, {DType::i32, {logits.dims()[0]}});
+  return ops::softmax_cross_entropy(builder, {.logits = logits, .labels = labels, .name = kLoss}).loss();
+}
+
+/// mean((output - teacher)^2) / spread^2 as f32 [1].
+Value squared_distance(Builder& builder, Value output, Value teacher, Value spread) {
+  const Value difference = ops::sub(builder, {.a = output, .b = teacher}).out();
+  const Value square = ops::mul(builder, {.a = difference, .b = difference}).out();
+  const Value flat = ops::reshape(builder, {.x = square, .dims = {1, -1}}).out();
+  const Value mean = ops::reduce_mean(builder, {.x = flat, .axes = {1}}).out();
+  const Value once = ops::div(builder, {.a = mean, .b = spread}).out();
+  return ops::div(builder, {.a = once, .b = spread, .name = kLoss}).out();
+}
+
+/// `loss`, where there is one, and the distances of the outputs that have a spread.
+Value with_distances(Value loss, Model& step, const Spreads& spreads) {
+  Graph& graph = step.graph;
+  Builder builder(graph);
+  const std::vector<Value> outputs = graph.outputs();
+  const std::vector<std::string> names = graph.body().output_names();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const auto found = spreads.find(names[i]);
+    if (found == spreads.end()) continue;
+    const Value spread = graph.add_tensor(spread_tensor(names[i]), {DType::f32, {1}}, Role::state);
+    step.tensors.insert_or_assign(spread.name(), Tensor::scalar(found->second));
+    const Value teacher = passes::add_argument(graph, teacher_argument(names[i]), outputs[i].type());
+    const Value distance = squared_distance(builder, outputs[i], teacher, spread);
+    loss = loss ? ops::add(builder, {.a = loss, .b = distance, .name = kLoss}).out() : distance;
+  }
+  return loss;
+}
+
+std::vector<std::string> parameters_of(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const Value tensor : graph.tensors()) {
+    if (tensor.role() == Role::parameter && !tensor.unused()) names.push_back(tensor.name());
+  }
+  return names;
+}
+
+passes::Gradients gradients_of(Model& step, Value loss) {
+  try {
+    return passes::autodiff(step, loss, parameters_of(step.graph));
+  } catch (const Refusal& refusal) {
+    std::vector<Objection> objections = refusal.objections();
+    for (Objection& objection : objections) {
+      objection.what += ", so that nothing before it can be trained";
+      objection.remedy =
+          "move it behind the network's outputs, or quantize without training (quickstart --tune-epochs 0)";
+    }
+    throw Refusal(std::move(objections));
+  }
+}
+
+}  // namespace
+
+std::string teacher_argument(const std::string& output) { return "teacher." + output; }
+std::string spread_tensor(const std::string& output) { return "teacher." + output + ".spread"; }
+
+Value add_loss(Model& step, Loss loss, const Spreads& spreads) {
+  const Value of_labels = loss == Loss::teacher ? Value() : label_loss(step.graph, loss == Loss::soft_labels);
+  return with_distances(of_labels, step, spreads);
+}
+
+Model training_graph(const Model& model, const std::map<std::string, Dims>& extents, Loss loss, const Spreads& spreads,
+                     const passes::OptimizerSpec& optimizer, const Beside& beside) {
+  const bool is_prepared = quant::is_prepared(model);
+  Model step = differentiable_form(model, extents);
+  Spreads all = spreads;
+  all.insert(beside.features.begin(), beside.features.end());
+  const Value value = add_loss(step, loss, all);
+  const auto gradients = gradients_of(step, value);
+  passes::OptimizerSpec spec = optimizer;
+  if (is_prepared) {
+    spec.unit = units_of(model, spreads);
+    spec.positive = learned_scales(model);
+    for (const std::string& scale : spec.positive) spec.rate.emplace(scale, beside.scale_rate);
+    spec.clip_norm = kClipNorm;
+  }
+  const Value norm = passes::add_optimizer(step, gradients, spec);
+  std::vector<Value> outputs = {value};
+  std::vector<std::string> names = {kLoss};
+  if (norm) {
+    outputs.push_back(norm);
+    names.emplace_back(kGradientNorm);
+  }
+  step.graph.set_outputs(std::move(outputs), std::move(names));
+  return step;
+}
+
+}  // namespace halfstep::train

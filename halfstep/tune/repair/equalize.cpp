@@ -1,0 +1,100 @@
+// Cross-layer equalization (Nagel et al., "Data-free quantization through weight equalization and bias correction",
+// ICCV 2019), with factors that are powers of two.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "halfstep/tune/repair/channels.h"
+#include "halfstep/tune/repair/layers.h"
+#include "halfstep/tune/repair/methods.h"
+
+namespace halfstep::repair {
+namespace {
+
+/// What brings both sides of each channel to one magnitude, as far as powers of two do; 1 for a channel that is dead on
+/// either side.
+std::vector<float> evening_factors(const std::vector<double>& given, const std::vector<double>& read) {
+  std::vector<float> factors(given.size(), 1.0F);
+  for (size_t c = 0; c < given.size(); ++c) {
+    if (given[c] > 0 && read[c] > 0 && std::isfinite(given[c]) && std::isfinite(read[c]))
+      factors[c] = static_cast<float>(std::exp2(std::nearbyint(0.5 * std::log2(read[c] / given[c]))));
+  }
+  return factors;
+}
+
+/// How far apart the magnitudes of channels that are not dead lie.
+double spread_of(const std::vector<double>& magnitudes) {
+  double least = 0, most = 0;
+  for (const double one : magnitudes) {
+    if (one <= 0) continue;
+    least = least == 0 ? one : std::min(least, one);
+    most = std::max(most, one);
+  }
+  return least == 0 ? 1 : most / least;
+}
+
+double widest_spread(const Model& model, const std::vector<ChannelGroup>& groups) {
+  double widest = 1;
+  for (const ChannelGroup& group : groups) {
+    widest = std::max({widest, spread_of(given_magnitudes(model, group)), spread_of(read_magnitudes(model, group))});
+  }
+  return widest;
+}
+
+/// Leaves channels alone whose factor is not at least `least` times away from the median channel's.
+void keep_outlying(std::vector<float>& factors, float least) {
+  std::vector<float> sorted = factors;
+  const auto middle = sorted.begin() + (std::ssize(sorted) - 1) / 2;
+  std::ranges::nth_element(sorted, middle);
+  for (float& factor : factors) factor = std::max(factor / *middle, *middle / factor) < least ? 1 : factor / *middle;
+}
+
+/// Sweeps over all groups until nothing moves; and how many factors that were.
+std::pair<Model, int64_t> evened(Model model, const std::vector<ChannelGroup>& groups, float least) {
+  constexpr int kMostSweeps = 20;
+  int64_t scaled = 0;
+  for (int sweep = 0; sweep < kMostSweeps; ++sweep) {
+    const int64_t before = scaled;
+    for (const ChannelGroup& group : groups) {
+      auto factors = evening_factors(given_magnitudes(model, group), read_magnitudes(model, group));
+      if (least > 1) keep_outlying(factors, least);
+      const auto changed = std::ranges::count_if(factors, [](float factor) { return factor != 1.0F; });
+      if (changed == 0) continue;
+      scaled += changed;
+      scale_channels(model, group, factors);
+    }
+    if (scaled == before) break;
+  }
+  return {std::move(model), scaled};
+}
+
+}  // namespace
+
+/// All channels, or those alone that lie apart from the others of their group: where each channel's weights have a
+/// scale of their own, evening out the others moves nothing but the ranges of features, for better or worse.
+Change equalize(const State& state, const Scene& scene) {
+  if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
+  const std::vector<ChannelGroup> groups = channel_groups_of_all(state.model);
+  if (groups.empty()) return {{}, "no layers are joined by what keeps a factor (relu, pools, sums)"};
+  constexpr float kOutlying = 4;
+  Change best;
+  double least_distance = 0;
+  for (const float least : {1.0F, kOutlying}) {
+    auto [after, scaled] = evened(state.reference, groups, least);
+    if (scaled == 0) continue;
+    train::calibrate(after, scene.samples, scene.calibration, scene.pool);
+    const double distance = scene.judge(after).loss;
+    if (best.state && distance >= least_distance) continue;
+    least_distance = distance;
+    best.what = fmt::format(
+        "evened {} out across {} groups of layers: weights of a group's channels were up to {:.3g} "
+        "times apart, and are {:.3g} times",
+        least > 1 ? "outlying channels" : "channels", groups.size(), widest_spread(state.reference, groups),
+        widest_spread(after, groups));
+    best.state = State{after, after};
+  }
+  if (!best.state) best.what = fmt::format("channels of {} groups are even already", groups.size());
+  return best;
+}
+
+}  // namespace halfstep::repair

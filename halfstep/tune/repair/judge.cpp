@@ -1,0 +1,38 @@
+#include "halfstep/tune/repair/judge.h"
+
+#include <cmath>
+#include <utility>
+
+#include "halfstep/train/evaluate/executable.h"
+#include "halfstep/train/evaluate/teacher.h"
+
+namespace halfstep::repair {
+
+Judge::Judge(const Model& prepared, train::Samples samples, train::Spreads spreads, ThreadPool& pool)
+    : teacher_(train::teacher_of(prepared, samples.data->name)),
+      samples_(std::move(samples)),
+      has_labels_(train::have_answers(samples_, prepared)),
+      spreads_(std::move(spreads)),
+      pool_(pool) {}
+
+train::Standing Judge::operator()(const Model& model) const {
+  train::BatchRunner teacher(teacher_, {}, pool_);
+  train::Standing standing = train::standing_of(model, samples_, train::answers_of(teacher), spreads_, pool_);
+  if (has_labels()) standing.right = train::accuracy(model, samples_, pool_);
+  return standing;
+}
+
+bool gains(const train::Standing& first, const train::Standing& before, const train::Standing& after, int64_t samples) {
+  if (!(after.loss < before.loss)) return false;
+  if (!first.right || !after.right) return true;
+  constexpr double kByChance = 2;  // standard errors of the difference: 95 of 100 times
+  // With a sample of either kind more: near 0 and 1 so few others say nothing (Agresti and Caffo, 2000).
+  const auto count = static_cast<double>(samples);
+  const auto variance = [&](double right) {
+    const double p = (right * count + 1) / (count + 2);
+    return p * (1 - p) / (count + 2);
+  };
+  return *after.right >= *first.right - kByChance * std::sqrt(variance(*first.right) + variance(*after.right));
+}
+
+}  // namespace halfstep::repair

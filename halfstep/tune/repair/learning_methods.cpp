@@ -1,0 +1,49 @@
+// The methods that learn block by block: settings of one engine.
+#include "halfstep/tune/repair/learning.h"
+#include "halfstep/tune/repair/methods.h"
+
+namespace halfstep::repair {
+
+/// Learned step sizes (LSQ; Esser et al., ICLR 2020), on blocks.
+Change learn_steps(const State& state, const Scene& scene) {
+  return learn(state, scene,
+               {.name = "blocks",
+                .grain = Grain::blocks,
+                .rounds_weights = false,
+                .rounds_features = true,
+                .learns_steps = true});
+}
+
+/// Nagel et al., ICML 2020.
+Change learn_adaround(const State& state, const Scene& scene) {
+  return learn(state, scene,
+               {.name = "adaround",
+                .grain = Grain::layers,
+                .rounds_weights = true,
+                .rounds_features = false,
+                .learns_steps = false});
+}
+
+/// Li et al., ICLR 2021.
+Change learn_brecq(const State& state, const Scene& scene) {
+  return learn(state, scene,
+               {.name = "brecq",
+                .grain = Grain::blocks,
+                .rounds_weights = true,
+                .rounds_features = true,
+                .learns_steps = true,
+                .weighs = true});
+}
+
+/// Wei et al., ICLR 2022.
+Change learn_qdrop(const State& state, const Scene& scene) {
+  return learn(state, scene,
+               {.name = "qdrop",
+                .grain = Grain::blocks,
+                .rounds_weights = true,
+                .rounds_features = true,
+                .learns_steps = true,
+                .keep = 0.5});
+}
+
+}  // namespace halfstep::repair

@@ -1,0 +1,19 @@
+// The methods, one to a file. Internal to this room; methods.cpp has the table.
+#pragma once
+
+#include "halfstep/tune/repair/method.h"
+
+namespace halfstep::repair {
+
+Change search_ranges(const State& state, const Scene& scene);
+Change equalize(const State& state, const Scene& scene);
+Change smooth(const State& state, const Scene& scene);
+Change match_statistics(const State& state, const Scene& scene);
+Change correct_biases(const State& state, const Scene& scene);
+Change learn_steps(const State& state, const Scene& scene);
+Change learn_adaround(const State& state, const Scene& scene);
+Change learn_brecq(const State& state, const Scene& scene);
+Change learn_qdrop(const State& state, const Scene& scene);
+Change widen_features(const State& state, const Scene& scene);
+
+}  // namespace halfstep::repair

@@ -1,0 +1,79 @@
+// Ranges by search: which observer of features, then which ranges of weights, leave the network nearest to its float
+// form.
+#include <span>
+
+#include "halfstep/quant/platform/observers.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/tune/repair/layers.h"
+#include "halfstep/tune/repair/methods.h"
+#include "halfstep/tune/repair/weight_ranges.h"
+
+namespace halfstep::repair {
+namespace {
+
+constexpr const char* kOfFeatures[] = {"minmax", "mse", "quantile", "percentile", "kl", "histogram"};
+constexpr const char* kOfWeights[] = {"minmax", "mse", "quantile", "percentile"};
+
+/// The network with this observer for its weights or its features, calibrated anew.
+Model watched(const Model& model, bool weights, const char* observer, const Scene& scene) {
+  Model changed = model;
+  quant::Platform platform = quant::platform_of(model);
+  (weights ? platform.weight_observer : platform.feature_observer) = observer;
+  platform.low_bits_observer.clear();
+  for (const auto& quantizer : changed.graph.all<ops::FakeQuantize>()) {
+    if (quant::is_weight(quantizer) == weights && !quant::is_fixed(quant::observer_of(quantizer)))
+      quant::set_quantizer_bits(changed, platform, quantizer, quant::bits_of(quantizer));
+  }
+  train::calibrate(changed, scene.samples, scene.calibration, scene.pool);
+  return changed;
+}
+
+/// The nearest network so far.
+struct Search {
+  Model best;
+  double loss;
+  std::string found = {}, left_out = {};
+
+  /// Whether it is the nearest.
+  bool take(Model candidate, const Scene& scene) {
+    const double distance = scene.judge(candidate).loss;
+    if (!(distance < loss)) return false;
+    best = std::move(candidate);
+    loss = distance;
+    return true;
+  }
+
+  void over(std::span<const char* const> observers, bool weights, const Scene& scene) {
+    const Model from = best;
+    std::string name;
+    for (const char* observer : observers) {
+      if (take(watched(from, weights, observer, scene), scene)) name = observer;
+    }
+    auto by_outputs = weights ? ranges_by_outputs(from, scene.samples, scene.pool) : std::nullopt;
+    if (by_outputs && take(std::move(*by_outputs), scene)) {
+      name = "the errors of their layers' outputs";
+      left_out = left_inside(from);
+    }
+    if (!name.empty())
+      found += fmt::format("{}{} for {}", found.empty() ? "" : ", ", name, weights ? "weights" : "features");
+  }
+};
+
+}  // namespace
+
+Change search_ranges(const State& state, const Scene& scene) {
+  const double before = scene.judge(state.model).loss;
+  Search search{state.reference, before};
+  search.over(kOfFeatures, false, scene);
+  search.over(kOfWeights, true, scene);
+  if (search.found.empty())
+    return {{},
+            fmt::format("of {} observers of features and {} of weights none comes nearer than the platform's, nor do "
+                        "ranges of weights by the errors of their layers' outputs",
+                        std::size(kOfFeatures), std::size(kOfWeights))};
+  return {State{search.best, search.best}, fmt::format("took {}: distance {:.3g} instead of {:.3g}{}", search.found,
+                                                       search.loss, before, search.left_out)};
+}
+
+}  // namespace halfstep::repair

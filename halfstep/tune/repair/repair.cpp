@@ -1,0 +1,157 @@
+#include "halfstep/tune/repair/repair.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "halfstep/core/base/limits.h"
+#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/random.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/files/claim.h"
+#include "halfstep/passes/graph/open_batch.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/train/evaluate/teacher.h"
+#include "halfstep/train/evaluate/with_open_batch.h"
+#include "halfstep/tune/repair/checkpoint.h"
+#include "halfstep/tune/repair/layers.h"
+#include "halfstep/tune/repair/method.h"
+
+namespace halfstep::repair {
+namespace {
+
+bool is_auto(const Options& options) { return std::ranges::find(options.methods, kAuto) != options.methods.end(); }
+
+std::vector<Method> chosen(const Options& options) {
+  std::vector<Method> chosen;
+  for (const Method& method : methods()) {
+    if (is_auto(options) || std::ranges::find(options.methods, method.info.name) != options.methods.end())
+      chosen.push_back(method);
+  }
+  return chosen;
+}
+
+/// The samples that calibration sees, in its order.
+train::Samples seen_by(const train::CalibrateOptions& calibration, const train::Samples& samples) {
+  train::Samples seen = samples;
+  const auto order = Random(calibration.seed, 0).permutation(samples.size());
+  const int64_t count = std::min(samples.size(), calibration.batch * calibration.batches);
+  seen.indices.clear();
+  for (int64_t i = 0; i < count; ++i)
+    seen.indices.push_back(samples.indices[static_cast<size_t>(order[static_cast<size_t>(i)])]);
+  seen.validation.clear();  // no more samples than calibration has
+  return seen;
+}
+
+/// A layer whose output is no number makes every distance meaningless.
+void require_numbers(const Model& prepared, const train::Samples& samples, ThreadPool& pool) {
+  std::vector<Watched> watched;
+  for (const Layer& layer : layers_of(prepared)) watched.push_back({layer.op.out(0).name()});
+  moments_of(train::teacher_of(prepared, samples.data->name), watched, samples, pool);
+}
+
+class Repair {
+ public:
+  Repair(const Model& prepared, const train::Samples& samples, const train::CalibrateOptions& calibration,
+         const Options& options, ThreadPool& pool, const ProgressCallback& progress)
+      : options_(options),
+        folder_(options.folder),
+        calibration_(calibration),
+        parts_(train::hold_back(seen_by(calibration, samples), train::batch_of(prepared, 1), calibration.seed)),
+        pool_(pool),
+        progress_(progress),
+        state_{prepared, prepared} {
+    require_free(options);
+    parts_.train.indices.resize(static_cast<size_t>(train::usable(prepared, parts_.train.size())));
+    require_numbers(prepared, parts_.train, pool);
+    const std::string& name = samples.data->name;
+    train::BatchRunner teacher(train::teacher_of(prepared, name), {}, pool);
+    const int64_t batch = train::batch_of(prepared, std::min<int64_t>(64, parts_.train.size()));
+    spreads_ = train::spreads_of(prepared, train::answers_of(teacher), parts_.train, batch, calibration.seed);
+  }
+
+  Outcome run() {
+    const Judge judge(state_.model, parts_.held_back, spreads_, pool_),
+        learning(state_.model, parts_.train, spreads_, pool_);
+    const Scene scene{parts_.train, calibration_, spreads_, learning, options_, pool_, progress_};
+    report_ = {parts_.train.size(), parts_.held_back.size(), judge.has_labels(), {}, judge(state_.model), {}};
+    report_.last = report_.first;
+    const std::vector<Method> all = chosen(options_);
+    for (size_t i = 0; i < all.size(); ++i) {
+      take(all[i], scene, judge);
+      if (progress_)
+        progress_({"repair", static_cast<double>(i + 1), static_cast<double>(all.size()), report_.steps.back().name});
+    }
+    return {std::move(state_.model), std::move(report_)};
+  }
+
+ private:
+  void take(const Method& method, const Scene& scene, const Judge& judge) {
+    const auto begin = std::chrono::steady_clock::now();
+    Step step{method.info.name, {}, report_.last, report_.last};
+    if (is_auto(options_) && report_.last.loss < method.info.enough) {
+      step.what = fmt::format("not tried: the distance is below {:g} already", method.info.enough);
+    } else {
+      Change change = applied(method, scene);
+      step.what = std::move(change.what);
+      step.changed = change.state.has_value();
+      if (change.state) step.after = judge(change.state->model);
+      step.kept = change.state && gains(report_.first, step.before, step.after, report_.held_back);
+      if (step.kept) {
+        state_ = std::move(*change.state);
+        report_.last = step.after;
+      }
+    }
+    step.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    report_.steps.push_back(std::move(step));
+  }
+
+  /// A network that the method cannot take stays as it is.
+  Change applied(const Method& method, const Scene& scene) const {
+    try {
+      return method.apply(state_, scene);
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+      return {std::nullopt, fmt::format("not possible: {}", error.what())};
+    }
+  }
+
+  const Options& options_;
+  io::HeldFolder folder_;
+  train::CalibrateOptions calibration_;
+  train::HeldBack parts_;
+  ThreadPool& pool_;
+  const ProgressCallback& progress_;
+  train::Spreads spreads_;
+  State state_;
+  Report report_;
+};
+
+}  // namespace
+
+void check_methods(const Options& options) {
+  limits::kRepairSteps.require("repair steps", options.steps);
+  limits::kBatch.require("repair batch", options.batch);
+  if (options.resume && options.folder.empty())
+    fail("resume: found no folder, expected that of the repair to go on with");
+  std::vector<std::string> known;
+  for (const MethodInfo& method : method_list()) known.emplace_back(method.name);
+  known.emplace_back(kAuto);
+  for (const std::string& name : options.methods) {
+    if (std::ranges::find(known, name) == known.end())
+      fail("repair: found '{}', expected one of {}{}", name, fmt::join(known, ", "), did_you_mean(name, known));
+  }
+}
+
+Outcome repair(const Model& prepared, const train::Samples& samples, const train::CalibrateOptions& calibration,
+               const Options& options, ThreadPool& pool, const ProgressCallback& progress) {
+  check_methods(options);
+  const Model opened = train::with_open_batch(prepared, samples, pool);
+  Outcome outcome = Repair(opened, samples, calibration, options, pool, progress).run();
+  outcome.report.note = train::fixed_batch_note(opened);
+  outcome.model = passes::close_batch(std::move(outcome.model), prepared);
+  return outcome;
+}
+
+}  // namespace halfstep::repair

@@ -1,0 +1,95 @@
+// SmoothQuant's idea (Xiao et al., ICML 2023) on any network: outlying channels of features go into the weights that
+// read them, as far as the layer or norm before them takes the inverse.
+#include <algorithm>
+#include <cmath>
+
+#include "halfstep/train/evaluate/teacher.h"
+#include "halfstep/tune/repair/channels.h"
+#include "halfstep/tune/repair/layers.h"
+#include "halfstep/tune/repair/methods.h"
+
+namespace halfstep::repair {
+namespace {
+
+constexpr double kShares[] = {0.25, 0.5, 0.75};  ///< of a channel's magnitude that goes into the weights
+
+/// weights^(1 - share) / features^share, the nearest powers of two; their geometric mean is about 1.
+std::vector<float> smoothing_factors(const std::vector<double>& features, const std::vector<double>& weights,
+                                     double share) {
+  std::vector<double> exponents(features.size());
+  double sum = 0;
+  int64_t alive = 0;
+  for (size_t c = 0; c < features.size(); ++c) {
+    if (features[c] <= 0 || weights[c] <= 0) continue;
+    exponents[c] = (1 - share) * std::log2(weights[c]) - share * std::log2(features[c]);
+    sum += exponents[c];
+    ++alive;
+  }
+  std::vector<float> factors(features.size(), 1.0F);
+  for (size_t c = 0; c < features.size(); ++c) {
+    if (features[c] > 0 && weights[c] > 0)
+      factors[c] = static_cast<float>(std::exp2(std::nearbyint(exponents[c] - sum / static_cast<double>(alive))));
+  }
+  return factors;
+}
+
+std::vector<double> feature_magnitudes(const ChannelGroup& group, const std::map<std::string, Moments>& moments) {
+  std::vector<double> largest(static_cast<size_t>(group.channels));
+  for (const Reader& reader : group.readers) {
+    const std::vector<double>& of_value = moments.at(reader.features).largest;
+    for (size_t i = 0; i < of_value.size(); ++i) {
+      double& one = largest[i / static_cast<size_t>(reader.run)];
+      one = std::max(one, of_value[i]);
+    }
+  }
+  return largest;
+}
+
+int64_t smooth_all(Model& model, const std::vector<ChannelGroup>& groups, const std::map<std::string, Moments>& moments,
+                   double share) {
+  int64_t scaled = 0;
+  for (const ChannelGroup& group : groups) {
+    const auto factors = smoothing_factors(feature_magnitudes(group, moments), read_magnitudes(model, group), share);
+    scaled += std::ranges::count_if(factors, [](float factor) { return factor != 1.0F; });
+    scale_channels(model, group, factors);
+  }
+  return scaled;
+}
+
+}  // namespace
+
+Change smooth(const State& state, const Scene& scene) {
+  if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
+  const std::vector<ChannelGroup> groups = channel_groups(state.model);
+  if (groups.empty()) return {{}, "no layer reads channels that another one could scale" + left_inside(state.model)};
+  std::vector<Watched> watched;
+  for (const ChannelGroup& group : groups) {
+    for (const Reader& reader : group.readers) watched.push_back({reader.features, reader.axis});
+  }
+  const auto moments =
+      moments_of(train::teacher_of(state.reference, scene.samples.data->name), watched, scene.samples, scene.pool);
+  const train::Standing before = scene.judge(state.model);
+  std::optional<Model> best;
+  double best_loss = before.loss, best_share = 0;
+  int64_t best_scaled = 0;
+  for (const double share : kShares) {
+    Model after = state.reference;
+    const int64_t scaled = smooth_all(after, groups, moments, share);
+    if (scaled == 0) continue;
+    train::calibrate(after, scene.samples, scene.calibration, scene.pool);
+    const train::Standing standing = scene.judge(after);
+    if (!(standing.loss < best_loss)) continue;
+    best = std::move(after);
+    best_loss = standing.loss, best_share = share, best_scaled = scaled;
+  }
+  if (!best)
+    return {{},
+            fmt::format("features of {} groups of channels have no outliers that weights would take better{}",
+                        groups.size(), left_inside(state.model))};
+  return {State{*best, *best},
+          fmt::format("moved {:.0f} % of the magnitude of {} channels from features into weights, distance "
+                      "{:.3g} instead of {:.3g}{}",
+                      100 * best_share, best_scaled, best_loss, before.loss, left_inside(state.model))};
+}
+
+}  // namespace halfstep::repair

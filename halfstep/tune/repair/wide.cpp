@@ -1,0 +1,77 @@
+// 16-bit features where nothing else helps.
+#include <algorithm>
+
+#include "halfstep/core/base/objection.h"
+#include "halfstep/passes/quantized/quantized_steps.h"
+#include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/tune/repair/layers.h"
+#include "halfstep/tune/repair/methods.h"
+
+namespace halfstep::repair {
+namespace {
+
+constexpr int kWide = 16;
+constexpr size_t kShare = 4;         ///< at most one of so many
+constexpr double kLeastGain = 0.05;  ///< of the distance, by each
+
+/// The network with wide features behind that layer; nothing where the platform does not have them there.
+std::optional<Model> widened(const Model& model, const std::string& layer) {
+  Model wide = model;
+  try {
+    quant::set_bits(wide, layer, std::nullopt, kWide);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;
+    return std::nullopt;
+  }
+  return wide;
+}
+
+struct Candidate {
+  std::string layer;
+  double distance;
+};
+
+}  // namespace
+
+Change widen_features(const State& state, const Scene& scene) {
+  const double before = scene.judge(state.model).loss;
+  std::vector<Candidate> candidates;
+  size_t all = 0;
+  for (const passes::QuantizedStep& step : passes::quantized_steps(state.model)) {
+    if (!step.quantizer || quant::bits_of(step.quantizer) != 8) continue;
+    ++all;
+    if (const auto wide = widened(state.model, step.name()))
+      candidates.push_back({step.name(), scene.judge(*wide).loss});
+  }
+  if (candidates.empty())
+    return {{},
+            (all == 0 ? "no features have 8 bits" : "the platform has no features of 16 bits for any of its layers") +
+                left_inside(state.model)};
+  std::ranges::stable_sort(candidates, {}, &Candidate::distance);
+  Model best = state.model;
+  double distance = before;
+  std::string layers;
+  size_t count = 0;
+  for (const Candidate& one : candidates) {
+    if (count * kShare >= all) break;
+    const auto wide = widened(best, one.layer);
+    if (!wide) continue;
+    const double now = scene.judge(*wide).loss;
+    if (!(now < (1 - kLeastGain) * distance)) continue;
+    best = *wide;
+    distance = now;
+    ++count;
+    layers += (layers.empty() ? "" : ", ") + one.layer;
+  }
+  if (count == 0)
+    return {{},
+            fmt::format("16 bits for any of {} features gain less than {:g} %{}", all, 100 * kLeastGain,
+                        left_inside(state.model))};
+  return {State{best, state.reference},
+          fmt::format("gave 16 bits to the features of {} of {} layers ({}): distance {:.3g} "
+                      "instead of {:.3g}{}",
+                      count, all, layers, distance, before, left_inside(state.model))};
+}
+
+}  // namespace halfstep::repair

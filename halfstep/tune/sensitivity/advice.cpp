@@ -1,0 +1,175 @@
+#include "halfstep/tune/sensitivity/advice.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "halfstep/core/base/status.h"
+#include "halfstep/quant/prepare/prepare.h"
+
+namespace halfstep::analyze {
+namespace {
+
+constexpr double kManyClipped = 0.01;
+constexpr double kNarrow = 0.5;     ///< share of a range that values fill
+constexpr double kNearer = 1;       ///< dB that make another observer worth a try
+constexpr double kPoint = 0.01;     ///< of accuracy or agreement
+constexpr double kGreatPart = 0.1;  ///< of all harm
+
+/// What rules look at.
+struct Case {
+  const QuantizerAnalysis& one;
+  const Model& prepared;
+  const quant::Platform& platform;
+  double all_harm;
+  const Analysis& whole;
+
+  const quant::AuditedQuantizer& quantizer() const { return one.quantizer; }
+  const char* side() const { return quantizer().is_weight ? "weights" : "features"; }
+  /// "features.observer", or what decides in place of it.
+  std::string observer_key() const {
+    const bool is_other = quantizer().bits < platform.low_bits_below && !platform.low_bits_observer.empty();
+    return is_other ? "low_bits.observer" : fmt::format("{}.observer", side());
+  }
+  const ObservedRange* best_range() const {
+    const auto best = std::ranges::max_element(one.ranges, {}, &ObservedRange::sqnr_db);
+    return best == one.ranges.end() ? nullptr : &*best;
+  }
+  double nearer() const {
+    const ObservedRange* best = best_range();
+    return best == nullptr ? 0 : best->sqnr_db - one.seen.alone.sqnr_db();
+  }
+  /// More so than most.
+  bool is_harmful() const {
+    return one.harm > 0 && one.harm * static_cast<double>(whole.quantizers.size()) >= all_harm;
+  }
+  /// Points that it costs, alone or in the end.
+  double points() const { return std::max(-one.alone.right.value_or(0), one.without.right.value_or(0)); }
+  /// The next width that this layer may have, or 0.
+  int wider() const {
+    const std::vector<int64_t>& legal = quantizer().is_weight ? platform.weights.legal : platform.features.legal;
+    std::vector<int64_t> sorted = legal;
+    std::ranges::sort(sorted);
+    for (const int64_t bits : sorted) {
+      if (bits > quantizer().bits && can_have(static_cast<int>(bits))) return static_cast<int>(bits);
+    }
+    return 0;
+  }
+
+ private:
+  bool can_have(int bits) const {
+    if (quantizer().layer.empty()) return false;
+    Model tried = prepared;
+    try {
+      quantizer().is_weight ? quant::set_bits(tried, quantizer().layer, bits, std::nullopt)
+                            : quant::set_bits(tried, quantizer().layer, std::nullopt, bits);
+    } catch (const Error&) {
+      return false;
+    }
+    return true;
+  }
+};
+
+/// "channel 7 reaches 50x the median channel's magnitude", or with how many there are of them.
+std::string outliers_in_words(const Watched& seen) {
+  const Outlier& first = seen.outliers.front();
+  std::string more;
+  if (seen.outliers.size() > 1) more = fmt::format(" ({} channels are beyond {:.0f}x)", seen.outliers.size(), kOutlier);
+  return fmt::format("channel {} reaches {:.0f}x as far as the median channel{}", first.channel, first.ratio, more);
+}
+
+/// A suggestion where the rule holds, else nothing.
+using Advice = std::optional<Suggestion>;
+
+Advice spread_of_weights(const Case& about) {
+  if (!about.quantizer().is_weight || about.one.seen.outliers.empty()) return {};
+  const std::string words = outliers_in_words(about.one.seen);
+  if (about.quantizer().axis >= 0)
+    return {{words + ": each channel has a scale of its own, but what the layer gives has one",
+             {{"--repair", {"equalize"}}}}};
+  return {{words + " under one scale", {{"--repair", {"equalize"}}, {"--set", {"weights.granularity=channel"}}}}};
+}
+
+Advice spread_of_features(const Case& about) {
+  if (about.quantizer().is_weight || about.one.seen.outliers.empty()) return {};
+  return {{outliers_in_words(about.one.seen) + " under one scale, so that most channels have few codes",
+           {{"--repair", {"equalize"}}, {"--repair", {"smooth"}}}}};
+}
+
+Advice clipped(const Case& about) {
+  constexpr const char* kMoreBatches = "64";
+  const double share = static_cast<double>(about.one.seen.clipped) / static_cast<double>(about.one.seen.elements);
+  if (about.one.seen.elements == 0 || share < kManyClipped) return {};
+  Suggestion clipped{fmt::format("{:.0f} % clipped", 100 * share), {{"--repair", {"ranges"}}}};
+  if (!about.quantizer().is_weight) clipped.remedies.push_back({"--calibration-batches", {kMoreBatches}});
+  return clipped;
+}
+
+/// Codes between the values of pixels are unused too, and nothing is wrong with them.
+Advice wide(const Case& about) {
+  const Watched& seen = about.one.seen;
+  const double reach = static_cast<double>(seen.high) - static_cast<double>(seen.low),
+               range = static_cast<double>(seen.code_high) - static_cast<double>(seen.code_low);
+  if (seen.alone.noise == 0 || !(reach < kNarrow * range)) return {};
+  return {{fmt::format("values reach from {:.4g} to {:.4g} and codes from {:.4g} to {:.4g}", seen.low, seen.high,
+                       seen.code_low, seen.code_high),
+           {{"--repair", {"ranges"}}}}};
+}
+
+Advice observer(const Case& about) {
+  if (about.nearer() < kNearer || !about.is_harmful()) return {};
+  return {{fmt::format("another observer (for all layers) is {:.1f} dB nearer here", about.nearer()),
+           {{"--set", {fmt::format("{}={}", about.observer_key(), about.best_range()->observer)}}}}};
+}
+
+Advice width(const Case& about) {
+  constexpr double kFewAnswers = 3;  // that a sample or two change says nothing
+  const double least = std::max(kPoint, kFewAnswers / static_cast<double>(about.whole.samples));
+  const std::string& layer = about.quantizer().layer;
+  if (about.points() < least || layer.empty()) return {};
+  const std::string cost =
+      fmt::format("costs {:.1f} points by itself at {} bits", 100 * about.points(), about.quantizer().bits);
+  if (const int wider = about.wider(); wider > 0)
+    return {{cost,
+             {{"--bits",
+               {layer + (about.quantizer().is_weight ? fmt::format("={}/", wider) : fmt::format("=/{}", wider))}}}}};
+  return {{cost + ", the most that it can have", {{"--float", {layer}}}}};
+}
+
+Advice rounding(const Case& about) {
+  constexpr int kFewBits = 4;
+  const bool counts = about.one.harm > 0 && about.one.harm >= kGreatPart * about.all_harm;
+  if (!about.quantizer().is_weight || about.quantizer().bits > kFewBits || !counts) return {};
+  return {
+      {fmt::format("{} bits and {:.0f} % of all harm", about.quantizer().bits, 100 * about.one.harm / about.all_harm),
+       {{"--repair", {"ranges,adaround"}}}}};
+}
+
+using Rule = Advice (*)(const Case&);
+constexpr Rule kRules[] = {spread_of_weights, spread_of_features, clipped, wide, observer, width, rounding};
+
+/// "a reason: --one, or --other".
+std::string in_words(const Suggestion& suggestion) {
+  std::string text = suggestion.reason;
+  const char* separator = ": ";
+  for (const Remedy& remedy : suggestion.remedies) text += std::exchange(separator, ", or ") + text_of(remedy);
+  return text;
+}
+
+}  // namespace
+
+void add_advice(Analysis& analysis, const Model& prepared) {
+  const quant::Platform platform = quant::platform_of(prepared);
+  double all_harm = 0;
+  for (const QuantizerAnalysis& one : analysis.quantizers) all_harm += one.harm;
+  for (QuantizerAnalysis& one : analysis.quantizers) {
+    for (const Rule rule : kRules) {
+      const Advice advice = rule({one, prepared, platform, all_harm, analysis});
+      if (!advice) continue;
+      one.advice.push_back(*advice);
+      one.suggestions.push_back(in_words(*advice));
+    }
+  }
+}
+
+}  // namespace halfstep::analyze

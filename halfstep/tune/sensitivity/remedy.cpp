@@ -1,0 +1,77 @@
+#include "halfstep/tune/sensitivity/remedy.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/graph/traits.h"
+#include "halfstep/passes/quantized/quantized_steps.h"
+#include "halfstep/quant/prepare/prepare.h"
+
+namespace halfstep::analyze {
+namespace {
+
+/// A word for a shell: a name may have anything in it.
+std::string in_quotes(const std::string& word) {
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+/// Whether the operator reads codes of that scale from somewhere else too.
+bool shares_scale(Op reader, const ops::FakeQuantize& quantizer) {
+  return std::ranges::any_of(passes::feature_inputs(reader), [&](Value input) {
+    const auto other = passes::unmoved(input).producer<ops::FakeQuantize>();
+    return other && *other != quantizer && passes::scale_tensor(*other) == passes::scale_tensor(quantizer);
+  });
+}
+
+/// The operators that read the codes, those in front of others, through what only moves them.
+std::vector<Op> readers_of(Value codes) {
+  std::vector<Op> readers;
+  for (const auto& [reader, port] : codes.uses()) {
+    readers.push_back(reader);
+    if (!passes::moves_codes(reader) || reader.results().size() != 1) continue;
+    const std::vector<Op> behind = readers_of(reader.out(0));
+    readers.insert(readers.end(), behind.begin(), behind.end());
+  }
+  return readers;
+}
+
+}  // namespace
+
+std::string text_of(const Remedy& remedy) {
+  std::string text;
+  for (const std::string& value : remedy.values) {
+    const size_t name = remedy.option == "--float" ? value.size() : remedy.option == "--bits" ? value.rfind('=') : 0;
+    text += text.empty() ? remedy.option + " " : " " + remedy.option + " ";
+    text += name == 0 ? value : in_quotes(value.substr(0, name)) + value.substr(name);
+  }
+  return text;
+}
+
+std::vector<Remedy> remedies_for(const Model& prepared, const CrushedPart& part) {
+  const quant::AuditedQuantizer& quantizer = part.quantizer;
+  std::vector<Remedy> remedies;
+  const auto add = [&](const char* option, const std::vector<std::string>& values) {
+    const Remedy remedy{option, values};
+    if (!values.empty() && std::ranges::find(remedies, remedy) == remedies.end()) remedies.push_back(remedy);
+  };
+  std::vector<std::string> movers;  // behind the layer: in float with it, or its values have codes before they part
+  if (!quantizer.layer.empty()) movers.push_back(quantizer.layer);
+  if (quantizer.is_weight) {
+    add("--set", {"weights.granularity=channel"});
+  } else {
+    const ops::FakeQuantize codes(prepared.graph.op(part.name).node());
+    for (const Op reader : readers_of(codes.out())) {
+      if (shares_scale(reader, codes)) add("--float", {reader.name()});
+      if (passes::moves_codes(reader)) movers.push_back(reader.name());
+    }
+  }
+  if (part.axis >= 0) add("--repair", {"equalize"});
+  add("--float", movers);
+  return remedies;
+}
+
+}  // namespace halfstep::analyze

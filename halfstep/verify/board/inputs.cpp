@@ -1,0 +1,137 @@
+// Samples that were made otherwise: scaled, shifted, of other means.
+#include <algorithm>
+#include <cmath>
+
+#include "halfstep/core/base/elements.h"
+#include "halfstep/verify/board/evidence.h"
+
+namespace halfstep::board {
+namespace {
+
+/// found = gain * sample + base, of a channel.
+struct Line {
+  double gain = 1, base = 0;
+};
+
+/// What is in front of the codes: reals, in the unit of the samples, or else the numbers themselves.
+struct Source {
+  Numbers reals;
+  double scale = 1, zero = 0;
+
+  explicit Source(const Evidence& e) : reals(e.expected) {
+    if (!e.rerun || !e.entry.codes || !e.entry.codes->scale) return;
+    reals = numbers_of(e.rerun->operands.front());
+    scale = static_cast<double>(*e.entry.codes->scale);
+    zero = e.zero_point();
+  }
+};
+
+/// The line through what is found within its ends; nothing where that says none.
+std::optional<Line> line_of(const Evidence& e, const Source& source, int64_t channel) {
+  double count = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
+  for (size_t i = 0; i < e.size(); ++i) {
+    const bool own = static_cast<int64_t>(i) / (e.dims.h * e.dims.w) % e.dims.c == channel;
+    if (!own || e.found[i] <= e.lowest() || e.found[i] >= e.highest()) continue;
+    const double x = source.reals[i], y = (e.found[i] - source.zero) * source.scale;
+    count += 1;
+    sx += x;
+    sy += y;
+    sxx += x * x;
+    sxy += x * y;
+  }
+  const double spread = count * sxx - sx * sx;
+  if (count < 3 || spread <= 1e-12 * count * sxx) return std::nullopt;
+  const double gain = (count * sxy - sx * sy) / spread;
+  return Line{gain, (sy - gain * sx) / count};
+}
+
+std::string text_of(const std::vector<Line>& lines) {
+  std::string text;
+  constexpr size_t kShown = 4;
+  for (size_t c = 0; c < std::min(lines.size(), kShown); ++c)
+    text += fmt::format("{}{:.4g} * x {} {:.4g}", c == 0 ? "" : "; ", lines[c].gain, lines[c].base < 0 ? "-" : "+",
+                        std::abs(lines[c].base));
+  return text + (lines.size() > kShown ? "; ..." : "");
+}
+
+double with_digits(double value, int digits) {
+  if (value == 0) return 0;
+  const double unit = std::pow(10.0, std::floor(std::log10(std::abs(value))) - digits + 1);
+  return std::nearbyint(value / unit) * unit;
+}
+
+/// The codes of moved samples, by the layer itself.
+void consider_samples(const Evidence& e, Verdicts& verdicts, const std::vector<Line>& lines) {
+  Rerun moved = *e.rerun;
+  Tensor x(moved.operands.front().dtype(), moved.operands.front().dims());
+  for (int64_t i = 0; i < x.size(); ++i) {
+    const Line& line = lines[static_cast<size_t>(i / (e.dims.h * e.dims.w) % e.dims.c)];
+    set_element(x, i, element(moved.operands.front(), i) * line.gain + line.base);
+  }
+  moved.operands.front() = x;
+  try {
+    verdicts.predict("other preprocessing: samples are " + text_of(lines) + (lines.size() > 1 ? " by channel" : ""),
+                     numbers_of(moved.run(*e.pool)));
+  } catch (const Error&) {  // no number that the layer takes
+  }
+}
+
+void preprocessing(const Evidence& e, Verdicts& verdicts) {
+  if (!e.is_input() || !e.has_found()) return;
+  const Source source(e);
+  if (source.reals.size() != e.size()) return;
+  std::vector<Line> lines;
+  for (int64_t c = 0; c < e.dims.c; ++c) {
+    const auto line = line_of(e, source, c);
+    if (!line) return;
+    lines.push_back(*line);
+  }
+  Numbers result(e.size());
+  for (size_t i = 0; i < e.size(); ++i) {
+    const Line& line = lines[i / static_cast<size_t>(e.dims.h * e.dims.w) % lines.size()];
+    const double real = source.reals[i] * line.gain + line.base;
+    result[i] =
+        e.entry.codes ? std::clamp(std::nearbyint(real / source.scale) + source.zero, e.lowest(), e.highest()) : real;
+    const bool close = !e.entry.codes && std::abs(real - e.found[i]) <= 1e-4 * std::abs(e.found[i]) + 1e-5;
+    if (close) result[i] = e.found[i];
+  }
+  const std::string words =
+      "other preprocessing: samples are " + text_of(lines) + (lines.size() > 1 ? " by channel" : "");
+  e.entry.codes ? verdicts.predict_nearly(words, result) : verdicts.predict(words + ", to 0.01 %", result);
+  if (!e.rerun || !e.entry.codes || e.rerun->operands.front().size() != static_cast<int64_t>(e.size())) return;
+  for (const int digits : {1, 2, 3, 4}) {  // what people write
+    std::vector<Line> round = lines;
+    const double least = std::abs(source.scale) / 2;
+    for (Line& line : round) {
+      line.gain = with_digits(line.gain, digits);
+      line.base = std::abs(line.base) < least ? 0 : with_digits(line.base, digits);
+    }
+    consider_samples(e, verdicts, round);
+    if (verdicts.proved()) return;
+  }
+  consider_samples(e, verdicts, lines);
+}
+
+/// Every code larger or smaller by the same: of an input that is a mean.
+void mean(const Evidence& e, Verdicts& verdicts) {
+  if (!e.is_input() || !e.has_found() || !e.entry.codes) return;
+  std::vector<double> all(e.size());
+  for (size_t i = 0; i < all.size(); ++i) all[i] = e.found[i] - e.expected[i];
+  std::ranges::nth_element(all, all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2));
+  const double by = all[all.size() / 2];
+  if (by == 0 || by == -e.zero_point()) return;
+  Numbers result = e.expected;
+  for (double& v : result) v = std::clamp(v + by, e.lowest(), e.highest());
+  verdicts.predict(fmt::format("other preprocessing: every code is {} too {}, as without a mean or with another",
+                               std::abs(by), by > 0 ? "large" : "small"),
+                   result);
+}
+
+}  // namespace
+
+const std::vector<Hypothesis>& inputs() {
+  static const std::vector<Hypothesis> kAll = {{"preprocessing", preprocessing}, {"preprocessing", mean}};
+  return kAll;
+}
+
+}  // namespace halfstep::board

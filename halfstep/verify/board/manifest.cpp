@@ -1,0 +1,232 @@
+#include "halfstep/verify/board/manifest.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+#include <set>
+
+namespace halfstep::board {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kFormats[] = {"bin", "npy", "txt"};
+constexpr size_t kDigits = 3;
+
+Json json_of(const Layout& layout) {
+  const Border& b = layout.border;
+  return {{"order", order_text(layout)},
+          {"packing", std::string(name(layout.packing))},
+          {"offset", layout.offset},
+          {"border", {b.top, b.bottom, b.left, b.right}},
+          {"big_endian", layout.big_endian}};
+}
+
+Json json_of(const Entry& entry) {
+  Json json = {{"name", entry.name},       {"layer", entry.layer},
+               {"op", entry.op},           {"what", entry.what},
+               {"shape", entry.type.dims}, {"type", std::string(halfstep::name(entry.type.dtype))}};
+  if (entry.codes) {
+    const Codes& codes = *entry.codes;
+    json["scale"] = codes.scale ? Json(*codes.scale) : Json(nullptr);
+    json["zero_point"] = codes.zero_point;
+    json["code_min"] = codes.code_min;
+    json["code_max"] = codes.code_max;
+  }
+  json["layout"] = json_of(entry.layout);
+  json["file"] = entry.file;
+  json["format"] = std::string(name(entry.format));
+  json["bytes"] = entry.bytes;
+  json["sha256"] = entry.digests.sha256;
+  json["md5"] = entry.digests.md5;
+  return json;
+}
+
+/// Reads keys of an object, and keeps what is wrong with them.
+class Reader {
+ public:
+  Reader(const Json& json, std::string where, std::vector<std::string>& wrong)
+      : json_(json), where_(std::move(where)), wrong_(wrong) {}
+
+  template <class T>
+  T get(const char* key, T otherwise, const char* expected) {
+    const auto found = json_.find(key);
+    if (found == json_.end()) {
+      wrong_.push_back(fmt::format("{}{}: is missing, expected {}", where_, key, expected));
+      return otherwise;
+    }
+    return value(key, *found, std::move(otherwise), expected);
+  }
+  template <class T>
+  std::optional<T> optional(const char* key, const char* expected) {
+    const auto found = json_.find(key);
+    if (found == json_.end() || found->is_null()) return std::nullopt;
+    return value(key, *found, T{}, expected);
+  }
+  /// What `parse` makes of a text; it throws for a wrong one.
+  template <class Parse>
+  void parsed(const char* key, const char* expected, Parse parse) {
+    const auto text = get<std::string>(key, "", expected);
+    if (text.empty()) return;
+    try {
+      parse(text, where_ + key);
+    } catch (const Error& error) {
+      wrong_.emplace_back(error.what());
+    }
+  }
+  void object(const std::string& what) { wrong_.push_back(where_ + what); }
+
+ private:
+  template <class T>
+  T value(const char* key, const Json& found, T otherwise, const char* expected) {
+    try {
+      return found.get<T>();
+    } catch (const nlohmann::json::exception&) {
+      const std::string text = found.dump(-1, ' ', false, Json::error_handler_t::replace);
+      wrong_.push_back(fmt::format("{}{}: found {}, expected {}", where_, key, text, expected));
+      return otherwise;
+    }
+  }
+
+  const Json& json_;
+  std::string where_;
+  std::vector<std::string>& wrong_;
+};
+
+Layout layout_of(const Json& json, const std::string& where, std::vector<std::string>& wrong) {
+  Reader reader(json, where, wrong);
+  Layout layout;
+  reader.parsed("order", "nchw, nhwc or ndhwcB",
+                [&](const std::string& text, const std::string& at) { set_order(layout, text, at); });
+  reader.parsed("packing", "none, low_first or high_first",
+                [&](const std::string& text, const std::string& at) { layout.packing = parse_packing(text, at); });
+  layout.offset = reader.get("offset", false, "true or false");
+  layout.big_endian = reader.get("big_endian", false, "true or false");
+  const auto border = reader.get("border", std::vector<int64_t>(4), "[top, bottom, left, right]");
+  if (border.size() == 4 && std::ranges::all_of(border, [](int64_t one) { return one >= 0 && one < 4096; }))
+    layout.border = {border[0], border[1], border[2], border[3]};
+  else
+    reader.object(fmt::format("border: found [{}], expected [top, bottom, left, right]", fmt::join(border, ", ")));
+  return layout;
+}
+
+void read_type(Entry& entry, Reader& reader) {
+  reader.parsed("type", "an element type", [&](const std::string& text, const std::string& at) {
+    const auto dtype = parse_dtype(text);
+    if (!dtype) fail("{}: found '{}', expected an element type, as in u8", at, text);
+    entry.type.dtype = *dtype;
+  });
+  entry.type.dims = reader.get("shape", Dims{}, "extents");
+  try {
+    count_elements(entry.type.dims);
+  } catch (const Error&) {
+    reader.object(fmt::format("shape: found {}, expected extents from 0 on", to_string(entry.type.dims)));
+    entry.type.dims = {0};
+  }
+}
+
+Entry entry_of(const Json& json, const std::string& where, std::vector<std::string>& wrong) {
+  Entry entry;
+  Reader reader(json, where, wrong);
+  entry.name = reader.get<std::string>("name", "", "a text");
+  entry.layer = reader.get<std::string>("layer", "", "a text");
+  entry.op = reader.get<std::string>("op", "", "a text");
+  entry.what = reader.get<std::string>("what", "feature", "a text");
+  read_type(entry, reader);
+  if (const auto zero = reader.optional<int64_t>("zero_point", "a whole number"))
+    entry.codes =
+        Codes{reader.optional<float>("scale", "a number"), *zero, reader.get<int64_t>("code_min", 0, "a whole number"),
+              reader.get<int64_t>("code_max", 255, "a whole number")};
+  const Json layout = reader.get<Json>("layout", Json::object(), "an object");
+  entry.layout = layout_of(layout, where + "layout.", wrong);
+  if (entry.type.dims.size() != 4 && !entry.layout.border.empty())
+    reader.object(fmt::format("layout.border: found one around {}, expected images", to_string(entry.type.dims)));
+  entry.file = reader.get<std::string>("file", "", "the name of a file");
+  reader.parsed("format", "bin, npy or txt",
+                [&](const std::string& text, const std::string& at) { entry.format = parse_format(text, at); });
+  entry.bytes = reader.get<int64_t>("bytes", 0, "a whole number");
+  entry.digests = {reader.get<std::string>("sha256", "", "a text"), reader.get<std::string>("md5", "", "a text")};
+  return entry;
+}
+
+}  // namespace
+
+std::string_view name(Format format) { return kFormats[static_cast<size_t>(format)]; }
+
+Format parse_format(std::string_view text, const std::string& where) {
+  const auto found = std::ranges::find(kFormats, text);
+  if (found == std::end(kFormats)) fail("{}: found '{}', expected bin, npy or txt", where, text);
+  return static_cast<Format>(found - std::begin(kFormats));
+}
+
+int Codes::bits() const {
+  int bits = 1;
+  while (bits < 32 && code_max - code_min >= int64_t{1} << bits) ++bits;
+  return bits;
+}
+
+const Entry* Manifest::find(std::string_view name) const {
+  const auto found = std::ranges::find(entries, name, &Entry::name);
+  return found == entries.end() ? nullptr : &*found;
+}
+
+std::string to_text(const Manifest& manifest) {
+  Json json = {{"schema", kManifestSchema}, {"network", manifest.network}, {"stage", manifest.stage},
+               {"road", manifest.road},     {"samples", manifest.samples}, {"values", Json::array()}};
+  for (const Entry& entry : manifest.entries) json["values"].push_back(json_of(entry));
+  json["graph"] = manifest.graph;
+  return json.dump(1) + "\n";
+}
+
+Manifest parse_manifest(const std::string& text, const std::string& where) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (!json.is_object()) fail("{}: found no JSON object, expected the manifest of a dump", where);
+  std::vector<std::string> wrong;
+  Reader reader(json, "", wrong);
+  Manifest manifest;
+  if (const int schema = reader.get("schema", 0, "1"); schema != kManifestSchema)
+    fail("{}: schema: found {}, expected {}", where, schema, kManifestSchema);
+  manifest.network = reader.get<std::string>("network", "", "a text");
+  manifest.stage = reader.get<std::string>("stage", "", "a text");
+  manifest.road = reader.get<std::string>("road", "", "a text");
+  manifest.samples = reader.get<int64_t>("samples", 0, "a whole number");
+  manifest.graph = reader.get<std::string>("graph", "", "a text");
+  Json values = reader.get<Json>("values", Json::array(), "a list");
+  if (!values.is_array()) {
+    wrong.push_back("values: expected a list");
+    values = Json::array();
+  }
+  std::set<std::string> names, files;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const std::string at = fmt::format("values[{}].", i);
+    if (!values[i].is_object()) {
+      wrong.push_back(at + ": expected an object");
+      continue;
+    }
+    manifest.entries.push_back(entry_of(values[i], at, wrong));
+    const Entry& entry = manifest.entries.back();
+    if (!names.insert(entry.name).second) wrong.push_back(fmt::format("{}name: '{}' is there twice", at, entry.name));
+    if (!files.insert(entry.file).second) wrong.push_back(fmt::format("{}file: '{}' is there twice", at, entry.file));
+  }
+  if (!wrong.empty()) fail("{}: {}", where, fmt::join(wrong, "; "));
+  return manifest;
+}
+
+std::string file_name(size_t number, const std::string& value, Format format) {
+  std::string safe = value;
+  for (char& c : safe) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '-' && c != '_') c = '_';
+  }
+  constexpr size_t kLongest = 120;
+  return fmt::format("{:0{}}_{}.{}", number, kDigits, safe.substr(0, kLongest), name(format));
+}
+
+std::string value_name(const std::filesystem::path& file) {
+  const std::string stem = file.stem().string();
+  const size_t digits = stem.find_first_not_of("0123456789");
+  return digits != std::string::npos && digits >= kDigits && stem[digits] == '_' ? stem.substr(digits + 1) : stem;
+}
+
+}  // namespace halfstep::board

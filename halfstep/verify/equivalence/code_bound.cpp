@@ -1,0 +1,183 @@
+#include "halfstep/verify/equivalence/code_bound.h"
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/ops.h"
+
+namespace halfstep::verify {
+namespace {
+
+constexpr double kFloat = 0x1p-24;        ///< largest relative error of one operation in float32
+constexpr double kDouble = 0x1p-40;       ///< more than that of any chain of operations in float64 that is checked
+constexpr int kNormalizedBits = 20;       ///< behind the point of normalized elements
+constexpr double kSumInDouble = 0x1p-22;  ///< 2^31, which no accumulator reaches, times the error of one addition
+
+bool is_engine(const CodeFormat& y) { return y.requantize == "fbgemm" || y.requantize == "x86"; }
+bool is_float32(const CodeFormat& y) { return y.requantize == "float32"; }
+bool has_multipliers(const CodeFormat& y) { return !is_engine(y) && !is_float32(y); }
+
+/// The error of a multiplier of so many bits; shifts alone are exact.
+double multiplier_error(const CodeFormat& y) { return std::ldexp(1.0, -y.multiplier_bits); }
+
+double zero_point_of(const CodeFormat& y) { return std::fabs(static_cast<double>(y.zero_point)); }
+/// In magnitude.
+double largest_code(const CodeFormat& x) { return static_cast<double>(std::max(x.code_max, -x.code_min)); }
+
+/// Largest magnitude that codes stand for, in their own steps.
+double reach(const CodeFormat& x) {
+  return static_cast<double>(std::max(x.code_max - x.zero_point, x.zero_point - x.code_min));
+}
+
+CodeBound bound_of(double relative, double absolute) { return {.relative = relative, .absolute = {absolute}}; }
+
+/// What a shift of `y` rounds otherwise than once to the nearest whole number. `factor`: what a step of the accumulator
+/// is in steps of y.
+double twice_rounded(const CodeFormat& y, double factor) {
+  return has_multipliers(y) && y.shift_rounding == "doubled" ? factor : 0.0;
+}
+double middle_of(const CodeFormat& y) { return has_multipliers(y) && y.shift_rounding == "truncate" ? -0.5 : 0.0; }
+
+/// The bound of an operator with one factor, or with the larger of two.
+CodeBound shifted(const CodeFormat& y, double relative, double absolute, double factor) {
+  return {middle_of(y), relative, {absolute + twice_rounded(y, factor)}};
+}
+
+CodeBound weighted(const CodeFormat& x, const CodeFormat& y, const WeightFacts& w) {
+  CodeBound bound{middle_of(y), kDouble, {}, w.axis};
+  if (bound.middle != 0) bound.relative += 2 * kFloat;  // the limit of a relu6 is rounded
+  if (y.requantize == "fixed_point") bound.relative += multiplier_error(y);
+  if (is_float32(y)) bound.relative += 6 * kFloat;
+  if (is_engine(y)) bound.relative += 12 * kFloat;
+  const size_t channels = std::max(w.scales.size(), w.bias.size());
+  for (size_t c = 0; c < channels; ++c) {
+    const double factor = x.scale * w.scales[w.scales.size() == 1 ? 0 : c] / y.scale;
+    const double bias = w.bias.empty() ? 0.0 : std::fabs(w.bias[c]) / y.scale;
+    double absolute = static_cast<double>(w.taps + 2) * kSumInDouble * factor + kDouble;
+    if (is_engine(y)) {
+      absolute += 24 * kFloat * (bias + zero_point_of(y) + 1);
+    } else if (bias != 0) {
+      absolute += factor / 2 * (1 + bound.relative);
+    }
+    bound.absolute.push_back((absolute + twice_rounded(y, factor)) * w.slope);
+  }
+  return bound;
+}
+
+CodeBound sum(const std::vector<CodeFormat>& x, const CodeFormat& y) {
+  const CodeFormat &a = x.at(0), &b = x.at(1);
+  const double larger = std::max(a.scale, b.scale) / y.scale;
+  if (has_multipliers(y))
+    return shifted(y, kDouble, 1.001 * (reach(a) + reach(b)) * larger * multiplier_error(y) + kDouble, larger);
+  const double highest = largest_code(a) * a.scale + largest_code(b) * b.scale;
+  return bound_of(8 * kFloat, 8 * kFloat * (highest / y.scale + zero_point_of(y) + 1));
+}
+
+/// One factor in a multiplier, or a few operations in float32 with the zero point perhaps inside the rounding.
+CodeBound scaled(const CodeFormat& y, double factor) {
+  if (has_multipliers(y)) return shifted(y, multiplier_error(y) + kDouble, kDouble, factor);
+  return bound_of(12 * kFloat, 4 * kFloat * (zero_point_of(y) + 1));
+}
+
+CodeBound mean(Op op, const CodeFormat& x, const CodeFormat& y) {
+  if (has_multipliers(y)) return scaled(y, x.scale / y.scale);
+  double window = 1;
+  for (const int64_t extent : get<std::vector<int64_t>>(op.attributes(), "kernel"))
+    window *= static_cast<double>(extent);
+  const double largest = reach(x) * x.scale / y.scale;
+  return bound_of(8 * kFloat, (window + 8) * kFloat * largest + 4 * kFloat * (zero_point_of(y) + 1));
+}
+
+/// As many products or elements, each of `largest` steps of the accumulator at most, added up in float64.
+CodeBound added_up(const CodeFormat& y, double factor, int64_t terms, double largest) {
+  CodeBound bound = scaled(y, factor);
+  const double addition = std::max(2 * kSumInDouble, static_cast<double>(terms) * largest * 0x1p-53);
+  bound.absolute[0] += static_cast<double>(terms + 2) * addition * factor;
+  return bound;
+}
+
+CodeBound mean_over_axes(Op op, const CodeFormat& x, const CodeFormat& y) {
+  const int64_t results = count_elements(op.out(0).dims());
+  const int64_t count = results == 0 ? 1 : count_elements(op.in(0).dims()) / results;
+  return added_up(y, x.scale / y.scale / static_cast<double>(std::max<int64_t>(1, count)), count, reach(x));
+}
+
+int64_t contracted(Op op) {
+  const Dims& a = op.in(0).dims();
+  return ops::IntegerMatmul(op.node()).transpose_a() ? a[a.size() - 2] : a.back();
+}
+
+CodeBound matrix_product(Op op, const CodeFormat& a, const CodeFormat& b, const CodeFormat& y) {
+  return added_up(y, a.scale * b.scale / y.scale, contracted(op), reach(a) * reach(b));
+}
+
+/// Entries of the tables and their product are off by less than 3/2 units of 2^-30, the sum by as much for each
+/// element, and is at least 2^30 units. Their quotient, which is shifted, drops what is left.
+CodeBound softmax(Op op, const CodeFormat& y) {
+  const ops::IntegerSoftmax softmax(op.node());
+  const Dims& dims = op.in(0).dims();
+  const auto axis = static_cast<size_t>(softmax.axis() + (softmax.axis() < 0 ? std::ssize(dims) : 0));
+  const auto along = std::span(dims).subspan(axis);
+  const auto elements = static_cast<double>(softmax.flattened() ? count_elements(along) : along[0]);
+  constexpr double kUnits = 1.5 * 0x1p-30;
+  const double dropped = std::ldexp(1.0, -static_cast<int>(softmax.shift()));
+  return shifted(y, kUnits * elements + multiplier_error(y) + kDouble, kUnits / y.scale + dropped + kDouble,
+                 1 / y.scale);
+}
+
+}  // namespace
+
+double CodeBound::at(double steps, size_t channel) const {
+  return relative * std::fabs(steps) + absolute[absolute.size() == 1 ? 0 : channel];
+}
+
+void CodeBound::add(const CodeBound& other) {
+  middle += other.middle;
+  relative += other.relative;
+  if (other.absolute.size() > absolute.size()) {
+    absolute.resize(other.absolute.size(), absolute.front());
+    axis = other.axis;
+  }
+  for (size_t c = 0; c < absolute.size(); ++c) absolute[c] += other.absolute[other.absolute.size() == 1 ? 0 : c];
+}
+
+CodeBound code_bound(Op op, const std::vector<CodeFormat>& x, const CodeFormat& y, const WeightFacts* weights) {
+  if (weights != nullptr) return weighted(x.at(0), y, *weights);
+  if (op.is<ops::IntegerAdd>()) return sum(x, y);
+  if (op.is<ops::IntegerMul>()) return scaled(y, x.at(0).scale * x.at(1).scale / y.scale);
+  if (op.is<ops::IntegerAvgPool2d>()) return mean(op, x.at(0), y);
+  if (op.is<ops::IntegerReduceMean>()) return mean_over_axes(op, x.at(0), y);
+  if (op.is<ops::IntegerMatmul>()) return matrix_product(op, x.at(0), x.at(1), y);
+  if (op.is<ops::IntegerSoftmax>()) return softmax(op, y);
+  if (op.is<ops::IntegerRescale>()) return scaled(y, x.at(0).scale / y.scale);
+  if (op.is<ops::IntegerLookup>()) return bound_of(has_multipliers(y) ? kDouble : 8 * kFloat, kDouble);
+  if (op.is<ops::Quantize>()) return bound_of(4 * kFloat, kDouble);
+  const Trait trait = op.info().quant.trait;
+  if (trait == Trait::preserves_range || trait == Trait::same_scale)
+    return bound_of(4 * kFloat, kDouble);  // a pad quantizes what it fills with
+  fail("{}: nothing is known of how far the codes of {} may lie from its float operator", op.where(), op.info().name);
+}
+
+CodeBound norm_bound(Op op, const Tensors& tensors) {
+  const ops::IntegerNorm norm(op.node());
+  const auto shift = static_cast<int>(norm.shift()), guard = static_cast<int>(norm.guard());
+  double factor = 0, bias = 0;
+  for (const int32_t m : tensors.at(norm.factor().name()).data<int32_t>())
+    factor = std::max(factor, std::ldexp(std::fabs(static_cast<double>(m)), kNormalizedBits - shift));
+  for (const int64_t b : tensors.at(norm.bias().name()).data<int64_t>())
+    bias = std::max(bias, std::ldexp(std::fabs(static_cast<double>(b)), -shift));
+  const auto elements = static_cast<double>(op.in(0).dims().back());
+  const double largest = std::sqrt(elements);  // that a normalized element can be
+  // the root is off by 2^-30 of itself; epsilon by half a unit beside a spread of at least elements - 1
+  const double relative = 0x1p-29 + std::ldexp(0.25, -guard) / std::max(1.0, elements - 1) + kDouble;
+  const double rounding = factor * std::ldexp(0.5, -kNormalizedBits) +
+                          largest * std::ldexp(0.5, kNormalizedBits - shift) + std::ldexp(0.5, -shift);
+  CodeBound bound = bound_of(relative, relative * bias + rounding + kDouble);
+  if (norm.shift_rounding() == "truncate") bound.middle = -0.5;
+  if (norm.shift_rounding() == "doubled") bound.absolute[0] += std::ldexp(1.0, 30 - shift);
+  return bound;
+}
+
+}  // namespace halfstep::verify

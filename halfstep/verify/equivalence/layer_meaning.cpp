@@ -1,0 +1,303 @@
+#include "halfstep/verify/equivalence/layer_meaning.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/status.h"
+
+namespace halfstep::verify {
+namespace {
+
+/// What `op` reads of a layer, where it may stand between a product and what the layer gives; null where it may not.
+Value read_of_layer(Op op) {
+  if (const Value scaled = scaled_and_moved(op)) return scaled;
+  return keeps_order(op) || op.is<ops::Transpose>() || is_quantizer(op) ? op.in(0) : Value();
+}
+
+/// From the product behind `value` to it; without a product where the values in front, which the layer reads, come
+/// first.
+Path path_to(Value value, const std::set<const detail::ValueNode*>& read, const std::string& layer) {
+  Path path;
+  for (Value from = value; from; from = read_of_layer(path.behind.back())) {
+    const Op op = from.producer();
+    const bool is_begin = read.contains(from.node()) && !path.behind.empty();
+    if (op && !is_begin && weight_ports(op)) path.product = op;
+    if (is_begin || path.product) {
+      std::ranges::reverse(path.behind);
+      return path;
+    }
+    if (!op) break;
+    path.behind.push_back(op);
+  }
+  fail("layer '{}': the network that came in has no product with a weight behind '{}'", layer, value.name());
+}
+
+/// The axis that has `channels` extents and `run` elements behind each.
+size_t axis_with(const Dims& dims, int64_t channels, int64_t run) {
+  size_t axis = 0;
+  while (axis < dims.size() && !(dims[axis] == channels && count_elements(std::span(dims).subspan(axis + 1)) == run))
+    ++axis;
+  return axis;
+}
+
+/// Where an axis lies at the end of the path, whose extents are all known.
+size_t axis_at_end(const Path& path, size_t axis, const std::string& layer) {
+  for (const Op op : path.behind) {
+    const Dims &from = op.in(0).dims(), &to = op.out(0).dims();
+    if (op.is<ops::Transpose>()) {
+      const auto perm = ops::Transpose(op.node()).perm();
+      axis = static_cast<size_t>(std::ranges::find(perm, static_cast<int64_t>(axis)) - perm.begin());
+    } else if (keeps_order(op)) {
+      axis =
+          axis < from.size() ? axis_with(to, from[axis], count_elements(std::span(from).subspan(axis + 1))) : to.size();
+    }
+    if (axis >= to.size())
+      fail("layer '{}': its channels are no axis of what the network that came in has at {}", layer, op.where());
+  }
+  return axis;
+}
+
+std::string text_of(Op op) {
+  std::string text = fmt::format("{} '{}'", op.info().name, op.name());
+  const char* separator = " {";
+  for (const auto& [name, value] : op.attributes()) {
+    text += fmt::format("{}{}: {}", separator, name, to_string(value));
+    separator = ", ";
+  }
+  return op.attributes().empty() ? text : text + "}";
+}
+
+/// The numbers that `part` is the codes of; null where it is no tensor.
+const Tensor* numbers_of(const Coding& part, const Model& prepared) {
+  const Op quantizer = prepared.graph.op(part.layer);
+  const Value stored = quantizer.is<ops::FakeQuantize>() ? ops::FakeQuantize(quantizer.node()).x() : Value();
+  return stored && stored.is_tensor() ? &prepared.tensors.at(stored.name()) : nullptr;
+}
+
+/// What a layer computes, in front of its quantizer in a prepared network.
+Value before_quantizer(Value value) {
+  const auto quantizer = value.producer<ops::FakeQuantize>();
+  return quantizer ? quantizer->x() : value;
+}
+
+/// What the code of a number stands for.
+double rounded_real(const CodeFormat& format, double number) {
+  return static_cast<double>(format.code(number / format.scale) - format.zero_point) * format.scale;
+}
+
+/// What the codes of a stored reciprocal, or of numbers that are taken away, add to the bound of the operator's result
+/// in steps of `scale`: the network that came in has the numbers themselves.
+CodeBound rounding_bound(Op op, const Coding& part, const Model& prepared, double scale) {
+  const Tensor* numbers = op.is<ops::Div, ops::Sub>() ? numbers_of(part, prepared) : nullptr;
+  if (numbers == nullptr) return {};
+  if (op.is<ops::Div>()) {
+    if (numbers->size() != 1) return {};
+    const double number = element(*numbers, 0);
+    return {.relative = std::fabs(rounded_real(part.format, number) / number - 1)};
+  }
+  double most = 0;
+  for (int64_t i = 0; i < numbers->size(); ++i) {
+    const double number = element(*numbers, i);
+    most = std::max(most, std::fabs(rounded_real(part.format, number) - number));
+  }
+  return {.absolute = {most / scale}};
+}
+
+}  // namespace
+
+Reference reference_of(const std::vector<Coding>& codings, size_t place) {
+  const std::function<bool(size_t)> is_near = [&](size_t operand) {
+    const Coding& part = codings[operand];
+    if (part.source) return true;
+    return part.real ? !is_float(part.op.out(0).dtype()) : std::ranges::all_of(part.operands, is_near);
+  };
+  const Coding& layer = codings[place];
+  return layer.source && std::ranges::all_of(layer.operands, is_near) ? Reference::source : Reference::prepared;
+}
+
+LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place, Reference reference)
+    : graphs_(graphs),
+      place_(place),
+      reference_(reference),
+      out_(reference == Reference::source ? coding().source : before_quantizer(coding().prepared)),
+      values_(network().graph, network().tensors) {
+  if (!out_)
+    fail("layer '{}': neither the network that came in nor network '{}' has such a value", name(),
+         graphs_.prepared.graph.name());
+  const Dims& dims = coding().op.out(0).dims();
+  if (out_.dims() != dims)
+    fail("layer '{}': the program has codes of {}, the network that came in has '{}' of {}", name(), to_string(dims),
+         out_.name(), to_string(out_.dims()));
+  graphs_.covered[place_] = true;
+  add_part(coding());
+  add_parts_behind(coding());
+  if (is_recognised(arithmetic(), graphs_.prepared.graph.op(name()))) {
+    const CodeFormat& x = graphs_.codings[coding().operands[0]].format;
+    const double largest =
+        x.scale * static_cast<double>(std::max(x.code_max - x.zero_point, x.zero_point - x.code_min));
+    bound_.add({.relative = kConstants, .absolute = {kConstants * largest / coding().format.scale}});
+  }
+  for (const size_t operand : coding().operands) {
+    const Coding& part = graphs_.codings[operand];
+    if (!value_of(part)) bound_.add(rounding_bound(arithmetic(), part, graphs_.prepared, coding().format.scale));
+  }
+}
+
+Op LayerMeaningCheck::arithmetic() const {
+  const Op named = network().graph.op(name());
+  return named ? named : out_.producer();
+}
+
+void LayerMeaningCheck::add_parts_behind(const Coding& part) {
+  for (const size_t operand : part.operands) {
+    const Coding& behind = graphs_.codings[operand];
+    if (!belongs(behind)) continue;
+    graphs_.covered[operand] = true;
+    add_part(behind);
+    add_parts_behind(behind);
+  }
+}
+
+void LayerMeaningCheck::add_part(const Coding& part) {
+  if (auto weights = layer_weights(graphs_.prepared, graphs_.integer, part, graphs_.codings))
+    return weigh(part, std::move(*weights));
+  std::vector<CodeFormat> formats;
+  for (const size_t operand : part.operands) formats.push_back(graphs_.codings[operand].format);
+  if (part.op.is<ops::IntegerNorm>()) return bound_.add(norm_bound(part.op, graphs_.integer.tensors));
+  bound_.add(code_bound(part.op, formats, part.format, nullptr));
+}
+
+/// A part that the network does not have as a value gives what the layer gives, under other extents.
+void LayerMeaningCheck::weigh(const Coding& part, LayerWeights weights) {
+  Value result = source_value(network().graph, graphs_.prepared.graph, weights.prepared.out(0));
+  if (!result) result = out_;
+  const Path path = path_to(result, values_read_by(part), name());
+  WeighedLayer layer = path.product ? weighed_product(path, weights) : scaled_channels(path, part, weights);
+  product_ = layer.op;
+  for (const Op op : path.behind) {
+    if (op != layer.op && !op.is<ops::Transpose>()) layer.passed.emplace(op.node(), read_of_layer(op));
+  }
+  const Op last = out_.producer();
+  const bool slopes = last && last != product_ && last.info().attribute("alpha") != nullptr;
+  const double alpha = slopes ? std::fabs(get<double>(last.attributes(), "alpha")) : 1.0;
+  const CodeFormat& x = graphs_.codings[part.operands[0]].format;
+  const WeightFacts facts{weights.scales, weights.bias, weights.taps(), std::max(1.0, alpha), axis_};
+  bound_.add(code_bound(part.op, {x}, part.format, &facts));
+  values_.set_layer(std::move(layer));
+  weights_ = std::move(weights);
+}
+
+WeighedLayer LayerMeaningCheck::weighed_product(const Path& path, const LayerWeights& weights) {
+  axis_ = axis_at_end(path, channel_axis(path.product), name());
+  const Dims& has = path.product.in(weight_ports(path.product)->weight).dims();
+  WeighedLayer layer{path.product, {weights.reals(inputs_first(path.product))}, weights.bias, {}};
+  if (layer.weight.tensor.dims() != has)
+    fail("layer '{}': its weight is {}, the network that came in has {} in {}", name(), to_string(weights.codes.dims()),
+         to_string(has), text_of(path.product));
+  return layer;
+}
+
+/// A layer without a product has one weight for each channel of what the path begins with.
+WeighedLayer LayerMeaningCheck::scaled_channels(const Path& path, const Coding& part, const LayerWeights& weights) {
+  const Dims& dims = part.op.out(0).dims();
+  const int64_t run = count_elements(std::span(dims).subspan(2));
+  const Value x = read_of_layer(path.behind.front());
+  axis_ = axis_at_end(path, axis_with(x.dims(), weights.codes.size(), run), name());
+  return {path.behind.front(), {weights.reals(false)}, weights.bias, {}, x, run};
+}
+
+/// Of the source alone: a layer of the prepared network has a product of its own.
+std::set<const detail::ValueNode*> LayerMeaningCheck::values_read_by(const Coding& part) const {
+  std::set<const detail::ValueNode*> read;
+  if (reference_ == Reference::prepared) return read;
+  for (const size_t operand : part.operands) {
+    const Coding& behind = graphs_.codings[operand];
+    if (behind.source) read.insert(behind.source.node());
+    if (belongs(behind)) read.merge(values_read_by(behind));
+  }
+  return read;
+}
+
+void LayerMeaningCheck::check_weights() {
+  if (weights_) compare_weights(*weights_, graphs_.prepared, meaning_);
+}
+
+const Numbers* LayerMeaningCheck::read_by(const Coding& part, Value value, const Run& run) const {
+  for (const size_t operand : part.operands) {
+    const Coding& read = graphs_.codings[operand];
+    if (read.source == value) return run.read(operand);
+    const Numbers* behind = belongs(read) ? read_by(read, value, run) : nullptr;
+    if (behind != nullptr) return behind;
+  }
+  return nullptr;
+}
+
+const Numbers* LayerMeaningCheck::known(Value value, const Run& run) const {
+  const Numbers* numbers =
+      reference_ == Reference::source ? known_of_source(value, run) : known_of_prepared(value, run);
+  if (numbers != nullptr || value.producer()) return numbers;
+  const auto argument = run.arguments.find(value.name());
+  return argument == run.arguments.end() ? nullptr : &argument->second;
+}
+
+/// Everything but what the layer gives itself.
+const Numbers* LayerMeaningCheck::known_of_prepared(Value value, const Run& run) const {
+  for (size_t i = 0; i < graphs_.codings.size(); ++i) {
+    if (i != place_ && graphs_.codings[i].prepared == value) return &run.values[i];
+  }
+  return nullptr;
+}
+
+/// What the layer's operator reads comes first: a value may have codes in two formats. A stored number has codes where
+/// the layer reads them: as a limit it is exact, whatever another layer makes of it.
+const Numbers* LayerMeaningCheck::known_of_source(Value value, const Run& run) const {
+  if (const Numbers* read = read_by(coding(), value, run)) return read;
+  if (value.is_tensor()) return nullptr;
+  for (size_t i = 0; i < graphs_.codings.size(); ++i) {
+    const bool is_other = graphs_.codings[i].source == value && (value != out_ || graphs_.codings[i].real);
+    if (is_other) return run.read(i);
+  }
+  return nullptr;
+}
+
+void LayerMeaningCheck::check(const Run& run, bool all, const MeaningOptions& options) {
+  const int64_t wanted = all ? out_.dims().empty() ? 1 : count_elements(out_.dims()) : options.elements * run.samples;
+  values_.begin([&](Value value) { return known(value, run); });
+  const auto stream = static_cast<uint64_t>(run.first_sample) << 20U | place_;
+  compare(run, spread_indices(out_.dims(), axis_, wanted, Random(options.seed, stream)));
+}
+
+void LayerMeaningCheck::compare(const Run& run, const std::vector<int64_t>& indices) {
+  const std::vector<double> reals = values_.elements(out_, indices);
+  const Tensor& codes = run.values[place_].tensor;
+  const Dims& dims = out_.dims();
+  const int64_t channels = dims.size() > axis_ ? dims[axis_] : 1;
+  const int64_t after = dims.size() > axis_ ? count_elements(std::span(dims).subspan(axis_ + 1)) : 1;
+  for (size_t i = 0; i < indices.size(); ++i) {
+    const double steps = reals[i] / coding().format.scale;
+    const auto bound = [&](double saturated) {
+      return bound_.at(saturated, static_cast<size_t>(indices[i] / after % channels));
+    };
+    compare_code(meaning_, coding().format, steps, bound_.middle, static_cast<int64_t>(element(codes, indices[i])),
+                 bound, [&] { return feature_fault(run, indices[i], reals[i]); });
+  }
+}
+
+MeaningFault LayerMeaningCheck::feature_fault(const Run& run, int64_t index, double real) const {
+  const Dims& dims = out_.dims();
+  const auto sample_dims = std::span(dims).subspan(dims.empty() || run.whole ? 0 : 1);
+  const int64_t size = count_elements(sample_dims), sample = run.first_sample + index / size;
+  const Dims position = position_of(index % size, sample_dims);
+  return {"feature", index % size, nhwc_index(position, sample_dims), sample, position, 0, 0, real, says(), ""};
+}
+
+std::string LayerMeaningCheck::says() const {
+  const Op last = out_.producer();
+  if (!last) return fmt::format("argument '{}'", out_.name());
+  const std::string text = product_ && last != product_ ? text_of(product_) + ", then " + text_of(last) : text_of(last);
+  return reference_ == Reference::source ? text : text + " as prepared";
+}
+
+}  // namespace halfstep::verify

@@ -1,0 +1,96 @@
+#include "halfstep/verify/equivalence/layer_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/verify/equivalence/layer_meaning.h"
+#include "halfstep/verify/operators/numbers.h"
+
+namespace halfstep::verify {
+namespace {
+
+std::vector<double> reals_of(const Model& model, Value tensor) {
+  const auto reals = model.tensors.at(tensor.name()).data<float>();
+  return {reals.begin(), reals.end()};
+}
+
+/// Scales of weights raised where a bias would need more than 2^30 in codes.
+std::vector<double> raised(std::vector<float> scales, const std::vector<double>& bias, double x_scale,
+                           bool power_of_two) {
+  constexpr double kLargestBias = 0x1p30;
+  for (size_t c = 0; c < bias.size(); ++c) {
+    float& scale = scales[scales.size() == 1 ? 0 : c];
+    const double least = std::fabs(bias[c]) / (x_scale * kLargestBias);
+    if (!(static_cast<double>(scale) < least) || !std::isfinite(least)) continue;
+    scale = static_cast<float>(power_of_two ? std::exp2(std::ceil(std::log2(least))) : least);
+    if (static_cast<double>(scale) < least)
+      scale = power_of_two ? 2 * scale : std::nextafter(scale, std::numeric_limits<float>::infinity());
+  }
+  return {scales.begin(), scales.end()};
+}
+
+}  // namespace
+
+Tensor LayerWeights::reals(bool turned) const {
+  const int64_t outputs = codes.dims()[0], run = taps();
+  Tensor reals(DType::f64, turned ? Dims{run, outputs} : codes.dims());
+  auto to = reals.data<double>();
+  for (int64_t o = 0; o < outputs; ++o) {
+    const double scale = scales[scales.size() == 1 ? 0 : static_cast<size_t>(o)];
+    for (int64_t i = 0; i < run; ++i)
+      to[static_cast<size_t>(turned ? i * outputs + o : o * run + i)] = element(codes, o * run + i) * scale;
+  }
+  return reals;
+}
+
+std::optional<LayerWeights> layer_weights(const Model& prepared, const Model& integer, const Coding& layer,
+                                          const std::vector<Coding>& codings) {
+  const OpInfo& info = layer.op.info();
+  if (info.input("w") < 0) return std::nullopt;
+  const Op op = prepared.graph.op(layer.layer);
+  const int port = op ? op.info().quant.weight : -1;
+  const auto quantizer = port >= 0 ? op.in(port).producer<ops::FakeQuantize>() : std::nullopt;
+  if (!quantizer || layer.operands.empty())
+    fail("layer '{}': network '{}' has no quantized weight of that name", layer.layer, prepared.graph.name());
+  LayerWeights weights{*quantizer, op, integer.tensors.at(layer.op.in(info.input("w")).name()), {}, {}};
+  const int bias = op.info().quant.bias;
+  if (bias >= 0 && op.in(bias)) weights.bias = reals_of(prepared, op.in(bias));
+  if (const Value stated = layer.op.in(info.input("w_scale"))) {
+    weights.scales = reals_of(integer, stated);
+  } else {
+    weights.scales = raised(scales_of(prepared, *quantizer), weights.bias, codings[layer.operands[0]].format.scale,
+                            layer.format.requantize == "power_of_two");
+  }
+  return weights;
+}
+
+void compare_weights(const LayerWeights& weights, const Model& prepared, Meaning& meaning) {
+  constexpr double kRounding = 0x1p-22;  // of a division in float32, or of a product with a reciprocal
+  const ops::FakeQuantize& quantizer = weights.quantizer;
+  const CodeFormat format{1, 0, quantizer.code_min(), quantizer.code_max(), ties_of(quantizer), {}, 0, {}};
+  const auto reals = prepared.tensors.at(quantizer.x().name()).data<float>();
+  const int64_t run = weights.taps();
+  for (int64_t i = 0; i < weights.codes.size(); ++i) {
+    const double real = static_cast<double>(reals[static_cast<size_t>(i)]);
+    const double scale = weights.scales[weights.scales.size() == 1 ? 0 : static_cast<size_t>(i / run)];
+    const auto found = static_cast<int64_t>(element(weights.codes, i));
+    compare_code(
+        meaning, format, real / scale, 0.0, found, [](double saturated) { return kRounding * std::fabs(saturated); },
+        [&] {
+          return MeaningFault{"weight",
+                              i,
+                              -1,
+                              0,
+                              position_of(i, weights.codes.dims()),
+                              0,
+                              0,
+                              real,
+                              fmt::format("weight '{}' of the prepared network", quantizer.x().name())};
+        });
+  }
+}
+
+}  // namespace halfstep::verify
