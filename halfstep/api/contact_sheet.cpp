@@ -1,6 +1,7 @@
 #include "halfstep/api/contact_sheet.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/data/datasets/image_set.h"
@@ -20,7 +21,7 @@ Tensor picture_of(const Tensor& x, bool is_u8) {
   const auto to = picture.data<uint8_t>();
   for (int64_t i = 0; i < channels * pixels; ++i) {
     const float value = (values[static_cast<size_t>(i)] - least) / width;
-    to[static_cast<size_t>(i % pixels * channels + i / pixels)] = static_cast<uint8_t>(255 * value + 0.5F);
+    to[static_cast<size_t>(i % pixels * channels + i / pixels)] = static_cast<uint8_t>(std::lround(255 * value));
   }
   return picture;
 }

@@ -143,7 +143,7 @@ TEST(Tensor, DeferredContentsAreMadeOnceByManyThreads) {
 
 TEST(Tensor, DataOfAnotherTypeIsABug) {
   Tensor tensor(DType::f32, {1});
-  EXPECT_EQ(error_of([&] { (void)tensor.data<int32_t>(); }).substr(0, 35), "this is a bug: halfstep/core/base/te");
+  EXPECT_EQ(error_of([&] { (void)tensor.data<int32_t>(); }).substr(0, 36), "this is a bug: halfstep/core/base/te");
   EXPECT_NO_THROW(Tensor(DType::f16, {1}).data<uint16_t>());
   EXPECT_NO_THROW(Tensor(DType::i4, {1}).data<int8_t>());
 }
