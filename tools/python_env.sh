@@ -5,8 +5,8 @@ set -eu
 cd "$(dirname "$0")/.."
 packages="nanobind numpy pytest ml_dtypes"
 # Tests leave out what these are for where they cannot be had: tests/networks asks onnxruntime, benchmarks write networks with onnx,
-# tools/check_format needs this clang-format. Of onnxruntime those whose arithmetic was measured (halfstep/api/onnxruntime_road.cpp).
-extras="onnxruntime>=1.31,<1.33 onnx safetensors clang-format==14.0.6"
+# tests/pages pyyaml, tools/check_format this clang-format. Of onnxruntime those whose arithmetic was measured (halfstep/api/onnxruntime_road.cpp).
+extras="onnxruntime>=1.31,<1.33 onnx safetensors pyyaml clang-format==14.0.6"
 venv=build/venv
 
 [ ! -e $venv/stamp ] || [ tools/python_env.sh -nt $venv/stamp ] || { echo "python: $venv is there"; exit 0; }

@@ -4,7 +4,6 @@
 usage: tools/rooms.py    (tools/check_includes.py fails where a file is not what this would write)
 """
 import pathlib
-import sys
 import textwrap
 
 import yaml

@@ -1,0 +1,47 @@
+"""tools/rooms.py refuses a description that is wrong, and knows the room of a file by its folder."""
+
+import importlib.util
+
+import pytest
+from pages import ROOT
+
+pytest.importorskip("yaml", reason="python3-yaml is not there for this Python")
+
+
+@pytest.fixture(scope="module")
+def rooms():
+    spec = importlib.util.spec_from_file_location("rooms", ROOT / "tools/rooms.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def described(*rooms):
+    """Two wings, `low` in front of `high`, and these rooms: (name, what it includes)."""
+    cards = "".join(f"  {name}: {{owns: a, not: b, start: [c.h], includes: [{includes}]}}\n" for name, includes in rooms)
+    return f"wings: {{low: first, high: second}}\nrooms:\n{cards}"
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([("other/a", "")], "room 'other/a': its wing is not described"),
+        ([("low/a", "low/b")], "room 'low/a': includes 'low/b', expected a room, a wing or a header"),
+        ([("low/a", "high/b"), ("high/b", "")], "wing 'low' includes high, which stand behind it"),
+        ([("low/a", "low/b"), ("low/b", "low/a")], "rooms include each other: low/a -> low/b -> low/a"),
+    ],
+    ids=["wing", "target", "upward", "cycle"],
+)
+def test_wrong_descriptions(rooms, lines, expected):
+    with pytest.raises(SystemExit, match=expected):
+        found = rooms.Rooms(described(*lines))
+        found.levels()
+        rooms.in_order(found)
+
+
+def test_a_wing_stands_for_its_rooms(rooms):
+    found = rooms.Rooms(described(("low/a", ""), ("low/b", "low/a"), ("high/c", "low, low/a/only.h")))
+    assert found.includes("high/c") == (["low/a", "low/b"], ["halfstep/low/a/only.h"])
+    assert found.levels() == {"low": 1, "high": 2}
+    assert found.room_of("halfstep/low/a/deep/x.cpp") == "low/a"
+    assert found.room_of("halfstep/low/x.cpp") is None
