@@ -160,8 +160,10 @@ void widen_histogram(std::span<double> counts, int from, int to) {
   const int shift = std::min(to - from, 30);
   if (shift <= 0) return;
   std::array<double, kHistogramBins> wide{};
-  for (int bin = 0; bin < kHistogramBins; ++bin)
-    wide[static_cast<size_t>(((bin - kMiddle) >> shift) + kMiddle)] += counts[static_cast<size_t>(bin)];
+  for (int bin = 0; bin < kHistogramBins; ++bin) {
+    const int wider = ((bin - kMiddle) >> shift) + kMiddle;
+    wide[static_cast<size_t>(wider)] += counts[static_cast<size_t>(bin)];
+  }
   std::ranges::copy(wide, counts.begin());
 }
 

@@ -111,7 +111,7 @@ class HeaderReader {
   bool unexpected(std::string_view what) const {
     const char* expected = "";
     switch (where_) {
-      case Where::start: expected = "an object"; break;
+      case Where::start:
       case Where::top: expected = "an object"; break;
       case Where::metadata: expected = "a string"; break;
       case Where::entry: expected = key_ == "dtype" ? "a string" : "a list of numbers"; break;
