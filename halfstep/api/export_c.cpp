@@ -16,8 +16,8 @@ namespace halfstep::api {
 namespace {
 
 /// Bytes of samples in a test program, which is a text of four times as many; one sample is always there.
-constexpr size_t kMostBytes = size_t{256} << 10;
-constexpr int64_t kMostSamples = 8;
+constexpr size_t kMostTestBytes = size_t{256} << 10;
+constexpr int64_t kMostTestSamples = 8;
 
 Model program_of(const Model& network, const ExportCOptions& options) {
   switch (stage_of(network)) {
@@ -81,7 +81,7 @@ std::vector<emit::Case> cases_of(const Model& integer, const emit::CProgram& pro
         "network '{}' keeps no samples for a test program; name some (--data), or export the prepared network, which "
         "keeps those of quantize",
         integer.graph.name());
-  const auto most = static_cast<int64_t>(std::max<size_t>(1, kMostBytes / std::max<size_t>(1, bytes_of(program))));
+  const auto most = static_cast<int64_t>(std::max<size_t>(1, kMostTestBytes / std::max<size_t>(1, bytes_of(program))));
   std::vector<std::string> fetch;
   for (const auto& ports : {program.inputs, program.outputs}) {
     for (const emit::CPort& port : ports) {
@@ -91,7 +91,7 @@ std::vector<emit::Case> cases_of(const Model& integer, const emit::CProgram& pro
   std::vector<emit::Case> cases;
   auto runnable = verify::program_of(integer, source.inputs(0), fetch);
   ThreadPool pool(1);
-  for (int64_t call = 0; call < std::min({source.calls(), most, kMostSamples}); ++call) {
+  for (int64_t call = 0; call < std::min({source.calls(), most, kMostTestSamples}); ++call) {
     const Tensors inputs = source.inputs(call);
     Tensors values = runnable.run(inputs, pool);
     values.insert(inputs.begin(), inputs.end());

@@ -19,7 +19,7 @@ namespace halfstep::api {
 namespace {
 
 /// Of what regions were given, at once in memory.
-constexpr size_t kMostBytes = size_t{256} << 20U;
+constexpr size_t kMostRecordedBytes = size_t{256} << 20U;
 
 /// A region of one of the networks, found by the name of the operation that holds it.
 Model region_of(const Model& model, const std::string& holder, size_t region, const std::string& path) {
@@ -125,8 +125,9 @@ void verify_regions(verify::RoadReport& report, const Model& prepared, const ver
   if (holders.empty()) return;
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
   const int64_t batch = std::min(train::judged_batch(prepared, 64), roads.most_samples);
-  const auto executions = verify::executions_of(train::evaluation_form(prepared), source,
-                                                train::usable(prepared, samples.size()), batch, kMostBytes, pool);
+  const auto executions =
+      verify::executions_of(train::evaluation_form(prepared), source, train::usable(prepared, samples.size()), batch,
+                            kMostRecordedBytes, pool);
   verify::Recording recording;
   for (int64_t begin = 0; roads.inside && begin < executions.end; begin += batch)
     recording.add(begin, roads.inside(source(begin, std::min(batch, executions.end - begin))));

@@ -8,7 +8,7 @@
 namespace halfstep::fuzz {
 namespace {
 
-constexpr int32_t kTensor = 4;  // AttributeProto.AttributeType
+constexpr int32_t kTensorAttribute = 4;  // AttributeProto.AttributeType
 constexpr int64_t kToFloat = 1, kToWhole = 7;
 
 /// Nodes that say extents and places: nobody else takes their results, and what is made of them has the rows of the
@@ -47,13 +47,13 @@ class Places {
   }
   /// A tensor of the extents that are said, of one number.
   Known filled(const Known& extents, Dims dims, double value, DType dtype = DType::f32) {
-    const Known result = node("ConstantOfShape", {extents}, real(std::move(dims)).with(dtype).between(value, value));
+    Known result = node("ConstantOfShape", {extents}, real(std::move(dims)).with(dtype).between(value, value));
     Tensor one(dtype, {1});
     if (dtype == DType::f32) one.data<float>()[0] = static_cast<float>(value);
     if (dtype == DType::i64) one.data<int64_t>()[0] = static_cast<int64_t>(value);
     auto& attribute = *maker_.last_node().add_attribute();
     attribute.set_name("value");
-    attribute.set_type(kTensor);
+    attribute.set_type(kTensorAttribute);
     formats::onnx::write_tensor("", one, *attribute.mutable_t());
     return result;
   }
@@ -73,7 +73,7 @@ class Places {
 /// A value of the chain, which nobody else takes before its extents are closed.
 Known in_chain(Maker& maker, std::string_view op, const std::vector<Known>& inputs, const Known& result,
                const Attributes& attributes = {}) {
-  const Known value = maker.node(op, inputs, result, attributes);
+  Known value = maker.node(op, inputs, result, attributes);
   maker.forget(value);
   return value;
 }

@@ -53,7 +53,7 @@ struct Parameters {
 };
 
 /// Within twice the error that rounding to f32 has.
-bool is_close(double found, double exact) {
+bool is_rounded(double found, double exact) {
   return std::fabs(found - exact) <= 0x1p-23 * std::fabs(exact) || (std::isnan(found) && std::isnan(exact));
 }
 
@@ -149,7 +149,7 @@ class Folding {
   bool is_exact(const Parameters& layer, const FoldedNorm& norm) const {
     const std::vector<double> exact = exact_bias(layer);
     const Tensor made = with_norm(norm).bias;
-    return std::ranges::equal(std::as_const(made).data<float>(), exact, is_close);
+    return std::ranges::equal(std::as_const(made).data<float>(), exact, is_rounded);
   }
 
   static ChannelAffine affine_of(const FoldedNorm& norm) {

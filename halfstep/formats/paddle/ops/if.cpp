@@ -16,7 +16,7 @@ void take_branch(Translator& translator, const Node& node, bool with_inputs) {
   give(translator, node, translator.run_block(node, condition ? 0 : 1, {}));
 }
 
-void make_branches(Translator& translator, const Node& node) {
+void make_if_branches(Translator& translator, const Node& node) {
   std::vector<FillRegion> fill;
   for (const size_t branch : {0, 1})
     fill.emplace_back([&, branch](const auto& values) { return translator.run_block(node, branch, values); });
@@ -29,7 +29,7 @@ void make_branches(Translator& translator, const Node& node) {
 void translate_if(Translator& translator, const Node& node) {
   const Block& then = translator.block(node, 0);
   if (translator.tried_inside(&then, [&] { take_branch(translator, node, false); })) return;
-  translator.regions_or([&] { make_branches(translator, node); }, [&] { take_branch(translator, node, true); });
+  translator.regions_or([&] { make_if_branches(translator, node); }, [&] { take_branch(translator, node, true); });
 }
 
 }  // namespace halfstep::formats::paddle
