@@ -82,7 +82,7 @@ endfunction()
 # The library as its users see it (halfstep.h), and the program, which the Python extension has too: hence hidden, and objects.
 function(halfstep_face)
   add_library(halfstep_lib INTERFACE)
-  target_link_libraries(halfstep_lib INTERFACE halfstep_report)
+  target_link_libraries(halfstep_lib INTERFACE halfstep_report halfstep_engine_capture)
 
   file(GLOB sources CONFIGURE_DEPENDS cli/*.cpp)
   list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/cli/main.cpp)

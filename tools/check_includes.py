@@ -81,6 +81,15 @@ def arrow_of(room, header):
     return f"{room} -> {header.removeprefix('halfstep/') if room in FACE_USERS or room_of(header) not in inside else room_of(header)}"
 
 
+def unused(arrows):
+    """What cards allow and no source includes."""
+    for room, card in ROOMS.cards.items():
+        for target in card.get("includes", []):
+            reached = ROOMS.named(target) or [target]
+            if not any(f"{room} -> {name}" in arrows for name in reached):
+                yield f"halfstep/rooms.yaml:1: room '{room}' may include '{target}', and does not"
+
+
 class Check:
     def __init__(self, generated):
         self.generated = generated
@@ -158,6 +167,7 @@ def main():
     for path, name in sources(check.generated, ["halfstep", "tests"]):
         check.file(path, name)
     check.violations += [f"{path.relative_to(ROOT)}:1: is not what halfstep/rooms.yaml says; run tools/rooms.py" for path, _ in rooms.stale()]
+    check.violations += unused(check.arrows) if check.generated.is_dir() else []
     check.violations += [f"{room}: is described and has no folder" for room in ROOMS.cards if not (ROOT / "halfstep" / room).is_dir()]
     for arrow, count in sorted(check.arrows.items()):
         print(f"{count:5}  {arrow}")

@@ -251,8 +251,7 @@ TEST_F(InAFolder, OtherSettingsAreNamedWhole) {
   EXPECT_EQ(test::error_of([&] { train(model, data, options, true); }),
             (*this / "checkpoint_0001.safetensors").string() +
                 ": is of another run: found learning rate: 0.02, seed: 0; expected learning rate: 0.04, seed: 7; "
-                "repeat the options of that run, or "
-                "name another folder");
+                "repeat the options of that run, or name another folder");
   options = options_for(0.02, 1);
   Model changed = clone(model);
   changed.tensors.at("u").data<float>()[0] += 1.0F;
