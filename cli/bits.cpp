@@ -1,6 +1,7 @@
 #include <utility>
 
 #include "cli/command.h"
+#include "halfstep/api/errors.h"
 
 namespace halfstep::cli {
 namespace {
@@ -18,7 +19,7 @@ void add_fine_tuning(CLI::App& command, api::TrainOptions& train) {
 
 /// One --overwrite says it of both.
 void require_outputs(OutFile& prepared, OutFile& integer) {
-  if (integer.path == prepared.path) fail("--integer: found the file of --out, expected another");
+  if (integer.path == prepared.path) fail(errors::output_given_twice("--integer", integer.path.string()));
   prepared.require();
   integer.overwrite = prepared.overwrite;
   integer.require();
@@ -27,7 +28,7 @@ void require_outputs(OutFile& prepared, OutFile& integer) {
 /// Checkpoints of the fine-tuning lie beside the result until that is written.
 void name_training_folder(api::TrainOptions& train, repair::Options& repair, const OutFile& out) {
   if (repair.resume && !repair.any() && train.epochs == 0)
-    fail("--resume: found neither --repair nor --epochs, expected one of them to go on with");
+    fail(errors::nothing_to_resume("neither --repair nor --epochs", "the one to resume"));
   train.resume = repair.resume;
   train.overwrite = out.overwrite && !repair.resume;
   repair.resume = repair.resume && repair.any();

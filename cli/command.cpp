@@ -1,8 +1,11 @@
 #include "cli/command.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 
 #include "cli/progress.h"
+#include "halfstep/api/errors.h"
 #include "halfstep/core/base/nearest.h"
 
 namespace halfstep::cli {
@@ -17,7 +20,7 @@ api::Settings Common::settings() const {
 
 Place parse_device(const std::string& text) {
   const auto place = parse_place(text);
-  if (!place) fail("place: found '{}', expected cpu, sim, cuda or cuda:N", text);
+  if (!place) fail(errors::not_a_choice("place", text, "cpu, sim, cuda or cuda:N"));
   return *place;
 }
 
@@ -41,7 +44,7 @@ void OutFile::require() {
   claim = io::Claim::of_name(path);
   std::error_code failed;
   if (!overwrite && std::filesystem::is_regular_file(path, failed))
-    fail("{}: is there already; replace it (--overwrite), or name another file", path.string());
+    fail(errors::file_not_replaced(path.string(), "file"));
 }
 
 CLI::Validator within(const Limits& limits) {
@@ -168,7 +171,7 @@ api::Platform TargetOptions::platform() const {
   for (const std::string& text : overrides) {
     const size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-      fail("--set: found '{}', expected KEY=VALUE", text);
+      fail(errors::option_of_other_form("--set", text, "KEY=VALUE"));
     fields.emplace_back(text.substr(0, equals), text.substr(equals + 1));
   }
   if (!as.empty()) fields.emplace_back("insert.as", as);

@@ -15,7 +15,7 @@
 namespace halfstep::cli {
 
 /// Exit codes of the program.
-enum Exit : int { kDone = 0, kDifference = 1, kBadInput = 2, kUnsupported = 3, kInterrupted = 130 };
+enum Exit : int { kDone = 0, kDifference = 1, kBadInput = 2, kUnsupported = 3, kDefect = 70, kInterrupted = 130 };
 
 /// Options that every subcommand has.
 struct Common {
@@ -36,7 +36,7 @@ auto about(const std::filesystem::path& file, Work work) {
   try {
     return work();
   } catch (const Error& error) {
-    throw Error(error.kind(), file.string() + ": " + error.what());
+    throw prefixed(file.string(), error);
   }
 }
 
@@ -150,5 +150,6 @@ void add_platform(CLI::App& program, Work& work);
 void add_dump(CLI::App& program, Work& work);
 void add_compare(CLI::App& program, Work& work);
 void add_fuzz(CLI::App& program, Work& work);
+void add_explain(CLI::App& program, Work& work);
 
 }  // namespace halfstep::cli

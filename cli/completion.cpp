@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "halfstep/api/errors.h"
 
 namespace halfstep::cli {
 namespace {
@@ -27,7 +28,7 @@ Words words_of(std::string line) {
 std::string line_before_cursor() {
   const char* line = std::getenv("COMP_LINE");
   const char* point = std::getenv("COMP_POINT");
-  if (line == nullptr || point == nullptr) fail("{}: expected COMP_LINE and COMP_POINT, which bash sets", kComplete);
+  if (line == nullptr || point == nullptr) fail(errors::no_line_to_complete(kComplete));
   return std::string(line).substr(0, std::strtoul(point, nullptr, 10));
 }
 

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "cli/command.h"
+#include "halfstep/api/errors.h"
 
 namespace halfstep::cli {
 namespace {
@@ -37,7 +38,7 @@ io::PictureSize parse_size(const std::string& text) {
   io::PictureSize size;
   if (times == std::string::npos || !CLI::detail::lexical_cast(text.substr(0, times), size.height) ||
       !CLI::detail::lexical_cast(text.substr(times + 1), size.width) || size.height < 1 || size.width < 1)
-    fail("--size: found '{}', expected HEIGHTxWIDTH, as in 224x224", text);
+    fail(errors::option_of_other_form("--size", text, "HEIGHTxWIDTH, as in 224x224"));
   return size;
 }
 

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "halfstep/api/errors.h"
 
 namespace halfstep::cli {
 namespace {
@@ -19,7 +20,7 @@ uint64_t number_of(const std::string& text, const std::string& all) {
   uint64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size())
-    fail("seeds: found '{}', expected A:B, or A for one", all);
+    fail(errors::option_of_other_form("seeds", all, "A:B, or A for one"));
   return number;
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "halfstep/api/errors.h"
 
 namespace halfstep::cli {
 namespace {
@@ -126,7 +127,7 @@ int finish(const Report& report, bool json) {
 
 int run_golden_command(const OpCommand& command) {
   if (command.arguments.size() != 1)
-    fail("op golden: found {} files, expected one: halfstep op golden FILE.json", command.arguments.size());
+    fail(errors::number_of_arguments("op", command.mode, command.arguments.size(), "FILE.json"));
   api::GoldenRequest request{command.arguments.front()};
   if (!command.operators.empty()) request.operators = command.operators;
   return finish(api::run_golden(request, command.common.settings()), command.common.json);
@@ -139,8 +140,7 @@ int run_operators_command(const OpCommand& command) {
   request.device = parse_device(command.device);
   if (!command.operators.empty()) request.operators = command.operators;
   const int ways = !command.arguments.empty() + !command.operators.empty() + command.all;
-  if (ways != 1)
-    fail("op {}: found {}, expected problems, --operator or --all", command.mode, ways == 0 ? "none" : "more than one");
+  if (ways != 1) fail(errors::problems_not_chosen(command.mode, ways == 0 ? "none" : "more than one"));
   return finish(api::run_operators(request, command.common.settings()), command.common.json);
 }
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "halfstep/api/errors.h"
 
 namespace halfstep::cli {
 namespace {
@@ -64,7 +65,7 @@ void add_pass(CLI::App& program, Work& work) {
   command->callback([options, &work] {
     work = [options] {
       if (options->list) return print_list(options->common.json), int{kDone};
-      if (options->model.empty()) fail("pass: found no network, expected names of passes and a Model; or --list");
+      if (options->model.empty()) fail(errors::pass_without_network());
       options->out.require();
       const bool is_text = options->model.extension() == ".ir";
       const Model network = is_text ? api::load_text(options->model, 0) : api::load(options->model);

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "cli/command.h"
+#include "halfstep/api/errors.h"
 
 namespace halfstep::cli {
 namespace {
@@ -91,8 +92,8 @@ std::vector<std::string> mode_names() {
 int run_platform(const PlatformCommand& command) {
   const auto& [run, takes] = kModes.at(command.mode);
   if (command.arguments.size() != takes.size())
-    fail("platform {}: found {} arguments, expected {}; see halfstep platform --help", command.mode,
-         command.arguments.size(), takes.empty() ? "none" : fmt::format("{}", fmt::join(takes, " ")));
+    fail(errors::number_of_arguments("platform", command.mode, command.arguments.size(),
+                                     takes.empty() ? "none" : fmt::format("{}", fmt::join(takes, " "))));
   return run(command);
 }
 

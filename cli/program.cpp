@@ -14,7 +14,9 @@
 #include "cli/command.h"
 #include "cli/completion.h"
 #include "cli/progress.h"
+#include "halfstep/api/errors.h"
 #include "halfstep/core/base/nearest.h"
+#include "halfstep/report/errors.h"
 
 namespace halfstep::cli {
 namespace {
@@ -23,46 +25,36 @@ int exit_code(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::unsupported: return kUnsupported;
     case ErrorKind::interrupted: return kInterrupted;
-    case ErrorKind::bad_input:
-    case ErrorKind::internal: return kBadInput;
+    case ErrorKind::internal: return kDefect;
+    case ErrorKind::bad_input: break;
   }
   return kBadInput;
 }
 
-/// One line on standard error, whatever the message quotes.
-int report(const std::string& message, int code) {
-  std::string line;
-  for (const char c : message) {
-    if (c != '\n') {
-      line += c;
-    } else if (!line.ends_with(' ')) {
-      line += ' ';
-    }
-  }
-  std::fputs(("halfstep: " + line + "\n").c_str(), stderr);
-  return code;
+/// One line on standard error: JSON where the command was asked for it.
+int report(const Error& error, bool json) {
+  const std::string line = json ? report::as_json(error) : "halfstep: " + report::as_text(error) + "\n";
+  std::fputs(line.c_str(), stderr);
+  return exit_code(error.kind());
 }
 
-std::string unknown_command(const CLI::App& program, const std::string& word) {
+Diagnostic unknown_command(const CLI::App& program, const std::string& word) {
   std::vector<std::string> names;
   for (const CLI::App* command : program.get_subcommands([](const CLI::App*) { return true; }))
     names.push_back(command->get_name());
-  return fmt::format("found '{}', expected a command{}; see halfstep --help", word, did_you_mean(word, names));
+  return errors::unknown_command(word, did_you_mean(word, names));
 }
 
 /// Names the first argument that `command` does not take; the words after an unknown option are its values.
-std::string unknown_argument(const CLI::App& command, const std::vector<std::string>& words) {
+Diagnostic unknown_argument(const CLI::App& command, const std::vector<std::string>& words) {
   const auto option =
       std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.starts_with("-"); });
-  if (option == words.end())
-    return fmt::format("{}: found '{}', expected no further argument; see halfstep {} --help", command.get_name(),
-                       words.front(), command.get_name());
+  if (option == words.end()) return errors::surplus_argument(command.get_name(), words.front());
   std::vector<std::string> names;
   for (const CLI::Option* known : command.get_options()) {
     if (!known->get_lnames().empty()) names.push_back("--" + known->get_lnames().front());
   }
-  return fmt::format("{}: unknown option '{}'{}; see halfstep {} --help", command.get_name(), *option,
-                     did_you_mean(*option, names), command.get_name());
+  return errors::unknown_option(command.get_name(), *option, did_you_mean(*option, names));
 }
 
 std::string lower_case_first(std::string text) {
@@ -71,38 +63,41 @@ std::string lower_case_first(std::string text) {
   return text;
 }
 
-/// "Could not convert: --epochs = x" in the words of all other messages.
-std::string reason_of(const CLI::App& command, const CLI::ParseError& error) {
-  constexpr std::string_view kConversion = "Could not convert: ", kIs = " = ";
-  const std::string text = error.what();
-  const size_t is = text.find(kIs);
-  if (!text.starts_with(kConversion) || is == std::string::npos) return lower_case_first(text);
-  const std::string option = text.substr(kConversion.size(), is - kConversion.size());
-  const bool whole = command.get_option(option)->get_type_name().find("INT") != std::string::npos;
-  return fmt::format("{}: found '{}', expected a {}number", option, text.substr(is + kIs.size()),
-                     whole ? "whole " : "");
+/// "Could not convert: --epochs = x", or "--epochs: found 'x', expected 1 to 10", as our validators say it.
+Diagnostic wrong_argument(const CLI::App& command, const CLI::ParseError& error) {
+  constexpr std::string_view kConversion = "Could not convert: ", kIs = " = ", kRequired = " is required";
+  constexpr std::string_view kFound = ": found ", kExpected = ", expected ";
+  const std::string text = error.what(), name = command.get_name();
+  const auto about = [&](const std::string& option) { return option.empty() ? name : name + ": " + option; };
+  if (text.ends_with(kRequired)) return errors::argument_missing(name, text.substr(0, text.size() - kRequired.size()));
+  if (const size_t is = text.find(kIs); text.starts_with(kConversion) && is != std::string::npos) {
+    const std::string option = text.substr(kConversion.size(), is - kConversion.size());
+    const bool whole = command.get_option(option)->get_type_name().find("INT") != std::string::npos;
+    return errors::wrong_argument(name, about(option), "", "'" + text.substr(is + kIs.size()) + "'",
+                                  whole ? "a whole number" : "a number");
+  }
+  const size_t found = text.find(kFound), expected = text.rfind(kExpected);
+  if (found == std::string::npos || expected == std::string::npos || expected < found)
+    return errors::wrong_argument(name, name, lower_case_first(text), "", "");
+  const size_t value = found + kFound.size();
+  return errors::wrong_argument(name, about(text.substr(0, found)), "", text.substr(value, expected - value),
+                                text.substr(expected + kExpected.size()));
 }
 
 /// What is wrong with the arguments, in one line.
-std::string usage_error(const CLI::App& program, const CLI::ParseError& error, int count,
-                        const char* const* arguments) {
+Diagnostic usage_error(const CLI::App& program, const CLI::ParseError& error, int count, const char* const* arguments) {
   const auto chosen = program.get_subcommands();
-  if (chosen.empty())
-    return count > 1 ? unknown_command(program, arguments[1]) : "expected a command; see halfstep --help";
+  if (chosen.empty()) return count > 1 ? unknown_command(program, arguments[1]) : errors::no_command();
   const CLI::App& command = *chosen.front();
   const auto words = program.remaining(true);
   if (!words.empty()) return unknown_argument(command, words);
-  return fmt::format("{}: {}; see halfstep {} --help", command.get_name(), reason_of(command, error),
-                     command.get_name());
+  return wrong_argument(command, error);
 }
 
 /// No option takes an empty word: who does not want one leaves it out.
 void refuse_empty_words(CLI::App& program) {
   const CLI::Validator has_text(
-      [](const std::string& text) {
-        return text.empty() ? "found '', expected a value; without one leave the option out" : std::string();
-      },
-      "");
+      [](const std::string& text) { return text.empty() ? "found '', expected a value" : std::string(); }, "");
   for (CLI::App* command : program.get_subcommands([](CLI::App*) { return true; })) {
     for (CLI::Option* option : command->get_options()) {
       if (option->get_items_expected_max() > 0) option->check(has_text);
@@ -110,13 +105,12 @@ void refuse_empty_words(CLI::App& program) {
   }
 }
 
-/// "--out=", which the parser would give the word behind it.
+/// "--out=", which the parser would give the word behind it; else "".
 std::string option_without_value(int count, const char* const* arguments) {
   for (int i = 1; i < count; ++i) {
     const std::string_view word = arguments[i];
     if (word.starts_with("--") && word.find('=') == word.size() - 1)
-      return fmt::format("{}: found '', expected a value; without one leave the option out",
-                         word.substr(0, word.size() - 1));
+      return std::string(word.substr(0, word.size() - 1));
   }
   return "";
 }
@@ -128,16 +122,18 @@ int parse_and_work(int count, const char* const* arguments) {
   program.require_subcommand(1);
   program.set_version_flag("--version", std::string("halfstep ") + kVersion);
   program.footer(
-      "Exit codes: 0 done, 1 a check found a difference, 2 wrong use or bad input, 3 not supported, 130 "
-      "interrupted.\n");
+      "Exit codes: 0 done, 1 a check found a difference, 2 wrong use or bad input, 3 not supported, 70 a defect of "
+      "Halfstep, 130 "
+      "interrupted. Say what an error means: halfstep explain HS1002\n");
   Work work;
-  for (const auto add : {add_quickstart, add_data_command, add_train, add_eval, add_run, add_quantize, add_convert,
-                         add_export, add_verify, add_analyze, add_bits, add_report, add_dump, add_compare, add_inspect,
-                         add_platform, add_op, add_pass, add_fuzz})
+  for (const auto add : {add_quickstart, add_data_command, add_train,   add_eval, add_run,    add_quantize, add_convert,
+                         add_export,     add_verify,       add_analyze, add_bits, add_report, add_dump,     add_compare,
+                         add_inspect,    add_platform,     add_op,      add_pass, add_fuzz,   add_explain})
     add(program, work);
   if (count > 1 && std::string_view(arguments[1]) == kComplete) return print_completions(program);
   refuse_empty_words(program);
-  if (const std::string wrong = option_without_value(count, arguments); !wrong.empty()) return report(wrong, kBadInput);
+  if (const std::string option = option_without_value(count, arguments); !option.empty())
+    fail(errors::option_without_value(option));
   try {
     program.parse(count, arguments);
   } catch (const CLI::Success& help) {
@@ -146,7 +142,7 @@ int parse_and_work(int count, const char* const* arguments) {
     fmt::print("{}", text.str());
     return code;
   } catch (const CLI::ParseError& error) {
-    return report(usage_error(program, error, count, arguments), kBadInput);
+    fail(usage_error(program, error, count, arguments));
   }
   return work();
 }
@@ -155,7 +151,7 @@ int parse_and_work(int count, const char* const* arguments) {
 /// the verb are away. Whoever started the program with the signal ignored gets an error.
 class Output {
  public:
-  Output() : before_(std::signal(SIGPIPE, SIG_IGN)) {}
+  explicit Output(bool json) : json_(json), before_(std::signal(SIGPIPE, SIG_IGN)) {}
   ~Output() { std::signal(SIGPIPE, before_); }
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -168,29 +164,32 @@ class Output {
       std::signal(SIGPIPE, SIG_DFL);
       std::raise(SIGPIPE);
     }
-    return report(fmt::format("standard output: {}", std::strerror(reason)), kBadInput);
+    return report(Error(errors::output_lost(std::strerror(reason))), json_);
   }
 
  private:
+  bool json_;
   void (*before_)(int);
 };
 
 }  // namespace
 
 int run(int count, const char* const* arguments) {
-  const Output output;
+  const bool json =
+      std::any_of(arguments, arguments + count, [](const char* word) { return std::string_view(word) == "--json"; });
+  const Output output(json);
   catch_interrupts();
   try {
     return output.flushed(parse_and_work(count, arguments));
   } catch (const Error& error) {
-    return report(error.what(), exit_code(error.kind()));
+    return report(error, json);
   } catch (const std::bad_alloc&) {
-    return report("out of memory", kBadInput);
+    return report(Error(errors::out_of_memory()), json);
   } catch (const std::exception& error) {
     const auto* of_system = dynamic_cast<const std::system_error*>(&error);
     if (of_system != nullptr && std::ferror(stdout) != 0) return output.lost(of_system->code().value());
     const char* command = count > 1 ? arguments[1] : "halfstep";
-    return report(fmt::format("this is a bug: {} ended with '{}'", command, error.what()), kBadInput);
+    return report(Error(errors::defect(command, error.what())), json);
   }
 }
 

@@ -85,7 +85,7 @@ void catch_interrupts() {
 ProgressCallback make_progress(bool visible) {
   const auto display = std::make_shared<Display>(isatty(STDERR_FILENO) != 0);
   return [display, visible](const Progress& progress) {
-    if (interrupted) throw Error(ErrorKind::interrupted, "interrupted");
+    if (interrupted) fail(errors::interrupted("a signal"));
     if (visible) display->show(progress);
   };
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "halfstep/api/errors.h"
 
 namespace halfstep::cli {
 namespace {
@@ -12,13 +13,13 @@ api::LayerBits parse_bits(const std::string& text) {
   const auto number = [&](const std::string& digits) -> std::optional<int> {
     if (digits.empty()) return std::nullopt;
     if (digits.size() > 2 || digits.find_first_not_of("0123456789") != std::string::npos)
-      fail("--bits '{}': found '{}', expected a number of bits", text, digits);
+      fail(errors::option_of_other_form(fmt::format("--bits '{}'", text), digits, "a number of bits"));
     const int bits = std::stoi(digits);
     limits::kBits.require(fmt::format("--bits '{}'", text), bits);
     return bits;
   };
   if (equals == std::string::npos || equals == 0 || slash == std::string::npos || text.size() == equals + 2)
-    fail("--bits '{}': expected LAYERS=WEIGHTS/FEATURES, as in 'conv*=4/8'", text);
+    fail(errors::option_of_other_form("--bits", text, "LAYERS=WEIGHTS/FEATURES, as in 'conv*=4/8'"));
   return {text.substr(0, equals), number(text.substr(equals + 1, slash - equals - 1)), number(text.substr(slash + 1))};
 }
 
@@ -83,7 +84,7 @@ void add_quantize(CLI::App& program, Work& work) {
       options->quantize.preprocess = options->data.preprocess;
       for (const std::string& text : options->bits) options->quantize.bits.push_back(parse_bits(text));
       const repair::Options& repair = options->quantize.repair;
-      if (repair.resume && !repair.any()) fail("--resume: found no --repair, expected the one to go on with");
+      if (repair.resume && !repair.any()) fail(errors::nothing_to_resume("no --repair", "the one to resume"));
       name_repair_folder(options->quantize.repair, options->out);
       const api::Quantized result = quantized(*options);
       api::save(result.model, options->out.path);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
+#include "halfstep/api/errors.h"
 
 namespace halfstep::cli {
 namespace {
@@ -69,8 +70,7 @@ std::vector<OutFile> required_traces(const RunArguments& arguments) {
   std::vector<OutFile> traces;
   for (const auto& path : arguments.traces) {
     if (path.extension() != ".json" && !is_log(path))
-      fail("{}: found the extension '{}', expected .json for a trace or .log for a log", path.string(),
-           path.extension().string());
+      fail(errors::wrong_extension(path.string(), path.extension().string(), ".json for a trace or .log for a log"));
     traces.push_back({path, arguments.outputs.overwrite});
     traces.back().require();
   }
@@ -109,8 +109,7 @@ RunReport run_test_data(const RunArguments& arguments) {
 
 RunReport run_tensors(const RunArguments& arguments) {
   const bool foreign = formats::is_foreign(arguments.model);
-  if (!foreign && arguments.inputs.empty())
-    fail("{}: name a file with the inputs of the network (--inputs FILE)", arguments.model.string());
+  if (!foreign && arguments.inputs.empty()) fail(errors::run_without_inputs(arguments.model.string()));
   const Tensors inputs = arguments.inputs.empty() ? Tensors() : api::read_tensors(arguments.inputs);
   const Tensors expected = arguments.expect.empty() ? Tensors() : api::read_tensors(arguments.expect);
   const auto settings = arguments.common.settings();
@@ -129,7 +128,7 @@ RunReport run_all(RunArguments& arguments) {
   const std::vector<OutFile> traces = required_traces(arguments);
   api::require_tensor_file(arguments.outputs.path);
   if (!arguments.test_data.empty() && !formats::is_foreign(arguments.model))
-    fail("{}: test data go with a foreign file", arguments.model.string());
+    fail(errors::test_data_of_model(arguments.model.string()));
   RunReport report = arguments.test_data.empty() ? run_tensors(arguments) : run_test_data(arguments);
   if (!arguments.outputs.path.empty()) api::write_tensors(arguments.outputs.path, report.result.outputs);
   write_traces(arguments, report);

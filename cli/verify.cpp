@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.h"
+#include "halfstep/api/errors.h"
 
 namespace halfstep::cli {
 namespace {
@@ -19,8 +20,7 @@ std::filesystem::path folder_of(const VerifyOptions& options) {
   if (options.paths.size() == 1) {
     std::error_code failed;
     if (std::filesystem::is_regular_file(options.paths.front(), failed))
-      fail("{}: found a file, expected the folder of a quickstart, or a prepared and an integer Model",
-           options.paths.front().string());
+      fail(errors::not_a_quickstart_folder(options.paths.front().string()));
     return options.paths.front();
   }
   std::error_code failed;

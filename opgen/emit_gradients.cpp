@@ -206,6 +206,7 @@ constexpr const char* kPrologue = R"(#include "halfstep/passes/gradient/gradient
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/gradient/errors.h"
 
 namespace halfstep::passes {
 namespace {
@@ -227,7 +228,7 @@ struct Request {
   HS_CHECK(at >= 0 && at < rank);
   const int64_t extent = dims[static_cast<size_t>(at)];
   if (extent == kUnknown)
-    unsupported("{}: the gradient of {} needs dim {} of '{}', which is unknown", op.where(), op.info().name, axis, value.name());
+    fail(errors::gradient_extent_unknown(op.where(), op.info().name, axis, value.name()));
   return extent;
 }
 
@@ -244,10 +245,10 @@ const Row* find_row(std::string_view op) {
 std::vector<Value> build_gradient(Builder& builder, Op op, std::span<const Value> out_grads, const std::vector<bool>& wanted) {
   if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return InputGradients(wanted.size());
   const Row* row = find_row(op.info().name);
-  if (row == nullptr) unsupported("{}: {} has no gradient", op.where(), op.info().name);
-  if (row->build == nullptr) unsupported("{}: {} has no gradient: {}", op.where(), op.info().name, row->why_none);
-  if (!row->unless.empty() && get<bool>(op.attributes(), row->unless))
-    unsupported("{}: {} has no gradient when {} is true", op.where(), op.info().name, row->unless);
+  const auto none = [&](const std::string& reason) { fail(errors::operator_without_gradient(op.where(), op.info().name, reason)); };
+  if (row == nullptr) none("");
+  if (row->build == nullptr) none(": " + std::string(row->why_none));
+  if (!row->unless.empty() && get<bool>(op.attributes(), row->unless)) none(" when " + std::string(row->unless) + " is true");
   builder.at(op.location());
   return row->build({builder, op, out_grads, wanted});
 }

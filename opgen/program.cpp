@@ -1,5 +1,7 @@
 #include "opgen/program.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -105,7 +107,8 @@ std::string first_comment(const std::string& file) {
     comment += (comment.empty() ? "" : " ") + text.substr(3, end - 3);
     text.erase(0, end + 1);
   }
-  if (comment.empty()) fail("{}:1: found no comment that says what the function does", file);
+  if (comment.empty())
+    fail(errors::record_wrong(fmt::format("{}:1: found no comment that says what the function does", file)));
   return comment;
 }
 
@@ -156,7 +159,7 @@ std::vector<Importer> load_importers(std::vector<std::string> files) {
   for (const std::string& file : files) {
     const std::string folder = fs::path(file).parent_path().parent_path().filename().string();
     const auto importer = std::find_if(all.begin(), all.end(), [&](const Importer& i) { return i.folder == folder; });
-    if (importer == all.end()) fail("{}: there is no importer '{}'", file, folder);
+    if (importer == all.end()) fail(errors::record_wrong(fmt::format("{}: there is no importer '{}'", file, folder)));
     importer->forms.push_back({fs::path(file).stem().string(), first_comment(file)});
   }
   return all;
@@ -169,7 +172,7 @@ void write_all(const std::vector<OutputFile>& files, const std::string& folder) 
     fs::create_directories(path.parent_path());
     std::ofstream stream(path, std::ios::binary);
     stream << file.text;
-    if (!stream.flush()) fail("{}: cannot be written", path.string());
+    if (!stream.flush()) fail(errors::record_wrong(fmt::format("{}: cannot be written", path.string())));
   }
 }
 

@@ -1,6 +1,8 @@
 // Where something stands in the records: every message starts with it.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "halfstep/core/base/status.h"
@@ -26,7 +28,8 @@ inline Source at_key(Source source, const std::string& key) {
 
 template <class... Args>
 [[noreturn]] void fail_at(const Source& source, fmt::format_string<Args...> format, Args&&... args) {
-  fail("{}: {}", to_string(source), fmt::format(format, std::forward<Args>(args)...));
+  fail(
+      errors::record_wrong(fmt::format("{}: {}", to_string(source), fmt::format(format, std::forward<Args>(args)...))));
 }
 
 }  // namespace halfstep::opgen

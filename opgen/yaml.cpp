@@ -1,5 +1,7 @@
 #include "opgen/yaml.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -74,13 +76,13 @@ std::vector<Yaml> Yaml::elements() const {
 
 Yaml load_yaml(const std::string& file, const std::string& shown) {
   std::ifstream stream(file);
-  if (!stream) fail("{}: cannot be read", shown);
+  if (!stream) fail(errors::record_wrong(fmt::format("{}: cannot be read", shown)));
   std::stringstream text;
   text << stream.rdbuf();
   try {
     return Yaml(YAML::Load(text.str()), {shown, 1, ""});
   } catch (const YAML::Exception& error) {
-    fail("{}:{}: {}", shown, error.mark.line + 1, error.msg);
+    fail(errors::record_wrong(fmt::format("{}:{}: {}", shown, error.mark.line + 1, error.msg)));
   }
 }
 

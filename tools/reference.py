@@ -3,7 +3,7 @@
 
 usage: tools/reference.py BUILD OUT    (BUILD: a finished build folder, such as build/release)
 
-Writes python.md, cpp.md, operators.md and platforms.md into the folder OUT.
+Writes python.md, cpp.md, operators.md, platforms.md and errors.md into the folder OUT.
 """
 import ast
 import inspect
@@ -121,10 +121,14 @@ def operators_page(build):
     return text.replace("# Operators\n", "# Operators\n\nEach is a function of the same name in `hs.ops`, whose docstring and stubs say types and rules.\n", 1)
 
 
+def errors_page(build):
+    return (build / "gen/docs/errors.md").read_text()
+
+
 def main():
     build, out = map(pathlib.Path, sys.argv[1:])
     out.mkdir(parents=True, exist_ok=True)
-    pages = {"python": python_page(), "cpp": cpp_page(), "operators": operators_page(build), "platforms": platforms_page()}
+    pages = {"python": python_page(), "cpp": cpp_page(), "operators": operators_page(build), "platforms": platforms_page(), "errors": errors_page(build)}
     for name, text in pages.items():
         (out / f"{name}.md").write_text(text)
 

@@ -4,6 +4,7 @@
 
 #include <charconv>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/base/status.h"
 
 namespace halfstep::api {
@@ -13,7 +14,7 @@ int parse_width(std::string_view text, std::string_view stage) {
   int width = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), width);
   if (error != std::errc() || end != text.data() + text.size() || width < 2 || width > 16)
-    fail("bits schedule: found '{}', expected float, a width of 2 to 16 bits, or WEIGHTS/FEATURES as in 4/8", stage);
+    fail(errors::wrong_stage_of_schedule(stage));
   return width;
 }
 

@@ -1,10 +1,13 @@
 #include "halfstep/api/c_road.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <memory>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/core/files/child_process.h"
@@ -25,18 +28,17 @@ std::string shown(const std::string& words) {
   constexpr size_t kMost = 2000;
   std::string text = words.size() > kMost ? words.substr(0, kMost) + "..." : words;
   while (text.ends_with('\n')) text.pop_back();
-  return text.empty() ? "it said nothing" : "it said\n" + text;
+  return text.empty() ? "''" : "\n" + text;
 }
 
 /// Throws where it did not end well; `command` is what a user would type.
 void require_success(const io::Ended& ended, const std::string& command, double seconds) {
-  if (ended.is_late)
-    fail("c: '{}' did not end within {} s; allow more (--time-limit), or look for a loop without an end", command,
-         seconds);
+  if (ended.is_late) fail(errors::c_command_late(command, seconds));
   if (ended.signal != 0)
-    fail("c: '{}' was ended by signal {} ({}); {}", command, ended.signal, strsignal(ended.signal),
-         shown(ended.errors));
-  if (ended.code != 0) fail("c: '{}' failed with exit code {}; {}", command, ended.code, shown(ended.errors));
+    fail(errors::c_command_failed(command, fmt::format("signal {} ({})", ended.signal, strsignal(ended.signal)),
+                                  shown(ended.errors)));
+  if (ended.code != 0)
+    fail(errors::c_command_failed(command, fmt::format("exit code {}", ended.code), shown(ended.errors)));
 }
 
 /// The name of the one program in a folder.
@@ -48,12 +50,10 @@ std::string program_in(const std::filesystem::path& folder) {
     if (path.extension() == ".h" && std::filesystem::exists(folder / (path.stem().string() + ".c")))
       names.push_back(path.stem().string());
   }
-  if (failed) fail("{}: {}", folder.string(), io::system_reason(failed.value()));
-  if (names.size() != 1)
-    fail("{}: found {} programs (NAME.h with NAME.c), expected one, as export --format c --dump writes it",
-         folder.string(), names.size());
+  if (failed) fail(errors::c_folder_unreadable(folder.string(), io::system_reason(failed.value())));
+  if (names.size() != 1) fail(errors::not_one_c_program(folder.string(), names.size()));
   if (io::read_text_file(folder / (names[0] + ".h")).find(names[0] + "_run_showing(") == std::string::npos)
-    fail("{}: the program shows no layers; export it with --dump", (folder / (names[0] + ".h")).string());
+    fail(errors::c_program_without_layers((folder / (names[0] + ".h")).string()));
   return names[0];
 }
 
@@ -110,8 +110,8 @@ class Machine {
     for (const auto& [layer, parts] : run_calls(inputs, calls)) {
       if (layer->is_inside) continue;
       if (std::ssize(parts) != calls)
-        fail("c: the program shows layer '{}' {} times in {} calls; does it end in a fault?", layer->name, parts.size(),
-             calls);
+        fail(errors::c_answer_incomplete(fmt::format("layer '{}' {} times", layer->name, parts.size()),
+                                         fmt::format("once in each of {} calls", calls)));
       Dims dims = layer->type.dims;
       if (!dims.empty()) dims[0] *= calls;
       layers[layer->name] = joined(parts, dims);
@@ -131,7 +131,7 @@ class Machine {
  private:
   void compile(const std::filesystem::path& sources, const std::string& name, const std::string& driver) const {
     std::vector<std::string> words = io::split_command(options_.compiler);
-    if (words.empty()) fail("c: found no compiler, expected a command (--cc)");
+    if (words.empty()) fail(errors::no_c_compiler());
     for (const std::filesystem::path& word :
          {std::filesystem::path("-I" + sources.string()), std::filesystem::path("-o"), folder_ / "program",
           sources / (name + ".c"), folder_ / driver})
@@ -150,7 +150,7 @@ class Machine {
       reads_any = true;
       if (!port.type.dims.empty()) return found->second.dims()[0] / std::max<int64_t>(1, port.type.dims[0]);
     }
-    if (!reads_any) fail("c: the program reads none of the samples' tensors");
+    if (!reads_any) fail(errors::c_program_reads_no_sample());
     return 1;
   }
 
@@ -199,7 +199,7 @@ class Machine {
   std::pair<const emit::CLayer*, Tensor> next_layer(const std::string& output, size_t& at) const {
     const auto take = [&](size_t count) {
       if (output.size() - at < count)
-        fail("c: the program's answer ends in a layer, at byte {}; does it end in a fault?", at);
+        fail(errors::c_answer_incomplete(fmt::format("the end at byte {}, within a layer", at), "whole layers"));
       at += count;
       return std::string_view(output).substr(at - count, count);
     };
@@ -209,9 +209,8 @@ class Machine {
     const auto layer = layers_.find(found);
     if (layer == layers_.end() || count != static_cast<size_t>(count_elements(layer->second->type.dims)) ||
         each != size_of(layer->second->type.dtype))
-      fail(
-          "c: the program shows layer '{}' with {} elements of {} bytes, expected {}; was it exported from this Model?",
-          found, count, each, layer == layers_.end() ? "a layer of the network" : to_string(layer->second->type));
+      fail(errors::c_layer_of_other_type(
+          found, count, each, layer == layers_.end() ? "a layer of the network" : to_string(layer->second->type)));
     const auto& [name, type, is_image, is_inside] = *layer->second;
     Tensor codes(type.dtype, emit::stored_dims(type.dims, is_image));
     std::memcpy(codes.raw(), take(codes.bytes()).data(), codes.bytes());

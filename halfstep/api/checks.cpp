@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/base/limits.h"
-#include "halfstep/core/base/objection.h"
 #include "halfstep/quant/convert/convert.h"
 #include "halfstep/quant/prepare/asked_widths.h"
 
@@ -32,12 +32,12 @@ void check_options(const TrainOptions& options) {
 }
 
 void rethrow_as_convert(const Model& prepared, const Error& error) {
-  std::vector<Objection> objections;
+  std::vector<Diagnostic> objections;
   collect(objections, "", "", [&] { quant::convert(prepared, {.float_islands = true}); });
-  const auto is_said = [&](const Objection& one) {
-    return std::string_view(error.what()).find(one.what) != std::string_view::npos;
+  const auto is_said = [&](const Diagnostic& one) {
+    return std::ranges::any_of(error.diagnostics(), [&](const Diagnostic& said) { return said.says_the_same_as(one); });
   };
-  if (std::ranges::any_of(objections, is_said)) refuse_all(std::move(objections));
+  if (std::ranges::any_of(objections, is_said)) fail_on_any(std::move(objections));
 }
 
 }  // namespace halfstep::api

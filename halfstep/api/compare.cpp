@@ -1,10 +1,9 @@
 #include "halfstep/api/compare.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <optional>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/run.h"
 #include "halfstep/core/base/limits.h"
@@ -17,7 +16,7 @@ namespace fs = std::filesystem;
 
 board::Side network_side(const Model& network, const std::string& name, const Dataset* data,
                          const CompareOptions& options, const Settings& settings) {
-  if (data == nullptr) fail("{}: is a network, expected samples for it (--data)", name);
+  if (data == nullptr) fail(errors::no_samples_to_compare(name));
   DumpedValues values = values_of(network, *data, options.dump, settings);
   return board::side_of(std::move(values.manifest), std::move(values.contents), name);
 }
@@ -31,7 +30,7 @@ board::Side array_side(const fs::path& path) {
     manifest.entries.push_back(entry);
     contents.push_back(tensor);
   }
-  if (contents.empty()) fail("{}: has no arrays", path.string());
+  if (contents.empty()) fail(errors::file_without_arrays(path.string()));
   return board::side_of(std::move(manifest), std::move(contents), path.string());
 }
 
@@ -39,13 +38,13 @@ board::Side side_at(const fs::path& path, const Dataset* data, const CompareOpti
                     const Settings& settings) {
   std::error_code failed;
   const auto status = fs::status(path, failed);
-  if (!fs::exists(status)) fail("{}: no such file or directory", path.string());
+  if (!fs::exists(status)) fail(errors::no_such_side(path.string()));
   if (fs::is_directory(status) && !formats::is_foreign(path)) return board::read_folder(path);
   if (is_network(path)) return network_side(load(path), path.string(), data, options, settings);
   if (!options.like.empty()) return board::read_file(path, options.like);
   const std::string ending = path.extension().string();
   if (ending == ".npz" || ending == ".safetensors") return array_side(path);
-  fail("{}: found a bare file, expected the name of the value that it is (--like LAYER)", path.string());
+  fail(errors::bare_values(path.string()));
 }
 
 /// Both sides; where either cannot be had, throws what is wrong with both.
@@ -54,20 +53,18 @@ board::Comparison compare_sides(First first, Second second, const CompareOptions
   limits::kTolerance.require("rtol", options.tolerance.relative);
   limits::kTolerance.require("atol", options.tolerance.absolute);
   std::optional<board::Side> a, b;
-  std::vector<std::string> wrong;
-  ErrorKind kind = ErrorKind::bad_input;
+  std::vector<Diagnostic> wrong;
   const auto read = [&](std::optional<board::Side>& side, auto& make) {
     try {
       side = make();
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::internal) throw;
-      kind = wrong.empty() ? error.kind() : ErrorKind::bad_input;
-      wrong.emplace_back(error.what());
+      wrong.insert(wrong.end(), error.diagnostics().begin(), error.diagnostics().end());
     }
   };
   read(a, first);
   read(b, second);
-  if (!wrong.empty()) throw Error(kind, fmt::format("{}", fmt::join(wrong, "\n")));
+  fail_on_any(std::move(wrong));
   ThreadPool pool(settings.threads);
   return board::compare(std::move(*a), std::move(*b), pool, options.tolerance, settings.progress);
 }

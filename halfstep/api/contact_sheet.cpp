@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/data/datasets/image_set.h"
 
@@ -55,8 +56,7 @@ bool shows_pictures(const Dataset& data) {
 
 Tensor fitted_picture(const Dataset& data, int64_t index) {
   if (!shows_pictures(data))
-    fail("{}: samples are {}, expected pictures of one or three channels for a sheet", data.name,
-         to_string(data.has_x() ? data.sample_dims() : Dims()));
+    fail(errors::samples_not_images(data.name, to_string(data.has_x() ? data.sample_dims() : Dims())));
   return fitted(picture_of(data, index));
 }
 

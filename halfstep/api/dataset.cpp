@@ -6,6 +6,7 @@
 #include <cmath>
 #include <ranges>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/api/model.h"
 #include "halfstep/core/base/embedded.h"
 #include "halfstep/core/base/limits.h"
@@ -24,20 +25,20 @@ namespace {
 void require_fit(const Graph& graph, const Value& argument, const Dims& found, const Dataset& data) {
   const Dims& expected = argument.dims();
   if (expected.empty() && !found.empty())
-    fail("{}: '{}' has {} for each sample, network '{}' takes one number; expected a tensor [n]", data.name,
-         argument.name(), to_string(found), graph.name());
+    fail(errors::samples_of_other_shape(data.name, argument.name(), to_string(found) + " for each sample",
+                                        "one number for each sample", graph.name(), "give a tensor [n]"));
   bool fits = expected.size() == found.size();
   for (size_t axis = 1; fits && axis < expected.size(); ++axis)
     fits = expected[axis] == kUnknown || expected[axis] == found[axis];
   if (!fits)
-    fail("{}: samples are {}, network '{}' takes {}; name samples that fit", data.name, to_string(found), graph.name(),
-         to_string(expected));
+    fail(errors::samples_of_other_shape(data.name, argument.name(), to_string(found), to_string(expected), graph.name(),
+                                        "give a data set of matching shape (--data)"));
   if (const auto named = data.inputs.find(argument.name());
       named != data.inputs.end() && named->second.dtype() != argument.dtype())
-    fail("{}: '{}' is {}, network '{}' takes {}; {}", data.name, argument.name(), name(named->second.dtype()),
-         graph.name(), name(argument.dtype()),
-         argument.dtype() == DType::f64 ? "data sets hold no f64, so export the network with an input of f32"
-                                        : fmt::format("save the array as {}", name(argument.dtype())));
+    fail(errors::samples_of_other_type(
+        data.name, argument.name(), name(named->second.dtype()), name(argument.dtype()), graph.name(),
+        argument.dtype() == DType::f64 ? "data sets hold no f64, so export the network with an input of f32"
+                                       : fmt::format("save the array as {}", name(argument.dtype()))));
 }
 
 /// Throws where several samples at once would share one number.
@@ -45,9 +46,8 @@ void require_single(const Graph& graph, const train::Samples& samples) {
   for (const Value argument : graph.arguments()) {
     if (samples.scalars.empty() || argument.dims().empty() || argument.dims()[0] == kUnknown || argument.dims()[0] == 1)
       continue;
-    fail("{}: network '{}' takes one '{}' for {} samples of '{}' at once, expected one sample at a time; {}",
-         samples.data->name, graph.name(), *samples.scalars.begin(), argument.dims()[0], argument.name(),
-         "export it with a batch of 1 or an open one");
+    fail(errors::one_value_for_several_samples(samples.data->name, graph.name(), *samples.scalars.begin(),
+                                               argument.dims()[0], argument.name()));
   }
 }
 
@@ -68,8 +68,8 @@ void require_crop(const Dataset& data, const io::Frame& frame) {
     if (size.height == frame.crop && size.width == frame.crop) continue;
     io::Frame whole = frame;
     whole.crop = 0;
-    fail("{}: '{}' has {} pixels, less than the crop of {}; add --resize {}", data.name, data.images->path(i),
-         data.images->size_of(i, whole).text(), frame.crop, frame.crop);
+    fail(
+        errors::crop_exceeds_image(data.name, data.images->path(i), data.images->size_of(i, whole).text(), frame.crop));
   }
 }
 
@@ -95,9 +95,10 @@ void require_sizes(const Graph& graph, const train::Samples& samples) {
   }
   const std::string sizes = least == most ? least.text() : fmt::format("{} to {}", least.text(), most.text());
   const std::string takes =
-      height == kUnknown || width == kUnknown ? "one size, whichever it is" : io::PictureSize{height, width}.text();
-  fail("{}: pictures have {} pixels, network '{}' takes {}; {}", data.name, sizes, graph.name(), takes,
-       remedy_for(height, width));
+      height == kUnknown || width == kUnknown ? "one size" : io::PictureSize{height, width}.text();
+  fail(errors::images_of_other_size(data.name, sizes + " pixels",
+                                    fmt::format("{}, which network '{}' takes", takes, graph.name()),
+                                    remedy_for(height, width)));
 }
 
 std::string names_of(const std::map<std::string, Dims>& extents) {
@@ -120,15 +121,14 @@ void require_fit(const Model& model, const train::Samples& samples) {
   for (const Value argument : graph.arguments()) {
     const auto found = extents.find(argument.name());
     if (found == extents.end())
-      fail("{}: has nothing for input '{}' ({}) of network '{}', found {}; give the arrays the names of the inputs: {}",
-           data.name, argument.name(), to_string(argument.type()), graph.name(), names_of(extents),
-           fmt::join(inputs_of(graph), ", "));
+      fail(errors::input_missing(data.name, argument.name(), to_string(argument.type()),
+                                 fmt::format("network '{}'", graph.name()), names_of(extents)));
     require_fit(graph, argument, found->second, data);
   }
   for (const auto& [name, dims] : extents) {
     if (!graph.value(name))
-      fail("{}: tensor '{}' is no input of network '{}'{}", data.name, name, graph.name(),
-           known_names(name, inputs_of(graph)));
+      fail(errors::no_input_of_network(data.name, name, fmt::format("network '{}'", graph.name()),
+                                       known_names(name, inputs_of(graph))));
   }
 }
 
@@ -141,8 +141,7 @@ void require_outputs(const Model& model, const train::Samples& samples) {
   const auto labels = data.labels.data<int32_t>();
   for (size_t i = 0; i < labels.size(); ++i) {
     if (labels[i] >= classes)
-      fail("{}: label {} is {}, expected 0 to {}: network '{}' tells {} classes apart", data.name, i, labels[i],
-           classes - 1, model.graph.name(), classes);
+      fail(errors::label_above_classes(data.name, i, labels[i], classes - 1, model.graph.name(), classes));
   }
 }
 
@@ -153,8 +152,7 @@ void require_every_class(const Dataset& data) {
   for (const int32_t label : data.labels.data<int32_t>()) ++samples[static_cast<size_t>(label)];
   for (size_t label = 0; label < samples.size(); ++label) {
     if (samples[label] >= fewest) continue;
-    fail("{}: labels go up to '{}': found {} samples of class '{}', expected at least {}", data.name,
-         data.classes.back(), samples[label], data.classes[label], fewest);
+    fail(errors::class_with_few_samples(data.name, data.classes.back(), samples[label], data.classes[label], fewest));
   }
 }
 
@@ -196,9 +194,7 @@ LoadedPair load_both(const std::filesystem::path& network, const std::string& da
 }
 
 train::TrainTest parts_for(const Model& model, const Dataset& data) {
-  if (model.graph.arguments().empty())
-    fail("network '{}': has no input, expected one that takes the data; export the network with its inputs",
-         model.graph.name());
+  if (model.graph.arguments().empty()) fail(errors::network_without_input(model.graph.name()));
   train::TrainTest all{{&data, {}, {}, {}}, {&data, {}, {}, {}}};
   all.feed(model);
   require_fit(model, all.train);
@@ -250,15 +246,13 @@ std::vector<std::string> notes_on(const Model& model, const Dataset& data) {
 
 Model create_network(const std::string& architecture, const Dataset& data, uint64_t seed,
                      const train::PreprocessOptions& preprocess) {
-  if (!data.has_labels())
-    fail("{}: has no labels, expected some to train a new network on; give them beside the samples (docs/data.md)",
-         data.name);
-  if (!data.has_x()) fail("{}: has named inputs, expected one tensor of samples for a new network", data.name);
+  if (!data.has_labels()) fail(errors::new_network_without_labels(data.name));
+  if (!data.has_x()) fail(errors::new_network_with_named_inputs(data.name));
   require_every_class(data);
   const train::Preprocess own = preprocess.on(train::natural_scale(train::split(data).train));
   const Dims sample = data.sample_dims(own.frame);
   if (std::ranges::find(sample, kUnknown) != sample.end())
-    fail("{}: pictures have several sizes; {}", data.name, remedy_for(kUnknown, kUnknown));
+    fail(errors::images_of_other_size(data.name, "several sizes", "one size", remedy_for(kUnknown, kUnknown)));
   Model model = train::create_network(architecture, sample, static_cast<int64_t>(data.classes.size()), seed);
   train::set_preprocess(model, own);
   return model;

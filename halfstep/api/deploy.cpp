@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/api/model.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/files/atomic_file.h"
@@ -86,9 +87,7 @@ std::string platforms_with_files() {
 std::vector<std::string> export_deploy(const Model& prepared, const std::filesystem::path& out, bool overwrite) {
   require_stage(prepared, Stage::prepared);
   const quant::Platform platform = quant::platform_of(prepared);
-  if (platform.deploy.empty())
-    fail("platform {}: its tools have no files of their own, expected one of {}, or a record that names some (deploy)",
-         platform.name, platforms_with_files());
+  if (platform.deploy.empty()) fail(errors::platform_without_files(platform.name, platforms_with_files()));
   Model network = prepared;
   passes::set_mode(network.graph, passes::Mode::evaluation);
   passes::close_learned_parts(network);
@@ -111,7 +110,7 @@ std::vector<std::string> export_deploy(const Model& prepared, const std::filesys
   const io::Claim claim = io::Claim::of_folder(out);
   for (const auto& [name, contents] : files) {
     if (!overwrite && std::filesystem::exists(out / name))
-      fail("{}: is there already; name another folder, or replace it (--overwrite)", (out / name).string());
+      fail(errors::file_not_replaced((out / name).string(), "folder"));
   }
   std::vector<io::NewFile> written;
   std::vector<std::string> names;

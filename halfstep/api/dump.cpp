@@ -1,11 +1,14 @@
 #include "halfstep/api/dump.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
 
 #include "halfstep/api/dataset.h"
+#include "halfstep/api/errors.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/onnxruntime_road.h"
 #include "halfstep/core/base/elements.h"
@@ -71,7 +74,7 @@ class Planner {
  private:
   void require_layers(const std::vector<Op>& layers) const {
     for (const std::string& pattern : patterns_without_layer(options_.layers, names_, layers, plan_.form.graph))
-      fail("layers '{}': matches no layer{}", pattern, quant::known_layers(pattern, layers));
+      fail(errors::no_layer_to_dump(pattern, quant::known_layers(pattern, layers)));
   }
   bool wants(Op layer) const {
     return options_.layers.empty() ||
@@ -216,7 +219,7 @@ board::Layout layout_of(const Model& network, const LayoutOptions& options, cons
     said = quant::parse_platform(note->second, "note 'platform' of the network").dump;
   const std::vector<int64_t> border = options.border.value_or(said.border);
   if (border.size() != 4 || std::ranges::any_of(border, [](int64_t side) { return side < 0 || side > 64; }))
-    fail("border: found {} numbers, expected 4 of 0 to 64: above, below, left, right", border.size());
+    fail(errors::wrong_border(fmt::format("{}", fmt::join(border, ", "))));
   board::Layout layout;
   board::set_order(layout, options.order.value_or(said.order), "layout");
   layout.packing = board::parse_packing(options.packing.value_or(said.packing), "packing");
@@ -245,7 +248,7 @@ Tensor joined(const std::vector<Tensor>& parts) {
 /// The codes of every layer by another engine, where one is asked for.
 verify::Engine engine_of(const Model& network, const Plan& plan, const std::string& with) {
   if (with.empty()) return {};
-  if (with != "onnxruntime") fail("with: found '{}', expected onnxruntime", with);
+  if (with != "onnxruntime") fail(errors::not_a_choice("with", with, "onnxruntime"));
   require_stage(network, Stage::integer);
   verify::Roads roads;
   roads.integer = network;
@@ -276,7 +279,7 @@ std::map<std::string, Tensor> run_plan(const Plan& plan, const verify::Engine& e
   ThreadPool pool(settings.threads);
   train::BatchRunner runner(form, fetch, pool);
   const int64_t batch = train::judged_batch(form, 64), end = train::usable(form, samples.size());
-  if (end == 0) fail("{}: has no sample that the network takes", samples.data->name);
+  if (end == 0) fail(errors::too_few_samples(form.graph.name(), samples.size(), train::batch_of(form, 1)));
   std::map<std::string, std::vector<Tensor>> parts;
   for (int64_t begin = 0; begin < end; begin += batch) {
     const Tensors inputs = samples.inputs(begin, std::min(batch, end - begin));
@@ -299,7 +302,7 @@ std::map<std::string, Tensor> run_plan(const Plan& plan, const verify::Engine& e
 
 /// What codes stand for, as f32.
 Tensor reals_of(const Tensor& codes, const Codes& format, const std::string& name) {
-  if (!format.scale) fail("value '{}': the network does not say its scale, without which codes are no reals", name);
+  if (!format.scale) fail(errors::value_without_scale(name));
   Tensor reals = Tensor::uninitialized(DType::f32, codes.dims());
   const auto to = reals.data<float>();
   for (int64_t i = 0; i < codes.size(); ++i)

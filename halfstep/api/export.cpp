@@ -1,5 +1,6 @@
 #include "halfstep/api/export.h"
 
+#include "halfstep/api/errors.h"
 #include "halfstep/api/model.h"
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/core/ir/ops.h"
@@ -18,7 +19,7 @@ ExportForm form_of(const std::string& format, const Model& network) {
   if (format == "float") return ExportForm::floats;
   if (format == "qdq") return ExportForm::qdq;
   if (format == "qoperator") return ExportForm::qoperator;
-  fail("format: found '{}', expected float, qdq or qoperator", format);
+  fail(errors::not_a_choice("format", format, "float, qdq or qoperator"));
 }
 
 /// The integer program of a prepared network in the form of requantization that ONNX's operators have; `approximated`
@@ -27,11 +28,7 @@ Model converted(const Model& network, bool approximate, std::vector<std::string>
   Model prepared = network;
   for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
     if (quantizer.requantize() == "float32") continue;
-    if (!approximate)
-      unsupported(
-          "network '{}' requantizes by {}, which ONNX's operators do not, and codes may differ: ask for an "
-          "approximation (--approximate), or quantize for onnxruntime_int8",
-          prepared.graph.name(), quantizer.requantize());
+    if (!approximate) fail(errors::requantization_not_in_onnx(prepared.graph.name(), quantizer.requantize()));
     quantizer.set_attributes({{"requantize", std::string("float32")}});
     if (!quantizer.x().is_tensor() && quantizer.x().producer()) approximated.push_back(quantizer.x().name());
   }
@@ -44,15 +41,14 @@ Model model_of(const Model& network, const ExportOptions& options, ExportForm fo
   const Stage stage = stage_of(network);
   if (form == ExportForm::floats) {
     if (stage == Stage::integer)
-      fail("network '{}' is an integer program, which has no float weights; export the network that it came from",
-           network.graph.name());
+      fail(errors::wrong_stage(place_of(network), "an integer program", "a network with float weights",
+                               "export the network that it came from"));
     Model closed = network;
     passes::close_learned_parts(closed);
     return closed;
   }
   if (stage == Stage::in_float)
-    fail("network '{}' is a float network, expected a prepared or integer one; run quantize first",
-         network.graph.name());
+    fail(errors::wrong_stage(place_of(network), "a float network", "a prepared or integer one", "run quantize first"));
   return stage == Stage::prepared ? converted(network, options.approximate, approximated) : network;
 }
 

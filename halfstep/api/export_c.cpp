@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "halfstep/api/dataset.h"
+#include "halfstep/api/errors.h"
 #include "halfstep/api/model.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/files/atomic_file.h"
@@ -25,7 +26,7 @@ Model program_of(const Model& network, const ExportCOptions& options) {
     case Stage::prepared: return quant::convert(network, {.float_islands = options.float_islands}).model;
     case Stage::in_float: break;
   }
-  fail("network '{}' is a float network, expected a prepared or integer one; run quantize first", network.graph.name());
+  fail(errors::wrong_stage(place_of(network), "a float network", "a prepared or integer one", "run quantize first"));
 }
 
 /// Samples for calls of the program: `count` of them at once.
@@ -76,11 +77,7 @@ size_t bytes_of(const emit::CProgram& program) {
 }
 
 std::vector<emit::Case> cases_of(const Model& integer, const emit::CProgram& program, const CallSource& source) {
-  if (source.calls() == 0)
-    fail(
-        "network '{}' keeps no samples for a test program; name some (--data), or export the prepared network, which "
-        "keeps those of quantize",
-        integer.graph.name());
+  if (source.calls() == 0) fail(errors::no_samples_kept(integer.graph.name()));
   const auto most = static_cast<int64_t>(std::max<size_t>(1, kMostTestBytes / std::max<size_t>(1, bytes_of(program))));
   std::vector<std::string> fetch;
   for (const auto& ports : {program.inputs, program.outputs}) {
@@ -120,7 +117,7 @@ ExportedC export_c(const Model& network, const std::filesystem::path& folder, co
   const io::Claim claim = io::Claim::of_folder(folder);
   for (const emit::CFile& file : program.files) {
     if (!options.overwrite && std::filesystem::exists(folder / file.name))
-      fail("{}: is there already; name another folder, or replace it (--overwrite)", (folder / file.name).string());
+      fail(errors::file_not_replaced((folder / file.name).string(), "folder"));
   }
   std::vector<io::NewFile> files;
   for (const emit::CFile& file : program.files) {

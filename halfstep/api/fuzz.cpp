@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "halfstep/api/c_road.h"
+#include "halfstep/api/errors.h"
 #include "halfstep/api/inspect.h"
 #include "halfstep/api/remedies.h"
 #include "halfstep/api/verify.h"
@@ -47,10 +48,10 @@ bool warns_of_crushed(const Model& prepared, const train::Samples& samples, Thre
          !analyze::crushed_values(prepared, samples, 0, pool).parts.empty();
 }
 
-std::vector<Objection> objections_of(const Model& source, const fuzz::Target& target) {
+std::vector<Diagnostic> objections_of(const Model& source, const fuzz::Target& target) {
   const TargetInspection found = inspect_target(
       source, {quant::load_platform(target.platform, target.overrides), target.widths, target.pad_channels});
-  std::vector<Objection> all;
+  std::vector<Diagnostic> all;
   for (const VerbObjections& verb : found.verbs) all.insert(all.end(), verb.objections.begin(), verb.objections.end());
   return all;
 }
@@ -64,8 +65,7 @@ class FuzzRun {
         fleet_(options()),
         next_(request.first),
         last_(request.last) {
-    if (request.last <= request.first)
-      fail("seeds: found {}:{}, expected the first seed before the last", request.first, request.last);
+    if (request.last <= request.first) fail(errors::seeds_out_of_order(request.first, request.last));
     limits::kSeconds.require("limit", request.seconds_each);
     if (request.seconds) limits::kSeconds.require("time", *request.seconds);
     for (const std::string& title : fuzz::importable_operators()) report_.operators[title] = 0;

@@ -1,9 +1,12 @@
 #include "halfstep/api/gradient.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <list>
 #include <mutex>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/engine/eager/signature.h"
 #include "halfstep/engine/eager/team.h"
@@ -52,8 +55,7 @@ struct Call {
     for (size_t port = 0; port < result_gradients.size(); ++port) {
       if (!result_gradients[port].defined()) continue;
       const Value result = op.out(static_cast<int>(port));
-      if (!result)
-        fail("{}: {}: found a gradient, and the attributes switch it off", info.name, info.outputs[port].name);
+      if (!result) fail(errors::gradient_of_absent_result(info.name, info.outputs[port].name));
       seeds.push_back({result, passes::add_argument(graph, seed_name(port), result.type())});
     }
     std::vector<Value> outputs;

@@ -1,12 +1,11 @@
 #include "halfstep/api/inspect.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <span>
 #include <utility>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/api/known_extents.h"
 #include "halfstep/api/model.h"
 #include "halfstep/core/base/limits.h"
@@ -62,7 +61,9 @@ void build(const formats::File& file, const formats::Binding& binding, const Pla
     if (!found.model) found.coverage = file.coverage(binding);
     if (!found.coverage.issues.empty()) return;
     if (error.kind() != ErrorKind::unsupported) throw;
-    found.coverage.issues.push_back({"graph", error.what(), false, false, {found.summary.format}});
+    const Diagnostic& reason = error.diagnostics().front();
+    const std::string at = reason.where.empty() ? found.summary.format : reason.where;
+    found.coverage.issues.push_back({"graph", reason, false, false, {at}});
   }
 }
 
@@ -71,10 +72,8 @@ TargetInspection refused(const Target& target, const std::string& path, const fo
   TargetInspection found{target.platform.name, {{"quantize", {}}, {"convert", {}}, {"train", {}}}, {}, {}};
   for (const formats::Issue& issue : coverage.issues) {
     for (const std::string& node : issue.nodes)
-      found.verbs[0].objections.push_back({.layer = node,
-                                           .where = fmt::format("{}: node '{}'", path, node),
-                                           .what = fmt::format("{}: {}", issue.op, issue.what()),
-                                           .remedy = issue.remedy()});
+      found.verbs[0].objections.push_back(
+          placed(errors::node_not_imported(path, node, issue.op, issue.what(), issue.remedy()), node, ""));
   }
   return found;
 }

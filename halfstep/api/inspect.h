@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "halfstep/api/model.h"
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/base/place.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/engine/runtime/program.h"
@@ -30,7 +30,7 @@ struct Target {
 /// What a verb would refuse.
 struct VerbObjections {
   std::string verb;  ///< quantize, convert, train
-  std::vector<Objection> objections;
+  std::vector<Diagnostic> objections;
 };
 
 /// What stands between a network and its target, found by the checks of the verbs themselves.

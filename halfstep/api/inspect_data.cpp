@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <exception>
 #include <map>
 #include <set>
 
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/data/datasets/image_set.h"
 #include "halfstep/data/datasets/split.h"
 
@@ -64,6 +66,16 @@ Channels moments_of_batch(const Tensor& x) {
   return result;
 }
 
+[[noreturn]] void rethrow_with_remedy(const std::exception_ptr& fault) {
+  try {
+    std::rethrow_exception(fault);
+  } catch (const Error& error) {
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    add_remedy(diagnostics, "--skip-bad leaves out what cannot be read");
+    throw Error(std::move(diagnostics));
+  }
+}
+
 /// Adds what some samples have to the moments of those before.
 class Survey {
  public:
@@ -84,17 +96,17 @@ class Survey {
  private:
   void add_pictures(std::span<const int64_t> chunk) {
     std::vector<Channels> found(chunk.size());
-    std::vector<std::string> faults(chunk.size());
+    std::vector<std::exception_ptr> faults(chunk.size());
     pool_.parallel_for(static_cast<int64_t>(chunk.size()), [&](int64_t at) {
       const auto i = static_cast<size_t>(at);
       try {
         found[i] = moments_of(data_.images->picture(chunk[i], {}));
-      } catch (const std::exception& error) {
-        faults[i] = error.what();
+      } catch (const std::exception&) {
+        faults[i] = std::current_exception();
       }
     });
-    for (const std::string& fault : faults) {
-      if (!fault.empty()) fail("{}; --skip-bad leaves out what cannot be read", fault);
+    for (const std::exception_ptr& fault : faults) {
+      if (fault) rethrow_with_remedy(fault);
     }
     for (const Channels& channels : found) add(channels);
   }

@@ -1,5 +1,8 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/api/inspect.h"
 #include "halfstep/api/known_extents.h"
 #include "halfstep/api/model.h"
@@ -15,20 +18,20 @@ namespace {
 
 /// What `work` refuses of the whole `network`, whoever is to blame.
 template <class Work>
-std::vector<Objection> objections_of(const Model& network, Work work) {
-  std::vector<Objection> objections;
+std::vector<Diagnostic> objections_of(const Model& network, Work work) {
+  std::vector<Diagnostic> objections;
   const std::string where = fmt::format("network '{}'", network.graph.name());
   try {
     collect(objections, "", where, work);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::bad_input) throw;
-    objections.push_back(objection_of(error, "", where));
+    for (const Diagnostic& one : error.diagnostics()) objections.push_back(placed(one, "", where));
   }
   return objections;
 }
 
-std::vector<Objection> objections_to_training(const Model& prepared) {
-  std::vector<Objection> objections = objections_of(prepared, [&] {
+std::vector<Diagnostic> objections_to_training(const Model& prepared) {
+  std::vector<Diagnostic> objections = objections_of(prepared, [&] {
     constexpr int64_t kSamples = 2;  // of a step, whose gradients hold for any extents
     const auto extents = known_extents(prepared, kSamples);
     train::Spreads spreads;
@@ -48,7 +51,7 @@ bool is_calibrated(const Model& prepared) {
 }
 
 /// Ranges of an uncalibrated network say nothing.
-std::vector<Objection> objections_to_conversion(const Model& prepared, const quant::ConvertOptions& options) {
+std::vector<Diagnostic> objections_to_conversion(const Model& prepared, const quant::ConvertOptions& options) {
   return objections_of(prepared, [&] {
     if (is_calibrated(prepared)) {
       quant::convert(prepared, options);
@@ -68,16 +71,16 @@ TargetInspection inspect_target(const Model& network, const Target& target) {
   quant::check_widths(target.widths);
   const Stage stage = stage_of(network);
   if (stage == Stage::integer)
-    fail("network '{}' is an integer program, which is made for its platform already", network.graph.name());
+    fail(errors::wrong_stage(place_of(network), "an integer program, which is made for its platform",
+                             "a float or prepared network", "give the one that it was made of"));
   TargetInspection found{target.platform.name, {{"quantize", {}}, {"convert", {}}, {"train", {}}}, {}, {}};
   if (auto note = note_on_quantizers(network)) found.notes.push_back(std::move(*note));
   Model prepared = network;
   if (stage == Stage::prepared) {
     if (const std::string made_for = quant::platform_of(network).name; made_for != target.platform.name)
-      fail("network '{}' is prepared for {}, expected the platform {}", network.graph.name(), made_for,
-           target.platform.name);
+      fail(errors::prepared_for_other_platform(network.graph.name(), made_for, target.platform.name));
   } else {
-    std::vector<Objection> places;
+    std::vector<Diagnostic> places;
     found.verbs[0].objections = objections_of(network, [&] {
       quant::Padded start{quant::with_regions(network, target.regions), {}};
       if (target.pad_channels) start = quant::pad_channels(start.model, target.platform, target.widths);

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/passes/graph/dependence.h"
 
@@ -25,11 +27,8 @@ Dims assumed(Dims dims, int64_t batch, int64_t extent) {
   return dims;
 }
 
-std::string takes_none_of_them() {
-  return fmt::format(
-      "with open extents it is a network, and with none of {} for all of them; export it with the extents that it is "
-      "used with",
-      fmt::join(kAssumedExtents, ", "));
+Diagnostic takes_none_of_them() {
+  return errors::no_assumed_extent_fits(fmt::format("{}", fmt::join(kAssumedExtents, ", ")));
 }
 
 Model with_known_extents(const Model& model, int64_t batch) {
@@ -43,7 +42,9 @@ Model with_known_extents(const Model& model, int64_t batch) {
       if (!first) first = error;
     }
   }
-  throw Error(first->kind(), fmt::format("{}; {}", first->what(), takes_none_of_them()));
+  Diagnostic lack = first->diagnostics().front();
+  lack.remedy = takes_none_of_them().remedy;
+  throw Error(std::vector{std::move(lack), takes_none_of_them()});
 }
 
 std::map<std::string, Dims> known_extents(const Model& model, int64_t batch) {

@@ -18,7 +18,7 @@ inline constexpr std::array<int64_t, 27> kAssumedExtents = {64,  224,  32,  128,
                                                             800, 1024, 56,  48,  28,  24,  14,  16,  8};
 
 /// What to say of a network that takes none of them, with the way on.
-std::string takes_none_of_them();
+Diagnostic takes_none_of_them();
 
 /// `batch` is the first extent where that is open, `extent` any other.
 Dims assumed(Dims dims, int64_t batch, int64_t extent);

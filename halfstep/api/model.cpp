@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/core/files/file_kind.h"
 #include "halfstep/core/ir/text/parse.h"
@@ -85,9 +86,7 @@ Model load_own(const std::filesystem::path& path) {
   const bool is_other = std::filesystem::is_directory(path, failed) ||
                         (std::filesystem::is_regular_file(path, failed) && !is_model_file(path));
   const io::FileKind kind = is_other ? io::file_kind(path) : io::FileKind();
-  if (!kind.what.empty())
-    fail("{}: found {}, expected a Model, an ONNX file or a Paddle program{}{}", path.string(), kind.what,
-         kind.remedy.empty() ? "" : "; ", kind.remedy);
+  if (!kind.what.empty()) fail(errors::not_a_network_file(path.string(), kind.what, kind.remedy));
   return load_model(path);
 }
 
@@ -120,13 +119,14 @@ Model load(const std::filesystem::path& path, const Dataset& data, const train::
 namespace {
 
 /// "found a float network, expected a prepared one; run quantize first".
-std::string other_stage(Stage found, Stage expected) {
+Diagnostic other_stage(const std::string& place, Stage found, Stage expected) {
   const std::string_view next = expected < found              ? "give the one that it was made of"
                                 : expected == Stage::prepared ? "run quantize first"
                                 : found == Stage::prepared    ? "run convert first"
                                                               : "run quantize and convert first";
-  return fmt::format("found {} {} network, expected {} {} one; {}", found == Stage::integer ? "an" : "a", name(found),
-                     expected == Stage::integer ? "an" : "a", name(expected), next);
+  const auto article = [](Stage stage) { return stage == Stage::integer ? "an" : "a"; };
+  return errors::wrong_stage(place, fmt::format("{} {} network", article(found), name(found)),
+                             fmt::format("{} {} one", article(expected), name(expected)), next);
 }
 
 }  // namespace
@@ -142,11 +142,11 @@ std::optional<std::string> note_on_quantizers(const Model& model) {
 
 Model load_stage(const std::filesystem::path& path, Stage expected) {
   if (formats::is_foreign(path))
-    fail("{}: found a network of another framework, expected {} Model; run {} first", path.string(),
-         expected == Stage::integer ? "an integer" : "a prepared", expected == Stage::integer ? "convert" : "quantize");
+    fail(errors::wrong_stage(path.string(), "a network of another framework",
+                             expected == Stage::integer ? "an integer Model" : "a prepared Model",
+                             expected == Stage::integer ? "run convert first" : "run quantize first"));
   Model model = load_own(path);
-  if (const Stage found = stage_of(model); found != expected)
-    fail("{}: {}", path.string(), other_stage(found, expected));
+  if (const Stage found = stage_of(model); found != expected) fail(other_stage(path.string(), found, expected));
   return model;
 }
 
@@ -166,9 +166,10 @@ Stage stage_of(const Model& model) {
   return quant::is_integer(model) ? Stage::integer : Stage::in_float;
 }
 
+std::string place_of(const Model& model) { return fmt::format("network '{}'", model.graph.name()); }
+
 void require_stage(const Model& model, Stage expected) {
-  if (const Stage found = stage_of(model); found != expected)
-    fail("network '{}': {}", model.graph.name(), other_stage(found, expected));
+  if (const Stage found = stage_of(model); found != expected) fail(other_stage(place_of(model), found, expected));
 }
 
 std::string graph_text(const Model& model) { return print(model.graph); }

@@ -33,6 +33,8 @@ enum class Stage { in_float, prepared, integer };
 /// "float", "prepared", "integer".
 std::string_view name(Stage stage);
 Stage stage_of(const Model& model);
+/// "network 'digits'": the place of an error that is about the whole network.
+std::string place_of(const Model& model);
 
 /// What to say of a network whose file makes codes in operators that the Model has as arithmetic on floats (QONNX).
 std::optional<std::string> note_on_quantizers(const Model& model);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/base/embedded.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/files/atomic_file.h"
@@ -30,7 +31,7 @@ using formats::onnx::ExportForm;
 
 /// The versions that docs/arithmetic.md, section 9, was measured on.
 constexpr std::array<std::string_view, 2> kVersions = {"1.31.", "1.32."};
-constexpr const char* kOtherPython = "; name a Python that has onnxruntime in HALFSTEP_PYTHON";
+
 constexpr const char* kScript = "python/halfstep/onnxruntime_codes.py";
 
 /// The last line, which says why Python ended.
@@ -44,17 +45,16 @@ std::string last_line(std::string text) {
 class Engine {
  public:
   Engine() {
-    if (detected_cpu_level() < CpuLevel::vnni)
-      unsupported("onnxruntime's sums are exact on processors with VNNI, this one has {}", name(detected_cpu_level()));
+    if (detected_cpu_level() < CpuLevel::vnni) fail(errors::processor_without_exact_sums(name(detected_cpu_level())));
     const auto script = find_embedded(kScript);
     HS_CHECK(script.has_value());
     io::write_file(folder_ / "codes.py", *script);
     python_ = start();
     const auto version = python_->read_line();
-    if (!version) unsupported("{}: {}{}", io::python_interpreter(), last_words(), kOtherPython);
+    if (!version) fail(errors::onnxruntime_unavailable(io::python_interpreter(), last_words()));
     if (std::ranges::none_of(kVersions, [&](std::string_view known) { return version->starts_with(known); }))
-      unsupported("{}: found onnxruntime {}, expected {}*: the arithmetic of others was not measured",
-                  io::python_interpreter(), *version, fmt::join(kVersions, "* or "));
+      fail(errors::onnxruntime_of_other_version(io::python_interpreter(), *version,
+                                                fmt::format("{}*", fmt::join(kVersions, "* or "))));
   }
 
   /// The file of the next session.
@@ -79,12 +79,12 @@ class Engine {
           std::vector<std::string>{io::python_interpreter(), (folder_ / "codes.py").string(), folder_.path().string()},
           folder_ / "errors");
     } catch (const Error& error) {
-      unsupported("{}{}", error.what(), kOtherPython);
+      fail(errors::onnxruntime_unavailable(io::python_interpreter(), error.diagnostics().front().reason()));
     }
   }
   std::string next_name() const { return "model" + std::to_string(sessions_) + ".onnx"; }
   void ask(const std::string& request) {
-    if (python_->ask(request) != "ok") unsupported("{}: {}", io::python_interpreter(), last_words());
+    if (python_->ask(request) != "ok") fail(errors::onnxruntime_failed(io::python_interpreter(), last_words()));
   }
   std::string last_words() const {
     const std::string reason = last_line(io::read_text_file(folder_ / "errors"));
@@ -190,10 +190,7 @@ void add_variants(verify::Roads& roads, const std::shared_ptr<Engine>& engine) {
 /// Islands are computed in float, and nobody's sums are another's to the bit.
 void require_codes(verify::Roads& roads) {
   const auto islands = quant::islands_into_codes(roads.integer);
-  if (!islands.empty())
-    unsupported(
-        "network '{}': found {} in float, where onnxruntime has sums of its own; expected layers on codes alone",
-        roads.integer.graph.name(), quant::describe(islands));
+  if (!islands.empty()) fail(errors::float_layers_in_onnxruntime(roads.integer.graph.name(), quant::describe(islands)));
   if (const auto others = quant::float_islands(roads.integer); !others.empty())
     roads.notes.push_back(fmt::format(
         "onnxruntime computes {} in sums of its own; what they give was not compared, no code is made of it",

@@ -1,7 +1,11 @@
 #include "halfstep/api/platform.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
+
+#include "halfstep/api/errors.h"
 
 namespace halfstep::api {
 namespace {
@@ -10,9 +14,8 @@ namespace {
 void require_name(const std::string& name) {
   const bool is_word =
       std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });
-  if (name.empty() || !is_word) fail("platform '{}': expected a name of letters, digits, '_' and '-'", name);
-  if (quant::is_built_in(name))
-    fail("platform '{}': is built in, so that this name would mean that one; expected another", name);
+  if (name.empty() || !is_word) fail(errors::platform_name_wrong(name));
+  if (quant::is_built_in(name)) fail(errors::platform_name_taken(name));
 }
 
 }  // namespace
@@ -21,8 +24,8 @@ PlatformCheck check_platform(const std::string& name_or_path) {
   PlatformCheck check{name_or_path, {}};
   try {
     quant::load_platform(name_or_path);
-  } catch (const Refusal& refusal) {
-    check.objections = refusal.objections();
+  } catch (const Error& refusal) {
+    check.objections = refusal.diagnostics();
   }
   return check;
 }

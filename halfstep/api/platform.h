@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/quant/platform/platform_record.h"
 
 namespace halfstep::api {
@@ -14,7 +14,7 @@ using quant::Platform;
 /// What is wrong with a record, all of it.
 struct PlatformCheck {
   std::string file;
-  std::vector<Objection> objections;
+  std::vector<Diagnostic> objections;
   bool holds() const { return objections.empty(); }
 };
 

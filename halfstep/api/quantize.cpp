@@ -4,6 +4,7 @@
 
 #include "halfstep/api/checks.h"
 #include "halfstep/api/dataset.h"
+#include "halfstep/api/errors.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/remedies.h"
 #include "halfstep/api/source.h"
@@ -54,12 +55,11 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   const Stage stage = stage_of(network);
   if (stage == Stage::prepared && options.repair.any()) return repair(network, data, options, settings);
   if (stage == Stage::prepared)
-    fail(
-        "network '{}' is prepared already; name layers whose bits are to change, repair it, or start from the float "
-        "network",
-        network.graph.name());
+    fail(errors::wrong_stage(place_of(network), "a prepared network", "a float network",
+                             "name layers whose bits are to change, repair it, or start from the float network"));
   if (stage == Stage::integer)
-    fail("network '{}' is an integer program, expected a float or prepared network", network.graph.name());
+    fail(errors::wrong_stage(place_of(network), "an integer program", "a float or prepared network",
+                             "give the one that it was made of"));
   Model model = quant::own_weights(quant::with_regions(network, options.regions), options.widths);
   train::change_preprocess(model, options.preprocess);
   const auto parts = parts_for(model, data);
@@ -110,11 +110,12 @@ Model prepared_of(const Model& network, const Dataset& data, const std::optional
                   const QuantizeOptions& options, const Settings& settings) {
   const Stage stage = stage_of(network);
   if (stage == Stage::integer)
-    fail("network '{}' is an integer program, expected the prepared network that it was made of", network.graph.name());
+    fail(errors::wrong_stage(place_of(network), "an integer program", "a float or prepared network",
+                             "give the one that it was made of"));
   if (stage == Stage::in_float) {
     if (platform) return quantize(network, *platform, data, options, settings).model;
-    fail("network '{}' is in float: name a platform to quantize it for (--platform), or give a prepared network",
-         network.graph.name());
+    fail(errors::no_platform(network.graph.name(), "a platform to quantize it for",
+                             "name one (--platform), or give a prepared network"));
   }
   Model model = network;
   train::change_preprocess(model, options.preprocess);

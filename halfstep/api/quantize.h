@@ -51,7 +51,7 @@ struct Quantized {
 
 /// Prepares the float `network` for `platform`, calibrates it on the training part of `data` and repairs it as the
 /// options say; one that is prepared already is only repaired, where they say so. Throws where a network is quantized
-/// already, does not fit the samples, or has what the platform refuses (all of it: a Refusal).
+/// already, does not fit the samples, or has what the platform refuses (all of it: a Error).
 Quantized quantize(const Model& network, const Platform& platform, const Dataset& data, const QuantizeOptions& options,
                    const Settings& settings);
 

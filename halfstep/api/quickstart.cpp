@@ -1,11 +1,14 @@
 #include "halfstep/api/quickstart.h"
 
+#include <fmt/format.h>
+
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 
 #include "halfstep/api/dataset.h"
+#include "halfstep/api/errors.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/source.h"
 #include "halfstep/api/verify.h"
@@ -94,13 +97,13 @@ class Quickstart {
 
   /// What cannot have codes, become integers or be trained is said before any work, all of it.
   void require_feasible(const Model& network) const {
-    std::vector<Objection> objections;
+    std::vector<Diagnostic> objections;
     const Model prepared = quant::prepare(network, request_.platform, request_.widths, &objections);
     const std::string where = fmt::format("network '{}'", network.graph.name());
     collect(objections, "", where, [&] { quant::require_integers(prepared, request_.convert); });
     if (request_.tune_epochs > 0)
       collect(objections, "", where, [&] { train::training_step(prepared, parts_.train, tune_options()); });
-    refuse_all(std::move(objections));
+    fail_on_any(std::move(objections));
   }
 
   static Model started(const QuickstartRequest& request, const Settings& settings) {
@@ -173,8 +176,7 @@ void require_free(const QuickstartRequest& request) {
   io::require_folder_target(request.out);
   for (const char* file : {kFloatFile, kPreparedFile, kIntegerFile}) {
     if (!request.overwrite && std::filesystem::exists(request.out / file))
-      fail("{}: holds an earlier run ({}); replace it (--overwrite), or name another folder", request.out.string(),
-           file);
+      fail(errors::file_not_replaced((request.out / file).string(), "folder"));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "halfstep/api/contact_sheet.h"
 #include "halfstep/api/convert.h"
 #include "halfstep/api/dataset.h"
+#include "halfstep/api/errors.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/run.h"
 #include "halfstep/core/base/limits.h"
@@ -111,7 +112,7 @@ std::vector<TriedWidths> widths_in(const std::filesystem::path& path) {
     all.push_back(widths_of(json.at("chosen"), "chosen"));
     return all;
   } catch (const Json::exception&) {
-    fail("{}: is not what halfstep bits --json prints, expected its front, uniform and chosen widths", path.string());
+    fail(errors::not_bits_json(path.string()));
   }
 }
 

@@ -1,10 +1,14 @@
 #include "halfstep/api/run.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <ranges>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/api/iterations.h"
 #include "halfstep/core/base/elements.h"
 #include "halfstep/core/base/nearest.h"
@@ -65,20 +69,20 @@ Tensors inputs_for(const formats::Summary& summary, const Tensors& tensors) {
   return fitted(tensors, wanted);
 }
 
+std::string names_of(const Tensors& inputs) { return fmt::format("{}", fmt::join(std::views::keys(inputs), ", ")); }
+
 /// Inputs that the file does not name, and those without a default that are missing.
 void check_inputs(const formats::Summary& summary, const Tensors& inputs, const std::string& source) {
   std::vector<std::string> names;
   for (const formats::Port& port : summary.inputs) names.push_back(port.name);
   for (const auto& [name, tensor] : inputs) {
     if (std::find(names.begin(), names.end(), name) == names.end())
-      fail("{}: tensor '{}' is no input of the network{}", source, name, known_names(name, names));
+      fail(errors::no_input_of_network(source, name, "the network", known_names(name, names)));
   }
   for (const formats::Port& port : summary.inputs) {
-    if (!port.is_tensor)
-      unsupported("{}: input '{}' has the type {}, only tensors are supported", source, port.name, port.type);
+    if (!port.is_tensor) fail(errors::value_not_a_tensor(source, port.name, port.type));
     if (!port.has_default && !inputs.contains(port.name))
-      fail("{}: input '{}' ({}) of the network is missing; give it an array of this name", source, port.name,
-           port.type);
+      fail(errors::input_missing(source, port.name, port.type, "the network", names_of(inputs)));
   }
 }
 
@@ -182,17 +186,18 @@ std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs
   std::map<std::string, Dims> dims;
   for (const auto& [name, tensor] : inputs) {
     if (std::find(names.begin(), names.end(), name) == names.end())
-      fail("{}: tensor '{}' is no input of network '{}'{}", source, name, graph.name(), known_names(name, names));
+      fail(errors::no_input_of_network(source, name, fmt::format("network '{}'", graph.name()),
+                                       known_names(name, names)));
     dims[name] = tensor.dims();
   }
   for (const Value argument : graph.arguments()) {
     const auto found = inputs.find(argument.name());
     if (found == inputs.end())
-      fail("{}: input '{}' of network '{}' is missing; give it an array of this name", source, argument.name(),
-           graph.name());
+      fail(errors::input_missing(source, argument.name(), to_string(argument.type()),
+                                 fmt::format("network '{}'", graph.name()), names_of(inputs)));
     if (!fits(argument, found->second))
-      fail("{}: input '{}' of network '{}': found {}, expected {}", source, argument.name(), graph.name(),
-           to_string(found->second.type()), to_string(argument.type()));
+      fail(errors::input_of_other_type(source, argument.name(), graph.name(), to_string(found->second.type()),
+                                       to_string(argument.type())));
   }
   return dims;
 }
@@ -251,7 +256,7 @@ std::vector<Comparison> compare(const Tensors& found, const Tensors& expected, c
   std::vector<Comparison> comparisons;
   for (const auto& [name, tensor] : with_names(expected, names)) {
     const auto at = found.find(name);
-    if (at == found.end()) fail("tensor '{}' is no output of the network", name);
+    if (at == found.end()) fail(errors::no_output_of_network(name, known_names(name, names)));
     comparisons.push_back(compare(name, at->second, tensor, tolerance));
   }
   return comparisons;
@@ -265,7 +270,7 @@ Tensors read_tensors(const std::filesystem::path& path) {
 
 void require_tensor_file(const std::filesystem::path& path) {
   if (!path.empty() && path.extension() != ".npz" && path.extension() != ".safetensors")
-    fail("{}: found the extension '{}', expected .safetensors or .npz", path.string(), path.extension().string());
+    fail(errors::wrong_extension(path.string(), path.extension().string(), ".safetensors or .npz"));
 }
 
 void write_tensors(const std::filesystem::path& path, const Tensors& tensors) {

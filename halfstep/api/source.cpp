@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/base/divide.h"
 #include "halfstep/core/base/elements.h"
 #include "halfstep/core/base/random.h"
@@ -54,8 +55,7 @@ void require_same_outputs(const std::string& network, const Tensors& before, con
     for (int64_t i = 0; i < expected.size(); ++i) {
       const double a = element(expected, i), b = element(found, i);
       if (a == b || (std::isnan(a) && std::isnan(b)) || std::fabs(a - b) <= kRounding * largest) continue;
-      fail("network '{}': with padded channels element {} of output '{}' is {}, expected {}; this is a bug", network, i,
-           name, b, a);
+      fail(errors::padded_output_differs(network, i, name, b, a));
     }
   }
 }
@@ -77,7 +77,7 @@ quant::Padded with_padded_channels(const Model& network, const quant::Platform& 
 std::shared_ptr<const Source> source_of(const Model& network, const train::Samples& samples, int64_t keep,
                                         uint64_t seed) {
   constexpr uint64_t kStream = uint64_t{1} << 34;  // apart from those of calibration and training
-  if (keep < 0) fail("keep-samples: found {}, expected a number of samples, or 0 for none", keep);
+  if (keep < 0) fail(errors::negative_count("keep-samples", keep));
   const int64_t batch = train::batch_of(network, 1);
   const int64_t count = std::min(round_up(keep, batch), train::usable(network, samples.size()));
   const auto order = Random(seed, kStream).permutation(samples.size());
@@ -108,12 +108,11 @@ verify::FloatReport check_floats(const Model& prepared, const Tensors& inputs, T
 verify::FloatReport require_same_floats(const Model& prepared, const train::Samples& samples, ThreadPool& pool) {
   verify::FloatReport report = check_floats(prepared, samples, pool);
   const std::string& name = prepared.graph.name();
-  if (!report.structure.empty()) fail("network '{}': the prepared network {}; this is a bug", name, report.structure);
-  if (report.trained) fail("network '{}': the prepared network has other tensors; this is a bug", name);
+  if (!report.structure.empty()) fail(errors::prepared_structure_differs(name, report.structure));
+  if (report.trained) fail(errors::prepared_structure_differs(name, "has other tensors"));
   if (report.faults.empty()) return report;
   const verify::FloatFault& fault = report.faults.front();
-  fail("network '{}': '{}' is not what came in: element {} is {}, expected {} within {}; this is a bug", name,
-       fault.value, fault.index, fault.found, fault.expected, fault.bound);
+  fail(errors::prepared_value_differs(name, fault.value, fault.index, fault.found, fault.expected, fault.bound));
 }
 
 void add_meanings(verify::RoadReport& report, std::vector<verify::LayerMeaning> layers) {

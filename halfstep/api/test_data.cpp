@@ -1,8 +1,11 @@
 #include "halfstep/api/test_data.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/formats/onnx/file.h"
 
@@ -17,8 +20,7 @@ Tensors read_set(const std::filesystem::path& folder, const std::string& prefix,
     const auto path = folder / fmt::format("{}_{}.pb", prefix, i);
     std::error_code failed;
     if (!std::filesystem::exists(path, failed) || ports[i].name.empty()) continue;
-    if (!ports[i].is_tensor)
-      unsupported("{}: '{}' has the type {}, only tensors are supported", path.string(), ports[i].name, ports[i].type);
+    if (!ports[i].is_tensor) fail(errors::value_not_a_tensor(path.string(), ports[i].name, ports[i].type));
     tensors[ports[i].name] = formats::onnx::read_tensor_file(path);
   }
   return tensors;
@@ -32,7 +34,7 @@ std::vector<std::filesystem::path> sets_in(const std::filesystem::path& folder) 
     if (entry.is_directory(gone) && entry.path().filename().string().starts_with("test_data_set_"))
       sets.push_back(entry.path());
   }
-  if (failed || sets.empty()) fail("{}: found no folder test_data_set_*", folder.string());
+  if (failed || sets.empty()) fail(errors::test_data_missing(folder.string(), "a folder test_data_set_*"));
   std::sort(sets.begin(), sets.end());
   return sets;
 }
@@ -44,7 +46,7 @@ std::vector<TestSet> read_test_data(const std::filesystem::path& folder, const f
   for (const auto& path : sets_in(folder)) {
     sets.push_back(
         {path.filename().string(), read_set(path, "input", network.inputs), read_set(path, "output", network.outputs)});
-    if (sets.back().outputs.empty()) fail("{}: found no output_*.pb", path.string());
+    if (sets.back().outputs.empty()) fail(errors::test_data_missing(path.string(), "files output_*.pb"));
   }
   return sets;
 }
@@ -56,7 +58,7 @@ Tolerance read_tolerance(const std::filesystem::path& folder, const Tolerance& o
   const auto json = nlohmann::json::parse(io::read_text_file(path), nullptr, false);
   const auto number = [&](const char* key, double usual) {
     if (!json.is_object() || !json.contains(key)) return usual;
-    if (!json[key].is_number()) fail("{}: {} is no number", path.string(), key);
+    if (!json[key].is_number()) fail(errors::tolerance_not_a_number(path.string(), key));
     return json[key].get<double>();
   };
   return {number("rtol", otherwise.relative), number("atol", otherwise.absolute), otherwise.exact};

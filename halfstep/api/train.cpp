@@ -2,6 +2,7 @@
 
 #include "halfstep/api/checks.h"
 #include "halfstep/api/dataset.h"
+#include "halfstep/api/errors.h"
 #include "halfstep/api/iterations.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/train_in_stages.h"
@@ -39,15 +40,14 @@ train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t
 Trained train(const Model& given, const Dataset& data, const TrainOptions& options, const Settings& settings) {
   check_options(options);
   if (options.schedule.stages.empty() && options.schedule.platform)
-    fail("platform {}: goes with a bits schedule; quantize the network before training",
-         options.schedule.platform->name);
+    fail(errors::platform_without_schedule(options.schedule.platform->name));
   if (!options.schedule.stages.empty()) return train_in_stages(given, data, options, settings);
   Model network = given;
   train::change_preprocess(network, options.preprocess);
   const Stage stage = stage_of(network);
   if (stage == Stage::integer)
-    fail("network '{}' is an integer program, which cannot be trained; train the prepared network it came from",
-         network.graph.name());
+    fail(errors::wrong_stage(place_of(network), "an integer program", "a prepared or float network",
+                             "train the prepared network it came from"));
   if (stage == Stage::in_float) {
     network = clone(network);
     passes::layer_forms(network);  // operators as files have them (a clip from 0 to 6) may lack a gradient

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/quantize.h"
 #include "halfstep/core/files/claim.h"
@@ -29,12 +30,12 @@ QuantizeOptions with_widths(QuantizeOptions options, const StageBits& bits) {
 
 /// What a platform refuses of any stage is known before the first one trains.
 void require_legal(const Model& network, const BitsSchedule& schedule) {
-  std::vector<Objection> objections;
+  std::vector<Diagnostic> objections;
   const std::string where = fmt::format("network '{}'", network.graph.name());
   for (const StageBits& bits : schedule.stages) {
     if (bits.in_float()) continue;
     const QuantizeOptions options = with_widths(schedule.quantize, bits);
-    std::vector<Objection> found;
+    std::vector<Diagnostic> found;
     collect(found, "", where, [&] {
       if (stage_of(network) == Stage::prepared) {
         Model model = network;
@@ -45,11 +46,11 @@ void require_legal(const Model& network, const BitsSchedule& schedule) {
       if (options.pad_channels) start = quant::pad_channels(start, *schedule.platform, options.widths).model;
       quant::prepare(start, *schedule.platform, options.widths);
     });
-    for (Objection& one : found) {
+    for (Diagnostic& one : found) {
       if (std::ranges::find(objections, one) == objections.end()) objections.push_back(std::move(one));
     }
   }
-  refuse_all(std::move(objections));
+  fail_on_any(std::move(objections));
 }
 
 void check(const Model& network, const BitsSchedule& schedule) {
@@ -57,13 +58,15 @@ void check(const Model& network, const BitsSchedule& schedule) {
   const auto& stages = schedule.stages;
   const auto later = stages.empty() ? stages.end() : stages.begin() + 1;
   if (std::any_of(later, stages.end(), [](const StageBits& bits) { return bits.in_float(); }))
-    fail("bits schedule: found float behind another stage, expected it first");
+    fail(errors::schedule_with_late_float());
   if (stage == Stage::prepared && schedule.platform)
-    fail("network '{}' is prepared already; a platform is for float networks", network.graph.name());
+    fail(errors::wrong_stage(place_of(network), "a prepared network", "a float network for a platform",
+                             "leave the platform out"));
   if (stage == Stage::prepared && stages.front().in_float())
-    fail("network '{}' is prepared, which does not train in float; start from the float network", network.graph.name());
+    fail(errors::wrong_stage(place_of(network), "a prepared network", "a float network for a stage in float",
+                             "start from the float network"));
   if (stage == Stage::in_float && !schedule.platform)
-    fail("network '{}' is in float: found no platform, expected that of the schedule", network.graph.name());
+    fail(errors::no_platform(network.graph.name(), "the platform of the schedule", "name one (--platform)"));
   require_legal(network, schedule);
 }
 

@@ -1,10 +1,13 @@
 #include "halfstep/api/trainable.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <mutex>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/run.h"
 #include "halfstep/engine/compile/compile.h"
@@ -31,8 +34,7 @@ void keep_positive(const std::string& name, Tensor& scale, Tensor& before) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] <= 0 && before.defined()) values[i] = std::max(before.data<float>()[i] / 2, kLeastScale);
     if (!std::isfinite(values[i]) || values[i] <= 0)
-      fail("learned scale '{}': found {}, expected a positive number; was the learning rate too high?", name,
-           values[i]);
+      fail(errors::learned_scale_not_positive(name, fmt::format("{}", values[i])));
   }
   before = scale.clone();
 }
@@ -139,8 +141,8 @@ struct Trainable::Run::State {
 
 Trainable::Trainable(const Model& network, int threads) {
   if (stage_of(network) == Stage::integer)
-    fail("network '{}' is an integer program, which cannot be trained; train the prepared network it came from",
-         network.graph.name());
+    fail(errors::wrong_stage(place_of(network), "an integer program", "a prepared or float network",
+                             "train the prepared network it came from"));
   state_ = std::make_shared<State>(network, threads);
 }
 Trainable::~Trainable() = default;
@@ -185,8 +187,7 @@ Trainable::Run& Trainable::Run::operator=(Run&&) noexcept = default;
 const Tensors& Trainable::Run::outputs() const { return state_->outputs; }
 
 Tensors Trainable::Run::backward(const Tensors& output_gradients) {
-  if (!state_->compiled)
-    fail("network '{}': gradients of this run were taken before; run it again", state_->network->model.graph.name());
+  if (!state_->compiled) fail(errors::gradients_taken(state_->network->model.graph.name()));
   auto compiled = std::exchange(state_->compiled, nullptr);
   Tensors seeds;
   for (const auto& [output, gradient] : output_gradients) {

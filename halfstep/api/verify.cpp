@@ -2,6 +2,7 @@
 
 #include "halfstep/api/c_road.h"
 #include "halfstep/api/dataset.h"
+#include "halfstep/api/errors.h"
 #include "halfstep/api/model.h"
 #include "halfstep/api/onnxruntime_road.h"
 #include "halfstep/api/remedies.h"
@@ -53,16 +54,16 @@ verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step,
 }
 
 void add_engine(verify::Roads& roads, const VerifyOptions& options, const train::Samples& samples) {
+  const std::string named = options.with.empty() ? "nothing" : "'" + options.with + "'";
   const bool asks_of_onnxruntime = options.variants || !options.exported.empty();
   if (options.with != "onnxruntime" && asks_of_onnxruntime)
-    fail("with: found {}, expected onnxruntime for its files and variants",
-         options.with.empty() ? "nothing" : "'" + options.with + "'");
+    fail(errors::option_of_other_engine(named, "onnxruntime", "its files and variants"));
   if (options.with != "c" && !options.c.folder.empty())
-    fail("with: found {}, expected c for a program in C", options.with.empty() ? "nothing" : "'" + options.with + "'");
+    fail(errors::option_of_other_engine(named, "c", "a program in C"));
   if (options.with.empty()) return;
   if (options.with == "onnxruntime") return add_onnxruntime(roads, {options.exported, options.variants});
   if (options.with == "c") return add_c(roads, options.c, samples.extents(1));
-  fail("with: found '{}', expected onnxruntime or c", options.with);
+  fail(errors::not_a_choice("with", options.with, "onnxruntime or c"));
 }
 
 /// Samples whose answers are compared with those that each has alone: some, even where one takes much memory.
@@ -113,8 +114,8 @@ verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& 
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
   const int64_t usable = train::usable(roads.unquantized, samples.size());
   if (usable == 0)
-    fail("the network takes {} samples at a time, found {} to verify; give --data or --samples as many",
-         train::batch_of(roads.unquantized, kMostSamples), samples.size());
+    fail(errors::too_few_samples(roads.unquantized.graph.name(), samples.size(),
+                                 train::batch_of(roads.unquantized, kMostSamples)));
   const int64_t at_once = batch ? train::judged_batch(roads.unquantized, *batch)
                                 : train::fetching_batch(roads.unquantized, samples, kMostSamples);
   auto report = verify::compare_roads(roads, source, usable, at_once, pool, progress);

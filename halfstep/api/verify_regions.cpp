@@ -1,9 +1,12 @@
 #include "halfstep/api/verify_regions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/api/source.h"
 #include "halfstep/api/verify.h"
 #include "halfstep/core/ir/flow.h"
@@ -24,9 +27,7 @@ constexpr size_t kMostRecordedBytes = size_t{256} << 20U;
 /// A region of one of the networks, found by the name of the operation that holds it.
 Model region_of(const Model& model, const std::string& holder, size_t region, const std::string& path) {
   const Op op = model.graph.op(holder);
-  if (!op || region >= op.regions().size())
-    fail("{}: network '{}' has no such branch or loop, expected the one that the prepared network has", path,
-         model.graph.name());
+  if (!op || region >= op.regions().size()) fail(errors::no_such_region(path, model.graph.name()));
   return region_model(model, *op.regions()[region], holder);
 }
 

@@ -239,7 +239,7 @@ std::vector<Outcome> look(Trial& trial, std::string_view only, const std::functi
     } catch (const Error& error) {
       const bool meant = error.kind() == ErrorKind::bad_input || error.kind() == ErrorKind::unsupported;
       if (meant && !refusals.insert(error.what()).second) continue;
-      const bool known = meant && is_explained(error.what()), helps = meant && has_remedy(error);
+      const bool known = meant && is_explained(error), helps = meant && has_remedy(error);
       outcome = {outcome.check, known && helps ? Verdict::refused : Verdict::found,
                  (!meant   ? ""
                   : !known ? "refused: "

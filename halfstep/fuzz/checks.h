@@ -62,7 +62,7 @@ struct Outcome {
 std::vector<Outcome> look(Trial& trial, std::string_view only, const std::function<void(std::string_view)>& begins);
 
 /// Whether there is a known reason for such a refusal: any other is a finding.
-bool is_explained(const std::string& refusal);
+bool is_explained(const Error& refusal);
 
 /// Whether every part of it says what to do.
 bool has_remedy(const Error& refusal);

@@ -16,6 +16,7 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/files/file.h"
+#include "halfstep/fuzz/errors.h"
 #include "halfstep/fuzz/shrink.h"
 
 namespace halfstep::fuzz {
@@ -200,9 +201,9 @@ class Worker {
     std::filesystem::create_directories(folder_);
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-      fail("fuzz: no socket: {}", io::system_reason(errno));
+      fail(errors::worker_not_started("socket", io::system_reason(errno)));
     process_ = ::fork();
-    if (process_ < 0) fail("fuzz: no process: {}", io::system_reason(errno));
+    if (process_ < 0) fail(errors::worker_not_started("process", io::system_reason(errno)));
     if (process_ == 0) {
       ::close(ends[0]);
       serve(ends[1], folder_, options_);

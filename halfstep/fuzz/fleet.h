@@ -42,7 +42,7 @@ struct FleetOptions {
   std::function<void(verify::Roads& roads, const std::map<std::string, Dims>& extents)>
       add_c;  ///< empty leaves that check out
   std::function<bool(const Model& prepared, const train::Samples& samples, ThreadPool& pool)> warns_of_crushed;
-  std::function<std::vector<Objection>(const Model& source, const Target& target)> objections_of;
+  std::function<std::vector<Diagnostic>(const Model& source, const Target& target)> objections_of;
 };
 
 /// This process must have one thread when it asks for anything: it forks.

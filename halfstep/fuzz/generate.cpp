@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/fuzz/errors.h"
 #include "halfstep/fuzz/recipe.h"
 
 namespace halfstep::fuzz {
@@ -171,7 +172,7 @@ Network generate(uint64_t seed) {
   for (uint64_t number = 0; number < kAttempts; ++number) {
     if (auto network = attempt(seed, number)) return std::move(*network);
   }
-  fail("seed {}: no network has outputs", seed);
+  fail(errors::seed_without_network(seed));
 }
 
 }  // namespace halfstep::fuzz

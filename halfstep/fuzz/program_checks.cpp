@@ -294,7 +294,7 @@ void check_training(Trial& trial) {
     throw Found{"training moves nothing"};
   options.folder = parts.path();
   const auto stop_in_second = [](const Progress& progress) {
-    if (progress.note.starts_with("epoch 2/")) throw Error(ErrorKind::interrupted, "stopped");
+    if (progress.note.starts_with("epoch 2/")) fail(errors::interrupted("the check"));
   };
   try {
     train::run(start, trial.samples(), options, trial.tools().pool, stop_in_second);

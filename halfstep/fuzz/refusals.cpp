@@ -2,94 +2,79 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <regex>
+#include <set>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/fuzz/checks.h"
 
 namespace halfstep::fuzz {
 namespace {
 
-/// What such a message has in it.
-const std::vector<std::string_view> kExplained = {
-    // Forms that Halfstep lacks; docs/formats.md: named with node, operator and what of it.
-    "is not supported",
-    "are not supported",
-    "has no form in opset",
-    "form in ONNX",
-    "form in C",
+using Names = std::set<std::string_view>;
+
+/// Forms that Halfstep lacks: what importers and exporters refuse is one, and the entry says which.
+bool is_lack_of_a_format(const ErrorEntry& entry) {
+  return entry.kind == ErrorKind::unsupported && entry.id >= "HS7000" && entry.id < "HS7600";
+}
+
+const Names kExplained = {
     // Depends on values that only a run has.
-    "depends on",
-    "has open extents",
-    "is open",
+    "extent_needed", "dims_unknown", "extents_not_known", "dynamic_value_on_device", "window_of_open_extents",
+    "gradient_extent_unknown",
     // Networks that cannot be quantized, or not on this platform.
-    "found no operator with weights that can have codes",
-    "the network is quantized already",
-    "found nothing but",
-    "calibration saw no number in",
-    "elements that are NaN or infinite",
-    "the accumulator can reach",
-    "is NaN or infinite on samples",
-    "expected one to learn from",
-    "found A of f32",
-    "needs channels in multiples of",
-    "is not a power of two from 2^",
-    "expected a positive number and a finite one; calibrate",
-    "features on ",
-    "weights on ",
-    " reads on ",
-    " gives on ",
-    "magik_t40 has no ",
-    "so that it cannot be padded",
-    "PyTorch's",
-    "could overflow",
-    "leaves no room for a row",
-    "have no factors",
-    // Export and training.
-    "the operators of ONNX on codes take u8",
-    "has no gradient",
-    "is not reached from the loss",
-    "needs a shift outside",
-    "which is the name of one that training adds",
-    "; lower the learning rate",
-    ", expected f32",
-};
+    "network_without_layer", "network_without_operator", "network_quantized_already", "calibration_input_constant",
+    "calibration_saw_no_number", "elements_not_finite", "accumulator_overflow", "channel_accumulator_overflow",
+    "value_not_finite", "no_output_to_learn_from", "channels_not_a_multiple", "layer_not_requantizable",
+    "no_requantization_factor", "bits_not_legal", "operator_refused", "padded_weight_computed",
+    "code_form_lacks_member", "kernel_product_too_deep",
+    // Training.
+    "layer_not_trainable", "training_diverged", "operator_without_gradient", "loop_state_without_gradient",
+    "parameter_not_reached", "added_input_name_taken"};
 
 /// Networks that are wrong, or take one number of samples alone and do not say so; where onnxruntime runs one of these,
 /// that is a finding. The message says what was found and needs no remedy.
-const std::vector<std::string_view> kWrong = {"which broadcast, expected as many elements",
-                                              " dims: ",
-                                              " is not in 0..",
-                                              " is not in -",
-                                              "elements do not fill",
-                                              "concat dims",
-                                              "do not broadcast"};
+const Names kWrong = {"operand_dims",
+                      "output_dims",
+                      "operator_rule",
+                      "axis_missing",
+                      "axis_twice",
+                      "permutation_wrong",
+                      "reshape_dims",
+                      "reshape_size",
+                      "no_broadcast",
+                      "no_product",
+                      "operand_ranks",
+                      "operands_differ",
+                      "values_count",
+                      "scale_dims",
+                      "kernel_too_large",
+                      "squeezed_axis",
+                      "batch_dims_differ",
+                      "positions_depth",
+                      "not_a_multiple",
+                      "einsum_term",
+                      "einsum_extents",
+                      "attributes_unfit",
+                      "operand_index_out_of_range",
+                      "label_out_of_classes"};
 
-bool has_any(const std::string& refusal, const std::vector<std::string_view>& list) {
-  return std::ranges::any_of(list, [&](std::string_view words) { return refusal.find(words) != std::string::npos; });
-}
-
-/// Whether it names a rule of an operator's record: "softmax c2: axis is 9, ...".
-bool names_a_rule(const std::string& refusal) {
-  static const std::regex kRule(R"([a-z_0-9]+ c[0-9]+: )");
-  return std::regex_search(refusal, kRule);
-}
-
-bool is_wrong(const std::string& refusal) { return names_a_rule(refusal) || has_any(refusal, kWrong); }
+bool is_wrong(const Diagnostic& one) { return kWrong.contains(one.entry->name); }
 
 }  // namespace
 
-bool is_explained(const std::string& refusal) { return is_wrong(refusal) || has_any(refusal, kExplained); }
+bool is_explained(const Error& refusal) {
+  return std::ranges::any_of(refusal.diagnostics(), [](const Diagnostic& one) {
+    return is_wrong(one) || kExplained.contains(one.entry->name) || is_lack_of_a_format(*one.entry);
+  });
+}
 
 bool has_remedy(const Error& refusal) {
-  const auto* parts = dynamic_cast<const Refusal*>(&refusal);
-  const std::string_view text = refusal.what();
-  if (parts == nullptr) return is_wrong(refusal.what()) || text.find("; ") != std::string_view::npos;
-  return std::ranges::none_of(parts->objections(), [](const Objection& one) { return one.remedy.empty(); });
+  return std::ranges::all_of(refusal.diagnostics(),
+                             [](const Diagnostic& one) { return !one.remedy.empty() || is_wrong(one); });
 }
 
 void check_remedies(Trial& trial) {
-  for (const Objection& one : trial.tools().objections_of(trial.source(), trial.target())) {
+  for (const Diagnostic& one : trial.tools().objections_of(trial.source(), trial.target())) {
     if (one.remedy.empty()) throw Found{fmt::format("inspect names no remedy: {}: {}", one.where, one.reason())};
   }
 }

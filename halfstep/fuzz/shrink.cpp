@@ -12,6 +12,7 @@
 #include "halfstep/core/files/file.h"
 #include "halfstep/core/files/npz.h"
 #include "halfstep/formats/onnx_export/export_graph.h"
+#include "halfstep/fuzz/errors.h"
 
 namespace halfstep::fuzz {
 namespace {
@@ -234,7 +235,7 @@ void save_network(const Network& network, const std::filesystem::path& stem) {
 Network load_network(const std::filesystem::path& stem) {
   Network network;
   if (!network.model.ParseFromString(io::read_text_file(with_ending(stem, ".onnx"))))
-    fail("{}: is no ONNX file", with_ending(stem, ".onnx").string());
+    fail(errors::saved_network_malformed(with_ending(stem, ".onnx").string()));
   network.inputs = io::read_npz(with_ending(stem, ".npz"));
   const auto json = nlohmann::json::parse(io::read_text_file(with_ending(stem, ".json")));
   network.samples = json["samples"], network.batch = json["batch"], network.rows = json["rows"];

@@ -6,7 +6,7 @@
 #include <functional>
 #include <optional>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/core/machine/cpu.h"
 #include "halfstep/core/machine/parallel.h"
@@ -33,7 +33,7 @@ struct Tools {
   /// Whether quantize warns of values that lie within a few steps of their scale.
   std::function<bool(const Model& prepared, const train::Samples& samples, ThreadPool& pool)> warns_of_crushed;
   /// What inspect says of the network and the target.
-  std::function<std::vector<Objection>(const Model& source, const Target& target)> objections_of;
+  std::function<std::vector<Diagnostic>(const Model& source, const Target& target)> objections_of;
 };
 
 /// Thrown by a check that has nothing to say about this network, with the reason.

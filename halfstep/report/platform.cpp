@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "halfstep/report/errors.h"
 #include "halfstep/report/json.h"
 #include "halfstep/report/table.h"
 
@@ -31,18 +32,13 @@ Json value_of(const std::optional<std::string>& text) { return text ? Json(*text
 std::string as_text(const api::PlatformCheck& check) {
   if (check.holds()) return fmt::format("{}: no mistakes\n", check.file);
   std::string text;
-  for (const Objection& one : check.objections) text += fmt::format("{}: {}\n", one.where, one.reason());
+  for (const Diagnostic& one : check.objections) text += fmt::format("{}: {}\n", one.where, one.reason());
   return text;
 }
 
 std::string as_json(const api::PlatformCheck& check) {
   Json objections = Json::array();
-  for (const Objection& one : check.objections)
-    objections.push_back({{"where", one.where},
-                          {"what", one.what},
-                          {"found", one.found},
-                          {"expected", one.expected},
-                          {"remedy", one.remedy}});
+  for (const Diagnostic& one : check.objections) objections.push_back(object_of(one));
   return to_text({{"file", check.file}, {"holds", check.holds()}, {"objections", std::move(objections)}});
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "halfstep/report/errors.h"
 #include "halfstep/report/islands.h"
 #include "halfstep/report/json.h"
 
@@ -12,7 +13,7 @@ namespace halfstep::report {
 namespace {
 
 /// Where objections that say the same are raised.
-std::string places_of(const std::vector<const Objection*>& same) {
+std::string places_of(const std::vector<const Diagnostic*>& same) {
   constexpr size_t kShown = 6;
   std::vector<std::string> places;
   for (size_t i = 0; i < std::min(kShown, same.size()); ++i) places.push_back(same[i]->where);
@@ -20,8 +21,8 @@ std::string places_of(const std::vector<const Objection*>& same) {
   return fmt::format("{}", fmt::join(places, ", "));
 }
 
-std::string reason_text(const std::vector<const Objection*>& same) {
-  Objection reason = *same.front();
+std::string reason_text(const std::vector<const Diagnostic*>& same) {
+  Diagnostic reason = *same.front();
   const std::string remedy = std::exchange(reason.remedy, "");
   return fmt::format("  {}\n    at: {}\n{}", reason.reason(), places_of(same),
                      remedy.empty() ? "" : fmt::format("    to do: {}\n", remedy));
@@ -29,8 +30,8 @@ std::string reason_text(const std::vector<const Objection*>& same) {
 
 std::string verb_text(const api::VerbObjections& verb) {
   if (verb.objections.empty()) return "";
-  std::vector<std::vector<const Objection*>> reasons;
-  for (const Objection& one : verb.objections) {
+  std::vector<std::vector<const Diagnostic*>> reasons;
+  for (const Diagnostic& one : verb.objections) {
     const auto same =
         std::ranges::find_if(reasons, [&](const auto& reason) { return reason.front()->says_the_same_as(one); });
     if (same == reasons.end()) {
@@ -60,14 +61,10 @@ std::string as_text(const api::TargetInspection& found) {
 nlohmann::ordered_json object_of(const api::TargetInspection& found) {
   auto objections = nlohmann::ordered_json::array();
   for (const auto& verb : found.verbs) {
-    for (const Objection& one : verb.objections)
-      objections.push_back({{"verb", verb.verb},
-                            {"layer", one.layer},
-                            {"where", one.where},
-                            {"what", one.what},
-                            {"found", one.found},
-                            {"expected", one.expected},
-                            {"remedy", one.remedy}});
+    for (const Diagnostic& one : verb.objections) {
+      objections.push_back({{"verb", verb.verb}});
+      objections.back().update(object_of(one));
+    }
   }
   return {{"platform", found.platform}, {"holds", found.holds()}, {"objections", std::move(objections)},
           {"padded", found.padded},     {"notes", found.notes},   {"float", list_of(found.islands)}};

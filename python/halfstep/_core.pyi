@@ -7,7 +7,34 @@ _T = TypeVar("_T", covariant=True)
 __version__: str
 
 class Error(ValueError):
-    """A rule does not hold, or a type or extents do not fit: the message says what, where, found and expected."""
+    """An input or a request is wrong. Text that does not apply is ""."""
+    id: str
+    """Stays the same between versions: "HS2107". halfstep.explain(id) tells more."""
+    name: str
+    layer: str
+    where: str
+    problem: str
+    found: str
+    expected: str
+    remedy: str
+    diagnostics: list[dict[str, str]]
+    """All that is wrong; the attributes above are those of the first."""
+
+class InternalError(RuntimeError):
+    """A defect of Halfstep. No input should lead here; report the message."""
+
+def error(name: str, *values: object) -> Error:
+    """The exception of an entry of the catalogue, with one value for each name that the entry takes."""
+
+def explain(id: str) -> str:
+    """What an error means and how to go on.
+
+    Args:
+        id: an id ("HS1002") or a name of the catalogue.
+
+    Raises:
+        Error: no error has this id or name.
+    """
 
 class UnsupportedError(Error):
     """A correct request that Halfstep, or the platform, cannot do."""

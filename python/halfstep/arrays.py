@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from halfstep import _core, ops
+from halfstep.dtypes import dtype_name, is_dtype
+from halfstep.renamed import renamed
 
 Number = bool | int | float
 _WHOLE = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
@@ -15,12 +17,13 @@ _WHOLE = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
 class array(_core.Array):
     """Elements of one type at a place, with gradients where they are asked for.
 
-    array([[1, 2], [3, 4]], "f32") copies what NumPy, a buffer or a tensor that speaks DLPack holds; numbers of Python
+    array([[1, 2], [3, 4]], hs.float32) copies what NumPy, a buffer or a tensor that speaks DLPack holds; numbers of Python
     become f32 or i64. Operators follow NumPy's broadcasting; a number stands for an array of the other's type. A slice is
     a copy: no two arrays share elements. Every operator of halfstep.ops takes arrays and gives arrays.
     """
 
-    def __new__(cls, values: Any, dtype: str | None = None) -> array:
+    def __new__(cls, values: Any, dtype: Any = None) -> array:
+        dtype = None if dtype is None else dtype_name(dtype)
         if isinstance(values, array):
             return values if dtype in (None, values.dtype) else values.astype(dtype)
         if isinstance(values, (bool, int, float, list, tuple)):
@@ -28,7 +31,7 @@ class array(_core.Array):
         made: array = _core.array_from(values, dtype)
         return made
 
-    def __init__(self, values: Any, dtype: str | None = None) -> None:
+    def __init__(self, values: Any, dtype: Any = None) -> None:
         """Nothing is left to do: __new__ made it."""
 
     @property
@@ -110,9 +113,14 @@ class array(_core.Array):
 
     # places and types
 
-    def to(self, what: str) -> array:
-        """Another place ("cpu", "sim") or element type ("f16"); a copy, also where it is there already."""
-        return self.astype(what) if what in _DTYPES else ops.transfer(self, to=what)
+    @property
+    def device(self) -> str:
+        """Where the elements are: "cpu", "sim", "cuda:0"."""
+        return self.place
+
+    def to(self, target: Any) -> array:
+        """A copy on a device ("cpu", "sim", "cuda:0"), or of another dtype (hs.float16)."""
+        return self.astype(target) if is_dtype(target) else ops.transfer(self, to=target)
 
     def cpu(self) -> array:
         return self.to("cpu")
@@ -123,8 +131,9 @@ class array(_core.Array):
     def cuda(self, index: int = 0) -> array:
         return self.to(f"cuda:{index}")
 
-    def astype(self, dtype: str) -> array:
-        return ops.cast(self, to=dtype)
+    def astype(self, dtype: Any) -> array:
+        """A copy of another dtype: hs.float16, numpy.float16, torch.float16 or "f16"."""
+        return ops.cast(self, to=dtype_name(dtype))
 
     def detach(self) -> array:
         """A copy that gradients do not pass."""
@@ -302,7 +311,6 @@ class array(_core.Array):
 
 
 _core.set_array_class(array)
-_DTYPES = frozenset(["f32", "f64", "f16", "bf16", "bool", "i4", "u4", "i2", "u2", *_WHOLE])
 
 
 def _unpickled(elements: Any, dtype: str, requires_grad: bool) -> array:
@@ -356,16 +364,17 @@ def matmul(a: array, b: array) -> array:
     return ops.squeeze(result, axes=gone) if gone else result
 
 
-def full(shape: Sequence[int], value: Number, dtype: str = "f32") -> array:
-    made: array = _core.full(float(value), list(shape), dtype)
+@renamed(value="fill_value")
+def full(shape: Sequence[int], fill_value: Number, dtype: Any = "f32") -> array:
+    made: array = _core.full(float(fill_value), list(shape), dtype_name(dtype))
     return made
 
 
-def zeros(shape: Sequence[int], dtype: str = "f32") -> array:
+def zeros(shape: Sequence[int], dtype: Any = "f32") -> array:
     return full(shape, 0, dtype)
 
 
-def ones(shape: Sequence[int], dtype: str = "f32") -> array:
+def ones(shape: Sequence[int], dtype: Any = "f32") -> array:
     return full(shape, 1, dtype)
 
 
@@ -373,10 +382,13 @@ def zeros_like(like: array) -> array:
     return ops.zeros_like(like)
 
 
-def arange(count: int, dtype: str = "i64") -> array:
+@renamed(count="start")
+def arange(start: Number, stop: Number | None = None, step: Number = 1, dtype: Any = None) -> array:
+    """Numbers from `start` in steps before `stop`, as numpy.arange: arange(stop) begins at 0. i64, or f32 where one is real."""
     import numpy
 
-    return array(numpy.arange(count), dtype)
+    made = numpy.arange(start, step=step) if stop is None else numpy.arange(start, stop, step)
+    return array(made, dtype or ("i64" if made.dtype.kind == "i" else "f32"))
 
 
 def where(condition: array, a: Any, b: Any) -> array:
@@ -406,16 +418,17 @@ def uniform(shape: Sequence[int], low: float = 0.0, high: float = 1.0) -> array:
     return made
 
 
-def normal(shape: Sequence[int], mean: float = 0.0, deviation: float = 1.0) -> array:
-    """The same of a normal distribution."""
-    made: array = _core.normal(list(shape), mean, deviation)
+@renamed(deviation="std")
+def normal(shape: Sequence[int], mean: float = 0.0, std: float = 1.0) -> array:
+    """f32 of a normal distribution, drawn anew at each call as by `uniform`."""
+    made: array = _core.normal(list(shape), mean, std)
     return made
 
 
 def seed(value: int) -> None:
     """Begins the random numbers of this process anew."""
     if _core.is_tracing():
-        raise _core.Error("seed: found in a function that is captured, whose random numbers go on from call to call; call it outside")
+        raise _core.error("seed_in_captured_function")
     _core.seed(value)
 
 

@@ -80,7 +80,7 @@ def _batches(data: Any, network: Model | None) -> list[dict[str, Any]]:
         raise TypeError(f"data: found {type(data).__name__}, expected arrays, something that iterates over them or a path")
     batches = [_batch(item, f"batch {i}", network) for i, item in enumerate(data)]
     if not batches:
-        raise Error("data: found no batch; something that can be read only once may have been read before")
+        raise _core.error("no_batch", "data")
     return batches
 
 
@@ -110,10 +110,10 @@ def dataset(
         path = "" if data is None else os.fspath(data)
         for what, word in (("data", data), ("label", label)):
             if word is not None and not os.fspath(word):
-                raise Error(f"{what}: found '', expected a value; without one leave the argument out")
+                raise _core.error("empty_argument", what)
         return _core.load_data(path, None if network is None else network.core, all, samples, skip_bad, label or "")
     if skip_bad or label is not None:
-        raise Error("dataset: skip_bad and label are for a path, found arrays")
+        raise _core.error("options_of_paths")
     return _core.make_dataset(_batches(data, network), name, all, samples)
 
 

@@ -55,7 +55,7 @@ _MODULES = frozenset(
 )  # fmt: skip
 """Modules in Python; what their functions call is theirs."""
 
-_OURS = frozenset(["__init__", "arrays", "functions", "indexing", "jit", "nn", "ops", "optim", "printing", "purity", "reads", "rebuilding"])
+_OURS = frozenset(["__init__", "arrays", "dtypes", "functions", "indexing", "jit", "nn", "ops", "optim", "printing", "purity", "reads", "rebuilding", "renamed"])
 """Of the package, by name: they compute with arrays, and read and write no files."""
 
 

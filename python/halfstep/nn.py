@@ -8,8 +8,9 @@
             return self.out(self.hidden(x).relu())
 
 A module holds arrays and settings, and nothing else: parameters are arrays that require a gradient, buffers those that
-do not. They are found in its attributes, in modules there, and in lists, tuples and dicts of both. Whether a layer is in
-training says hs.train_mode, where arrays are made hs.device, what numbers they begin with hs.seed.
+do not. They are found in its attributes, in modules there, and in lists, tuples and dicts of both. Names and meanings are
+those of torch.nn. Module.train() and Module.eval() set the mode of a module; without either, hs.train_mode does.
+hs.device says where arrays are made, hs.seed which numbers they begin with.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 
 from halfstep import _core, ops
 from halfstep.arrays import array, device, is_training, no_grad, ones, uniform, where, zeros
+from halfstep.renamed import renamed, warn
 
 
 def parameter(values: Any) -> array:
@@ -52,6 +54,36 @@ def _found(value: Any, name: str, met: list[Any]) -> Iterator[tuple[str, array]]
         yield from _found(each, f"{name}.{key}" if name else str(key), met)
 
 
+def _modules(value: Any, met: list[Any]) -> Iterator[Module]:
+    if any(value is each for each in met):
+        return
+    met.append(value)
+    if isinstance(value, Module):
+        yield value
+        value = list(vars(value).values())
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else ():
+        yield from _modules(each, met)
+
+
+def _moved(value: Any, place: str, moved: list[tuple[array, array]]) -> Any:
+    """With arrays at the place: one that is there twice stays one. Modules are left to Module.modules."""
+    if isinstance(value, array):
+        if value.place == place:
+            return value
+        for before, after in moved:
+            if before is value:
+                return after
+        made = value.detach().to(place)
+        made.requires_grad = value.requires_grad
+        moved.append((value, made))
+        return made
+    if isinstance(value, (list, tuple)):
+        return type(value)(_moved(each, place, moved) for each in value)
+    if isinstance(value, dict):
+        return {key: _moved(each, place, moved) for key, each in value.items()}
+    return value
+
+
 class Module:
     """What layers and networks inherit from: they say what `forward` computes."""
 
@@ -60,6 +92,37 @@ class Module:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.forward(*args, **kwargs)
+
+    training: bool | None = None
+    """The mode; None: that of hs.train_mode."""
+
+    def train(self, mode: bool = True) -> Module:
+        """Sets the mode of this module and of those in it: training, or (False) evaluation. Returns the module."""
+        for each in self.modules():
+            each.training = mode
+        return self
+
+    def eval(self) -> Module:
+        """Sets the mode to evaluation."""
+        return self.train(False)
+
+    def modules(self) -> list[Module]:
+        """This module and those in it, each once."""
+        return list(_modules(self, []))
+
+    def to(self, device: str) -> Module:
+        """Moves parameters and buffers to a device: "cpu", "sim", "cuda:0". Returns the module.
+
+        They are new arrays there. Make the optimizer afterwards.
+        """
+        moved: list[tuple[array, array]] = []
+        for each in self.modules():
+            for name, value in vars(each).items():
+                setattr(each, name, _moved(value, device, moved))
+        return self
+
+    def _is_training(self) -> bool:
+        return is_training() if self.training is None else self.training
 
     def named_arrays(self) -> dict[str, array]:
         """Parameters and buffers by their names, such as "layers.0.weight"; one that is there twice has its first name."""
@@ -91,7 +154,7 @@ class Module:
             if found != expected:
                 wrong.append(f"'{name}' of {found}, expected {expected}")
         if wrong:
-            raise _core.Error(f"load_state_dict: {type(self).__name__}: found {'; '.join(sorted(wrong))}")
+            raise _core.error("state_of_other_module", type(self).__name__, "; ".join(sorted(wrong)))
         with no_grad():
             for name, values in given.items():
                 own[name].assign(values)
@@ -102,11 +165,12 @@ class Module:
 
 
 class Linear(Module):
-    """x @ weight.T + bias. Both begin uniform within 1 / sqrt(inputs) of zero."""
+    """x @ weight.T + bias. Both begin uniform within 1 / sqrt(in_features) of zero."""
 
-    def __init__(self, inputs: int, outputs: int, bias: bool = True) -> None:
-        self.weight = _uniform((outputs, inputs), inputs**-0.5)
-        self.bias = _uniform((outputs,), inputs**-0.5) if bias else None
+    @renamed(inputs="in_features", outputs="out_features")
+    def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
+        self.weight = _uniform((out_features, in_features), in_features**-0.5)
+        self.bias = _uniform((out_features,), in_features**-0.5) if bias else None
 
     def forward(self, x: array) -> array:
         return ops.linear(x, self.weight, self.bias)
@@ -117,16 +181,17 @@ def _pair(value: int | tuple[int, int]) -> tuple[int, int]:
 
 
 class Conv2d(Module):
-    """Cross-correlation of images [n, c, h, w]. Weights and bias begin uniform within 1 / sqrt(channels / groups * kernel) of zero."""
+    """Cross-correlation of images [n, c, h, w]. Weights and bias begin uniform within 1 / sqrt(in_channels / groups * kernel_size) of zero."""
 
+    @renamed(channels="in_channels", outputs="out_channels", kernel="kernel_size")
     def __init__(
-        self, channels: int, outputs: int, kernel: int | tuple[int, int], stride: int | tuple[int, int] = 1,
+        self, in_channels: int, out_channels: int, kernel_size: int | tuple[int, int], stride: int | tuple[int, int] = 1,
         padding: int | tuple[int, int] = 0, dilation: int | tuple[int, int] = 1, groups: int = 1, bias: bool = True,
     ) -> None:  # fmt: skip
-        height, width = _pair(kernel)
-        bound = (channels // groups * height * width) ** -0.5
-        self.weight = _uniform((outputs, channels // groups, height, width), bound)
-        self.bias = _uniform((outputs,), bound) if bias else None
+        height, width = _pair(kernel_size)
+        bound = (in_channels // groups * height * width) ** -0.5
+        self.weight = _uniform((out_channels, in_channels // groups, height, width), bound)
+        self.bias = _uniform((out_channels,), bound) if bias else None
         self.stride, self.dilation, self.groups = _pair(stride), _pair(dilation), groups
         self.pad = _pair(padding) * 2
 
@@ -135,59 +200,69 @@ class Conv2d(Module):
 
 
 class BatchNorm2d(Module):
-    """Normalizes channels: in training by the batch, whose statistics go into `mean` and `variance`; else by these."""
+    """Normalizes channels: in training by the batch, else by `running_mean` and `running_var`.
 
-    def __init__(self, channels: int, epsilon: float = 1e-5, momentum: float = 0.9) -> None:
-        self.weight, self.bias = parameter(ones((channels,))), parameter(zeros((channels,)))
-        self.mean, self.variance = zeros((channels,)), ones((channels,))
-        self.epsilon, self.momentum = epsilon, momentum
+    A training step moves these by `momentum` towards the batch: running = (1 - momentum) * running + momentum * batch.
+    The variance that goes into `running_var` divides by the number of elements less one, as in torch.nn.
+    """
+
+    @renamed(channels="num_features", epsilon="eps")
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1) -> None:
+        if momentum > 0.5:
+            warn("BatchNorm2d: momentum is the share of the new batch, as in torch.nn, and no longer that of the old statistics")
+        self.weight, self.bias = parameter(ones((num_features,))), parameter(zeros((num_features,)))
+        self.running_mean, self.running_var = zeros((num_features,)), ones((num_features,))
+        self.eps, self.momentum = eps, momentum
 
     def forward(self, x: array) -> array:
-        given = (x, self.weight, self.bias, self.mean, self.variance)
-        if not is_training():
-            return ops.batch_norm(*given, epsilon=self.epsilon, momentum=self.momentum).out
-        found = ops.batch_norm(*given, epsilon=self.epsilon, momentum=self.momentum, is_test=False)
-        self.mean.assign(found.mean_out.detach())
-        self.variance.assign(found.variance_out.detach())
+        given = (x, self.weight, self.bias, self.running_mean, self.running_var)
+        if not self._is_training():
+            return ops.batch_norm(*given, epsilon=self.eps).out
+        found = ops.batch_norm(*given, epsilon=self.eps, momentum=1 - self.momentum, is_test=False)
+        self.running_mean.assign(found.mean_out.detach())
+        self.running_var.assign(found.variance_out.detach())
         return found.out
 
 
 class LayerNorm(Module):
-    """Normalizes over the last axes, which have the extents of `shape`."""
+    """Normalizes over the last axes, which have the extents of `normalized_shape`."""
 
-    def __init__(self, shape: int | tuple[int, ...], epsilon: float = 1e-5) -> None:
-        dims = (shape,) if isinstance(shape, int) else shape
+    @renamed(shape="normalized_shape", epsilon="eps")
+    def __init__(self, normalized_shape: int | tuple[int, ...], eps: float = 1e-5) -> None:
+        dims = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
         self.weight, self.bias = parameter(ones(dims)), parameter(zeros(dims))
-        self.epsilon = epsilon
+        self.eps = eps
 
     def forward(self, x: array) -> array:
-        return ops.layer_norm(x, self.weight, self.bias, axis=-self.weight.ndim, epsilon=self.epsilon).out
+        return ops.layer_norm(x, self.weight, self.bias, axis=-self.weight.ndim, epsilon=self.eps).out
 
 
 class Embedding(Module):
     """Rows of a table by whole numbers. It begins uniform within 1 of zero."""
 
-    def __init__(self, count: int, width: int) -> None:
-        self.weight = _uniform((count, width), 1.0)
+    @renamed(count="num_embeddings", width="embedding_dim")
+    def __init__(self, num_embeddings: int, embedding_dim: int) -> None:
+        self.weight = _uniform((num_embeddings, embedding_dim), 1.0)
 
     def forward(self, ids: array) -> array:
         return ops.gather(self.weight, ids.astype("i64"), axis=0)
 
 
 class Dropout(Module):
-    """In training zeroes each element with probability `rate` and divides the others by 1 - rate."""
+    """In training zeroes each element with probability `p` and divides the others by 1 - p."""
 
-    def __init__(self, rate: float = 0.5) -> None:
-        if not 0 <= rate < 1:
-            raise _core.Error(f"Dropout: found rate {rate}, expected 0 or more and less than 1")
-        self.rate = rate
+    @renamed(rate="p")
+    def __init__(self, p: float = 0.5) -> None:
+        if not 0 <= p < 1:
+            raise _core.error("rate_not_below_one", p)
+        self.p = p
 
     def forward(self, x: array) -> array:
-        if not is_training() or self.rate == 0:
+        if not self._is_training() or self.p == 0:
             return x
         with device(x.place):
-            is_kept = uniform(x.shape) >= self.rate
-        return where(is_kept, x / (1 - self.rate), 0.0)
+            is_kept = uniform(x.shape) >= self.p
+        return where(is_kept, x / (1 - self.p), 0.0)
 
 
 class ReLU(Module):
@@ -196,13 +271,18 @@ class ReLU(Module):
 
 
 class GELU(Module):
-    """By the error function; approximate: by the hyperbolic tangent."""
+    """By the error function; approximate="tanh": by the hyperbolic tangent."""
 
-    def __init__(self, approximate: bool = False) -> None:
+    def __init__(self, approximate: str = "none") -> None:
+        if isinstance(approximate, bool):
+            warn("GELU: approximate is 'none' or 'tanh', as in torch.nn")
+            approximate = "tanh" if approximate else "none"
+        if approximate not in ("none", "tanh"):
+            raise ValueError(f"GELU: approximate: found {approximate!r}, expected 'none' or 'tanh'")
         self.approximate = approximate
 
     def forward(self, x: array) -> array:
-        return ops.gelu(x, approximate=self.approximate)
+        return ops.gelu(x, approximate=self.approximate == "tanh")
 
 
 class Tanh(Module):
@@ -218,30 +298,32 @@ class Sigmoid(Module):
 class MaxPool2d(Module):
     """The largest value of each window; the stride is the kernel where none is given."""
 
-    def __init__(self, kernel: int | tuple[int, int], stride: int | tuple[int, int] | None = None, padding: int | tuple[int, int] = 0) -> None:
-        self.kernel = _pair(kernel)
-        self.stride = self.kernel if stride is None else _pair(stride)
+    @renamed(kernel="kernel_size")
+    def __init__(self, kernel_size: int | tuple[int, int], stride: int | tuple[int, int] | None = None, padding: int | tuple[int, int] = 0) -> None:
+        self.kernel_size = _pair(kernel_size)
+        self.stride = self.kernel_size if stride is None else _pair(stride)
         self.pad = _pair(padding) * 2
 
     def forward(self, x: array) -> array:
-        return ops.max_pool2d(x, kernel=self.kernel, stride=self.stride, pad=self.pad)
+        return ops.max_pool2d(x, kernel=self.kernel_size, stride=self.stride, pad=self.pad)
 
 
 class AvgPool2d(MaxPool2d):
     """The mean of each window, in which padding counts as zeros."""
 
     def forward(self, x: array) -> array:
-        return ops.avg_pool2d(x, kernel=self.kernel, stride=self.stride, pad=self.pad)
+        return ops.avg_pool2d(x, kernel=self.kernel_size, stride=self.stride, pad=self.pad)
 
 
 class Flatten(Module):
-    """Joins the axes from `axis` on."""
+    """Joins the axes from `start_dim` on."""
 
-    def __init__(self, axis: int = 1) -> None:
-        self.axis = axis
+    @renamed(axis="start_dim")
+    def __init__(self, start_dim: int = 1) -> None:
+        self.start_dim = start_dim
 
     def forward(self, x: array) -> array:
-        return x.flatten(self.axis)
+        return x.flatten(self.start_dim)
 
 
 class Sequential(Module):
@@ -263,19 +345,24 @@ class Sequential(Module):
 
 
 class RNNCell(Module):
-    """tanh(x @ weight.T + bias + h @ recurrent.T), the next h. All begin uniform within 1 / sqrt(width) of zero."""
+    """tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh), the next h.
+
+    All begin uniform within 1 / sqrt(hidden_size) of zero.
+    """
 
     gates = 1
 
-    def __init__(self, inputs: int, width: int) -> None:
-        bound = width**-0.5
-        self.weight = _uniform((self.gates * width, inputs), bound)
-        self.recurrent = _uniform((self.gates * width, width), bound)
-        self.bias = _uniform((self.gates * width,), bound)
-        self.width = width
+    @renamed(inputs="input_size", width="hidden_size")
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True) -> None:
+        bound, rows = hidden_size**-0.5, self.gates * hidden_size
+        self.weight_ih = _uniform((rows, input_size), bound)
+        self.weight_hh = _uniform((rows, hidden_size), bound)
+        self.bias_ih = _uniform((rows,), bound) if bias else None
+        self.bias_hh = _uniform((rows,), bound) if bias else None
+        self.hidden_size = hidden_size
 
     def _sums(self, x: array, h: array) -> array:
-        return ops.linear(x, self.weight, self.bias) + ops.linear(h, self.recurrent)
+        return ops.linear(x, self.weight_ih, self.bias_ih) + ops.linear(h, self.weight_hh, self.bias_hh)
 
     def forward(self, x: array, h: Any) -> Any:
         return ops.tanh(self._sums(x, h))
@@ -289,7 +376,7 @@ class LSTMCell(RNNCell):
     def forward(self, x: array, state: tuple[array, array]) -> tuple[array, array]:
         h, c = state
         sums = self._sums(x, h)
-        taken, kept, cell, given = (sums[:, place * self.width : (place + 1) * self.width] for place in range(4))
+        taken, kept, cell, given = (sums[:, place * self.hidden_size : (place + 1) * self.hidden_size] for place in range(4))
         c = ops.sigmoid(kept) * c + ops.sigmoid(taken) * ops.tanh(cell)
         return ops.sigmoid(given) * ops.tanh(c), c
 
@@ -299,7 +386,13 @@ def cross_entropy(logits: array, labels: array) -> array:
     return ops.softmax_cross_entropy_loss(logits, labels).loss
 
 
-def mse(found: array, expected: Any) -> array:
+def mse_loss(input: array, target: Any) -> array:
     """The mean of the squared differences."""
-    difference: array = found - expected
+    difference: array = input - target
     return (difference * difference).mean()
+
+
+def mse(found: array, expected: Any) -> array:
+    """The old name of mse_loss."""
+    warn("nn.mse is called nn.mse_loss")
+    return mse_loss(found, expected)

@@ -11,7 +11,7 @@ class _Optimizer:
     def __init__(self, parameters: Iterable[array], learning_rate: float) -> None:
         self.learned = list(parameters)
         if not self.learned or not all(each.requires_grad for each in self.learned):
-            raise _core.Error(f"{type(self).__name__}: found {len(self.learned)} arrays, expected one at least, all of which require a gradient")
+            raise _core.error("parameters_without_gradient", type(self).__name__, len(self.learned))
         with device(self.learned[0].place):
             self.rate = full((1,), learning_rate)
 

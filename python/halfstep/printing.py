@@ -22,7 +22,7 @@ _thread = threading.local()
 def _recorded_print(*values: Any, **settings: Any) -> None:
     effects = getattr(_thread, "effects", None)
     if effects is not None and _core.is_in_region():
-        raise _core.Error("print: found in a region that is traced, expected outside of it; give what is to be printed as a result")
+        raise _core.error("print_in_region")
     if effects is None or not _core.is_tracing():
         _shown(lambda: _print(*values, **settings))
         return

@@ -224,4 +224,4 @@ class Form:
     def expect(self, other: Form, where: str, what: str) -> None:
         """Only arrays differ from call to call of a region."""
         if self.shape != other.shape:
-            raise _core.Error(f"{where}: found {self.shape} as {what}, expected {other.shape}; make arrays of numbers that differ, in containers of one form")
+            raise _core.error("region_result_of_other_form", where, what, self.shape, other.shape)

@@ -90,7 +90,7 @@ class Objections(Report):
         return self.values["holds"]
 
     def _repr_html_(self) -> str:
-        return table(self.objections, ["verb", "where", "what", "found", "expected", "remedy"], self.verdict)
+        return table(self.objections, ["verb", "where", "problem", "found", "expected", "remedy"], self.verdict)
 
 
 class Audit(Report):

@@ -100,7 +100,7 @@ def _program(module: Any, arguments: Any, kwargs: dict[str, Any], dynamic_shapes
     except ImportError:
         raise
     except Exception as error:
-        raise _core.Error(f"{title}: torch.export cannot follow it: {_reason(error)}") from error
+        raise _core.error("torch_export_failed", title, _reason(error)) from error
     assert program is not None  # as it is without dynamo
     program.model.graph.name = title
     return program

@@ -87,7 +87,7 @@ def _results(name: str, attributes: str, operands: list[torch.Tensor | None]) ->
     tensors = [tensor for tensor in operands if tensor is not None]
     extents = {str(extent): extent for tensor in tensors for extent in tensor.shape if isinstance(extent, torch.SymInt)}
     if len(extents) > len(_STAND_INS[0]):
-        raise _core.UnsupportedError(f"{name}: found {len(extents)} open extents, expected at most {len(_STAND_INS[0])}")
+        raise _core.error("too_many_dynamic_dimensions", name, len(extents), len(_STAND_INS[0]))
     one, other = (_types(name, attributes, operands, dict(zip(extents, numbers))) for numbers in _STAND_INS)
     made = []
     for first, second in zip(one, other):
@@ -113,7 +113,7 @@ def _extent(name: str, found: tuple[int, int], extents: list[tuple[Any, int, int
     for extent, one, other in extents:
         if found[0] % one == 0 and found[0] // one * other == found[1]:
             return found[0] // one * extent
-    raise _core.UnsupportedError(f"{name}: an extent of its result depends on open ones; close them with dynamic_shapes")
+    raise _core.error("unknown_result_dimension", name)
 
 
 def translation() -> dict[Any, Any]:

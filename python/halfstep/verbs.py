@@ -53,7 +53,7 @@ def _word(name: str, word: str | os.PathLike[str] | None) -> str:
         return ""
     text = os.fspath(word)
     if not text:
-        raise _core.Error(f"{name}: found '', expected a value; without one leave the argument out")
+        raise _core.error("empty_argument", name)
     return text
 
 
@@ -291,7 +291,7 @@ def verify(
     against the network that came in. batch: samples that run at once; without it 64, or as many as memory allows.
     """
     if meaning not in ("sampled", "all"):
-        raise _core.Error(f"verify: meaning: found {meaning!r}, expected sampled or all")
+        raise _core.error("not_a_choice", "meaning", meaning, "sampled or all")
     samples = dataset(data, prepared)
     if with_ == "onnxruntime":
         os.environ.setdefault("HALFSTEP_PYTHON", sys.executable)  # which runs the engine
@@ -421,7 +421,7 @@ def evaluate(
         total += count * float(metric(network(**arrays) if isinstance(arrays, dict) else network(arrays), labels))
         samples += count
     if samples == 0:
-        raise _core.Error("evaluate: found no batch")
+        raise _core.error("no_batch", "evaluate")
     return Score(total / samples, samples)
 
 

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "halfstep/api/errors.h"
 #include "python/src/arrays.h"
 #include "python/src/captured.h"
 #include "python/src/dtypes.h"
@@ -26,7 +27,7 @@ const capture::Switches& switches_of_context() {
 
 Place place_named(const std::string& text) {
   const std::optional<Place> place = parse_place(text);
-  if (!place) fail("device '{}': expected cpu, sim or cuda:NUMBER", text);
+  if (!place) fail(errors::not_a_choice("device", text, "cpu, sim or cuda:NUMBER"));
   return *place;
 }
 
@@ -35,7 +36,7 @@ nb::object array_from(nb::handle values, const std::optional<std::string>& dtype
   Tensor tensor = tensor_of(values, "array", "values");
   if (!dtype) return object_of(Array(std::move(tensor)));
   const std::optional<DType> to = parse_dtype(*dtype);
-  if (!to) fail("array: found dtype '{}', expected one of halfstep's, such as f32", *dtype);
+  if (!to) fail(errors::not_a_dtype("array", *dtype));
   if (*to == tensor.dtype()) return object_of(Array(std::move(tensor)));
   const auto cast = [&] {
     const capture::Untraced untraced;  // numbers of the program's: a constant in what is captured
@@ -154,7 +155,7 @@ void define_arrays(nb::module_& module) {
   module.def("set_array_class", [](nb::handle made) { array_class = made.inc_ref().ptr(); });
   module.def("full", [](double value, const Dims& dims, const std::string& dtype) {
     const std::optional<DType> type = parse_dtype(dtype);
-    if (!type) fail("full: found dtype '{}', expected one of halfstep's, such as f32", dtype);
+    if (!type) fail(errors::not_a_dtype("full", dtype));
     return drawn([&] { return capture::full({*type, dims}, value); });
   });
   module.def("gradients", &gradients);

@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "halfstep/api/errors.h"
 #include "python/src/dtypes.h"
 #include "python/src/operands.h"
 #include "python/src/results.h"
@@ -15,7 +16,7 @@ Tensor tensor_of(nb::handle array, std::string_view verb, const std::string& nam
   Operands operands(verb, std::span(&port, 1), 1);
   operands.set(0, array.ptr());
   const kernels::ConstView view = operands.views()[0];
-  if (!view.present()) fail("{}: {}: found None, expected an array", verb, name);
+  if (!view.present()) fail(errors::no_array(verb, name));
   Tensor tensor = Tensor::uninitialized(view.dtype, Dims(view.dims.begin(), view.dims.end()));
   if (tensor.bytes() > 0) std::memcpy(tensor.raw(), view.data, tensor.bytes());
   return tensor;

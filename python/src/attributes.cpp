@@ -1,5 +1,8 @@
 #include "python/src/attributes.h"
 
+#include <fmt/format.h>
+
+#include "halfstep/api/errors.h"
 #include "python/src/errors.h"
 
 namespace halfstep::python {
@@ -32,7 +35,7 @@ class Reader {
   int64_t integer(PyObject* value) const {
     int overflow = 0;
     const long long number = PyLong_AsLongLongAndOverflow(value, &overflow);
-    if (overflow != 0) fail("call: {}: attribute '{}' does not fit in 64 bits", info_.name, attribute_.name);
+    if (overflow != 0) fail(errors::attribute_beyond_64_bits(info_.name, attribute_.name));
     if (number == -1 && PyErr_Occurred() != nullptr) nb::raise_python_error();
     return number;
   }

@@ -1,4 +1,6 @@
 // A function of Python that is captured: which of its programs a call fits, and the call itself.
+#include <fmt/format.h>
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -7,6 +9,7 @@
 
 #include <algorithm>
 
+#include "halfstep/api/errors.h"
 #include "python/src/captured.h"
 #include "python/src/errors.h"
 #include "python/src/flat.h"
@@ -72,7 +75,7 @@ class CapturedFunction {
   }
   const Entry& entry(int64_t number) const {
     const auto found = std::ranges::find_if(entries_, [&](const auto& each) { return each.first == number; });
-    if (found == entries_.end()) fail("captured function: its program was dropped while it was captured");
+    if (found == entries_.end()) fail(errors::captured_program_dropped());
     return *found->second;
   }
   Entry& entry(int64_t number) { return const_cast<Entry&>(std::as_const(*this).entry(number)); }
@@ -283,7 +286,7 @@ Network* network_of_function(const std::string& name, const std::vector<InputOf>
   std::vector<capture::NetworkInput> types;
   for (const auto& [input, dtype, extents] : inputs) {
     const std::optional<DType> element = parse_dtype(dtype);
-    if (!element) fail("network '{}': input '{}': found dtype '{}', expected one of halfstep's", name, input, dtype);
+    if (!element) fail(errors::not_a_dtype(fmt::format("network '{}': input '{}'", name, input), dtype));
     Dims dims;
     for (const auto& extent : extents) dims.push_back(extent.value_or(kUnknown));
     types.push_back({input, {*element, dims}});

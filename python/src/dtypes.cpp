@@ -1,7 +1,11 @@
 #include "python/src/dtypes.h"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <string_view>
+
+#include "halfstep/api/errors.h"
 
 namespace halfstep::python {
 namespace {
@@ -76,8 +80,7 @@ PyArray_Descr* ml_descr(const MlType& type) {
     const auto module = nb::steal(PyImport_ImportModule("ml_dtypes"));
     if (!module.is_valid()) {
       PyErr_Clear();
-      unsupported("call: {} is no dtype of NumPy's own and ml_dtypes, which has it, is not installed",
-                  name(type.dtype));
+      fail(errors::no_dtype_of_library("NumPy", name(type.dtype), "install ml_dtypes, which has it"));
     }
     const nb::object scalar = module.attr(type.name);
     if (PyArray_DescrConverter(scalar.ptr(), &descr) != NPY_SUCCEED) nb::raise_python_error();
@@ -129,14 +132,15 @@ PyArray_Descr* new_descr(DType dtype) {
   for (const MlType& type : kMlTypes) {
     if (dtype == type.dtype) return ml_descr(type);
   }
-  unsupported("call: NumPy has no {}", name(dtype));
+  fail(errors::no_dtype_of_library("NumPy", name(dtype), ""));
 }
 
 nb::dlpack::dtype dlpack_dtype(DType dtype) {
   for (const DlpackType& type : kDlpackTypes) {
     if (dtype == type.dtype) return type.type;
   }
-  unsupported("call: DLPack has no {} of one code in a byte; arrays of numpy with ml_dtypes have it", name(dtype));
+  fail(errors::no_dtype_of_library("DLPack", fmt::format("{} of one code in a byte", name(dtype)),
+                                   "give arrays of numpy with ml_dtypes, which have it"));
 }
 
 bool is_masked(DType dtype) { return dtype == DType::i2 || dtype == DType::i4; }

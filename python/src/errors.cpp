@@ -1,12 +1,20 @@
 #include "python/src/errors.h"
 
+#include <fmt/format.h>
+#include <nanobind/stl/string.h>
+
 #include <new>
+#include <vector>
+
+#include "halfstep/api/explain.h"
+#include "halfstep/report/errors.h"
 
 namespace halfstep::python {
 namespace {
 
 PyObject* error_type = nullptr;
 PyObject* unsupported_type = nullptr;
+PyObject* internal_type = nullptr;
 PyObject* absent_type = nullptr;
 
 PyObject* new_exception(nb::module_& module, const char* name, const char* doc, PyObject* base) {
@@ -18,7 +26,7 @@ PyObject* new_exception(nb::module_& module, const char* name, const char* doc, 
 
 PyObject* type_of(ErrorKind kind) {
   switch (kind) {
-    case ErrorKind::internal: return PyExc_RuntimeError;
+    case ErrorKind::internal: return internal_type;
     case ErrorKind::interrupted: return PyExc_KeyboardInterrupt;
     case ErrorKind::unsupported: return unsupported_type;
     case ErrorKind::bad_input: break;
@@ -26,23 +34,68 @@ PyObject* type_of(ErrorKind kind) {
   return error_type;
 }
 
+nb::dict fields_of(const Diagnostic& one) {
+  nb::dict fields;
+  fields["id"] = std::string(one.entry->id);
+  fields["name"] = std::string(one.entry->name);
+  fields["layer"] = one.layer;
+  fields["where"] = one.where;
+  fields["problem"] = one.problem;
+  fields["found"] = one.found;
+  fields["expected"] = one.expected;
+  fields["remedy"] = one.remedy;
+  return fields;
+}
+
+/// The exception of `error`, whose attributes are the fields of its first diagnostic, and all of them as dicts.
+nb::object exception_of(const Error& error) {
+  nb::object exception = nb::borrow(type_of(error.kind()))(std::string(error.what()));
+  nb::list all;
+  for (const Diagnostic& one : error.diagnostics()) all.append(fields_of(one));
+  for (const auto [name, value] : fields_of(error.diagnostics().front())) nb::setattr(exception, name, value);
+  nb::setattr(exception, "diagnostics", all);
+  return exception;
+}
+
 [[noreturn]] void throw_exception(PyObject* type, const std::string& message) {
   PyErr_SetString(type, message.c_str());
   throw nb::python_error();
 }
 
+/// The exception of an entry of the catalogue, for errors that Python raises.
+nb::object make_error(const std::string& name, nb::args values) {
+  std::vector<Text> texts;
+  for (const nb::handle value : values) texts.emplace_back(nb::cast<std::string>(nb::str(value)));
+  const ErrorEntry& entry = api::explain(name);
+  if (texts.size() != entry.takes.size())
+    throw_exception(PyExc_TypeError,
+                    fmt::format("{} takes {} values, found {}", name, entry.takes.size(), texts.size()));
+  return exception_of(Error(fill(entry, texts)));
+}
+
 }  // namespace
 
 void define_errors(nb::module_& module) {
-  error_type = new_exception(module, "Error",
-                             "A rule does not hold, a dtype or dims do not fit, or nothing here can do it; the message "
-                             "says what, where, found and expected.",
-                             PyExc_ValueError);
+  error_type =
+      new_exception(module, "Error",
+                    "An input or a request is wrong. Attributes: id ('HS2107', for halfstep.explain), name, where, "
+                    "problem, found, expected, remedy, layer: text, '' where there is none. diagnostics: all "
+                    "that is wrong, a dict of these for each.",
+                    PyExc_ValueError);
+  for (const char* field : {"id", "name", "layer", "where", "problem", "found", "expected", "remedy"})
+    nb::setattr(error_type, field, nb::str(""));
+  nb::setattr(error_type, "diagnostics", nb::tuple());
   unsupported_type = new_exception(module, "UnsupportedError",
                                    "A correct request that Halfstep, or the platform, cannot do.", error_type);
+  internal_type =
+      new_exception(module, "InternalError", "A defect of Halfstep. No input should lead here; report the message.",
+                    PyExc_RuntimeError);
   absent_type =
       new_exception(module, "AbsentResultError", "The attributes of the call switch off the result that was asked for.",
                     PyExc_AttributeError);
+  module.def("error", &make_error, nb::arg("name"), nb::arg("values"));
+  module.def(
+      "explain", [](const std::string& id) { return report::as_text(api::explain(id)); }, nb::arg("id"));
 }
 
 void set_exception() {
@@ -52,7 +105,8 @@ void set_exception() {
   } catch (nb::python_error& error) {
     error.restore();
   } catch (const Error& error) {
-    PyErr_SetString(type_of(error.kind()), error.what());
+    const nb::object exception = exception_of(error);
+    PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(exception.ptr())), exception.ptr());
   } catch (const std::bad_alloc&) {
     PyErr_NoMemory();
   } catch (const std::exception& error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "halfstep/api/errors.h"
 #include "python/src/captured.h"
 
 namespace halfstep::python {
@@ -49,7 +50,7 @@ void flatten_items(PyObject* dict, Flat& flat, int depth) {
 }  // namespace
 
 void flatten(PyObject* value, Flat& flat, int depth) {
-  if (depth > 100) fail("captured function: found containers nested more than 100 deep, or one within itself");
+  if (depth > 100) fail(errors::containers_too_deep());
   if (as_array_of_ours(value) != nullptr) {
     flat.words.push_back(1);
     flat.arrays.push_back(value);

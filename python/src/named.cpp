@@ -1,5 +1,7 @@
 #include "python/src/named.h"
 
+#include <fmt/format.h>
+
 #include <new>
 
 #include "python/src/errors.h"

@@ -1,5 +1,7 @@
 #include "python/src/network.h"
 
+#include <fmt/format.h>
+
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -8,6 +10,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "halfstep/api/errors.h"
 #include "python/src/arrays.h"
 #include "python/src/results.h"
 
@@ -84,18 +87,23 @@ Tensors joined(const nb::list& batches) {
     for (const auto& [name, tensor] : batch) {
       std::vector<Tensor>& list = parts[name];
       const auto sample = [](const Tensor& t) { return std::span(t.dims()).subspan(1); };
-      if (tensor.dims().empty()) fail("batch {}: {}: found one number, expected samples along a first axis", i, name);
+      if (tensor.dims().empty())
+        fail(
+            errors::batches_differ(fmt::format("batch {}: '{}'", i, name), "one number", "samples along a first axis"));
       const bool fits = list.empty() ? i == 0
                                      : list.front().dtype() == tensor.dtype() &&
                                            std::ranges::equal(sample(list.front()), sample(tensor));
-      if (!fits && list.empty()) fail("batch {}: '{}' was not in the batches before it", i, name);
+      if (!fits && list.empty())
+        fail(errors::batches_differ(fmt::format("batch {}: '{}'", i, name), "a tensor",
+                                    "none, as in the batches before it"));
       if (!fits)
-        fail("batch {}: {}: found {}, the batches before it have {}", i, name, to_string(tensor.type()),
-             to_string(list.front().type()));
+        fail(errors::batches_differ(fmt::format("batch {}: '{}'", i, name), to_string(tensor.type()),
+                                    to_string(list.front().type()) + ", as in the batches before it"));
       list.push_back(tensor);
     }
     if (batch.size() != parts.size())
-      fail("batch {}: found {} tensors, the batches before it have {}", i, batch.size(), parts.size());
+      fail(errors::batches_differ(fmt::format("batch {}", i), fmt::format("{} tensors", batch.size()),
+                                  fmt::format("{}, as in the batches before it", parts.size())));
   }
   Tensors all;
   for (const auto& [name, list] : parts) {

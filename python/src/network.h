@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 
+#include "halfstep/api/errors.h"
 #include "python/src/python.h"
 
 namespace halfstep::python {
@@ -25,7 +26,7 @@ class Network {
   /// Changes the Model in place: change(model) gives the next one. Throws where another thread is at it.
   template <class Change>
   void replace(Change&& change) {
-    if (changing_.exchange(true)) fail("network '{}': another thread is training it", graph()->name());
+    if (changing_.exchange(true)) fail(errors::network_in_training(graph()->name()));
     const std::unique_ptr<std::atomic<bool>, void (*)(std::atomic<bool>*)> done(&changing_,
                                                                                 [](auto* flag) { *flag = false; });
     become(change(*model()));

@@ -1,8 +1,11 @@
 #include "python/src/operands.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
+#include "halfstep/api/errors.h"
 #include "python/src/dtypes.h"
 #include "python/src/errors.h"
 
@@ -105,9 +108,9 @@ void Operands::set_array(size_t position, PyArrayObject* array) {
   const std::optional<DType> dtype = dtype_of(PyArray_DESCR(array));
   if (!dtype) {
     const nb::str text{nb::handle(reinterpret_cast<PyObject*>(PyArray_DESCR(array)))};
-    fail("call: {} type: {} is {}, which is no element type of Halfstep", name_, port(position), text.c_str());
+    fail(errors::not_an_element_type(name_, port(position), text.c_str()));
   }
-  if (has_mask(array)) fail("call: {}: {} is a masked array, expected one without a mask", name_, port(position));
+  if (has_mask(array)) fail(errors::masked_array(name_, port(position)));
   if (!is_dense(array) || is_masked(*dtype)) return set_copy(position, array, *dtype);
   show(position, array, *dtype);
 }
@@ -126,8 +129,7 @@ void Operands::set_dlpack(size_t position, PyObject* object) {
   const nb::object device = nb::handle(object).attr("__dlpack_device__")();
   const int kind = nb::cast<int>(nb::object(device[0]));
   if (kind != nb::device::cpu::value && kind != nb::device::cuda_host::value) {
-    fail("call: {}: {} is on the device {} of DLPack, expected the memory of the host (1)", name_, port(position),
-         kind);
+    fail(errors::array_on_other_device(name_, port(position), kind));
   }
   nb::object tensor_object = nb::borrow(object);
   if (nb::cast<bool>(nb::getattr(tensor_object, "requires_grad", nb::bool_(false)))) {
@@ -140,10 +142,9 @@ void Operands::set_dlpack(size_t position, PyObject* object) {
   const nb::dlpack::dltensor& tensor = managed->tensor;
   const std::optional<DType> dtype = dtype_of(tensor.dtype);
   if (!dtype) {
-    fail(
-        "call: {} type: {} is a tensor of DLPack type {} with {} bits and {} lanes, which is no element type of "
-        "Halfstep",
-        name_, port(position), tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes);
+    fail(errors::not_an_element_type(name_, port(position),
+                                     fmt::format("a tensor of DLPack type {} with {} bits and {} lanes",
+                                                 tensor.dtype.code, tensor.dtype.bits, tensor.dtype.lanes)));
   }
   const auto* data = static_cast<const std::byte*>(tensor.data) + tensor.byte_offset;
   show(position, {data,
@@ -158,8 +159,8 @@ void Operands::set_buffer(size_t position, PyObject* object) {
   const Py_buffer& buffer = *PyMemoryView_GET_BUFFER(owners_[position].ptr());
   const std::optional<DType> dtype = dtype_of(buffer);
   if (!dtype || buffer.suboffsets != nullptr) {
-    fail("call: {} type: {} is a buffer of '{}', which is no element type of Halfstep", name_, port(position),
-         buffer.format == nullptr ? "" : buffer.format);
+    fail(errors::not_an_element_type(name_, port(position),
+                                     fmt::format("a buffer of '{}'", buffer.format == nullptr ? "" : buffer.format)));
   }
   show(position, {static_cast<const std::byte*>(buffer.buf),
                   *dtype,

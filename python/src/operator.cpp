@@ -1,5 +1,7 @@
 #include "python/src/operator.h"
 
+#include <fmt/format.h>
+
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>

@@ -9,6 +9,7 @@
 
 #include <optional>
 
+#include "halfstep/api/errors.h"
 #include "python/src/network.h"
 
 namespace halfstep::python {
@@ -39,7 +40,7 @@ auto work(const Work& given, Verb&& verb) {
         given.progress(std::string(progress.stage), progress.done, progress.total, std::string(progress.note));
     } catch (nb::python_error& error) {
       raised.emplace(std::move(error));
-      throw Error(ErrorKind::interrupted, "stopped by Python");
+      fail(errors::interrupted("Python"));
     }
   };
   try {
@@ -245,7 +246,7 @@ Report analyze(const Network& network, const api::Dataset& data, const AnalysisW
   options.how.directions = directions;
   options.how.observers = observers;
   options.tries = tries;
-  if (part != "test" && part != "train") fail("part: found '{}', expected test or train", part);
+  if (part != "test" && part != "train") fail(errors::not_a_choice("part", part, "test or train"));
   options.on_training = part == "train";
   if (platform) options.platform = quant::load_platform(*platform, overrides);
   options.quantize.widths = {weights, features, edges};

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import halfstep
+from raising import raises
 
 
 def same(found, expected):
@@ -94,7 +95,7 @@ def test_scalars_and_subclasses():
         pass
 
     assert type(halfstep.ops.relu(BASE.view(Named))) is np.ndarray
-    with pytest.raises(halfstep.Error, match="x is a masked array, expected one without a mask"):
+    with raises("masked_array", where="call: relu: x"):
         halfstep.ops.relu(np.ma.masked_array(BASE))
 
 
@@ -130,7 +131,7 @@ def test_codes_of_four_bits_keep_their_sign():
 
 @pytest.mark.parametrize("name", ["complex64", "longdouble", "S3", "O", "datetime64[s]"])
 def test_foreign_dtypes(name):
-    with pytest.raises(halfstep.Error, match="relu type: x is .*, which is no element type of Halfstep"):
+    with raises("not_an_element_type", where="call: relu: x"):
         halfstep.ops.relu(np.zeros(3, name))
 
 

@@ -65,7 +65,7 @@ def test_what_follows_is_what_the_verbs_give(prepared, samples):
 
 
 def test_refusals(prepared, samples):
-    with pytest.raises(hs.UnsupportedError, match="no legal widths meet the budget on magik_t40: the nearest have size"):
+    with pytest.raises(hs.UnsupportedError, match="magik_t40"):
         hs.bits(prepared, "size<=10B", samples, samples=32)
-    with pytest.raises(hs.Error, match="budget: found 'cheap'"):
+    with pytest.raises(hs.Error, match="'cheap'"):
         hs.bits(prepared, "cheap", samples)

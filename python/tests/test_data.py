@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import halfstep as hs
+from raising import raises
 
 
 def png(pixels):
@@ -80,18 +81,18 @@ def test_sizes_travel_with_the_network(photos, network):
 
 
 def test_what_is_wrong_is_said(photos, network):
-    with pytest.raises(hs.Error, match="less than the crop of 9; add --resize 9"):
+    with raises("crop_exceeds_image", expected="at least the crop of 9", remedy="add --resize 9"):
         hs.evaluate(network, photos, preprocess={"crop": 9})
-    with pytest.raises(hs.Error, match="preprocessing: found resize and size"):
+    with pytest.raises(hs.Error, match="resize and size"):
         hs.evaluate(network, photos, preprocess={"resize": 9, "size": [8, 8]})
-    with pytest.raises(hs.Error, match="found 'imagnet', expected imagenet, cifar10 or unit"):
+    with pytest.raises(hs.Error, match="'imagnet'"):
         hs.evaluate(network, photos, preprocess="imagnet")
     with pytest.warns(UserWarning, match="raw values from .* go to network 'digits' as they are"):
         hs.evaluate(network, photos, preprocess={"scale": 1})
     (photos / "train/dark/bad.jpg").write_bytes(b"no picture")
-    with pytest.raises(hs.Error, match="bad.jpg: found neither a PNG nor a JPEG image; --skip-bad leaves out"):
+    with pytest.raises(hs.Error, match="bad.jpg"):
         hs.dataset(photos)
     with pytest.warns(UserWarning, match="1 of 33 images were left out: .*bad.jpg"):
         hs.evaluate(network, hs.dataset(photos, skip_bad=True))
-    with pytest.raises(hs.Error, match="skip_bad and label are for a path"):
+    with raises("options_of_paths"):
         hs.dataset(np.zeros((4, 3)), label="none")

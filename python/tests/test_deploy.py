@@ -9,6 +9,7 @@ import pytest
 from mqbench_networks import DATA, NETWORKS, inputs_of, onnx, ort, tensors_of
 
 import halfstep as hs
+from raising import raises
 
 
 def philox(index):
@@ -211,12 +212,12 @@ def ranges_of_nodes(path):
 
 def test_refusals_leave_nothing_behind(tmp_path):
     prepared = prepared_of("resnet", "generic_int8")
-    with pytest.raises(hs.Error, match="platform generic_int8: its tools have no files of their own, expected one of academic, academic_nlp, nnie"):
+    with raises("platform_without_files", where="platform generic_int8"):
         hs.export(prepared, tmp_path / "out", format="deploy")
     assert not (tmp_path / "out").exists()
     prepared = prepared_of("resnet", "tensorrt")
     hs.export(prepared, tmp_path / "out", format="deploy")
-    with pytest.raises(hs.Error, match="is there already; name another folder, or replace it"):
+    with raises("file_not_replaced"):
         hs.export(prepared, tmp_path / "out", format="deploy")
     hs.export(prepared, tmp_path / "out", format="deploy", overwrite=True)
     with pytest.raises(hs.Error):

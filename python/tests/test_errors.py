@@ -1,7 +1,8 @@
-"""What is refused, as which exception, with which message."""
+"""What is refused, as which exception, with which fields."""
 
 import numpy as np
 import pytest
+from raising import raises
 
 import halfstep
 
@@ -17,31 +18,98 @@ def refused(exception, call):
 
 def test_error_is_a_value_error():
     assert issubclass(halfstep.Error, ValueError)
+    assert issubclass(halfstep.UnsupportedError, halfstep.Error)
+    assert issubclass(halfstep.InternalError, RuntimeError)
     assert issubclass(halfstep.AbsentResultError, AttributeError)
+
+
+def test_fields_of_an_error():
+    with raises("not_a_dtype") as raised:
+        halfstep.array([1.0], dtype="f33")
+    error = raised.value
+    assert (error.id, error.layer, error.where, error.problem) == ("HS9101", "", "array", "")
+    assert (error.found, error.remedy) == ("dtype 'f33'", "")
+    assert error.expected
+    names = ("id", "name", "layer", "where", "problem", "found", "expected", "remedy")
+    assert error.diagnostics == [{name: getattr(error, name) for name in names}]
+
+
+def test_all_that_is_wrong_is_in_the_diagnostics(tmp_path):
+    with raises("no_such_side") as raised:
+        halfstep.compare(tmp_path / "one", tmp_path / "two")
+    assert [one["where"] for one in raised.value.diagnostics] == [str(tmp_path / "one"), str(tmp_path / "two")]
+
+
+def test_a_defect_is_no_wrong_input():
+    error = halfstep._core.error("defect", "here", "1 == 2")
+    assert type(error) is halfstep.InternalError and (error.id, error.name) == ("HS1000", "defect")
+    with pytest.raises(TypeError):
+        halfstep._core.error("defect", "here")
+
+
+def test_unsupported_has_fields_too():
+    error = halfstep._core.error("too_many_dynamic_dimensions", "relu", 9, 8)
+    assert type(error) is halfstep.UnsupportedError
+    assert (error.where, error.found, error.expected) == ("relu", "9 dynamic dimensions", "at most 8")
+    assert halfstep._core.error("unknown_result_dimension", "relu").id == "HS9114"
+
+
+def test_explain():
+    text = halfstep.explain("HS9117")
+    assert text == halfstep.explain("hs9117") == halfstep.explain("9117") == halfstep.explain("empty_argument")
+    assert "HS9117" in text and "empty_argument" in text and "{argument}" in text
+    with raises("unknown_error", found="'empty_argumet'") as raised:
+        halfstep.explain("empty_argumet")
+    assert "'empty_argument'" in raised.value.expected
+
+
+def loads(state):
+    return lambda: halfstep.nn.Linear(3, 2).load_state_dict(state)
+
+
+def nested():
+    values = []
+    values.append(values)
+    return halfstep.jit(lambda x: X)(values)
+
+
+@pytest.mark.parametrize(
+    "name, call",
+    [
+        ("not_a_choice", lambda: halfstep.device("moon").__enter__()),
+        ("not_a_dtype", lambda: halfstep.full((1,), 2.0, "f33")),
+        ("attribute_beyond_64_bits", lambda: halfstep.ops.concat([X], axis=2**63)),
+        ("containers_too_deep", nested),
+        ("parameters_without_gradient", lambda: halfstep.optim.SGD([], 0.1)),
+        ("no_batch", lambda: halfstep.dataset([])),
+        ("empty_argument", lambda: halfstep.dataset("")),
+        ("options_of_paths", lambda: halfstep.dataset(X, label="none")),
+        ("state_of_other_module", loads({})),
+        ("rate_not_below_one", lambda: halfstep.nn.Dropout(1)),
+    ],
+)
+def test_errors_by_name(name, call):
+    with raises(name):
+        call()
 
 
 def test_broken_rule():
     message = refused(halfstep.Error, lambda: halfstep.ops.fake_quantize(X, SCALE, ZERO_POINT, code_min=255))
-    assert message.startswith("call: fake_quantize c1: code_min is 255, code_max is 255, expected code_min < code_max")
+    assert "fake_quantize c1" in message and "255" in message
 
 
 def test_wrong_dtype_and_dims():
-    assert (
-        refused(ValueError, lambda: halfstep.ops.fake_quantize(X, X, ZERO_POINT, axis=1))
-        == "call: fake_quantize dims: dim 0 of zero_point is 1, expected s = 4"
-    )
-    assert (
-        refused(ValueError, lambda: halfstep.ops.fake_quantize(X, SCALE, SCALE))
-        == "call: fake_quantize type: zero_point is f32, expected i32"
-    )
+    message = refused(ValueError, lambda: halfstep.ops.fake_quantize(X, X, ZERO_POINT, axis=1))
+    assert "zero_point" in message and "4" in message
+    message = refused(ValueError, lambda: halfstep.ops.fake_quantize(X, SCALE, SCALE))
+    assert "zero_point" in message and "f32" in message and "i32" in message
 
 
 def test_operands_that_the_attributes_decide_about():
     average = halfstep.ops.fake_quantize_dequantize_moving_average_abs_max
-    assert "input 'in_accum' is missing" in refused(halfstep.Error, lambda: average(X, SCALE))
-    assert "input 'in_accum' is not taken when is_test is true, found f32[1]" in refused(
-        halfstep.Error, lambda: average(X, SCALE, SCALE, is_test=True)
-    )
+    assert "'in_accum'" in refused(halfstep.Error, lambda: average(X, SCALE))
+    message = refused(halfstep.Error, lambda: average(X, SCALE, SCALE, is_test=True))
+    assert "'in_accum'" in message and "is_test" in message and "f32[1]" in message
 
 
 def test_wrong_calls_are_type_errors():
@@ -61,18 +129,19 @@ def test_wrong_calls_are_type_errors():
 @pytest.mark.parametrize(
     "value, exception, message",
     [
-        ("0", halfstep.Error, """attribute 'axis' is "0" (string), expected int"""),
-        (0.0, halfstep.Error, "attribute 'axis' is 0.0 (float), expected int"),
-        (True, halfstep.Error, "attribute 'axis' is true (bool), expected int"),
-        ([0], halfstep.Error, "attribute 'axis' is [0] (ints), expected int"),
-        (2**63, halfstep.Error, "attribute 'axis' does not fit in 64 bits"),
-        (None, TypeError, "attribute 'axis' is of type NoneType, expected int"),
-        ({}, TypeError, "attribute 'axis' is of type dict, expected int"),
-        ([[0]], TypeError, "attribute 'axis' is of type list, expected int"),
+        ("0", halfstep.Error, '"0"'),
+        (0.0, halfstep.Error, "0.0"),
+        (True, halfstep.Error, "true"),
+        ([0], halfstep.Error, "[0]"),
+        (2**63, halfstep.Error, "'axis'"),
+        (None, TypeError, "NoneType"),
+        ({}, TypeError, "dict"),
+        ([[0]], TypeError, "list"),
     ],
 )
 def test_wrong_attributes(value, exception, message):
-    assert refused(exception, lambda: halfstep.ops.concat([X], axis=value)) == "call: concat: " + message
+    said = refused(exception, lambda: halfstep.ops.concat([X], axis=value))
+    assert "'axis'" in said and message in said
 
 
 def test_attributes_in_other_forms():
@@ -85,7 +154,7 @@ def test_attributes_in_other_forms():
 
 def test_choices_suggest():
     message = refused(halfstep.Error, lambda: halfstep.ops.quantize(X, SCALE, ZERO_POINT, rounding="half_evan"))
-    assert message.endswith("did you mean 'half_even'?")
+    assert "'half_even'" in message
 
 
 def test_an_error_leaves_nothing_behind():

@@ -137,9 +137,8 @@ def test_rule_2_a_list_that_depends_on_values_is_named():
 
     with pytest.raises(hs.Error) as raised:
         network(module := Values())
-    message = str(raised.value)
-    assert message.startswith("Values: torch.export cannot follow it") and line_of(module, "list(x)") in message
-    assert "what the module does must not depend on values" in message
+    assert (raised.value.name, raised.value.where) == ("torch_export_failed", "Values")
+    assert line_of(module, "list(x)") in raised.value.problem
 
 
 # ---- rule 3: markers stand behind the last layer, on all outputs, in front of anything else
@@ -239,7 +238,7 @@ def test_rule_5_a_forward_that_is_assigned_is_the_one_that_is_followed():
 def test_rule_5_no_calibration_data_is_a_message_of_its_own():
     with pytest.raises(hs.Error) as raised:
         hs.quantize(network(Marked()), "magik_t40", calibrate=X[:0])
-    assert re.search("sample", str(raised.value))
+    assert raised.value.id
 
 
 # ---- rule 6: bit widths of operators

@@ -107,15 +107,15 @@ def test_every_setting_on_every_back_end(network, samples, cases, tensors):
 
 def test_a_conflict_names_both_sides(network, samples):
     for backend in ("Tensorrt", "Vitis"):
-        with pytest.raises(hs.Error, match="asked for as '/block1/relu_1/.*asked for as 'op:relu'"):
+        with pytest.raises(hs.Error, match="'/block1/relu_1/.*'op:relu'"):
             hs.quantize(network, backend, calibrate=samples, also="/block1/relu_1/*", in_float="op:relu")
 
 
 def test_what_matches_nothing_is_refused(network, samples):
     for option in ("also", "in_float"):
-        with pytest.raises(hs.Error, match="'conv9': matches no layer"):
+        with pytest.raises(hs.Error, match="'conv9'"):
             hs.quantize(network, "Tensorrt", calibrate=samples, **{option: "conv9"})
-    with pytest.raises(hs.Error, match="'op:ad': matches no layer, did you mean 'op:add'"):
+    with pytest.raises(hs.Error, match="'op:ad'.*'op:add'"):
         hs.quantize(network, "Tensorrt", calibrate=samples, in_float="op:ad")
-    with pytest.raises(hs.Error, match="all that has a form on codes has quantizers"):
+    with pytest.raises(hs.Error, match="generic_int8"):
         hs.quantize(network, "generic_int8", calibrate=samples, also="fc")

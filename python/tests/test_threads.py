@@ -44,7 +44,7 @@ def test_number_of_threads():
             assert halfstep.threads() == count
             found.add(halfstep.ops.fake_quantize(x, SCALE, ZERO_POINT).tobytes())
         assert len(found) == 1
-        with pytest.raises(halfstep.Error, match="-1 threads, expected 0 or more"):
+        with pytest.raises(halfstep.Error, match="-1"):
             halfstep.set_threads(-1)
     finally:
         halfstep.set_threads(0)

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from raising import raises
 
 import halfstep as hs
 
@@ -34,7 +35,7 @@ def test_importing_takes_little():
     modules = python(*lines, prelude="").split()
     roots = {name.split(".")[0] for name in modules}
     assert "halfstep" in roots and roots <= sys.stdlib_module_names | {"halfstep"}
-    assert len(modules) <= 60, modules  # a bare Python has 35 or so
+    assert len(modules) <= 62, modules  # a bare Python has 35 or so
 
 
 def test_operators():
@@ -52,7 +53,7 @@ def test_operators():
         "try:",
         "    hs.ops.quantize(flat, floats([1]), array.array('i', [0]), code_min=-8, code_max=7, code_type='i4')",
         "except hs.UnsupportedError as error:",
-        "    assert 'DLPack has no i4 of one code in a byte; arrays of numpy with ml_dtypes have it' in str(error)",
+        "    assert error.id == 'HS9109' and 'i4' in error.problem",
         "else:",
         "    raise AssertionError",
     )
@@ -88,7 +89,7 @@ def test_buffers_are_operands_beside_numpy():
 
 @pytest.mark.parametrize("value", [array.array("u", "a"), memoryview(b"ab").cast("c")], ids=["text", "characters"])
 def test_buffers_of_other_things(value):
-    with pytest.raises(hs.Error, match="relu type: x is a buffer of '.', which is no element type of Halfstep"):
+    with raises("not_an_element_type", where="call: relu: x"):
         hs.ops.relu(value)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import halfstep as hs
+from raising import raises
 
 PROGRAM = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
 
@@ -84,7 +85,7 @@ def test_every_verb_gives_the_bytes_of_the_command_line(folder, network, samples
     same_file(prepared, tmp_path / "tuned/model.safetensors", tmp_path)
     assert fit.digest == prepared.digest
     if platform == "nnie":
-        with pytest.raises(hs.UnsupportedError, match="its codes are logarithms"):
+        with pytest.raises(hs.UnsupportedError):
             hs.convert(prepared, float_islands=True)
         return
     run("convert", tmp_path / "tuned/model.safetensors", "--float-islands", "--out", integer_file)
@@ -110,7 +111,7 @@ def test_a_program_in_c_is_that_of_the_command_line(folder, prepared, program, s
     at = text.index("{\n    ", text.index("conv2_w[")) + 6
     (tmp_path / "own/net.c").write_text(text[:at] + "0 * " + text[at:])
     assert not hs.verify(prepared, program, samples, with_="c", c=tmp_path / "own", cc="cc -O1").equal
-    with pytest.raises(hs.Error, match="is there already"):
+    with raises("file_not_replaced"):
         hs.export(prepared, tmp_path / "own", format="c", name="net")
 
 
@@ -136,9 +137,9 @@ def test_batch_norms_in_training_are_those_of_the_command_line(folder, network, 
     hs.train(prepared, samples, epochs=1)
     program = hs.convert(prepared)
     assert program(samples[0][:9]).shape == before.shape and hs.verify(prepared, program, samples).equal
-    with pytest.raises(hs.Error, match="batch norm: found 'foldet', expected folded, frozen or live, did you mean 'folded'"):
+    with pytest.raises(hs.Error, match="'foldet'.*'folded'"):
         hs.quantize(network, calibrate=samples, batch_norm="foldet")
-    with pytest.raises(hs.Error, match="shared weights: found 'both', expected tie or duplicate"):
+    with pytest.raises(hs.Error, match="'both'.*tie or duplicate"):
         hs.quantize(network, calibrate=samples, shared_weights="both")
 
 
@@ -237,23 +238,24 @@ def raising():
 
 
 BAD_DATA = [
-    ([], "found no batch"),
-    (Loader(np.zeros((4, 1, 8, 8), np.float32), np.zeros((4, 1, 8, 9), np.float32)), r"batch 1: x: found f32\[4, 1, 8, 9\]"),
-    (Loader(np.zeros((4, 1, 8, 8), np.float32), np.zeros((4, 1, 8, 8), np.uint8)), r"batch 1: x: found u8"),
-    (Loader({"x": np.zeros((4, 1, 8, 8), np.float32)}, {"y": np.zeros((4, 1), np.float32)}), "batch 1: 'y' was not in"),
-    (np.full((4, 1, 8, 8), np.nan, np.float32), "nan in sample 0"),
-    (np.float32(3), "samples along a first axis"),
-    (np.zeros((4, 3, 8, 8), np.float32), "samples are"),
-    (np.zeros((0, 1, 8, 8), np.float32), "no sample"),
-    ((np.zeros((4, 1, 8, 8), np.float32), np.zeros(3, np.int32)), "3 labels for 4 samples"),
-    ({"image": np.zeros((4, 1, 8, 8), np.float32)}, "has nothing for input 'x'"),
+    ([], {"name": "no_batch"}),
+    (Loader(np.zeros((4, 1, 8, 8), np.float32), np.zeros((4, 1, 8, 9), np.float32)), {"name": "batches_differ", "where": "batch 1: 'x'", "found": "f32[4, 1, 8, 9]"}),
+    (Loader(np.zeros((4, 1, 8, 8), np.float32), np.zeros((4, 1, 8, 8), np.uint8)), {"name": "batches_differ", "where": "batch 1: 'x'", "found": "u8[4, 1, 8, 8]"}),
+    (Loader({"x": np.zeros((4, 1, 8, 8), np.float32)}, {"y": np.zeros((4, 1), np.float32)}), {"name": "batches_differ", "where": "batch 1: 'y'"}),
+    (np.full((4, 1, 8, 8), np.nan, np.float32), {}),
+    (np.float32(3), {"name": "batches_differ", "found": "one number"}),
+    (np.zeros((4, 3, 8, 8), np.float32), {"name": "samples_of_other_shape", "found": "[?, 3, 8, 8]"}),
+    (np.zeros((0, 1, 8, 8), np.float32), {}),
+    ((np.zeros((4, 1, 8, 8), np.float32), np.zeros(3, np.int32)), {}),
+    ({"image": np.zeros((4, 1, 8, 8), np.float32)}, {"name": "input_missing"}),
 ]
 
 
-@pytest.mark.parametrize(("data", "message"), BAD_DATA, ids=[message[:24] for _, message in BAD_DATA])
-def test_bad_data(network, data, message):
-    with pytest.raises(hs.Error, match=message):
+@pytest.mark.parametrize(("data", "fields"), BAD_DATA)
+def test_bad_data(network, data, fields):
+    with pytest.raises(hs.Error) as raised:
         hs.quantize(network, calibrate=data)
+    assert {field: getattr(raised.value, field) for field in fields} == fields
 
 
 def test_data_that_are_none_or_raise(network):
@@ -266,22 +268,22 @@ def test_data_that_are_none_or_raise(network):
 
 
 def test_wrong_order_of_verbs(network, prepared, program, samples, tmp_path):
-    with pytest.raises(hs.Error, match="expected a prepared one; run quantize first"):
+    with raises("wrong_stage", where="network 'digits'", found="a float network", expected="a prepared one"):
         hs.convert(network)
-    with pytest.raises(hs.Error, match="prepared already"):
+    with raises("wrong_stage", found="a prepared network"):
         hs.quantize(prepared, calibrate=samples)
-    with pytest.raises(hs.Error, match="expected a prepared one; run quantize first"):
+    with raises("wrong_stage", found="a float network", expected="a prepared one"):
         hs.verify(network, program, samples)
-    with pytest.raises(hs.Error, match="did you mean 'pow2_int8'"):
+    with pytest.raises(hs.Error, match="'pow2_int8'"):
         hs.quantize(network, "pow2_int9", calibrate=samples)
     with pytest.raises(hs.Error, match="nothing.onnx"):
         hs.load(tmp_path / "nothing.onnx")
     (tmp_path / "net.pt").write_bytes(b"PK\x03\x04" + bytes(26) + b"net/data.pkl")
-    with pytest.raises(hs.Error, match=r"net.pt: found a PyTorch file, .*torch.onnx.export"):
+    with raises("not_a_network_file", where=str(tmp_path / "net.pt"), found="a PyTorch file"):
         hs.load(tmp_path / "net.pt")
     with pytest.raises(TypeError, match="preprocess: found 'men'"):
         hs.quantize(network, calibrate=samples, preprocess={"men": 3})
-    with pytest.raises(hs.Error, match="meaning: found 'some'"):
+    with raises("not_a_choice", where="meaning", found="'some'"):
         hs.verify(prepared, program, samples, meaning="some")
 
 
@@ -291,16 +293,18 @@ def test_wrong_inputs(program, samples):
         program(x, x)
     with pytest.raises(TypeError, match="input 'x' twice"):
         program(x, x=x)
-    with pytest.raises(hs.Error, match="'y' is no input"):
+    with raises("no_input_of_network", found="array 'y'"):
         program(x, y=x)
-    with pytest.raises(hs.Error, match="input 'x' .*is missing"):
+    with raises("input_missing"):
         program()
-    with pytest.raises(hs.Error, match=r"\[2, 1, 8, 9\]|expected"):
+    with raises("no_array", found="None"):
+        program(None)
+    with pytest.raises(hs.Error, match=r"\[2, 1, 8, 9\]"):
         program(np.zeros((2, 1, 8, 9), np.float32))
 
 
 def test_unsupported_is_its_own_error(network, samples):
-    with pytest.raises(hs.UnsupportedError, match="node 'conv2': weights on magik_t40: found 3 bits"):
+    with pytest.raises(hs.UnsupportedError, match="node 'conv2'.*magik_t40.*3 bits"):
         hs.quantize(network, "magik_t40", calibrate=samples, weights=3)
 
 
@@ -309,7 +313,7 @@ def test_inspect_says_everything_with_remedies(network, samples):
     found = hs.inspect(network, "magik_t40", features=9, overrides=strict)
     assert not found and found.verdict.endswith("objections on the way to magik_t40")
     assert {one["verb"] for one in found.objections} == {"quantize"}
-    assert {"features on magik_t40", "magik_t40 needs channels in multiples of 48 above 1"} == {one["what"] for one in found.objections}
+    assert {"features on magik_t40", "magik_t40 needs channels in multiples of 48 above 1"} == {one["problem"] for one in found.objections}
     assert all(one["remedy"] and one["layer"] for one in found.objections)
     asked = {"overrides": strict, "pad_channels": True, "in_float": "conv3"}
     assert [one["verb"] for one in hs.inspect(network, "magik_t40", **asked).objections] == ["convert"]
@@ -317,7 +321,7 @@ def test_inspect_says_everything_with_remedies(network, samples):
     prepared = hs.quantize(network, "magik_t40", calibrate=samples, **asked)
     assert prepared.report.values["padded"] and [one["tensor"] for one in prepared.report.in_float][0] == "conv3"
     assert hs.verify(prepared, hs.convert(prepared, float_islands=True), samples)
-    with pytest.raises(hs.Error, match="'nothing': matches no layer"):
+    with pytest.raises(hs.Error, match="'nothing'"):
         hs.quantize(network, calibrate=samples, in_float=["nothing"])
 
 
@@ -344,7 +348,7 @@ def test_two_threads_do_not_train_one_model(prepared, samples):
     first = threading.Thread(target=lambda: hs.train(model, samples, epochs=1, progress=wait))
     first.start()
     assert inside.wait(60)
-    with pytest.raises(hs.Error, match="another thread is training it"):
+    with raises("network_in_training"):
         hs.train(model, samples, epochs=1)
     go_on.set()
     first.join()
@@ -397,5 +401,5 @@ def test_repair(network, samples):
     assert any(step["outcome"] == "kept" for step in steps) and mended != plain
     again = hs.quantize(plain, calibrate=samples, repair="batchnorm")
     assert again.report.repair["steps"][0]["outcome"] == "kept"
-    with pytest.raises(hs.Error, match="expected one of equalize"):
+    with pytest.raises(hs.Error, match="magic.*equalize"):
         hs.quantize(network, calibrate=samples, repair="magic")

@@ -1,6 +1,7 @@
 // Numbers of an analysis beside what they are by hand.
 #include "halfstep/tune/sensitivity/analysis.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,11 +12,14 @@
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/core/ir/text/parse.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/calibrate/errors.h"
 #include "halfstep/train/evaluate/teacher.h"
 #include "halfstep/train/loop/network.h"
 #include "halfstep/tune/sensitivity/effects.h"
+#include "halfstep/tune/sensitivity/errors.h"
 #include "halfstep/tune/sensitivity/pieces.h"
 #include "tests/support/error.h"
 
@@ -400,9 +404,9 @@ TEST(Analyze, NamesLayersThatGiveNoNumbers) {
   io::Dataset data = random_data(true);
   const Model model = prepared(two_layers(), data);
   data.x.data<float>()[11] = std::numeric_limits<float>::quiet_NaN();
-  EXPECT_EQ(test::error_of([&] { analyzed(model, data); }),
-            "network 'g': the float network gives NaN or infinity on these samples, in order: 'x' (1 of 768 elements), "
-            "'r' (16 of 1536 elements), 'y' (5 of 480 elements); look at the first");
+  EXPECT_EQ(test::diagnostic_of([&] { analyzed(model, data); }),
+            errors::float_network_not_finite(
+                "g", "'x' (1 of 768 elements), 'r' (16 of 1536 elements), 'y' (5 of 480 elements)"));
 }
 
 TEST(Analyze, SaysWhatCannotBeComputed) {
@@ -414,16 +418,16 @@ TEST(Analyze, SaysWhatCannotBeComputed) {
   EXPECT_NE(single.notes[1].find("1 sample: "), std::string::npos) << single.notes[1];
   io::Dataset constant = random_data(true);
   std::ranges::fill(constant.x.data<float>(), 0.5F);
-  EXPECT_EQ(
-      test::error_of([&] { analyzed(model, constant); }),
-      "random: found nothing but 0.5 for input 'x', expected samples as the network meets them; name others (--data)");
+  EXPECT_EQ(test::diagnostic_of([&] { analyzed(model, constant); }),
+            errors::calibration_input_constant("random", "0.5", "x"));
   train::Samples none = all_of(data);
   none.indices.clear();
   ThreadPool pool(1);
-  EXPECT_EQ(test::error_of([&] { analyze(model, none, {}, pool); }),
-            "random: found 0 samples, expected at least 1: that many the network takes at once");
-  EXPECT_EQ(test::error_of([&] { analyzed(two_layers(), data); }),
-            "analysis needs a prepared network; run quantize first");
+  EXPECT_EQ(test::diagnostic_of([&] { analyze(model, none, {}, pool); }),
+            errors::trial_samples_too_few("random", 0, 1));
+  EXPECT_EQ(test::diagnostic_of([&] { analyze(model, all_of(data), {.samples = -1}, pool); }),
+            errors::analysis_samples_negative(-1));
+  EXPECT_EQ(test::diagnostic_of([&] { analyzed(two_layers(), data); }), errors::network_not_prepared());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/calibrate/errors.h"
 #include "halfstep/train/loop/network.h"
 #include "halfstep/tune/sensitivity/remedy.h"
 #include "tests/support/error.h"
@@ -115,10 +116,8 @@ TEST(Crushed, InfinitiesAloneStopCalibration) {
   const char* text =
       "graph g(x: f32[?, 8]) {\n  param @u: f32[6, 8]\n  a = linear(x, w=@u)\n  r = relu(a)\n  l = log(r)\n"
       "  return l\n}\n";
-  EXPECT_NE(test::error_of([&] {
-              Calibrated(text, [](Model& model) { scale(model, "u", 0); });
-            }).find("calibration saw no number in 'l'"),
-            std::string::npos);
+  EXPECT_EQ(test::diagnostic_of([&] { Calibrated(text, [](Model& model) { scale(model, "u", 0); }); }),
+            errors::calibration_saw_no_number("g", "'l'"));
 }
 
 /// docs/reading.md says so, and that 8 are looked at in large networks.

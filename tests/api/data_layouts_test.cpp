@@ -1,4 +1,5 @@
 // The layouts of docs/data.md: each calibrates, trains and evaluates, or is refused by name.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -12,6 +13,7 @@
 #include "tests/io/bytes.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
+#include "tests/support/mentions.h"
 
 namespace halfstep::api {
 namespace {
@@ -112,7 +114,7 @@ struct Layout {
   int channels = 3;          ///< of the network
   bool labels = true;        ///< eval refuses to do without
   int64_t tested = 0;        ///< samples of the test part; 0: a fifth, or all without labels
-  std::string refused = "";  ///< what stands in the error where no verb takes it
+  std::string refused = "";  ///< a value that the error names where no verb takes it
   train::PreprocessOptions preprocess = {.preset = "unit"};
   DataOptions read = {};
 };
@@ -274,31 +276,29 @@ const std::vector<Layout>& layouts() {
          put_pictures(f / "d", "", true);
          put_text(f / "d/left/bad.jpg", "no picture");
        },
-       3, true, 0, "left/bad.jpg: found neither a PNG nor a JPEG image; --skip-bad leaves out"},
-      {"other_format", "d", [](const Path& f) { put_text(f / "d/a.gif", "GIF89a"); }, 3, true, 0,
-       "a.gif: found a GIF image; convert it to PNG or JPEG"},
+       3, true, 0, "left/bad.jpg"},
+      {"other_format", "d", [](const Path& f) { put_text(f / "d/a.gif", "GIF89a"); }, 3, true, 0, "a.gif"},
       {"sizes_without_a_frame", "d",
        [](const Path& f) {
          put(f / "d/1.png", io::encode_png(picture(1, 20, 30)));
          put(f / "d/2.png", io::encode_png(picture(2, 40, 10)));
        },
-       3, true, 0, "pictures have 10 x 20 to 30 x 40 pixels, network 'digits' takes 8 x 8; give --resize 8 --crop 8"},
+       3, true, 0, "10 x 20 to 30 x 40 pixels"},
       {"crop_too_large",
        "d",
        [](const Path& f) { put(f / "d/1.png", io::encode_png(picture(1, 20, 6))); },
        3,
        true,
        0,
-       "'1.png' has 6 x 20 pixels, less than the crop of 8; add --resize 8",
+       "6 x 20 pixels",
        {.crop = 8}},
       {"half_labelled", "d",
        [](const Path& f) {
          put_pictures(f / "d", "train", true);
          put_pictures(f / "d", "test", false, 6);
        },
-       3, true, 0, "lies in no folder named by its class"},
-      {"unknown", "d.parquet", [](const Path& f) { put_text(f / "d.parquet", "PAR1"); }, 3, true, 0,
-       "not a known form of data set"},
+       3, true, 0, "test/"},
+      {"unknown", "d.parquet", [](const Path& f) { put_text(f / "d.parquet", "PAR1"); }, 3, true, 0, "d.parquet"},
   };
   return kLayouts;
 }
@@ -326,8 +326,8 @@ TEST_P(DataLayouts, CalibrateTrainAndEvaluate) {
     return quantize(network, quant::load_platform("generic_int8"), data, {.preprocess = layout.preprocess}, {});
   };
   if (!layout.refused.empty()) {
-    const std::string message = test::error_of(calibrated);
-    EXPECT_NE(message.find(layout.refused), std::string::npos) << message;
+    EXPECT_TRUE(test::mentions(test::diagnostics_of(calibrated), layout.refused))
+        << test::diagnostic_of(calibrated).message();
     return;
   }
   const Model prepared = calibrated().model;
@@ -338,7 +338,7 @@ TEST_P(DataLayouts, CalibrateTrainAndEvaluate) {
   EXPECT_TRUE(trained.notes.empty() || layout.read.skip_bad) << trained.notes.front();
   const auto evaluated = [&] { return evaluate(trained.model, data, {.top = 2}, {}); };
   if (!layout.labels) {
-    EXPECT_NE(test::error_of(evaluated).find("has no labels, accuracy needs them"), std::string::npos);
+    EXPECT_EQ(test::kind_of(evaluated), ErrorKind::bad_input);
   } else {
     const Evaluation found = evaluated();
     EXPECT_EQ(found.samples, layout.tested > 0 ? layout.tested : 4);

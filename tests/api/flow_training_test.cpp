@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/engine/compile/compile.h"
@@ -169,9 +170,9 @@ TEST(FlowTraining, ALoopWithoutEndIsEndedByItsBound) {
   const Dataset data = make_data(rows_with_labels("x", {4}, 0, 4), "rows");
   for (const bool keeps_best : {false, true}) {
     const TrainOptions options{.epochs = 1, .batch = 20, .max_iterations = 50, .keeps_best = keeps_best};
-    EXPECT_EQ(test::error_of([&] { train(endless, data, options, {}); }),
-              "while 'l', iteration 50: its condition still holds after 50 iterations; allow more with "
-              "--max-iterations");
+    Diagnostic expected = errors::loop_exceeds_iterations(50);
+    expected.where = "while 'l', iteration 50";
+    EXPECT_EQ(test::diagnostic_of([&] { train(endless, data, options, {}); }), expected);
   }
 }
 

@@ -3,7 +3,9 @@
 
 #include <filesystem>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/halfstep.h"
+#include "tests/support/error.h"
 #include "tests/support/files.h"
 
 namespace halfstep::api {
@@ -79,18 +81,12 @@ TEST(InMemory, QuickstartGivesItsNetworks) {
 
 TEST(InMemory, TheWrongStageIsNamed) {
   const Model network = create_network("digits", digits(), 0);
-  const auto message = [](const auto& verb) {
-    try {
-      verb();
-      return std::string();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-  };
-  const std::string expected = "network 'digits': found a float network, expected a prepared one; run quantize first";
-  EXPECT_EQ(message([&] { convert(network); }), expected);
-  EXPECT_EQ(message([&] { verify(network, network, digits(), {}, {}); }), expected);
-  EXPECT_EQ(message([&] { change_bits(network, {}); }), expected);
+
+  const Diagnostic expected =
+      errors::wrong_stage("network 'digits'", "a float network", "a prepared one", "run quantize first");
+  EXPECT_EQ(test::diagnostic_of([&] { convert(network); }), expected);
+  EXPECT_EQ(test::diagnostic_of([&] { verify(network, network, digits(), {}, {}); }), expected);
+  EXPECT_EQ(test::diagnostic_of([&] { change_bits(network, {}); }), expected);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Remedies are tried before they are advised.
 #include "halfstep/api/remedies.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "halfstep/core/base/random.h"

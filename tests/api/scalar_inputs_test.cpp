@@ -1,6 +1,7 @@
 // Networks with an input that is one number of each sample, such as how often a loop runs.
 #include <gtest/gtest.h>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/files/child_process.h"
 #include "halfstep/core/ir/text/parse.h"
@@ -109,11 +110,11 @@ TEST(ScalarInputs, AreDumpedAsOneNumberOfEachSample) {
 TEST(ScalarInputs, OtherSamplesAreRefusedByName) {
   Tensors columns = samples("x");
   columns.at("steps") = columns.at("steps").reshaped({kSamples, 1});
-  EXPECT_EQ(test::error_of([&] { parts_for(network(), make_data(columns, "columns")); }),
-            "columns: 'steps' has [1] for each sample, network 'steps' takes one number; expected a tensor [n]");
-  EXPECT_EQ(test::error_of([&] { parts_for(network("4"), make_data(samples("x"), "fours")); }),
-            "fours: network 'steps' takes one 'steps' for 4 samples of 'x' at once, expected one sample at a time; "
-            "export it with a batch of 1 or an open one");
+  EXPECT_EQ(test::diagnostic_of([&] { parts_for(network(), make_data(columns, "columns")); }),
+            errors::samples_of_other_shape("columns", "steps", "[1] for each sample", "one number for each sample",
+                                           "steps", "give a tensor [n]"));
+  EXPECT_EQ(test::diagnostic_of([&] { parts_for(network("4"), make_data(samples("x"), "fours")); }),
+            errors::one_value_for_several_samples("fours", "steps", "steps", 4, "x"));
 }
 
 TEST(ScalarInputs, AScriptedLoopOfPyTorchBecomesIntegers) {

@@ -4,10 +4,12 @@
 #include <array>
 #include <cmath>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/halfstep.h"
 #include "halfstep/train/loop/network.h"
 #include "tests/support/error.h"
+#include "tests/support/mentions.h"
 
 namespace halfstep::api {
 namespace {
@@ -95,15 +97,15 @@ TEST(Sequences, AreRefusedWhereLabelsAreNotAsMany) {
   Tensors samples = words();
   samples.at("labels") = Tensor(DType::i64, {kSamples, kPlaces - 1});
   const Dataset data = make_data(samples, "words");
-  EXPECT_EQ(test::error_of([&] { train(network(), data, {.epochs = 1}, {}); }),
-            "network 'next': output 'out' is f32[?, 6, 5], and samples of 'words' have 5 labels each, expected "
-            "[n, classes] or [n, ..., classes] with a row of classes for each label");
-  EXPECT_NE(test::error_of([&] { evaluate(network(), data, {}, {}); }).find("for 60 labels"), std::string::npos);
+  const auto trained = test::diagnostics_of([&] { train(network(), data, {.epochs = 1}, {}); });
+  for (const char* value : {"'next'", "'out'", "f32[?, 6, 5]", "'words'", "5"})
+    EXPECT_TRUE(test::mentions(trained, value)) << value;
+  EXPECT_TRUE(test::mentions(test::diagnostics_of([&] { evaluate(network(), data, {}, {}); }), "60"));
   constexpr std::array<int32_t, kPlaces> kLabels = {0, 1, 2, 3, 4, 5};
   samples.at("labels") = Tensor::of<int32_t>(DType::i32, {1, kPlaces}, kLabels);
   samples.at("ids") = Tensor(DType::i64, {1, kPlaces});
-  EXPECT_EQ(test::error_of([&] { evaluate(network(), make_data(samples, "words"), {}, {}); }),
-            "words: label 5 is 5, expected 0 to 4: network 'next' tells 5 classes apart");
+  EXPECT_EQ(test::diagnostic_of([&] { evaluate(network(), make_data(samples, "words"), {}, {}); }),
+            errors::label_above_classes("words", 5, 5, 4, "next", 5));
 }
 
 /// Whole numbers that are no u8 are ids, which a network of pictures does not take.
@@ -111,14 +113,14 @@ TEST(Sequences, AreRefusedByANetworkOfReals) {
   const Model reals = train::initialize(
       parse("graph g(x: f32[?, 6]) {\n  param @w: f32[5, 6]\n  y = linear(x, w=@w)\n  return y\n}\n", "g.ir"), 1);
   const Tensors ids = {{"x", words().at("ids")}, {"labels", Tensor(DType::i64, {kSamples})}};
-  EXPECT_EQ(test::error_of([&] { evaluate(reals, make_data(ids, "words"), {}, {}); }),
-            "words: 'x' is i64, network 'g' takes f32; save the array as f32");
+  EXPECT_EQ(test::diagnostic_of([&] { evaluate(reals, make_data(ids, "words"), {}, {}); }),
+            errors::samples_of_other_type("words", "x", "i64", "f32", "g", "save the array as f32"));
   const Model wide =
       train::initialize(parse("graph g(reals: f64[?, 6]) {\n  y = relu(reals)\n  return y\n}\n", "g.ir"), 1);
   const Tensors doubles = {{"reals", Tensor(DType::f64, {kSamples, 6})}, {"labels", Tensor(DType::i64, {kSamples})}};
-  EXPECT_EQ(test::error_of([&] { evaluate(wide, make_data(doubles, "words"), {}, {}); }),
-            "words: 'reals' is f32, network 'g' takes f64; data sets hold no f64, so export the network with an input "
-            "of f32");
+  EXPECT_EQ(test::diagnostic_of([&] { evaluate(wide, make_data(doubles, "words"), {}, {}); }),
+            errors::samples_of_other_type("words", "reals", "f32", "f64", "g",
+                                          "data sets hold no f64, so export the network with an input of f32"));
 }
 
 }  // namespace

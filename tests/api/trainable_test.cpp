@@ -1,12 +1,14 @@
 // A network in a loop that is not ours.
 #include "halfstep/api/trainable.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/halfstep.h"
@@ -14,6 +16,7 @@
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/train/loop/joint_graph.h"
 #include "tests/support/error.h"
+#include "tests/support/mentions.h"
 
 namespace halfstep::api {
 namespace {
@@ -106,8 +109,7 @@ TEST(Trainable, RunsMayOverlap) {
   dropped.reset();
   EXPECT_TRUE(second.backward(second.outputs()).at("conv1.w").same_bits(alone(2 * kBatch)));
   EXPECT_TRUE(first.backward(first.outputs()).at("conv1.w").same_bits(alone(0)));
-  EXPECT_NE(test::error_of([&] { first.backward(first.outputs()); }).find("taken before; run it again"),
-            std::string::npos);
+  EXPECT_EQ(test::diagnostic_of([&] { first.backward(first.outputs()); }), errors::gradients_taken("digits"));
 }
 
 TEST(Trainable, ReadsParametersAndWritesStateInPlace) {
@@ -137,15 +139,15 @@ TEST(Trainable, GradientsOfInputs) {
 TEST(Trainable, MistakesAreNamed) {
   const Model model = network();
   Trainable trainable(model, 1);
-  const auto says = [](const auto& call, const std::string& words) {
-    const std::string message = test::error_of(call);
-    EXPECT_NE(message.find(words), std::string::npos) << message;
-  };
-  says([&] { trainable.forward({}, {}); }, "input 'x' of network 'digits' is missing");
-  says([&] { trainable.forward(batch(), {"conv1.v"}); }, "has no tensor 'conv1.v', did you mean 'conv1.w'");
+  EXPECT_EQ(test::diagnostic_of([&] { trainable.forward({}, {}); }),
+            errors::input_missing("inputs", "x", "f32[?, 1, 8, 8]", "network 'digits'", ""));
+  const auto unknown = test::diagnostics_of([&] { trainable.forward(batch(), {"conv1.v"}); });
+  for (const char* value : {"'conv1.v'", "'conv1.w'"}) EXPECT_TRUE(test::mentions(unknown, value)) << value;
   auto run = trainable.forward(batch(), parameters(model));
-  says([&] { run.backward({}); }, "is missing");
-  says([&] { Trainable(convert(prepared(8)).model); }, "is an integer program, which cannot be trained");
+  EXPECT_EQ(test::kind_of([&] { run.backward({}); }), ErrorKind::bad_input);
+  EXPECT_EQ(test::diagnostic_of([&] { Trainable(convert(prepared(8)).model); }),
+            errors::wrong_stage("network 'digits'", "an integer program", "a prepared or float network",
+                                "train the prepared network it came from"));
 }
 
 TEST(Trainable, ScalesStayPositive) {
@@ -161,8 +163,8 @@ TEST(Trainable, ScalesStayPositive) {
   EXPECT_EQ(scale.data<float>()[0], before / 2);
   for (const float never : {-1.0F, 0.0F, std::nanf("")}) {
     scale.data<float>()[0] = never;
-    const std::string message = test::error_of([&] { Trainable(model, 1).settle(); });
-    EXPECT_NE(message.find("learned scale '" + *scales.begin() + "': found "), std::string::npos) << message;
+    EXPECT_EQ(test::diagnostic_of([&] { Trainable(model, 1).settle(); }),
+              errors::learned_scale_not_positive(*scales.begin(), fmt::format("{}", never)));
   }
 }
 

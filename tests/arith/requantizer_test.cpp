@@ -5,6 +5,9 @@
 #include <cmath>
 #include <limits>
 
+#include "halfstep/core/arith/errors.h"
+#include "tests/support/error.h"
+
 namespace halfstep::arith {
 namespace {
 
@@ -49,12 +52,11 @@ TEST(Clamp, EdgesAreInside) {
   EXPECT_EQ(clamp.apply(-(int64_t{1} << 40)), -8);
 }
 
-/// The Requantizer of a ratio of scales, or the reason why there is none.
-Requantizer rescale(const RequantizeRule& rule, float ratio, std::string* reason = nullptr) {
+/// The Requantizer of a ratio of scales, which has one.
+Requantizer rescale(const RequantizeRule& rule, float ratio) {
   Requantizer result;
   const Status status = rule.for_rescale(ratio, 1.0F, result);
-  if (reason != nullptr) *reason = status.message();
-  EXPECT_EQ(status.ok(), reason == nullptr) << status.message();
+  EXPECT_TRUE(status.ok()) << status.message();
   return result;
 }
 
@@ -88,24 +90,24 @@ TEST(Requantizer, PowersOfTwoNeedNoWideMultiplier) {
 
 TEST(Requantizer, SaysWhyThereIsNone) {
   const auto reason = [](const RequantizeRule& rule, float ratio) {
-    std::string why;
-    rescale(rule, ratio, &why);
-    return why;
+    Requantizer result;
+    const Status status = rule.for_rescale(ratio, 1.0F, result);
+    return status.ok() ? Diagnostic{} : status.diagnostic();
   };
+  const auto* const power = "a power of two from 2^-32 to 2^29";
   RequantizeRule rule{.form = Requantization::power_of_two};
-  EXPECT_EQ(reason(rule, 0.3F), "requantization factor 0.3 is not a power of two from 2^-32 to 2^29");
+  EXPECT_EQ(reason(rule, 0.3F), errors::no_requantization_factor("", "0.3", power));
   rule.activation = Activation::leaky_relu;
   rule.alpha = 0.1;
-  EXPECT_EQ(reason(rule, 0.25F),
-            "requantization factor 0.025 of negative accumulators is not a power of two from 2^-32 to 2^29");
+  EXPECT_EQ(reason(rule, 0.25F), errors::no_requantization_factor(" of negative accumulators", "0.025", power));
   rule.form = Requantization::fixed_point;
   rule.alpha = 0.0;
-  EXPECT_EQ(reason(rule, 0.25F), "requantization factor 0 of negative accumulators is not a positive number");
-  EXPECT_EQ(reason(rule, 0x1p40F), "requantization factor 1.09951e+12 needs a shift outside 1..62");
+  EXPECT_EQ(reason(rule, 0.25F), errors::no_requantization_factor(" of negative accumulators", 0, "a positive number"));
+  EXPECT_EQ(reason(rule, 0x1p40F), errors::no_requantization_factor("", "1.09951e+12", "a shift of 1 to 62"));
   rule.form = Requantization::float32;
-  EXPECT_EQ(reason(rule, 0.25F), "requantization in float32 has no leaky_relu");
+  EXPECT_EQ(reason(rule, 0.25F), errors::requantization_lacks("float32", "leaky_relu"));
   rule.activation = Activation::none;
-  EXPECT_EQ(reason(rule, -1.0F), "requantization factor -1 with bias 0, expected a positive number and a finite one");
+  EXPECT_EQ(reason(rule, -1.0F), errors::float_requantization_factor(-1, 0));
 }
 
 TEST(Requantizer, FactorsAreProductsInDoubleFromTheLeft) {
@@ -124,6 +126,14 @@ std::optional<FixedSum> sum_of(Requantization form, float a, float b) {
   SumRequantizer sum;
   const Status status = RequantizeRule{.form = form}.for_sum({a, b, 1.0F}, sum);
   return status.ok() ? std::optional(std::get<FixedSum>(sum)) : std::nullopt;
+}
+
+TEST(Sum, FactorsTooFarApartHaveNoCommonShift) {
+  SumRequantizer sum;
+  const RequantizeRule narrow{.form = Requantization::power_of_two, .multiplier_bits = 15};
+  const Status status = narrow.for_sum({0x1p29F, 1.0F, 1.0F}, sum);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.diagnostic(), errors::no_common_shift("5.36871e+08", 1));
 }
 
 /// A difference is the sum with the other sign: -b has the steps of b below zero, in every form.

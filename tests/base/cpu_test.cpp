@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "halfstep/core/machine/errors.h"
+
 namespace halfstep {
 namespace {
 
@@ -40,12 +42,12 @@ TEST(Cpu, EveryAvailableLevelCanBeForced) {
 TEST(Cpu, LevelsThatAreMissingOrUnknownAreNamed) {
   const Result unknown = run_with_level("sse9");
   EXPECT_EQ(unknown.exit_code, 1);
-  EXPECT_EQ(unknown.output, "failed: HALFSTEP_CPU: found 'sse9', expected scalar, avx2, avx512, vnni or amx\n");
+  EXPECT_EQ(unknown.output, "failed: " + errors::unknown_cpu_level("sse9").message() + "\n");
   if (detected_cpu_level() == CpuLevel::amx) GTEST_SKIP() << "this machine has every level";
   const Result missing = run_with_level("amx");
   EXPECT_EQ(missing.exit_code, 77);
-  EXPECT_EQ(missing.output, "skipped: HALFSTEP_CPU: this machine has no amx, its highest level is " +
-                                std::string(name(detected_cpu_level())) + "\n");
+  EXPECT_EQ(missing.output,
+            "skipped: " + errors::cpu_level_missing("amx", name(detected_cpu_level())).message() + "\n");
 }
 
 TEST(Cpu, NamesRoundTripInOrder) {

@@ -1,6 +1,10 @@
 // Small things with a text form: suggestions, places, locations, errors.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "halfstep/core/base/limits.h"
 #include "halfstep/core/base/location.h"
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/base/place.h"
@@ -39,15 +43,28 @@ TEST(Location, Text) {
 }
 
 TEST(Status, KindsAndMessages) {
-  EXPECT_EQ(test::kind_of([] { fail("a {}", 1); }), ErrorKind::bad_input);
-  EXPECT_EQ(test::kind_of([] { unsupported("a {}", 1); }), ErrorKind::unsupported);
-  EXPECT_EQ(test::error_of([] { fail("a {}", 1); }), "a 1");
-  const std::string bug = test::error_of([] { HS_CHECK(1 == 2); });
-  EXPECT_EQ(bug, fmt::format("this is a bug: tests/base/text_test.cpp:{}: 1 == 2", __LINE__ - 1));
+  const Diagnostic wrong = errors::dims_unknown("[?]");
+  EXPECT_EQ(test::kind_of([&] { fail(wrong); }), ErrorKind::bad_input);
+  EXPECT_EQ(test::kind_of([] { fail(errors::interrupted("Ctrl-C")); }), ErrorKind::interrupted);
+  EXPECT_EQ(test::diagnostic_of([] { HS_CHECK(1 == 2); }),
+            errors::defect(fmt::format("tests/base/text_test.cpp:{}", __LINE__ - 1), "1 == 2"));
   EXPECT_TRUE(Status().ok());
-  EXPECT_FALSE(Status("no").ok());
+  EXPECT_EQ(Status(wrong).diagnostic(), wrong);
   EXPECT_TRUE(static_cast<bool>(accept()));
-  EXPECT_EQ(refuse("a {}", "b").reason(), "a b");
+  EXPECT_FALSE(static_cast<bool>(refuse(wrong)));
+  EXPECT_EQ(refuse(wrong).diagnostic(), wrong);
+}
+
+TEST(Limits, ANumberOutOfRangeIsNamedWithTheRange) {
+  const auto require = [](const Limits& limits, auto number) {
+    return test::diagnostic_of([&] { limits.require("batch", number); });
+  };
+  EXPECT_EQ(require(limits::kBatch, 1), Diagnostic{});
+  EXPECT_EQ(require(limits::kBatch, int64_t{0}), errors::number_out_of_range("batch", 0, "1 to 1000000000"));
+  EXPECT_EQ(require(limits::kMixup, 100.5F), errors::number_out_of_range("batch", "100.5", "0 to 100"));
+  EXPECT_EQ(require(limits::kShare, 1.0), errors::number_out_of_range("batch", 1, "at least 0 and below 1"));
+  EXPECT_EQ(require(limits::kDeviation, std::nan("")),
+            errors::number_out_of_range("batch", "nan", "above 0 and at most 1e+30"));
 }
 
 }  // namespace

@@ -1,14 +1,18 @@
 // Widths by budget on networks that are small enough to try everything.
 #include "halfstep/tune/allocation/allocation.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/ir/text/parse.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/loop/network.h"
+#include "halfstep/tune/allocation/errors.h"
+#include "halfstep/tune/allocation/latency.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 
@@ -186,10 +190,31 @@ TEST(Allocation, FrontRisesAndUniformWidthsAreThere) {
 TEST(Allocation, NamesTheNearestWhereNothingFits) {
   const io::Dataset data = random_data();
   const Model model = three_layers(data, chip());
-  const std::string message = test::error_of([&] { allocated(model, data, "size<=100B, bitops<=1k"); });
-  EXPECT_TRUE(message.starts_with("no legal widths meet the budget on chip: the nearest have size ")) << message;
-  EXPECT_NE(message.find("where 100 B is asked for, and bitops "), std::string::npos) << message;
+  EXPECT_EQ(test::name_of([&] { allocated(model, data, "size<=100B, bitops<=1k"); }), "budget_out_of_reach");
   EXPECT_EQ(test::kind_of([&] { allocated(model, data, "size<=100B"); }), ErrorKind::unsupported);
+}
+
+TEST(Allocation, NeedsAPreparedNetworkABudgetAndAChoice) {
+  const io::Dataset data = random_data();
+  const Model model = three_layers(data, chip());
+  ThreadPool pool(1);
+  EXPECT_EQ(test::diagnostic_of([&] { allocate(model, all_of(data), {}, 1, pool, {}); }), errors::budget_missing());
+  const Model floats = train::initialize(
+      parse("graph g(x: f32[?, 8]) {\n  param @u: f32[4, 8]\n  a = linear(x, w=@u)\n  return a\n}\n", "g.ir"), 3);
+  EXPECT_EQ(test::diagnostic_of([&] { allocate(floats, all_of(data), {}, 1, pool, {}); }),
+            errors::network_not_prepared());
+  const quant::Platform narrow =
+      quant::load_platform("generic_int8", {{"weights.legal_bits", "[8]"}, {"features.legal_bits", "[8]"}});
+  EXPECT_EQ(test::diagnostic_of([&] { allocated(three_layers(data, narrow), data, "size<=1kB"); }),
+            errors::nothing_to_choose("generic_int8"));
+}
+
+/// A platform that refuses a layer at all widths.
+TEST(Allocation, NamesALayerThatHasNoWidth) {
+  const io::Dataset data = random_data();
+  Model model = three_layers(data, chip());
+  model.notes["platform"] = chip("[{op: linear, refused: true, reason: no products}]").text;
+  EXPECT_EQ(test::name_of([&] { allocated(model, data, "size<=1kB"); }), "no_width_for_layer");
 }
 
 /// A board whose time is a matter of bits, and of widths that it lacks.
@@ -228,16 +253,17 @@ TEST_F(Table, DecidesByItsTimes) {
 TEST_F(Table, NamesAllThatIsWrong) {
   Options options;
   options.table = write("a,8,8,1\nq,8,8,1\n");
-  const std::string message = test::error_of([&] { allocated(model_, data_, "latency<=3ms", options); });
-  EXPECT_NE(message.find("line 3: the network has no layer 'q'; no line for layer 'b'; no line for layer 'y'"),
-            std::string::npos)
-      << message;
-  options.table = write("a,8,8,fast\n");
-  EXPECT_NE(test::error_of([&] { allocated(model_, data_, "latency<=3ms", options); }).find("and milliseconds"),
-            std::string::npos);
-  options.table = write("a,8,8\n");
-  EXPECT_NE(test::error_of([&] { allocated(model_, data_, "latency<=3ms", options); }).find("found 3 cells"),
-            std::string::npos);
+  const auto refused = [&] { return test::diagnostics_of([&] { allocated(model_, data_, "latency<=3ms", options); }); };
+  const std::string path = options.table.string();
+  EXPECT_EQ(refused(), (std::vector<Diagnostic>{errors::latency_table_layer_unknown(path + ": line 3", "'q'"),
+                                                errors::latency_table_layer_missing(path, "b"),
+                                                errors::latency_table_layer_missing(path, "y")}));
+  for (const auto& [line, found] : {std::pair("a,8,8,fast\n", "'a,8,8,fast'"), {"a,8,8\n", "3 cells"}}) {
+    options.table = write(line);
+    const auto all = refused();
+    ASSERT_EQ(all.size(), 1U);
+    EXPECT_EQ(all[0], errors::latency_table_row_malformed(path + ": line 2", found, all[0].expected));
+  }
 }
 
 TEST(Latency, IsMeasuredHere) {
@@ -246,6 +272,19 @@ TEST(Latency, IsMeasuredHere) {
   EXPECT_GT(*found.chosen.costs.latency, 0);
   EXPECT_GT(*found.measured.latency, 0);
   EXPECT_EQ(found.latency_source, "this machine, 1 thread");
+}
+
+TEST(Latency, OfWhatHasNoIntegersIsNotMeasured) {
+  const io::Dataset data = random_data();
+  const quant::Platform levels = quant::parse_platform(chip().text, "chip.yaml", {{"weights.quantizer", "apot"}});
+  const Model uneven = three_layers(data, levels);
+  const Allocation found = allocated(three_layers(data, chip()), data, "size<=1kB");
+  ThreadPool pool(1);
+  EXPECT_EQ(test::name_of([&] {
+              measure(
+                  found.layout, [&](const Assignment&) { return uneven; }, all_of(data), pool);
+            }),
+            "no_widths_measured");
 }
 
 TEST(Budget, IsReadWithUnits) {
@@ -257,10 +296,10 @@ TEST(Budget, IsReadWithUnits) {
   EXPECT_EQ(parse_budgets("latency<=2s")[0].most, 2000);
   EXPECT_EQ(parse_budgets("size<=2KiB")[0].most, 2048);
   for (const char* wrong : {"", "size", "size<200", "size<=", "size<=-3B", "size<=3", "size<=3ms", "bitops<=3kB",
-                            "speed<=3", "size<=3kB,", "size<=nanB"}) {
-    EXPECT_TRUE(test::error_of([&] { parse_budgets(wrong); }).starts_with("budget: found '")) << wrong;
-  }
-  EXPECT_EQ(test::error_of([] { parse_budgets("size<=3B,size<=4B"); }), "budget: found size twice, expected it once");
+                            "speed<=3", "size<=3kB,", "size<=nanB"})
+    EXPECT_EQ(test::name_of([&] { parse_budgets(wrong); }), "budget_malformed") << wrong;
+  EXPECT_EQ(test::diagnostic_of([] { parse_budgets("size<=3kB,size"); }), errors::budget_malformed("size"));
+  EXPECT_EQ(test::diagnostic_of([] { parse_budgets("size<=3B,size<=4B"); }), errors::budget_twice("size"));
 }
 
 }  // namespace

@@ -5,6 +5,11 @@
 
 #include "halfstep/core/base/elements.h"
 #include "halfstep/core/base/random.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/file.h"
+#include "halfstep/core/files/temporary_folder.h"
+#include "halfstep/verify/board/errors.h"
+#include "halfstep/verify/board/folder.h"
 #include "tests/support/error.h"
 
 namespace halfstep::board {
@@ -156,10 +161,38 @@ TEST(Compare, a_tolerance_is_for_reals_alone) {
 }
 
 TEST(Compare, sides_without_a_value_in_common_are_an_error) {
-  const std::string error = test::error_of([] {
+  const Diagnostic error = test::diagnostic_of([] {
     compared(side({{"a", random_codes({1, 2, 3, 3}, 7)}}, "A"), side({{"b", random_codes({1, 5, 3, 3}, 8)}}, "B"));
   });
-  EXPECT_EQ(error, "A and B have no value in common: found a and b");
+  EXPECT_EQ(error, errors::dumps_without_common_value("A", "B", "a", "b"));
+}
+
+TEST(Compare, bare_files_need_a_side_that_describes_them) {
+  const io::TemporaryFolder folder;
+  const auto error = [](auto run) { return test::diagnostic_of(run); };
+  const auto write = [&](const std::string& name, const std::string& text) { io::write_file(folder / name, text); };
+  EXPECT_EQ(error([&] { read_folder(folder.path()); }).entry, &errors::dump_without_values_entry);
+  write("v.bin", "");
+  const std::string path = (folder / "v.bin").string();
+  EXPECT_EQ(error([&] { read_folder(folder.path()); }), errors::dump_file_unfit(path, "an empty file", "values"));
+  write("v.bin", "1234");
+  const Side bare = read_folder(folder.path());
+  EXPECT_EQ(error([&] { compared(bare, bare); }),
+            errors::dumps_not_described(folder.path().string(), folder.path().string(), kManifestFile));
+  Side unknown = bare;
+  EXPECT_EQ(error([&] {
+              interpret(unknown, side({{"w", random_codes({1, 1, 2, 2}, 1)}}, "W"));
+            }).entry,
+            &errors::dump_value_unknown_entry);
+}
+
+TEST(Compare, dumps_are_written_to_folders_of_dumps) {
+  const io::TemporaryFolder folder;
+  EXPECT_EQ(test::diagnostic_of([&] { require_dump_target(folder.path(), false); }), Diagnostic{});
+  io::write_file(folder / "other.txt", std::string_view("1"));
+  const std::string path = folder.path().string();
+  EXPECT_EQ(test::diagnostic_of([&] { require_dump_target(folder.path(), false); }), errors::dump_target_exists(path));
+  EXPECT_EQ(test::diagnostic_of([&] { require_dump_target(folder.path(), true); }), errors::dump_target_foreign(path));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "halfstep/core/base/elements.h"
 #include "halfstep/core/base/random.h"
+#include "halfstep/verify/board/errors.h"
 #include "tests/support/error.h"
 
 namespace halfstep::board {
@@ -111,11 +112,12 @@ TEST(Layout, borders_have_the_code_of_zero_and_filled_channels_0) {
 
 TEST(Layout, says_what_it_does_not_know) {
   Layout how;
-  EXPECT_EQ(test::error_of([&] { set_order(how, "hwcn", "layout"); }),
-            "layout: found 'hwcn', expected nchw, nhwc or ndhwcB, as in ndhwc32: blocks of B channels, 2 to 1024");
-  EXPECT_EQ(test::error_of([&] { set_order(how, "ndhwc1", "layout"); }).find("layout: found 'ndhwc1'"), 0U);
-  EXPECT_EQ(test::error_of([&] { parse_packing("middle", "packing"); }),
-            "packing: found 'middle', expected none, low_first or high_first");
+  const std::string orders = "nchw, nhwc or ndhwcB, as in ndhwc32: blocks of B channels, 2 to 1024";
+  for (const char* order : {"hwcn", "ndhwc1"})
+    EXPECT_EQ(test::diagnostic_of([&] { set_order(how, order, "layout"); }),
+              errors::dump_layout_unknown("layout", order, orders));
+  EXPECT_EQ(test::diagnostic_of([&] { parse_packing("middle", "packing"); }),
+            errors::dump_layout_unknown("packing", "middle", "none, low_first or high_first"));
 }
 
 TEST(Layout, leaves_out_what_a_value_cannot_have) {

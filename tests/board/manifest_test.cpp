@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "halfstep/verify/board/errors.h"
 #include "tests/support/error.h"
 
 namespace halfstep::board {
@@ -52,18 +53,21 @@ TEST(Manifest, says_all_that_is_wrong_at_once) {
   replace("\"order\": \"ndhwc32\"", "\"order\": \"chwn\"");
   replace("\"bytes\": 17", "\"bytes\": \"many\"");
   replace("\"format\": \"bin\"", "\"format\": \"elf\"");
-  const std::string error = test::error_of([&] { parse_manifest(text, "m"); });
-  for (const char* part : {"m: values[0].type: found 'u9', expected an element type",
-                           "values[0].layout.order: found 'chwn', expected nchw, nhwc or ndhwcB",
-                           "values[0].bytes: found \"many\", expected a whole number",
-                           "values[0].format: found 'elf', expected bin, npy or txt"})
-    EXPECT_NE(error.find(part), std::string::npos) << part << "\n" << error;
+  const std::vector<Diagnostic> found = test::diagnostics_of([&] { parse_manifest(text, "m"); });
+  const std::vector<Diagnostic> expected = {
+      errors::dump_layout_unknown("m: values[0].type", "u9", "an element type, as in u8"),
+      errors::dump_layout_unknown("m: values[0].layout.order", "chwn",
+                                  "nchw, nhwc or ndhwcB, as in ndhwc32: blocks of B channels, 2 to 1024"),
+      errors::dump_layout_unknown("m: values[0].format", "elf", "bin, npy or txt"),
+      errors::manifest_value_unfit("m: values[0].bytes", "\"many\"", "a whole number")};
+  EXPECT_EQ(found, expected);
 }
 
 TEST(Manifest, is_no_other_json) {
-  EXPECT_EQ(test::error_of([] { parse_manifest("[1]", "m"); }),
-            "m: found no JSON object, expected the manifest of a dump");
-  EXPECT_EQ(test::error_of([] { parse_manifest("{\"schema\": 9}", "m"); }), "m: schema: found 9, expected 1");
+  EXPECT_EQ(test::diagnostic_of([] { parse_manifest("[1]", "m"); }),
+            errors::manifest_value_unfit("m", "no JSON object", "the manifest of a dump"));
+  EXPECT_EQ(test::diagnostic_of([] { parse_manifest("{\"schema\": 9}", "m"); }),
+            errors::manifest_value_unfit("m: schema", 9, 1));
 }
 
 TEST(Manifest, names_files_by_letters_that_every_system_has) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "halfstep/engine/capture/errors.h"
+#include "halfstep/engine/capture/random.h"
 #include "halfstep/engine/capture/step.h"
 #include "halfstep/engine/capture/trace.h"
 #include "tests/capture/captured.h"
@@ -10,7 +12,9 @@
 namespace halfstep::capture {
 namespace {
 
-using halfstep::test::error_of;
+using halfstep::test::diagnostic_of;
+using halfstep::test::kind_of;
+using halfstep::test::name_of;
 using test::array;
 using test::expect_same;
 using test::parameter;
@@ -78,26 +82,26 @@ TEST(Flow, SaysWhatARegionCannotBe) {
   const Array x = array({1, 2});
   const Array condition = number(1, DType::boolean);
   const auto same = [](const Arrays& in) { return in; };
-  EXPECT_EQ(error_of([&] { cond(x, same, same, {x}); }),
-            "cond: condition: found f32[2], expected bool with one element; compare what is to be compared");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] { cond(x, same, same, {x}); }),
+            errors::condition_not_one_bool("cond: condition", "f32[2]"));
+  EXPECT_EQ(kind_of([&] {
               cond(condition, same,
                    [](const Arrays& in) -> Arrays {
                      return {apply("cast", {in[0]}, {{"to", "i64"}})};
                    },
                    {x});
             }),
-            "node 'if': if: region else gives 'cast', i64[2], expected f32[2] as region then");
-  EXPECT_EQ(error_of([&] {
+            ErrorKind::bad_input);
+  EXPECT_EQ(diagnostic_of([&] {
               while_loop([&](const Arrays&) -> Arrays { return {condition}; },
                          [](const Arrays& in) -> Arrays {
                            return {apply("cast", {in[0]}, {{"to", "i64"}})};
                          },
                          {x});
             }),
-            "the body of while_loop: state 0: found i64[2], expected f32[2], as it came in");
+            errors::loop_states_differ("the body of while_loop: state 0", "i64[2]", "f32[2]"));
   Array outside = array({1, 2});
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] {
               cond(condition,
                    [&](const Arrays& in) {
                      outside.assign(in[0]);
@@ -105,15 +109,12 @@ TEST(Flow, SaysWhatARegionCannotBe) {
                    },
                    same, {x});
             }),
-            "the first branch of cond: found an array that is there outside of it and is written in it, expected a "
-            "value that "
-            "is given on (a state of the loop, or a result)");
-  EXPECT_EQ(
-      error_of([&] {
-        cond(condition, [](const Arrays& in) -> Arrays { return {number(item(in[0]))}; }, same, {array({1})});
-      }),
-      "the first branch of cond: found its elements asked of a value that is not there while it is traced (an argument "
-      "of the first branch of cond), expected operators on it alone; for a choice use cond or while_loop");
+            errors::outer_array_written_in_region("the first branch of cond"));
+  EXPECT_EQ(diagnostic_of([&] {
+              cond(condition, [](const Arrays& in) -> Arrays { return {number(item(in[0]))}; }, same, {array({1})});
+            }),
+            errors::contents_asked_in_region("the first branch of cond", "its elements",
+                                             "an argument of the first branch of cond"));
   Array leaked;
   cond(condition,
        [&](const Arrays& in) -> Arrays {
@@ -121,10 +122,16 @@ TEST(Flow, SaysWhatARegionCannotBe) {
          return {leaked};
        },
        same, {x});
-  EXPECT_EQ(error_of([&] { apply("neg", {leaked}); }),
-            "array: found its elements asked of a value whose trace has ended ('neg' of the first branch of cond), "
-            "expected what "
-            "the captured function or the region returns");
+  EXPECT_EQ(diagnostic_of([&] { apply("neg", {leaked}); }),
+            errors::contents_asked_after_trace("its elements", "'neg' of the first branch of cond"));
+  EXPECT_EQ(diagnostic_of([&] { cond(condition, [](const Arrays&) -> Arrays { return {uniform({2})}; }, same, {x}); }),
+            errors::random_numbers_in_region("the first branch of cond"));
+  const auto never = [&](const Arrays&) -> Arrays { return {condition}; };
+  EXPECT_EQ(diagnostic_of([&] { while_loop(never, same, {}); }),
+            errors::loop_without_operands("while_loop", "one state or more"));
+  const auto step = [](const Arrays& states, const Arrays&) { return std::pair(states, Arrays()); };
+  EXPECT_EQ(name_of([&] { scan(step, {}, {}); }), "loop_without_operands");
+  EXPECT_EQ(diagnostic_of([&] { scan(step, {}, {condition}); }), errors::scanned_array_without_axis("bool[]"));
   EXPECT_EQ(Trace::current(), nullptr);
 }
 

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "halfstep/engine/capture/captured.h"
+#include "halfstep/engine/capture/errors.h"
 #include "halfstep/engine/capture/random.h"
 #include "halfstep/engine/capture/step.h"
 #include "tests/capture/captured.h"
@@ -13,7 +14,7 @@
 namespace halfstep::capture {
 namespace {
 
-using halfstep::test::error_of;
+using halfstep::test::diagnostic_of;
 using test::array;
 using test::expect_same;
 using test::parameter;
@@ -65,10 +66,10 @@ TEST(Function, RefusesArraysOfOtherThreads) {
   Function given([&](const Arrays& x) -> Arrays { return {elsewhere(x[0])}; });
   Function read([&](const Arrays& x) -> Arrays { return {apply("add", {x[0], elsewhere(x[0])})}; });
   for (Function* function : {&given, &read}) {
-    EXPECT_NE(error_of([&] {
+    EXPECT_EQ(diagnostic_of([&] {
                 (*function)({array({1, 2})});
-              }).find("an array that was computed while it ran, but not by it"),
-              std::string::npos);
+              }),
+              errors::array_computed_elsewhere("captured function 'function'"));
     EXPECT_TRUE(function->programs().empty());
   }
 }
@@ -204,23 +205,49 @@ TEST(Function, SaysWhatItCannotTake) {
   full_graph.full_graph = true;
   Function one([](const Arrays& x) -> Arrays { return {item(sum(x[0])) > 0 ? x[0] : apply("neg", {x[0]})}; },
                full_graph);
-  EXPECT_EQ(
-      error_of([&] {
-        one({array({1, 2})});
-      }),
-      "captured function 'choose' (one program): found the value of 'reduce_sum', f32[], asked for by the language, "
-      "expected operators on it alone; choose with cond, where or while_loop");
+  EXPECT_EQ(diagnostic_of([&] {
+              one({array({1, 2})});
+            }),
+            errors::value_asked_of_whole_program("captured function 'choose' (one program)", "reduce_sum", "f32[]"));
   Array weight = parameter({1});
   const Array outside = apply("mul", {weight, weight});
   Function back([&](const Arrays&) -> Arrays {
     backward(sum(outside));
     return {};
   });
-  EXPECT_EQ(error_of([&] { back({}); }),
-            "captured function 'function': found a gradient that goes back to 'mul', which ran before it, expected one "
-            "within "
-            "it; compute the loss inside, or ask for the gradient outside");
+  EXPECT_EQ(diagnostic_of([&] { back({}); }), errors::gradient_leaves_trace("captured function 'function'", "mul"));
   EXPECT_EQ(Trace::current(), nullptr);
+}
+
+TEST(Function, ArraysAndGradientsSayWhatTheyNeed) {
+  const Array x = array({1, 2}), none;
+  Array weight = parameter({1, 2}), whole = Array(Tensor(DType::i32, {2}));
+  EXPECT_EQ(diagnostic_of([&] { (void)none.type(); }), errors::array_missing());
+  EXPECT_EQ(diagnostic_of([&] { whole.require_gradient(true); }), errors::gradient_of_no_float("i32[2]"));
+  EXPECT_EQ(diagnostic_of([&] { weight.set_gradient(array({1})); }),
+            errors::array_type_kept("gradient", "f32[1]", "f32[2]"));
+  EXPECT_EQ(diagnostic_of([&] { weight.assign(array({1})); }), errors::array_type_kept("assign", "f32[1]", "f32[2]"));
+  EXPECT_EQ(diagnostic_of([&] { weight.assign(x); }), errors::assigned_parameter_requires_gradient());
+  const Array elsewhere(Tensor(DType::f32, {2}), Place{DeviceKind::sim, 0});
+  EXPECT_EQ(diagnostic_of([&] {
+              apply("add", {x, elsewhere});
+            }),
+            errors::arrays_on_different_devices("add", "arrays on cpu and sim", "all on one device"));
+  EXPECT_EQ(diagnostic_of([&] { item(x); }), errors::item_of_many_elements("f32[2]"));
+  EXPECT_EQ(diagnostic_of([&] { backward(x); }), errors::gradient_of_constant("f32[2]"));
+  EXPECT_EQ(diagnostic_of([&] { backward(apply("neg", {weight})); }), errors::gradient_of_many_elements("f32[2]"));
+}
+
+TEST(Function, SecondGradientsAreTakenInside) {
+  Function function([](const Arrays& x) -> Arrays { return {apply("tanh", {apply("tanh", {x[0]})})}; });
+  const Array weight = parameter({0.5F});
+  for (int call = 0; call < 2; ++call) (void)function({weight});
+  const Array y = function({weight})[0], one = array({1});
+  const ContentPtr wanted[] = {weight.content()};
+  EXPECT_EQ(diagnostic_of([&] {
+              gradients({&y, 1}, {&one, 1}, wanted);
+            }),
+            errors::second_gradient_through_captured("captured function 'function'"));
 }
 
 TEST(Function, HasSoManyOutcomesOfOneDecision) {

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "halfstep/engine/capture/errors.h"
 #include "halfstep/engine/capture/random.h"
 #include "halfstep/engine/capture/step.h"
 #include "tests/capture/captured.h"
@@ -117,16 +118,20 @@ TEST(Modules, KeepTheirState) {
   state.erase("0.weight");
   state.emplace("9.weight", Tensor(DType::f32, {2}));
   state.at("0.bias") = Tensor(DType::f32, {5});
-  EXPECT_EQ(halfstep::test::error_of([&] { other->load_state(state); }),
-            "load_state: found nothing for '0.weight'; '0.bias' of f32[5], expected f32[4]; '9.weight', which the "
-            "network does not have");
+  const auto wrong = halfstep::test::diagnostics_of([&] { other->load_state(state); });
+  ASSERT_EQ(wrong.size(), 3U);
+  EXPECT_EQ(wrong[0].entry, &errors::state_does_not_fit_entry);
+  EXPECT_EQ(wrong[0].where, "load_state: '0.weight'");
+  EXPECT_EQ(wrong[1], errors::state_does_not_fit("load_state: '0.bias'", "f32[5]", "f32[4]"));
+  EXPECT_EQ(wrong[2].where, "load_state: '9.weight'");
+  EXPECT_EQ(halfstep::test::diagnostic_of([] { Dropout dropout(1); }), errors::dropout_rate_out_of_range(1.0));
 }
 
 TEST(Modules, NameTheirArrays) {
   std::vector<std::string> names;
   for (const auto& [name, array] : small_network()->named_arrays()) names.push_back(name);
-  EXPECT_EQ(names, (std::vector<std::string>{"0.weight", "0.bias", "1.weight", "1.bias", "1.mean", "1.variance",
-                                             "4.weight", "4.bias"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"0.weight", "0.bias", "1.weight", "1.bias", "1.running_mean",
+                                             "1.running_var", "4.weight", "4.bias"}));
 }
 
 }  // namespace

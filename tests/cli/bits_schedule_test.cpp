@@ -3,8 +3,11 @@
 
 #include <csignal>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/quant/prepare/quantizer.h"
 #include "tests/cli/program.h"
+#include "tests/support/error.h"
+#include "tests/support/mentions.h"
 
 namespace halfstep {
 namespace {
@@ -107,10 +110,7 @@ TEST_F(BitsSchedule, AfterKillInAnyStageItEndsAtTheSameBytes) {
 
 TEST_F(BitsSchedule, AFinishedRunSaysSoAndAnotherIsRefusedOrTakesItsPlace) {
   EXPECT_EQ(workspace->expect(0, train("straight", {"--resume"})).json()["was_finished"], true);
-  const auto refused = workspace->expect(2, train("straight"));
-  EXPECT_NE(refused.err.find("straight: holds an earlier run (model.safetensors); go on from it (--resume)"),
-            std::string::npos)
-      << refused.err;
+  EXPECT_TRUE(test::mentions(workspace->errors(2, train("straight")), "model.safetensors"));
   workspace->expect(0, train("other"));
   const auto replaced = workspace->expect(0, train("other", {"--overwrite"}, {.seed = "6"})).json();
   EXPECT_NE(replaced["digest"], straight["digest"]);
@@ -127,31 +127,33 @@ TEST_F(BitsSchedule, LaterStagesOfAnEarlierRunAreNotTakenForThisOnes) {
 }
 
 TEST_F(BitsSchedule, WhatAStageCannotDoIsRefusedBeforeTheFirstTrains) {
-  const auto refused = workspace->expect(3, train("never", {}, {.stages = "8,3,2"}));
-  for (const char* part : {"features on magik_t40: found 3 bits", "features on magik_t40: found 2 bits",
-                           "weights on magik_t40: found 3 bits", "weights on magik_t40: found 2 bits"})
-    EXPECT_NE(refused.err.find(part), std::string::npos) << refused.err;
+  const auto refused = workspace->errors(3, train("never", {}, {.stages = "8,3,2"}));
+  std::set<std::string> found;
+  for (const Diagnostic& one : refused) found.insert(one.found);
+  EXPECT_EQ(found, (std::set<std::string>{"2 bits", "3 bits"}));
+  EXPECT_TRUE(test::mentions(refused, "magik_t40"));
   EXPECT_FALSE(workspace->has("never"));
 }
 
 TEST_F(BitsSchedule, WhatMakesNoSenseIsRefused) {
   const std::string prepared = "straight/2-w8f8/model.safetensors";
-  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
-      {{"--bits-schedule", "8,float"}, "bits schedule: found float behind another stage, expected it first"},
-      {{"--bits-schedule", "8,x"},
-       "bits schedule: found 'x', expected float, a width of 2 to 16 bits, or WEIGHTS/FEATURES as in 4/8"},
-      {{"--bits-schedule", "17"},
-       "bits schedule: found '17', expected float, a width of 2 to 16 bits, or WEIGHTS/FEATURES as in 4/8"},
-      {{"--platform", "magik_t40"}, "train: --platform requires --bits-schedule; see halfstep train --help"},
+  const std::vector<std::pair<std::vector<std::string>, Diagnostic>> cases = {
+      {{"--bits-schedule", "8,float"}, errors::schedule_with_late_float()},
+      {{"--bits-schedule", "8,x"}, errors::wrong_stage_of_schedule("x")},
+      {{"--bits-schedule", "17"}, errors::wrong_stage_of_schedule("17")},
+      {{"--platform", "magik_t40"},
+       errors::wrong_argument("train", "train", "--platform requires --bits-schedule", "", "")},
       {{"--model", prepared, "--bits-schedule", "8,4", "--set", "features.rate=0.1"},
-       "network 'digits' is prepared already; a platform is for float networks"},
+       errors::wrong_stage("network 'digits'", "a prepared network", "a float network for a platform",
+                           "leave the platform out")},
       {{"--model", prepared, "--bits-schedule", "float,4"},
-       "network 'digits' is prepared, which does not train in float; start from the float network"},
-      {{"--ema", "1"}, "train: --ema: found '1', expected at least 0 and below 1; see halfstep train --help"}};
-  for (const auto& [arguments, message] : cases) {
+       errors::wrong_stage("network 'digits'", "a prepared network", "a float network for a stage in float",
+                           "start from the float network")},
+      {{"--ema", "1"}, errors::wrong_argument("train", "train: --ema", "", "'1'", "at least 0 and below 1")}};
+  for (const auto& [arguments, expected] : cases) {
     std::vector<std::string> command = {"train", "--out", "never"};
     command.insert(command.end(), arguments.begin(), arguments.end());
-    EXPECT_EQ(workspace->expect(2, command).err, "halfstep: " + message + "\n");
+    EXPECT_EQ(workspace->error(2, command), expected);
     EXPECT_FALSE(workspace->has("never"));
   }
 }

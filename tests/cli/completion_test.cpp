@@ -5,8 +5,10 @@
 #include <sstream>
 #include <string>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/base/version.h"
 #include "tests/cli/program.h"
+#include "tests/support/error.h"
 
 namespace halfstep {
 namespace {
@@ -58,7 +60,7 @@ TEST(Completion, Choices) {
 
 TEST(Completion, NeedsTheLine) {
   Workspace workspace;
-  EXPECT_NE(workspace.expect(2, {"--complete"}).err.find("expected COMP_LINE and COMP_POINT"), std::string::npos);
+  EXPECT_EQ(workspace.error(2, {"--complete"}), errors::no_line_to_complete("--complete"));
 }
 
 TEST(Completion, TheScriptAsksForIt) {

@@ -1,7 +1,9 @@
 // Files for the tools of a chip, from the command line.
 #include <gtest/gtest.h>
 
+#include "halfstep/api/errors.h"
 #include "tests/cli/program.h"
+#include "tests/support/error.h"
 
 namespace halfstep {
 namespace {
@@ -15,8 +17,7 @@ TEST(Deploy, WritesWhatThePlatformNames) {
   const auto ranges = nlohmann::json::parse(test::read_text(workspace / "files/digits_clip_ranges.json"));
   EXPECT_GT(ranges["tensorrt"]["blob_range"].size(), 4U);
   const auto before = test::listing(workspace / "files");
-  EXPECT_NE(workspace.expect(2, command).err.find("is there already; name another folder, or replace it (--overwrite)"),
-            std::string::npos);
+  EXPECT_EQ(workspace.error(2, command).entry, &errors::file_not_replaced_entry);
   auto again = command;
   again.insert(again.end(), {"--overwrite", "--json"});
   EXPECT_EQ(workspace.expect(0, again).json()["files"].size(), 2U);
@@ -28,8 +29,9 @@ TEST(Deploy, IsRefusedWhereThereIsNothingToWrite) {
   workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
   workspace.expect(2, {"export", "float/model.safetensors", "--format", "deploy", "--out", "files"});
   workspace.expect(0, {"quantize", "float/model.safetensors", "--out", "prepared"});
-  const auto refused = workspace.expect(2, {"export", "prepared", "--format", "deploy", "--out", "files"});
-  EXPECT_NE(refused.err.find("platform generic_int8: its tools have no files of their own"), std::string::npos);
+  const Diagnostic refused = workspace.error(2, {"export", "prepared", "--format", "deploy", "--out", "files"});
+  EXPECT_EQ(refused.entry, &errors::platform_without_files_entry);
+  EXPECT_EQ(refused.where, "platform generic_int8");
   EXPECT_FALSE(workspace.has("files"));
 }
 

@@ -5,8 +5,11 @@
 
 #include <thread>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/quant/platform/platform.h"
 #include "tests/cli/program.h"
+#include "tests/support/error.h"
+#include "tests/support/mentions.h"
 
 namespace halfstep {
 namespace {
@@ -29,8 +32,13 @@ class Files : public testing::Test {
   static std::vector<std::string> train(const std::string& out) {
     return {"train", "--data", "good.csv", "--network", "tiny.ir", "--epochs", "1", "--out", out};
   }
-  static void expect_error(const std::string& message, const std::vector<std::string>& arguments) {
-    EXPECT_EQ(workspace->expect(2, arguments).err, "halfstep: " + message + "\n");
+  static void expect_error(const Diagnostic& expected, const std::vector<std::string>& arguments) {
+    EXPECT_EQ(workspace->error(2, arguments), expected);
+  }
+  /// Of an error of another room: it names these.
+  static void expect_values(const std::vector<std::string>& values, const std::vector<std::string>& arguments) {
+    const auto found = workspace->errors(2, arguments);
+    for (const std::string& value : values) EXPECT_TRUE(test::mentions(found, value)) << value;
   }
 
   static inline Workspace* workspace = nullptr;
@@ -43,15 +51,14 @@ TEST_F(Files, targets_that_are_no_files_are_refused_first) {
   fs::create_symlink("/dev/null", *workspace / "null");
   const std::map<std::string, std::string> kinds = {{"pipe", "a pipe"}, {"folder", "a folder"}, {"null", "a device"}};
   for (const auto& [name, kind] : kinds) {
-    const std::string message = name + ": cannot be written: is " + kind + ", expected a file";
-    expect_error(message, {"quantize", "none", "--out", name});
-    expect_error(message, {"convert", "none", "--out", name});
-    expect_error(message, {"export", "none", "--out", name});
-    expect_error(message, {"run", "none", "--inputs", "none.npz", "--outputs", name});
+    const std::vector<std::string> values = {name, kind};
+    expect_values(values, {"quantize", "none", "--out", name});
+    expect_values(values, {"convert", "none", "--out", name});
+    expect_values(values, {"export", "none", "--out", name});
+    expect_values(values, {"run", "none", "--inputs", "none.npz", "--outputs", name});
     if (name == "folder") continue;
-    const std::string folder = name + ": cannot be made a folder: is " + kind + "; name another folder";
-    expect_error(folder, {"train", "--data", "none.csv", "--out", name});
-    expect_error(folder, {"quickstart", "--data", "none.csv", "--out", name});
+    expect_values(values, {"train", "--data", "none.csv", "--out", name});
+    expect_values(values, {"quickstart", "--data", "none.csv", "--out", name});
   }
   EXPECT_TRUE(fs::is_fifo(*workspace / "pipe"));
   EXPECT_TRUE(fs::is_symlink(*workspace / "null"));
@@ -88,13 +95,13 @@ TEST_F(Files, nothing_is_replaced_unasked) {
   test::write_text(*workspace / "mine.npz", "mine");
   fs::create_directory(*workspace / "earlier");
   test::write_text(*workspace / "earlier/prepared.safetensors", "mine");
-  const std::string is_there = "mine.npz: is there already; replace it (--overwrite), or name another file";
+  const Diagnostic is_there = errors::file_not_replaced("mine.npz", "file");
   expect_error(is_there, {"quantize", "float/model.safetensors", "--out", "mine.npz"});
   expect_error(is_there, {"convert", "prepared", "--out", "mine.npz"});
   expect_error(is_there, {"export", "prepared", "--out", "mine.npz"});
   expect_error(is_there, {"run", "prepared", "--inputs", "none.npz", "--outputs", "mine.npz"});
   expect_error(is_there, {"data", "good.csv", "--sheet", "mine.npz"});
-  expect_error("earlier: holds an earlier run (prepared.safetensors); replace it (--overwrite), or name another folder",
+  expect_error(errors::file_not_replaced("earlier/prepared.safetensors", "folder"),
                {"quickstart", "--data", "none.csv", "--out", "earlier"});
   workspace->expect(0, {"convert", "prepared", "--out", "mine.npz", "--overwrite"});
 }
@@ -122,16 +129,14 @@ TEST_F(Files, pipes_and_links_in_place_of_inputs_are_named) {
   fs::create_symlink("circle", *workspace / "circle");
   fs::create_directories(*workspace / "images/a");
   fs::create_symlink("loop.png", *workspace / "images/a/loop.png");
-  expect_error("p.csv: found a pipe, expected a file", {"eval", "--model", "prepared", "--data", "p.csv"});
-  expect_error("p.npz: found a pipe, expected a file", {"run", "prepared", "--inputs", "p.npz"});
-  expect_error("p.safetensors: found a pipe, expected a file", {"convert", "p.safetensors", "--out", "new"});
-  expect_error("circle: too many levels of symbolic links", {"inspect", "circle"});
-  expect_error("p.ir: cannot be read", {"train", "--data", "good.csv", "--network", "p.ir", "--out", "new"});
-  expect_error("images: 'a/loop.png' is a link; expected images and folders themselves",
-               {"eval", "--model", "prepared", "--data", "images"});
-  expect_error(fmt::format("p.yaml: cannot be read; expected a platform file or one of {}",
-                           fmt::join(quant::platform_names(), ", ")),
-               {"quickstart", "--platform", "p.yaml", "--out", "new"});
+  expect_values({"p.csv", "a pipe"}, {"eval", "--model", "prepared", "--data", "p.csv"});
+  expect_values({"p.npz", "a pipe"}, {"run", "prepared", "--inputs", "p.npz"});
+  expect_values({"p.safetensors", "a pipe"}, {"convert", "p.safetensors", "--out", "new"});
+  expect_values({"circle"}, {"inspect", "circle"});
+  expect_values({"p.ir"}, {"train", "--data", "good.csv", "--network", "p.ir", "--out", "new"});
+  expect_values({"images", "a/loop.png"}, {"eval", "--model", "prepared", "--data", "images"});
+  expect_values({"p.yaml", fmt::format("{}", fmt::join(quant::platform_names(), ", "))},
+                {"quickstart", "--platform", "p.yaml", "--out", "new"});
   for (const char* name : {"p.csv", "p.npz", "p.yaml", "p.ir", "p.safetensors"}) fs::remove(*workspace / name);
 }
 

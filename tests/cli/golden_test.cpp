@@ -4,7 +4,10 @@
 
 #include <filesystem>
 
+#include "halfstep/api/errors.h"
 #include "tests/cli/program.h"
+#include "tests/support/error.h"
+#include "tests/support/mentions.h"
 
 namespace halfstep {
 namespace {
@@ -44,11 +47,11 @@ class BadGolden : public testing::Test {
     json_ = test::read_text(folder / "paddle.json");
     test::write_text(workspace_ / "a.safetensors", test::read_text(folder / "paddle.safetensors"));
   }
-  void expect_error(const std::string& json, const std::string& message) {
+  /// It names these.
+  void expect_values(const std::string& json, const std::vector<std::string>& values) {
     test::write_text(workspace_ / "a.json", json);
-    const auto outcome = workspace_.expect(2, {"op", "golden", "a.json"});
-    EXPECT_EQ(outcome.out, "");
-    EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+    const auto found = workspace_.errors(2, {"op", "golden", "a.json"});
+    for (const std::string& value : values) EXPECT_TRUE(test::mentions(found, value)) << value;
   }
   static std::string one_case(const std::string& op, const std::string& tensor) {
     return R"([{"id": "one", "op": ")" + op + R"(", "attr": {}, "in": {"x": ")" + tensor + R"("}, "out": {}}])";
@@ -60,46 +63,43 @@ class BadGolden : public testing::Test {
 
 TEST_F(BadGolden, truncated) {
   for (size_t size = 0; size < json_.size() - 2; size += 1024) {
-    test::write_text(workspace_ / "a.json", json_.substr(0, size));
-    const auto outcome = workspace_.expect(2, {"op", "golden", "a.json"});
-    EXPECT_NE(outcome.err.find("a.json: no JSON"), std::string::npos) << outcome.err;
+    expect_values(json_.substr(0, size), {"a.json"});
   }
 }
 
 TEST_F(BadGolden, truncated_tensors) {
   const std::string tensors = test::read_text(workspace_ / "a.safetensors");
   test::write_text(workspace_ / "a.safetensors", tensors.substr(0, tensors.size() / 2));
-  expect_error(json_, "a.safetensors: ");
+  expect_values(json_, {"a.safetensors"});
 }
 
 TEST_F(BadGolden, no_tensors) {
   std::filesystem::remove(workspace_ / "a.safetensors");
-  expect_error(json_, "a.safetensors");
+  expect_values(json_, {"a.safetensors"});
 }
 
 TEST_F(BadGolden, missing_tensor) {
-  expect_error(one_case("fake_quantize_abs_max", "t9"),
-               "a.json: case 'one': 'x': there is no tensor 't9' in a.safetensors");
+  expect_values(one_case("fake_quantize_abs_max", "t9"), {"a.json", "'one'", "'x'", "'t9'", "a.safetensors"});
 }
 
 TEST_F(BadGolden, unknown_operator) {
   const std::string tensors = test::read_text(workspace_ / "a.safetensors");
   const size_t quote = tensors.find("\"t");
   const std::string tensor = tensors.substr(quote + 1, tensors.find('"', quote + 1) - quote - 1);
-  expect_error(one_case("fake_quantize_abs_mux", tensor),
-               "a.json: case 'one': unknown operator 'fake_quantize_abs_mux', did you mean 'fake_quantize_abs_max'?");
+  expect_values(one_case("fake_quantize_abs_mux", tensor),
+                {"a.json", "'one'", "'fake_quantize_abs_mux'", "'fake_quantize_abs_max'"});
 }
 
 TEST_F(BadGolden, no_list_of_cases) {
-  expect_error("{}", "a.json: found object, expected a list of cases");
-  expect_error(R"([{"op": "x"}])", "a.json: case 0: the key 'id' is missing");
-  expect_error(R"([{"id": 3}])", "a.json: case 0: 'id' is number, expected text");
+  expect_values("{}", {"a.json", "object"});
+  expect_values(R"([{"op": "x"}])", {"a.json", "case 0", "'id'"});
+  expect_values(R"([{"id": 3}])", {"a.json", "case 0", "'id'", "number"});
 }
 
 TEST_F(BadGolden, two_files) {
-  const auto outcome = workspace_.expect(2, {"op", "golden", "a.json", "b.json"});
-  EXPECT_NE(outcome.err.find("op golden: found 2 files, expected one: halfstep op golden FILE.json"),
-            std::string::npos);
+  EXPECT_EQ(workspace_.error(2, {"op", "golden", "a.json", "b.json"}),
+            errors::number_of_arguments("op", "golden", 2, "FILE.json"));
+  EXPECT_EQ(workspace_.error(2, {"op", "check"}), errors::problems_not_chosen("check", "none"));
 }
 
 }  // namespace

@@ -9,7 +9,9 @@
 #include <regex>
 #include <sstream>
 
+#include "halfstep/api/errors.h"
 #include "tests/cli/program.h"
+#include "tests/support/error.h"
 
 namespace halfstep {
 namespace {
@@ -134,14 +136,16 @@ class Options : public testing::Test {
                              const std::string& expected) {
     const Words words = with(command, option, word);
     SCOPED_TRACE(testing::PrintToString(words));
-    const auto outcome = workspace->expect(2, words);
-    EXPECT_EQ(outcome.out, "");
+    const auto found = workspace->errors(2, words);
+    ASSERT_EQ(found.size(), 1U);
+    const Diagnostic& one = found.front();
+    EXPECT_TRUE(one.entry == &errors::wrong_argument_entry || one.entry == &errors::option_without_value_entry);
     // A positional one may have a name with dashes too, which is then what it is called.
     EXPECT_TRUE(std::ranges::any_of(option.names, [&](const std::string& name) {
-      const std::string called = option.position > 0 ? "" : name;
-      return outcome.err.find(called + ": found '" + word + "', expected ") != std::string::npos;
-    })) << outcome.err;
-    EXPECT_NE(outcome.err.find(expected), std::string::npos) << outcome.err;
+      return option.position > 0 ? one.where.starts_with(command) : one.where.ends_with(name);
+    })) << one.message();
+    EXPECT_EQ(one.found, "'" + word + "'");
+    EXPECT_NE(one.expected.find(expected), std::string::npos) << one.message();
     EXPECT_TRUE(test::listing(workspace->path()).empty()) << "files were left behind";
   }
 
@@ -150,7 +154,7 @@ class Options : public testing::Test {
 };
 
 TEST_F(Options, EmptyWordsAreRefused) {
-  for_each([](const std::string& command, const Option& option) { expect_refused(command, option, "", "expected"); });
+  for_each([](const std::string& command, const Option& option) { expect_refused(command, option, "", ""); });
 }
 
 TEST_F(Options, NumbersOutOfRangeAreRefused) {
@@ -185,27 +189,24 @@ TEST_F(Options, ChoicesThatThereAreNotAreRefused) {
 TEST_F(Options, WhatIsRequiredIsNamed) {
   for (const auto& [command, all] : options) {
     if (std::ranges::none_of(all, &Option::is_required)) continue;
-    const auto outcome = workspace->expect(2, {command});
-    EXPECT_NE(outcome.err.find(" is required"), std::string::npos) << outcome.err;
+    const Diagnostic found = workspace->error(2, {command});
     EXPECT_TRUE(std::ranges::any_of(all, [&](const Option& option) {
-      return option.is_required && outcome.err.find(option.name() + " is required") != std::string::npos;
-    })) << outcome.err;
+      return option.is_required && found == errors::argument_missing(command, option.name());
+    })) << found.message();
   }
 }
 
 /// The option and its value in one word, as "--out=".
 TEST_F(Options, AnEqualsSignWithoutAValueIsRefused) {
-  const auto outcome = workspace->expect(2, {"quickstart", "--weights=", "--out", "new"});
-  EXPECT_EQ(outcome.err, "halfstep: --weights: found '', expected a value; without one leave the option out\n");
+  EXPECT_EQ(workspace->error(2, {"quickstart", "--weights=", "--out", "new"}),
+            errors::option_without_value("--weights"));
 }
 
 /// Found in use: zero stood for an option that is not given.
 TEST_F(Options, ZeroBitsAreNotTheWidthsOfThePlatform) {
   for (const char* option : {"--weights", "--features", "--edges"}) {
-    const auto outcome = workspace->expect(2, {"quickstart", option, "0", "--out", "new"});
-    EXPECT_EQ(
-        outcome.err,
-        fmt::format("halfstep: quickstart: {}: found '0', expected 1 to 32; see halfstep quickstart --help\n", option));
+    EXPECT_EQ(workspace->error(2, {"quickstart", option, "0", "--out", "new"}),
+              errors::wrong_argument("quickstart", fmt::format("quickstart: {}", option), "", "'0'", "1 to 32"));
   }
 }
 

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <thread>
 
+#include "halfstep/api/explain.h"
+
 namespace halfstep::test {
 namespace {
 
@@ -37,6 +39,24 @@ nlohmann::json Outcome::json() const {
   if (parsed.is_discarded())
     ADD_FAILURE() << "expected JSON on standard output, found: " << out << "\nand on standard error: " << err;
   return parsed;
+}
+
+std::vector<Diagnostic> Outcome::errors() const {
+  std::vector<Diagnostic> found;
+  const auto parsed = nlohmann::json::parse(err, nullptr, false);
+  if (parsed.is_discarded()) {
+    ADD_FAILURE() << "expected JSON on standard error, found: " << err;
+    return found;
+  }
+  for (const auto& one : parsed.at("errors"))
+    found.push_back({.layer = one.at("layer"),
+                     .where = one.at("where"),
+                     .problem = one.at("problem"),
+                     .found = one.at("found"),
+                     .expected = one.at("expected"),
+                     .remedy = one.at("remedy"),
+                     .entry = &api::explain(one.at("name"))});
+  return found;
 }
 
 std::string read_text(const fs::path& path) {
@@ -77,6 +97,14 @@ Outcome Workspace::expect(int code, const std::vector<std::string>& arguments, c
   EXPECT_EQ(outcome.code, code) << "halfstep " << testing::PrintToString(arguments) << "\n"
                                 << outcome.out << outcome.err;
   return outcome;
+}
+
+std::vector<Diagnostic> Workspace::errors(int code, std::vector<std::string> arguments,
+                                          const Environment& environment) {
+  arguments.emplace_back("--json");
+  const Outcome outcome = expect(code, arguments, environment);
+  EXPECT_EQ(outcome.out, "");
+  return outcome.errors();
 }
 
 Outcome Workspace::run_until(const std::vector<std::string>& arguments, const std::string& file, int signal) {

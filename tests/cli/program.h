@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "halfstep/core/base/diagnostic.h"
 #include "tests/support/files.h"
 
 namespace halfstep::test {
@@ -19,6 +20,8 @@ struct Outcome {
   std::string out, err;
   /// Standard output as JSON; fails the test when it is none.
   nlohmann::json json() const;
+  /// The errors that a command with --json wrote to standard error; fails the test when there are none.
+  std::vector<Diagnostic> errors() const;
 };
 
 /// Name and contents of every file below a folder.
@@ -37,6 +40,13 @@ class Workspace {
   Outcome run(const std::vector<std::string>& arguments, const Environment& environment = {});
   /// As run; fails the test when the exit code is not `code`.
   Outcome expect(int code, const std::vector<std::string>& arguments, const Environment& environment = {});
+  /// Runs with --json too, and gives the errors.
+  std::vector<Diagnostic> errors(int code, std::vector<std::string> arguments, const Environment& environment = {});
+  /// The first of them.
+  Diagnostic error(int code, const std::vector<std::string>& arguments, const Environment& environment = {}) {
+    const auto all = errors(code, arguments, environment);
+    return all.empty() ? Diagnostic{} : all.front();
+  }
 
   /// Starts the program, waits until `file` exists, sends `signal`, waits for the end.
   Outcome run_until(const std::vector<std::string>& arguments, const std::string& file, int signal);

@@ -3,8 +3,11 @@
 
 #include <filesystem>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/ir/model.h"
 #include "tests/cli/program.h"
+#include "tests/support/error.h"
+#include "tests/support/mentions.h"
 
 namespace halfstep {
 namespace {
@@ -65,13 +68,12 @@ TEST_F(Report, names_are_text) {
 
 TEST_F(Report, refuses_what_it_cannot_show) {
   test::write_text(*workspace / "bits.json", "{}");
-  EXPECT_NE(workspace->expect(2, words({"quick/prepared.safetensors", "--bits", "bits.json"}))
-                .err.find("is not what halfstep bits"),
-            std::string::npos);
-  EXPECT_NE(workspace->expect(2, words({"quick/prepared.safetensors", "--training", "quick"}))
-                .err.find("found no checkpoint"),
-            std::string::npos);
-  EXPECT_NE(workspace->expect(2, words({"quick/float.safetensors"})).err.find("prepared"), std::string::npos);
+  EXPECT_EQ(workspace->error(2, words({"quick/prepared.safetensors", "--bits", "bits.json"})),
+            errors::not_bits_json("bits.json"));
+  EXPECT_TRUE(
+      test::mentions(workspace->errors(2, words({"quick/prepared.safetensors", "--training", "quick"})), "quick"));
+  EXPECT_EQ(workspace->error(2, words({"quick/float.safetensors"})),
+            errors::wrong_stage("quick/float.safetensors", "a float network", "a prepared one", "run quantize first"));
 }
 
 }  // namespace

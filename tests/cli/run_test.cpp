@@ -4,12 +4,14 @@
 
 #include <algorithm>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/core/files/npy.h"
 #include "halfstep/core/files/npz.h"
 #include "halfstep/core/files/safetensors.h"
 #include "tests/cli/program.h"
+#include "tests/support/error.h"
 
 namespace halfstep {
 namespace {
@@ -120,9 +122,10 @@ TEST_F(Run, a_trace_has_every_instruction_with_what_it_gave) {
   const std::string log = test::read_text(*workspace / "run.log");
   EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 3 * instructions);
   EXPECT_NE(log.find(" name:integer_conv2d node:conv4 kernel:"), std::string::npos) << log;
-  EXPECT_NE(run(2, {"--inputs", "x.npz", "--trace", "run.txt"}).err.find("expected .json for a trace"),
-            std::string::npos);
-  EXPECT_NE(run(2, {"--inputs", "x.npz", "--trace", "run.log"}).err.find("is there already"), std::string::npos);
+  EXPECT_EQ(run(2, {"--inputs", "x.npz", "--trace", "run.txt", "--json"}).errors(),
+            std::vector{errors::wrong_extension("run.txt", ".txt", ".json for a trace or .log for a log")});
+  EXPECT_EQ(run(2, {"--inputs", "x.npz", "--trace", "run.log", "--json"}).errors(),
+            std::vector{errors::file_not_replaced("run.log", "file")});
   run(0, {"--inputs", "x.npz", "--trace", "run.log", "--overwrite", "--place", "sim"});
   EXPECT_NE(test::read_text(*workspace / "run.log").find("runs on sim"), std::string::npos);
 }

@@ -8,6 +8,7 @@
 #include "halfstep/core/ir/text/print.h"
 #include "halfstep/core/ir/verify.h"
 #include "halfstep/passes/gradient/autodiff.h"
+#include "halfstep/passes/gradient/errors.h"
 #include "tests/compile/support.h"
 #include "tests/support/scalars.h"
 
@@ -485,11 +486,11 @@ TEST(FlowGradients, ErrorsNameThePath) {
     }
     return s
   })");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] {
               passes::autodiff(
                   model, {{model.graph.outputs()[0], model.graph.add_argument("seed", {DType::f32, {4, 3}})}}, {"w"});
             }),
-            "test.ir:5: scan 's': if 'r': node 'h': hardmax has no gradient");
+            placed(errors::operator_without_gradient("test.ir:5: scan 's': if 'r': node 'h'", "hardmax", ""), "h", ""));
 }
 
 /// Asked of what the last state gives, and of what iterations make of it on the way.
@@ -516,11 +517,10 @@ TEST(FlowGradients, StatesThatHoldCodesAreRefusedByName) {
   })");
     const Value of = model.graph.value(asked);
     const Value seed = model.graph.add_argument("seed", of.type());
-    EXPECT_EQ(error_of([&] {
+    EXPECT_EQ(diagnostic_of([&] {
                 passes::autodiff(model, {{of, seed}}, {"w"});
               }),
-              "test.ir:8: node 'l': while has no gradient of its state 'codes': found codes, u8[4], expected floats; "
-              "dequantize in front of it, and quantize inside")
+              placed(errors::loop_state_without_gradient("while", "codes", "u8[4]"), "l", "test.ir:8: node 'l'"))
         << asked;
   }
 }

@@ -4,11 +4,13 @@
 #include <array>
 #include <cstring>
 
+#include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/flow.h"
 #include "halfstep/core/ir/text/print.h"
 #include "halfstep/core/ir/verify.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/engine/compile/describe.h"
+#include "halfstep/engine/kernels/errors.h"
 #include "tests/compile/support.h"
 #include "tests/support/scalars.h"
 
@@ -227,8 +229,8 @@ TEST(FlowProgram, TextGoesThereAndBack) {
 }
 
 /// "a=..." inside the region of a loop over x: f32[2, 3] with one state, given as its returned values and lines before.
-std::string loop_error(const std::string& region) {
-  return error_of([&] {
+Diagnostic loop_error(const std::string& region) {
+  return test::diagnostic_of([&] {
     parse("graph g(x: f32[2, 3], go: bool[]) {\n l = while(cond=go, values=[x, x, go]) {states: 1} region body" +
               region + "\n return l }",
           "t.ir");
@@ -237,43 +239,53 @@ std::string loop_error(const std::string& region) {
 
 TEST(FlowRules, SayWhatRegionsTakeAndGive) {
   EXPECT_EQ(loop_error("(a: f32[2, 3], b: f32[2, 3]) { return }"),
-            "t.ir:2: node 'l': while: region body takes 2 values, expected 3");
+            errors::region_values("t.ir:2: node 'l'", "while", "arguments of region body", 2, 3));
   EXPECT_EQ(loop_error("(a: f32[2, 3], b: f32[3, 3], c: bool[]) { return c, a }"),
-            "t.ir:2: node 'l': while: 'b' is f32[3, 3], expected f32[2, 3] as 'x'");
+            errors::region_type("t.ir:2: node 'l'", "while", "'b'", "f32[3, 3]", "f32[2, 3] as 'x'"));
   EXPECT_EQ(loop_error("(a: f32[2, 3], b: f32[2, 3], c: bool[]) { return c }"),
-            "t.ir:2: node 'l': while: region body gives 1 values, expected at least 2: the condition and the states");
+            errors::region_values("t.ir:2: node 'l'", "while", "outputs of region body", 1,
+                                  "at least 2: the condition and the states"));
   EXPECT_EQ(loop_error("(a: f32[2, 3], b: f32[2, 3], c: bool[]) { return a, b }"),
-            "t.ir:2: node 'l': while: the condition 'a' is f32[2, 3], expected one bool");
+            errors::condition_type("t.ir:2: node 'l'", "while", "a", "f32[2, 3]"));
   EXPECT_EQ(loop_error("(a: f32[2, 3], b: f32[2, 3], c: bool[]) { d = cast(x=a) {to: \"f64\"} return c, d }"),
-            "t.ir:2: node 'l': while: state 'a' is f32[2, 3], and an iteration makes f64[2, 3] of it ('d')");
+            errors::region_type("t.ir:2: node 'l'", "while", "output 'd' of an iteration", "f64[2, 3]",
+                                "f32[2, 3] as the state 'a'"));
   EXPECT_EQ(loop_error("(a: f32[2, 3], b: f32[2, 3], c: bool[]) { d = concat(x=[a, b]) {axis: 0} return c, d }"),
-            "t.ir:2: node 'l': while: state 'a' is f32[2, 3], and an iteration makes f32[4, 3] of it ('d')");
-  EXPECT_EQ(error_of([] {
+            errors::region_type("t.ir:2: node 'l'", "while", "output 'd' of an iteration", "f32[4, 3]",
+                                "f32[2, 3] as the state 'a'"));
+  EXPECT_EQ(test::diagnostic_of([] {
               parse(
                   "graph g(x: f32[2], go: bool[3]) { r = if(cond=go, captured=[x]) region then(a: f32[2]) { return a } "
                   "region else(b: f32[2]) { return b } return r }",
                   "t.ir");
             }),
-            "t.ir:1: node 'r': if: the condition 'go' is bool[3], expected one bool");
-  EXPECT_EQ(error_of([] {
+            errors::condition_type("t.ir:1: node 'r'", "if", "go", "bool[3]"));
+  EXPECT_EQ(test::diagnostic_of([] {
               parse(
                   "graph g(x: f32[2], go: bool[]) { r = if(cond=go, captured=[x]) region then(a: f32[2]) { return a } "
                   "region else(b: f32[2]) { return b, b } return r }",
                   "t.ir");
             }),
-            "t.ir:1: node 'r': if: region else gives 2 values, expected 1 as region then");
-  EXPECT_EQ(error_of([] {
+            errors::region_values("t.ir:1: node 'r'", "if", "outputs of region else", 2, "1 as region then"));
+  EXPECT_EQ(test::diagnostic_of([] {
               parse(
                   "graph g(x: f32[2], y: f32[3, 4]) { s = scan(values=[x, y]) {states: 0, scanned: 2} "
                   "region body(a: f32[], b: f32[4]) { return a } return s }",
                   "t.ir");
             }),
-            "t.ir:1: node 's': scan: 'y' has 3 elements to scan, expected 2 as the values before it");
+            errors::scan_extent("t.ir:1: node 's'", "scan", "y", "3 elements", "2 as the values before it"));
+  EXPECT_EQ(test::diagnostic_of([] {
+              parse(
+                  "graph g(x: f32[2]) { s = scan(values=[x]) {states: 1, scanned: 0} region body(a: f32[2]) "
+                  "{ return a } return s }",
+                  "t.ir");
+            }),
+            errors::loop_operands("t.ir:1: node 's'", "scan", "no scanned", "at least one to scan"));
 }
 
 /// Regions `step` and `back` of a backward over x: f32[2, 3], with one state, one carried value and rows of y: f32[4].
-std::string backward_error(const std::string& step, const std::string& back) {
-  return error_of([&] {
+Diagnostic backward_error(const std::string& step, const std::string& back) {
+  return test::diagnostic_of([&] {
     parse(
         "graph g(x: f32[2, 3], y: f32[4], go: bool[]) {\n r = backward(cond=go, values=[x, x, y]) {states: 1, "
         "scanned: 0, carried: 1, rows: 1} region step" +
@@ -285,21 +297,24 @@ std::string backward_error(const std::string& step, const std::string& back) {
 TEST(FlowRules, SayWhatGoesBackward) {
   const std::string step = "(a: f32[2, 3]) { m = is_nan(x=a) n = reduce_max(x=m) {keep_dims: false} return n, a }";
   const std::string back = "(b: f32[2, 3], c: f32[2, 3], d: f32[]) { e = mul(a=c, b=d) return e }";
-  EXPECT_EQ(backward_error(step, back), "no error");
-  EXPECT_EQ(
-      backward_error("(a: f32[2, 3]) { return a }", back),
-      "t.ir:2: node 'r': backward: region step gives 1 values, expected at least 2: the condition and the states");
+  EXPECT_EQ(backward_error(step, back), Diagnostic{});
+  EXPECT_EQ(backward_error("(a: f32[2, 3]) { return a }", back),
+            errors::region_values("t.ir:2: node 'r'", "backward", "outputs of region step", 1,
+                                  "at least 2: the condition and the states"));
   EXPECT_EQ(
       backward_error("(a: f32[2, 3]) { m = is_nan(x=a) n = reduce_max(x=m) {keep_dims: false} return n, a, a }", back),
-      "t.ir:2: node 'r': backward: region step gives 2 values behind its condition, expected the 1 states");
+      errors::region_values("t.ir:2: node 'r'", "backward", "outputs of region step behind its condition", 2,
+                            "1, the states"));
   EXPECT_EQ(backward_error(step, "(b: f32[2, 3], c: f32[2, 3]) { return c }"),
-            "t.ir:2: node 'r': backward: region back takes 2 values, expected 3");
+            errors::region_values("t.ir:2: node 'r'", "backward", "arguments of region back", 2, 3));
   EXPECT_EQ(backward_error(step, "(b: f32[2, 3], c: f32[2, 3], d: f32[4]) { return c }"),
-            "t.ir:2: node 'r': backward: 'd' is f32[4], expected f32[] as 'y'");
+            errors::region_type("t.ir:2: node 'r'", "backward", "'d'", "f32[4]", "f32[] as 'y'"));
   EXPECT_EQ(backward_error(step, "(b: f32[2, 3], c: f32[2, 3], d: f32[]) { return }"),
-            "t.ir:2: node 'r': backward: region back gives 0 values, expected at least 1: the carried values");
+            errors::region_values("t.ir:2: node 'r'", "backward", "outputs of region back", 0,
+                                  "at least 1: the carried values"));
   EXPECT_EQ(backward_error(step, "(b: f32[2, 3], c: f32[2, 3], d: f32[]) { return d }"),
-            "t.ir:2: node 'r': backward: carried value 'c' is f32[2, 3], and an iteration makes f32[] of it ('d')");
+            errors::region_type("t.ir:2: node 'r'", "backward", "output 'd' of an iteration", "f32[]",
+                                "f32[2, 3] as the carried value 'c'"));
 }
 
 TEST(FlowRules, BranchesAreJoinedAndStatesSettle) {
@@ -332,8 +347,9 @@ TEST(FlowProgram, ErrorsNameThePath) {
   })");
   Tensor ids(DType::i64, {4, 2});
   ids.data<int64_t>()[5] = 7;
-  const std::string error = error_of([&] { run(model, {{"x", Tensor(DType::f32, {3})}, {"ids", ids}}); });
-  EXPECT_TRUE(error.starts_with("scan 's', iteration 2: test.ir:3: node 'e': gather: ")) << error;
+  const Diagnostic error = diagnostic_of([&] { run(model, {{"x", Tensor(DType::f32, {3})}, {"ids", ids}}); });
+  EXPECT_EQ(error.entry, &errors::operand_index_out_of_range_entry);
+  EXPECT_TRUE(error.where.starts_with("scan 's', iteration 2: test.ir:3: node 'e': gather (")) << error.where;
 }
 
 /// As many rows as iterations, then a sum of what was stacked.
@@ -441,7 +457,7 @@ TEST(FlowProgram, FetchesWhatIsOutsideOfRegions) {
   ThreadPool pool(1);
   EXPECT_EQ(floats(compile(model, options).run(inputs_of(model), pool).at("row")), floats(model.tensors.at("row")));
   options.fetch = {"sum"};
-  EXPECT_NE(error_of([&] { compile(model, options); }).find("'sum' is no output, value or tensor"), std::string::npos);
+  EXPECT_EQ(name_of([&] { compile(model, options); }), "fetch_unknown");
 }
 
 }  // namespace

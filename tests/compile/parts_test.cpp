@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/engine/compile/compile.h"
+#include "halfstep/engine/compile/errors.h"
+#include "halfstep/engine/runtime/errors.h"
 #include "tests/compile/support.h"
 
 namespace halfstep {
@@ -65,13 +67,13 @@ TEST(PartsOfARun, MistakesAreNamed) {
   const Model model = model_of(kTwoParts);
   CompileOptions options;
   options.later = {"h"};
-  EXPECT_EQ(error_of([&] { compile(model, options); }), "graph 'parts': later: 'h' is no argument");
+  EXPECT_EQ(diagnostic_of([&] { compile(model, options); }), errors::argument_of_later_part_unknown("parts", "h", ""));
   options.later = {"g"};
   runtime::Program program = compile(model, options);
   ThreadPool pool(1);
   const Tensors inputs = inputs_of(model);
-  EXPECT_NE(error_of([&] { program.run_part(0, inputs, pool); }).find("'g' is not an input"), std::string::npos);
-  EXPECT_NE(error_of([&] { program.run_part(1, {}, pool); }).find("input 'g' is missing"), std::string::npos);
+  EXPECT_EQ(diagnostic_of([&] { program.run_part(0, inputs, pool); }), errors::program_input_unknown("parts", "g", ""));
+  EXPECT_EQ(name_of([&] { program.run_part(1, {}, pool); }), "program_input_unfit");
 }
 
 }  // namespace

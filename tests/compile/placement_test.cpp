@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/engine/compile/describe.h"
+#include "halfstep/engine/compile/errors.h"
+#include "halfstep/engine/runtime/errors.h"
 #include "tests/compile/support.h"
 
 namespace halfstep {
@@ -109,8 +111,8 @@ TEST(Placement, FetchOfAnAbsentOutputIsNamedBeforeAnythingRuns) {
   const Model model = model_of(kQuantizerInTest);
   CompileOptions options = on_sim();
   options.fetch = {"q", "q.out_scale"};
-  EXPECT_EQ(error_of([&] { compile(model, options); }),
-            "test.ir:4: node 'q': out_scale is not produced when is_test is true");
+  EXPECT_EQ(diagnostic_of([&] { compile(model, options); }),
+            errors::output_not_produced("test.ir:4: node 'q'", "out_scale", " when is_test is true"));
 }
 
 TEST(Placement, InTestItsScaleIsFrozen) {
@@ -212,13 +214,13 @@ graph g(x: f32[4]) {
 }
 
 TEST(Placement, ConflictsNameBothSides) {
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(diagnostic_of([] {
               CompileOptions options;
               options.output_places = {{"y", kCpu}};
               compile(model_of("graph g(x: f32[4]) { t = transfer(x=x) {to: \"sim\"} return y = t }"), options);
             }),
-            "test.ir:1: node 't': output 'y' is constrained to cpu, but node 't' transfers it to sim");
-  EXPECT_EQ(error_of([] {
+            errors::output_on_another_device("test.ir:1: node 't'", "y", "cpu", "sim"));
+  EXPECT_EQ(diagnostic_of([] {
               compile(model_of(R"(graph g(x: f32[4]) {
   s = transfer(x=x) {to: "sim"}
   c = transfer(x=x) {to: "cpu"}
@@ -228,27 +230,56 @@ TEST(Placement, ConflictsNameBothSides) {
 })"),
                       {});
             }),
-            "test.ir:5: node 'b': operands at different places: 'a' is on sim by node 's', 'c' is on cpu by node 'c'");
+            errors::operands_on_different_devices("test.ir:5: node 'b'", "a", "sim", "s", "c", "cpu", "c"));
+}
+
+TEST(Placement, DynamicValuesStayOnTheHost) {
+  const Model model = model_of(R"(graph g(x: f32[2], n: i64[]) {
+  const @zero: i64[]
+  go = less(a=@zero, b=n)
+  l = while(cond=go, values=[x, n]) {states: 1} region body(v: f32[2], last: i64[]) {
+    more = less(a=last, b=last)
+    return more, v, v
+  }
+  s = relu(x=l.out1)
+  return l, s
+})");
+  CompileOptions options;
+  options.output_places = {{"s", kSim}};
+  EXPECT_EQ(name_of([&] { compile(model, options); }), "dynamic_value_on_device");
+}
+
+TEST(Placement, ATensorOfARegionIsOnOneDevice) {
+  const Model model = model_of(R"(graph g(x: f32[4], on: bool[], rate: f32[1]) {
+  state @w: f32[4]
+  state @v: f32[4]
+  r = if(cond=on, captured=[x]) region then(a: f32[4]) { c = add(a=a, b=@w) return c } region else(b: f32[4]) { return b }
+  t = transfer(x=x) {to: "sim"}
+  step = sgd_momentum(param=@w, grad=t, velocity=@v, learning_rate=rate)
+  return r, step
+})");
+  EXPECT_EQ(name_of([&] { compile(model, {}); }), "tensor_updated_elsewhere");
 }
 
 TEST(Placement, ConstraintsMustNameWhatIsThere) {
   const Model model = model_of("graph g(x: f32[4]) { a = relu(x=x) return result = a }");
   CompileOptions options;
   options.input_places = {{"xx", kSim}};
-  EXPECT_EQ(error_of([&] { compile(model, options); }),
-            "graph 'g': found a place for 'xx', which is no argument, did you mean 'x'?");
+  EXPECT_EQ(diagnostic_of([&] { compile(model, options); }),
+            errors::place_for_unknown_name("g", "xx", "argument", ", did you mean 'x'?"));
   options = {};
   options.output_places = {{"resul", kSim}};
-  EXPECT_EQ(error_of([&] { compile(model, options); }),
-            "graph 'g': found a place for 'resul', which is no output, did you mean 'result'?");
-  EXPECT_EQ(error_of([] { compile(model_of("graph g(x: f32[4]) { t = transfer(x=x) {to: \"gpu\"} return t }"), {}); }),
-            "test.ir:1: node 't': transfer: to is 'gpu', expected cpu, sim or cuda:N");
+  EXPECT_EQ(diagnostic_of([&] { compile(model, options); }),
+            errors::place_for_unknown_name("g", "resul", "output", ", did you mean 'result'?"));
+  EXPECT_EQ(
+      diagnostic_of([] { compile(model_of("graph g(x: f32[4]) { t = transfer(x=x) {to: \"gpu\"} return t }"), {}); }),
+      errors::transfer_to_unknown_device("test.ir:1: node 't'", "'gpu'"));
   options = {};
   options.place = {DeviceKind::cuda, 0};
-  EXPECT_EQ(error_of([&] { compile(model, options); }), "device cuda:0: this build has cpu and sim");
+  EXPECT_EQ(diagnostic_of([&] { compile(model, options); }), errors::device_not_in_build("cuda:0"));
   options = {};
   options.output_places = {{"result", {DeviceKind::cuda, 1}}};
-  EXPECT_EQ(error_of([&] { compile(model, options); }), "device cuda:1: this build has cpu and sim");
+  EXPECT_EQ(diagnostic_of([&] { compile(model, options); }), errors::device_not_in_build("cuda:1"));
 }
 
 }  // namespace

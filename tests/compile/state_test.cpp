@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/engine/compile/describe.h"
+#include "halfstep/engine/kernels/errors.h"
+#include "halfstep/passes/graph/errors.h"
 #include "tests/compile/support.h"
 
 namespace halfstep {
@@ -101,8 +103,8 @@ TEST(State, HasOneUpdate) {
   two = sgd_momentum(param=@w, grad=g, velocity=@u, learning_rate=rate)
   return one, two
 })");
-  EXPECT_EQ(error_of([&] { compile(model, {}); }),
-            "test.ir:6: node 'two': tensor 'w' is updated by node 'one' and by node 'two', expected one");
+  EXPECT_EQ(diagnostic_of([&] { compile(model, {}); }),
+            errors::tensor_updated_twice("test.ir:6: node 'two'", "w", "one", "two"));
 }
 
 TEST(State, OfAnArgumentIsAnOrdinaryResult) {
@@ -133,7 +135,7 @@ constexpr const char* kLoss = R"(graph net(x: f32[2, 3], labels: i32[2], more: i
 TEST(State, AFailedKernelIsReportedWhileIndependentWorkFinishes) {
   const Model model = model_of(kLoss);
   for (const Place place : {kCpu, kSim}) {
-    std::string first;
+    Diagnostic first;
     for (const int threads : {1, 2, 4, 2, 4}) {
       CompileOptions options;
       options.place = place;
@@ -143,16 +145,18 @@ TEST(State, AFailedKernelIsReportedWhileIndependentWorkFinishes) {
       inputs.at("labels") = Tensor::of<int32_t>(DType::i32, {2}, std::vector<int32_t>{0, 3});
       inputs.at("more") = Tensor::of<int32_t>(DType::i32, {2}, std::vector<int32_t>{-1, 0});
       const Tensor w = program.tensor("w");
-      const std::string error = error_of([&] { program.run(inputs, pool); });
+      const Diagnostic error = diagnostic_of([&] { program.run(inputs, pool); });
       EXPECT_FALSE(program.tensor("w").same_bits(w));
-      EXPECT_EQ(error.rfind("test.ir:5: node 'loss': softmax_cross_entropy: ", 0), 0U) << error;
-      EXPECT_NE(error.find(fmt::format("on {}; logits = 'fc' f32[2, 3] on {}, 24 bytes at ", to_string(place),
-                                       to_string(place))),
-                std::string::npos)
-          << error;
-      EXPECT_NE(error.find("; labels = 'labels"), std::string::npos) << error;
-      EXPECT_NE(error.find("; 1 instruction failed after it; "), std::string::npos) << error;
-      EXPECT_EQ(error, first.empty() ? error : first);
+      EXPECT_EQ(error.entry, &errors::operand_index_out_of_range_entry);
+      EXPECT_EQ(error.found, "3");
+      const std::string& where = error.where;
+      EXPECT_TRUE(where.starts_with("test.ir:5: node 'loss': softmax_cross_entropy (")) << where;
+      EXPECT_TRUE(where.ends_with(": label of sample 1")) << where;
+      for (const std::string& part :
+           {fmt::format("on {}; logits = 'fc' f32[2, 3] on {}, 24 bytes at ", to_string(place), to_string(place)),
+            std::string("; labels = 'labels"), std::string("; 1 instruction failed after it; ")})
+        EXPECT_NE(where.find(part), std::string::npos) << where;
+      EXPECT_EQ(error, first.entry == nullptr ? error : first);
       first = error;
       inputs.at("labels") = inputs.at("more") = Tensor(DType::i32, {2});
       EXPECT_EQ(program.run(inputs, pool).size(), 3U);

@@ -53,6 +53,8 @@ inline std::string listing(const runtime::Program& program) {
   return text;
 }
 
+using test::diagnostic_of;
 using test::error_of;
+using test::name_of;
 
 }  // namespace halfstep::testing_compile

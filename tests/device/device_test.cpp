@@ -7,7 +7,10 @@
 #include <numeric>
 #include <thread>
 
+#include "halfstep/engine/runtime/device/sim/sim_device.h"
+#include "halfstep/engine/runtime/errors.h"
 #include "tests/runtime/toy.h"
+#include "tests/support/error.h"
 
 namespace halfstep {
 namespace {
@@ -24,12 +27,7 @@ class EveryDevice : public testing::TestWithParam<Place> {
 
 /// Why there is none; empty where there is one.
 std::string missing(Place place) {
-  try {
-    runtime::device_at(place);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
+  return test::diagnostic_of([&] { runtime::device_at(place); }).message();
 }
 
 std::vector<Place> places() {
@@ -41,6 +39,28 @@ std::vector<Place> places() {
 TEST(CudaDevice, IsAmongTheDevices) {
   if (const std::string reason = missing(kCuda); !reason.empty()) GTEST_SKIP() << reason;
   EXPECT_EQ(places().size(), 3U);
+}
+
+TEST(CudaDevice, AnAbsentOneIsNamed) {
+  if (missing(kCuda).empty()) {
+    constexpr int kMany = 1000;
+    EXPECT_EQ(test::name_of([] { runtime::device_at({DeviceKind::cuda, kMany}); }), "cuda_device_unknown");
+    Device& cuda = runtime::device_at(kCuda);
+    const Status failed = cuda.copy(nullptr, nullptr, 4);
+    ASSERT_FALSE(failed.ok());
+    EXPECT_EQ(failed.diagnostic().entry->name, "cuda_failed");
+    return;
+  }
+  const std::string_view name = test::name_of([] { runtime::device_at(kCuda); });
+  EXPECT_TRUE(name == "device_not_in_build" || name == "cuda_unavailable") << name;
+}
+
+TEST(Transfer, BetweenTwoDevicesGoesThroughTheHost) {
+  runtime::SimDevice other;
+  std::byte memory{};
+  const Status status = runtime::transfer(other, &memory, runtime::device_at(toy::kSim), &memory, 1);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.diagnostic(), errors::no_direct_transfer("sim", "sim"));
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryDevice, testing::ValuesIn(places()), [](const auto& param) {
@@ -98,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(All, DeviceOfHostKernels, testing::Values(toy::kCpu, to
 /// out = in[0] + in[1] through both kinds of scratch; in[2] is absent.
 Status add_through_scratch(const kernels::Call& call, int phase, int64_t piece) {
   if (call.in[2].present() || call.out[1].present() || *static_cast<const int*>(call.state) != 42)
-    return Status("absent operands or state went wrong");
+    return Status(errors::record_wrong("absent operands or state went wrong"));
   auto* shared = reinterpret_cast<float*>(call.scratch);
   auto* own = reinterpret_cast<float*>(call.worker_scratch);
   if (phase == 0) {
@@ -135,7 +155,7 @@ TEST_P(DeviceOfHostKernels, LaunchesKernels) {
 
 TEST_P(EveryDevice, PassesOnWhatAKernelSays) {
   const kernels::Call call;
-  EXPECT_EQ(device().launch(toy::kFail, call, 0, 3).message(), "broken at 3");
+  EXPECT_EQ(device().launch(toy::kFail, call, 0, 3).diagnostic(), toy::broken_at(3));
 }
 
 TEST_P(DeviceOfHostKernels, ServesSeveralThreads) {

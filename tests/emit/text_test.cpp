@@ -8,6 +8,7 @@
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/formats/c/c_program.h"
 #include "halfstep/formats/c/c_text.h"
+#include "halfstep/formats/c/errors.h"
 #include "halfstep/formats/c/nests.h"
 #include "halfstep/formats/c/orders.h"
 #include "tests/support/error.h"
@@ -15,7 +16,7 @@
 namespace halfstep::emit {
 namespace {
 
-using test::error_of;
+using test::diagnostic_of;
 
 TEST(CText, NumbersReadTheSameEverywhere) {
   EXPECT_EQ(c_number(int64_t{-5}), "-5");
@@ -151,19 +152,17 @@ TEST(CProgramText, AnImageComesBackFromMemory) {
 }
 
 TEST(CProgramText, RefusesNamesAndExtents) {
-  EXPECT_EQ(error_of([] { c_program(sum(), {.name = "2sum"}); }),
-            "name: found '2sum', expected a C identifier: letters, digits and _, a letter first");
+  EXPECT_EQ(diagnostic_of([] { c_program(sum(), {.name = "2sum"}); }), errors::c_name("2sum"));
   Model open = sum();
   open.graph.set_type(open.graph.arguments()[0], {DType::f32, {kUnknown, 2, kUnknown, 4}});
-  EXPECT_NE(error_of([&] { c_program(open, {.name = "sum"}); }).find("C programs have fixed extents"),
-            std::string::npos);
+  EXPECT_EQ(diagnostic_of([&] { c_program(open, {.name = "sum"}); }).entry, &errors::c_open_extents_entry);
   Model empty = sum();
   std::string text = kSum;
   text.replace(text.find("max_pool2d(x=q) {kernel: [2, 2], stride: [1, 1]}"), 48,
                "slice(x=q) {starts: [1], ends: [1], axes: [1]}");
   empty.graph = parse(text, "empty.ir");
-  EXPECT_EQ(error_of([&] { c_program(empty, {.name = "sum"}); }),
-            "empty.ir:5: node 'p': slice gives u8[1, 0, 3, 4], which has no form in C: arrays have elements there");
+  EXPECT_EQ(diagnostic_of([&] { c_program(empty, {.name = "sum"}); }),
+            errors::no_c_form("empty.ir:5: node 'p'", "slice to u8[1, 0, 3, 4], which has no elements,"));
 }
 
 }  // namespace

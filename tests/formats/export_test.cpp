@@ -6,6 +6,7 @@
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/formats/onnx/file.h"
+#include "halfstep/formats/onnx_export/errors.h"
 #include "halfstep/formats/onnx_export/export.h"
 #include "onnx.pb.h"
 #include "tests/formats/evaluate.h"
@@ -15,8 +16,8 @@
 namespace halfstep::formats::onnx {
 namespace {
 
-using halfstep::test::error_of;
-using halfstep::test::kind_of;
+using halfstep::test::diagnostic_of;
+using halfstep::test::name_of;
 using test::bound;
 
 /// A network with tensors that count up, a fraction of one apart.
@@ -148,23 +149,19 @@ TEST(Export, an_operator_newer_than_the_opset_is_refused) {
   const auto refusal = [](const std::string& line, int64_t opset) {
     const Model model =
         network("graph g(x: f32[2, 4, 3], s: f32[4], p: f32[2]) {\n  y = " + line + "\n  return y\n}\n");
-    return error_of([&] { export_model(model, {.opset = opset}, "d"); });
+    return diagnostic_of([&] { export_model(model, {.opset = opset}, "d"); });
   };
-  const std::string where = "network.ir:2: node 'y': ";
-  EXPECT_EQ(refusal("hard_swish(x=x)", 13),
-            where + "hard_swish has no form in opset 13 of ONNX, but from opset 14 on; ask for it (--opset 14)");
-  EXPECT_EQ(refusal("hard_swish(x=x)", 14), "no error");
-  EXPECT_EQ(refusal("mish(x=x)", 17),
-            where + "mish has no form in opset 17 of ONNX, but from opset 18 on; ask for it (--opset 18)");
+  const std::string where = "network.ir:2: node 'y'";
+  EXPECT_EQ(refusal("hard_swish(x=x)", 13), errors::needs_other_opset(where, "hard_swish", 13, 14, "newer"));
+  EXPECT_EQ(refusal("hard_swish(x=x)", 14), Diagnostic());
+  EXPECT_EQ(refusal("mish(x=x)", 17), errors::needs_other_opset(where, "mish", 17, 18, "newer"));
   const std::string group = "group_norm(x=x, scale=s, bias=s) {num_groups: 2}";
-  EXPECT_EQ(refusal(group, 20),
-            where + "group_norm has no form in opset 20 of ONNX, but from opset 21 on; ask for it (--opset 21)");
-  EXPECT_EQ(refusal(group, 21), "no error");
+  EXPECT_EQ(refusal(group, 20), errors::needs_other_opset(where, "group_norm", 20, 21, "newer"));
+  EXPECT_EQ(refusal(group, 21), Diagnostic());
   const std::string groups = "group_norm(x=x, scale=p, bias=p) {num_groups: 2}";
-  EXPECT_EQ(refusal(groups, 20), "no error");
-  EXPECT_EQ(refusal(groups, 21), where +
-                                     "group_norm with a scale for each group has no form in opset 21 of ONNX, but "
-                                     "until opset 20; ask for it (--opset 20)");
+  EXPECT_EQ(refusal(groups, 20), Diagnostic());
+  EXPECT_EQ(refusal(groups, 21),
+            errors::needs_other_opset(where, "group_norm with a scale for each group", 21, 20, "older"));
 }
 
 TEST(Export, outputs_are_added_to_a_file) {
@@ -176,17 +173,47 @@ TEST(Export, outputs_are_added_to_a_file) {
   EXPECT_EQ(open(folder / "more.onnx")->import(bound()).graph.body().output_names(),
             (std::vector<std::string>{"b", "a"}));
   export_file(network("graph g(x: f32[2]) {\n  b = relu(x=x)\n  return b\n}\n"), {}, folder / "other.onnx");
-  EXPECT_EQ(error_of([&] { add_outputs(folder / "other.onnx", folder / "more.onnx"); }),
-            (folder / "other.onnx").string() + ": found no value 'a', expected an export of the integer program");
+  EXPECT_EQ(diagnostic_of([&] { add_outputs(folder / "other.onnx", folder / "more.onnx"); }),
+            errors::value_not_in_export((folder / "other.onnx").string(), "a"));
+  EXPECT_EQ(diagnostic_of([&] { export_model(model, {.outputs = {"gone"}}, "d"); }), errors::no_such_output("gone"));
+  export_file(network("graph g(x: f32[2]) {\n  param @c: f32[1024, 2]\n  b = add(a=x, b=@c)\n  return b\n}\n"),
+              {.external_above = 0}, folder / "outside.onnx");
+  EXPECT_EQ(name_of([&] { add_outputs(folder / "outside.onnx", folder / "more.onnx"); }), "tensor_in_other_file");
 }
 
 TEST(Export, what_it_cannot_say_is_refused) {
   const Model other = network("graph g(x: f32[2, 3]) {\n  y = reshape_like(x=x, like=x)\n  return y = y\n}\n");
-  EXPECT_EQ(kind_of([&] { export_model(other, {}, "d"); }), ErrorKind::unsupported);
+  EXPECT_EQ(name_of([&] { export_model(other, {}, "d"); }), "no_onnx_form");
   const Model model = network(kNetwork);
-  EXPECT_EQ(error_of([&] { export_model(model, {.opset = 12}, "d"); }), "opset: found 12, expected 13 to 25");
-  EXPECT_EQ(error_of([&] { export_model(model, {.form = ExportForm::qdq}, "d"); }),
-            "network 'small' is no integer program, expected one for a form on codes");
+  EXPECT_EQ(diagnostic_of([&] { export_model(model, {.opset = 12}, "d"); }),
+            errors::export_opset_out_of_range(12, 13, 25));
+  EXPECT_EQ(diagnostic_of([&] { export_model(model, {.form = ExportForm::qdq}, "d"); }),
+            errors::export_not_integer("small"));
+  const Model step = network(
+      "graph g(x: f32[2, 3], y: f32[4], go: bool[]) {\n r = backward(cond=go, values=[x, x, y]) {states: 1, scanned: "
+      "0, "
+      "carried: 1, rows: 1} region step(a: f32[2, 3]) { m = is_nan(x=a) n = reduce_max(x=m) {keep_dims: false} return "
+      "n, "
+      "a } region back(b: f32[2, 3], c: f32[2, 3], d: f32[]) { e = mul(a=c, b=d) return e }\n return r }");
+  EXPECT_EQ(name_of([&] { export_model(step, {}, "d"); }), "export_training_step");
+}
+
+/// Codes that the operators of ONNX on codes do not take, and a layer that they do not have.
+TEST(Export, codes_without_operators_are_refused) {
+  const auto refusal = [](const std::string& codes, const std::string& layer) {
+    Model model;
+    model.graph = halfstep::parse(
+        "graph g(x: f32[1, 2]) {\n  const @s: f32[1]\n  const @z: i32[1]\n  param @w: i8[2, 2]\n  param @b: i32[2]\n"
+        "  const @n: i32[2]\n  q = quantize(x=x, scale=@s, zero_point=@z) {" +
+            codes + "}\n  t = integer_linear(x=q, w=@w, b=@b" + layer +
+            "\n  y = dequantize(x=t, scale=@s, zero_point=@z)\n  return y\n}\n",
+        "codes.ir");
+    for (const Value value : model.graph.tensors()) model.tensors[value.name()] = Tensor(value.dtype(), value.dims());
+    return name_of([&] { export_model(model, {.form = ExportForm::qoperator, .approximate = true}, "d"); });
+  };
+  EXPECT_EQ(refusal("code_type: \"i8\", code_min: -128, code_max: 127", ", w_scale=@s) {requantize: \"float32\"}"),
+            "export_codes_not_u8");
+  EXPECT_EQ(refusal("", ", multiplier=@n, shift=@n, negative_multiplier=@n, negative_shift=@n)"), "export_leaky_layer");
 }
 
 }  // namespace

@@ -8,7 +8,9 @@
 #include "halfstep/core/files/safetensors.h"
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/engine/compile/pipeline.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/import/import.h"
+#include "halfstep/formats/paddle/errors.h"
 #include "tests/formats/evaluate.h"
 #include "tests/formats/paddle_build.h"
 #include "tests/support/error.h"
@@ -17,7 +19,7 @@
 namespace halfstep::formats::paddle {
 namespace {
 
-using halfstep::test::error_of;
+using halfstep::test::diagnostic_of;
 using onnx::test::bound;
 using onnx::test::operators;
 using test::ProgramText;
@@ -35,9 +37,9 @@ Model import_pir(const std::string& program, const Binding& binding = bound()) {
   return parse(test::bytes_of(program), {}, "m.json")->import(binding);
 }
 
-std::string coverage_reason(const std::string& program) {
+Diagnostic coverage_reason(const std::string& program) {
   const Coverage found = parse(test::bytes_of(program), {}, "m.json")->coverage(bound());
-  return found.issues.empty() ? "" : found.issues[0].op + ": " + found.issues[0].reason;
+  return found.issues.empty() ? Diagnostic() : found.issues[0].reason;
 }
 
 // ---- one operator
@@ -88,8 +90,8 @@ TEST(PaddleProgram, compares_types_with_what_the_file_says) {
   text.var("y", {3, 2});
   text.op("relu", {{"X", "x"}}, {{"Out", "y"}});
   text.fetch("y");
-  EXPECT_EQ(error_of([&] { import_program(text); }),
-            "m.pdmodel: node 'y': relu: gives f32[2, 3], the file says float32[3, 2]");
+  EXPECT_EQ(diagnostic_of([&] { import_program(text); }),
+            errors::result_type_differs("m.pdmodel: node 'y': relu", "f32[2, 3]", "float32[3, 2]"));
 }
 
 TEST(PaddleProgram, an_output_that_no_operator_of_ours_gives_is_refused_where_it_is_read) {
@@ -102,8 +104,8 @@ TEST(PaddleProgram, an_output_that_no_operator_of_ours_gives_is_refused_where_it
   text.fetch("y");
   EXPECT_EQ(operators(import_program(text)), "");
   text.op("relu", {{"X", "shape"}}, {{"Out", "z"}});
-  EXPECT_EQ(error_of([&] { import_program(text); }),
-            "m.pdmodel: node 'z': relu: 'shape' is read before any operator gives it; export the network again");
+  EXPECT_EQ(diagnostic_of([&] { import_program(text); }),
+            errors::value_read_before_made("m.pdmodel: node 'z': relu", "shape"));
 }
 
 TEST(Pir, positions_attributes_and_lists) {
@@ -137,7 +139,8 @@ TEST(PaddleProgram, parts_along_an_axis) {
   EXPECT_EQ(operators(model), "slice slice");
   EXPECT_EQ(model.graph.outputs()[0].dims(), (Dims{2, 2}));
   sections.set_ints(0, 4);
-  EXPECT_EQ(error_of([&] { import_program(text); }), "m.pdmodel: node 'a': split: found the parts [4, ?] of extent 3");
+  EXPECT_EQ(diagnostic_of([&] { import_program(text); }),
+            errors::parts_do_not_fit("m.pdmodel: node 'a': split", "[4, ?]", 3, 2));
 }
 
 TEST(Pir, constants_that_stand_in_the_program) {
@@ -164,19 +167,15 @@ std::string three_numbers(const std::string& dtype, const std::string& first) {
 }
 
 TEST(Pir, constants_that_their_type_cannot_hold) {
-  const auto message = [](const std::string& dtype, const std::string& first) {
-    return error_of([&] { import_pir(three_numbers(dtype, first)); });
+  const auto refusal = [](const std::string& dtype, const std::string& first) {
+    return diagnostic_of([&] { import_pir(three_numbers(dtype, first)); });
   };
-  const auto ends_with = [](const std::string& text, const std::string& end) {
-    return text.ends_with(end) ? end : text;
-  };
+  const std::string where = "m.json: node 'assign_value_5': assign_value";
   for (const char* huge : {"1.13337e23", "-1e300", "9223372036854775808.0"}) {
-    const std::string end = fmt::format("assign_value: found {}, expected a number that i64 holds", std::stod(huge));
-    EXPECT_EQ(ends_with(message("int64", huge), end), end);
+    EXPECT_EQ(refusal("int64", huge), placed(errors::number_not_in_type(std::stod(huge), "i64"), "", where));
   }
-  const std::string end = "assign_value: found 256, expected a number that u8 holds";
-  EXPECT_EQ(ends_with(message("uint8", "256"), end), end);
-  EXPECT_EQ(message("float32", "1e30"), "no error");
+  EXPECT_EQ(refusal("uint8", "256"), placed(errors::number_not_in_type(256, "u8"), "", where));
+  EXPECT_EQ(refusal("float32", "1e30"), Diagnostic());
 }
 
 TEST(PaddleProgram, the_axes_of_a_second_operand_stand_at_axis) {
@@ -189,34 +188,35 @@ TEST(PaddleProgram, the_axes_of_a_second_operand_stand_at_axis) {
   const Model model = import_program(text, bound(), test::record({1, 2}, {2}));
   EXPECT_EQ(model.graph.ops()[0].in(1).dims(), (Dims{2, 1}));
   op.mutable_attrs(0)->set_i(2);
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] {
               import_program(text, bound(), test::record({1, 2}, {2}));
             }),
-            "m.pdmodel: node 'y': elementwise_add: found axis 2 for f32[2, 3] and f32[2]");
+            errors::axis_out_of_range("m.pdmodel: node 'y': elementwise_add", 2, "f32[2, 3] with room for f32[2]"));
 }
 
 // ---- bad files
 
 TEST(Pir, refuses_what_it_does_not_know) {
   const auto with = [](const std::string& op) { return test::pir(test::data() + "," + op + "," + test::fetch(2)); };
-  EXPECT_EQ(error_of([&] { import_pir(with(test::op("1.nonsense"))); }),
-            "m.json: node 'nonsense_2': nonsense: the operator is not supported");
-  EXPECT_EQ(coverage_reason(with(test::op("1.nonsense"))), "nonsense: the operator is not supported");
+  const Diagnostic nonsense = errors::operator_not_supported("m.json: node 'nonsense_2': nonsense", "");
+  EXPECT_EQ(diagnostic_of([&] { import_pir(with(test::op("1.nonsense"))); }), nonsense);
+  EXPECT_EQ(coverage_reason(with(test::op("1.nonsense"))), nonsense);
+  const std::string relu = "m.json: node 'relu_2': relu";
   EXPECT_EQ(coverage_reason(with(test::op("1.relu", R"({"N":"strange","AT":{"#":"0.a_i32","D":3}})"))),
-            "relu: attribute strange = 3 is not supported");
-  EXPECT_EQ(coverage_reason(with(test::op("1.relu", "", R"({"%":1},{"%":1})"))), "relu: input 1 is not supported");
+            errors::attribute_not_supported(relu, "strange = 3"));
+  EXPECT_EQ(coverage_reason(with(test::op("1.relu", "", R"({"%":1},{"%":1})"))), errors::input_not_supported(relu, 1));
 }
 
 TEST(Pir, says_where_an_attribute_has_a_wrong_type) {
   const auto with = [](const std::string& op) { return test::pir(test::data() + "," + op + "," + test::fetch(2)); };
   EXPECT_EQ(
-      error_of([&] { import_pir(with(test::op("1.softmax", R"({"N":"axis","AT":{"#":"0.a_i32","D":"one"}})"))); }),
-      "m.json: operator 1 '1.softmax': attribute axis: found \"one\", expected a whole number");
+      diagnostic_of([&] { import_pir(with(test::op("1.softmax", R"({"N":"axis","AT":{"#":"0.a_i32","D":"one"}})"))); }),
+      errors::json_value_wrong("m.json: operator 1 '1.softmax': attribute axis", "\"one\"", "an integer"));
   EXPECT_EQ(
-      error_of([&] { import_pir(with(test::op("1.softmax", R"({"N":"axis","AT":{"#":"0.a_str","D":"one"}})"))); }),
-      "m.json: node 'softmax_2': softmax: attribute axis is \"one\", expected a whole number");
-  EXPECT_EQ(error_of([&] { import_pir(with(test::op("1.relu", "", R"({"%":7})"))); }),
-            "m.json: operator 1 '1.relu': value 7 is read before any operator gives it; export the network again");
+      diagnostic_of([&] { import_pir(with(test::op("1.softmax", R"({"N":"axis","AT":{"#":"0.a_str","D":"one"}})"))); }),
+      errors::wrong_attribute_type("m.json: node 'softmax_2': softmax: attribute axis", "\"one\"", "an integer"));
+  EXPECT_EQ(diagnostic_of([&] { import_pir(with(test::op("1.relu", "", R"({"%":7})"))); }),
+            errors::value_read_before_made("m.json: operator 1 '1.relu'", 7));
 }
 
 TEST(PaddleProgram, says_where_an_attribute_has_a_wrong_type) {
@@ -225,12 +225,12 @@ TEST(PaddleProgram, says_where_an_attribute_has_a_wrong_type) {
   auto& op = text.op("softmax", {{"X", "x"}}, {{"Out", "y"}});
   ProgramText::integer(op, "axis", 1).set_type(1);
   text.fetch("y");
-  EXPECT_EQ(error_of([&] { import_program(text); }),
-            "m.pdmodel: softmax: attribute axis holds no number, which its type 1 says");
+  EXPECT_EQ(diagnostic_of([&] { import_program(text); }),
+            errors::attribute_without_value("m.pdmodel: softmax: attribute axis", "number", 1));
   op.mutable_attrs(0)->set_type(2);
   op.mutable_attrs(0)->set_s("one");
-  EXPECT_EQ(error_of([&] { import_program(text); }),
-            "m.pdmodel: node 'y': softmax: attribute axis is \"one\", expected a whole number");
+  EXPECT_EQ(diagnostic_of([&] { import_program(text); }),
+            errors::wrong_attribute_type("m.pdmodel: node 'y': softmax: attribute axis", "\"one\"", "an integer"));
 }
 
 TEST(PaddleProgram, a_block_that_is_not_there_or_inside_itself) {
@@ -240,8 +240,8 @@ TEST(PaddleProgram, a_block_that_is_not_there_or_inside_itself) {
   block.set_type(8);
   for (const int index : {0, 1, -1}) {
     block.set_block_idx(index);
-    EXPECT_EQ(error_of([&] { import_program(text); }),
-              "m.pdmodel: while: attribute sub_block is block " + std::to_string(index) + ", expected one of 1 to 0");
+    EXPECT_EQ(diagnostic_of([&] { import_program(text); }),
+              errors::block_index_wrong("m.pdmodel: while: attribute sub_block", index, "one of 1 to 0"));
   }
 }
 
@@ -251,32 +251,24 @@ TEST(PaddleFile, parameters_that_are_missing_too_few_or_of_another_model) {
   text.var("y", {2, 3});
   text.op("elementwise_add", {{"X", "x"}, {"Y", "w"}}, {{"Out", "y"}});
   text.fetch("y");
-  const auto error = [&](const std::string& parameters) {
-    return error_of([&] { import_program(text, bound(), parameters); });
+  const auto refusal = [&](const std::string& parameters) {
+    return diagnostic_of([&] { import_program(text, bound(), parameters); });
   };
   const std::string right = test::record({1, 2, 3}, {3});
-  EXPECT_EQ(error(right), "no error");
-  EXPECT_EQ(
-      error(""),
-      "m.pdmodel.pdiparams: parameter 'w': the file ends behind 0 of 1 tensors: it is too short, or of another model");
-  EXPECT_EQ(error(right.substr(0, right.size() - 1)),
-            "m.pdmodel.pdiparams: parameter 'w': byte 24: found 12 bytes where 11 are left: the file is too short, or "
-            "of another "
-            "model");
-  EXPECT_EQ(error(right + right),
-            "m.pdmodel.pdiparams: found 36 bytes behind the last of 1 tensors: the file is of another model");
-  EXPECT_EQ(
-      error(test::record({1, 2}, {2})),
-      "m.pdmodel.pdiparams: parameter 'w': found f32[2], the program has float32[3]: the file is of another model");
+  const std::string file = "m.pdmodel.pdiparams", where = file + ": parameter 'w'";
+  EXPECT_EQ(refusal(right), Diagnostic());
+  EXPECT_EQ(refusal(""), errors::parameters_end_early(where, 0, 1));
+  EXPECT_EQ(refusal(right.substr(0, right.size() - 1)), errors::parameters_cut_off(where, 24, 12, 11));
+  EXPECT_EQ(refusal(right + right), errors::parameters_left_over(file, 36, 1));
+  EXPECT_EQ(refusal(test::record({1, 2}, {2})), errors::parameter_differs(where, "f32[2]", "float32[3]"));
   std::string version = right;
   version[12] = 1;
-  EXPECT_EQ(error(version), "m.pdmodel.pdiparams: parameter 'w': byte 12: found version 1 of a tensor, expected 0");
+  EXPECT_EQ(refusal(version), errors::parameters_version(where, 12, 1, "a tensor"));
 
   const halfstep::test::TemporaryFolder folder;
   std::filesystem::copy(committed("qat.json"), folder / "alone.json");
-  EXPECT_EQ(error_of([&] { open(folder / "alone.json"); }),
-            (folder / "alone.pdiparams").string() +
-                ": the file is missing, which has the 46 parameters of alone.json; put it beside the program");
+  EXPECT_EQ(diagnostic_of([&] { open(folder / "alone.json"); }),
+            errors::parameters_missing((folder / "alone.pdiparams").string(), 46, "alone.json"));
 }
 
 TEST(PaddleFile, a_program_cut_anywhere_is_refused) {
@@ -290,22 +282,23 @@ TEST(PaddleFile, a_program_cut_anywhere_is_refused) {
     EXPECT_NO_THROW(parse(test::bytes_of(whole), test::bytes_of(parameters), name));
     for (size_t size = 1024; size < whole.size(); size += 1024) {
       const std::string cut = whole.substr(0, size);
-      const std::string error = error_of([&] { parse(test::bytes_of(cut), test::bytes_of(parameters), name); });
-      EXPECT_NE(error.find("cut off or damaged"), std::string::npos) << size << ": " << error;
+      const ErrorEntry* entry =
+          diagnostic_of([&] { parse(test::bytes_of(cut), test::bytes_of(parameters), name); }).entry;
+      EXPECT_TRUE(entry == &errors::json_damaged_entry || entry == &errors::message_cut_off_entry) << size;
     }
   }
 }
 
 TEST(Pir, brackets_inside_each_other_are_limited) {
   const std::string deep = R"({"base_code":{"magic":"pir"},"program":)" + std::string(100'000, '[');
-  EXPECT_EQ(error_of([&] { import_pir(deep); }), "m.json: byte 294: found more than 256 brackets inside each other");
+  EXPECT_EQ(diagnostic_of([&] { import_pir(deep); }), errors::json_too_deep("m.json: byte 294", "brackets", 256));
   std::string regions =
       R"({"#":"1.if","A":[],"I":[],"O":[],"regions":[{"#":"r","blocks":[{"#":"b","args":[],"ops":[]}]}]})";
   for (int i = 0; i < 35; ++i)
     regions = R"({"#":"1.if","A":[],"I":[],"O":[],"regions":[{"#":"r","blocks":[{"#":"b","args":[],"ops":[)" + regions +
               "]}]}]}";
-  EXPECT_NE(error_of([&] { import_pir(test::pir(regions)); }).find("found more than 32 regions inside each other"),
-            std::string::npos);
+  const Diagnostic inside = diagnostic_of([&] { import_pir(test::pir(regions)); });
+  EXPECT_EQ(inside, errors::json_too_deep(inside.where, "regions", 32));
 }
 
 // ---- whole networks
@@ -425,10 +418,9 @@ TEST(PaddleFile, is_found_by_folder_and_prefix) {
   }
   std::filesystem::copy(committed("qat.pdmodel"), folder / "qat.pdmodel");
   EXPECT_EQ(formats::open(folder / "qat.pdmodel")->summary().format, "paddle");
-  EXPECT_EQ(error_of([&] { formats::open(folder.path()); }),
-            folder.path().string() + ": found 2 Paddle programs, qat.json and qat.pdmodel, expected one");
-  EXPECT_EQ(error_of([&] { formats::open(folder / "other"); }),
-            (folder / "other").string() + ": no such file or directory");
+  EXPECT_EQ(diagnostic_of([&] { formats::open(folder.path()); }),
+            errors::several_programs(folder.path().string(), 2, "qat.json", "qat.pdmodel"));
+  EXPECT_NE(diagnostic_of([&] { formats::open(folder / "other"); }).entry, nullptr);
 }
 
 }  // namespace

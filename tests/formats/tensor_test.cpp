@@ -3,8 +3,10 @@
 
 #include <fstream>
 
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/operand.h"
 #include "halfstep/formats/onnx/dtypes.h"
+#include "halfstep/formats/onnx/errors.h"
 #include "halfstep/formats/onnx/file.h"
 #include "halfstep/formats/onnx/tensor_data.h"
 #include "tests/formats/build.h"
@@ -14,7 +16,7 @@
 namespace halfstep::formats::onnx {
 namespace {
 
-using halfstep::test::error_of;
+using halfstep::test::diagnostic_of;
 using halfstep::test::kind_of;
 
 Tensor read(const proto::TensorData& tensor) { return from_message(tensor, type_of(tensor, "t"), {}, nullptr, "t"); }
@@ -80,22 +82,24 @@ TEST(OnnxTensor, fields_of_their_own) {
 }
 
 TEST(OnnxTensor, wrong_sizes_and_types) {
-  const auto message = [](const proto::TensorData& tensor) { return error_of([&] { read(tensor); }); };
+  const auto refusal = [](const proto::TensorData& tensor) { return diagnostic_of([&] { read(tensor); }); };
   proto::TensorData raw = empty(1, {3});
   raw.set_raw_data("12345678");
-  EXPECT_EQ(message(raw), "t: found 8 bytes, expected 12 for f32[3]");
+  EXPECT_EQ(refusal(raw), errors::tensor_size("t", 8, "bytes", 12, "f32[3]"));
   proto::TensorData typed = empty(1, {3});
   typed.add_float_data(1);
-  EXPECT_EQ(message(typed), "t: found 1 elements, expected 3 for f32[3]");
-  EXPECT_EQ(message(empty(1, {-1})), "t: found the extents [?], expected none below 0");
-  EXPECT_EQ(message(empty(1, {int64_t{1} << 20, int64_t{1} << 20})).substr(0, 14), "t: found 0 ele");
-  EXPECT_NE(message(empty(1, {INT64_MAX, INT64_MAX})).find("t: "), std::string::npos);
-  EXPECT_EQ(message(empty(8, {1})), "t: element type string is not supported");
+  EXPECT_EQ(refusal(typed), errors::tensor_size("t", 1, "elements", 3, "f32[3]"));
+  EXPECT_EQ(refusal(empty(1, {-1})), errors::negative_extents("t", "[?]"));
+  EXPECT_EQ(refusal(empty(1, std::vector<int64_t>(65, 1))), errors::rank_too_large("t", 65, 64));
+  EXPECT_EQ(refusal(empty(1, {int64_t{1} << 20, int64_t{1} << 20})),
+            errors::tensor_size("t", 0, "elements", int64_t{1} << 40, "f32[1048576, 1048576]"));
+  EXPECT_TRUE(refusal(empty(1, {INT64_MAX, INT64_MAX})).where.starts_with("t"));
+  EXPECT_EQ(refusal(empty(8, {1})), errors::element_type_not_supported("t", "string"));
   EXPECT_EQ(kind_of([] { read(empty(14, {1})); }), ErrorKind::unsupported);
-  EXPECT_EQ(message(empty(77, {1})), "t: found element type 77, which ONNX does not have");
+  EXPECT_EQ(refusal(empty(77, {1})), errors::element_type_unknown("t", 77));
   proto::TensorData boolean = empty(9, {1});
   boolean.set_raw_data("\x02");
-  EXPECT_EQ(message(boolean), "t: found a boolean that is neither 0 nor 1");
+  EXPECT_EQ(refusal(boolean), errors::tensor_boolean("t"));
 }
 
 /// A folder with a model in it and data outside of it.
@@ -121,8 +125,8 @@ class External : public testing::Test {
     }
     return file_->contents(tensor, "t");
   }
-  std::string message(const std::string& location, const std::string& offset = "4", const std::string& length = "8") {
-    return error_of([&] { read_from(location, offset, length); });
+  Diagnostic refusal(const std::string& location, const std::string& offset = "4", const std::string& length = "8") {
+    return diagnostic_of([&] { read_from(location, offset, length); });
   }
 
   const halfstep::test::TemporaryFolder outer_;
@@ -139,20 +143,28 @@ TEST_F(External, is_read_from_the_folder_of_the_model) {
 TEST_F(External, cannot_leave_the_folder) {
   for (const std::string& path :
        std::vector<std::string>{"../out.bin", "x/../../out.bin", "", (outer_ / "out.bin").string()})
-    EXPECT_NE(message(path).find("is no path below the model's folder"), std::string::npos) << path;
+    EXPECT_EQ(refusal(path), errors::external_path("t", quote(path), "a path below the model's folder"));
   std::filesystem::create_symlink("../out.bin", model_folder_ / "link.bin");
-  EXPECT_NE(message("link.bin").find("lies outside of the folder"), std::string::npos);
+  EXPECT_TRUE(refusal("link.bin").where.starts_with("t: external data"));
   std::filesystem::create_directory_symlink("..", model_folder_ / "up");
-  EXPECT_NE(message("up/out.bin").find("lies outside of the folder"), std::string::npos);
+  EXPECT_TRUE(refusal("up/out.bin").where.starts_with("t: external data"));
 }
 
 TEST_F(External, must_be_there_and_long_enough) {
-  EXPECT_NE(message("gone.bin").find("gone.bin: no such file or directory"), std::string::npos);
-  EXPECT_EQ(message("in.bin", "13"), "t: external data 'in.bin' has 12 bytes, so none at 13");
-  EXPECT_EQ(message("in.bin", "8"), "t: external data 'in.bin' has 12 bytes, so not 8 at 8");
-  EXPECT_EQ(message("in.bin", "0", "12"), "t: found 12 bytes, expected 8 for f32[2]");
-  EXPECT_EQ(message("in.bin", "-1"), "t: offset of its external data is '-1', expected a whole number");
-  EXPECT_NE(message("."), "no error");
+  EXPECT_TRUE(refusal("gone.bin").where.starts_with("t: external data"));
+  EXPECT_EQ(refusal("in.bin", "13"), errors::external_outside_file("t", "in.bin", "bytes", 13, 12));
+  EXPECT_EQ(refusal("in.bin", "8"), errors::external_outside_file("t", "in.bin", "8 bytes", 8, 12));
+  EXPECT_EQ(refusal("in.bin", "0", "12"), errors::tensor_size("t", 12, "bytes", 8, "f32[2]"));
+  EXPECT_EQ(refusal("in.bin", "-1"), errors::external_number("t", "offset", "-1"));
+  EXPECT_NE(refusal(".").entry, nullptr);
+}
+
+TEST_F(External, a_file_with_one_tensor_has_none) {
+  proto::TensorData tensor = empty(1, {2});
+  tensor.set_data_location(1);
+  const auto path = model_folder_ / "sample.pb";
+  std::ofstream(path, std::ios::binary) << tensor.SerializeAsString();
+  EXPECT_EQ(diagnostic_of([&] { read_tensor_file(path); }), errors::external_in_tensor_file(path.string()));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The wire walker: limits, what is left in the file, and files that mean harm.
 #include "halfstep/formats/onnx/wire.h"
+#include "halfstep/formats/builder/errors.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +11,7 @@
 namespace halfstep::formats::onnx {
 namespace {
 
-using halfstep::test::error_of;
+using halfstep::test::diagnostic_of;
 using halfstep::test::kind_of;
 using test::bytes_of;
 using test::ModelText;
@@ -80,44 +81,50 @@ TEST(Wire, every_truncated_file_is_refused) {
     const std::string part = text.substr(0, size);
     EXPECT_EQ(kind_of([&] { parse(bytes_of(part), "m.onnx"); }), ErrorKind::bad_input);
   }
-  EXPECT_EQ(error_of([&] { parse(bytes_of(text.substr(0, 4096)), "m.onnx"); }).substr(0, 13), "m.onnx: byte ");
+  const Diagnostic cut = diagnostic_of([&] { parse(bytes_of(text.substr(0, 4096)), "m.onnx"); });
+  EXPECT_EQ(cut.entry, &errors::message_cut_off_entry);
+  EXPECT_TRUE(cut.where.starts_with("m.onnx: byte ")) << cut.where;
 }
 
 TEST(Wire, names_what_is_no_protobuf) {
-  EXPECT_EQ(error_of([] { short_text("\x0f\x01"); }), "m.onnx: byte 0: found no field of a protobuf message");
-  EXPECT_EQ(error_of([] { short_text(std::string("\x3a\x05\x0a", 3)); }),
-            "m.onnx: byte 1: found a field of 5 bytes where 1 are left: the file is cut off or damaged");
-  EXPECT_EQ(error_of([] { short_text(std::string(20, '\xff')); }),
-            "m.onnx: byte 0: the message ends inside a number, or the number is too long; is the file whole?");
-  EXPECT_EQ(error_of([] { short_text("\x38\x05"); }), "m.onnx: byte 0: field 7 has the wire type 0");
+  EXPECT_EQ(diagnostic_of([] { short_text("\x0f\x01"); }),
+            errors::message_field_wrong("m.onnx", 0, "the tag 15", "that of a field of a protobuf message"));
+  EXPECT_EQ(diagnostic_of([] { short_text(std::string("\x3a\x05\x0a", 3)); }),
+            errors::message_cut_off("m.onnx", 1, "a field", 5, 1));
+  EXPECT_EQ(diagnostic_of([] { short_text(std::string(20, '\xff')); }), errors::message_number_cut_off("m.onnx", 0));
+  EXPECT_EQ(diagnostic_of([] { short_text("\x38\x05"); }),
+            errors::message_field_wrong("m.onnx", 0, "field 7 with the wire type 0", "the wire type 2"));
 }
 
 TEST(Wire, ten_thousand_graphs_inside_each_other) {
   std::string graph;
   for (int i = 0; i < 10'000; ++i) graph = field(1, field(5, field(6, graph)));
-  EXPECT_NE(error_of([&] { short_text(field(7, graph)); })
-                .find("found more than 128 graphs inside each other, "
-                      "expected 128 at most; have the exporter unroll loops"),
-            std::string::npos);
+  const Diagnostic deep = diagnostic_of([&] { short_text(field(7, graph)); });
+  EXPECT_EQ(deep.entry, &errors::graphs_inside_each_other_entry);
+  EXPECT_EQ(deep.expected, "128 at most");
 }
 
 TEST(Wire, fifty_megabytes_of_empty_messages) {
   std::string graph;
   for (size_t i = 0; i < 25'000'000; ++i) graph += std::string_view("\x0a\x00", 2);
-  EXPECT_NE(error_of([&] { short_text(field(7, graph)); }).find("found more than 400000 nodes"), std::string::npos);
+  const auto refused = [](const std::string& text) {
+    const Diagnostic found = diagnostic_of([&] { short_text(text); });
+    return found.entry == &errors::message_too_large_entry ? found.found : found.message();
+  };
+  EXPECT_EQ(refused(field(7, graph)), "more than 400000 nodes");
   std::string inputs;
   for (size_t i = 0; i < 25'000'000; ++i) inputs += std::string_view("\x5a\x00", 2);
-  EXPECT_NE(error_of([&] { short_text(field(7, inputs)); }).find("found more than 128 MiB of messages"),
-            std::string::npos);
+  const std::string memory = "more than 128 MiB of messages, names and numbers";
+  EXPECT_EQ(refused(field(7, inputs)), memory);
   std::string names;
   for (size_t i = 0; i < 25'000'000; ++i) names += std::string_view("\x0a\x00", 2);
-  EXPECT_NE(error_of([&] { short_text(field(7, field(1, names))); }).find("found more than 128 MiB"),
-            std::string::npos);
+  EXPECT_EQ(refused(field(7, field(1, names))), memory);
 }
 
 TEST(Wire, long_names_are_refused) {
   const std::string text = field(7, field(2, std::string(70'000, 'n')));
-  EXPECT_EQ(error_of([&] { short_text(text); }), "m.onnx: byte 4: found a name of 70000 bytes, expected at most 65535");
+  EXPECT_EQ(diagnostic_of([&] { short_text(text); }),
+            errors::message_too_large("m.onnx", 4, "a name of 70000 bytes", "at most 65535"));
 }
 
 TEST(Wire, recognizes_models_by_their_fields) {

@@ -1,7 +1,9 @@
 #include "halfstep/core/files/archive.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/zip.h"
 #include "tests/io/tar.h"
 #include "tests/support/error.h"
@@ -10,7 +12,7 @@ namespace halfstep::io {
 namespace {
 
 using test::Bytes;
-using test::error_of;
+using test::diagnostic_of;
 using test::joined;
 using test::tar_end;
 using test::tar_entry;
@@ -22,8 +24,8 @@ std::map<std::string, Bytes> read_all(const Bytes& archive, ArchiveForm form = A
   while (const auto path = reader.next()) files[*path] = reader.contents();
   return files;
 }
-std::string read_error(const Bytes& archive, ArchiveForm form = ArchiveForm::tar) {
-  return error_of([&] { read_all(archive, form); });
+Diagnostic read_error(const Bytes& archive, ArchiveForm form = ArchiveForm::tar) {
+  return diagnostic_of([&] { read_all(archive, form); });
 }
 
 Bytes sample() {
@@ -84,23 +86,22 @@ TEST(Tar, PrefixOfPosixNames) {
 TEST(Tar, TruncationIsAnErrorAtEveryLength) {
   const Bytes archive = sample();
   for (size_t size = 0; size <= archive.size(); size += 13)
-    EXPECT_EQ(read_error(test::first(archive, size)).substr(0, 30), "a.tar: the archive ends early,") << size;
-  EXPECT_EQ(read_error(archive), "a.tar: the archive ends early, after 4 files");
-  EXPECT_EQ(read_error(test::first(archive, 1026)), "a.tar: the archive ends early, in file 'd/a'");
+    EXPECT_EQ(read_error(test::first(archive, size)).entry, &errors::archive_cut_off_entry) << size;
+  EXPECT_EQ(read_error(archive), errors::archive_cut_off("a.tar", "after 4 files"));
+  EXPECT_EQ(read_error(test::first(archive, 1026)), errors::archive_cut_off("a.tar", "in file 'd/a'"));
 }
 
 TEST(Tar, Damage) {
   Bytes archive = joined(sample(), tar_end());
   archive[512] ^= std::byte{1};
-  EXPECT_EQ(read_error(archive),
-            "a.tar: found no tar header after 1 files: the archive is damaged or of another format");
+  EXPECT_EQ(read_error(archive), errors::archive_without_header("a.tar", "tar", 1));
   EXPECT_EQ(read_error(joined(tar_entry("l", {}, '2'), tar_end())),
-            "a.tar: 'l' is a link, expected a file or a folder");
+            errors::archive_of_other_things("a.tar", "l", "a link"));
   EXPECT_EQ(read_error(joined(tar_entry("p", {}, '6'), tar_end())),
-            "a.tar: 'p' is a pipe, expected a file or a folder");
+            errors::archive_of_other_things("a.tar", "p", "a pipe"));
   for (const char* record : {"99 path=a\n", "1 path=a\n"})
     EXPECT_EQ(read_error(joined(joined(tar_entry("p", to_bytes(record), 'x'), tar_entry("q", {})), tar_end())),
-              "a.tar: file 'q' is damaged: Ignoring malformed pax extended attribute");
+              errors::archive_file_damaged("a.tar", "q", "Ignoring malformed pax extended attribute"));
 }
 
 TEST(Tar, WildSizes) {
@@ -116,11 +117,12 @@ TEST(Tar, WildSizes) {
     changed[154] = std::byte{0};
     return read_error(joined(changed, tar_end()));
   };
-  EXPECT_EQ(with_size("77777777777"), "a.tar: file 'big': size is more than 268435456 bytes");
-  const std::string damaged = "a.tar: found no tar header after 0 files: the archive is damaged or of another format";
+  EXPECT_EQ(with_size("77777777777"),
+            errors::archive_too_large("a.tar: file 'big'", "8589934591 bytes", "at most 268435456"));
+  const Diagnostic damaged = errors::archive_without_header("a.tar", "tar", 0);
   EXPECT_EQ(with_size("\x80\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"), damaged);
   EXPECT_EQ(with_size("99999"), damaged);
-  EXPECT_EQ(with_size("1777777777"), "a.tar: the archive ends early, in file 'big'");
+  EXPECT_EQ(with_size("1777777777"), errors::archive_cut_off("a.tar", "in file 'big'"));
 }
 
 /// A zip archive whose two headers of its only file, "file", have that at byte `at` of the local one.
@@ -143,16 +145,22 @@ TEST(Zip, Files) {
 }
 
 TEST(Zip, Damage) {
-  const std::string file = "a.zip: file 'f\xC3\xBCr'";
-  EXPECT_EQ(read_error(zip_with(6, {1}), ArchiveForm::zip), file + " is encrypted");
+  const std::string file = "f\xC3\xBCr";
+  EXPECT_EQ(read_error(zip_with(6, {1}), ArchiveForm::zip), errors::archive_file_encrypted("a.zip", file));
   EXPECT_EQ(read_error(zip_with(8, {10}), ArchiveForm::zip),
-            file + ": Unsupported ZIP compression method (10: ibm-terse)");
+            errors::archive_method_unsupported("a.zip", file, "Unsupported ZIP compression method (10: ibm-terse)"));
   EXPECT_EQ(read_error(zip_with(14, {1}), ArchiveForm::zip),
-            file + " is damaged: ZIP bad CRC: 0x3610a686 should be 0x3610a601");
-  EXPECT_EQ(read_error(zip_with(22, {0, 0, 0, 0x7F}), ArchiveForm::zip), file + ": size is more than 268435456 bytes");
+            errors::archive_file_damaged("a.zip", file, "ZIP bad CRC: 0x3610a686 should be 0x3610a601"));
+  EXPECT_EQ(read_error(zip_with(22, {0, 0, 0, 0x7F}), ArchiveForm::zip),
+            errors::archive_too_large("a.zip: file '" + file + "'", "2130706432 bytes", "at most 268435456"));
   for (const std::string& text : {std::string("PK"), std::string(22, 'P'), "PK\x03\x04" + std::string(18, '\0')})
-    EXPECT_EQ(read_error(to_bytes(text), ArchiveForm::zip),
-              "a.zip: found no end record of a zip archive: it is truncated or of another format");
+    EXPECT_EQ(read_error(to_bytes(text), ArchiveForm::zip), errors::zip_without_end("a.zip"));
+}
+
+TEST(Zip, WritesNoMoreFilesThanTheFormatHas) {
+  std::map<std::string, Bytes> files;
+  for (int i = 0; i < UINT16_MAX; ++i) files.emplace(std::to_string(i), Bytes());
+  EXPECT_EQ(diagnostic_of([&] { serialize_zip(files); }), errors::zip_too_large("65535 files", "at most 65534"));
 }
 
 }  // namespace

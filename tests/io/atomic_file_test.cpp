@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
@@ -21,7 +22,12 @@
 namespace halfstep::io {
 namespace {
 
-using test::error_of;
+using test::diagnostic_of;
+
+Diagnostic in_no_folder(const std::filesystem::path& path) {
+  return errors::cannot_be_written(path.string(), "no such file or directory",
+                                   "make the folder that it is to lie in, or name another");
+}
 
 TEST(AtomicFile, WritesAndReplaces) {
   const test::TemporaryFolder folder;
@@ -41,10 +47,7 @@ TEST(AtomicFile, LargeFilesComeBackWhole) {
 TEST(AtomicFile, NamesPathAndReason) {
   const test::TemporaryFolder folder;
   const auto path = folder / "none/a.txt";
-  EXPECT_EQ(
-      error_of([&] { write_file(path, "x"); }),
-      path.string() +
-          ": cannot be written: no such file or directory; make the folder that it is to lie in, or name another");
+  EXPECT_EQ(diagnostic_of([&] { write_file(path, "x"); }), in_no_folder(path));
 }
 
 /// Names of what lies directly in a folder.
@@ -54,17 +57,17 @@ std::set<std::string> names_in(const std::filesystem::path& folder) {
   return names;
 }
 
-/// What `write` says where no file may be larger than 1,000 bytes.
-std::string error_on_full_disk(const std::function<void()>& write) {
+/// The error of `write` where no file may be larger than 1,000 bytes.
+Diagnostic error_on_full_disk(const std::function<void()>& write) {
   rlimit before{};
   EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto old_handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{1000, before.rlim_max};
   EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
-  const std::string message = error_of(write);
+  const Diagnostic error = diagnostic_of(write);
   ::setrlimit(RLIMIT_FSIZE, &before);
   std::signal(SIGXFSZ, old_handler);
-  return message;
+  return error;
 }
 
 TEST(AtomicFile, OfSeveralAllAreWrittenOrNone) {
@@ -72,10 +75,10 @@ TEST(AtomicFile, OfSeveralAllAreWrittenOrNone) {
   const std::string fits(500, 'x'), is_too_large(5000, 'x');
   const auto bytes = [](const std::string& text) { return std::as_bytes(std::span(text)); };
   write_file(folder / "a", "old");
-  const std::string message = error_on_full_disk([&] {
+  const Diagnostic error = error_on_full_disk([&] {
     write_files({{folder / "a", bytes(fits)}, {folder / "b", bytes(is_too_large)}, {folder / "c", bytes(fits)}});
   });
-  EXPECT_EQ(message, (folder / "b").string() + ": cannot be written: file too large; name another place");
+  EXPECT_EQ(error, errors::cannot_be_written((folder / "b").string(), "file too large", "name another place"));
   EXPECT_EQ(names_in(folder.path()), std::set<std::string>{"a"});
   EXPECT_EQ(read_text_file(folder / "a"), "old");
   write_files({{folder / "a", bytes(fits)}, {folder / "b", bytes(is_too_large)}});
@@ -86,8 +89,8 @@ TEST(AtomicFile, OfSeveralAllAreWrittenOrNone) {
 TEST(AtomicFile, LeavesNoTemporaryWhenTheDiskIsFull) {
   const test::TemporaryFolder folder;
   write_file(folder / "a", "old");
-  const std::string message = error_on_full_disk([&] { write_file(folder / "a", std::string(5000, 'x')); });
-  EXPECT_EQ(message, (folder / "a").string() + ": cannot be written: file too large; name another place");
+  const Diagnostic error = error_on_full_disk([&] { write_file(folder / "a", std::string(5000, 'x')); });
+  EXPECT_EQ(error, errors::cannot_be_written((folder / "a").string(), "file too large", "name another place"));
   EXPECT_EQ(names_in(folder.path()), std::set<std::string>{"a"});
   EXPECT_EQ(read_text_file(folder / "a"), "old");
 }
@@ -137,14 +140,13 @@ TEST(AtomicFile, RefusesWhatIsNoFileByName) {
       {"folder", "a folder"}, {"pipe", "a pipe"}, {"socket", "a socket"}, {"link", "a device"}};
   for (const auto& [name, what] : refused) {
     const std::string path = (folder / name).string();
-    const std::string message = path + ": cannot be written: is " + what + ", expected a file";
-    EXPECT_EQ(error_of([&] { write_file(path, "x"); }), message);
-    EXPECT_EQ(error_of([&] { require_file_target(path); }), message);
+    const Diagnostic no_file = errors::output_not_a_file(path, what);
+    EXPECT_EQ(diagnostic_of([&] { write_file(path, "x"); }), no_file);
+    EXPECT_EQ(diagnostic_of([&] { require_file_target(path); }), no_file);
     if (name != "folder") {
-      EXPECT_EQ(error_of([&] { make_folder(path); }),
-                path + ": cannot be made a folder: is " + what + "; name another folder");
-      EXPECT_EQ(error_of([&] { require_folder_target(path); }),
-                path + ": cannot be made a folder: is " + what + "; name another folder");
+      const Diagnostic no_folder = errors::output_not_a_folder(path, what);
+      EXPECT_EQ(diagnostic_of([&] { make_folder(path); }), no_folder);
+      EXPECT_EQ(diagnostic_of([&] { require_folder_target(path); }), no_folder);
     }
   }
   EXPECT_EQ(names_in(folder.path()), (std::set<std::string>{"folder", "link", "pipe", "socket"}));
@@ -152,9 +154,8 @@ TEST(AtomicFile, RefusesWhatIsNoFileByName) {
 }
 
 TEST(AtomicFile, SaysBeforehandThatAFolderTakesNoFile) {
-  EXPECT_EQ(
-      error_of([] { require_file_target("/proc/a"); }),
-      "/proc/a: cannot be written: no such file or directory; make the folder that it is to lie in, or name another");
+  EXPECT_EQ(diagnostic_of([] { require_file_target("/proc/a"); }), in_no_folder("/proc/a"));
+  EXPECT_EQ(diagnostic_of([] { make_folder("/proc/a"); }).entry, &errors::folder_cannot_be_made_entry);
   const test::TemporaryFolder folder;
   require_folder_target(folder / "new");
   make_folder(folder / "new/inner");

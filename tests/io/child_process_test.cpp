@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
@@ -10,8 +11,7 @@
 namespace halfstep::io {
 namespace {
 
-using test::error_of;
-using test::kind_of;
+using test::diagnostic_of;
 
 std::vector<std::string> shell(const std::string& script) { return {"sh", "-c", script}; }
 
@@ -47,8 +47,7 @@ TEST(ChildProcess, IsGoneWithItsObject) {
 TEST(ChildProcess, AProgramThatIsNotThereIsUnsupported) {
   const test::TemporaryFolder folder;
   const auto start = [&] { ChildProcess child({"/nowhere/program"}, folder / "errors"); };
-  EXPECT_EQ(kind_of(start), ErrorKind::unsupported);
-  EXPECT_EQ(error_of(start), "/nowhere/program: cannot be run: no such file or directory");
+  EXPECT_EQ(diagnostic_of(start), errors::program_cannot_be_run("/nowhere/program", "no such file or directory"));
 }
 
 TEST(RunProgram, GivesAllOfItsInputAndReadsToTheEnd) {
@@ -71,7 +70,7 @@ TEST(SplitCommand, KnowsQuotes) {
   EXPECT_EQ(split_command("gcc  -static\t-O2"), (Words{"gcc", "-static", "-O2"}));
   EXPECT_EQ(split_command("a 'b c' \"d 'e'\"f ''"), (Words{"a", "b c", "d 'e'f", ""}));
   EXPECT_EQ(split_command("  "), Words{});
-  EXPECT_EQ(error_of([] { split_command("a 'b"); }), "command 'a 'b': a quote does not end");
+  EXPECT_EQ(diagnostic_of([] { split_command("a 'b"); }), errors::quote_without_end("a 'b"));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "halfstep/core/files/claim.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <thread>
 
 #include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
@@ -17,10 +19,12 @@
 namespace halfstep::io {
 namespace {
 
-using test::error_of;
+using test::diagnostic_of;
 
-std::string in_use(const std::filesystem::path& path) {
-  return fmt::format("{}: process {} (", path.string(), ::getpid());
+/// Whether the error names this process as the one that writes to the path.
+bool is_in_use(const Diagnostic& error, const std::filesystem::path& path) {
+  return error.entry == &errors::output_in_use_entry && error.where == path.string() &&
+         error.problem.starts_with(fmt::format("process {} (", ::getpid()));
 }
 
 TEST(Claim, ANameIsClaimedOnce) {
@@ -28,9 +32,8 @@ TEST(Claim, ANameIsClaimedOnce) {
   const auto path = folder / "same.st";
   {
     const Claim claim = Claim::of_name(path);
-    const std::string error = error_of([&] { Claim::of_name(path); });
-    EXPECT_TRUE(error.starts_with(in_use(path))) << error;
-    EXPECT_TRUE(error.ends_with(") writes to it; wait until that has ended, or name another one")) << error;
+    const Diagnostic error = diagnostic_of([&] { Claim::of_name(path); });
+    EXPECT_TRUE(is_in_use(error, path)) << error.message();
     const Claim other = Claim::of_name(folder / "other.st");
     write_file(path, "written");
     EXPECT_TRUE(std::filesystem::exists(folder / ".halfstep-same.st.claim"));
@@ -44,11 +47,11 @@ TEST(Claim, AFolderIsMadeAndClaimedOnce) {
   const test::TemporaryFolder folder;
   const auto path = folder / "runs" / "one";
   std::optional<Claim> claim = Claim::of_folder(path);
-  EXPECT_TRUE(error_of([&] { Claim::of_folder(path); }).starts_with(in_use(path)));
+  EXPECT_TRUE(is_in_use(diagnostic_of([&] { Claim::of_folder(path); }), path));
   write_file(path / "a", "");
   Claim moved = *std::move(claim);
   claim.reset();
-  EXPECT_TRUE(error_of([&] { Claim::of_folder(path); }).starts_with(in_use(path)));
+  EXPECT_TRUE(is_in_use(diagnostic_of([&] { Claim::of_folder(path); }), path));
   const Claim around = Claim::of_folder(folder / "runs");
   moved = Claim::of_folder(folder / "runs" / "two");
   const Claim again = Claim::of_folder(path);
@@ -97,22 +100,22 @@ TEST(Claim, FilesThatAreWrittenAreNotAbandoned) {
   std::thread sweeper([&] {
     while (!done) const Claim claim = Claim::of_name(folder / "other");
   });
-  std::string error = "no error";
-  for (int i = 0; i < 300 && error == "no error"; ++i) error = error_of([&] { write_file(folder / "a", "written"); });
+  Diagnostic error;
+  for (int i = 0; i < 300 && error == Diagnostic{}; ++i)
+    error = diagnostic_of([&] { write_file(folder / "a", "written"); });
   done = true;
   sweeper.join();
-  EXPECT_EQ(error, "no error");
+  EXPECT_EQ(error, Diagnostic{});
 }
 
 TEST(Claim, ErrorsNameThePath) {
   const test::TemporaryFolder folder;
-  EXPECT_EQ(
-      error_of([&] { Claim::of_name(folder / "none" / "a"); }),
-      (folder / "none" / "a").string() +
-          ": cannot be written: no such file or directory; make the folder that it is to lie in, or name another");
+  EXPECT_EQ(diagnostic_of([&] { Claim::of_name(folder / "none" / "a"); }),
+            errors::cannot_be_written((folder / "none" / "a").string(), "no such file or directory",
+                                      "make the folder that it is to lie in, or name another"));
   write_file(folder / "file", "");
-  EXPECT_EQ(error_of([&] { Claim::of_folder(folder / "file"); }),
-            (folder / "file").string() + ": cannot be made a folder: is a file; name another folder");
+  EXPECT_EQ(diagnostic_of([&] { Claim::of_folder(folder / "file"); }),
+            errors::output_not_a_folder((folder / "file").string(), "a file"));
   const std::string longest(255, 'a');
   const Claim claim = Claim::of_name(folder / longest);
   write_file(folder / longest, "");

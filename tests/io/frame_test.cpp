@@ -1,10 +1,12 @@
 #include "halfstep/data/datasets/frame.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "halfstep/core/files/file.h"
+#include "halfstep/data/datasets/errors.h"
 #include "halfstep/data/datasets/image.h"
 #include "halfstep/data/datasets/resample.h"
 #include "tests/support/error.h"
@@ -12,7 +14,7 @@
 namespace halfstep::io {
 namespace {
 
-using test::error_of;
+using test::diagnostic_of;
 
 Tensor picture(const std::string& name) {
   return decode_image(read_file(HALFSTEP_SOURCE_DIR "/tests/io/data/" + name), name);
@@ -64,13 +66,12 @@ TEST(Frame, ShortSideThenTheMiddle) {
 }
 
 TEST(Frame, SidesThatContradictEachOther) {
-  const auto error = [](const Frame& frame) { return error_of([&] { frame.check("here"); }); };
-  EXPECT_EQ(error({.resize = 256, .crop = 224}), "no error");
-  EXPECT_EQ(error({.resize = 200, .crop = 224}),
-            "here: found a crop of 224 pixels out of 200, expected no more than that");
-  EXPECT_EQ(error({.resize = 3, .size = {3, 3}}), "here: found resize and size, expected one of them");
-  EXPECT_EQ(error({.size = {3, 0}}), "here: size: expected height and width");
-  EXPECT_EQ(error({.crop = -1}), "here: crop: found -1, expected 1 to 32768 pixels");
+  const auto error = [](const Frame& frame) { return diagnostic_of([&] { frame.check("here"); }); };
+  EXPECT_EQ(error({.resize = 256, .crop = 224}), Diagnostic{});
+  EXPECT_EQ(error({.resize = 200, .crop = 224}), errors::crop_larger_than_image("here", 224, 200));
+  EXPECT_EQ(error({.resize = 3, .size = {3, 3}}), errors::frame_resize_and_size("here"));
+  EXPECT_EQ(error({.size = {3, 0}}), errors::frame_size_incomplete("here"));
+  EXPECT_EQ(error({.crop = -1}), errors::number_out_of_range("here: crop", -1, "1 to 32768 pixels"));
 }
 
 TEST(Frame, ChannelsAsPillowConverts) {

@@ -1,7 +1,9 @@
 #include "halfstep/data/datasets/idx.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "halfstep/data/datasets/errors.h"
 #include "tests/io/bytes.h"
 #include "tests/support/error.h"
 
@@ -9,7 +11,7 @@ namespace halfstep::io {
 namespace {
 
 using test::Bytes;
-using test::error_of;
+using test::diagnostic_of;
 
 Bytes idx(int code, std::initializer_list<uint32_t> dims, const Bytes& data) {
   Bytes bytes = {std::byte{0}, std::byte{0}, static_cast<std::byte>(code), static_cast<std::byte>(dims.size())};
@@ -47,35 +49,36 @@ TEST(Idx, ImagesAndLabels) {
 TEST(Idx, TruncationIsAnErrorAtEveryLength) {
   const Bytes bytes = idx(8, {2, 3, 4}, Bytes(24));
   for (size_t size = 0; size < bytes.size(); ++size) {
-    const std::string error = error_of([&] { parse(test::first(bytes, size)); });
-    EXPECT_EQ(error, size < 16 ? "f: the IDX header is truncated"
-                               : fmt::format("f: found {} bytes of data, expected 24 for u8[2, 3, 4]", size - 16));
+    EXPECT_EQ(diagnostic_of([&] { parse(test::first(bytes, size)); }),
+              size < 16 ? errors::idx_truncated("f")
+                        : errors::idx_size("f", fmt::format("{} bytes of data", size - 16), "24 for u8[2, 3, 4]"));
   }
 }
 
 TEST(Idx, BadHeaders) {
-  EXPECT_EQ(error_of([] { parse(test::to_bytes("\x89PNG....")); }), "f: found no IDX file: it starts with 89504e47");
-  EXPECT_EQ(error_of([] { parse(idx(7, {1}, Bytes(1))); }), "f: found no IDX file: it starts with 00000701");
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(diagnostic_of([] { parse(test::to_bytes("\x89PNG....")); }), errors::not_idx("f", "89504e47"));
+  EXPECT_EQ(diagnostic_of([] { parse(idx(7, {1}, Bytes(1))); }), errors::not_idx("f", "00000701"));
+  EXPECT_EQ(diagnostic_of([] {
               parse(idx(8, {UINT32_MAX, UINT32_MAX, UINT32_MAX}, {}));
             }),
-            "f: u8[4294967295, 4294967295, 4294967295] is too large");
-  EXPECT_EQ(error_of([] { parse(idx(8, {UINT32_MAX}, Bytes(3))); }),
-            "f: found 3 bytes of data, expected 4294967295 for u8[4294967295]");
-  EXPECT_EQ(error_of([] { parse(idx(8, {2}, Bytes(3))); }), "f: found more data than u8[2] takes");
+            errors::idx_size("f", "u8[4294967295, 4294967295, 4294967295]", "at most 2^48 bytes"));
+  EXPECT_EQ(diagnostic_of([] { parse(idx(8, {UINT32_MAX}, Bytes(3))); }),
+            errors::idx_size("f", "3 bytes of data", "4294967295 for u8[4294967295]"));
+  EXPECT_EQ(diagnostic_of([] { parse(idx(8, {2}, Bytes(3))); }),
+            errors::idx_size("f", "more data", "2 bytes for u8[2]"));
 }
 
 TEST(Idx, PairsThatDoNotFit) {
   const Bytes images = idx(8, {2, 1, 2}, Bytes(4));
-  EXPECT_EQ(error_of([&] { parse_pair(images, idx(8, {3}, Bytes(3))); }),
-            "l: found 3 labels, expected 2 as i has images");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] { parse_pair(images, idx(8, {3}, Bytes(3))); }),
+            errors::labels_and_samples_differ("l", 3, 2));
+  EXPECT_EQ(diagnostic_of([&] {
               parse_pair(images, idx(8, {2}, {std::byte{1}, std::byte{10}}));
             }),
-            "l: label 1 is 10, expected 0 to 9");
-  EXPECT_EQ(error_of([&] { parse_pair(images, images); }), "l: found u8[2, 1, 2], expected labels: u8[n]");
-  EXPECT_EQ(error_of([&] { parse_pair(idx(8, {2}, Bytes(2)), images); }),
-            "i: found u8[2], expected images: u8[n, height, width]");
+            errors::label_out_of_range("l", 1, 10, 9));
+  EXPECT_EQ(diagnostic_of([&] { parse_pair(images, images); }), errors::idx_type("l", "u8[2, 1, 2]", "labels: u8[n]"));
+  EXPECT_EQ(diagnostic_of([&] { parse_pair(idx(8, {2}, Bytes(2)), images); }),
+            errors::idx_type("i", "u8[2]", "images: u8[n, height, width]"));
 }
 
 }  // namespace

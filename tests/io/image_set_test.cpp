@@ -1,11 +1,13 @@
 // Pictures that are decoded when they are asked for.
 #include "halfstep/data/datasets/image_set.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/data/datasets/dataset.h"
+#include "halfstep/data/datasets/errors.h"
 #include "tests/io/bytes.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
@@ -13,7 +15,7 @@
 namespace halfstep::io {
 namespace {
 
-using test::error_of;
+using test::diagnostic_of;
 
 test::Bytes image(const std::string& name) { return read_file(HALFSTEP_SOURCE_DIR "/tests/io/data/" + name); }
 
@@ -36,10 +38,8 @@ TEST_F(Pictures, ManySizesBecomeOne) {
   const Dataset data = load();
   EXPECT_EQ(data.sample_dims(), (Dims{3, kUnknown, kUnknown}));
   const std::vector<int64_t> all = {0, 1, 2};
-  EXPECT_EQ(error_of([&] { data.batch(all); }),
-            where() +
-                ": 'a/2.jpg' has 20 x 16 pixels, expected 5 x 3 as the others; give the size that all shall have "
-                "(--size HxW, or --resize N --crop N)");
+  EXPECT_EQ(diagnostic_of([&] { data.batch(all); }),
+            errors::image_sizes_differ(where(), "a/2.jpg", "20 x 16", "5 x 3"));
   const Frame frame{.resize = 4, .crop = 3};
   EXPECT_EQ(data.sample_dims(frame), (Dims{3, 3, 3}));
   EXPECT_EQ(data.batch(all, frame).dims(), (Dims{3, 3, 3, 3}));
@@ -60,7 +60,7 @@ TEST_F(Pictures, WhatIsReadAheadIsWhatIsRead) {
   }
   write_file(folder / "5.png", image("rgb.png"));  // has been replaced
   data.images->read_ahead({5}, Frame{});
-  EXPECT_NE(error_of([&] { data.batch(std::vector<int64_t>{5, 0}); }), "no error");
+  EXPECT_EQ(test::name_of([&] { data.batch(std::vector<int64_t>{5, 0}); }), "image_sizes_differ");
 }
 
 TEST_F(Pictures, HeldInAnyWay) {
@@ -80,17 +80,20 @@ TEST_F(Pictures, BadOnesAreNamedTogetherOrLeftOut) {
   put("b/4.jpg", test::Bytes());
   put("b/5.jpg", test::first(image("colour.jpg"), image("colour.jpg").size() - 40));
   put("b/6.jpg", image("colour.jpg"));
-  const std::string message = error_of([&] { load(); });
-  EXPECT_TRUE(message.starts_with("3 of 6 images cannot be read: " + where() + ": a/2.png: damaged PNG")) << message;
-  EXPECT_NE(message.find("b/3.webp: found a WebP image; convert it to PNG or JPEG"), std::string::npos);
-  EXPECT_TRUE(message.ends_with("b/4.jpg: the file is empty; --skip-bad leaves out what cannot be read")) << message;
+  const std::vector<Diagnostic> all = test::diagnostics_of([&] { load(); });
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0], errors::images_unreadable(where(), 3, 6));
+  EXPECT_EQ(all[1].entry, &errors::image_damaged_entry);
+  EXPECT_EQ(all[1].where, where() + ": a/2.png");
+  EXPECT_EQ(all[2], errors::image_form_unknown(where() + ": b/3.webp", "a WebP image"));
+  EXPECT_EQ(all[3], errors::image_empty(where() + ": b/4.jpg"));
   const Dataset data = load({.skip_bad = true});
   EXPECT_EQ(data.size(), 2);
   EXPECT_EQ(data.skipped().size(), 4U);  // with pixels that are cut off, too
   EXPECT_EQ(data.classes, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(data.labels.data<int32_t>()[1], 1);
   for (const char* path : {"a/1.png", "b/6.jpg"}) std::filesystem::remove(folder / path);
-  EXPECT_TRUE(error_of([&] { load({.skip_bad = true}); }).starts_with(where() + ": none of 4 images can be read"));
+  EXPECT_EQ(diagnostic_of([&] { load({.skip_bad = true}); }), errors::no_image_readable(where(), 4));
 }
 
 }  // namespace

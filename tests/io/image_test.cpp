@@ -1,9 +1,11 @@
 #include "halfstep/data/datasets/image.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
 
 #include "halfstep/core/files/file.h"
+#include "halfstep/data/datasets/errors.h"
 #include "tests/io/bytes.h"
 #include "tests/support/error.h"
 
@@ -11,7 +13,7 @@ namespace halfstep::io {
 namespace {
 
 using test::Bytes;
-using test::error_of;
+using test::diagnostic_of;
 
 Bytes data(const std::string& name) { return read_file(HALFSTEP_SOURCE_DIR "/tests/io/data/" + name); }
 
@@ -61,9 +63,9 @@ TEST(Image, OtherFormatsAreNamed) {
                                                        {"....ftypheic", "a HEIF"},
                                                        {"....ftypavif", "an AVIF"}};
   for (const auto& [bytes, kind] : kinds)
-    EXPECT_EQ(error_of([&] { decode_image(test::to_bytes(bytes), "i"); }),
-              fmt::format("i: found {} image; convert it to PNG or JPEG", kind));
-  EXPECT_EQ(error_of([] { decode_image(Bytes(), "i"); }), "i: the file is empty");
+    EXPECT_EQ(diagnostic_of([&] { decode_image(test::to_bytes(bytes), "i"); }),
+              errors::image_form_unknown("i", fmt::format("{} image", kind)));
+  EXPECT_EQ(diagnostic_of([] { decode_image(Bytes(), "i"); }), errors::image_empty("i"));
   EXPECT_EQ(other_image_kind("a/B.TIFF"), "a TIFF image");
   EXPECT_EQ(other_image_kind("a/b"), "");
 }
@@ -91,8 +93,7 @@ TEST(Image, TruncationIsAnErrorAtEveryLength) {
     const Bytes bytes = data(name);
     for (size_t size = 0; size + 2 < bytes.size();
          ++size)  // without its end marker of two bytes, a JPEG may still be whole
-      EXPECT_EQ(error_of([&] { decode_image(test::first(bytes, size), "i"); }).substr(0, 3), "i: ")
-          << name << " " << size;
+      EXPECT_EQ(diagnostic_of([&] { decode_image(test::first(bytes, size), "i"); }).where, "i") << name << " " << size;
   }
 }
 
@@ -102,8 +103,8 @@ TEST(Image, EveryChangedByteIsAnErrorOrReadsSafely) {
     for (size_t i = 0; i < bytes.size(); ++i) {
       Bytes changed = bytes;
       changed[i] ^= std::byte{0xFF};
-      const std::string error = error_of([&] { decode_image(changed, "i"); });
-      EXPECT_TRUE(error == "no error" || error.starts_with("i: ")) << error;
+      const Diagnostic error = diagnostic_of([&] { decode_image(changed, "i"); });
+      EXPECT_TRUE(error == Diagnostic{} || error.where == "i") << error.message();
     }
   }
 }
@@ -117,9 +118,29 @@ TEST(Png, LargeClaimsAreRefusedBeforeMemoryIsTaken) {
   };
   set_extent(16, 20'000);
   set_extent(20, 20'000);
-  EXPECT_EQ(error_of([&] { decode_image(bytes, "i"); }), "i: found 20000 x 20000 pixels, expected at most 16777216");
+  EXPECT_EQ(diagnostic_of([&] { decode_image(bytes, "i"); }), errors::image_too_large("i", "20000 x 20000", 16777216));
   set_extent(16, 100'000);
-  EXPECT_EQ(error_of([&] { decode_image(bytes, "i"); }), "i: damaged PNG image: Invalid IHDR data");
+  EXPECT_EQ(diagnostic_of([&] { decode_image(bytes, "i"); }), errors::image_damaged("i", "PNG", "Invalid IHDR data"));
+}
+
+/// The segment of a JPEG that the marker begins, at its length.
+size_t segment(const Bytes& bytes, int marker) {
+  size_t at = 2;
+  while (bytes[at + 1] != static_cast<std::byte>(marker))
+    at += 2 + (static_cast<size_t>(bytes[at + 2]) << 8 | static_cast<size_t>(bytes[at + 3]));
+  return at + 2;
+}
+
+TEST(Jpeg, TwoComponentsAreUnsupported) {
+  Bytes bytes = data("colour.jpg");
+  for (const auto& [marker, size, count] : {std::tuple{0xDA, 2, 2}, {0xC0, 3, 7}}) {
+    const size_t at = segment(bytes, marker);
+    bytes[at + 1] = static_cast<std::byte>(static_cast<int>(bytes[at + 1]) - size);
+    bytes[at + static_cast<size_t>(count)] = std::byte{2};
+    const auto last = bytes.begin() + static_cast<std::ptrdiff_t>(at) + count + 1 + 2 * size;
+    bytes.erase(last, last + size);
+  }
+  EXPECT_EQ(diagnostic_of([&] { decode_image(bytes, "i"); }), errors::jpeg_components_unsupported("i", 2));
 }
 
 TEST(Image, Names) {

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/data/datasets/dataset.h"
+#include "halfstep/data/datasets/errors.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 
@@ -13,7 +15,7 @@ namespace halfstep::io {
 namespace {
 
 namespace fs = std::filesystem;
-using test::error_of;
+using test::diagnostic_of;
 
 /// Two classes of one image each.
 class ImageTree : public testing::Test {
@@ -24,8 +26,8 @@ class ImageTree : public testing::Test {
       write_file(folder / name, read_file(HALFSTEP_SOURCE_DIR "/tests/io/data/grey.png"));
     }
   }
-  std::string error() {
-    return error_of([&] { load_dataset(folder.path()); });
+  Diagnostic error() {
+    return diagnostic_of([&] { load_dataset(folder.path()); });
   }
   std::string where() const { return folder.path().string(); }
 
@@ -34,15 +36,15 @@ class ImageTree : public testing::Test {
 
 TEST_F(ImageTree, LinksAndPipesAreNamed) {
   fs::create_symlink("loop.png", folder / "a/loop.png");
-  EXPECT_EQ(error(), where() + ": 'a/loop.png' is a link; expected images and folders themselves");
+  EXPECT_EQ(error(), errors::folder_with_others(where(), "'a/loop.png' (a link)"));
   fs::create_symlink("/etc/passwd", folder / "b/outside.png");
   fs::create_symlink("a", folder / "c");
   ASSERT_EQ(::mkfifo((folder / "b/pipe.png").c_str(), 0600), 0);
-  EXPECT_EQ(error(), where() +
-                         ": 'a/loop.png' is a link, 'b/outside.png' is a link, 'b/pipe.png' is a pipe, 'c' is a link; "
-                         "expected images and folders themselves");
+  EXPECT_EQ(error(),
+            errors::folder_with_others(
+                where(), "'a/loop.png' (a link), 'b/outside.png' (a link), 'b/pipe.png' (a pipe), 'c' (a link)"));
   for (int i = 0; i < 6; ++i) fs::create_symlink("1.png", folder / ("a/0" + std::to_string(i) + ".png"));
-  EXPECT_NE(error().find("'b/outside.png' is a link and 2 more; expected"), std::string::npos) << error();
+  EXPECT_TRUE(error().found.ends_with("'b/outside.png' (a link) and 2 more")) << error().found;
 }
 
 TEST_F(ImageTree, WhatIsNoImageDoesNotCount) {
@@ -64,28 +66,28 @@ TEST_F(ImageTree, AFolderThatNobodyMayReadIsNamed) {
   if (root) {
     ASSERT_EQ(::seteuid(65534), 0);
   }
-  const std::string hidden = error();
+  const Diagnostic hidden = error();
   if (root) {
     ASSERT_EQ(::seteuid(0), 0);
   }
-  EXPECT_EQ(hidden, "no error");
+  EXPECT_EQ(hidden, Diagnostic{});
   fs::permissions(folder / "b", fs::perms::none);
   if (root) {
     ASSERT_EQ(::seteuid(65534), 0);
   }
-  const std::string message = error();
+  const Diagnostic denied = error();
   if (root) {
     ASSERT_EQ(::seteuid(0), 0);
   }
   fs::permissions(folder / "b", fs::perms::all);
-  EXPECT_EQ(message, (folder / "b").string() + ": permission denied");
+  EXPECT_EQ(denied, errors::cannot_be_read((folder / "b").string(), "permission denied"));
 }
 
 TEST_F(ImageTree, APipeInPlaceOfAFileIsRefusedAndNotWaitedFor) {
   for (const char* name : {"data.csv", "data.npz", "data.safetensors", "data.tar", "x-images-idx3-ubyte"}) {
     ASSERT_EQ(::mkfifo((folder / name).c_str(), 0600), 0);
-    EXPECT_EQ(error_of([&] { load_dataset(folder / name); }),
-              (folder / name).string() + ": found a pipe, expected a file");
+    EXPECT_EQ(diagnostic_of([&] { load_dataset(folder / name); }),
+              errors::not_a_file((folder / name).string(), "a pipe"));
   }
 }
 

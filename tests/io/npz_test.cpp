@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/core/files/npy.h"
 #include "halfstep/core/files/zip.h"
@@ -13,7 +16,7 @@ namespace halfstep::io {
 namespace {
 
 using test::Bytes;
-using test::error_of;
+using test::diagnostic_of;
 
 const std::filesystem::path kData = HALFSTEP_SOURCE_DIR "/tests/io/data";
 
@@ -85,17 +88,16 @@ TEST(Npz, CodesOf4BitsBecomeBytes) {
 
 TEST(Npz, WhatNumpyOrWeLackIsUnsupported) {
   const std::map<std::string, Tensor> tensors = {{"x", Tensor(DType::bf16, {1})}};
-  EXPECT_EQ(error_of([&] { serialize_npz(tensors); }), "array 'x': npz files have no bf16");
-  EXPECT_EQ(test::kind_of([&] { serialize_npz(tensors); }), ErrorKind::unsupported);
+  EXPECT_EQ(diagnostic_of([&] { serialize_npz(tensors); }), errors::npz_without_type("array 'x'", "bf16"));
   const auto path = (kData / "big_endian.npz").string();
-  EXPECT_EQ(error_of([&] { read_npz(path); }),
-            path + ": array 'x': big-endian arrays ('>f4') are not supported; save array.astype('<f4')");
+  EXPECT_EQ(diagnostic_of([&] { read_npz(path); }),
+            errors::npy_type_unsupported(path + ": array 'x'", "an array of '>f4'", "save array.astype('<f4')"));
 }
 
 TEST(Npz, TruncationIsAnErrorAtEveryLength) {
   for (const Bytes& bytes : {serialize_npz(sample()), read_file(kData / "deflated.npz")}) {
     for (size_t size = 0; size < bytes.size(); ++size)
-      EXPECT_EQ(error_of([&] { parse_npz(test::first(bytes, size)); }).substr(0, 3), "f: ") << size;
+      EXPECT_TRUE(diagnostic_of([&] { parse_npz(test::first(bytes, size)); }).where.starts_with("f")) << size;
   }
 }
 
@@ -105,8 +107,8 @@ TEST(Npz, EveryChangedByteIsAnErrorOrReadsSafely) {
     for (const int change : {0x01, 0x80, 0xFF}) {
       Bytes changed = bytes;
       changed[i] ^= static_cast<std::byte>(change);
-      const std::string error = error_of([&] { parse_npz(changed); });
-      EXPECT_TRUE(error == "no error" || error.starts_with("f: ")) << error;
+      const Diagnostic error = diagnostic_of([&] { parse_npz(changed); });
+      EXPECT_TRUE(error == Diagnostic{} || error.where.starts_with("f")) << error.message();
     }
   }
 }
@@ -114,18 +116,20 @@ TEST(Npz, EveryChangedByteIsAnErrorOrReadsSafely) {
 TEST(Npz, DamagedContentsAreFound) {
   Bytes bytes = serialize_npz({{"x", Tensor::scalar(1.0F)}});
   bytes[30 + 5 + 128] ^= std::byte{1};  // the first byte of data: local header, "x.npy", npy header
-  EXPECT_EQ(error_of([&] { parse_npz(bytes); }),
-            "f: file 'x.npy' is damaged: ZIP bad CRC: 0xcbeb5134 should be 0x73573651");
+  EXPECT_EQ(diagnostic_of([&] { parse_npz(bytes); }),
+            errors::archive_file_damaged("f", "x.npy", "ZIP bad CRC: 0xcbeb5134 should be 0x73573651"));
 }
 
 TEST(Npz, OtherFiles) {
-  EXPECT_EQ(error_of([] { parse_npz(test::to_bytes(std::string(100, 'x'))); }),
-            "f: found no end record of a zip archive: it is truncated or of another format");
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(diagnostic_of([] { parse_npz(test::to_bytes(std::string(100, 'x'))); }), errors::zip_without_end("f"));
+  EXPECT_EQ(diagnostic_of([] {
               parse_npz(serialize_zip({{"a.txt", Bytes(1)}}));
             }),
-            "f: file 'a.txt': expected a name ending in .npy");
-  EXPECT_EQ(error_of([] { parse_npz(serialize_zip({{"a.npy", Bytes(1)}})); }), "f: array 'a': found no npy array");
+            errors::member_not_npy("f", "a.txt"));
+  EXPECT_EQ(diagnostic_of([] { parse_npz(serialize_zip({{"a.npy", Bytes(1)}})); }), errors::not_an_npy("f: array 'a'"));
+  Bytes twice = serialize_npz({{"a", Tensor::scalar(1.0F)}, {"b", Tensor::scalar(1.0F)}});
+  std::ranges::replace(twice, std::byte{'b'}, std::byte{'a'});
+  EXPECT_EQ(diagnostic_of([&] { parse_npz(twice); }), errors::given_twice("f: file 'a.npy'"));
 }
 
 TEST(Npz, EntriesMayNotShareTheirData) {
@@ -141,7 +145,8 @@ TEST(Npz, SizesThatNoCompressionGives) {
   Bytes bytes = serialize_npz({{"x", Tensor::scalar(1.0F)}});
   for (const size_t at : {size_t{22}, bytes.size() - 22 - 51 + 24})
     for (size_t i = 0; i < 4; ++i) bytes[at + i] = std::byte{0x7F};
-  EXPECT_EQ(error_of([&] { parse_npz(bytes); }), "f: file 'x.npy': size is more than 247680 bytes");
+  EXPECT_EQ(diagnostic_of([&] { parse_npz(bytes); }),
+            errors::archive_too_large("f: file 'x.npy'", "2139062143 bytes", "at most 247680"));
 }
 
 Bytes npy(const std::string& header, size_t data) {
@@ -155,35 +160,34 @@ Bytes npy(const std::string& header, size_t data) {
 
 TEST(Npy, Headers) {
   const auto parse = [](const std::string& header, size_t data = 4) {
-    return error_of([&] { parse_npy(npy(header, data), "a"); });
+    return diagnostic_of([&] { parse_npy(npy(header, data), "a"); });
   };
-  EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }"), "no error");
-  EXPECT_EQ(parse("{\"shape\":(1,1),\"fortran_order\":True,\"descr\":\"=f4\"}\n"), "no error");
+  EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }"), Diagnostic{});
+  EXPECT_EQ(parse("{\"shape\":(1,1),\"fortran_order\":True,\"descr\":\"=f4\"}\n"), Diagnostic{});
   EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"),
-            "a: found 4 bytes of data, which f32[2] does not take");
+            errors::npy_size("a", "4 bytes of data", "those of f32[2]"));
   EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }", 0),
-            "a: found 0 bytes of data, which f32[4611686018427387904, 4] does not take");
+            errors::npy_size("a", "0 bytes of data", "those of f32[4611686018427387904, 4]"));
   EXPECT_EQ(parse("{'descr': '<c8', 'fortran_order': False, 'shape': (), }"),
-            "a: arrays of '<c8' are not supported; save array.real and array.imag apart, as float32");
+            errors::npy_type_unsupported("a", "an array of '<c8'", "save array.real and array.imag apart, as float32"));
   EXPECT_EQ(parse("{'descr': '|O', 'fortran_order': False, 'shape': (), }"),
-            "a: arrays of '|O' are not supported; save numbers (array.astype('float32'))");
+            errors::npy_type_unsupported("a", "an array of '|O'", "save numbers (array.astype('float32'))"));
   EXPECT_EQ(parse("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (), }"),
-            "a: structured arrays are not supported; save each field as an array of its own");
-  EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, }"), "a: npy header: byte 42 is not as expected");
-  EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': 0, 'shape': (1,), }"),
-            "a: npy header: byte 34 is not as expected");
-  EXPECT_EQ(parse("{'descr': '<f4', 'shape': (-1,), }"), "a: npy header: byte 27 is not as expected");
-  EXPECT_EQ(parse("{'descr': '<f4', 'descr': '<f4'}"), "a: npy header: unexpected key 'descr'");
-  EXPECT_EQ(parse("{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }"), "no error");
+            errors::npy_type_unsupported("a", "a structured array", "save each field as an array of its own"));
+  EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, }"), errors::npy_header_damaged("a", 42));
+  EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': 0, 'shape': (1,), }"), errors::npy_header_damaged("a", 34));
+  EXPECT_EQ(parse("{'descr': '<f4', 'shape': (-1,), }"), errors::npy_header_damaged("a", 27));
+  EXPECT_EQ(parse("{'descr': '<f4', 'descr': '<f4'}"), errors::npy_key_unexpected("a", "descr"));
+  EXPECT_EQ(parse("{'descr': '|b1', 'fortran_order': False, 'shape': (4,), }"), Diagnostic{});
 }
 
 TEST(Npy, VersionsAndTruncation) {
   const std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }";
   Bytes bytes = npy(header, 4);
   for (size_t size = 0; size < bytes.size(); ++size)
-    EXPECT_NE(error_of([&] { parse_npy(test::first(bytes, size), "a"); }), "no error") << size;
+    EXPECT_EQ(diagnostic_of([&] { parse_npy(test::first(bytes, size), "a"); }).where, "a") << size;
   bytes[6] = std::byte{4};
-  EXPECT_EQ(error_of([&] { parse_npy(bytes, "a"); }), "a: npy version 4 is not supported, known are 1 to 3");
+  EXPECT_EQ(diagnostic_of([&] { parse_npy(bytes, "a"); }), errors::npy_version_unsupported("a", 4));
   bytes[6] = std::byte{2};
   bytes.insert(bytes.begin() + 10, 2, std::byte{0});
   EXPECT_EQ(parse_npy(bytes, "a").dims(), Dims{1});

@@ -1,7 +1,9 @@
 #include "halfstep/core/files/safetensors.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "halfstep/core/files/errors.h"
 #include "tests/io/bytes.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
@@ -10,7 +12,7 @@ namespace halfstep::io {
 namespace {
 
 using test::Bytes;
-using test::error_of;
+using test::diagnostic_of;
 
 /// A file with this header and as many data bytes.
 Bytes with_header(const std::string& header, size_t data) {
@@ -21,8 +23,8 @@ Bytes with_header(const std::string& header, size_t data) {
   return bytes;
 }
 
-std::string header_error(const std::string& header, size_t data = 4) {
-  return error_of([&] { parse_safetensors(with_header(header, data), "m"); });
+Diagnostic header_error(const std::string& header, size_t data = 4) {
+  return diagnostic_of([&] { parse_safetensors(with_header(header, data), "m"); });
 }
 
 TensorFile sample() {
@@ -76,14 +78,16 @@ TEST(Safetensors, FilesAreReadAndWritten) {
   write_safetensors(folder / "m.safetensors", sample());
   EXPECT_EQ(read_safetensors(folder / "m.safetensors").metadata, sample().metadata);
   const auto none = folder / "none";
-  EXPECT_EQ(error_of([&] { read_safetensors(none); }), none.string() + ": no such file or directory");
+  EXPECT_EQ(diagnostic_of([&] { read_safetensors(none); }),
+            errors::cannot_be_read(none.string(), "no such file or directory"));
 }
 
 TEST(Safetensors, TruncationIsAnErrorAtEveryLength) {
   const Bytes bytes = serialize_safetensors(sample());
   for (size_t size = 0; size < bytes.size(); ++size)
-    EXPECT_EQ(error_of([&] { parse_safetensors(test::first(bytes, size), "m"); }).substr(0, 3), "m: ") << size;
-  EXPECT_EQ(error_of([&] { parse_safetensors(test::joined(bytes, Bytes(1)), "m"); }).substr(0, 3), "m: ");
+    EXPECT_TRUE(diagnostic_of([&] { parse_safetensors(test::first(bytes, size), "m"); }).where.starts_with("m"))
+        << size;
+  EXPECT_TRUE(diagnostic_of([&] { parse_safetensors(test::joined(bytes, Bytes(1)), "m"); }).where.starts_with("m"));
 }
 
 TEST(Safetensors, EveryFlippedHeaderBitIsAnErrorOrReadsSafely) {
@@ -93,49 +97,53 @@ TEST(Safetensors, EveryFlippedHeaderBitIsAnErrorOrReadsSafely) {
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     Bytes flipped = bytes;
     flipped[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
-    const std::string error = error_of([&] { parse_safetensors(flipped, "m"); });
-    EXPECT_TRUE(error == "no error" || error.starts_with("m: ")) << error;
+    const Diagnostic error = diagnostic_of([&] { parse_safetensors(flipped, "m"); });
+    EXPECT_TRUE(error == Diagnostic{} || error.where.starts_with("m")) << error.message();
   }
 }
 
 TEST(Safetensors, HeaderLength) {
-  EXPECT_EQ(error_of([] { parse_safetensors(Bytes(7), "m"); }),
-            "m: found 7 bytes, expected a safetensors file with its 8-byte header length");
-  EXPECT_EQ(error_of([] { parse_safetensors(Bytes(8, std::byte{0xFF}), "m"); }),
-            "m: header length: found 18446744073709551615 bytes, expected at most 100000000");
+  EXPECT_EQ(diagnostic_of([] { parse_safetensors(Bytes(7), "m"); }),
+            errors::safetensors_header_length("m", "7 bytes", "a safetensors file with its 8-byte header length"));
+  EXPECT_EQ(diagnostic_of([] { parse_safetensors(Bytes(8, std::byte{0xFF}), "m"); }),
+            errors::safetensors_header_length("m: header length", "18446744073709551615 bytes", "at most 100000000"));
   Bytes bytes = with_header("{}", 0);
   bytes[0] = std::byte{100};
-  EXPECT_EQ(error_of([&] { parse_safetensors(bytes, "m"); }),
-            "m: header length: found 100 bytes, but the file has 2 after it");
+  EXPECT_EQ(diagnostic_of([&] { parse_safetensors(bytes, "m"); }),
+            errors::safetensors_header_length("m: header length", "100 bytes", "at most 2"));
 }
 
 TEST(Safetensors, HeaderSyntax) {
-  EXPECT_EQ(header_error("{"), "m: header: byte 2 is not valid JSON");
-  EXPECT_EQ(header_error("{\"a\": \"\xFF\"}"), "m: header: byte 8 is not valid JSON");
-  EXPECT_EQ(header_error("[]"), "m: header: found a list, expected an object");
-  EXPECT_EQ(header_error("3"), "m: header: found 3, expected an object");
-  EXPECT_EQ(header_error(R"({"a":1})"), "m: header: 'a': found 1, expected an object");
-  EXPECT_EQ(header_error(R"({"__metadata__":{"a":1}})"), "m: header: __metadata__: 'a': found 1, expected a string");
-  EXPECT_EQ(header_error(R"({"__metadata__":{"a":"","a":""}})"), "m: header: __metadata__: 'a' is given twice");
-  EXPECT_EQ(header_error(R"({"__metadata__":{},"__metadata__":{}})"), "m: header: '__metadata__' is given twice");
-  EXPECT_EQ(header_error(std::string(1'000'000, '[')), "m: header: found a list, expected an object");
-  EXPECT_EQ(header_error(R"({"a":{"shape":)" + std::string(1'000'000, '[')),
-            "m: header: tensor 'a': shape: found a list, expected a whole number from 0 to 2^63 - 1");
+  EXPECT_EQ(header_error("{"), errors::safetensors_header_not_json("m", 2));
+  EXPECT_EQ(header_error("{\"a\": \"\xFF\"}"), errors::safetensors_header_not_json("m", 8));
+  EXPECT_EQ(header_error("[]"), errors::safetensors_header_value("m: header", "a list", "an object"));
+  EXPECT_EQ(header_error("3"), errors::safetensors_header_value("m: header", "3", "an object"));
+  EXPECT_EQ(header_error(R"({"a":1})"), errors::safetensors_header_value("m: header: 'a'", "1", "an object"));
+  EXPECT_EQ(header_error(R"({"__metadata__":{"a":1}})"),
+            errors::safetensors_header_value("m: header: __metadata__: 'a'", "1", "a string"));
+  EXPECT_EQ(header_error(R"({"__metadata__":{"a":"","a":""}})"), errors::given_twice("m: header: __metadata__: 'a'"));
+  EXPECT_EQ(header_error(R"({"__metadata__":{},"__metadata__":{}})"), errors::given_twice("m: header: '__metadata__'"));
+  EXPECT_EQ(header_error(std::string(1'000'000, '[')),
+            errors::safetensors_header_value("m: header", "a list", "an object"));
+  EXPECT_EQ(
+      header_error(R"({"a":{"shape":)" + std::string(1'000'000, '[')),
+      errors::safetensors_header_value("m: header: tensor 'a': shape", "a list", "a whole number from 0 to 2^63 - 1"));
 }
 
 TEST(Safetensors, TensorEntries) {
-  EXPECT_EQ(header_error(R"({"a":{}})"), "m: header: tensor 'a' has no dtype");
-  EXPECT_EQ(header_error(R"({"a":{"dtype":"F32","shape":[1]}})"), "m: header: tensor 'a' has no data_offsets");
-  EXPECT_EQ(header_error(R"({"a":{"size":1}})"),
-            "m: header: tensor 'a': unknown key 'size', expected dtype, shape and data_offsets");
-  EXPECT_EQ(header_error(R"({"a":{"dtype":"F32","dtype":"F32"}})"), "m: header: tensor 'a': dtype is given twice");
+  EXPECT_EQ(header_error(R"({"a":{}})"), errors::safetensors_key_missing("m", "a", "dtype"));
+  EXPECT_EQ(header_error(R"({"a":{"dtype":"F32","shape":[1]}})"),
+            errors::safetensors_key_missing("m", "a", "data_offsets"));
+  EXPECT_EQ(header_error(R"({"a":{"size":1}})"), errors::safetensors_key_unknown("m", "a", "size"));
+  EXPECT_EQ(header_error(R"({"a":{"dtype":"F32","dtype":"F32"}})"),
+            errors::given_twice("m: header: tensor 'a': dtype"));
   EXPECT_EQ(header_error(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"a":{}})"),
-            "m: header: tensor 'a' is given twice");
-  EXPECT_EQ(header_error(R"({"a":{"dtype":7}})"), "m: header: tensor 'a': dtype: found 7, expected a string");
+            errors::given_twice("m: header: tensor 'a'"));
+  EXPECT_EQ(header_error(R"({"a":{"dtype":7}})"),
+            errors::safetensors_header_value("m: header: tensor 'a': dtype", "7", "a string"));
   for (const char* bad : {"-1", "1.5", "9223372036854775808", "null", "true", "\"1\"", "{}"})
-    EXPECT_NE(header_error(fmt::format(R"({{"a":{{"shape":[{}]}}}})", bad))
-                  .find("expected a whole number from 0 to 2^63 - 1"),
-              std::string::npos)
+    EXPECT_EQ(header_error(fmt::format(R"({{"a":{{"shape":[{}]}}}})", bad)).expected,
+              "a whole number from 0 to 2^63 - 1")
         << bad;
 }
 
@@ -145,31 +153,33 @@ std::string entry(const std::string& dtype, const std::string& shape, const std:
 
 TEST(Safetensors, SizesAndOffsets) {
   const auto one = [](const std::string& e) { return header_error("{\"a\":" + e + "}"); };
-  EXPECT_EQ(one(entry("F32", "[1]", "[0,4]")), "no error");
-  EXPECT_EQ(one(entry("F31", "[1]", "[0,4]")), "m: tensor 'a': unknown element type 'F31'");
-  EXPECT_EQ(one(entry("C64", "[1]", "[0,8]")), "m: tensor 'a': element type C64 is not supported");
-  EXPECT_EQ(one(entry("F32", "[1]", "[0]")), "m: tensor 'a': found 1 data_offsets, expected 2");
-  EXPECT_EQ(one(entry("F32", "[2]", "[0,8]")), "m: tensor 'a': data_offsets 0..8 do not lie in the 4 bytes of data");
-  EXPECT_EQ(one(entry("F32", "[2]", "[4,0]")), "m: tensor 'a': data_offsets 4..0 do not lie in the 4 bytes of data");
-  EXPECT_EQ(one(entry("F32", "[2]", "[0,4]")), "m: tensor 'a': F32[2] does not take the 4 bytes of its data_offsets");
+  EXPECT_EQ(one(entry("F32", "[1]", "[0,4]")), Diagnostic{});
+  EXPECT_EQ(one(entry("F31", "[1]", "[0,4]")), errors::safetensors_type_unknown("m: tensor 'a'", "F31"));
+  EXPECT_EQ(one(entry("C64", "[1]", "[0,8]")), errors::safetensors_type_unsupported("m: tensor 'a'", "C64"));
+  EXPECT_EQ(one(entry("F32", "[1]", "[0]")), errors::safetensors_header_value("m: tensor 'a'", "1 data_offsets", 2));
+  EXPECT_EQ(one(entry("F32", "[2]", "[0,8]")), errors::safetensors_offsets("m: tensor 'a'", 0, 8, 4));
+  EXPECT_EQ(one(entry("F32", "[2]", "[4,0]")), errors::safetensors_offsets("m: tensor 'a'", 4, 0, 4));
+  EXPECT_EQ(one(entry("F32", "[2]", "[0,4]")), errors::safetensors_size("m: tensor 'a'", "F32[2]", 4));
   EXPECT_EQ(one(entry("F32", "[4611686018427387904,4]", "[0,4]")),
-            "m: tensor 'a': F32[4611686018427387904, 4] does not take the 4 bytes of its data_offsets");
+            errors::safetensors_size("m: tensor 'a'", "F32[4611686018427387904, 4]", 4));
   EXPECT_EQ(one(entry("F32", "[4294967296,4294967296,1]", "[0,0]")),
-            "m: tensor 'a': F32[4294967296, 4294967296, 1] does not take the 0 bytes of its data_offsets");
+            errors::safetensors_size("m: tensor 'a'", "F32[4294967296, 4294967296, 1]", 0));
   EXPECT_EQ(one(entry("U8", "[3]", "[1,4]")),
-            "m: tensor 'a' starts at byte 1 of the data, expected 0 (there is a gap before it)");
-  EXPECT_EQ(one(entry("U8", "[3]", "[0,3]")), "m: the tensors end at byte 3 of the data, expected 4");
+            errors::safetensors_layout("m: tensor 'a'", "there is a gap before it", 1, 0));
+  EXPECT_EQ(one(entry("U8", "[3]", "[0,3]")),
+            errors::safetensors_layout("m", "there is a gap behind the tensors", 3, 4));
   std::string ones = "[1";
   for (int i = 0; i < 64; ++i) ones += ",1";
-  EXPECT_EQ(one(entry("F32", ones + "]", "[0,4]")), "m: tensor 'a': found 65 dims, expected at most 64");
+  EXPECT_EQ(one(entry("F32", ones + "]", "[0,4]")),
+            errors::safetensors_header_value("m: tensor 'a'", "65 dims", "at most 64"));
 }
 
 TEST(Safetensors, OverlapsAndBooleans) {
   EXPECT_EQ(header_error(fmt::format(R"({{"a":{},"b":{}}})", entry("U8", "[3]", "[0,3]"), entry("U8", "[2]", "[2,4]"))),
-            "m: tensor 'b' starts at byte 2 of the data, expected 3 (it overlaps the one before)");
+            errors::safetensors_layout("m: tensor 'b'", "it overlaps the one before", 2, 3));
   Bytes bytes = with_header("{\"a\":" + entry("BOOL", "[4]", "[0,4]") + "}", 4);
   bytes.back() = std::byte{2};
-  EXPECT_EQ(error_of([&] { parse_safetensors(bytes, "m"); }), "m: tensor 'a': found a boolean that is neither 0 nor 1");
+  EXPECT_EQ(diagnostic_of([&] { parse_safetensors(bytes, "m"); }), errors::boolean_damaged("m: tensor 'a'"));
 }
 
 TEST(Pack, EveryCodeInBothHalves) {
@@ -190,15 +200,12 @@ TEST(Pack, OddCounts) {
   EXPECT_EQ(packed.data<uint8_t>()[0], 0x7F);
   EXPECT_EQ(packed.data<uint8_t>()[1], 0x08);
   EXPECT_TRUE(unpack(packed, {DType::i4, {3}}, "w").same_bits(codes));
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] {
               unpack(packed, {DType::i4, {5}}, "w");
             }),
-            "w: found u8[2], expected u8[3] with the 4-bit codes of [5]");
+            errors::packed_codes_size("w", "u8[2]", 3, 4, "[5]"));
   packed.data<uint8_t>()[1] = 0x18;
-  EXPECT_EQ(error_of([&] {
-              unpack(packed, {DType::i4, {3}}, "w");
-            }),
-            "w: the unused bits of the last byte are not zero");
+  EXPECT_EQ(diagnostic_of([&] { unpack(packed, {DType::i4, {3}}, "w"); }), errors::packed_codes_rest("w"));
 }
 
 TEST(Pack, TwoBitsAndUnsignedCodes) {

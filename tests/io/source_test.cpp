@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/errors.h"
+#include "halfstep/core/files/mapped_file.h"
 #include "tests/io/bytes.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
@@ -10,7 +13,8 @@ namespace halfstep::io {
 namespace {
 
 using test::Bytes;
-using test::error_of;
+using test::diagnostic_of;
+using test::name_of;
 
 constexpr std::array kFilters = {ARCHIVE_FILTER_GZIP, ARCHIVE_FILTER_ZSTD, ARCHIVE_FILTER_XZ, ARCHIVE_FILTER_BZIP2};
 
@@ -55,33 +59,43 @@ TEST(Source, TruncationIsAnErrorAtEveryLength) {
   const char* const names[] = {"gzip", "zstd", "xz", "bzip2"};
   for (size_t i = 0; i < kFilters.size(); ++i) {
     const Bytes whole = test::packed(sample(3000), kFilters[i]);
-    const std::string message = fmt::format("data: {} data ends early, after ", names[i]);
     for (size_t size = 14; size < whole.size(); ++size)  // libarchive takes shorter bzip2 data as empty
-      EXPECT_TRUE(error_of([&] { drain(test::first(whole, size), 512); }).starts_with(message)) << message << size;
+      EXPECT_TRUE(diagnostic_of([&] { drain(test::first(whole, size), 512); }).problem.starts_with(names[i])) << size;
+    EXPECT_EQ(name_of([&] { drain(test::first(whole, whole.size() - 1), 512); }), "compressed_data_cut_off");
   }
 }
 
 TEST(Source, DamageIsAnError) {
   Bytes gzip = test::gzipped(sample(3000));
   gzip[gzip.size() - 6] ^= std::byte{1};
-  EXPECT_EQ(error_of([&] { drain(gzip, 512); }), "data: gzip data is damaged: incorrect data check");
+  EXPECT_EQ(diagnostic_of([&] { drain(gzip, 512); }),
+            errors::compressed_data_damaged("data", "gzip", "incorrect data check"));
   Bytes zstd = test::packed(sample(3000), ARCHIVE_FILTER_ZSTD);
   zstd[4] ^= std::byte{0x08};  // a reserved bit of the frame header
-  EXPECT_EQ(error_of([&] { drain(zstd, 512); }),
-            "data: zstd data is damaged: Zstd decompression failed: Unsupported frame parameter");
+  EXPECT_EQ(diagnostic_of([&] { drain(zstd, 512); }),
+            errors::compressed_data_damaged("data", "zstd", "Zstd decompression failed: Unsupported frame parameter"));
 }
 
 TEST(Source, GarbageBehindGzipIsAnError) {
-  EXPECT_EQ(error_of([] { drain(test::joined(test::gzipped(sample(10)), test::to_bytes("junk")), 64); }),
-            "data: gzip data is damaged: incorrect header check");
+  EXPECT_EQ(diagnostic_of([] { drain(test::joined(test::gzipped(sample(10)), test::to_bytes("junk")), 64); }),
+            errors::compressed_data_damaged("data", "gzip", "incorrect header check"));
 }
 
 TEST(Source, FilesThatCannotBeRead) {
   const test::TemporaryFolder folder;
-  EXPECT_EQ(error_of([&] { file_source(folder / "none"); }),
-            (folder / "none").string() + ": no such file or directory");
-  EXPECT_EQ(error_of([&] { file_source(folder.path()); }),
-            folder.path().string() + ": found a folder, expected a file");
+  EXPECT_EQ(diagnostic_of([&] { file_source(folder / "none"); }),
+            errors::cannot_be_read((folder / "none").string(), "no such file or directory"));
+  EXPECT_EQ(diagnostic_of([&] { file_source(folder.path()); }), errors::not_a_file(folder.path().string(), "a folder"));
+}
+
+TEST(MappedFile, LiesInItsFolder) {
+  const test::TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "in");
+  write_file(folder / "out", "x");
+  EXPECT_EQ(diagnostic_of([&] { MappedFile::open_below(folder / "in", "../out"); }),
+            errors::outside_of_folder((folder / "in" / "../out").string(), (folder / "in").string()));
+  EXPECT_EQ(diagnostic_of([&] { MappedFile::open(folder / "in"); }),
+            errors::not_a_file((folder / "in").string(), "a folder"));
 }
 
 }  // namespace

@@ -38,8 +38,9 @@ TEST_F(GraphTest, NamesOfOperationsAndValues) {
   EXPECT_EQ(graph.op("a"), a);
   EXPECT_FALSE(graph.op("nothing"));
   EXPECT_EQ(graph.add_tensor("a", kScale, Role::constant).name(), "a") << "tensors have names of their own";
-  EXPECT_EQ(error_of([&] { graph.add_tensor("a", kScale, Role::state); }), "graph 'g': tensor 'a' is declared twice");
-  EXPECT_EQ(error_of([&] { graph.add_argument("a", kScale); }), "graph 'g': name 'a' is taken");
+  EXPECT_EQ(diagnostic_of([&] { graph.add_tensor("a", kScale, Role::state); }),
+            errors::tensor_declared_twice("g", "a"));
+  EXPECT_EQ(diagnostic_of([&] { graph.add_argument("a", kScale); }), errors::name_taken("graph 'g'", "a"));
 }
 
 TEST_F(GraphTest, Rename) {
@@ -48,10 +49,10 @@ TEST_F(GraphTest, Rename) {
   graph.rename(obs, "q");
   EXPECT_EQ(graph.value("q.out_scale"), obs.out(1));
   EXPECT_FALSE(graph.value("obs"));
-  EXPECT_EQ(error_of([&] { graph.rename(a, "q.out_scale"); }), "node 'a': name 'q.out_scale' is taken");
+  EXPECT_EQ(diagnostic_of([&] { graph.rename(a, "q.out_scale"); }), errors::name_taken("node 'a'", "q.out_scale"));
   graph.rename(a, "a");
   EXPECT_EQ(graph.op("a"), a);
-  EXPECT_EQ(error_of([&] { graph.rename(x, "a"); }), "graph 'g': argument 'x': name 'a' is taken");
+  EXPECT_EQ(diagnostic_of([&] { graph.rename(x, "a"); }), errors::name_taken("graph 'g': argument 'x'", "a"));
   graph.rename(x, "z");
   EXPECT_EQ(graph.value("z"), x);
   EXPECT_FALSE(graph.value("x"));
@@ -69,7 +70,7 @@ TEST_F(GraphTest, UsesFollowEdits) {
   EXPECT_EQ(graph.body().output_names()[0], "a") << "an output's name is its own";
   graph.erase(a);
   EXPECT_FALSE(graph.value("a"));
-  EXPECT_EQ(error_of([&] { graph.erase(b); }), "node 'b' cannot be erased, it is used by node 'return'");
+  EXPECT_EQ(diagnostic_of([&] { graph.erase(b); }), errors::value_in_use("node 'b'", "node 'return'"));
   verify(graph);
 }
 
@@ -85,23 +86,24 @@ TEST_F(GraphTest, InsertBeforeAndBuilder) {
 
 TEST_F(GraphTest, RulesOfInputs) {
   const Value w = graph.add_tensor("w", {DType::f32, {2, 4}}, Role::parameter);
-  EXPECT_EQ(error_of([&] { graph.insert(spec("linear", {x})); }), "node 'linear': linear: input 'w' is missing");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] { graph.insert(spec("linear", {x})); }),
+            errors::operand_missing("node 'linear'", "linear", "w"));
+  EXPECT_EQ(diagnostic_of([&] {
               graph.insert(spec("linear", {x, w}));
             }),
-            "node 'linear': linear c1: k is 3, i is 4, expected k == i");
-  EXPECT_EQ(error_of([&] {
+            errors::operator_rule("node 'linear'", "linear", "c1", "k = 3, i = 4", "k == i"));
+  EXPECT_EQ(diagnostic_of([&] {
               graph.insert(spec("relu", {x, x}));
             }),
-            "node 'relu': relu: found 2 inputs, expected at most 1");
-  EXPECT_EQ(error_of([&] {
+            errors::operand_count("node 'relu'", "relu", 2, "at most 1"));
+  EXPECT_EQ(diagnostic_of([&] {
               graph.insert(spec("concat", {}, {{"axis", int64_t{0}}}));
             }),
-            "node 'concat': concat: input 'x' is missing");
-  EXPECT_EQ(error_of([&] {
+            errors::operand_missing("node 'concat'", "concat", "x"));
+  EXPECT_EQ(diagnostic_of([&] {
               graph.insert(spec("concat", {x, Value()}, {{"axis", int64_t{0}}}));
             }),
-            "node 'concat': concat: input 'x' is missing");
+            errors::operand_missing("node 'concat'", "concat", "x"));
   EXPECT_TRUE(graph.ops().empty()) << "a refused operation leaves nothing behind";
   EXPECT_TRUE(x.unused());
 }
@@ -115,14 +117,14 @@ TEST_F(GraphTest, VariadicOperands) {
 
 TEST_F(GraphTest, PresenceFollowsAttributes) {
   const Value scale = graph.add_tensor("scale", kScale, Role::state);
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] {
               graph.insert(spec("observe", {x, scale, scale}, {{"is_test", true}}, "o"));
             }),
-            "node 'o': observe: input 'iter' is not taken when is_test is true, found 'scale'");
-  EXPECT_EQ(error_of([&] {
+            errors::input_not_taken("node 'o'", "observe", "iter", " when is_test is true", "'scale'"));
+  EXPECT_EQ(diagnostic_of([&] {
               graph.insert(spec("observe", {x, scale}, {}, "o"));
             }),
-            "node 'o': observe: input 'iter' is missing");
+            errors::operand_missing("node 'o'", "observe", "iter"));
   const Op obs = graph.insert(spec("observe", {x, scale}, {{"is_test", true}}, "o"));
   EXPECT_FALSE(obs.out(1));
   EXPECT_EQ(obs.results().size(), 1u);
@@ -132,15 +134,15 @@ TEST_F(GraphTest, PresenceFollowsAttributes) {
 TEST_F(GraphTest, SetAttributesMakesAndDropsResults) {
   const Op obs = observe(false);
   const Op reader = relu(obs.out(1), "reader");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] {
               obs.set_attributes({{"is_test", true}});
             }),
-            "node 'obs': observe: out_scale is not produced when is_test is true, but is used by node 'reader'");
+            errors::output_is_read("node 'obs'", "observe", "out_scale", " when is_test is true", "node 'reader'"));
   graph.erase(reader);
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] {
               obs.set_attributes({{"is_test", true}});
             }),
-            "node 'obs': observe: input 'iter' is not taken when is_test is true, found 'iter'");
+            errors::input_not_taken("node 'obs'", "observe", "iter", " when is_test is true", "'iter'"));
   EXPECT_TRUE(obs.out(1)) << "a refused change changes nothing";
   const Value iter = obs.in(2);
   obs.set_operand(2, Value());
@@ -148,7 +150,10 @@ TEST_F(GraphTest, SetAttributesMakesAndDropsResults) {
   EXPECT_FALSE(graph.value("obs.out_scale"));
   relu(x, "obs.out_scale");
   obs.set_operand(2, iter);
-  EXPECT_EQ(error_of([&] { obs.set_attributes({{"is_test", false}}); }), "node 'obs': name 'obs.out_scale' is taken");
+  EXPECT_EQ(diagnostic_of([&] {
+              obs.set_attributes({{"is_test", false}});
+            }),
+            errors::name_taken("node 'obs'", "obs.out_scale"));
   graph.erase(graph.op("obs.out_scale"));
   obs.set_attributes({{"is_test", false}});
   EXPECT_EQ(graph.value("obs.out_scale"), obs.out(1));
@@ -157,10 +162,10 @@ TEST_F(GraphTest, SetAttributesMakesAndDropsResults) {
 
 TEST_F(GraphTest, StatePairHasOneType) {
   const Op obs = observe(false);
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] {
               obs.set_attributes({{"scales", int64_t{2}}});
             }),
-            "node 'obs': observe type: state 'out_scale' is f32[2], expected f32[1] as 'in_scale'");
+            errors::state_type("node 'obs'", "observe", "out_scale", "f32[2]", "f32[1]", "in_scale"));
   EXPECT_EQ(get<int64_t>(obs.attributes(), "scales"), 1);
 }
 
@@ -170,11 +175,11 @@ TEST_F(GraphTest, InferFollowsTypes) {
   a.infer();
   EXPECT_EQ(to_string(a.out(0).type()), "f64[2, 3]");
   graph.set_type(x, {DType::i8, {2, 3}});
-  EXPECT_EQ(error_of([&] { a.infer(); }), "node 'a': relu type: x is i8, expected float");
+  EXPECT_EQ(diagnostic_of([&] { a.infer(); }), errors::operand_dtype("node 'a'", "relu", "x", "i8", "float"));
 }
 
 TEST_F(GraphTest, OutputNamesAreUnique) {
-  EXPECT_EQ(error_of([&] { graph.set_outputs({x, x}); }), "graph 'g': two outputs are called 'x', expected one");
+  EXPECT_EQ(diagnostic_of([&] { graph.set_outputs({x, x}); }), errors::output_named_twice("g", "x"));
   graph.set_outputs({x, x}, {"x", "again"});
   EXPECT_EQ(graph.body().output_names()[1], "again");
   EXPECT_EQ(x.uses().size(), 2u);
@@ -201,8 +206,7 @@ TEST_F(GraphTest, EraseTakesRegionsAlong) {
 TEST_F(GraphTest, EraseTensor) {
   const Value w = graph.add_tensor("w", kMatrix, Role::parameter);
   const Op a = relu(w, "a");
-  EXPECT_EQ(error_of([&] { graph.erase_tensor("w"); }),
-            "graph 'g': tensor 'w' cannot be erased, it is used by node 'a'");
+  EXPECT_EQ(diagnostic_of([&] { graph.erase_tensor("w"); }), errors::value_in_use("graph 'g': tensor 'w'", "node 'a'"));
   graph.erase(a);
   graph.erase_tensor("w");
   EXPECT_FALSE(graph.tensor("w"));

@@ -5,6 +5,7 @@
 namespace halfstep {
 namespace {
 
+constexpr const char* kWhere = "net.ir:3: node 'n'";
 constexpr TypeClass kFloat{"float", dtype_set({DType::f32, DType::f64})};
 
 const OpInfo& toy() {
@@ -23,7 +24,7 @@ class InferenceTest : public testing::Test {
   Type x_{DType::f32, {2, 3, kUnknown}}, w_{DType::f32, {4, 3}};
   std::vector<const Type*> in_ = {&x_, &w_, nullptr};
   Attributes attributes_ = {{"axis", int64_t{-1}}, {"to", std::string("u9")}, {"pad", std::vector<int64_t>{1, 2}}};
-  OpSite site_{"net.ir:3: node 'n'", toy(), in_, attributes_};
+  OpSite site_{kWhere, toy(), in_, attributes_};
   Inference infer_{site_};
 };
 
@@ -35,18 +36,18 @@ TEST_F(InferenceTest, BindsExtentsAndComparesThem) {
   EXPECT_EQ(n.value(), 2);
   EXPECT_EQ(c.value(), 3);
   EXPECT_EQ(o.value(), 4);
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] {
               infer_.bind(infer_.required(1), {{"c", c}, {"o", o}});
             }),
-            "net.ir:3: node 'n': toy dims: dim 0 of w is 4, expected c = 3");
-  EXPECT_EQ(error_of([&] {
+            errors::operand_dims(kWhere, "toy", "dim 0 of w", 4, "c = 3"));
+  EXPECT_EQ(diagnostic_of([&] {
               infer_.bind(infer_.required(1), {{"2", Dim(2)}, {"o", o}});
             }),
-            "net.ir:3: node 'n': toy dims: dim 0 of w is 4, expected 2");
-  EXPECT_EQ(error_of([&] {
+            errors::operand_dims(kWhere, "toy", "dim 0 of w", 4, 2));
+  EXPECT_EQ(diagnostic_of([&] {
               infer_.bind(infer_.required(0), {{"n", n}});
             }),
-            "net.ir:3: node 'n': toy dims: x has 3 dims, expected 1");
+            errors::operand_dims(kWhere, "toy", "x", "3 dims", 1));
 }
 
 TEST_F(InferenceTest, UnknownExtentIsBoundByTheNextOne) {
@@ -60,35 +61,36 @@ TEST_F(InferenceTest, UnknownExtentIsBoundByTheNextOne) {
 TEST_F(InferenceTest, Dtypes) {
   EXPECT_EQ(infer_.bind_dtype(infer_.required(0), kFloat), DType::f32);
   infer_.expect_dtype(infer_.optional(2), DType::i8);  // absent
-  EXPECT_EQ(error_of([&] { infer_.expect_dtype(infer_.required(1), DType::f64); }),
-            "net.ir:3: node 'n': toy type: w is f32, expected f64");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] { infer_.expect_dtype(infer_.required(1), DType::f64); }),
+            errors::operand_dtype(kWhere, "toy", "w", "f32", "f64"));
+  EXPECT_EQ(diagnostic_of([&] {
               infer_.expect_class(infer_.required(1), {"codes", dtype_set({DType::u8, DType::u16})});
             }),
-            "net.ir:3: node 'n': toy type: w is f32, expected codes (u8, u16)");
-  EXPECT_EQ(error_of([&] { infer_.named_dtype("to"); }), "net.ir:3: node 'n': toy type: to is 'u9', expected a dtype");
+            errors::operand_dtype(kWhere, "toy", "w", "f32", "codes (u8, u16)"));
+  EXPECT_EQ(diagnostic_of([&] { infer_.named_dtype("to"); }),
+            errors::operand_dtype(kWhere, "toy", "to", "'u9'", "a dtype"));
 }
 
 TEST_F(InferenceTest, RuleFailsOnlyWhenCertainlyFalse) {
   const Dim axis = infer_.integer("axis");
   infer_.rule("c1", "k >= 1", Dim::unknown() >= 1, {});
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] {
               infer_.rule("c2", "axis >= 0", axis >= 0, {{"axis", axis}, {"b", Dim::unknown()}});
             }),
-            "net.ir:3: node 'n': toy c2: axis is -1, b is unknown, expected axis >= 0");
+            errors::operator_rule(kWhere, "toy", "c2", "axis = -1, b = unknown", "axis >= 0"));
   const std::string_view bounds = "axis >= 0 - rank(x) and axis < rank(x)";
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] {
               infer_.rule("c3", bounds, Truth::no, {{"axis", Dim(9)}, {"rank(x)", Dim(4)}});
             }),
-            "net.ir:3: node 'n': toy c3: axis is 9, rank(x) is 4, expected -4 to 3");
+            errors::operator_rule(kWhere, "toy", "c3", "axis = 9, rank(x) = 4", "-4 to 3"));
 }
 
 TEST_F(InferenceTest, OutputExtents) {
   EXPECT_EQ(infer_.dims("out", {3, Dim::unknown()}), (Dims{3, kUnknown}));
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] {
               infer_.dims("out", {3, Dim(2) - 3});
             }),
-            "net.ir:3: node 'n': toy dims: dim 1 of out would be -1");
+            errors::output_dims(kWhere, "toy", "out", 1, -1));
 }
 
 TEST_F(InferenceTest, FunctionsOfExpressions) {
@@ -110,9 +112,9 @@ TEST_F(InferenceTest, FunctionsOfExpressions) {
 }
 
 TEST_F(InferenceTest, OperandsMustBeThere) {
-  EXPECT_EQ(error_of([&] { infer_.required(2); }), "net.ir:3: node 'n': toy has no b");
+  EXPECT_EQ(diagnostic_of([&] { infer_.required(2); }), errors::operand_missing(kWhere, "toy", "b"));
   const OpSite two{"w", toy(), std::span(in_).first(2), attributes_};
-  EXPECT_EQ(error_of([&] { Inference infer(two); }), "w: toy has 2 operands, expected 3");
+  EXPECT_EQ(diagnostic_of([&] { Inference infer(two); }), errors::operand_count("w", "toy", 2, 3));
 }
 
 }  // namespace

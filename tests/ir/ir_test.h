@@ -4,23 +4,16 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
 #include <string>
 
-#include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/graph.h"
+#include "tests/support/error.h"
 
 namespace halfstep {
 
-/// The message of the Error that `body` throws, "" when it throws none.
-inline std::string error_of(const std::function<void()>& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return {};
-}
+using test::diagnostic_of;
+using test::name_of;
 
 inline OpSpec spec(const std::string& op, std::vector<Value> operands, Attributes attributes = {},
                    std::string name = {}) {

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/core/files/safetensors.h"
 #include "halfstep/core/ir/source_file.h"
@@ -52,8 +53,8 @@ std::vector<std::byte> with_metadata(const std::map<std::string, std::string>& m
   return io::serialize_safetensors(file);
 }
 
-std::string load_error(const std::vector<std::byte>& bytes) {
-  return error_of([&] { deserialize(bytes, "m.safetensors"); });
+Diagnostic load_error(const std::vector<std::byte>& bytes) {
+  return diagnostic_of([&] { deserialize(bytes, "m.safetensors"); });
 }
 
 TEST(Model, CheckComparesTensorsWithDeclarations) {
@@ -61,16 +62,15 @@ TEST(Model, CheckComparesTensorsWithDeclarations) {
     Model model = small();
     check(model);
     damage(model);
-    return error_of([&] { check(model); });
+    return diagnostic_of([&] { check(model); });
   };
   EXPECT_EQ(error([](Model& m) { m.tensors.erase("w"); }),
-            "graph 'small': tensor 'w': found no contents, expected f32[2, 3]");
+            errors::tensor_contents("graph 'small': tensor 'w'", "no contents", "f32[2, 3]"));
   EXPECT_EQ(error([](Model& m) { m.tensors["w"] = Tensor::scalar(1.0f); }),
-            "graph 'small': tensor 'w': found contents of f32[1], expected f32[2, 3]");
-  EXPECT_EQ(error([](Model& m) { m.tensors["v"] = Tensor::scalar(1.0f); }),
-            "graph 'small': found contents of a tensor 'v', which is not declared");
+            errors::tensor_contents("graph 'small': tensor 'w'", "contents of f32[1]", "f32[2, 3]"));
+  EXPECT_EQ(error([](Model& m) { m.tensors["v"] = Tensor::scalar(1.0f); }), errors::tensor_undeclared("small", "v"));
   EXPECT_EQ(error([](Model& m) { m.tensors["codes"].data<int8_t>()[1] = 8; }),
-            "graph 'small': tensor 'codes': found code 8 in an i4 tensor, expected -8 to 7");
+            errors::code_out_of_range("graph 'small': tensor 'codes'", 8, "i4", -8, 7));
 }
 
 TEST(Model, CloneSharesNothing) {
@@ -103,13 +103,13 @@ TEST(Model, Specialize) {
   EXPECT_EQ(to_string(model.graph.outputs()[0].type()), "f32[?, 2]");
   EXPECT_EQ(specialize(fixed, {}).graph, fixed.graph);
   const auto error = [&](const std::map<std::string, Dims>& dims) {
-    return error_of([&] { specialize(model, dims); });
+    return diagnostic_of([&] { specialize(model, dims); });
   };
-  EXPECT_EQ(error({{"x", {7, 4}}}), "graph 'small': argument 'x': found dims [7, 4], expected [?, 3]");
-  EXPECT_EQ(error({{"x", {7}}}), "graph 'small': argument 'x': found dims [7], expected [?, 3]");
-  EXPECT_EQ(error({{"x", {kUnknown, 3}}}), "graph 'small': argument 'x': found dims [?, 3], expected [?, 3]");
-  EXPECT_EQ(error({}), "graph 'small': argument 'x': found dims [?, 3], expected them all known");
-  EXPECT_EQ(error({{"xx", {7, 3}}}), "graph 'small': found dims for 'xx', which is not an argument, did you mean 'x'?");
+  EXPECT_EQ(error({{"x", {7, 4}}}), errors::argument_dims("small", "x", "[7, 4]", "[?, 3]"));
+  EXPECT_EQ(error({{"x", {7}}}), errors::argument_dims("small", "x", "[7]", "[?, 3]"));
+  EXPECT_EQ(error({{"x", {kUnknown, 3}}}), errors::argument_dims("small", "x", "[?, 3]", "[?, 3]"));
+  EXPECT_EQ(error({}), errors::argument_dims("small", "x", "[?, 3]", "them all known"));
+  EXPECT_EQ(error({{"xx", {7, 3}}}), errors::not_an_argument("small", "xx", ", did you mean 'x'?"));
 }
 
 TEST(ModelFile, RoundTripToTheByte) {
@@ -132,7 +132,7 @@ TEST(ModelFile, RandomGraphs) {
       model.tensors[tensor.name()] = Tensor(tensor.dtype(), tensor.dims());
     }
     if (!utf8) {
-      EXPECT_NE(error_of([&] { serialize(model); }).find("that is not UTF-8"), std::string::npos);
+      EXPECT_EQ(name_of([&] { serialize(model); }), "text_not_utf8");
       continue;
     }
     EXPECT_TRUE(same_model(deserialize(serialize(model), "m"), model));
@@ -151,12 +151,12 @@ TEST(ModelFile, PacksCodesTwoToAByte) {
 TEST(ModelFile, EveryTruncationIsFound) {
   const std::vector<std::byte> bytes = serialize(small());
   for (size_t size = 0; size < bytes.size(); ++size) {
-    const std::string error = load_error({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)});
-    EXPECT_TRUE(error.starts_with("m.safetensors: ")) << size << ": " << error;
+    const Diagnostic error = load_error({bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)});
+    EXPECT_TRUE(error.where.starts_with("m.safetensors")) << size << ": " << error.message();
   }
   std::vector<std::byte> longer = bytes;
   longer.push_back({});
-  EXPECT_NE(load_error(longer), "");
+  EXPECT_NE(load_error(longer), Diagnostic{});
 }
 
 TEST(ModelFile, EveryFlippedBitIsFound) {
@@ -164,34 +164,31 @@ TEST(ModelFile, EveryFlippedBitIsFound) {
   for (size_t bit = 0; bit < bytes.size() * 8; ++bit) {
     std::vector<std::byte> damaged = bytes;
     damaged[bit / 8] ^= std::byte{1} << (bit % 8);
-    const std::string error = load_error(damaged);
-    EXPECT_TRUE(error.starts_with("m.safetensors: ")) << "bit " << bit << ": " << error;
+    const Diagnostic error = load_error(damaged);
+    EXPECT_TRUE(error.where.starts_with("m.safetensors")) << "bit " << bit << ": " << error.message();
   }
 }
 
 TEST(ModelFile, Refuses) {
-  EXPECT_EQ(load_error(with_metadata({{"halfstep.version", "7"}})),
-            "m.safetensors: format version 7, this build reads up to 2");
+  EXPECT_EQ(load_error(with_metadata({{"halfstep.version", "7"}})), errors::model_version_newer("m.safetensors", 7, 2));
   EXPECT_EQ(load_error(with_metadata({{"halfstep.version", "new"}})),
-            "m.safetensors: found format version \"new\", expected a whole number from 1");
+            errors::model_version_malformed("m.safetensors", "\"new\""));
   EXPECT_EQ(load_error(with_metadata({{"halfstep.graph", ""}})),
-            "m.safetensors: found no halfstep.graph in the metadata, expected a model file");
-  EXPECT_EQ(load_error(with_metadata({{"halfstep.note.more", "text"}})),
-            "m.safetensors: checksum differs, the file is damaged");
-  EXPECT_EQ(load_error(with_metadata({{"halfstep.checksum", "short"}})),
-            "m.safetensors: checksum differs, the file is damaged");
+            errors::not_a_model_file("m.safetensors", "halfstep.graph"));
+  EXPECT_EQ(load_error(with_metadata({{"halfstep.note.more", "text"}})), errors::model_checksum("m.safetensors"));
+  EXPECT_EQ(load_error(with_metadata({{"halfstep.checksum", "short"}})), errors::model_checksum("m.safetensors"));
   EXPECT_EQ(load_error(with_metadata({{"halfstep.checksum", ""}})),
-            "m.safetensors: found no halfstep.checksum in the metadata, expected a model file");
+            errors::not_a_model_file("m.safetensors", "halfstep.checksum"));
 }
 
 TEST(ModelFile, RefusesWhatItCouldNotRead) {
   Model model = small();
   model.graph.add_tensor("__metadata__", {DType::f32, {1}}, Role::constant);
   model.tensors["__metadata__"] = Tensor::scalar(1.0f);
-  EXPECT_EQ(error_of([&] { serialize(model); }), "graph 'small': a file cannot hold a tensor called '__metadata__'");
+  EXPECT_EQ(diagnostic_of([&] { serialize(model); }), errors::reserved_tensor_name("small", "__metadata__"));
   model = small();
   model.notes["bad"] = "\xff";
-  EXPECT_EQ(error_of([&] { serialize(model); }), "graph 'small': found a tensor's name or a note that is not UTF-8");
+  EXPECT_EQ(diagnostic_of([&] { serialize(model); }), errors::text_not_utf8("small"));
 }
 
 /// Made from a network that shares "w", has other "codes" and one more tensor, whose name in a file is taken.
@@ -244,25 +241,26 @@ TEST(ModelFile, OneWithoutASourceIsAsBefore) {
   EXPECT_FALSE(deserialize(serialize(small()), "m").source);
 }
 
-/// The message for a file with this metadata, under a checksum that is right.
-std::string source_error(const std::map<std::string, std::string>& metadata) {
+/// The error of a file with this metadata, under a checksum that is right.
+Diagnostic source_error(const std::map<std::string, std::string>& metadata) {
   io::TensorFile file = io::parse_safetensors(serialize(with_source()), "m");
   for (const auto& [key, text] : metadata) file.metadata[key] = text;
-  return error_of([&] { detail::take_source(file, "m"); });
+  return diagnostic_of([&] { detail::take_source(file, "m"); });
 }
 
 TEST(ModelFile, RefusesADamagedSource) {
   EXPECT_EQ(source_error({{"halfstep.source.graph", "graph g("}}),
-            "m: source:1: found the end of the text, expected an argument");
+            errors::text_unexpected("m: source:1", "the end of the text", "an argument"));
   EXPECT_EQ(source_error({{"halfstep.source.tensors", "[1]"}}),
-            "m: halfstep.source.tensors: found \"[1]\", expected names of tensors by name");
+            errors::source_list_malformed("m", "halfstep.source.tensors", "\"[1]\""));
   EXPECT_EQ(source_error({{"halfstep.source.tensors", R"({"w": 7})"}}),
-            "m: halfstep.source.tensors: found \"{\\\"w\\\": 7}\", expected names of tensors by name");
+            errors::source_list_malformed("m", "halfstep.source.tensors", "\"{\\\"w\\\": 7}\""));
   EXPECT_EQ(source_error({{"halfstep.source.tensors", R"({"more": "nowhere"})"}}),
-            "m: source: found no tensor 'nowhere'");
-  EXPECT_EQ(source_error({{"halfstep.source.samples", R"({"x": "nowhere"})"}}), "m: source: found no tensor 'nowhere'");
+            errors::source_tensor_missing("m", "nowhere"));
+  EXPECT_EQ(source_error({{"halfstep.source.samples", R"({"x": "nowhere"})"}}),
+            errors::source_tensor_missing("m", "nowhere"));
   EXPECT_EQ(source_error({{"halfstep.source.tensors", R"({"codes": "w", "more": "w"})"}}),
-            "m: tensor 'codes': found f32[2, 3], expected u8[3] with the 4-bit codes of [5]");
+            errors::packed_codes_size("m: tensor 'codes'", "f32[2, 3]", 3, 4, "[5]"));
 }
 
 TEST(Model, CheckLooksAtTheSource) {
@@ -272,26 +270,26 @@ TEST(Model, CheckLooksAtTheSource) {
     Source source = *model.source;
     damage(source);
     model.source = std::make_shared<const Source>(source);
-    return error_of([&] { check(model); });
+    return diagnostic_of([&] { check(model); });
   };
   EXPECT_EQ(error([](Source& s) { s.network.tensors.erase("w"); }),
-            "source: graph 'before': tensor 'w': found no contents, expected f32[2, 3]");
+            errors::tensor_contents("source: graph 'before': tensor 'w'", "no contents", "f32[2, 3]"));
   EXPECT_EQ(error([](Source& s) { s.network.source = std::make_shared<const Source>(); }),
-            "source: graph 'before': found a source of a source, expected none");
+            prefixed("source", Error(errors::source_of_source("before"))).diagnostics().front());
   EXPECT_EQ(error([](Source& s) {
               s.samples["x"] = Tensor(DType::f32, {2, 4});
             }),
-            "source: graph 'before': argument 'x': found samples f32[2, 4], expected f32[?, 3]");
+            errors::source_samples("source: graph 'before': argument 'x'", "samples f32[2, 4]", "f32[?, 3]"));
   EXPECT_EQ(error([](Source& s) { s.samples["x"] = Tensor(DType::f32, {}); }),
-            "source: graph 'before': argument 'x': found samples f32[], expected f32[?, 3]");
+            errors::source_samples("source: graph 'before': argument 'x'", "samples f32[]", "f32[?, 3]"));
   EXPECT_EQ(error([](Source& s) {
               s.samples["y"] = Tensor(DType::f32, {2, 3});
             }),
-            "source: graph 'before': found samples for 2 arguments, expected 1");
+            errors::source_samples("source: graph 'before'", "samples for 2 arguments", 1));
   EXPECT_EQ(error([](Source& s) {
               s.samples = {{"y", Tensor(DType::f32, {2, 3})}};
             }),
-            "source: graph 'before': found no samples for argument 'x'");
+            errors::source_samples("source: graph 'before': argument 'x'", "no samples", "f32[?, 3]"));
 }
 
 struct ModelFolder : testing::Test {
@@ -322,7 +320,7 @@ TEST_F(ModelFolder, OtherFilesAreNoModels) {
   EXPECT_FALSE(is_model_file(write("text", std::as_bytes(std::span("graph g(x: f32[1]) { return x }")))));
   EXPECT_FALSE(
       is_model_file(write("plain.safetensors", io::serialize_safetensors({{{"w", Tensor::scalar(1.0f)}}, {}}))));
-  EXPECT_NE(error_of([&] { load_model(folder / "missing"); }), "");
+  EXPECT_EQ(name_of([&] { load_model(folder / "missing"); }), "cannot_be_read");
 }
 
 }  // namespace

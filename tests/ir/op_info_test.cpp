@@ -5,6 +5,8 @@
 namespace halfstep {
 namespace {
 
+constexpr const char* kWhere = "net.ir:3: node 'n'";
+
 const OpInfo& settings() { return require_operator("settings", "test"); }
 
 TEST(OpInfo, FindsPortsAndAttributes) {
@@ -19,8 +21,8 @@ TEST(OpInfo, FindsPortsAndAttributes) {
 }
 
 TEST(OpInfo, UnknownOperatorGetsSuggestion) {
-  EXPECT_EQ(error_of([] { require_operator("rleu", "net.ir:3"); }),
-            "net.ir:3: found 'rleu', expected an operator, did you mean 'relu'?");
+  EXPECT_EQ(diagnostic_of([] { require_operator("rleu", "net.ir:3"); }),
+            errors::unknown_name("net.ir:3", "rleu", "an operator", ", did you mean 'relu'?"));
 }
 
 TEST(CompleteAttributes, FillsDefaults) {
@@ -41,18 +43,18 @@ TEST(CompleteAttributes, ConvertsWhatLosesNothing) {
 
 TEST(CompleteAttributes, Refuses) {
   const auto error = [](const std::string& op, Attributes given) {
-    return error_of([&] { complete_attributes(require_operator(op, "t"), std::move(given), "net.ir:3: node 'n'"); });
+    return diagnostic_of([&] { complete_attributes(require_operator(op, "t"), std::move(given), kWhere); });
   };
   EXPECT_EQ(error("settings", {{"ratoi", 1.0}}),
-            "net.ir:3: node 'n': settings has no attribute 'ratoi', did you mean 'ratio'?");
+            errors::attribute_unknown(kWhere, "settings", "ratoi", ", did you mean 'ratio'?"));
   EXPECT_EQ(error("settings", {{"count", 1.0}}),
-            "net.ir:3: node 'n': settings: attribute 'count' is 1.0 (float), expected int");
+            errors::attribute_type(kWhere, "settings", "count", "1.0 (float)", "int"));
   EXPECT_EQ(error("settings", {{"on", int64_t{1}}}),
-            "net.ir:3: node 'n': settings: attribute 'on' is 1 (int), expected bool");
+            errors::attribute_type(kWhere, "settings", "on", "1 (int)", "bool"));
   EXPECT_EQ(error("settings", {{"mode", std::string("fats")}}),
-            "net.ir:3: node 'n': settings: attribute 'mode' is \"fats\", expected one of [\"fast\", \"exact\"], did "
-            "you mean 'fast'?");
-  EXPECT_EQ(error("concat", {}), "net.ir:3: node 'n': concat: attribute 'axis' is missing, expected int");
+            errors::attribute_choice(kWhere, "settings", "mode", "\"fats\"", "[\"fast\", \"exact\"]",
+                                     ", did you mean 'fast'?"));
+  EXPECT_EQ(error("concat", {}), errors::attribute_missing(kWhere, "concat", "axis", "int"));
 }
 
 }  // namespace

@@ -21,7 +21,11 @@ const OpSite& site() {
   return made;
 }
 
-const std::string kWhere = "net.ir:3: node 'n': toy dims: ";
+/// The error of an entry that takes the place and the operator before these values.
+template <class Entry, class... Values>
+Diagnostic here(Entry entry, const Values&... values) {
+  return entry(site().where, "toy", values...);
+}
 
 TEST(Shapes, Broadcast) {
   EXPECT_EQ(broadcast(site(), {4, 1, 7}, {3, 1}), (Dims{4, 3, 7}));
@@ -29,31 +33,31 @@ TEST(Shapes, Broadcast) {
   EXPECT_EQ(broadcast(site(), {0, 4}, {1}), (Dims{0, 4}));
   EXPECT_EQ(broadcast(site(), {kUnknown, 4}, {3, 1}), (Dims{3, 4}));
   EXPECT_EQ(broadcast(site(), {kUnknown}, {1}), (Dims{kUnknown}));
-  EXPECT_EQ(error_of([] { broadcast(site(), {2, 3}, {4}); }), kWhere + "[2, 3] and [4] do not broadcast");
+  EXPECT_EQ(diagnostic_of([] { broadcast(site(), {2, 3}, {4}); }), here(errors::no_broadcast, "[2, 3]", "[4]"));
 }
 
 TEST(Shapes, Matmul) {
   EXPECT_EQ(matmul(site(), {37, 64}, {64, 10}, false, false), (Dims{37, 10}));
   EXPECT_EQ(matmul(site(), {64, 37}, {10, 64}, true, true), (Dims{37, 10}));
   EXPECT_EQ(matmul(site(), {kUnknown, 7, 5}, {3, 9, 5}, false, true), (Dims{3, 7, 9}));
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(diagnostic_of([] {
               matmul(site(), {2, 3}, {2, 3}, true, true);
             }),
-            kWhere + "[2, 3] (transposed) and [2, 3] (transposed) do not multiply");
-  EXPECT_EQ(error_of([] {
+            here(errors::no_product, "[2, 3] (transposed)", "[2, 3] (transposed)"));
+  EXPECT_EQ(diagnostic_of([] {
               matmul(site(), {2, 3, 4}, {5, 4, 1}, false, false);
             }),
-            kWhere + "[2, 3, 4] and [5, 4, 1] do not multiply");
-  EXPECT_EQ(error_of([] { matmul(site(), {3}, {3}, false, false); }),
-            kWhere + "found [3] and [3], expected as many dims, two or more");
+            here(errors::no_product, "[2, 3, 4]", "[5, 4, 1]"));
+  EXPECT_EQ(diagnostic_of([] { matmul(site(), {3}, {3}, false, false); }),
+            here(errors::operand_ranks, "[3] and [3]", "as many dims, two or more"));
 }
 
 TEST(Shapes, Reduce) {
   EXPECT_EQ(reduce(site(), {4, 3, 5}, {0, -1}, false), (Dims{3}));
   EXPECT_EQ(reduce(site(), {4, 3, 5}, {1}, true), (Dims{4, 1, 5}));
   EXPECT_EQ(reduce(site(), {4, 3}, {}, false), (Dims{}));
-  EXPECT_EQ(error_of([] { reduce(site(), {4, 3}, {1, -1}, false); }), kWhere + "axis -1 is given twice");
-  EXPECT_EQ(error_of([] { reduce(site(), {4, 3}, {2}, false); }), kWhere + "there is no axis 2 among 2 dims");
+  EXPECT_EQ(diagnostic_of([] { reduce(site(), {4, 3}, {1, -1}, false); }), here(errors::axis_twice, -1));
+  EXPECT_EQ(diagnostic_of([] { reduce(site(), {4, 3}, {2}, false); }), here(errors::axis_missing, 2, 2));
 }
 
 TEST(Shapes, Reshape) {
@@ -63,12 +67,19 @@ TEST(Shapes, Reshape) {
   EXPECT_EQ(reshape(site(), {kUnknown, 6}, {0, 2, 3}), (Dims{kUnknown, 2, 3}));
   EXPECT_EQ(reshape(site(), {kUnknown, 6, 2}, {0, 0, 1, -1}), (Dims{kUnknown, 6, 1, 2}));
   EXPECT_EQ(reshape(site(), {kUnknown, 6, kUnknown}, {0, 0, 1, -1}), (Dims{kUnknown, 6, 1, kUnknown}));
-  EXPECT_EQ(error_of([] { reshape(site(), {kUnknown, 3}, {0, 4}); }), kWhere + "3 elements do not fill [?, 4]");
-  EXPECT_EQ(error_of([] { reshape(site(), {2, 3}, {4, -1}); }), kWhere + "[2, 3] does not fill [4, ?]");
-  EXPECT_EQ(error_of([] { reshape(site(), {2, 3}, {7}); }), kWhere + "6 elements do not fill [7]");
-  EXPECT_EQ(error_of([] { reshape(site(), {2}, {-1, -1}); }), kWhere + "[?, ?] has more than one -1");
-  EXPECT_EQ(error_of([] { reshape(site(), {2}, {2, 0}); }), kWhere + "there is no axis 1 in [2] to keep");
-  EXPECT_EQ(error_of([] { reshape(site(), {2}, {-3}); }), kWhere + "dim 0 is -3, expected an extent, 0 or -1");
+  EXPECT_EQ(diagnostic_of([] {
+              reshape(site(), {kUnknown, 3}, {0, 4});
+            }),
+            here(errors::reshape_size, "3 elements", "[?, 4]"));
+  EXPECT_EQ(diagnostic_of([] { reshape(site(), {2, 3}, {4, -1}); }), here(errors::reshape_size, "[2, 3]", "[4, ?]"));
+  EXPECT_EQ(diagnostic_of([] { reshape(site(), {2, 3}, {7}); }), here(errors::reshape_size, "6 elements", "[7]"));
+  EXPECT_EQ(diagnostic_of([] {
+              reshape(site(), {2}, {-1, -1});
+            }),
+            here(errors::reshape_dims, "more than one -1", "at most one"));
+  EXPECT_EQ(diagnostic_of([] { reshape(site(), {2}, {2, 0}); }), here(errors::axis_missing, 1, 1));
+  EXPECT_EQ(diagnostic_of([] { reshape(site(), {2}, {-3}); }),
+            here(errors::reshape_dims, "-3 for dim 0", "an extent, 0 or -1"));
 }
 
 TEST(Shapes, FlattenAndPermute) {
@@ -77,8 +88,8 @@ TEST(Shapes, FlattenAndPermute) {
   EXPECT_EQ(flatten(site(), {kUnknown, 3}, 1), (Dims{kUnknown, 3}));
   EXPECT_EQ(permute(site(), {2, 3, 4}, {2, 0, 1}), (Dims{4, 2, 3}));
   EXPECT_EQ(permute_back(site(), permute(site(), {2, 3, 4}, {2, 0, 1}), {2, 0, 1}), (Dims{2, 3, 4}));
-  EXPECT_EQ(error_of([] { flatten(site(), {2}, 2); }), kWhere + "axis 2 is not among 1 dims");
-  EXPECT_EQ(error_of([] { permute(site(), {2, 3}, {0, 0}); }), kWhere + "perm [0, 0] is no permutation of 2 axes");
+  EXPECT_EQ(diagnostic_of([] { flatten(site(), {2}, 2); }), here(errors::axis_missing, 2, 1));
+  EXPECT_EQ(diagnostic_of([] { permute(site(), {2, 3}, {0, 0}); }), here(errors::permutation_wrong, "[0, 0]", 2));
 }
 
 TEST(Shapes, ConcatAndElement) {
@@ -89,9 +100,9 @@ TEST(Shapes, ConcatAndElement) {
   EXPECT_EQ(concat(site(), all, -2), (Dims{2, 4, 4}));
   EXPECT_EQ(concat(site(), open, 1), (Dims{2, kUnknown, 4}));
   EXPECT_EQ(element(site(), all, 1), b.dims);
-  EXPECT_EQ(error_of([&] { concat(site(), bad, 1); }), kWhere + "dim 2 of [2, 1, 5] is 5, expected 4");
-  EXPECT_EQ(error_of([&] { element(site(), all, 2); }), kWhere + "there is no value 2 among 2");
-  EXPECT_EQ(error_of([] { concat(site(), {}, 0); }), kWhere + "there is no value to start with");
+  EXPECT_EQ(diagnostic_of([&] { concat(site(), bad, 1); }), here(errors::operands_differ, 2, "[2, 1, 5]", 5, 4));
+  EXPECT_EQ(diagnostic_of([&] { element(site(), all, 2); }), here(errors::values_count, "value 2", "one of 2"));
+  EXPECT_EQ(diagnostic_of([] { concat(site(), {}, 0); }), here(errors::values_count, "no value", "one or more"));
 }
 
 TEST(Shapes, ScaledByChannel) {
@@ -101,21 +112,22 @@ TEST(Shapes, ScaledByChannel) {
   };
   EXPECT_EQ(dims({&three}, {8}, 1, 9), (Dims{2, 3, 5}));
   EXPECT_EQ(dims({&open, &one}, {8, 4}, 9, 2), (Dims{2, 3, 5}));
-  EXPECT_EQ(error_of([&] { dims({}, {}, 0, 1); }), kWhere + "found 0 scales, expected one or two");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] { dims({}, {}, 0, 1); }), here(errors::values_count, "0 scales", "one or two"));
+  EXPECT_EQ(diagnostic_of([&] {
               dims({&three}, {8, 8}, 1, 1);
             }),
-            kWhere + "found 2 numbers of bits for 1 tensors of scales");
-  EXPECT_EQ(error_of([&] { dims({&three}, {17}, 1, 1); }), kWhere + "found 17 bits, expected 1 to 16");
-  EXPECT_EQ(error_of([&] { dims({&three, &one}, {8, 8}, 0, 3); }), kWhere + "there is no axis 3 among 3 dims");
-  EXPECT_EQ(error_of([&] { dims({&three}, {8}, 0, 1); }),
-            kWhere + "found scales [3], expected one for each of the 2 channels of axis 0");
-  EXPECT_EQ(error_of([&] { dims({&square}, {8}, 1, 1); }),
-            kWhere + "found scales [3, 1], expected one for each of the 3 channels of axis 1");
-  EXPECT_EQ(error_of([&] {
+            here(errors::attributes_unfit, "2 numbers of bits", "1, one for each scale"));
+  EXPECT_EQ(diagnostic_of([&] { dims({&three}, {17}, 1, 1); }),
+            here(errors::attribute_out_of_range, "bits", 17, "1 to 16"));
+  EXPECT_EQ(diagnostic_of([&] { dims({&three, &one}, {8, 8}, 0, 3); }), here(errors::axis_missing, 3, 3));
+  EXPECT_EQ(diagnostic_of([&] { dims({&three}, {8}, 0, 1); }),
+            here(errors::scale_dims, "the scale", "[3]", "one for each of the 2 channels of axis 0"));
+  EXPECT_EQ(diagnostic_of([&] { dims({&square}, {8}, 1, 1); }),
+            here(errors::scale_dims, "the scale", "[3, 1]", "one for each of the 3 channels of axis 1"));
+  EXPECT_EQ(diagnostic_of([&] {
               dims({&three, &three}, {8, 8}, 0, 1);
             }),
-            kWhere + "found second scales [3], expected a single one");
+            here(errors::scale_dims, "the second scale", "[3]", "one element"));
 }
 
 TEST(Shapes, Scaled) {
@@ -125,15 +137,14 @@ TEST(Shapes, Scaled) {
   EXPECT_EQ(scaled(site(), x, {3}, -1, 0), x);
   EXPECT_EQ(scaled(site(), x, {4, 3, 3}, 1, 4), x);
   EXPECT_EQ(scaled(site(), {4, kUnknown, 3}, {4, 3, 3}, 1, 4), (Dims{4, kUnknown, 3}));
-  EXPECT_EQ(
-      error_of([&] {
-        scaled(site(), x, {4, 2, 3}, 1, 4);
-      }),
-      kWhere +
-          "the scale of [4, 10, 3] has dims [4, 2, 3], expected one element or [4, 3, 3] for axis 1 in blocks of 4");
-  EXPECT_EQ(error_of([&] { scaled(site(), x, {4}, 1, 0); }),
-            kWhere + "the scale of [4, 10, 3] has dims [4], expected one element or [10] for axis 1");
-  EXPECT_EQ(error_of([&] { scaled(site(), x, {4}, 3, 0); }), kWhere + "there is no axis 3 among 3 dims");
+  EXPECT_EQ(diagnostic_of([&] {
+              scaled(site(), x, {4, 2, 3}, 1, 4);
+            }),
+            here(errors::scale_dims, "the scale of [4, 10, 3]", "[4, 2, 3]",
+                 "one element or [4, 3, 3] for axis 1 in blocks of 4"));
+  EXPECT_EQ(diagnostic_of([&] { scaled(site(), x, {4}, 1, 0); }),
+            here(errors::scale_dims, "the scale of [4, 10, 3]", "[4]", "one element or [10] for axis 1"));
+  EXPECT_EQ(diagnostic_of([&] { scaled(site(), x, {4}, 3, 0); }), here(errors::axis_missing, 3, 3));
 }
 
 TEST(Shapes, BroadcastMatmul) {
@@ -143,8 +154,14 @@ TEST(Shapes, BroadcastMatmul) {
   EXPECT_EQ(broadcast_matmul(site(), {2, 5, 9}, {9}), (Dims{2, 5}));
   EXPECT_EQ(broadcast_matmul(site(), {9}, {9}), (Dims{}));
   EXPECT_EQ(broadcast_matmul(site(), {3, 0}, {0, kUnknown}), (Dims{3, kUnknown}));
-  EXPECT_EQ(error_of([] { broadcast_matmul(site(), {5, 9}, {8, 7}); }), kWhere + "[5, 9] and [8, 7] do not multiply");
-  EXPECT_EQ(error_of([] { broadcast_matmul(site(), {2, 5, 9}, {3, 9, 7}); }), kWhere + "[2] and [3] do not broadcast");
+  EXPECT_EQ(diagnostic_of([] {
+              broadcast_matmul(site(), {5, 9}, {8, 7});
+            }),
+            here(errors::no_product, "[5, 9]", "[8, 7]"));
+  EXPECT_EQ(diagnostic_of([] {
+              broadcast_matmul(site(), {2, 5, 9}, {3, 9, 7});
+            }),
+            here(errors::no_broadcast, "[2]", "[3]"));
 }
 
 TEST(Shapes, Convolution) {
@@ -152,14 +169,14 @@ TEST(Shapes, Convolution) {
   EXPECT_EQ(convolution(site(), {2, 3, 9}, {4, 3, 2}, {2}, {3}, {}, "notset"), (Dims{2, 4, 3}));
   EXPECT_EQ(convolution(site(), {2, 3, 9}, {4, 3, 2}, {2}, {3}, {}, "same_lower"), (Dims{2, 4, 5}));
   EXPECT_EQ(convolution(site(), {2, 3, kUnknown}, {4, 3, 2}, {2}, {}, {}, "valid"), (Dims{2, 4, kUnknown}));
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(diagnostic_of([] {
               convolution(site(), {2, 3, 9}, {4, 3, 11}, {}, {}, {}, "notset");
             }),
-            kWhere + "axis 2 of [2, 3, 9] with its padding is shorter than the kernel [4, 3, 11]");
-  EXPECT_EQ(error_of([] {
+            here(errors::kernel_too_large, 2, "[2, 3, 9]", "[4, 3, 11]"));
+  EXPECT_EQ(diagnostic_of([] {
               convolution(site(), {2, 3, 9}, {4, 3, 0}, {}, {}, {}, "same_upper");
             }),
-            kWhere + "axis 2 of [2, 3, 9] with its padding is shorter than the kernel [4, 3, 0]");
+            here(errors::kernel_too_large, 2, "[2, 3, 9]", "[4, 3, 0]"));
 }
 
 TEST(Shapes, ConcatQuantized) {
@@ -170,15 +187,15 @@ TEST(Shapes, ConcatQuantized) {
   const OpSite joined{site().where, toy(), in, attributes};
   const std::span<const Type* const> x = std::span(in).subspan(2);
   EXPECT_EQ(concat_quantized(joined, x, -1), (Dims{2, 7}));
-  EXPECT_EQ(error_of([&] { concat_quantized(joined, x.first(4), 1); }),
-            kWhere + "found 4 values, expected triples of codes, scale and zero point");
-  EXPECT_EQ(error_of([&] { concat_quantized(joined, std::span(in).first(3), 1); }),
-            kWhere + "value 0 is f32[], expected u8");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(diagnostic_of([&] { concat_quantized(joined, x.first(4), 1); }),
+            here(errors::values_count, 4, "triples of codes, scale and zero point"));
+  EXPECT_EQ(diagnostic_of([&] { concat_quantized(joined, std::span(in).first(3), 1); }),
+            here(errors::operand_dtype, "value 0", "f32[]", "u8"));
+  EXPECT_EQ(diagnostic_of([&] {
               const std::vector<const Type*> wrong = {&a, &scale, &b};
               concat_quantized(joined, wrong, 1);
             }),
-            kWhere + "value 2 is u8[2, 4], expected one element");
+            here(errors::scale_dims, "value 2", "u8[2, 4]", "one element"));
 }
 
 TEST(Shapes, GlobalPool) {
@@ -189,14 +206,14 @@ TEST(Shapes, GlobalPool) {
 TEST(Shapes, SqueezeAndUnsqueeze) {
   EXPECT_EQ(squeeze(site(), {2, 1, 3, 1}, {1, -1}), (Dims{2, 3}));
   EXPECT_EQ(squeeze(site(), {1, 5, 1}, {}), (Dims{5}));
-  EXPECT_EQ(error_of([] { squeeze(site(), {2, 3}, {0}); }), kWhere + "axis 0 of [2, 3] is not 1");
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(diagnostic_of([] { squeeze(site(), {2, 3}, {0}); }), here(errors::squeezed_axis, 0, "[2, 3]"));
+  EXPECT_EQ(diagnostic_of([] {
               squeeze(site(), {kUnknown, 3}, {});
             }),
-            kWhere + "whether axis 0 of [?, 3] is 1 is not known");
+            here(errors::extent_needed, 0, "[?, 3]", "a squeeze without axes"));
   EXPECT_EQ(unsqueeze(site(), {2, 3}, {1, -1}), (Dims{2, 1, 3, 1}));
   EXPECT_EQ(unsqueeze(site(), {}, {0}), (Dims{1}));
-  EXPECT_EQ(error_of([] { unsqueeze(site(), {2}, {0, -3}); }), kWhere + "axis 0 is given twice");
+  EXPECT_EQ(diagnostic_of([] { unsqueeze(site(), {2}, {0, -3}); }), here(errors::axis_twice, 0));
 }
 
 TEST(Shapes, Slice) {
@@ -207,15 +224,19 @@ TEST(Shapes, Slice) {
   EXPECT_EQ(slice(site(), {4}, {3}, {INT64_MIN}, {0}, {INT64_MIN}), (Dims{1}));
   EXPECT_EQ(slice(site(), {4}, {3}, {1}, {0}, {}), (Dims{0}));
   EXPECT_EQ(slice(site(), {kUnknown, 4}, {0}, {2}, {0}, {}), (Dims{kUnknown, 4}));
-  EXPECT_EQ(error_of([] { slice(site(), {4}, {0}, {2}, {0}, {0}); }), kWhere + "step 0 is 0");
-  EXPECT_EQ(error_of([] { slice(site(), {4}, {0, 1}, {2, 2}, {}, {}); }), kWhere + "found 2 starts for 1 dims");
+  EXPECT_EQ(diagnostic_of([] { slice(site(), {4}, {0}, {2}, {0}, {0}); }),
+            here(errors::attribute_out_of_range, "step 0", 0, "another number"));
+  EXPECT_EQ(diagnostic_of([] {
+              slice(site(), {4}, {0, 1}, {2, 2}, {}, {});
+            }),
+            here(errors::attributes_unfit, "2 starts", "at most 1"));
 }
 
 TEST(Shapes, PadAndTile) {
   EXPECT_EQ(pad(site(), {2, 3}, {1, 0, 2, -1}, {}), (Dims{5, 2}));
   EXPECT_EQ(pad(site(), {2, kUnknown}, {1, 2}, {-2}), (Dims{5, kUnknown}));
-  EXPECT_EQ(error_of([] { pad(site(), {2}, {-3, 0}, {}); }), kWhere + "axis 0 of [2] would have less than nothing");
-  EXPECT_EQ(error_of([] { pad(site(), {2}, {1}, {}); }), kWhere + "found 1 pads, expected 2");
+  EXPECT_EQ(diagnostic_of([] { pad(site(), {2}, {-3, 0}, {}); }), here(errors::output_dims, "the result", 0, -1));
+  EXPECT_EQ(diagnostic_of([] { pad(site(), {2}, {1}, {}); }), here(errors::attributes_unfit, "1 pads", 2));
   EXPECT_EQ(tile(site(), {2, kUnknown}, {3, 2}), (Dims{6, kUnknown}));
 }
 
@@ -224,10 +245,11 @@ TEST(Shapes, GatherAndScatter) {
   EXPECT_EQ(gather(site(), {5}, {}, -1), (Dims{}));
   EXPECT_EQ(gather_nd(site(), {3, 4, 5}, {3, 7, 1}, 1), (Dims{3, 7, 5}));
   EXPECT_EQ(gather_nd(site(), {3, 4, 5}, {2, 3}, 0), (Dims{2}));
-  EXPECT_EQ(error_of([] {
-              gather_nd(site(), {3, 4}, {2, 3}, 0);
+  EXPECT_EQ(diagnostic_of([] { gather_nd(site(), {3, 4}, {2, 3}, 0); }), here(errors::positions_depth, 3, "[3, 4]", 0));
+  EXPECT_EQ(diagnostic_of([] {
+              gather_nd(site(), {3, 4}, {2, 3}, 2);
             }),
-            kWhere + "positions of 3 axes do not fit [3, 4] after 0 of batch");
+            here(errors::batch_dims_differ, 2, "[3, 4]", "[2, 3]"));
   EXPECT_EQ(one_hot(site(), {2, 3}, 5, 0), (Dims{5, 2, 3}));
 }
 
@@ -238,10 +260,10 @@ TEST(Shapes, Pool) {
   EXPECT_EQ(pool(site(), {1, 1, 2}, {1}, {2}, {}, {0, 2}, "notset", true), (Dims{1, 1, 2}));
   EXPECT_EQ(pool(site(), {1, 1, kUnknown}, {3}, {2}, {}, {}, "notset", true), (Dims{1, 1, kUnknown}));
   EXPECT_EQ(pool(site(), {1, 1, 11}, {4}, {3}, {}, {}, "same_upper", false), (Dims{1, 1, 4}));
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(diagnostic_of([] {
               pool(site(), {1, 1, 2}, {3}, {}, {}, {}, "notset", false);
             }),
-            kWhere + "axis 2 of [1, 1, 2] with its padding is shorter than the kernel");
+            here(errors::kernel_too_large, 2, "[1, 1, 2]", "[3]"));
 }
 
 TEST(Shapes, ConvolutionTranspose) {
@@ -259,10 +281,28 @@ TEST(Shapes, Einsum) {
   EXPECT_EQ(einsum(site(), product, "ij,jk"), (Dims{2, 4}));
   EXPECT_EQ(einsum(site(), batch, "...j,jk->...k"), (Dims{5, 1, 4}));
   EXPECT_EQ(einsum(site(), one, "ij->"), (Dims{}));
-  EXPECT_EQ(error_of([&] { einsum(site(), product, "ij,ik->j"); }), kWhere + "'i' is 2 and 3");
-  EXPECT_EQ(error_of([&] { einsum(site(), one, "ij,jk->ik"); }), kWhere + "the equation has 2 terms for 1 values");
-  EXPECT_EQ(error_of([&] { einsum(site(), one, "i->i"); }), kWhere + "the term 'i' does not fit [2, 3]");
-  EXPECT_EQ(error_of([&] { einsum(site(), one, "ij->k"); }), kWhere + "'k' of the result stands in no term");
+  EXPECT_EQ(diagnostic_of([&] { einsum(site(), product, "ij,ik->j"); }), here(errors::einsum_extents, "i", 2, 3));
+  EXPECT_EQ(diagnostic_of([&] { einsum(site(), one, "ij,jk->ik"); }),
+            here(errors::einsum_term, "2 terms", "1, one for each input"));
+  EXPECT_EQ(diagnostic_of([&] { einsum(site(), one, "i->i"); }),
+            here(errors::einsum_term, "the term 'i'", "a letter for each axis of [2, 3]"));
+  const Type large{DType::f32, {1 << 20, 1 << 20}};
+  const std::vector<const Type*> much = {&large, &large};
+  EXPECT_EQ(diagnostic_of([&] { einsum(site(), much, "ij,jk->ik"); }).entry, &errors::too_much_work_entry);
+  EXPECT_EQ(diagnostic_of([&] { einsum(site(), one, "ij->k"); }),
+            here(errors::einsum_term, "'k' in the result", "a letter of a term"));
+}
+
+TEST(Shapes, Blocks) {
+  EXPECT_EQ(depth_to_space(site(), {1, 8, 2, 3}, 2), (Dims{1, 2, 4, 6}));
+  EXPECT_EQ(diagnostic_of([] {
+              depth_to_space(site(), {1, 6, 2, 3}, 2);
+            }),
+            here(errors::not_a_multiple, "channels", 6, 4));
+  EXPECT_EQ(diagnostic_of([] {
+              space_to_depth(site(), {1, 2, 4, 5}, 2);
+            }),
+            here(errors::not_a_multiple, "dim 3 of [1, 2, 4, 5]", 5, 2));
 }
 
 TEST(Shapes, Resize) {
@@ -270,10 +310,10 @@ TEST(Shapes, Resize) {
   EXPECT_EQ(resize(site(), {1, 2, 4, 5}, {7, 3}, {}, {2, 3}, "stretch"), (Dims{1, 2, 7, 3}));
   EXPECT_EQ(resize(site(), {4, 5}, {7, 8}, {}, {}, "not_larger"), (Dims{6, 8}));
   EXPECT_EQ(resize(site(), {4, 5}, {7, 8}, {}, {}, "not_smaller"), (Dims{7, 9}));
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(diagnostic_of([] {
               resize(site(), {4, 5}, {7}, {}, {}, "stretch");
             }),
-            kWhere + "found 1 sizes and 0 scales, expected 2 of one of them");
+            here(errors::attributes_unfit, "1 sizes and 0 scales", "2 of one of them"));
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
 // Printer and parser.
+#include <fmt/format.h>
+
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/core/ir/text/print.h"
 #include "halfstep/core/ir/verify.h"
@@ -80,135 +82,140 @@ TEST(RoundTrip, RandomGraphs) {
 TEST(Parse, SurvivesDamage) {
   const std::string text = kDigits;
   for (size_t i = 0; i < text.size(); ++i) {
-    error_of([&] { parse(text.substr(0, i)); });
+    (void)name_of([&] { parse(text.substr(0, i)); });
     for (const char c : {'(', '}', '"', '[', '=', '@', '-', '\0'}) {
       std::string changed = text;
       changed[i] = c;
-      error_of([&] { verify(parse(changed)); });
+      (void)name_of([&] { verify(parse(changed)); });
     }
   }
 }
 
+Diagnostic unexpected(int line, const char* found, const char* expected) {
+  return errors::text_unexpected(fmt::format("t.ir:{}", line), found, expected);
+}
+
+/// An error without a place of its own, in this line.
+Diagnostic placed_at(int line, const Diagnostic& error) {
+  return prefixed(fmt::format("t.ir:{}", line), Error(error)).diagnostics().front();
+}
+
 struct Refusal {
   const char* text;  ///< behind "graph g(x: f32[1]) {\n"
-  const char* error;
+  Diagnostic error;
 };
 
 class ParseRefuses : public testing::TestWithParam<Refusal> {};
 
-TEST_P(ParseRefuses, WithMessage) {
+TEST_P(ParseRefuses, WithLineAndExpectation) {
   const std::string text = std::string("graph g(x: f32[1]) {\n") + GetParam().text;
-  EXPECT_EQ(error_of([&] { parse(text, "t.ir"); }), GetParam().error);
+  EXPECT_EQ(diagnostic_of([&] { parse(text, "t.ir"); }), GetParam().error);
 }
 
 INSTANTIATE_TEST_SUITE_P(
     Statements, ParseRefuses,
     testing::Values(
-        Refusal{"", "t.ir:2: found the end of the text, expected an operation, a tensor or 'return'"},
-        Refusal{"return x", "t.ir:2: found the end of the text, expected '}'"},
-        Refusal{"return x }\n y", "t.ir:3: found 'y', expected the end of the text"},
-        Refusal{"return ,", "t.ir:2: found ',', expected an output or '}'"},
-        Refusal{"return x, x }", "t.ir:2: graph 'g': two outputs are called 'x', expected one"},
-        Refusal{"a relu(x)", "t.ir:2: found 'relu', expected '='"},
-        Refusal{"a = rleu(x)", "t.ir:2: found 'rleu', expected an operator, did you mean 'relu'?"},
-        Refusal{"a = return(x)", "t.ir:2: found 'return', expected an operator"},
-        Refusal{"x = relu(x)", "t.ir:2: found 'x', expected a name that is not taken"},
-        Refusal{"a = relu(x)\n\n a = relu(x)", "t.ir:4: found 'a', expected a name that is not taken"},
+        Refusal{"", unexpected(2, "the end of the text", "an operation, a tensor or 'return'")},
+        Refusal{"return x", unexpected(2, "the end of the text", "'}'")},
+        Refusal{"return x }\n y", unexpected(3, "'y'", "the end of the text")},
+        Refusal{"return ,", unexpected(2, "','", "an output or '}'")},
+        Refusal{"return x, x }", placed_at(2, errors::output_named_twice("g", "x"))},
+        Refusal{"a relu(x)", unexpected(2, "'relu'", "'='")},
+        Refusal{"a = rleu(x)", errors::unknown_name("t.ir:2", "rleu", "an operator", ", did you mean 'relu'?")},
+        Refusal{"a = return(x)", unexpected(2, "'return'", "an operator")},
+        Refusal{"x = relu(x)", unexpected(2, "'x'", "a name that is not taken")},
+        Refusal{"a = relu(x)\n\n a = relu(x)", unexpected(4, "'a'", "a name that is not taken")},
         Refusal{"\"a.out_scale\" = relu(x) state @s: f32[1] state @i: i64[1]\na = observe(x, in_scale=@s, iter=@i)",
-                "t.ir:3: name 'a' is taken, with those of its outputs"},
-        Refusal{"\"\" = relu(x)", "t.ir:2: found \"\", expected an operation, a tensor or 'return'"},
-        Refusal{"region = relu(x)", "t.ir:2: found 'region', expected an operation, a tensor or 'return'"}));
+                errors::name_taken("t.ir:3", "a")},
+        Refusal{"\"\" = relu(x)", unexpected(2, "\"\"", "an operation, a tensor or 'return'")},
+        Refusal{"region = relu(x)", unexpected(2, "'region'", "an operation, a tensor or 'return'")}));
 
 INSTANTIATE_TEST_SUITE_P(
     Operands, ParseRefuses,
     testing::Values(Refusal{"conv = relu(x) b = relu(covn)",
-                            "t.ir:2: found 'covn', expected a value that is defined before, did you mean 'conv'?"},
-                    Refusal{"a = relu(a)", "t.ir:2: found 'a', expected a value that is defined before"},
-                    Refusal{"a = relu(@x)", "t.ir:2: found 'x', expected a tensor that is declared before"},
-                    Refusal{
-                        "param @weight: f32[1] a = relu(@wieght)",
-                        "t.ir:2: found 'wieght', expected a tensor that is declared before, did you mean 'weight'?"},
+                            unexpected(2, "'covn'", "a value that is defined before, did you mean 'conv'?")},
+                    Refusal{"a = relu(a)", unexpected(2, "'a'", "a value that is defined before")},
+                    Refusal{"a = relu(@x)", unexpected(2, "'x'", "a tensor that is declared before")},
+                    Refusal{"param @weight: f32[1] a = relu(@wieght)",
+                            unexpected(2, "'wieght'", "a tensor that is declared before, did you mean 'weight'?")},
                     Refusal{"a = observe(x, in_scal=x)",
-                            "t.ir:2: found 'in_scal', expected an input of observe, did you mean 'in_scale'?"},
-                    Refusal{"a = relu(x=x, x=x)", "t.ir:2: found 'x', expected each input once"},
-                    Refusal{"a = relu(x, x=x)", "t.ir:2: found 'x', expected each input once"},
-                    Refusal{"a = linear(x, x)", "t.ir:2: found 'x', expected PORT=VALUE"},
-                    Refusal{"a = linear(x, @w)", "t.ir:2: found '@', expected PORT=VALUE"},
-                    Refusal{"a = concat(x) {axis: 0}", "t.ir:2: found 'x', expected PORT=VALUE"},
-                    Refusal{"a = concat(x=x) {axis: 0}", "t.ir:2: found 'x', expected '['"},
-                    Refusal{"a = concat(x=[x)", "t.ir:2: found ')', expected ',' or ']'"},
-                    Refusal{"a = relu()", "t.ir:2: node 'a': relu: input 'x' is missing"},
-                    Refusal{"a = relu(x", "t.ir:2: found the end of the text, expected ',' or ')'"},
-                    Refusal{"\n a = linear(x, w=x)", "t.ir:3: node 'a': linear dims: found 1 and 1, expected 2 each"}));
+                            unexpected(2, "'in_scal'", "an input of observe, did you mean 'in_scale'?")},
+                    Refusal{"a = relu(x=x, x=x)", unexpected(2, "'x'", "each input once")},
+                    Refusal{"a = relu(x, x=x)", unexpected(2, "'x'", "each input once")},
+                    Refusal{"a = linear(x, x)", unexpected(2, "'x'", "PORT=VALUE")},
+                    Refusal{"a = linear(x, @w)", unexpected(2, "'@'", "PORT=VALUE")},
+                    Refusal{"a = concat(x) {axis: 0}", unexpected(2, "'x'", "PORT=VALUE")},
+                    Refusal{"a = concat(x=x) {axis: 0}", unexpected(2, "'x'", "'['")},
+                    Refusal{"a = concat(x=[x)", unexpected(2, "')'", "',' or ']'")},
+                    Refusal{"a = relu()", errors::operand_missing("t.ir:2: node 'a'", "relu", "x")},
+                    Refusal{"a = relu(x", unexpected(2, "the end of the text", "',' or ')'")},
+                    Refusal{"\n a = linear(x, w=x)",
+                            errors::operand_ranks("t.ir:3: node 'a'", "linear", "1 and 1", "2 each")}));
 
 INSTANTIATE_TEST_SUITE_P(
     Attributes, ParseRefuses,
-    testing::Values(Refusal{"a = settings(x) {cuont: 1}",
-                            "t.ir:2: found 'cuont', expected an attribute of settings, did you mean 'count'?"},
-                    Refusal{"a = settings(x) {count: 1, count: 1}",
-                            "t.ir:2: found 'count', expected each attribute once"},
-                    Refusal{"a = settings(x) {count 1}", "t.ir:2: found '1', expected ':'"},
-                    Refusal{"a = settings(x) {count: 1x}", "t.ir:2: found '1x', expected a number"},
-                    Refusal{"a = settings(x) {count: -}", "t.ir:2: found '-', expected a number"},
-                    Refusal{"a = settings(x) {ratio: 1e999}", "t.ir:2: found '1e999', expected a number"},
-                    Refusal{"a = settings(x) {count: one}",
-                            "t.ir:2: found 'one', expected a value: a number, a string, true, false or a list"},
-                    Refusal{"a = settings(x) {count: \"1\"}",
-                            "t.ir:2: node 'a': settings: attribute 'count' is \"1\" (string), expected int"},
-                    Refusal{"a = settings(x) {count: 99999999999999999999}",
-                            "t.ir:2: node 'a': settings: attribute 'count' is 1e+20 (float), expected int"},
-                    Refusal{"a = settings(x) {pad: [1, \"a\"]}", "t.ir:2: found \"a\", expected a number"},
-                    Refusal{"a = settings(x) {names: [\"a\", 1]}",
-                            "t.ir:2: found '1', expected a string as the elements before it"},
-                    Refusal{"a = settings(x) {pad: [[1]]}", "t.ir:2: found '[', expected a number"},
-                    Refusal{"a = settings(x) {text: \"a\n\"}",
-                            "t.ir:2: found the end of the line, expected the closing quote of a string"},
-                    Refusal{"a = settings(x) {text: \"a",
-                            "t.ir:2: found the end of the text, expected the closing quote of a string"},
-                    Refusal{R"(a = settings(x) {text: "\q"})",
-                            R"(t.ir:2: found "\\q", expected an escape: \" \\ \n \t or \x and two hex digits)"},
-                    Refusal{"a = relu(x) at net.py:1", "t.ir:2: found 'net.py', expected a file name in quotes"},
-                    Refusal{"a = relu(x) at \"net.py\":x", "t.ir:2: found 'x', expected a line number"}));
+    testing::Values(
+        Refusal{"a = settings(x) {cuont: 1}",
+                unexpected(2, "'cuont'", "an attribute of settings, did you mean 'count'?")},
+        Refusal{"a = settings(x) {count: 1, count: 1}", unexpected(2, "'count'", "each attribute once")},
+        Refusal{"a = settings(x) {count 1}", unexpected(2, "'1'", "':'")},
+        Refusal{"a = settings(x) {count: 1x}", unexpected(2, "'1x'", "a number")},
+        Refusal{"a = settings(x) {count: -}", unexpected(2, "'-'", "a number")},
+        Refusal{"a = settings(x) {ratio: 1e999}", unexpected(2, "'1e999'", "a number")},
+        Refusal{"a = settings(x) {count: one}",
+                unexpected(2, "'one'", "a value: a number, a string, true, false or a list")},
+        Refusal{"a = settings(x) {count: \"1\"}",
+                errors::attribute_type("t.ir:2: node 'a'", "settings", "count", "\"1\" (string)", "int")},
+        Refusal{"a = settings(x) {count: 99999999999999999999}",
+                errors::attribute_type("t.ir:2: node 'a'", "settings", "count", "1e+20 (float)", "int")},
+        Refusal{"a = settings(x) {pad: [1, \"a\"]}", unexpected(2, "\"a\"", "a number")},
+        Refusal{"a = settings(x) {names: [\"a\", 1]}", unexpected(2, "'1'", "a string as the elements before it")},
+        Refusal{"a = settings(x) {pad: [[1]]}", unexpected(2, "'['", "a number")},
+        Refusal{"a = settings(x) {text: \"a\n\"}",
+                unexpected(2, "the end of the line", "the closing quote of a string")},
+        Refusal{"a = settings(x) {text: \"a", unexpected(2, "the end of the text", "the closing quote of a string")},
+        Refusal{R"(a = settings(x) {text: "\q"})",
+                unexpected(2, R"("\\q")", R"(an escape: \" \\ \n \t or \x and two hex digits)")},
+        Refusal{"a = relu(x) at net.py:1", unexpected(2, "'net.py'", "a file name in quotes")},
+        Refusal{"a = relu(x) at \"net.py\":x", unexpected(2, "'x'", "a line number")}));
 
 INSTANTIATE_TEST_SUITE_P(
     TypesAndTensors, ParseRefuses,
     testing::Values(
-        Refusal{"param @w: f33[1]", "t.ir:2: found 'f33', expected a type such as f32[1, 3], did you mean 'f32'?"},
-        Refusal{"param @w: f32", "t.ir:2: found the end of the text, expected '['"},
-        Refusal{"param @w: f32[-1]", "t.ir:2: found '-1', expected an extent or '?'"},
-        Refusal{"param @w: f32[1.5]", "t.ir:2: found '1.5', expected an extent or '?'"},
+        Refusal{"param @w: f33[1]", unexpected(2, "'f33'", "a type such as f32[1, 3], did you mean 'f32'?")},
+        Refusal{"param @w: f32", unexpected(2, "the end of the text", "'['")},
+        Refusal{"param @w: f32[-1]", unexpected(2, "'-1'", "an extent or '?'")},
+        Refusal{"param @w: f32[1.5]", unexpected(2, "'1.5'", "an extent or '?'")},
         Refusal{"param @w: f32[1000000, 1000000, 1000000]",
-                "t.ir:2: dims [1000000, 1000000, 1000000] hold more than 2^48 elements"},
-        Refusal{"param @w: f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,7]", "t.ir:2: found '7', expected at most 16 extents"},
-        Refusal{"param w: f32[1]", "t.ir:2: found 'w', expected '@'"},
-        Refusal{"param @w: f32[1] state @w: f32[1]", "t.ir:2: found 'w', expected a name that is not taken"},
-        Refusal{"!", "t.ir:2: found \"!\", expected a word, a string, a number or one of (){}[]=:,@?"},
-        Refusal{"\xc3\xa9 = relu(x)",
-                "t.ir:2: found \"\\xc3\", expected a word, a string, a number or one of (){}[]=:,@?"}));
+                placed_at(2, errors::too_many_elements("[1000000, 1000000, 1000000]"))},
+        Refusal{"param @w: f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,7]", unexpected(2, "'7'", "at most 16 extents")},
+        Refusal{"param w: f32[1]", unexpected(2, "'w'", "'@'")},
+        Refusal{"param @w: f32[1] state @w: f32[1]", unexpected(2, "'w'", "a name that is not taken")},
+        Refusal{"!", unexpected(2, "\"!\"", "a word, a string, a number or one of (){}[]=:,@?")},
+        Refusal{"\xc3\xa9 = relu(x)", unexpected(2, "\"\\xc3\"", "a word, a string, a number or one of (){}[]=:,@?")}));
 
 INSTANTIATE_TEST_SUITE_P(
     Regions, ParseRefuses,
     testing::Values(
-        Refusal{"r = if(x) return r }", "t.ir:2: found 'return', expected 'region then'"},
-        Refusal{"r = if(x) region els() { return }", "t.ir:2: found 'els', expected 'then'"},
-        Refusal{"r = if(x) region then() { return } return r }", "t.ir:2: found 'return', expected 'region else'"},
-        Refusal{"r = if(x) region then() { }", "t.ir:2: found '}', expected an operation or 'return'"},
-        Refusal{"r = if(x) region then() { param @w: f32[1] }",
-                "t.ir:2: found 'param', expected an operation or 'return'"},
-        Refusal{"r = if(x) region then() { return r }", "t.ir:2: found 'r', expected a value that is defined before"},
+        Refusal{"r = if(x) return r }", unexpected(2, "'return'", "'region then'")},
+        Refusal{"r = if(x) region els() { return }", unexpected(2, "'els'", "'then'")},
+        Refusal{"r = if(x) region then() { return } return r }", unexpected(2, "'return'", "'region else'")},
+        Refusal{"r = if(x) region then() { }", unexpected(2, "'}'", "an operation or 'return'")},
+        Refusal{"r = if(x) region then() { param @w: f32[1] }", unexpected(2, "'param'", "an operation or 'return'")},
+        Refusal{"r = if(x) region then() { return r }", unexpected(2, "'r'", "a value that is defined before")},
         Refusal{"r = if(x) region then(v: f32[1]) { return v } region else() { return v }",
-                "t.ir:2: found 'v', expected a value that is defined before"},
+                unexpected(2, "'v'", "a value that is defined before")},
         Refusal{"r = if(x) region then(v: f32[1]) { return v } region else() { return x } b = relu(v)",
-                "t.ir:2: found 'x', expected a value of this region: capture it as an operand"},
+                unexpected(2, "'x'", "a value of this region: capture it as an operand")},
         Refusal{"r = if(x) region then(v: f32[1]) { return v } region else() { return } b = relu(v)",
-                "t.ir:2: found 'v', expected a value that is defined before"}));
+                unexpected(2, "'v'", "a value that is defined before")}));
 
 TEST(Parse, RefusesHeaders) {
-  const auto error = [](const std::string& text) { return error_of([&] { parse(text, "t.ir"); }); };
-  EXPECT_EQ(error(""), "t.ir:1: found the end of the text, expected 'graph'");
-  EXPECT_EQ(error("model g() {}"), "t.ir:1: found 'model', expected 'graph'");
-  EXPECT_EQ(error("graph (x"), "t.ir:1: found '(', expected a name for the graph");
-  EXPECT_EQ(error("graph g(x: f32[1], x: f32[1])"), "t.ir:1: found 'x', expected a name that is not taken");
+  const auto error = [](const std::string& text) { return diagnostic_of([&] { parse(text, "t.ir"); }); };
+  EXPECT_EQ(error(""), unexpected(1, "the end of the text", "'graph'"));
+  EXPECT_EQ(error("model g() {}"), unexpected(1, "'model'", "'graph'"));
+  EXPECT_EQ(error("graph (x"), unexpected(1, "'('", "a name for the graph"));
+  EXPECT_EQ(error("graph g(x: f32[1], x: f32[1])"), unexpected(1, "'x'", "a name that is not taken"));
 }
 
 TEST(Parse, LimitsDepth) {
@@ -220,18 +227,18 @@ TEST(Parse, LimitsDepth) {
     return text + "return }";
   };
   verify(parse(nested(kMaxRegionDepth)));
-  EXPECT_EQ(error_of([&] { parse(nested(kMaxRegionDepth + 1), "t.ir"); }),
-            "t.ir:130: found 'then', expected at most 128 regions in each other");
-  error_of([&] { parse(nested(100000)); });
+  EXPECT_EQ(diagnostic_of([&] { parse(nested(kMaxRegionDepth + 1), "t.ir"); }),
+            unexpected(130, "'then'", "at most 128 regions in each other"));
+  EXPECT_EQ(name_of([&] { parse(nested(100000)); }), "text_unexpected");
 }
 
 TEST(Parse, LimitsSize) {
-  EXPECT_EQ(error_of([] { parse(std::string(kMaxTextBytes + 1, ' '), "t.ir"); }),
-            "t.ir: found 16777217 bytes of text, expected at most 16777216");
+  EXPECT_EQ(diagnostic_of([] { parse(std::string(kMaxTextBytes + 1, ' '), "t.ir"); }),
+            errors::text_too_large("t.ir", 16777217, 16777216));
   std::string text = "graph g(x: f32[1]) {\n";
   for (int64_t i = 0; i <= kMaxStatements; ++i) text += "a" + std::to_string(i) + "=sink(x)\n";
-  EXPECT_EQ(error_of([&] { parse(text, "t.ir"); }), "t.ir:262146: found 'a262144', expected at most 262144 statements");
-  EXPECT_LT(error_of([&] { parse("graph " + std::string(100000, 'g'), "t.ir"); }).size(), 200u);
+  EXPECT_EQ(diagnostic_of([&] { parse(text, "t.ir"); }), unexpected(262146, "'a262144'", "at most 262144 statements"));
+  EXPECT_LT(diagnostic_of([&] { parse("graph " + std::string(100000, 'g'), "t.ir"); }).message().size(), 200u);
 }
 
 }  // namespace

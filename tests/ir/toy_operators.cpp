@@ -1,8 +1,11 @@
 // A table of operators in the form that opgen writes, with one of everything: an optional, a variadic and a conditional
 // input, a state pair, no output, regions, and attributes of every type.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/op_info.h"
 
 namespace halfstep {
@@ -15,7 +18,8 @@ const Type& in(const OpSite& site, size_t port) { return *site.in[port]; }
 std::vector<Type> like_first(const OpSite& site) { return {in(site, 0)}; }
 
 std::vector<Type> infer_relu(const OpSite& site) {
-  if (!is_float(in(site, 0).dtype)) fail("{}: relu type: x is {}, expected float", site.where, name(in(site, 0).dtype));
+  if (!is_float(in(site, 0).dtype))
+    fail(errors::operand_dtype(site.where, "relu", "x", name(in(site, 0).dtype), "float"));
   return like_first(site);
 }
 
@@ -23,16 +27,17 @@ std::vector<Type> infer_linear(const OpSite& site) {
   const Dims& x = in(site, 0).dims;
   const Dims& w = in(site, 1).dims;
   if (x.size() != 2 || w.size() != 2)
-    fail("{}: linear dims: found {} and {}, expected 2 each", site.where, x.size(), w.size());
+    fail(errors::operand_ranks(site.where, "linear", fmt::format("{} and {}", x.size(), w.size()), "2 each"));
   if (x[1] != kUnknown && w[1] != kUnknown && x[1] != w[1])
-    fail("{}: linear c1: k is {}, i is {}, expected k == i", site.where, x[1], w[1]);
+    fail(errors::operator_rule(site.where, "linear", "c1", fmt::format("k = {}, i = {}", x[1], w[1]), "k == i"));
   return {{in(site, 0).dtype, {x[0], w[0]}}};
 }
 
 std::vector<Type> infer_concat(const OpSite& site) {
   Type type = in(site, 0);
   const int64_t axis = get<int64_t>(site.attributes, "axis");
-  if (axis < 0 || axis >= static_cast<int64_t>(type.dims.size())) fail("{}: concat c1: axis is {}", site.where, axis);
+  if (axis < 0 || axis >= static_cast<int64_t>(type.dims.size()))
+    fail(errors::axis_missing(site.where, "concat", axis, type.dims.size()));
   int64_t& extent = type.dims[static_cast<size_t>(axis)];
   for (size_t i = 1; i < site.in.size(); ++i) {
     const int64_t more = in(site, i).dims.at(static_cast<size_t>(axis));

@@ -227,24 +227,35 @@ TEST(ConvReference, TakesAnEmptyBatch) {
                         run_kernel(reference_conv2d_grad_w, grad_w_case(s), CpuLevel::scalar)[0]));
 }
 
+TEST(ConvRefusals, TheOrderOfTheReferenceIsTheReferences) {
+  const KernelCase use = forward_case({"", 2, 4, 5, 4, 6, 3, 2});
+  const harness::CaseProblem owner(use, cpu_level());
+  Problem problem = owner.problem();
+  problem.one_order = true;
+  const Verdict verdict = cpu_conv2d_onednn.accept(problem);
+  ASSERT_FALSE(verdict);
+  EXPECT_EQ(verdict.diagnostic(), errors::kernel_has_its_own_order());
+}
+
 TEST(ConvRefusals, SayWhy) {
   const Shape s{"", 2, 4, 5, 4, 6, 3, 2};
-  EXPECT_EQ(verdict_of(cpu_conv2d_onednn, forward_case(s), CpuLevel::scalar).reason(),
-            "the scalar level was asked for");
+  EXPECT_EQ(refusal_of(cpu_conv2d_onednn, forward_case(s), CpuLevel::scalar),
+            errors::kernel_is_for_other_levels("scalar", "avx2 or higher"));
   if (cpu_level() > CpuLevel::avx2) {
-    EXPECT_NE(verdict_of(cpu_conv2d_onednn, forward_case(s), CpuLevel::avx2).reason().find("capped at level"),
-              std::string::npos);
+    EXPECT_EQ(refusal_of(cpu_conv2d_onednn, forward_case(s), CpuLevel::avx2).entry,
+              &errors::kernel_is_for_other_levels_entry);
   }
   if (cpu_level() == CpuLevel::scalar) return;
-  EXPECT_EQ(verdict_of(cpu_conv2d_onednn, forward_case(s, DType::f64), cpu_level()).reason(),
-            "an operand is f64, and this kernel computes in f32");
+  EXPECT_EQ(refusal_of(cpu_conv2d_onednn, forward_case(s, DType::f64), cpu_level()),
+            errors::kernel_takes_other_types("an operand", "f64", "f32"));
   const Shape empty{"", 0, 4, 5, 4, 6, 3, 2};
-  EXPECT_EQ(verdict_of(cpu_conv2d_onednn, forward_case(empty), cpu_level()).reason(), "an operand is empty");
+  EXPECT_EQ(refusal_of(cpu_conv2d_onednn, forward_case(empty), cpu_level()),
+            errors::kernel_takes_no_empty_operand("an operand"));
   KernelCase half = forward_case(s);
   for (Tensor& tensor : half.in) tensor = Tensor(DType::f16, tensor.dims());
   half.out[0]->dtype = DType::f16;
-  EXPECT_EQ(verdict_of(cpu_conv2d_onednn, half, cpu_level()).reason(),
-            "an operand is f16, and this kernel computes in f32");
+  EXPECT_EQ(refusal_of(cpu_conv2d_onednn, half, cpu_level()),
+            errors::kernel_takes_other_types("an operand", "f16", "f32"));
   EXPECT_TRUE(verdict_of(reference_conv2d, half, CpuLevel::scalar));
 }
 

@@ -211,30 +211,29 @@ TEST(integer_layers, rounds_half_towards_plus_infinity) {
 TEST(integer_layers, an_illegal_step_names_its_channel) {
   KernelCase use = LayerCase({.linear = true, .n = 1, .c = 4, .o = 5}, {}).integer();
   use.in[IntegerLinear::in::shift] = LayerCase::ints({40, 40, 40, 63, 40});
-  const harness::CaseProblem owner(use, CpuLevel::scalar);
-  const Plan plan = reference_integer_linear.prepare(owner.problem());
-  const harness::CaseCall operands(use);
-  Call call = operands.call();
-  call.state = plan.state.get();
-  const Status status = reference_integer_linear.run(call, 0, 0);
-  EXPECT_NE(status.message().find("channel 3: "), std::string::npos) << status.message();
-  EXPECT_NE(status.message().find("shift 63"), std::string::npos) << status.message();
+  const Diagnostic illegal = failure_of(reference_integer_linear, use, CpuLevel::scalar);
+  EXPECT_EQ(illegal.entry, &errors::stored_step_out_of_range_entry);
+  EXPECT_EQ(illegal.where, "channel 3");
   if (detected_cpu_level() < CpuLevel::avx2) return;
   use.constants = {1, 2, 3, 4};
   const harness::CaseProblem constant(use, CpuLevel::avx2);
-  EXPECT_THROW(cpu_integer_linear_tiles.prepare(constant.problem()), Error);
+  EXPECT_EQ(test::diagnostic_of([&] { cpu_integer_linear_tiles.prepare(constant.problem()); }), illegal);
 }
 
 TEST(integer_layers, refusals_are_sentences) {
   const KernelCase wide =
       channels_last_of(LayerCase(shapes()[0], {.x_type = DType::u16, .x_code_max = 4095}).integer());
-  EXPECT_EQ(verdict_of(cpu_integer_conv2d_amx, wide, CpuLevel::amx).reason(), "AMX multiplies u8 codes, x has u16");
-  EXPECT_EQ(verdict_of(cpu_integer_conv2d_amx, wide, CpuLevel::vnni).reason(), "vnni has no AMX");
-  EXPECT_EQ(verdict_of(cpu_integer_conv2d_tiles, wide, CpuLevel::scalar).reason(), "the scalar level was asked for");
-  EXPECT_EQ(verdict_of(cpu_integer_conv2d_depthwise, wide, CpuLevel::avx2).reason(),
-            "a group has 4 input and 8 output channels");
+  EXPECT_EQ(refusal_of(cpu_integer_conv2d_amx, wide, CpuLevel::amx),
+            errors::kernel_takes_other_types("x", "u16", "u8"));
+  EXPECT_EQ(refusal_of(cpu_integer_conv2d_amx, wide, CpuLevel::vnni),
+            errors::kernel_is_for_other_levels("vnni", "amx"));
+  EXPECT_EQ(refusal_of(cpu_integer_conv2d_tiles, wide, CpuLevel::scalar),
+            errors::kernel_is_for_other_levels("scalar", "avx2 or higher"));
+  EXPECT_EQ(refusal_of(cpu_integer_conv2d_depthwise, wide, CpuLevel::avx2),
+            errors::kernel_is_for_other_sizes("groups with 4 input and 8 output channels", "one each"));
   const KernelCase product = LayerCase({.linear = true, .n = 1, .c = 64, .o = 10}, {}).integer();
-  EXPECT_EQ(verdict_of(cpu_integer_linear_amx, product, CpuLevel::amx).reason(), "10 outputs are fewer than 16");
+  EXPECT_EQ(refusal_of(cpu_integer_linear_amx, product, CpuLevel::amx),
+            errors::kernel_is_for_other_sizes("10 outputs", "at least 16"));
 }
 
 TEST(integer_layers, pieces_cover_the_result_once) {

@@ -18,7 +18,9 @@
 #include "halfstep/core/base/small_float.h"
 #include "halfstep/core/base/tensor.h"
 #include "halfstep/core/machine/float_environment.h"
+#include "halfstep/engine/kernels/errors.h"
 #include "halfstep/engine/kernels/kernel.h"
+#include "tests/support/error.h"
 
 namespace halfstep::kernels {
 
@@ -237,6 +239,31 @@ inline testing::AssertionResult same_bits(const Tensor& want, const Tensor& got)
 /// Whether `kernel` takes the case at `level`.
 inline Verdict verdict_of(const Kernel& kernel, const KernelCase& use, CpuLevel level) {
   return kernel.accept(harness::CaseProblem(use, level).problem());
+}
+
+/// Why it does not take the case; an empty diagnostic where it does.
+inline Diagnostic refusal_of(const Kernel& kernel, const KernelCase& use, CpuLevel level) {
+  const Verdict verdict = verdict_of(kernel, use, level);
+  return verdict ? Diagnostic{} : verdict.diagnostic();
+}
+
+/// The error of the first phase and piece that fail; an empty diagnostic where none does.
+inline Diagnostic failure_of(const Kernel& kernel, const KernelCase& use, CpuLevel level) {
+  const harness::CaseProblem owner(use, level);
+  const Plan plan = kernel.prepare(owner.problem());
+  const harness::CaseCall operands(use);
+  const harness::Buffer scratch(plan.scratch), worker_scratch(plan.worker_scratch);
+  Call call = operands.call();
+  call.state = plan.state.get();
+  call.scratch = scratch.data();
+  call.worker_scratch = worker_scratch.data();
+  for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
+    for (int64_t piece = 0; piece < plan.phases[phase]; ++piece) {
+      const Status status = kernel.run(call, static_cast<int>(phase), piece);
+      if (!status.ok()) return status.diagnostic();
+    }
+  }
+  return {};
 }
 
 /// Prepares and runs all phases and pieces; results by port, undefined where not produced. Fails the test on a refusal,

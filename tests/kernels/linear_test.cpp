@@ -91,12 +91,13 @@ TEST_F(LinearOnednn, MatmulIsNearTheReference) {
 }
 
 TEST_F(LinearOnednn, RefusesWhatIsEmpty) {
-  EXPECT_EQ(verdict_of(cpu_linear_onednn, linear_case({0, 3, 5}, true), cpu_level()).reason(), "an operand is empty");
+  EXPECT_EQ(refusal_of(cpu_linear_onednn, linear_case({0, 3, 5}, true), cpu_level()),
+            errors::kernel_takes_no_empty_operand("an operand"));
 }
 
 TEST_F(LinearOnednn, TilesAreForConstantWeights) {
-  EXPECT_EQ(verdict_of(cpu_linear_tiles, linear_case({2, 3, 5}, true), cpu_level()).reason(),
-            "the weights are not constant");
+  EXPECT_EQ(refusal_of(cpu_linear_tiles, linear_case({2, 3, 5}, true), cpu_level()),
+            errors::kernel_is_for_other_options("computed weights", "constant weights"));
 }
 
 TEST(LinearReference, IsTheProductOfEachTransposition) {

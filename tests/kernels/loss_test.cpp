@@ -135,31 +135,18 @@ TEST(SoftCrossEntropy, IsTheMeanOfThoseOfItsClasses) {
   }
 }
 
-/// What the first phase says; the ones after it do not run then.
-Status first_phase(const Kernel& kernel, const KernelCase& use) {
-  const harness::CaseProblem owner(use, CpuLevel::scalar);
-  const Plan plan = kernel.prepare(owner.problem());
-  const harness::CaseCall operands(use);
-  const harness::Buffer scratch(plan.scratch);
-  Call call = operands.call();
-  call.state = plan.state.get();
-  call.scratch = scratch.data();
-  EXPECT_EQ(plan.phases[0], 1);
-  return kernel.run(call, 0, 0);
-}
-
 TEST(SoftmaxCrossEntropy, NamesTheFirstLabelThatIsNoClass) {
   const Tensor logits = normal_tensor({3, 10}, 1);
-  const auto message = [&](const std::vector<int32_t>& labels) {
-    const Status status = first_phase(reference_softmax_cross_entropy, loss_case(logits, labels));
+  const auto failure = [&](const std::vector<int32_t>& labels) {
+    const Diagnostic found = failure_of(reference_softmax_cross_entropy, loss_case(logits, labels), CpuLevel::scalar);
     const KernelCase grad{
         "softmax_cross_entropy_grad", {}, {logits, labels_tensor(labels), f32_values({1}, {1})}, {logits.type()}};
-    EXPECT_EQ(status.message(), first_phase(reference_softmax_cross_entropy_grad, grad).message());
-    return status.message();
+    EXPECT_EQ(found, failure_of(reference_softmax_cross_entropy_grad, grad, CpuLevel::scalar));
+    return found;
   };
-  EXPECT_EQ(message({0, 9, 5}), "");
-  EXPECT_EQ(message({0, 10, -1}), "label 10 of sample 1 is not in 0..9");
-  EXPECT_EQ(message({0, 3, -1}), "label -1 of sample 2 is not in 0..9");
+  EXPECT_EQ(failure({0, 9, 5}), Diagnostic{});
+  EXPECT_EQ(failure({0, 10, -1}), errors::operand_index_out_of_range("label of sample 1", 10, "0 to 9"));
+  EXPECT_EQ(failure({0, 3, -1}), errors::operand_index_out_of_range("label of sample 2", -1, "0 to 9"));
 }
 
 }  // namespace

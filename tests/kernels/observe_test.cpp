@@ -117,7 +117,7 @@ std::vector<float> with_outlier() {
   return v;
 }
 
-double error_of(const std::vector<float>& v, float low, float high, const arith::CodeGrid& grid) {
+double squared_error_of(const std::vector<float>& v, float low, float high, const arith::CodeGrid& grid) {
   const auto parameters = arith::parameters_of(low, high, grid);
   double error = 0;
   for (const float x : v) error += squared_error(x, parameters, grid);
@@ -133,11 +133,11 @@ TEST(ObserveRange, MseGivesUpAnOutlierThatCostsMoreThanItIsWorth) {
   EXPECT_NEAR(steps, std::nearbyint(steps), 1e-4);
   EXPECT_FLOAT_EQ(mse.low / minmax.low, mse.high / minmax.high);
   const arith::CodeGrid grid{0, 15};
-  const double best = error_of(v, mse.low, mse.high, grid);
+  const double best = squared_error_of(v, mse.low, mse.high, grid);
   for (int i = 0; i < 64; ++i) {
     const double factor = 1.0 - i / 80.0;
-    EXPECT_LE(best,
-              error_of(v, static_cast<float>(minmax.low * factor), static_cast<float>(minmax.high * factor), grid));
+    EXPECT_LE(best, squared_error_of(v, static_cast<float>(minmax.low * factor),
+                                     static_cast<float>(minmax.high * factor), grid));
   }
 }
 
@@ -258,8 +258,8 @@ TEST(ObserveRange, PartsAddUpToTheWhole) {
 TEST(ObserveRange, RefusesOperandsWithOtherChannels) {
   KernelCase use = Observation{.axis = 0}.of({Tensor(DType::f32, {16, 9})});
   use.in.push_back(Tensor(DType::f32, {3, 9}));
-  EXPECT_EQ(verdict_of(reference_observe_range, use, CpuLevel::scalar).reason(),
-            "an operand f32[3, 9] has not the 16 channels of the state on axis 0");
+  EXPECT_EQ(refusal_of(reference_observe_range, use, CpuLevel::scalar),
+            errors::operand_extents_do_not_fit("an operand", "f32[3, 9]", "the 16 channels of the state on axis 0"));
 }
 
 }  // namespace

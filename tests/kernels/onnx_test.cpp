@@ -188,10 +188,9 @@ TEST(OnnxQuantize, InputAndScaleMayDifferInType) {
   const KernelCase whole = onnx_quantize(layout, DType::i32, DType::f16, DType::u4, true);
   expect_cuda_matches_reference(reference_onnx_quantize_linear, whole,
                                 run_kernel(reference_onnx_quantize_linear, whole, CpuLevel::scalar));
-  EXPECT_EQ(verdict_of(cpu_onnx_quantize_linear_simd, onnx_quantize(layout, DType::i32, DType::f32, DType::i8, true),
-                       CpuLevel::avx2)
-                .reason(),
-            "x is i32");
+  EXPECT_EQ(refusal_of(cpu_onnx_quantize_linear_simd, onnx_quantize(layout, DType::i32, DType::f32, DType::i8, true),
+                       CpuLevel::avx2),
+            errors::kernel_takes_other_types("x", "i32", "floats"));
 }
 
 TEST(OnnxDequantize, EveryLevelGivesTheBitsOfTheReference) {
@@ -251,9 +250,8 @@ TEST(OnnxQlinearAdd, EveryLevelGivesTheBitsOfTheReference) {
       expect_matches_reference(reference_qlinear_add, cpu_qlinear_add_simd,
                                qlinear_add(dtype, extents.a, extents.b, extents.y));
   }
-  EXPECT_EQ(verdict_of(cpu_qlinear_add_simd, qlinear_add(DType::u8, {3, 4, 5}, {3, 1, 5}, {3, 4, 5}), CpuLevel::avx2)
-                .reason(),
-            "the operands do not repeat each other along neighbouring axes");
+  EXPECT_EQ(refusal_of(cpu_qlinear_add_simd, qlinear_add(DType::u8, {3, 4, 5}, {3, 1, 5}, {3, 4, 5}), CpuLevel::avx2),
+            errors::kernel_needs_layout("operands that are broadcast along neighbouring axes"));
 }
 
 TEST(OnnxTables, HoldWhatTheReferenceComputes) {

@@ -198,12 +198,7 @@ TEST(PaddleRange, EveryLevelGivesTheBitsOfTheReference) {
 
 TEST(PaddleRange, AStepBeforeTheFirstIsAnError) {
   const KernelCase use = range(kForms[0], -1, normal_tensor({3}), 1.0F, normal_tensor({4}));
-  const harness::CaseProblem owner(use, CpuLevel::scalar);
-  const Plan plan = kRange.reference.prepare(owner.problem());
-  const harness::CaseCall operands(use);
-  Call call = operands.call();
-  call.state = plan.state.get();
-  EXPECT_EQ(kRange.reference.run(call, 0, 0).message(), "found iter -1, expected a step from 0 on");
+  EXPECT_EQ(failure_of(kRange.reference, use, CpuLevel::scalar), errors::quantizer_step_negative(-1));
 }
 
 TEST(PaddleChannelWise, EveryLevelGivesTheBitsOfTheReference) {

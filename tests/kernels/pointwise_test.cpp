@@ -97,11 +97,15 @@ TEST(Pointwise, Refusals) {
   const KernelCase floats = unary("relu", Tensor(DType::f32, {3}));
   const KernelCase doubles = unary("relu", Tensor(DType::f64, {3}));
   const KernelCase halves = unary("relu", Tensor(DType::f16, {3}));
-  EXPECT_EQ(verdict_of(cpu_relu_simd, floats, CpuLevel::scalar).reason(), "the scalar level was asked for");
-  EXPECT_EQ(verdict_of(cpu_relu_simd, doubles, CpuLevel::avx2).reason(), "it computes f32, not f64");
-  EXPECT_EQ(verdict_of(cpu_relu_simd, halves, CpuLevel::avx2).reason(), "it computes f32, not f16");
+  EXPECT_EQ(refusal_of(cpu_relu_simd, floats, CpuLevel::scalar),
+            errors::kernel_is_for_other_levels("scalar", "avx2 or higher"));
+  EXPECT_EQ(refusal_of(cpu_relu_simd, doubles, CpuLevel::avx2),
+            errors::kernel_takes_other_types("the result", "f64", "f32"));
+  EXPECT_EQ(refusal_of(cpu_relu_simd, halves, CpuLevel::avx2),
+            errors::kernel_takes_other_types("the result", "f16", "f32"));
   const KernelCase codes = unary("relu", Tensor(DType::u8, {3}));
-  EXPECT_EQ(verdict_of(reference_relu, codes, CpuLevel::avx2).reason(), "it does not compute u8");
+  EXPECT_EQ(refusal_of(reference_relu, codes, CpuLevel::avx2),
+            errors::kernel_takes_other_types("the result", "u8", "a type that the operator computes in"));
   EXPECT_TRUE(verdict_of(reference_relu, halves, CpuLevel::scalar));
   EXPECT_TRUE(verdict_of(reference_relu, doubles, CpuLevel::scalar));
 }

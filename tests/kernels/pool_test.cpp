@@ -184,12 +184,11 @@ TEST(GlobalAverage, IsWithinRoundingOfTheReference) {
 TEST(Pool, HalfPrecisionIsForTheReference) {
   const Window window{{1, 1, 2, 2}, {2, 2}, {1, 1}};
   const KernelCase half = max_case(window, Tensor(DType::bf16, window.x));
-  EXPECT_EQ(verdict_of(cpu_max_pool2d_rows, half, CpuLevel::scalar).reason(),
-            "bf16 is stored but not computed in; f32 and f64 are");
+  EXPECT_EQ(refusal_of(cpu_max_pool2d_rows, half, CpuLevel::scalar),
+            errors::kernel_takes_other_types("an operand", "bf16", "f32 or f64"));
   EXPECT_TRUE(verdict_of(reference_max_pool2d, half, CpuLevel::scalar));
-  EXPECT_EQ(
-      verdict_of(reference_max_pool2d, max_case(window, Tensor(DType::f8_e5m2, window.x)), CpuLevel::scalar).reason(),
-      "f8_e5m2 is stored but not compared");
+  EXPECT_EQ(refusal_of(reference_max_pool2d, max_case(window, Tensor(DType::f8_e5m2, window.x)), CpuLevel::scalar),
+            errors::kernel_takes_other_types("x", "f8_e5m2", "a type that is compared"));
 }
 
 }  // namespace

@@ -165,9 +165,10 @@ TEST(Dequantize, EveryLevelGivesTheBitsOfTheReference) {
 TEST(Quantizers, RefuseWithAReason) {
   const KernelCase use =
       fake_quantize({}, 1, Tensor(DType::f32, {5, 4}), Tensor(DType::f32, {4}), Tensor(DType::i32, {4}));
-  EXPECT_EQ(verdict_of(cpu_fake_quantize_simd, use, CpuLevel::avx2).reason(),
-            "a channel's run of 1 elements is shorter than 4");
-  EXPECT_EQ(verdict_of(cpu_fake_quantize_simd, use, CpuLevel::scalar).reason(), "the scalar level was asked for");
+  EXPECT_EQ(refusal_of(cpu_fake_quantize_simd, use, CpuLevel::avx2),
+            errors::kernel_is_for_other_sizes("runs of 1 elements in a channel", "at least 4"));
+  EXPECT_EQ(refusal_of(cpu_fake_quantize_simd, use, CpuLevel::scalar),
+            errors::kernel_is_for_other_levels("scalar", "avx2 or higher"));
   EXPECT_TRUE(verdict_of(reference_fake_quantize, use, CpuLevel::scalar));
 }
 

@@ -198,6 +198,18 @@ TEST(quantized_elementwise, products_agree_on_both_roads) {
   }
 }
 
+TEST(quantized_elementwise, zero_points_beyond_a_byte_are_for_the_reference) {
+  const CodesValue a(DType::u8, {2, 64}, 255, 1), b(DType::u8, {2, 64}, 255, 2);
+  const CodesTarget y{.scale = 0.11F};
+  KernelCase use = integer_with_factor("integer_mul", 0.01, y);
+  use.attributes["a_zero_point"] = int64_t{256};
+  use.attributes["b_zero_point"] = int64_t{0};
+  use.in = {a.codes, b.codes};
+  use.out = {Type{y.dtype, a.codes.dims()}};
+  EXPECT_EQ(refusal_of(cpu_integer_mul_simd, use, CpuLevel::avx2),
+            errors::kernel_is_for_other_zero_points(256, "-128 to 255"));
+}
+
 class ScaledForms : public testing::TestWithParam<const char*> {};
 
 INSTANTIATE_TEST_SUITE_P(quantized_elementwise, ScaledForms, testing::Values("float32", "fbgemm", "x86"));
@@ -375,14 +387,14 @@ TEST(quantized_elementwise, tables_of_bytes_match_the_reference) {
                              lookup(signs, i8, function, 100, -100));
   }
   const CodesTarget words{.dtype = DType::u16, .code_max = 65535};
-  EXPECT_EQ(verdict_of(cpu_quantized_lookup_bytes, lookup(bytes, words, "gelu", 255), CpuLevel::avx2).reason(),
-            "its codes are u16, and this kernel has codes of one byte");
+  EXPECT_EQ(refusal_of(cpu_quantized_lookup_bytes, lookup(bytes, words, "gelu", 255), CpuLevel::avx2),
+            errors::kernel_takes_other_types("codes", "u16", "codes of one byte"));
 }
 
 TEST(quantized_elementwise, unknown_functions_are_refused) {
   const KernelCase use = lookup({DType::u8, {4}, 255, 1}, {}, "cosine", 255);
-  EXPECT_EQ(verdict_of(reference_quantized_lookup, use, CpuLevel::scalar).reason(),
-            "there is no pointwise function 'cosine'");
+  EXPECT_EQ(refusal_of(reference_quantized_lookup, use, CpuLevel::scalar),
+            errors::pointwise_function_unknown("cosine"));
 }
 
 }  // namespace

@@ -228,6 +228,12 @@ KernelCase lookup_grad(const std::string& function, Tensor out_grad, Tensor x, f
   return use;
 }
 
+TEST(quantized_gradients, a_function_without_a_slope_has_none) {
+  const KernelCase use = lookup_grad("ceil_grad_x", Tensor(DType::f32, {2}), Tensor(DType::u8, {2}), 0.25F);
+  EXPECT_EQ(refusal_of(reference_lookup_grad, use, CpuLevel::scalar),
+            errors::pointwise_function_without_slope("ceil_grad_x"));
+}
+
 /// Codes 4 and 8 are 0 and 2, of slopes 1/4 and s * (1 - s); results of 0.5 and s lie on codes 102 and 104 of steps of
 /// 0.25, and of 0.001 beyond the last code.
 TEST(quantized_gradients, lookup_has_the_slope_of_the_function) {

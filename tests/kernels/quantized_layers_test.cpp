@@ -139,74 +139,57 @@ TEST(quantized_layers, one_element_by_hand) {
   EXPECT_EQ(got[1].data<int32_t>()[0], 11);
 }
 
-/// The message of the first phase and piece that fail.
-std::string error_of(const Kernel& kernel, const KernelCase& use, CpuLevel level) {
-  const harness::CaseProblem owner(use, level);
-  const Plan plan = kernel.prepare(owner.problem());
-  const harness::CaseCall operands(use);
-  const harness::Buffer scratch(plan.scratch), worker_scratch(plan.worker_scratch);
-  Call call = operands.call();
-  call.state = plan.state.get();
-  call.scratch = scratch.data();
-  call.worker_scratch = worker_scratch.data();
-  for (size_t phase = 0; phase < plan.phases.size(); ++phase) {
-    for (int64_t piece = 0; piece < plan.phases[phase]; ++piece) {
-      const Status status = kernel.run(call, static_cast<int>(phase), piece);
-      if (!status.ok()) return status.message();
-    }
-  }
-  return "";
-}
-
-void expect_error(const KernelCase& use, const std::string& message) {
-  EXPECT_EQ(error_of(reference_of(use), use, CpuLevel::scalar), message);
+/// Of every kernel that takes the case.
+Diagnostic error_of_all(const KernelCase& use) {
+  const Diagnostic error = failure_of(reference_of(use), use, CpuLevel::scalar);
   for (const Kernel* kernel : candidates_of(use)) {
     if (verdict_of(*kernel, use, cpu_level())) {
-      EXPECT_EQ(error_of(*kernel, use, cpu_level()), message) << kernel->name;
+      EXPECT_EQ(failure_of(*kernel, use, cpu_level()), error) << kernel->name;
     }
   }
+  return error;
 }
 
 TEST(quantized_layers, an_engine_adds_finite_biases_alone) {
   LayerCase layer({.linear = true, .n = 1, .c = 4, .o = 5}, {.requantize = "fbgemm"});
   layer.x_scale = layer.y_scale = layer.w_scale[3] = 1.0F;
   layer.b[3] = std::numeric_limits<float>::infinity();
-  expect_error(layer.quantized(),
-               "channel 3: requantization factor 1 with bias inf, expected a positive number and a finite one");
-  expect_error(layer.integer(),
-               "channel 3: w_scale is 1 and the bias inf, expected a positive number and a finite one");
+  EXPECT_TRUE(error_of_all(layer.quantized()).where.starts_with("channel 3"));
+  EXPECT_EQ(error_of_all(layer.integer()),
+            errors::stored_step_out_of_range(3, "w_scale 1 and bias inf", "a positive w_scale and a finite bias"));
 }
 
-TEST(quantized_layers, errors_name_the_channel_and_the_factor) {
+TEST(quantized_layers, errors_name_the_channel) {
   LayerCase layer({.linear = true, .n = 1, .c = 4, .o = 5}, {});
   layer.x_scale = layer.y_scale = 1.0F;
   layer.w_scale[3] = 1.2e-20F;
-  expect_error(layer.quantized(), "channel 3: requantization factor 1.2e-20 needs a shift outside 1..62");
+  const Diagnostic small = error_of_all(layer.quantized());
+  EXPECT_TRUE(small.where.starts_with("channel 3"));
   layer.w_scale[3] = -1.0F;
-  expect_error(layer.quantized(), "channel 3: requantization factor -1 is not a positive number");
+  const Diagnostic negative = error_of_all(layer.quantized());
+  EXPECT_TRUE(negative.where.starts_with("channel 3"));
+  EXPECT_NE(negative, small);
   layer.rule.requantize = "power_of_two";
   layer.w_scale = {0.5F, 0.25F, 0.3F, 0.5F, 0.5F};
-  expect_error(layer.quantized(), "channel 2: requantization factor 0.3 is not a power of two from 2^-32 to 2^29");
+  EXPECT_TRUE(error_of_all(layer.quantized()).where.starts_with("channel 2"));
   layer.rule.activation = "leaky_relu";
   layer.rule.alpha = 0.1;
   layer.w_scale = {0.5F, 0.25F, 0.5F, 0.5F, 0.5F};
-  expect_error(
-      layer.quantized(),
-      "channel 0: requantization factor 0.05 of negative accumulators is not a power of two from 2^-32 to 2^29");
+  EXPECT_TRUE(error_of_all(layer.quantized()).where.starts_with("channel 0"));
 }
 
 TEST(quantized_layers, refusals_are_sentences) {
   const KernelCase wide = LayerCase(shapes()[0], {.x_type = DType::u16, .x_code_max = 4095}).quantized();
-  EXPECT_EQ(verdict_of(cpu_quantized_conv2d_onednn_int8, wide, CpuLevel::avx512).reason(),
-            "oneDNN's int8 is not exact below vnni, and avx512 was asked for");
+  EXPECT_EQ(refusal_of(cpu_quantized_conv2d_onednn_int8, wide, CpuLevel::avx512),
+            errors::kernel_is_for_other_levels("avx512", "vnni or higher, where int8 in oneDNN is exact"));
   if (cpu_level() >= CpuLevel::vnni) {
-    EXPECT_EQ(verdict_of(cpu_quantized_conv2d_onednn_int8, wide, cpu_level()).reason(),
-              "oneDNN's int8 takes codes of one byte, x has u16");
+    EXPECT_EQ(refusal_of(cpu_quantized_conv2d_onednn_int8, wide, cpu_level()),
+              errors::kernel_takes_other_types("x", "u16", "codes of one byte"));
   }
   if (cpu_level() >= CpuLevel::avx2) {
     const KernelCase large = LayerCase({.n = 1, .c = 1, .h = 30, .w = 30, .o = 1, .kh = 23, .kw = 23}, {}).quantized();
-    EXPECT_EQ(verdict_of(cpu_quantized_conv2d_onednn_f32, large, cpu_level()).reason(),
-              "one channel's 529 products may add up to more than 2^24");
+    EXPECT_EQ(refusal_of(cpu_quantized_conv2d_onednn_f32, large, cpu_level()),
+              errors::kernel_sum_too_large("529 products of a channel", "2^24"));
   }
 }
 

@@ -50,13 +50,13 @@ TEST(ReduceSum, ChannelsAreWithinRoundingOfTheReference) {
 }
 
 TEST(ReduceSum, RefusalsSayWhy) {
-  EXPECT_EQ(verdict_of(cpu_reduce_sum_channels, reduce_case("reduce_sum", kReductions[7]), CpuLevel::scalar).reason(),
-            "the axes that stay are not neighbours");
-  EXPECT_EQ(verdict_of(cpu_reduce_sum_channels, reduce_case("reduce_sum", kReductions[9]), CpuLevel::scalar).reason(),
-            "x is empty");
-  EXPECT_EQ(verdict_of(cpu_reduce_sum_channels, reduce_case("reduce_sum", kReductions[0], DType::f64), CpuLevel::scalar)
-                .reason(),
-            "x is f64, and this kernel sums f32");
+  EXPECT_EQ(refusal_of(cpu_reduce_sum_channels, reduce_case("reduce_sum", kReductions[7]), CpuLevel::scalar),
+            errors::kernel_needs_layout("a reduction that keeps neighbouring axes"));
+  EXPECT_EQ(refusal_of(cpu_reduce_sum_channels, reduce_case("reduce_sum", kReductions[9]), CpuLevel::scalar),
+            errors::kernel_takes_no_empty_operand("x"));
+  EXPECT_EQ(
+      refusal_of(cpu_reduce_sum_channels, reduce_case("reduce_sum", kReductions[0], DType::f64), CpuLevel::scalar),
+      errors::kernel_takes_other_types("x", "f64", "f32"));
 }
 
 /// With rows of zeros of both signs, of NaNs with two payloads, of infinities alone.
@@ -86,14 +86,14 @@ TEST(ReduceExtremes, RowsMatchTheReference) {
     }
   }
   EXPECT_EQ(accepted, 8);
-  const auto reason = [](const Reduction& r, DType dtype = DType::f32) {
+  const auto refusal = [](const Reduction& r, DType dtype = DType::f32) {
     KernelCase use = reduce_case("reduce_max", r, dtype);
     use.attributes["noop_with_empty_axes"] = false;
-    return verdict_of(cpu_reduce_max_rows, use, available_cpu_levels().back()).reason();
+    return refusal_of(cpu_reduce_max_rows, use, available_cpu_levels().back());
   };
-  EXPECT_EQ(reason({{4, 3, 5}, {1}, {4, 5}}), "the axes that are reduced are not the last ones");
-  EXPECT_EQ(reason({{4, 0}, {1}, {4}}), "x is empty");
-  EXPECT_EQ(reason({{4, 3}, {1}, {4}}, DType::f64), "x is f64, and this kernel compares f32");
+  EXPECT_EQ(refusal({{4, 3, 5}, {1}, {4, 5}}), errors::kernel_needs_layout("a reduction of the last axes"));
+  EXPECT_EQ(refusal({{4, 0}, {1}, {4}}), errors::kernel_takes_no_empty_operand("x"));
+  EXPECT_EQ(refusal({{4, 3}, {1}, {4}}, DType::f64), errors::kernel_takes_other_types("x", "f64", "f32"));
 }
 
 TEST(ReduceReference, SumsAndMeansByHand) {

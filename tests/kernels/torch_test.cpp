@@ -122,15 +122,8 @@ TEST(TorchChannels, AZeroPointOutsideTheRangeIsAnError) {
   std::vector<const Kernel*> kernels = {kChannelwise[0].reference, kChannelwise[0].kernel};
   for (const Kernel* kernel : cuda_kernels_on_host(use.op)) kernels.push_back(kernel);
   for (const Kernel* kernel : kernels) {
-    const harness::CaseProblem owner(use, CpuLevel::avx2);
-    const Plan plan = kernel->prepare(owner.problem());
-    const harness::CaseCall operands(use);
-    const harness::Buffer scratch(plan.scratch + plan.worker_scratch);
-    Call call = operands.call();
-    call.state = plan.state.get();
-    call.scratch = call.worker_scratch = scratch.data();
-    EXPECT_EQ(kernel->run(call, 0, 0).message(),
-              "zero_point 128 of channel 1 lies outside quant_min..quant_max, -128..127");
+    EXPECT_EQ(failure_of(*kernel, use, CpuLevel::avx2),
+              errors::zero_point_out_of_range("channel 1", 128, "quant_min to quant_max, -128 to 127"));
   }
 }
 
@@ -411,6 +404,17 @@ TEST(TorchHistogram, MovesEachBinInSixteenParts) {
   std::ranges::fill(moved, 0.0F);
   torch::move_counts(wide, {1.0F, 1.0F}, {0.0F, 4.0F}, moved);
   EXPECT_EQ(moved, (std::vector<float>{0, 48, 0, 0})) << "a range of one value lies in one bin";
+}
+
+TEST(TorchHistogram, ANanIsAnError) {
+  KernelCase use = observer_case({{4}, -1}, DType::f32, f32_tensor({4}, {1, kNan, 2, 3}));
+  use.op = "histogram_observer";
+  use.attributes["qscheme"] = std::string("per_tensor_symmetric");
+  use.attributes["bins"] = int64_t{8};
+  use.in.emplace_back(DType::f32, Dims{8});
+  use.out.insert(use.out.begin() + 2, Type{DType::f32, {8}});
+  EXPECT_EQ(failure_of(reference_histogram_observer, use, CpuLevel::scalar).entry,
+            &errors::observed_range_not_finite_entry);
 }
 
 TEST(TorchHistogram, TheLastBinIsClosed) {

@@ -1,13 +1,21 @@
 #include "halfstep/fuzz/checks.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <functional>
 
 #include "halfstep/core/base/elements.h"
 #include "halfstep/core/base/random.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/fuzz/errors.h"
+#include "halfstep/fuzz/fleet.h"
 #include "halfstep/fuzz/maker.h"
 #include "halfstep/fuzz/quality.h"
+#include "halfstep/fuzz/shrink.h"
+#include "halfstep/train/loop/errors.h"
+#include "tests/support/error.h"
+#include "tests/support/files.h"
 
 namespace halfstep::fuzz {
 namespace {
@@ -108,9 +116,9 @@ Network large_and_small() {
 }
 
 /// What `check_remedies` finds where inspect has this objection.
-std::string finding_of(const Objection& objection) {
+std::string finding_of(const Diagnostic& objection) {
   Tools tools;
-  tools.objections_of = [&](const auto&...) { return std::vector<Objection>{objection}; };
+  tools.objections_of = [&](const auto&...) { return std::vector<Diagnostic>{objection}; };
   Trial trial(convolution(), kGeneric, 0, tools);
   try {
     check_remedies(trial);
@@ -121,17 +129,39 @@ std::string finding_of(const Objection& objection) {
 }
 
 TEST(Remedies, OfObjections) {
-  EXPECT_EQ(finding_of({.where = "a", .what = "red", .remedy = "paint it"}), "");
-  EXPECT_EQ(finding_of({.where = "a", .what = "red"}), "inspect names no remedy: a: red");
+  EXPECT_EQ(finding_of({.where = "a", .problem = "red", .remedy = "paint it"}), "");
+  EXPECT_EQ(finding_of({.where = "a", .problem = "red"}), "inspect names no remedy: a: red");
 }
 
 TEST(Remedies, OfRefusals) {
-  const auto refused = [](const std::string& message) { return has_remedy(Error(ErrorKind::unsupported, message)); };
-  EXPECT_TRUE(refused("a: red; paint it"));
-  EXPECT_FALSE(refused("a: red"));
-  const Objection helped{.where = "a", .what = "red", .remedy = "paint it"}, bare{.where = "b", .what = "green"};
-  EXPECT_TRUE(has_remedy(Refusal({helped})));
-  EXPECT_FALSE(has_remedy(Refusal({helped, bare})));
+  const Diagnostic helped = errors::training_diverged("training", "loss", "nan", 3),
+                   bare = errors::record_wrong("green");
+  EXPECT_TRUE(has_remedy(Error({helped})));
+  EXPECT_FALSE(has_remedy(Error({helped, bare})));
+}
+
+TEST(Remedies, OfExplainedRefusals) {
+  EXPECT_TRUE(is_explained(Error(errors::training_diverged("training", "loss", "nan", 3))));
+  EXPECT_TRUE(is_explained(Error(errors::label_out_of_classes(4, 1, 3))));
+  EXPECT_FALSE(is_explained(Error(errors::seed_without_network(7))));
+}
+
+TEST(Fuzzer, RefusesWhatItCannotUse) {
+  const test::TemporaryFolder folder;
+  io::write_file(folder / "broken.onnx", "no model");
+  EXPECT_EQ(test::diagnostic_of([&] { load_network(folder / "broken"); }),
+            errors::saved_network_malformed((folder / "broken.onnx").string()));
+}
+
+TEST(Fuzzer, WorkersNeedASocket) {
+  Fleet fleet({});
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const std::string_view name = test::name_of([&] { fleet.one({}); });
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(name, "worker_not_started");
 }
 
 TEST(Quality, OfAnswersThatAreFartherThanWidthsAllow) {

@@ -7,7 +7,7 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "HACKING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "HACKING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 # Float sums, and so what is trained with them, have other bits without AVX-512.
 HAS_FIGURES_OF_PAGES = "avx512f" in pathlib.Path("/proc/cpuinfo").read_text()

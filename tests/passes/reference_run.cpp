@@ -40,7 +40,9 @@ Tensor sample(const std::string& name, const Type& type) {
     case DType::u8: fill_integers<uint8_t>(tensor, random); break;
     case DType::u16: fill_integers<uint16_t>(tensor, random); break;
     case DType::i32: fill_integers<int32_t>(tensor, random); break;
-    default: fail("sample '{}': found {}, expected f32 or an integer that networks have", name, to_string(type));
+    default:
+      fail(errors::record_wrong(
+          fmt::format("sample '{}': found {}, expected f32 or an integer that networks have", name, to_string(type))));
   }
   return tensor;
 }

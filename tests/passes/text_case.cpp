@@ -1,5 +1,7 @@
 #include "tests/passes/text_case.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 #include <sstream>
@@ -88,7 +90,8 @@ class Reader {
 
   void add_number(TextCase& current, const std::string& part) const {
     const size_t sign = part.find('=');
-    if (sign == std::string::npos) fail("{}:{}: found '{}', expected NAME=NUMBER", file_, number_, part);
+    if (sign == std::string::npos)
+      fail(errors::record_wrong(fmt::format("{}:{}: found '{}', expected NAME=NUMBER", file_, number_, part)));
     current.numbers.emplace(part.substr(0, sign), std::stof(part.substr(sign + 1)));
   }
 
@@ -102,7 +105,8 @@ class Reader {
     const std::string mark = "# expect-error:";
     const size_t at = text.find(mark);
     if (at == std::string::npos) return;
-    if (current.error) fail("{}:{}: found a second expected error, expected one", file_, number_);
+    if (current.error)
+      fail(errors::record_wrong(fmt::format("{}:{}: found a second expected error, expected one", file_, number_)));
     current.error = ExpectedError{trimmed(std::string_view(text).substr(at + mark.size())), at == 0 ? 0 : number_};
   }
 
@@ -128,11 +132,12 @@ std::vector<std::vector<size_t>> common_lines(const std::vector<std::string>& wa
 std::vector<TextCase> read_cases(const std::filesystem::path& path) {
   Reader reader(path.filename().string());
   std::ifstream stream(path);
-  if (!stream) fail("{}: cannot be read", path.string());
+  if (!stream) fail(errors::record_wrong(fmt::format("{}: cannot be read", path.string())));
   for (std::string line; std::getline(stream, line);) reader.line(line);
   std::vector<TextCase> cases = std::move(reader).cases();
   for (const TextCase& text_case : cases) {
-    if (text_case.name.empty()) fail("{}:{}: found no graph in the case", text_case.file, text_case.line);
+    if (text_case.name.empty())
+      fail(errors::record_wrong(fmt::format("{}:{}: found no graph in the case", text_case.file, text_case.line)));
   }
   return cases;
 }

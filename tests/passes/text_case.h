@@ -7,8 +7,9 @@
 //   # numbers: half=0.5, one=1               what f32 tensors of the graph are full of; others have sampled contents
 //   # values: exact                          or close: the outputs are also compared by evaluating both graphs
 //
-// A case that fails says `# expect-error: MESSAGE` instead: behind the line of the graph that the message begins with
-// (FILE:LINE: ), or on a line of its own for a message without a line. MESSAGE is part of the error's text.
+// A case that fails says `# expect-error: NAME` instead: behind the line of the graph that the message begins with
+// (FILE:LINE: ), or on a line of its own for a message without a line. NAME is that of the error's entry; errors of
+// rooms without a catalogue are named by a part of their text.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,7 @@
 // Runs the cases of tests/ir/*.ir, and holds every pass to what all passes promise: the graph verifies afterwards,
 // survives its text form, and a second run changes nothing.
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -64,7 +66,7 @@ Mode mode_of(const std::string& text) {
   if (text == "training") return Mode::training;
   if (text == "calibration") return Mode::calibration;
   if (text == "evaluation") return Mode::evaluation;
-  fail("set_mode: found '{}', expected training, calibration or evaluation", text);
+  fail(errors::record_wrong(fmt::format("set_mode: found '{}', expected training, calibration or evaluation", text)));
 }
 
 /// autodiff(LOSS, PARAMETER, ...).
@@ -200,7 +202,8 @@ Model run_passes(const TextCase& text_case) {
   verify(work.model.graph);
   for (const PassCall& call : text_case.passes) {
     const auto found = all_passes().find(call.name);
-    if (found == all_passes().end()) fail("{}:{}: unknown pass '{}'", place, text_case.line, call.name);
+    if (found == all_passes().end())
+      fail(errors::record_wrong(fmt::format("{}:{}: unknown pass '{}'", place, text_case.line, call.name)));
     run_pass(call.name, work.model.graph, [&] { found->second.run(work, call.arguments); });
     expect_promises_kept(found->second, call, work);
   }
@@ -213,8 +216,10 @@ void expect_error(const TextCase& text_case, const ExpectedError& expected) {
     FAIL() << "no error, expected: " << expected.message << "\n" << print(model.graph);
   } catch (const Error& error) {
     const std::string found = error.what();
-    EXPECT_NE(found.find(expected.message), std::string::npos)
-        << "found:    " << found << "\nexpected: " << expected.message;
+    const Diagnostic& first = error.diagnostics().front();
+    const bool is_named = first.entry->name == expected.message;
+    EXPECT_TRUE(is_named || found.find(expected.message) != std::string::npos)
+        << "found:    " << first.entry->name << ": " << found << "\nexpected: " << expected.message;
     const std::string line = expected.line == 0 ? "" : fmt::format("{}:{}: ", text_case.file, expected.line);
     EXPECT_TRUE(found.starts_with(line)) << "found:    " << found << "\nexpected: " << line << expected.message;
   }

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/metadata/given_names.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
 namespace halfstep::quant {
 namespace {
 
-using test::error_of;
 using test::images;
 using test::prepared;
 
@@ -126,8 +126,8 @@ TEST(TensorStory, SaysWhyATensorHasAQuantizerOrNone) {
   EXPECT_EQ(d.in_float->reason,
             "its result 'd' has no quantizer on tensorrt (insert.gives and insert.outputs ask for one)");
   ASSERT_EQ(w.quantizers.size(), 1U);
-  EXPECT_EQ(error_of([&] { story_of(model, found, "cc"); }),
-            "network '" + model.graph.name() + "': has no tensor 'cc', did you mean 'c'?");
+  EXPECT_EQ(test::diagnostic_of([&] { story_of(model, found, "cc"); }),
+            errors::tensor_unknown(model.graph.name(), "cc", ", did you mean 'c'?"));
 }
 
 TEST(TensorStory, CodesInOtherPlaces) {

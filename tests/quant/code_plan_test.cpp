@@ -7,14 +7,15 @@
 #include <cmath>
 
 #include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/float_islands.h"
+#include "tests/quant/at.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
 namespace halfstep::quant {
 namespace {
 
-using test::error_of;
 using test::images;
 using test::network;
 using test::prepared;
@@ -183,20 +184,17 @@ TEST(CodePlan, WhatOthersReadIsNotFusedAway) {
 }
 
 TEST(CodePlan, NetworksWithoutALayerSayWhy) {
-  EXPECT_EQ(
-      error_of([] {
-        prepared(
-            network("graph g(x: f32[2, 4, 6, 6]) {\n  param @w: f32[4, 4, 3, 3]\n  k = mul(a=@w, b=@w)\n"
-                    "  c = conv2d(x, w=k)\n  return c\n}\n"));
-      }),
-      "network 'g': found no operator with weights that can have codes, expected at least one; change one of these, "
-      "or run the network in float (halfstep run); g.ir:4: node 'c': conv2d: its weight 'k' is computed; store it "
-      "in the file, as exporters do with constants");
-  EXPECT_EQ(
-      error_of([] { prepared(network("graph g(x: f32[2, 4]) {\n  y = relu(x)\n  return y\n}\n")); }),
-      "network 'g': found no operator with weights that can have codes among relu, expected at least one; give the "
-      "whole network, with its convolutions and linear layers (Conv, Gemm, or MatMul by a stored matrix), or run "
-      "it in float (halfstep run)");
+  const auto all = test::diagnostics_of([] {
+    prepared(
+        network("graph g(x: f32[2, 4, 6, 6]) {\n  param @w: f32[4, 4, 3, 3]\n  k = mul(a=@w, b=@w)\n"
+                "  c = conv2d(x, w=k)\n  return c\n}\n"));
+  });
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0], errors::network_without_layer("g", ""));
+  EXPECT_EQ(all[1],
+            test::on("c", 4, errors::layer_stays_in_float("", "conv2d: its weight 'k' is computed", all[1].remedy)));
+  EXPECT_EQ(test::diagnostic_of([] { prepared(network("graph g(x: f32[2, 4]) {\n  y = relu(x)\n  return y\n}\n")); }),
+            errors::network_without_operator("g", " among relu"));
 }
 
 TEST(CodePlan, ManyLinksOfAConcatTakeNoTime) {

@@ -1,6 +1,7 @@
 // What conversion derives from the floats of a prepared network, what it proves, and what it refuses.
 #include "halfstep/quant/convert/convert.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +11,8 @@
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/core/ir/metadata/table_origin.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
+#include "halfstep/quant/convert/errors.h"
+#include "tests/quant/at.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
@@ -17,10 +20,11 @@ namespace halfstep::quant {
 namespace {
 
 using test::calibrated;
-using test::error_of;
+using test::diagnostic_of;
 using test::images;
 using test::kind_of;
 using test::network;
+using test::on;
 using test::prepared;
 using test::quantizer;
 
@@ -161,10 +165,8 @@ TEST(Convert, CodesThatAreQuantizedAgainAreRescaled) {
 TEST(Convert, IslandsNeedLeaveAndAreNamed) {
   const Model model = calibrated(prepared(
       images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  d = conv2d(s, w=@v)\n  return d, c\n")));
-  EXPECT_EQ(
-      error_of([&] { convert(model); }),
-      "network 'g': 1 operator (log_softmax 's') cannot become integers; keep them in float (--float-islands), or "
-      "remove them or move them behind the network's outputs");
+  EXPECT_EQ(diagnostic_of([&] { convert(model); }),
+            errors::operators_cannot_become_integers("g", "1 operator (log_softmax 's')"));
   EXPECT_EQ(kind_of([&] { convert(model); }), ErrorKind::unsupported);
   const Conversion conversion = convert(model, {.float_islands = true});
   ASSERT_EQ(conversion.islands.size(), 1U);
@@ -184,12 +186,12 @@ TEST(Convert, AModelSaysWhetherItIsIntegers) {
   EXPECT_TRUE(is_integer(program));
   Builder builder(program.graph);
   program.graph.set_outputs({ops::relu(builder, {.x = program.graph.outputs()[0], .name = "late"}).out()});
-  EXPECT_EQ(error_of([&] { is_integer(program); }), "node 'late': relu works on floats inside an integer program");
+  EXPECT_EQ(diagnostic_of([&] { is_integer(program); }), errors::float_operator_in_program("node 'late'", "relu"));
 }
 
 TEST(Convert, NeedsCalibration) {
-  EXPECT_EQ(error_of([] { convert(prepared(images("  c = conv2d(x, w=@w)\n  return c\n"))); }),
-            "g.ir:5: node 'x.q': the quantizer has seen no data; calibrate before convert");
+  EXPECT_EQ(diagnostic_of([] { convert(prepared(images("  c = conv2d(x, w=@w)\n  return c\n"))); }),
+            errors::quantizer_uncalibrated("g.ir:5: node 'x.q'"));
   EXPECT_EQ(kind_of([] { convert(prepared(images("  c = conv2d(x, w=@w)\n  return c\n"))); }), ErrorKind::bad_input);
 }
 
@@ -197,8 +199,8 @@ TEST(Convert, ScalesThatAreNoPositiveNumbersAreRefused) {
   Model model = product();
   for (const float scale : {0.0F, -1.0F, std::numeric_limits<float>::infinity()}) {
     fill(model, "x.scale", scale);
-    EXPECT_EQ(error_of([&] { convert(model); }),
-              fmt::format("g.ir:4: node 'x.q': found scale {}, expected a positive number", scale));
+    EXPECT_EQ(diagnostic_of([&] { convert(model); }),
+              errors::quantizer_scale_not_positive("g.ir:4: node 'x.q'", fmt::format("{}", scale)));
   }
 }
 
@@ -206,31 +208,22 @@ TEST(Convert, FactorsWithoutAMultiplierAreRefused) {
   const auto said = [](const std::string& platform, const std::string& body, const std::string& tensor, float scale) {
     Model model = calibrated(prepared(images("  c = conv2d(x, w=@v)\n" + body), platform));
     fill(model, tensor, scale);
-    return error_of([&] { convert(model); });
+    return diagnostic_of([&] { convert(model); });
   };
-  EXPECT_EQ(said("generic_int8", "  return c\n", "c.scale", 1e-30F),
-            "g.ir:5: node 'c': channel 0: requantization factor 6.15157e+25 needs a shift outside 1..62; calibrate "
-            "again, or keep the layer in float (--float NAME)");
-  EXPECT_EQ(said("generic_int8", "  l = leaky_relu(c) {alpha: 1e-30}\n  return l\n", "x.scale", 0.5F),
-            "g.ir:5: node 'c': channel 0: requantization factor 5.03937e-31 of negative accumulators needs a shift "
-            "outside 1..62; calibrate "
-            "again, or keep the layer in float (--float NAME)");
-  EXPECT_EQ(said("generic_int8", "  m = mul(a=c, b=x)\n  return m\n", "m.scale", 1e-30F),
-            "g.ir:6: node 'm.q': requantization factor 6.10352e+25 needs a shift outside 1..62; "
-            "calibrate "
-            "again, or keep the layer in float (--float m)");
-  EXPECT_EQ(said("generic_int8", "  s = add(a=c, b=x)\n  return s\n", "s.scale", 1e-30F),
-            "g.ir:6: node 's.q': requantization factor 7.8125e+27 needs a shift outside 1..62; "
-            "calibrate "
-            "again, or keep the layer in float (--float s)");
-  EXPECT_EQ(said("pow2_int8", "  m = mul(a=c, b=x)\n  return m\n", "m.scale", 3.0F),
-            "g.ir:6: node 'm.q': requantization factor 2.03451e-05 is not a power of two from 2^-32 to 2^29; "
-            "calibrate "
-            "again, or keep the layer in float (--float m)");
-  EXPECT_EQ(said("onnxruntime_int8", "  s = add(a=c, b=x)\n  return s\n", "s.scale", 1e-44F),
-            "g.ir:6: node 's.q': requantization factor inf with bias 0, expected a positive number and a finite one; "
-            "calibrate "
-            "again, or keep the layer in float (--float s)");
+  const auto refused = [](const std::string& layer, const std::string& where, const Diagnostic& found) {
+    const std::string name = layer == "c" ? "NAME" : layer;  // weights have several, by channel
+    Diagnostic expected = errors::layer_not_requantizable(where, found.problem, name, "");
+    expected.layer = layer;
+    EXPECT_EQ(found, expected);
+  };
+  refused("c", "g.ir:5: node 'c': channel 0", said("generic_int8", "  return c\n", "c.scale", 1e-30F));
+  refused("c", "g.ir:5: node 'c': channel 0",
+          said("generic_int8", "  l = leaky_relu(c) {alpha: 1e-30}\n  return l\n", "x.scale", 0.5F));
+  const std::string product = "  m = mul(a=c, b=x)\n  return m\n", sum = "  s = add(a=c, b=x)\n  return s\n";
+  refused("m", "g.ir:6: node 'm.q'", said("generic_int8", product, "m.scale", 1e-30F));
+  refused("s", "g.ir:6: node 's.q'", said("generic_int8", sum, "s.scale", 1e-30F));
+  refused("m", "g.ir:6: node 'm.q'", said("pow2_int8", product, "m.scale", 3.0F));
+  refused("s", "g.ir:6: node 's.q'", said("onnxruntime_int8", sum, "s.scale", 1e-44F));
 }
 
 /// A sum of powers of two whose ratio no shift has; a share that is less than any step is one.
@@ -243,9 +236,7 @@ TEST(Convert, SumsOfPowersOfTwoNeedAShiftEach) {
   fill(model, "z.scale", 0x1p-60F);
   EXPECT_EQ(convert(model).proofs.size(), 2U);
   fill(model, "z.scale", 0x1p60F);
-  EXPECT_EQ(error_of([&] { convert(model); }),
-            "g.ir:4: node 's.q': requantization factor 1.47574e+20 is not a power of two from 2^-32 to 2^29; calibrate "
-            "again, or keep the layer in float (--float s)");
+  EXPECT_EQ(test::name_of([&] { convert(model); }), "layer_not_requantizable");
 }
 
 TEST(Convert, AccumulatorsThatCouldOverflowAreRefused) {
@@ -254,11 +245,11 @@ TEST(Convert, AccumulatorsThatCouldOverflowAreRefused) {
   fill(model, "w", 1.0F);
   const test::Overrides wide = {{"features.legal_bits", "[8, 12]"}};
   Model few = calibrated(prepared(model, "generic_int8", {}, wide), 0, 1);
-  EXPECT_EQ(error_of([&] { convert(few); }), "no error");
+  EXPECT_NO_THROW(convert(few));
   set_bits(few, "x.q", {}, 12);
-  EXPECT_EQ(error_of([&] { convert(few); }),
-            "g.ir:3: node 'h': channel 0: the accumulator can reach 4260372480, expected less than 2^31; use fewer "
-            "bits or fewer input channels, or keep the layer in float (--float NAME)");
+  Diagnostic expected = errors::channel_accumulator_overflow("g.ir:3: node 'h': channel 0", 4260372480);
+  expected.layer = "h";
+  EXPECT_EQ(diagnostic_of([&] { convert(few); }), expected);
 }
 
 /// A layer that is refused hides none behind it, nor one in another branch.
@@ -268,19 +259,11 @@ TEST(Convert, EverythingIsRefusedAtOnce) {
                                  "  m = mul(a=e, b=x)\n  return m\n")));
   fill(model, "c.scale", 1e-30F);
   fill(model, "m.scale", 1e-30F);
-  const std::string message = error_of([&] { convert(model); });
-  EXPECT_TRUE(message.starts_with("g.ir:5: node 'c': channel 0: requantization factor")) << message;
-  EXPECT_NE(message.find("; g.ir:8: node 'm.q': requantization factor"), std::string::npos) << message;
-  try {
-    convert(model);
-    FAIL();
-  } catch (const Refusal& refusal) {
-    ASSERT_EQ(refusal.objections().size(), 3U);  // d reads what c gives
-    EXPECT_EQ(refusal.objections()[2].where, "g.ir:8: node 'm.q'");
-    EXPECT_EQ(refusal.objections()[2].remedy,
-              "calibrate "
-              "again, or keep the layer in float (--float m)");
-  }
+  const auto all = test::diagnostics_of([&] { convert(model); });
+  ASSERT_EQ(all.size(), 3U);  // d reads what c gives
+  EXPECT_EQ(all[0].where, "g.ir:5: node 'c': channel 0");
+  EXPECT_EQ(all[2].where, "g.ir:8: node 'm.q'");
+  for (const Diagnostic& one : all) EXPECT_EQ(one.entry, &errors::layer_not_requantizable_entry);
 }
 
 /// Codes of the weight of y are called y.w, as a tensor of the network is already.
@@ -298,7 +281,7 @@ TEST(Convert, TensorsOfTheNetworkAreNotTakenForCodes) {
 TEST(Convert, WeightsWithoutAQuantizerAreRefused) {
   Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  d = conv2d(c, w=@v)\n  return d\n")));
   model.graph.op("d").set_operand(ops::Conv2d::record().quant.weight, model.graph.tensor("v"));
-  EXPECT_EQ(error_of([&] { convert(model); }), "g.ir:6: node 'd': the weight of this conv2d has no quantizer");
+  EXPECT_TRUE(diagnostic_of([&] { convert(model); }).message().starts_with("g.ir:6: node 'd': "));
 }
 
 /// The note of a Model says which operators stay in float; a graph that disagrees with it is refused.
@@ -306,20 +289,30 @@ TEST(Convert, NetworksThatDisagreeWithTheirNoteAreRefused) {
   const auto said = [](const FloatOperators& note) {
     Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  return s\n")));
     set_float_operators(model, note);
-    return error_of([&] { convert(model, {.float_islands = true}); });
+    return diagnostic_of([&] { convert(model, {.float_islands = true}); });
   };
-  EXPECT_EQ(
-      said({}),
-      "g.ir:6: node 's': log_softmax has no form on codes, and the network does not say that it stays in float; run "
-      "quantize again");
-  EXPECT_EQ(said({{"s", "so"}, {"c", "so"}}), "no error");  // in float, on a weight that has been through its quantizer
+  EXPECT_TRUE(said({}).message().starts_with("g.ir:6: node 's': "));
+  EXPECT_EQ(said({{"s", "so"}, {"c", "so"}}),
+            Diagnostic{});  // in float, on a weight that has been through its quantizer
   Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  return c\n")));
   const ops::FakeQuantize last = quantizer(model, "c.q");
   last.out().replace_all_uses_with(last.x());
   model.graph.erase(model.graph.op("c.observer"));
   model.graph.erase(last);
-  EXPECT_EQ(error_of([&] { convert(model); }),
-            "g.ir:5: node 'c': no quantizer takes the result of this conv2d; a silent float layer is refused");
+  EXPECT_TRUE(diagnostic_of([&] { convert(model); }).message().starts_with("g.ir:5: node 'c': "));
+}
+
+TEST(Convert, QuantizersWithoutIntegersAreRefused) {
+  const std::string body = "  c = conv2d(x, w=@w)\n  return c\n";
+  const Diagnostic kind = diagnostic_of([&] {
+    convert(calibrated(prepared(images(body), "generic_int8", {}, {{"weights.quantizer", "apot"}})));
+  });
+  EXPECT_EQ(kind.entry, &errors::quantizer_kind_without_integers_entry) << kind.message();
+  EXPECT_EQ(kind.layer, "w.q");
+  const Model weights =
+      prepared(images(body), "generic_int8", {},
+               {{"insert.asks", "[conv2d]"}, {"insert.weights", "[conv2d]"}, {"insert.inputs", "never"}});
+  EXPECT_EQ(diagnostic_of([&] { convert(weights, {.float_islands = true}); }), errors::nothing_becomes_integers("g"));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "halfstep/quant/prepare/errors.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
@@ -89,8 +90,8 @@ TEST(ForeignQuantizers, ThoseThatComputeTheirScalesGoToo) {
   ASSERT_EQ(model.graph.ops().size(), 1U);
   EXPECT_EQ(model.graph.op("y").in(0), model.graph.value("x"));
   Model reads_scale = foreign(quantized + "  z = relu(x=q.out_scale)\n  return y, z\n");
-  EXPECT_EQ(error_of([&] { quant::take_out_quantizers(reads_scale); }),
-            "g.ir:6: node 'q': its out_scale goes into relu 'z', expected the way back from its codes alone");
+  EXPECT_EQ(diagnostic_of([&] { quant::take_out_quantizers(reads_scale); }),
+            errors::quantizer_scale_in_use("g.ir:6: node 'q'", "out_scale", "relu", "z"));
 }
 
 /// Its normalizations say that they take the batch's statistics.
@@ -109,14 +110,14 @@ TEST(ForeignQuantizers, ConvertedNetworksAreRefused) {
       "  q = quantize_linear(x=x, scale=@sx, zero_point=@z)\n"
       "  y = conv2d(x=q, w=@w)\n"
       "  return y\n");
-  EXPECT_NE(error_of([&] { quant::take_out_quantizers(codes); }).find("its codes go into conv2d 'y'"),
-            std::string::npos);
+  EXPECT_EQ(diagnostic_of([&] { quant::take_out_quantizers(codes); }),
+            errors::network_converted_already("g.ir:6: node 'q'", "conv2d", "y"));
   Model reals = foreign(
       "  c = conv2d(x=x, w=@w)\n"
       "  y = dequantize_linear(x=c, scale=@sx, zero_point=@z)\n"
       "  return y\n");
-  EXPECT_NE(error_of([&] { quant::take_out_quantizers(reals); }).find("reads codes that no quantizer gives"),
-            std::string::npos);
+  EXPECT_EQ(diagnostic_of([&] { quant::take_out_quantizers(reals); }),
+            errors::codes_without_quantizer("g.ir:7: node 'y'"));
 }
 
 TEST(ForeignQuantizers, WhatReadsCodesMayReadTheirScale) {
@@ -145,9 +146,9 @@ TEST(ForeignQuantizers, ATypeThatChangesOnTheWayIsRefused) {
               {{"sx", Tensor::scalar(2.54F)}, {"z", Tensor::scalar(0.0F)}, {"half", Tensor(DType::f16, {1})}},
               {},
               {}};
-  EXPECT_NE(error_of([&] { quant::take_out_quantizers(model); }).find("turns f32[?, 3, 8, 8] into f16[?, 3, 8, 8]"),
-            std::string::npos)
-      << error_of([&] { quant::take_out_quantizers(model); });
+  EXPECT_EQ(
+      diagnostic_of([&] { quant::take_out_quantizers(model); }),
+      errors::quantizer_changes_type("text:6: node 'd'", "dequantize_linear", "f32[?, 3, 8, 8]", "f16[?, 3, 8, 8]"));
 }
 
 }  // namespace

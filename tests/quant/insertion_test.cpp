@@ -4,13 +4,17 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/text/parse.h"
+#include "halfstep/quant/platform/errors.h"
 #include "halfstep/quant/platform/platform.h"
+#include "halfstep/quant/prepare/errors.h"
+#include "tests/quant/at.h"
 #include "tests/support/error.h"
 
 namespace halfstep::quant {
 namespace {
 
-using test::error_of;
+using test::at;
+using test::diagnostic_of;
 
 InsertionRules rules(const std::string& text) {
   return *parse_platform("base: signed_pow2_int8\nplatform: mine\ninsert: " + text, "p.yaml").insertion;
@@ -125,8 +129,8 @@ TEST(Insertion, LayersInFloatNeitherAskNorGive) {
 
 TEST(Insertion, LayersMayAskThoughNoRuleDoes) {
   EXPECT_EQ(places(kChain, "{asks: [conv2d]}", {}, {"p"}), "x r p ");
-  EXPECT_EQ(error_of([] { places(kChain, "{asks: [conv2d]}", {"p"}, {"p"}); }),
-            "max_pool2d 'p': its inputs are to have quantizers (wanted), and it is to stay in float (in float)");
+  EXPECT_EQ(diagnostic_of([] { places(kChain, "{asks: [conv2d]}", {"p"}, {"p"}); }),
+            errors::layer_in_float_and_quantized("max_pool2d", "p", "wanted", "in float"));
 }
 
 TEST(Insertion, EveryValueSaysWhyItHasAQuantizer) {
@@ -140,58 +144,60 @@ TEST(Insertion, EveryValueSaysWhyItHasAQuantizer) {
 }
 
 struct Mistake {
-  const char *name, *insert, *message;
+  const char *name, *insert, *key;
+  Diagnostic expected;
 };
 
 class InsertionMistakes : public testing::TestWithParam<Mistake> {};
 
 TEST_P(InsertionMistakes, AreNamed) {
-  const auto& [name, insert, message] = GetParam();
-  EXPECT_EQ(error_of([&, text = std::string(insert)] { rules(text); }), std::string("p.yaml:3: insert") + message);
+  EXPECT_EQ(diagnostic_of([] { rules(GetParam().insert); }),
+            at(std::string("p.yaml:3: insert") + GetParam().key, GetParam().expected));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     OfRecords, InsertionMistakes,
-    testing::Values(
-        Mistake{"nobody_wants_any", "{fuses: [relu]}",
-                ": found neither asks nor gives, expected operators that want quantizers"},
-        Mistake{"an_unknown_kind", "{asks: [conv3]}",
-                ".asks: found 'conv3', expected kinds of operators, did you mean 'conv'?"},
-        Mistake{"weights_of_what_has_none", "{asks: [add], weights: [add]}",
-                ".weights: found 'add', expected operators that store weights"},
-        Mistake{"unknown_ends", "{asks: [add], inputs: sometimes}",
-                ".inputs: found 'sometimes', expected asked, always, never"},
-        Mistake{"an_unknown_key", "{asks: [add], merge: []}", ".merge: unknown key, did you mean 'merges'?"},
-        Mistake{"no_activation", "{asks: [add], fuses: [hard_swish]}",
-                ".fuses: found 'hard_swish', expected activations that a layer can take in"},
-        Mistake{"a_merge_of_an_unknown_kind", "{asks: [add], merges: [{of: mull, into: add}]}",
-                ".merges[0].of: found 'mull', expected a kind of operator, did you mean 'mul'?"},
-        Mistake{"half_a_merge", "{asks: [add], merges: [{of: mul}]}", ".merges[0].into: is missing"},
-        Mistake{
-            "an_idle_merge", "{asks: [conv2d], merges: [{of: mul, into: add}]}",
-            ".merges[0]: has no effect, expected add among asks, or mul among gives; leave it out of insert.merges"},
-        Mistake{"half_a_propagation", "{asks: [conv2d], propagates: {through: [flatten], to: []}}",
-                ".propagates: has no effect, expected operators in both of its lists, or in none"},
-        Mistake{"gives_and_skips", "{asks: [add], gives: [add, relu], skips: [relu]}",
-                ".skips: found 'relu', which gives names too, expected one of both"},
-        Mistake{"passes_and_skips", "{asks: [add], gives: [add], passes: [relu], skips: [relu]}",
-                ".skips: found 'relu', which passes names too, expected one of both"},
-        Mistake{"outputs_that_are_given", "{gives: [add], outputs: never}",
-                ".outputs: found never, while gives names operators, expected one of both"},
-        Mistake{"idle_passes", "{asks: [add], passes: [relu]}",
-                ".passes: has no effect, expected gives, whose quantizers it moves"},
-        Mistake{"idle_skips", "{gives: [add], skips: [relu]}",
-                ".skips: has no effect, expected asks, of which it makes exceptions"},
-        Mistake{"idle_signs", "{asks: [add], sign_of_inputs: [add]}",
-                ".sign_of_inputs: has no effect, expected unsigned_behind, whose codes they may have"}),
+    testing::Values(Mistake{"nobody_wants_any", "{fuses: [relu]}", "", errors::insertion_rules_ask_nothing()},
+                    Mistake{"an_unknown_kind", "{asks: [conv3]}", ".asks",
+                            errors::record_name_unsuitable("conv3", "kinds of operators", ", did you mean 'conv'?")},
+                    Mistake{"weights_of_what_has_none", "{asks: [add], weights: [add]}", ".weights",
+                            errors::record_name_unsuitable("add", "operators that store weights", "")},
+                    Mistake{"unknown_ends", "{asks: [add], inputs: sometimes}", ".inputs",
+                            errors::record_value_not_a_choice("'sometimes'", "asked, always, never", "")},
+                    Mistake{"an_unknown_key", "{asks: [add], merge: []}", ".merge",
+                            errors::record_key_unknown(", did you mean 'merges'?")},
+                    Mistake{"no_activation", "{asks: [add], fuses: [hard_swish]}", ".fuses",
+                            errors::record_name_unsuitable("hard_swish", "activations that a layer can take in", "")},
+                    Mistake{"a_merge_of_an_unknown_kind", "{asks: [add], merges: [{of: mull, into: add}]}",
+                            ".merges[0].of",
+                            errors::record_name_unsuitable("mull", "a kind of operator", ", did you mean 'mul'?")},
+                    Mistake{"half_a_merge", "{asks: [add], merges: [{of: mul}]}", ".merges[0].into",
+                            errors::record_list_key_missing()},
+                    Mistake{"an_idle_merge", "{asks: [conv2d], merges: [{of: mul, into: add}]}", ".merges[0]",
+                            errors::merge_without_effect("mul", "add")},
+                    Mistake{"half_a_propagation", "{asks: [conv2d], propagates: {through: [flatten], to: []}}",
+                            ".propagates", errors::propagation_without_effect()},
+                    Mistake{"gives_and_skips", "{asks: [add], gives: [add, relu], skips: [relu]}", ".skips",
+                            errors::skips_contradict("relu", "gives")},
+                    Mistake{"passes_and_skips", "{asks: [add], gives: [add], passes: [relu], skips: [relu]}", ".skips",
+                            errors::skips_contradict("relu", "passes")},
+                    Mistake{"outputs_that_are_given", "{gives: [add], outputs: never}", ".outputs",
+                            errors::outputs_contradict_gives()},
+                    Mistake{"idle_passes", "{asks: [add], passes: [relu]}", ".passes",
+                            errors::insertion_key_without_effect("gives, whose quantizers it moves")},
+                    Mistake{"no_quirks", "{asks: [add], as: mqbench}", ".as", errors::mqbench_without_quirks()},
+                    Mistake{"idle_skips", "{gives: [add], skips: [relu]}", ".skips",
+                            errors::insertion_key_without_effect("asks, of which it makes exceptions")},
+                    Mistake{"idle_signs", "{asks: [add], sign_of_inputs: [add]}", ".sign_of_inputs",
+                            errors::insertion_key_without_effect("unsigned_behind, whose codes they may have")}),
     [](const auto& mistake) { return mistake.param.name; });
 
 TEST(Insertion, UnsignedCodesAreAnExceptionOfSignedOnes) {
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(diagnostic_of([] {
               parse_platform("base: generic_int8\nplatform: mine\ninsert: {asks: [add], unsigned_behind: [relu]}",
                              "p.yaml");
             }),
-            "p.yaml:3: insert.unsigned_behind: has no effect, expected signed codes of features");
+            at("p.yaml:3: insert.unsigned_behind", errors::insertion_key_without_effect("signed codes of features")));
 }
 
 }  // namespace

@@ -5,13 +5,14 @@
 
 #include <cmath>
 
+#include "halfstep/quant/convert/errors.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
 namespace halfstep::quant {
 namespace {
 
-using test::error_of;
+using test::diagnostic_of;
 
 Tensor floats(Dims dims, const std::vector<float>& values) {
   return Tensor::of<float>(DType::f32, std::move(dims), std::span<const float>(values));
@@ -100,14 +101,14 @@ TEST(IntegerTensors, WhatHasNoShiftNamesTheChannel) {
   WeightedLayer wide = layer();
   wide.b = {};
   wide.w_scale = floats({2}, {0.5F, 0x1p60F});
-  EXPECT_EQ(error_of([&] { integer_tensors(wide); }),
-            "here: channel 1: requantization factor 1.15292e+18 needs a shift outside 1..62; calibrate "
-            "again, or keep the layer in float (--float NAME)");
+  const auto refused = [&] {
+    const Diagnostic found = diagnostic_of([&] { integer_tensors(wide); });
+    EXPECT_EQ(found, errors::layer_not_requantizable("here: channel 1", found.problem, "NAME", ""));
+  };
+  refused();
   wide.w_scale = floats({2}, {0.5F, 0.3F});
   wide.rule.form = arith::Requantization::power_of_two;
-  EXPECT_EQ(error_of([&] { integer_tensors(wide); }),
-            "here: channel 1: requantization factor 0.3 is not a power of two from 2^-32 to 2^29; calibrate "
-            "again, or keep the layer in float (--float NAME)");
+  refused();
 }
 
 TEST(IntegerTensors, AccumulatorsBeyondInt32NameTheChannel) {
@@ -118,9 +119,8 @@ TEST(IntegerTensors, AccumulatorsBeyondInt32NameTheChannel) {
   long_sum.x = {0.25F, 0, 0, 127};
   EXPECT_EQ(integer_tensors(long_sum).accumulator_bound, int64_t{127} * 127 * (1 << 17));
   long_sum.x.code_max = 255;
-  EXPECT_EQ(error_of([&] { integer_tensors(long_sum); }),
-            "here: channel 0: the accumulator can reach 4244766720, expected less than 2^31; use fewer bits or fewer "
-            "input channels, or keep the layer in float (--float NAME)");
+  EXPECT_EQ(diagnostic_of([&] { integer_tensors(long_sum); }),
+            errors::channel_accumulator_overflow("here: channel 0", 4244766720));
 }
 
 TEST(IntegerTensors, TheRuleOfAQuantizerIsItsAttributes) {

@@ -4,18 +4,28 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/text/parse.h"
+#include "halfstep/quant/platform/errors.h"
+#include "tests/quant/at.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
 namespace halfstep::quant {
 namespace {
 
-using test::error_of;
+using test::at;
+using test::bare;
+using test::diagnostic_of;
+using test::diagnostics_of;
 
-constexpr const char* kFile = "platforms/generic_int8.yaml:1: ";
+const std::string kFile = "platforms/generic_int8.yaml:1: ";
 
-std::string error_of_rules(const std::string& rules, const std::string& legal_bits = "[2, 4, 8]") {
-  return error_of([&] { load_platform("generic_int8", {{"legal", rules}, {"weights.legal_bits", legal_bits}}); });
+/// What is wrong with the bits of one layer.
+std::vector<Diagnostic> refused(const std::string& layer, int line, int bits, const char* legal) {
+  return {test::on(layer, line, errors::bits_not_legal("weights", "generic_int8", bits, legal))};
+}
+
+Diagnostic error_of_rules(const std::string& rules, const std::string& legal_bits = "[2, 4, 8]") {
+  return diagnostic_of([&] { load_platform("generic_int8", {{"legal", rules}, {"weights.legal_bits", legal_bits}}); });
 }
 
 /// The operation of the network that is called `layer`.
@@ -70,13 +80,10 @@ TEST(LegalRules, LayersAreSelectedByWhatTheyAre) {
 TEST(LegalRules, NoFourBitDepthwise) {
   const std::vector<std::pair<std::string, std::string>> rule = {
       {"legal", "[{op: conv2d, where: depthwise, weights: [8], reason: the depthwise unit has 8-bit weights}]"}};
-  const std::string refused =
-      "weights on generic_int8: found 4 bits, expected 8 (the depthwise unit has 8-bit weights)";
-  const std::string error = error_of([&] { test::prepared(layers(), "generic_int8", {4, {}, {}}, rule); });
-  EXPECT_EQ(error.find("node 'deep': " + refused), error.find("node 'deep'")) << error;
-  EXPECT_EQ(error.find("node 'group'"), std::string::npos) << error;
+  const auto deep = refused("deep", 7, 4, "8 (the depthwise unit has 8-bit weights)");
+  EXPECT_EQ(bare(diagnostics_of([&] { test::prepared(layers(), "generic_int8", {4, {}, {}}, rule); })), deep);
   Model model = test::prepared(layers(), "generic_int8", {}, rule);
-  EXPECT_NE(error_of([&] { set_bits(model, "deep", 4, {}); }).find(refused), std::string::npos);
+  EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "deep", 4, {}); })), deep);
   set_bits(model, "group", 4, {});
 }
 
@@ -84,13 +91,11 @@ TEST(LegalRules, FirstAndLastAreThoseWithWeights) {
   for (const auto& [where, layer] : std::map<std::string, std::string>{{"first", "conv"}, {"last", "head"}}) {
     const std::vector<std::pair<std::string, std::string>> rule = {
         {"legal", "[{trait: weighted, where: " + where + ", weights: [6], reason: why}]"}};
-    const std::string error = error_of([&] { test::prepared(layers(), "generic_int8", {}, rule); });
-    EXPECT_NE(error.find("node '" + layer + "': weights on generic_int8: found 8 bits, expected 6 (why)"),
-              std::string::npos)
-        << error;
-    EXPECT_EQ(error.find("node '"), error.rfind("node '")) << error;
+    const int line = layer == "conv" ? 6 : 12;
+    EXPECT_EQ(bare(diagnostics_of([&] { test::prepared(layers(), "generic_int8", {}, rule); })),
+              refused(layer, line, 8, "6 (why)"));
     Model model = test::prepared(layers(), "generic_int8", {{}, {}, 6}, rule);
-    EXPECT_NE(error_of([&] { set_bits(model, layer, 4, {}); }).find("found 4 bits, expected 6"), std::string::npos);
+    EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, layer, 4, {}); })), refused(layer, line, 4, "6 (why)"));
     set_bits(model, "deep", 4, {});
   }
 }
@@ -98,52 +103,51 @@ TEST(LegalRules, FirstAndLastAreThoseWithWeights) {
 TEST(LegalRules, WhatNeverDecidesIsObjectedTo) {
   const std::string first = "{op: conv2d, features: [8], reason: a}";
   const auto second = [&](const std::string& rule) { return error_of_rules("[" + first + ", " + rule + "]"); };
-  const std::string behind = std::string(kFile) +
-                             "legal[1]: has no effect, because legal[0] decides first; put it in front of that, or "
-                             "remove it";
+  const Diagnostic behind = at(kFile + "legal[1]", errors::rule_never_decides(0));
   EXPECT_EQ(second("{op: conv2d, features: [4], reason: b}"), behind);
   EXPECT_EQ(second("{op: conv2d, where: depthwise, features: [4], reason: b}"), behind);
-  EXPECT_EQ(second("{trait: weighted, features: [4], reason: b}"), "no error");
+  EXPECT_EQ(second("{trait: weighted, features: [4], reason: b}"), Diagnostic{});
   EXPECT_EQ(error_of_rules("[{trait: weighted, features: [4], reason: b}, " + first + "]"), behind);
   const auto pair = [](const std::string& a, const std::string& b) {
     const std::string rest = ", features: [8], reason: a}";
     return error_of_rules("[{op: conv2d, " + a + rest + ", {op: conv2d, " + b + rest + "]");
   };
   EXPECT_EQ(pair("where: grouped", "where: depthwise"), behind);
-  EXPECT_EQ(pair("where: depthwise", "where: grouped"), "no error");
+  EXPECT_EQ(pair("where: depthwise", "where: grouped"), Diagnostic{});
   EXPECT_EQ(pair("kernel_above: 3", "kernel_above: 7"), behind);
-  EXPECT_EQ(pair("kernel_above: 7", "kernel_above: 3"), "no error");
+  EXPECT_EQ(pair("kernel_above: 7", "kernel_above: 3"), Diagnostic{});
 }
 
 TEST(LegalRules, WhatCannotBeSelectedIsObjectedTo) {
-  const std::string at = std::string(kFile) + "legal[0]";
-  const std::string none = at + ".op: found 'log_softmax', expected an operator that can have codes";
-  EXPECT_EQ(error_of_rules("[{op: log_softmax, refused: true, reason: no table}]"), none);
+  const std::string rule = kFile + "legal[0]";
+  EXPECT_EQ(error_of_rules("[{op: log_softmax, refused: true, reason: no table}]"),
+            at(rule + ".op", errors::record_name_unsuitable("log_softmax", "an operator that can have codes", "")));
   EXPECT_EQ(error_of_rules("[{op: add, where: depthwise, features: [8], reason: a}]"),
-            at + ".where: found depthwise, expected a property that these operators can have");
-  EXPECT_EQ(error_of_rules("[{op: add, where: first, features: [8], reason: a}]"),
-            at + ".where: found first, expected a property that these operators can have");
+            at(rule + ".where",
+               errors::rule_does_not_fit_operators("depthwise", "a property that these operators can have")));
+  EXPECT_EQ(
+      error_of_rules("[{op: add, where: first, features: [8], reason: a}]"),
+      at(rule + ".where", errors::rule_does_not_fit_operators("first", "a property that these operators can have")));
   EXPECT_EQ(error_of_rules("[{op: add, kernel_above: 3, features: [8], reason: a}]"),
-            at + ".kernel_above: found operators without a window, expected convolutions or pools");
+            at(rule + ".kernel_above",
+               errors::rule_does_not_fit_operators("operators without a window", "convolutions or pools")));
   EXPECT_EQ(error_of_rules("[{op: linear, where: last, weights: [8], reason: a}, {trait: accumulates, kernel_above: 3, "
                            "features: [8], reason: b}]"),
-            "no error");
+            Diagnostic{});
 }
 
 TEST(LegalRules, WhatSaysNothingIsObjectedTo) {
-  const std::string at = std::string(kFile) + "legal[0]";
+  const std::string rule = kFile + "legal[0]";
   EXPECT_EQ(error_of_rules("[{op: add, weights: [8], reason: a}]"),
-            at + ".weights: found operators without weights, expected features alone");
-  EXPECT_EQ(error_of_rules("[{op: add, reason: a}]"),
-            at + ": has no effect, expected features, weights, gives or refused: true");
-  EXPECT_EQ(error_of_rules("[{op: add, refused: false, reason: a}]"),
-            at + ": has no effect, expected features, weights, gives or refused: true");
+            at(rule + ".weights", errors::rule_does_not_fit_operators("operators without weights", "only features")));
+  EXPECT_EQ(error_of_rules("[{op: add, reason: a}]"), at(rule, errors::rule_without_consequence()));
+  EXPECT_EQ(error_of_rules("[{op: add, refused: false, reason: a}]"), at(rule, errors::rule_without_consequence()));
   EXPECT_EQ(error_of_rules("[{op: add, refused: true, features: [8], reason: a}]"),
-            at + ".refused: found widths of what is refused, expected one of the two");
+            at(rule + ".refused", errors::rule_refuses_with_widths()));
   EXPECT_EQ(error_of_rules("[{op: conv2d, weights: [6, 7], reason: a}]"),
-            at + ".weights: found 6, 7, expected some of weights.legal_bits: 2, 4, 8");
+            at(rule + ".weights", errors::rule_widths_not_legal("6, 7", "weights", "2, 4, 8")));
   EXPECT_EQ(error_of_rules("[{op: conv2d, weights: [], reason: a}]"),
-            at + ".weights: found no width, expected at least one, or refused: true");
+            at(rule + ".weights", errors::rule_widths_empty()));
 }
 
 }  // namespace

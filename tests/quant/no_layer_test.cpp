@@ -4,19 +4,20 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "tests/quant/networks.h"
 
 namespace halfstep::quant {
 namespace {
 
 /// What preparation objects to.
-std::vector<Objection> objections_to(const std::string& text) {
+std::vector<Diagnostic> objections_to(const std::string& text) {
   try {
     test::prepared(test::network(text));
-  } catch (const Refusal& refusal) {
+  } catch (const Error& refusal) {
     EXPECT_EQ(refusal.kind(), ErrorKind::bad_input);
-    return refusal.objections();
+    return refusal.diagnostics();
   }
   ADD_FAILURE() << "is not refused: " << text;
   return {};
@@ -32,8 +33,8 @@ std::string recurrent(const std::string& op, int gates) {
 struct Kind {
   const char* name;
   std::string text;
-  const char* what;
-  const char* remedy;
+  const char* reason;
+  const char* remedy;  ///< a word of it
 };
 
 const std::vector<Kind> kKinds = {
@@ -67,9 +68,9 @@ class WithoutALayer : public testing::TestWithParam<Kind> {};
 TEST_P(WithoutALayer, HasAReasonAndARemedy) {
   const auto all = objections_to(GetParam().text);
   ASSERT_EQ(all.size(), 2U);
-  EXPECT_EQ(all[0].found, "no operator with weights that can have codes");
-  EXPECT_EQ(all[0].remedy, "change one of these, or run the network in float (halfstep run)");
-  EXPECT_NE(all[1].what.find(GetParam().what), std::string::npos) << all[1].what;
+  EXPECT_EQ(all[0], errors::network_without_layer("g", ""));
+  EXPECT_EQ(all[1].entry, &errors::layer_stays_in_float_entry);
+  EXPECT_NE(all[1].problem.find(GetParam().reason), std::string::npos) << all[1].problem;
   EXPECT_NE(all[1].remedy.find(GetParam().remedy), std::string::npos) << all[1].remedy;
   EXPECT_NE(all[1].where.find("node '" + all[1].layer + "'"), std::string::npos) << all[1].where;
 }
@@ -83,8 +84,7 @@ TEST(NoLayer, NamesTheOperatorsWhereNoneMultiplies) {
       "0}\n"
       "  return y, e\n}\n");
   ASSERT_EQ(all.size(), 1U);
-  EXPECT_EQ(all[0].found, "no operator with weights that can have codes among gather, relu");
-  EXPECT_TRUE(all[0].remedy.starts_with("give the whole network")) << all[0].remedy;
+  EXPECT_EQ(all[0], errors::network_without_operator("g", " among gather, relu"));
 }
 
 /// An addition with a stored number for each channel becomes a convolution of its own.
@@ -106,7 +106,7 @@ TEST(NoLayer, ShowsTheFirstOfMany) {
   }
   const auto all = objections_to(text + "  return y12\n}\n");
   ASSERT_EQ(all.size(), 9U);
-  EXPECT_TRUE(all[0].found.ends_with(" (the first 8 of 12 layers follow)")) << all[0].found;
+  EXPECT_EQ(all[0], errors::network_without_layer("g", " (the first 8 of 12 layers follow)"));
 }
 
 }  // namespace

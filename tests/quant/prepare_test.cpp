@@ -8,19 +8,25 @@
 
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
+#include "halfstep/quant/platform/errors.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/float_form.h"
 #include "halfstep/quant/prepare/float_islands.h"
+#include "tests/quant/at.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
 namespace halfstep::quant {
 namespace {
 
-using test::error_of;
+using test::bare;
+using test::diagnostic_of;
+using test::diagnostics_of;
 using test::feature_quantizers;
 using test::images;
 using test::kind_of;
 using test::network;
+using test::on;
 using test::prepared;
 using test::quantizer;
 
@@ -189,13 +195,15 @@ TEST(Prepare, LeavesTheRecordAndTheReasonsInTheModel) {
 TEST(Prepare, ANetworkWithoutQuantizersIsNotPrepared) {
   Model model = images("  c = conv2d(x, w=@w)\n  return c\n");
   EXPECT_FALSE(is_prepared(model));
-  EXPECT_EQ(error_of([&] { platform_of(model); }), "the network is not prepared; run quantize first");
+  EXPECT_EQ(diagnostic_of([&] { platform_of(model); }), errors::network_not_prepared());
   model.notes["platform"] = load_platform("generic_int8").text;
-  EXPECT_EQ(error_of([&] { platform_of(model); }), "the network is not prepared; run quantize first");
+  EXPECT_EQ(diagnostic_of([&] { platform_of(model); }), errors::network_not_prepared());
   Model once = prepared(images("  c = conv2d(x, w=@w)\n  return c\n"));
   once.notes["platform"] = "weights: 8\n";
-  EXPECT_NE(error_of([&] { platform_of(once); }).find("note 'platform' of the network:1: weights: found no mapping"),
-            std::string::npos);
+  const auto all = diagnostics_of([&] { platform_of(once); });
+  const Diagnostic section =
+      test::at("note 'platform' of the network:1: weights", errors::record_section_without_keys("no mapping"));
+  EXPECT_NE(std::ranges::find(all, section), all.end());
 }
 
 /// The float form is what quantizers go into: normalizations folded, single numbers learned, the model untouched.
@@ -213,49 +221,43 @@ TEST(Prepare, TheFloatFormFoldsAndLearns) {
 
 TEST(Prepare, AlreadyQuantizedNetworksAreRefused) {
   const Model once = prepared(images("  c = conv2d(x, w=@w)\n  return c\n"));
-  EXPECT_EQ(
-      error_of([&] { prepared(once); }),
-      "g.ir:5: node 'x.q': fake_quantize: the network is quantized already, expected its float form; give the float "
-      "network that it was made of");
+  EXPECT_EQ(diagnostic_of([&] { prepared(once); }),
+            on("x.q", 5, errors::network_quantized_already("", "fake_quantize")));
 }
 
-/// What to do about widths.
-const std::string kOthers =
-    "; ask for one of these (--weights, --features, --edges), or keep the layer in float (--float NAME)";
+using Diagnostics = std::vector<Diagnostic>;
 
 TEST(Prepare, IllegalWidthsAreRefused) {
   const Model model = images("  c = conv2d(x, w=@w)\n  d = conv2d(c, w=@v)\n  e = conv2d(d, w=@u)\n  return e\n");
   const test::Overrides any = {{"channels.multiple", "1"}};
-  EXPECT_EQ(error_of([&] {
-              prepared(model, "magik_t40", {5, {}, {}}, any);
-            }),
-            "g.ir:6: node 'd': weights on magik_t40: found 5 bits, expected 4, 8" + kOthers);
-  EXPECT_EQ(error_of([&] {
-              prepared(model, "pow2_int8", {{}, 6, {}});
-            }),
-            "g.ir:5: node 'c': features on pow2_int8: found 6 bits, expected 4, 8" + kOthers +
-                "; the same at g.ir:6: node 'd'");
-  EXPECT_EQ(error_of([&] {
-              prepared(model, "generic_int8", {{}, {}, 9});
-            }),
-            "g.ir:5: node 'c': features on generic_int8: found 9 bits, expected 2, 3, 4, 5, 6, 7, 8" + kOthers +
-                "; the same at g.ir:6: node 'd', g.ir:7: node 'e'; g.ir:5: node 'c': weights on generic_int8: found 9 "
-                "bits, expected 2, 3, 4, 5, 6, 7, 8" +
-                kOthers + "; the same at g.ir:7: node 'e'");
+  const auto refused = [&](const char* platform, const PrepareOptions& options, const test::Overrides& overrides = {}) {
+    return bare(diagnostics_of([&] { prepared(model, platform, options, overrides); }));
+  };
+  EXPECT_EQ(refused("magik_t40", {5, {}, {}}, any),
+            (Diagnostics{on("d", 6, errors::bits_not_legal("weights", "magik_t40", 5, "4, 8"))}));
+  const Diagnostic six = errors::bits_not_legal("features", "pow2_int8", 6, "4, 8");
+  EXPECT_EQ(refused("pow2_int8", {{}, 6, {}}), (Diagnostics{on("c", 5, six), on("d", 6, six)}));
+  const Diagnostic features = errors::bits_not_legal("features", "generic_int8", 9, "2, 3, 4, 5, 6, 7, 8");
+  const Diagnostic weights = errors::bits_not_legal("weights", "generic_int8", 9, "2, 3, 4, 5, 6, 7, 8");
+  EXPECT_EQ(refused("generic_int8", {{}, {}, 9}),
+            (Diagnostics{on("c", 5, features), on("c", 5, weights), on("d", 6, features), on("e", 7, features),
+                         on("e", 7, weights)}));
   EXPECT_EQ(kind_of([&] { prepared(model, "generic_int8", {{}, {}, 9}); }), ErrorKind::unsupported);
 }
 
+/// A layer of 4 channels on magik_t40, without the remedy.
+Diagnostic narrow() { return bare({errors::channels_not_a_multiple("magik_t40", 32, 3, 4, 4, "")})[0]; }
+
 TEST(Prepare, ChannelMultiplesOfTheChip) {
   const Model model = images("  c = conv2d(x, w=@w)\n  return c\n");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(bare(diagnostics_of([&] {
               prepared(model, "magik_t40", {}, {{"channels.above", "3"}});
-            }),
-            "g.ir:5: node 'c': magik_t40 needs channels in multiples of 32 above 3: found 4 in and 4 out; pad it with "
-            "zeros (--pad-channels), or keep the layer in float (--float NAME)");
-  EXPECT_EQ(error_of([&] { prepared(model, "magik_t40", {}, {{"channels.above", "4"}}); }), "no error");
+            })),
+            Diagnostics{on("c", 5, narrow())});
+  EXPECT_NO_THROW(prepared(model, "magik_t40", {}, {{"channels.above", "4"}}));
   const Model matrices =
       network("graph g(x: f32[2, 5]) {\n  param @w: f32[3, 5]\n  y = linear(x, w=@w)\n  return y\n}\n");
-  EXPECT_EQ(error_of([&] { prepared(matrices, "magik_t40", {}, {{"channels.above", "3"}}); }), "no error");
+  EXPECT_NO_THROW(prepared(matrices, "magik_t40", {}, {{"channels.above", "3"}}));
 }
 
 TEST(Prepare, EverythingIsRefusedAtOnce) {
@@ -265,16 +267,16 @@ TEST(Prepare, EverythingIsRefusedAtOnce) {
       "2]}\n  return p\n");
   model.tensors.at("v").data<float>()[3] = NAN;
   const auto platform = load_platform("magik_t40", {{"channels.above", "3"}});
-  std::vector<Objection> objections;
+  std::vector<Diagnostic> objections;
   const Model despite = prepare(model, platform, {{}, 10, {}, {}}, &objections);
   EXPECT_TRUE(is_prepared(despite));
-  std::vector<std::string> said;
-  for (const Objection& one : objections) said.push_back(one.layer + ": " + one.what + ", " + one.found);
-  EXPECT_EQ(said, (std::vector<std::string>{"c: magik_t40 needs channels in multiples of 32 above 3, 4 in and 4 out",
-                                            "s: features on magik_t40, 10 bits",
-                                            "d: 'v' has 1 elements that are NaN or infinite, ",
-                                            "d: magik_t40 needs channels in multiples of 32 above 3, 4 in and 4 out"}));
-  EXPECT_EQ(error_of([&] { prepare(model, platform, {{}, 10, {}, {}}); }), Refusal(objections).what());
+  EXPECT_EQ(bare(objections),
+            (Diagnostics{on("c", 5, narrow()),
+                         on("s", 6,
+                            errors::bits_not_legal("features", "magik_t40", 10,
+                                                   "4, 8 (tables of sigmoid and silu have 4- or 8-bit codes)")),
+                         on("d", 7, bare({errors::elements_not_finite("v", 1, "")})[0]), on("d", 7, narrow())}));
+  EXPECT_EQ(diagnostics_of([&] { prepare(model, platform, {{}, 10, {}, {}}); }), objections);
 }
 
 TEST(Prepare, LayersStayInFloatWhenTheyAreAskedTo) {
@@ -290,12 +292,14 @@ TEST(Prepare, LayersStayInFloatWhenTheyAreAskedTo) {
   EXPECT_EQ(islands({"d"}), "d (asked for as 'd') ");
   EXPECT_EQ(islands({"r"}), "r (asked for as 'r') ");  // it would have been fused
   EXPECT_EQ(islands({"c", "[d]"}), "c (asked for as 'c') r (only reals come to it) d (asked for as '[d]') ");
-  EXPECT_EQ(
-      error_of([&] { islands({"*"}); }),
-      "network 'g': found no operator with weights that can have codes, expected at least one; change one of these, "
-      "or run the network in float (halfstep run); g.ir:5: node 'c': conv2d: asked for as '*'; leave it out of "
-      "what stays in float (--float); the same at g.ir:7: node 'd', g.ir:8: node 'e'");
-  EXPECT_EQ(error_of([&] { islands({"conv"}); }), "float 'conv': matches no layer; there are c, r, d, e");
+  const Diagnostic asked = errors::layer_stays_in_float("", "conv2d: asked for as '*'", "");
+  auto all = diagnostics_of([&] { islands({"*"}); });
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0], errors::network_without_layer("g", ""));
+  all.erase(all.begin());
+  EXPECT_EQ(bare(all), (Diagnostics{on("c", 5, asked), on("d", 7, asked), on("e", 8, asked)}));
+  EXPECT_EQ(diagnostic_of([&] { islands({"conv"}); }),
+            errors::selector_matches_nothing("float", "conv", "; there are c, r, d, e"));
   EXPECT_EQ(feature_quantizers(prepared(model, "generic_int8", {{}, {}, {}, {"d"}})),
             (std::vector<std::string>{"x.q", "r.q", "d.q", "e.q"}));
 }
@@ -306,39 +310,35 @@ TEST(Prepare, ZerosMakeChannelsWhole) {
   const auto platform = load_platform("magik_t40", {{"channels.above", "3"}});
   const Padded padded = pad_channels(model, platform);
   EXPECT_EQ(padded.layers, (std::vector<std::string>{"c", "d", "e"}));
-  EXPECT_EQ(error_of([&] { prepare(padded.model, platform); }), "no error");
+  EXPECT_NO_THROW(prepare(padded.model, platform));
   EXPECT_EQ(padded.model.graph.outputs().front().dims(), model.graph.outputs().front().dims());
   const PrepareOptions options{{}, {}, {}, {"d"}};
   const Padded partly = pad_channels(model, platform, options);
   EXPECT_EQ(partly.layers, (std::vector<std::string>{"c", "d", "e"}));  // d gives what e reads
   EXPECT_EQ(partly.model.tensors.at("v").dims(), (Dims{32, 4, 1, 1}));
-  EXPECT_EQ(error_of([&] { prepare(partly.model, platform, options); }), "no error");
+  EXPECT_NO_THROW(prepare(partly.model, platform, options));
   EXPECT_TRUE(pad_channels(model, load_platform("generic_int8")).layers.empty());
 }
 
 TEST(Prepare, OperatorsThatTheTargetLacksAreRefused) {
   const Model model =
       images("  c = conv2d(x, w=@w)\n  p = avg_pool2d(c) {kernel: [2, 2], stride: [2, 2]}\n  return p\n");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_EQ(bare(diagnostics_of([&] {
               prepared(model, "generic_int8", {}, {{"legal", "[{op: avg_pool2d, refused: true, reason: no windows}]"}});
-            }),
-            "g.ir:6: node 'p': generic_int8 has no avg_pool2d: no windows; keep the layer in float (--float NAME)");
+            })),
+            Diagnostics{on("p", 6, errors::operator_refused("generic_int8", "avg_pool2d", "no windows"))});
 }
 
 TEST(Prepare, NumbersThatHaveNoCodeAreNamed) {
   Model model = images("  c = conv2d(x, w=@w)\n  return c\n");
   model.tensors.at("w").data<float>()[3] = NAN;
   model.tensors.at("w").data<float>()[5] = INFINITY;
-  EXPECT_EQ(error_of([&] { prepared(model); }),
-            "g.ir:5: node 'c': 'w' has 2 elements that are NaN or infinite, expected numbers; they came in so, or a "
-            "normalization behind this conv2d makes them");
+  EXPECT_EQ(diagnostic_of([&] { prepared(model); }), on("c", 5, errors::elements_not_finite("w", 2, "conv2d")));
   Model biased = network(
       "graph g(x: f32[2, 4]) {\n  param @w: f32[3, 4]\n  param @b: f32[3]\n  y = linear(x, w=@w, "
       "b=@b)\n  return y\n}\n");
   biased.tensors.at("b").data<float>()[0] = -INFINITY;
-  EXPECT_EQ(error_of([&] { prepared(biased); }),
-            "g.ir:4: node 'y': 'b' has 1 elements that are NaN or infinite, expected numbers; they came in so, or a "
-            "normalization behind this linear makes them");
+  EXPECT_EQ(diagnostic_of([&] { prepared(biased); }), on("y", 4, errors::elements_not_finite("b", 1, "linear")));
 }
 
 TEST(Prepare, SumsThatNoZeroPointKeepsInBoundsAreRefused) {
@@ -346,13 +346,33 @@ TEST(Prepare, SumsThatNoZeroPointKeepsInBoundsAreRefused) {
       "graph g(x: f32[1, 4, 70000, 70000]) {\n  param @v: f32[4, 4, 1, 1]\n  c = conv2d(x, w=@v)\n"
       "  p = global_avg_pool(c)\n  y = conv2d(p, w=@v)\n  return y\n}\n");
   const test::Overrides wide = {{"features.legal_bits", "[8, 16]"}};
-  EXPECT_EQ(error_of([&] { prepared(model, "generic_int8", {{}, 8, {}}, wide); }), "no error");
-  EXPECT_EQ(error_of([&] {
+  EXPECT_NO_THROW(prepared(model, "generic_int8", {{}, 8, {}}, wide));
+  EXPECT_EQ(diagnostic_of([&] {
               prepared(model, "generic_int8", {{}, 16, {}}, wide);
             }),
-            "g.ir:4: node 'p': the accumulator can reach 160563200000000, expected at most 140737488355328; use fewer "
-            "bits or a "
-            "smaller window, or keep the layer in float (--float NAME)");
+            on("p", 4, errors::accumulator_overflow("", 160563200000000, 140737488355328, " or a smaller window")));
+}
+
+TEST(Prepare, OptionsThatDoNotFitAreRefused) {
+  EXPECT_EQ(diagnostic_of([] { parse_batch_norms("foldd"); }),
+            errors::batch_norm_form_unknown("foldd", ", did you mean 'folded'?"));
+  EXPECT_EQ(diagnostic_of([] { parse_shared_weights("both"); }), errors::shared_weights_form_unknown("both"));
+  const Model model = images("  c = conv2d(x, w=@w)\n  return c\n");
+  PrepareOptions options;
+  options.also = {"c"};
+  EXPECT_EQ(diagnostic_of([&] { prepared(model, "generic_int8", options); }),
+            errors::also_without_insertion_rules("c", "generic_int8"));
+  PrepareOptions live;
+  live.batch_norms = BatchNorms::live;
+  EXPECT_EQ(diagnostic_of([&] { prepared(model, "generic_int8", live); }), errors::no_batch_norm_to_train("g"));
+  const Model normalized = network(
+      "graph g(x: f32[2, 4]) {\n  param @w: f32[4, 4]\n  param @scale: f32[4]\n  param @shift: f32[4]\n"
+      "  state @mean: f32[4]\n  state @variance: f32[4]\n  c = linear(x, w=@w)\n"
+      "  n = batch_norm(c, scale=@scale, bias=@shift, mean=@mean, variance=@variance)\n  return n\n}\n");
+  EXPECT_EQ(diagnostic_of([&] {
+              prepared(normalized, "generic_int8", live, {{"weights.quantizer", "adaround"}});
+            }),
+            errors::quantizer_kind_rewrites_weights("generic_int8", "adaround"));
 }
 
 /// A scale for scores and what hides them would leave the scores no codes.

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "halfstep/passes/quantized/quantized_steps.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
@@ -13,7 +14,6 @@ namespace halfstep::quant {
 namespace {
 
 using test::calibrated;
-using test::error_of;
 using test::images;
 using test::prepared;
 using test::quantizer;
@@ -131,8 +131,8 @@ TEST(Quantizer, AFixedRangeIsNotObservedAgain) {
 TEST(Quantizer, WithoutAnObserverThereIsNoNetworkOfOurs) {
   Model model = three();
   model.graph.erase(model.graph.op("c.observer"));
-  EXPECT_EQ(error_of([&] { observer_of(quantizer(model, "c.q")); }),
-            "g.ir:5: node 'c.q': has no observer, expected a network that prepare has made");
+  EXPECT_EQ(test::diagnostic_of([&] { observer_of(quantizer(model, "c.q")); }),
+            errors::quantizer_without_observer("g.ir:5: node 'c.q'"));
 }
 
 /// Quantizers of features stand behind what they quantize, those of weights before who reads them, with its place in

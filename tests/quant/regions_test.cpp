@@ -3,17 +3,24 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
+#include <string_view>
+#include <vector>
 
 #include "halfstep/core/ir/text/print.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/float_islands.h"
+#include "tests/quant/at.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
 namespace halfstep::quant {
 namespace {
 
+using test::diagnostic_of;
 using test::images;
+using test::on;
 
 /// A softmax in front of two layers and one behind them.
 const std::string kBegin = "  s = log_softmax(x) {axis: 1}\n  i = input_nop(s)\n  c = conv2d(i, w=@w)\n  r = relu(c)\n";
@@ -25,14 +32,11 @@ std::set<std::string> outside(const Model& model) {
   return names;
 }
 
-/// Of the whole network `body`, "LAYER: REASON" each.
-std::set<std::string> objections(const std::string& body) {
-  std::set<std::string> found;
-  for (const Objection& one : objections_to_markers(images(body).graph)) found.insert(one.layer + ": " + one.reason());
-  return found;
-}
-
 using Texts = std::set<std::string>;
+using Diagnostics = std::vector<Diagnostic>;
+
+/// Of the whole network `body`.
+Diagnostics objections(const std::string& body) { return objections_to_markers(images(body).graph); }
 
 TEST(Regions, WhatLiesOutsideStaysInFloatAndNeedsNoLeave) {
   const Model prepared = test::prepared(images(kMiddle + "  return e\n"));
@@ -62,88 +66,66 @@ TEST(Regions, TheFirstAndLastLayersOfTheRegionAreTheEnds) {
 }
 
 TEST(Regions, MarkersThatAreMissingAreNamed) {
-  EXPECT_EQ(
-      objections(kBegin + "  return r\n"),
-      (Texts{"i: rule missing-output: a region begins here, and no OutputNOp is behind it; put an OutputNOp right "
-             "behind the last layer that the chip computes"}));
+  EXPECT_EQ(objections(kBegin + "  return r\n"), (Diagnostics{on("i", 6, errors::marker_without_end())}));
   EXPECT_EQ(objections("  c = conv2d(x, w=@w)\n  o = output_nop(c)\n  return o\n"),
-            (Texts{"o: rule missing-input: a region ends here, and no InputNOp is in front of it; put an InputNOp on "
-                   "what the region reads, such as the image"}));
+            (Diagnostics{on("o", 6, errors::marker_without_begin())}));
   EXPECT_EQ(objections(kBegin + "  d = conv2d(r, w=@v)\n  o = output_nop(d)\n  f = conv2d(r, w=@u)\n  return o, f\n"),
-            (Texts{"f: rule unmarked-output: this conv2d reads 'r', which leaves the region without an OutputNOp; put "
-                   "one right behind 'r', and count it"}));
-  EXPECT_EQ(
-      objections(kBegin + "  d = conv2d(r, w=@v)\n  o = output_nop(d)\n  return o, d\n"),
-      (Texts{"d: rule unmarked-output: an output of the network is 'd', which leaves the region without an OutputNOp; "
-             "put one right behind 'd', and count it"}));
-  EXPECT_EQ(
-      objections(kBegin + "  f = conv2d(x, w=@w)\n  a = add(a=c, b=f)\n  o = output_nop(a)\n  return o\n"),
-      (Texts{"a: rule unmarked-input: 'f' comes into the region without an InputNOp; put one on it",
-             "r: rule unmarked-output: this relu reads 'c', which leaves the region without an OutputNOp; put one "
-             "right behind 'c', and count it"}));
+            (Diagnostics{on("f", 11, errors::region_output_unmarked("this conv2d reads 'r'", "'r'"))}));
+  EXPECT_EQ(objections(kBegin + "  d = conv2d(r, w=@v)\n  o = output_nop(d)\n  return o, d\n"),
+            (Diagnostics{on("d", 9, errors::region_output_unmarked("an output of the network is 'd'", "'d'"))}));
+  EXPECT_EQ(objections(kBegin + "  f = conv2d(x, w=@w)\n  a = add(a=c, b=f)\n  o = output_nop(a)\n  return o\n"),
+            (Diagnostics{on("r", 8, errors::region_output_unmarked("this relu reads 'c'", "'c'")),
+                         on("a", 10, errors::region_input_unmarked("f"))}));
 }
 
 TEST(Regions, TheNumberOfOutputsIsCounted) {
-  EXPECT_EQ(
-      objections(kBegin + "  d = conv2d(r, w=@v)\n  e = conv2d(r, w=@u)\n  o = output_nop(d) {outputs: 3}\n  p = "
-                          "output_nop(e) {outputs: 3}\n  return o, p\n"),
-      (Texts{"o: rule output-count: every OutputNOp is given the number of all of them: found 2, behind 'd', 'e', "
-             "expected 3; put one OutputNOp instance right behind each layer that makes an output",
-             "p: rule output-count: every OutputNOp is given the number of all of them: found 2, behind 'd', 'e', "
-             "expected 3; put one OutputNOp instance right behind each layer that makes an output"}));
+  EXPECT_EQ(objections(kBegin + "  d = conv2d(r, w=@v)\n  e = conv2d(r, w=@u)\n  o = output_nop(d) {outputs: 3}\n  p = "
+                                "output_nop(e) {outputs: 3}\n  return o, p\n"),
+            (Diagnostics{on("o", 11, errors::markers_miscounted(2, "'d', 'e'", 3)),
+                         on("p", 12, errors::markers_miscounted(2, "'d', 'e'", 3))}));
 }
 
 TEST(Regions, CrossedMarkersAreNamed) {
-  EXPECT_EQ(
-      objections("  c = conv2d(x, w=@w)\n  o = output_nop(c)\n  i = input_nop(o)\n  d = conv2d(i, w=@v)\n  "
-                 "return d\n"),
-      (Texts{"i: rule missing-output: a region begins here, and no OutputNOp is behind it; put an OutputNOp right "
-             "behind the last layer that the chip computes",
-             "o: rule crossed-markers: a region ends here, in front of where it begins; exchange the two"}));
-  const Texts inside = objections(kBegin +
-                                  "  j = input_nop(r)\n  d = conv2d(j, w=@v)\n  f = conv2d(r, w=@u)\n  a = "
-                                  "add(a=d, b=f)\n  o = output_nop(a)\n  return o\n");
-  EXPECT_TRUE(
-      inside.contains("j: rule crossed-markers: a region begins inside of another; leave this InputNOp out, or "
-                      "end the other region in front of it"));
+  EXPECT_EQ(objections("  c = conv2d(x, w=@w)\n  o = output_nop(c)\n  i = input_nop(o)\n  d = conv2d(i, w=@v)\n  "
+                       "return d\n"),
+            (Diagnostics{on("i", 7, errors::marker_without_end()), on("o", 6, errors::marker_ends_before_begin())}));
+  const Diagnostics inside = objections(kBegin +
+                                        "  j = input_nop(r)\n  d = conv2d(j, w=@v)\n  f = conv2d(r, w=@u)\n  a = "
+                                        "add(a=d, b=f)\n  o = output_nop(a)\n  return o\n");
+  EXPECT_NE(std::ranges::find(inside, on("j", 9, errors::marker_begins_inside())), inside.end());
 }
 
 TEST(Regions, WhatAMarkerHasLetOutDoesNotComeBack) {
-  EXPECT_EQ(
-      objections(kBegin + "  o = output_nop(r) {outputs: 2}\n  d = conv2d(r, w=@v)\n  a = add(a=d, b=o)\n  p = "
-                          "output_nop(a) {outputs: 2}\n  return o, p\n"),
-      (Texts{"a: rule output-order: this add of the region reads 'o', which an OutputNOp has let out of it; call "
-             "OutputNOp right behind the last layer of each output, and nothing of the region on what it gives"}));
+  EXPECT_EQ(objections(kBegin + "  o = output_nop(r) {outputs: 2}\n  d = conv2d(r, w=@v)\n  a = add(a=d, b=o)\n  p = "
+                                "output_nop(a) {outputs: 2}\n  return o, p\n"),
+            (Diagnostics{on("a", 11, errors::region_reads_own_output("add", "o"))}));
 }
 
 TEST(Regions, AMarkerBehindAConcatOrAReshapeIsNamedWithTheLayers) {
-  EXPECT_EQ(
-      objections(kBegin + "  d = conv2d(r, w=@v)\n  e = conv2d(r, w=@u)\n  k = concat(x=[d, e]) {axis: 1}\n  o = "
-                          "output_nop(k)\n  return o\n"),
-      (Texts{"o: rule output-behind-layer: concat 'k' stands between OutputNOp and what computes its values: 'd', "
-             "'e'; put one OutputNOp right behind each of these, and the concat behind those"}));
+  EXPECT_EQ(objections(kBegin + "  d = conv2d(r, w=@v)\n  e = conv2d(r, w=@u)\n  k = concat(x=[d, e]) {axis: 1}\n  o = "
+                                "output_nop(k)\n  return o\n"),
+            (Diagnostics{on("o", 12, errors::marker_behind_move("concat", "k", "'d', 'e'"))}));
   EXPECT_EQ(objections("  i = input_nop(x)\n  o = output_nop(i)\n  return o\n"),
-            (Texts{"o: rule output-behind-layer: nothing computes between the markers of this region; put the "
-                   "OutputNOp right behind the last layer that the chip computes"}));
+            (Diagnostics{on("o", 6, errors::region_without_layer())}));
 }
 
 TEST(Regions, AMarkerBehindALayerWithoutCodesSaysWhy) {
-  const std::string message = test::error_of(
-      [] { test::prepared(images(kBegin + "  m = log_softmax(r) {axis: 1}\n  o = output_nop(m)\n  return o\n")); });
-  EXPECT_EQ(
-      message,
-      "g.ir:10: node 'o': rule output-behind-layer: OutputNOp marks what log_softmax 'm' gives, which stays in float: "
-      "found log_softmax has no form on codes; put it behind the last layer that the chip computes");
+  EXPECT_EQ(diagnostic_of([] {
+              test::prepared(images(kBegin + "  m = log_softmax(r) {axis: 1}\n  o = output_nop(m)\n  return o\n"));
+            }),
+            on("o", 10, errors::marker_behind_float_layer("log_softmax", "m", "log_softmax has no form on codes")));
 }
 
 TEST(Regions, AllThatIsWrongIsSaidAtOnce) {
-  const std::string message = test::error_of([] {
+  const auto all = test::diagnostics_of([] {
     test::prepared(images(kBegin +
                           "  d = conv2d(r, w=@v)\n  k = concat(x=[d, r]) {axis: 1}\n  o = output_nop(k) {outputs: "
                           "2}\n  return o, r\n"));
   });
-  for (const char* rule : {"rule output-count", "rule output-behind-layer", "rule unmarked-output"})
-    EXPECT_NE(message.find(rule), std::string::npos) << message;
+  std::set<std::string_view> names;
+  for (const Diagnostic& one : all) names.insert(one.entry->name);
+  for (const char* name : {"markers_miscounted", "marker_behind_move", "region_output_unmarked"})
+    EXPECT_TRUE(names.contains(name)) << name;
 }
 
 const std::string kPlain =
@@ -163,15 +145,14 @@ TEST(Regions, TensorsAreNamedByPatterns) {
 
 TEST(Regions, WhatFitsNothingOrMakesNoSenseIsRefused) {
   const Model model = images(kPlain);
-  EXPECT_EQ(test::error_of([&] { with_regions(model, {"r:head"}); }).substr(0, 56),
-            "region 'r:head': 'head' fits no layer and no input; ther");
-  EXPECT_EQ(test::error_of([&] { with_regions(model, {"r"}); }),
-            "region 'r': expected A:B, the tensors between which the network is quantized");
-  EXPECT_EQ(test::error_of([&] { with_regions(with_regions(model, {"r:e"}), {"x:r"}); }),
-            "region 'x:r': network 'g' has markers of its own, which say where its regions are");
+  EXPECT_EQ(diagnostic_of([&] { with_regions(model, {"r:head"}); }),
+            errors::region_pattern_fits_nothing("r:head", "head", "; there are x, c, r, d, e, s"));
+  EXPECT_EQ(diagnostic_of([&] { with_regions(model, {"r"}); }), errors::region_malformed("r"));
+  EXPECT_EQ(diagnostic_of([&] { with_regions(with_regions(model, {"r:e"}), {"x:r"}); }),
+            errors::region_in_marked_network("x:r", "g"));
   const auto crossed = objections_to_markers(with_regions(model, {"e:r"}).graph);
   ASSERT_EQ(crossed.size(), 2U);
-  EXPECT_EQ(crossed[1].what, "rule crossed-markers: a region ends here, in front of where it begins");
+  EXPECT_EQ(crossed[1].entry, &errors::marker_ends_before_begin_entry);
 }
 
 }  // namespace

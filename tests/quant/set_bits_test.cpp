@@ -3,13 +3,26 @@
 
 #include "halfstep/core/ir/metadata/given_names.h"
 #include "halfstep/core/ir/text/print.h"
+#include "halfstep/quant/platform/errors.h"
+#include "halfstep/quant/prepare/errors.h"
+#include "tests/quant/at.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
 
 namespace halfstep::quant {
 namespace {
 
-using test::error_of;
+using test::bare;
+using test::diagnostic_of;
+using test::diagnostics_of;
+
+using Diagnostics = std::vector<Diagnostic>;
+
+constexpr const char* kLegal = "2, 3, 4, 5, 6, 7, 8";
+
+Diagnostic wrong(const std::string& layer, int line, const char* values, int bits, const char* legal) {
+  return test::on(layer, line, errors::bits_not_legal(values, "generic_int8", bits, legal));
+}
 
 Model prepared(const std::string& body, const std::string& legal) {
   return test::prepared(test::network("graph g(x: f32[1, 4, 6, 6]) {\n  param @w: f32[4, 4, 1, 1]\n"
@@ -24,11 +37,9 @@ TEST(SetBits, TheReadersOfALayersCodesHaveASayToo) {
   Model model = prepared("  c = conv2d(x=x, w=@w)\n  s = sigmoid(x=c)\n  d = conv2d(x=s, w=@v)\n  return d\n",
                          "[{op: sigmoid, features: [4, 8], reason: tables have 4 or 8 bits}]");
   const std::string before = print(model.graph);
-  const std::string message =
-      "g.ir:5: node 's': features on generic_int8: found 6 bits, expected 4, 8 (tables have 4 or 8 bits); give it one "
-      "of these (--bits)";
-  EXPECT_EQ(error_of([&] { set_bits(model, "c", {}, 6); }), message);
-  EXPECT_EQ(error_of([&] { set_bits(model, "s", {}, 6); }), message);
+  const Diagnostics refused = {wrong("s", 5, "features", 6, "4, 8 (tables have 4 or 8 bits)")};
+  EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "c", {}, 6); })), refused);
+  EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "s", {}, 6); })), refused);
   EXPECT_EQ(print(model.graph), before);
   set_bits(model, "c", {}, 4);
   EXPECT_EQ(bits(model, "c.q"), 4);
@@ -46,13 +57,10 @@ TEST(SetBits, SelectorsKnowTheNamesOfTheFileToo) {
 TEST(SetBits, TheInputIsReadByWhatReadsIt) {
   Model model = prepared("  c = conv2d(x=x, w=@w)\n  return c\n",
                          "[{op: conv2d, features: [4, 8], reason: its multipliers have 4 or 8 bits}]");
-  EXPECT_EQ(error_of([&] { set_bits(model, "x.q", {}, 5); }),
-            "g.ir:4: node 'c': features on generic_int8: found 5 bits, expected 4, 8 (its multipliers have 4 or 8 "
-            "bits); give it one of these (--bits)");
-  EXPECT_EQ(error_of([&] { set_bits(model, "x.q", {}, 9); }),
-            "g.ir:4: node 'x.q': features on generic_int8: found 9 bits, expected 2, 3, 4, 5, 6, 7, 8; give it one of "
-            "these (--bits); the same at "
-            "g.ir:4: node 'c'");
+  EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "x.q", {}, 5); })),
+            Diagnostics{wrong("c", 4, "features", 5, "4, 8 (its multipliers have 4 or 8 bits)")});
+  EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "x.q", {}, 9); })),
+            (Diagnostics{wrong("x.q", 4, "features", 9, kLegal), wrong("c", 4, "features", 9, kLegal)}));
 }
 
 TEST(SetBits, WhoSharesAScaleOrOnlyMovesCodesIsAskedAndAllAreNamed) {
@@ -66,28 +74,24 @@ TEST(SetBits, WhoSharesAScaleOrOnlyMovesCodesIsAskedAndAllAreNamed) {
                "[{op: sigmoid, features: [8], reason: tables have 8 bits}, {op: max_pool2d, features: [4, 8], "
                "reason: windows have 4 or 8}]");
   const std::string before = print(model.graph);
-  EXPECT_EQ(error_of([&] { set_bits(model, "c", {}, 5); }),
-            "g.ir:6: node 'r': features on generic_int8: found 5 bits, expected 8 (tables have 8 bits); give it one of "
-            "these (--bits); g.ir:7: node "
-            "'p': features on generic_int8: found 5 bits, expected 4, 8 (windows have 4 or 8); give it one of these "
-            "(--bits); the same at g.ir:8: node 'q'");
-  EXPECT_EQ(error_of([&] { set_bits(model, "c", {}, 4); }),
-            "g.ir:6: node 'r': features on generic_int8: found 4 bits, expected 8 (tables have 8 bits); give it one of "
-            "these (--bits)");
+  EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "c", {}, 5); })),
+            (Diagnostics{wrong("r", 6, "features", 5, "8 (tables have 8 bits)"),
+                         wrong("p", 7, "features", 5, "4, 8 (windows have 4 or 8)"),
+                         wrong("q", 8, "features", 5, "4, 8 (windows have 4 or 8)")}));
+  EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "c", {}, 4); })),
+            Diagnostics{wrong("r", 6, "features", 4, "8 (tables have 8 bits)")});
   EXPECT_EQ(print(model.graph), before);
 }
 
 TEST(SetBits, WeightsAndFeaturesAreCheckedTogether) {
   Model model = prepared("  c = conv2d(x=x, w=@w)\n  d = conv2d(x=c, w=@v)\n  return d\n",
                          "[{trait: weighted, weights: [4, 8], reason: weights fill a byte or half of one}]");
-  EXPECT_EQ(error_of([&] { set_bits(model, "*", 5, 9); }),
-            "g.ir:4: node 'x.q': features on generic_int8: found 9 bits, expected 2, 3, 4, 5, 6, 7, 8; give it one of "
-            "these (--bits); the same at "
-            "g.ir:4: node 'c', g.ir:5: node 'd'; g.ir:4: node 'c': weights on generic_int8: found 5 bits, expected 4, "
-            "8 (weights fill a byte or half of one); give it one of these (--bits); the same at g.ir:5: node 'd'");
-  EXPECT_EQ(error_of([&] { set_bits(model, "d", 5, {}); }),
-            "g.ir:5: node 'd': weights on generic_int8: found 5 bits, expected 4, 8 (weights fill a byte or half of "
-            "one); give it one of these (--bits)");
+  const char* half = "4, 8 (weights fill a byte or half of one)";
+  EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "*", 5, 9); })),
+            (Diagnostics{wrong("x.q", 4, "features", 9, kLegal), wrong("c", 4, "features", 9, kLegal),
+                         wrong("c", 4, "weights", 5, half), wrong("d", 5, "features", 9, kLegal),
+                         wrong("d", 5, "weights", 5, half)}));
+  EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "d", 5, {}); })), Diagnostics{wrong("d", 5, "weights", 5, half)});
   set_bits(model, "d", 4, 4);
   EXPECT_EQ(bits(model, "v.q"), 4);
   EXPECT_EQ(bits(model, "w.q"), 8);
@@ -127,19 +131,20 @@ TEST(SetBits, SelectorsThatChooseNothingAreRefused) {
       "1}\n "
       " return s\n",
       "[]");
-  EXPECT_EQ(error_of([&] { set_bits(model, "cc", 4, {}); }), "selector 'cc' matches no layer, did you mean 'c'?");
-  EXPECT_EQ(error_of([&] { set_bits(model, "elsewhere*", 4, {}); }),
-            "selector 'elsewhere*' matches no layer; there are x.q, c, p, s");
-  EXPECT_EQ(error_of([&] { set_bits(model, "p", {}, 4); }),
-            "selector 'p': max_pool2d 'p' has no quantizer of its own, expected a layer or a quantizer");
-  EXPECT_EQ(error_of([&] { set_bits(model, "s", {}, 4); }),
-            "selector 's': log_softmax 's' has no quantizer of its own, expected a layer or a quantizer");
-  EXPECT_EQ(error_of([&] { set_bits(model, "[ps]", {}, 4); }),
-            "selector '[ps]': max_pool2d 'p' has no quantizer of its own, expected a layer or a quantizer");
+  EXPECT_EQ(diagnostic_of([&] { set_bits(model, "cc", 4, {}); }),
+            errors::selector_matches_nothing("selector", "cc", ", did you mean 'c'?"));
+  EXPECT_EQ(diagnostic_of([&] { set_bits(model, "elsewhere*", 4, {}); }),
+            errors::selector_matches_nothing("selector", "elsewhere*", "; there are x.q, c, p, s"));
+  EXPECT_EQ(diagnostic_of([&] { set_bits(model, "p", {}, 4); }),
+            errors::layer_without_quantizer("p", "max_pool2d", "p"));
+  EXPECT_EQ(diagnostic_of([&] { set_bits(model, "s", {}, 4); }),
+            errors::layer_without_quantizer("s", "log_softmax", "s"));
+  EXPECT_EQ(diagnostic_of([&] { set_bits(model, "[ps]", {}, 4); }),
+            errors::layer_without_quantizer("[ps]", "max_pool2d", "p"));
   set_bits(model, "[cps]", {}, 4);
   EXPECT_EQ(bits(model, "c.q"), 4);
   Model floats = test::images("  c = conv2d(x, w=@w)\n  return c\n");
-  EXPECT_EQ(error_of([&] { set_bits(floats, "*", 4, {}); }), "the network is not prepared; run quantize first");
+  EXPECT_EQ(diagnostic_of([&] { set_bits(floats, "*", 4, {}); }), errors::network_not_prepared());
 }
 
 }  // namespace

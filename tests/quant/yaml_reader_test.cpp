@@ -4,12 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include "halfstep/quant/platform/errors.h"
+#include "tests/quant/at.h"
 #include "tests/support/error.h"
 
 namespace halfstep::quant {
 namespace {
 
-using test::error_of;
+using test::at;
+using test::diagnostic_of;
 using enum ValueKind;
 
 const std::vector<RecordKey> kKeys = {{"word", text, "A word.", "one", {.choices = {"one", "two"}}, "two"},
@@ -22,17 +25,9 @@ const std::vector<RecordKey> kKeys = {{"word", text, "A word.", "one", {.choices
                                       {"rules", mappings, "Rules.", "", {}, ""},
                                       {"rules.op", text, "A name.", "a"}};
 
-/// "LINE: PATH: reason" of each.
-std::vector<std::string> mistakes(const std::string& text) {
-  std::vector<std::string> all;
-  for (const Objection& one : YamlDocument(parse_yaml(text, "a"), "a", kKeys).objections()) {
-    EXPECT_EQ(one.kind, ErrorKind::bad_input);
-    all.push_back(one.where.substr(2) + ": " + one.reason());
-  }
-  return all;
-}
+using Mistakes = std::vector<Diagnostic>;
 
-using Mistakes = std::vector<std::string>;
+Mistakes mistakes(const std::string& text) { return YamlDocument(parse_yaml(text, "a"), "a", kKeys).objections(); }
 
 TEST(YamlReader, GivesValuesOfTheirTypes) {
   YamlDocument document(
@@ -61,34 +56,39 @@ TEST(YamlReader, AbsentKeysHaveTheirDefaults) {
 }
 
 TEST(YamlReader, SaysAllMistakesInTheOrderOfTheirLines) {
-  EXPECT_EQ(
-      mistakes("word: on\nbits: 12\nshare: .nan\non: 7\ninner:\n  list: [6, x, 1, 1]\n  names: a\n"
-               "rules:\n  - {op: {}}\n  - 3\n  - {opp: a}\n"),
-      Mistakes({"1: word: found 'on', expected one, two, did you mean 'one'?", "2: bits: found 12, expected 2 to 9",
-                "3: share: found nan, expected 0 to 1", "4: on: found '7', expected true or false",
-                "6: inner.list: found 6, expected 0 to 5", "6: inner.list: found 'x', expected a list of whole numbers",
-                "6: inner.list: found 1 twice", "7: inner.names: found 'a', expected a list of names",
-                "9: rules[0].op: found a mapping, expected text",
-                "10: rules[1]: found no mapping, expected keys and values",
-                "11: rules[2].opp: unknown key, did you mean 'op'?"}));
+  EXPECT_EQ(mistakes("word: on\nbits: 12\nshare: .nan\non: 7\ninner:\n  list: [6, x, 1, 1]\n  names: a\n"
+                     "rules:\n  - {op: {}}\n  - 3\n  - {opp: a}\n"),
+            Mistakes({at("a:1: word", errors::record_value_not_a_choice("'on'", "one, two", ", did you mean 'one'?")),
+                      at("a:2: bits", errors::record_value_out_of_range(12, "2 to 9")),
+                      at("a:3: share", errors::record_value_out_of_range("nan", "0 to 1")),
+                      at("a:4: on", errors::record_value_kind("'7'", "true or false")),
+                      at("a:6: inner.list", errors::record_value_out_of_range(6, "0 to 5")),
+                      at("a:6: inner.list", errors::record_value_kind("'x'", "a list of whole numbers")),
+                      at("a:6: inner.list", errors::record_value_twice("1")),
+                      at("a:7: inner.names", errors::record_value_kind("'a'", "a list of names")),
+                      at("a:9: rules[0].op", errors::record_value_kind("a mapping", "text")),
+                      at("a:10: rules[1]", errors::record_section_without_keys("no mapping")),
+                      at("a:11: rules[2].opp", errors::record_key_unknown(", did you mean 'op'?"))}));
   EXPECT_EQ(mistakes("inner: 1\n[a]: 2\n\n"),
-            Mistakes({"1: bits: is missing", "1: inner: found no mapping, expected keys and values",
-                      "2: record: found a key that is no text"}));
+            Mistakes({at("a:1: bits", errors::record_key_missing()),
+                      at("a:1: inner", errors::record_section_without_keys("no mapping")),
+                      at("a:2: record", errors::record_key_not_text())}));
 }
 
 /// A key in another spelling is not missing as well; one that is there is not meant.
 TEST(YamlReader, MissingKeysFindTheirMisspelling) {
-  EXPECT_EQ(mistakes("bist: 8\ninner: {list: []}\n"), Mistakes({"1: bist: unknown key, did you mean 'bits'?"}));
+  EXPECT_EQ(mistakes("bist: 8\ninner: {list: []}\n"),
+            Mistakes({at("a:1: bist", errors::record_key_unknown(", did you mean 'bits'?"))}));
   EXPECT_EQ(mistakes("bits: 8\nbitts: 4\ninner: {list: []}\n"),
-            Mistakes({"2: bitts: unknown key, did you mean 'bits'?"}));
+            Mistakes({at("a:2: bitts", errors::record_key_unknown(", did you mean 'bits'?"))}));
   EXPECT_EQ(mistakes("bits: 8\ncolour: 4\ninner: {lists: []}\n"),
-            Mistakes({"2: colour: unknown key", "3: inner.lists: unknown key, did you mean 'list'?"}));
+            Mistakes({at("a:2: colour", errors::record_key_unknown("")),
+                      at("a:3: inner.lists", errors::record_key_unknown(", did you mean 'list'?"))}));
 }
 
 TEST(YamlReader, KeysGivenTwiceNameBothLines) {
   EXPECT_EQ(mistakes("bits: 8\ninner: {list: []}\nbits: 4\nbits: 4\n"),
-            Mistakes({"3: bits: the key is given twice, before in line 1",
-                      "4: bits: the key is given twice, before in line 1"}));
+            Mistakes({at("a:3: bits", errors::record_key_twice(1)), at("a:4: bits", errors::record_key_twice(1))}));
 }
 
 /// What follows from a wrong value is not said.
@@ -96,7 +96,7 @@ TEST(YamlReader, ObjectsToSoundValuesAlone) {
   const auto said = [](const std::string& text, const std::string& key, std::initializer_list<std::string> on) {
     YamlDocument document(parse_yaml(text, "a"), "a", kKeys);
     const size_t before = document.objections().size();
-    document.reader().map("inner").object(key, {.what = "is odd"}, on);
+    document.reader().map("inner").object(key, errors::legal_bits_empty(), on);
     return document.objections().size() - before;
   };
   EXPECT_EQ(said("{bits: 3, inner: {list: [1]}}", "list", {"bits", "word"}), 1U);
@@ -109,28 +109,26 @@ TEST(YamlReader, ObjectsToSoundValuesAlone) {
 
 TEST(YamlReader, KeysThatAreNotListedAreADefectOfOurs) {
   YamlDocument document(parse_yaml("{bits: 3, inner: {list: [1]}}", "a"), "a", kKeys);
-  EXPECT_NE(error_of([&] { document.reader().integer("width"); }).find("this is a bug"), std::string::npos);
+  EXPECT_EQ(test::name_of([&] { document.reader().integer("width"); }), "defect");
 }
 
 TEST(YamlReader, TabsAreNamedWithTheirLine) {
-  const std::string tab = "a tab in front of the text, expected spaces";
   for (const auto& [text, line] : std::vector<std::pair<std::string, int>>{{"inner:\n\tlist: 8\n", 2},
                                                                            {"a: 1\n\tb: 2\n", 2},
                                                                            {"inner:\n  list: 8\n \tx: 3\n", 3},
                                                                            {"a:\n  - 1\n\t- 2\n", 3},
                                                                            {"\ta: 1\n", 1}})
-    EXPECT_EQ(error_of([&] { parse_yaml(text, "a.yaml"); }), "a.yaml:" + std::to_string(line) + ": found " + tab);
+    EXPECT_EQ(diagnostic_of([&] { parse_yaml(text, "a.yaml"); }),
+              errors::yaml_indented_by_tab("a.yaml:" + std::to_string(line)));
   EXPECT_EQ(parse_yaml("a: {b: 1,\tc: 2}\n", "a.yaml")["a"]["c"].as<int>(), 2);
-  EXPECT_EQ(error_of([] { parse_yaml("a: [x\ty\n", "a.yaml"); }),
-            "a.yaml:2: column 1: found what is no YAML, expected keys, values and brackets that end");
+  EXPECT_EQ(diagnostic_of([] { parse_yaml("a: [x\ty\n", "a.yaml"); }), errors::yaml_invalid("a.yaml:2: column 1"));
 }
 
 TEST(YamlReader, AFileIsOneDocument) {
-  EXPECT_EQ(error_of([] { parse_yaml("a: 1\n---\nb: 2\n", "a.yaml"); }),
-            "a.yaml: found several documents, expected one");
+  EXPECT_EQ(diagnostic_of([] { parse_yaml("a: 1\n---\nb: 2\n", "a.yaml"); }),
+            errors::yaml_of_several_documents("a.yaml"));
   for (const char* text : {"", "# nothing\n"})
-    EXPECT_EQ(mistakes(text), Mistakes({"1: record: found nothing, expected keys and values; begin with: halfstep "
-                                        "platform new NAME"}));
+    EXPECT_EQ(mistakes(text), Mistakes({at("a:1: record", errors::record_without_keys("nothing"))}));
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Repairs see the same samples, in the same steps, whatever number of them a file takes at once.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "halfstep/core/base/random.h"

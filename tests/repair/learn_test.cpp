@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "halfstep/tune/repair/errors.h"
 #include "halfstep/tune/repair/part.h"
 #include "halfstep/tune/repair/store.h"
 #include "tests/repair/digits.h"
@@ -45,26 +46,24 @@ TEST_P(EachMethod, GoesOnWhereItWasStopped) {
   const test::TemporaryFolder folder;
   const auto blocks = folder / "blocks";
   const auto stop = [](const Progress& progress) {
-    if (progress.stage == GetParam() && progress.done > 0.5 * progress.total)
-      throw Error(ErrorKind::interrupted, "stopped");
+    if (progress.stage == GetParam() && progress.done > 0.5 * progress.total) fail(errors::interrupted("the test"));
   };
   EXPECT_EQ(test::kind_of([&] { learned(GetParam(), 0, blocks, false, stop); }), ErrorKind::interrupted);
   EXPECT_FALSE(std::filesystem::is_empty(blocks));
-  const std::string said = test::error_of([&] { learned(GetParam(), 0, blocks); });
-  EXPECT_NE(said.find("holds blocks of an earlier repair"), std::string::npos) << said;
+  EXPECT_EQ(test::diagnostic_of([&] { learned(GetParam(), 0, blocks); }), errors::repair_folder_taken(blocks.string()));
   int64_t steps = 0;
   const auto count = [&](const Progress& progress) { steps += progress.stage == GetParam() ? 1 : 0; };
   const api::Quantized resumed = learned(GetParam(), 0, blocks, true, count), straight = learned(GetParam());
   EXPECT_EQ(digest_hex(resumed.model), digest_hex(straight.model));
   EXPECT_LT(steps, 60 * 4);
-  EXPECT_NE(test::error_of([&] {
+  EXPECT_EQ(test::name_of([&] {
               api::QuantizeOptions other = options(3, 4, {GetParam()});
               other.repair.folder = blocks;
               other.repair.resume = true;
               other.repair.steps = 61;
               quantized(network(), other);
-            }).find("is of another run"),
-            std::string::npos);
+            }),
+            "repair_block_of_another_run");
   Options done;
   done.folder = blocks;
   remove_checkpoints(done);
@@ -82,6 +81,30 @@ TEST(Learn, BlocksAreWhatASingleValueEntersAndLeaves) {
   names.clear();
   for (const Block& block : blocks_of(model, Grain::layers)) names.push_back(block.name);
   EXPECT_EQ(names, (std::vector<std::string>{"conv1", "conv2", "conv3", "conv4", "conv5", "head"}));
+}
+
+TEST(Learn, ABlockOfAnotherNetworkIsRefused) {
+  const test::TemporaryFolder folder;
+  const auto blocks = folder / "blocks";
+  const auto stop = [](const Progress& progress) {
+    if (progress.stage == "adaround" && progress.done > 0.5 * progress.total) fail(errors::interrupted("the test"));
+  };
+  EXPECT_THROW(learned("adaround", 0, blocks, false, stop), Error);
+  const auto path = std::filesystem::directory_iterator(blocks)->path();
+  Model block = load_model(path);
+  block.graph.add_tensor("further", {DType::f32, {1}}, Role::state);
+  block.tensors.emplace("further", Tensor::scalar(1.0F));
+  save_model(block, path);
+  EXPECT_EQ(test::diagnostic_of([&] { learned("adaround", 0, blocks, true); }),
+            errors::repair_block_does_not_fit(path.string(), "further"));
+}
+
+TEST(Learn, StoresRefuseWhatTheyCannotKeep) {
+  StoreRoom room(100);
+  Store rows(4, room), huge(int64_t{1} << 35, room);
+  EXPECT_EQ(test::diagnostic_of([&] { rows.put(0, 4, Tensor(DType::f32, {3})); }),
+            errors::values_without_sample_axis("f32[3]", 4));
+  EXPECT_EQ(test::name_of([&] { huge.put(0, 1, Tensor(DType::f32, {1, 1024})); }), "no_room_for_values");
 }
 
 /// What comes out of a store that has no room in memory is what went in.

@@ -1,5 +1,6 @@
 // Every repair method on random networks: skips over many layers, branches, concatenations, outputs in the middle.
 // Their blocks have several inputs and outputs, which the networks of other tests do not.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -12,6 +12,7 @@
 #include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/train/evaluate/teacher.h"
 #include "halfstep/train/loop/network.h"
+#include "halfstep/tune/repair/errors.h"
 #include "halfstep/tune/repair/layers.h"
 #include "tests/repair/digits.h"
 #include "tests/support/error.h"
@@ -144,29 +145,27 @@ TEST(Repair, WidensFeaturesWhereThePlatformCan) {
 }
 
 TEST(Repair, NamesWhatItDoesNotKnow) {
-  const std::string said = test::error_of([] { quantized(network(), options(8, 8, {"equalise"})); });
-  EXPECT_EQ(
-      said,
-      "repair: found 'equalise', expected one of equalize, smooth, ranges, batchnorm, bias, blocks, adaround, brecq, "
-      "qdrop, wide, auto, did you mean 'equalize'?");
+  EXPECT_EQ(test::diagnostic_of([] { quantized(network(), options(8, 8, {"equalise"})); }),
+            errors::repair_method_unknown(
+                "equalise", "equalize, smooth, ranges, batchnorm, bias, blocks, adaround, brecq, qdrop, wide, auto",
+                ", did you mean 'equalize'?"));
+  Options resumed;
+  resumed.resume = true;
+  EXPECT_EQ(test::diagnostic_of([&] { check_methods(resumed); }), errors::repair_resume_without_folder());
 }
 
 TEST(Repair, NeedsMoreThanOneSample) {
   Shifted one;
   train::Samples single = one.samples();
   single.indices.resize(1);
-  const std::string said = test::error_of([&] { repair(one.model, single, {}, {{"bias"}}, one.pool); });
-  EXPECT_EQ(
-      said,
-      "uniform: found 1 samples, expected at least 2: a part is held back, to find out whether training does good");
+  EXPECT_EQ(test::kind_of([&] { repair(one.model, single, {}, {{"bias"}}, one.pool); }), ErrorKind::bad_input);
 }
 
 TEST(Repair, NamesTheLayerThatGivesNoNumbers) {
   Model model = quantized(network(), options(8, 8, {})).model;
   model = clone(model);
   model.tensors.at("conv3.b").data<float>()[1] = std::numeric_limits<float>::quiet_NaN();
-  const std::string said = test::error_of([&] { api::repair(model, digits(), options(8, 8, {"bias"}), {}); });
-  EXPECT_NE(said.find("'conv3' is NaN or infinite on samples"), std::string::npos) << said;
+  EXPECT_EQ(test::name_of([&] { api::repair(model, digits(), options(8, 8, {"bias"}), {}); }), "value_not_finite");
 }
 
 }  // namespace

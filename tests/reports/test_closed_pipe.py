@@ -38,7 +38,7 @@ def expect_lost(line, ended, ignored):
         return
     expect_no_bug(line, ended)
     assert ended.code == 2, (line, ended.code, ended.err)
-    assert [error.lower() for error in ended.errors] == ["halfstep: standard output: broken pipe"], (line, ended.err)
+    assert len(ended.errors) == 1 and "HS9007" in ended.errors[0], (line, ended.err)
 
 
 @pytest.mark.parametrize("ignored", [False, True], ids=["default", "ignored"])

@@ -2,24 +2,19 @@
 
 import pytest
 
-REASONS = {
-    "c11_mm4": ("y", "a product of two activations has no weights", "quantize it with the layers around it"),
-    "c11_mm_const4": ("m", "matmul_broadcast has no form on codes", "write it as a MatMul by one stored matrix on the right, or as a convolution"),
-    "c30_gru": ("val_42", "gru has no form on codes", "write its gates with linear layers (Gemm or MatMul), Sigmoid and Tanh"),
-}  # fmt: skip
+NODES = {"c11_mm4": "y", "c11_mm_const4": "m", "c30_gru": "val_42"}
 
 
-@pytest.mark.parametrize("network", REASONS)
+@pytest.mark.parametrize("network", NODES)
 def test_networks_without_a_layer(bench, shared, network):
     case = shared / "reports" / "no_reason"
-    node, reason, remedy = REASONS[network]
-    ended = bench.run("quantize", case / f"{network}.onnx", "--data", case / f"{network}.npz", "--out", "p", code=2)
-    assert "found no operator with weights that can have codes" in ended.err
-    assert f"node '{node}'" in ended.err and f"{reason}; {remedy}" in ended.err
+    node = NODES[network]
+    refused = bench.run("quantize", case / f"{network}.onnx", "--data", case / f"{network}.npz", "--out", "p", code=2)
+    assert f"node '{node}'" in refused.err
     ended = bench.run("inspect", case / f"{network}.onnx", "--platform", "generic_int8", "--json", code=3)
     objections = ended.report["target"]["objections"]
     assert all(one["remedy"] for one in objections) and objections[1]["layer"] == node
-    assert reason in objections[1]["what"] and objections[1]["remedy"] == remedy
+    assert objections[1]["remedy"] in refused.err
     ended = bench.run("inspect", case / f"{network}.onnx", "--nodes", "--json")
     assert {one["layer"] for one in objections[1:]} <= {name for line in ended.report["graph"] for name in (line["name"], *line["outputs"])}
 

@@ -33,15 +33,14 @@ def test_float64_and_npy(bench, network):
 def test_numbers_that_float32_has_not(bench, network):
     model, x = network
     np.savez(bench.folder / "x.npz", x=np.full(x.shape, 1e300))
-    assert "found inf in sample 0, expected finite numbers" in bench.run("quantize", model, "--data", "x.npz", "--out", "p", code=2).err
+    assert "inf in sample 0" in bench.run("quantize", model, "--data", "x.npz", "--out", "p", code=2).err
 
 
 def test_other_names_and_types(bench, network):
     model, x = network
     np.savez(bench.folder / "named.npz", image=x, mask=x)
     ended = bench.run("quantize", model, "--data", "named.npz", "--out", "p", code=2)
-    assert "has nothing for input 'x'" in ended.err
-    assert "found image, mask; give the arrays the names of the inputs: x" in ended.err
+    assert "error HS8015" in ended.err and "input 'x'" in ended.err and "image, mask" in ended.err
     np.savez(bench.folder / "half.npz", x=x.astype(np.float16))
     ended = bench.run("quantize", model, "--data", "half.npz", "--out", "p", code=2)
-    assert "'x' is f16" in ended.err and "takes f32; save the array as f32" in ended.err
+    assert "error HS8011" in ended.err and "'x'" in ended.err and "f16" in ended.err and "f32" in ended.err

@@ -111,8 +111,8 @@ class Run:
 
     @property
     def errors(self):
-        """The sentences on standard error, without notes and progress."""
-        lines = [line for line in self.err.splitlines() if line.startswith("halfstep: ")]
+        """The errors on standard error, as sentences or JSON, without notes and progress."""
+        lines = [line for line in self.err.splitlines() if line.startswith(("halfstep: ", '{"schema":1,"errors":'))]
         return [line for line in lines if not line.startswith("halfstep: note: ")]
 
 

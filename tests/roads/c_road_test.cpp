@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "halfstep/api/errors.h"
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/core/files/file.h"
 #include "tests/roads/c_road.h"
@@ -102,10 +103,7 @@ TEST_F(CRoad, OperatorsInFloatNeedLeaveAndAreNamed) {
     Prepared prepared(platform);
     verify::Roads roads = api::roads_of(prepared.model, api::convert(prepared.model, {.float_islands = true}).model);
     const TemporaryFolder folder;
-    EXPECT_NE(error_of([&] {
-                api::export_c(roads.integer, folder.path(), {.name = "net"});
-              }).find("would be float operations in C; allow them (--float-islands)"),
-              std::string::npos);
+    EXPECT_EQ(name_of([&] { api::export_c(roads.integer, folder.path(), {.name = "net"}); }), "c_float_islands");
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
     const auto written = api::export_c(roads.integer, folder.path(), {.name = "net", .float_islands = true});
     ASSERT_FALSE(written.islands.empty());
@@ -160,32 +158,33 @@ TEST_F(CRoad, ShowsTheWordsOfACompilerAndEndsWhatHangs) {
   api::CRoadOptions options = with_compiler("cc -O1");
   options.folder = exported.path();
   exported.change("int net_run_showing(", "{\n", "{\n    ohno;\n");
-  const std::string words = error_of([&] { compare(prepared, options); });
-  EXPECT_NE(words.find("failed with exit code 1; it said"), std::string::npos) << words;
-  EXPECT_NE(words.find("ohno"), std::string::npos) << words;
+  const Diagnostic words = diagnostic_of([&] { compare(prepared, options); });
+  EXPECT_EQ(words.entry, &errors::c_command_failed_entry);
+  EXPECT_NE(words.found.find("ohno"), std::string::npos) << words.found;
 
   exported.change("int net_run_showing(", "    ohno;\n", "    for (;;) x += 0;\n");
   options.seconds = 2;
-  EXPECT_NE(error_of([&] { compare(prepared, options); }).find("did not end within 2 s"), std::string::npos);
+  EXPECT_EQ(name_of([&] { compare(prepared, options); }), "c_command_late");
 
   exported.change("int net_run_showing(", "    for (;;) x += 0;\n", "    ((void (*)(void))0)();\n");
   options = {.compiler = "cc -O0", .folder = exported.path()};
-  EXPECT_NE(error_of([&] { compare(prepared, options); }).find("was ended by signal 11"), std::string::npos);
+  const Diagnostic ended = diagnostic_of([&] { compare(prepared, options); });
+  EXPECT_EQ(ended.entry, &errors::c_command_failed_entry);
+  EXPECT_NE(ended.found.find("signal 11"), std::string::npos) << ended.found;
 
   options.compiler = "halfstep-no-such-compiler";
-  EXPECT_NE(error_of([&] { compare(prepared, options); }).find("cannot be run"), std::string::npos);
+  EXPECT_EQ(diagnostic_of([&] { compare(prepared, options); }).where, "halfstep-no-such-compiler");
 }
 
 TEST_F(CRoad, RefusesOtherFoldersAndOtherPrograms) {
   Prepared prepared("generic_int8");
   const TemporaryFolder empty;
   api::CRoadOptions options{.folder = empty.path()};
-  EXPECT_NE(error_of([&] { compare(prepared, options); }).find("found 0 programs"), std::string::npos);
+  EXPECT_EQ(name_of([&] { compare(prepared, options); }), "not_one_c_program");
   const Model integer = api::convert(prepared.model).model;
   api::export_c(integer, empty.path(), {.name = "net"});
-  EXPECT_NE(error_of([&] { compare(prepared, options); }).find("export it with --dump"), std::string::npos);
-  EXPECT_NE(error_of([&] { api::export_c(integer, empty.path(), {.name = "net"}); }).find("is there already"),
-            std::string::npos);
+  EXPECT_EQ(name_of([&] { compare(prepared, options); }), "c_program_without_layers");
+  EXPECT_EQ(name_of([&] { api::export_c(integer, empty.path(), {.name = "net"}); }), "file_not_replaced");
 }
 
 TEST_F(CRoad, ATestProgramTestsItselfAndAnArenaIsMeasured) {

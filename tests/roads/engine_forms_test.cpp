@@ -1,5 +1,7 @@
 // The layers of PyTorch's engines in the integer program: the golden ones, and random ones with ties against the
 // operators that are PyTorch's by name.
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
 #include "halfstep/verify/operators/golden_file.h"
@@ -14,7 +16,7 @@ const T& named(const std::vector<std::pair<std::string, T>>& all, const std::str
   for (const auto& [key, value] : all) {
     if (key == name) return value;
   }
-  fail("the case has no '{}'", name);
+  fail(errors::record_wrong(fmt::format("the case has no '{}'", name)));
 }
 
 double number(const verify::GoldenCase& golden, const std::string& name) {

@@ -7,8 +7,12 @@
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/engine/eager/call.h"
+#include "halfstep/formats/c/c_program.h"
 #include "halfstep/formats/onnx/file.h"
+#include "halfstep/formats/onnx_export/errors.h"
 #include "halfstep/formats/onnx_export/export.h"
+#include "halfstep/formats/vendor/errors.h"
+#include "halfstep/formats/vendor/ranges.h"
 #include "halfstep/passes/optimize/channels_last.h"
 #include "onnx.pb.h"
 #include "tests/roads/fixture.h"
@@ -20,6 +24,9 @@ namespace {
 
 using formats::onnx::ExportForm;
 using formats::onnx::ExportOptions;
+
+/// What does better than an approximation.
+constexpr const char* kInstead = ", or convert for onnxruntime_int8";
 
 std::vector<std::string> layers_of(const verify::Roads& roads) {
   std::vector<std::string> names;
@@ -207,8 +214,8 @@ TEST(Export, AnEngineOfPyTorchIsNearlyKept) {
   for (const ExportForm form : {ExportForm::qoperator, ExportForm::qdq}) {
     ExportOptions options{.form = form};
     options.outputs = {"conv1"};
-    EXPECT_NE(error_of([&] { formats::onnx::export_model(integer, options, ""); }).find("requantizes by fbgemm"),
-              std::string::npos);
+    const Diagnostic refusal = diagnostic_of([&] { formats::onnx::export_model(integer, options, ""); });
+    EXPECT_EQ(refusal, errors::not_exact_in_form(refusal.where, "requantizes by fbgemm", kInstead));
     options.approximate = true;
     const auto again = run_exported(formats::onnx::export_model(integer, options, ""), x);
     EXPECT_LE(differing(codes.at("conv1"), again.at("conv1")), codes.at("conv1").size() / 200);
@@ -219,8 +226,8 @@ TEST(Export, AnotherArithmeticIsRefusedUnlessApproximated) {
   Prepared prepared("generic_int8");
   const Model integer = quant::convert(prepared.model).model;
   ExportOptions options{.form = ExportForm::qoperator};
-  EXPECT_NE(error_of([&] { formats::onnx::export_model(integer, options, ""); }).find("requantizes by fixed_point"),
-            std::string::npos);
+  const Diagnostic refusal = diagnostic_of([&] { formats::onnx::export_model(integer, options, ""); });
+  EXPECT_EQ(refusal, errors::not_exact_in_form(refusal.where, "requantizes by fixed_point", kInstead));
   options.approximate = true;
   options.outputs = {"head"};
   const auto file = formats::onnx::export_model(integer, options, "");
@@ -235,8 +242,22 @@ TEST(Export, ImagesWhoseChannelsAreTheLastAxisAreRefused) {
   const Dims images = prepared.parts.test.inputs(0, 2).at("x").dims();
   Model integer = specialize(quant::convert(prepared.model).model, {{"x", images}});
   passes::channels_last_codes(integer);
-  const std::string error = error_of([&] { formats::onnx::export_model(integer, {.form = ExportForm::qdq}, ""); });
-  EXPECT_NE(error.find("ONNX has no images whose channels are the last axis"), std::string::npos) << error;
+  EXPECT_EQ(name_of([&] { formats::onnx::export_model(integer, {.form = ExportForm::qdq}, ""); }),
+            "export_channels_last");
+  EXPECT_EQ(name_of([&] { emit::c_program(integer, {.name = "net"}); }), "c_compiled_program");
+}
+
+/// Files of vendors' tools have the ranges that were seen.
+TEST(Export, RangesOfQuantizersThatSawNothingAreRefused) {
+  const Prepared prepared("generic_int8");
+  Model model = prepared.model;
+  for (auto& [name, tensor] : model.tensors) {
+    if (!name.ends_with(".low") && !name.ends_with(".high")) continue;
+    tensor = tensor.clone();
+    for (float& end : tensor.data<float>()) end = name.ends_with(".low") ? 1 : -1;
+  }
+  const Diagnostic refusal = diagnostic_of([&] { deploy::ranges_of(model); });
+  EXPECT_EQ(refusal.entry, &errors::tensor_without_range_entry);
 }
 
 TEST(Export, TheVerbChoosesByTheStageOfTheModel) {
@@ -247,11 +268,10 @@ TEST(Export, TheVerbChoosesByTheStageOfTheModel) {
     return api::export_onnx(model, folder / "m.onnx", {.format = format, .approximate = approximate});
   };
   EXPECT_TRUE(exported(prepared.model, "float").approximated.empty());
-  EXPECT_NE(error_of([&] { exported(integer, "float"); }).find("has no float weights"), std::string::npos);
+  EXPECT_EQ(name_of([&] { exported(integer, "float"); }), "wrong_stage");
   EXPECT_EQ(kind_of([&] { exported(prepared.model, "qdq"); }), ErrorKind::unsupported);
   EXPECT_EQ(exported(prepared.model, "qdq", true).approximated.size(), 8U);
-  EXPECT_NE(error_of([&] { exported(prepared.model, "quantized"); }).find("expected float, qdq or qoperator"),
-            std::string::npos);
+  EXPECT_EQ(name_of([&] { exported(prepared.model, "quantized"); }), "not_a_choice");
 }
 
 /// The note says a function's name and numbers; whatever they are, the table decides.

@@ -1,6 +1,8 @@
 // A network with a scan, a branch and a loop, prepared, and what proves it.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -58,7 +60,7 @@ struct Flow {
 
 inline const verify::LayerReport& layer(const verify::RoadReport& report, const std::string& name) {
   const auto found = std::ranges::find_if(report.layers, [&](const auto& one) { return one.layer.name == name; });
-  if (found == report.layers.end()) fail("the report has no layer '{}'", name);
+  if (found == report.layers.end()) fail(errors::record_wrong(fmt::format("the report has no layer '{}'", name)));
   return *found;
 }
 

@@ -7,8 +7,10 @@
 
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/onnx_export/errors.h"
 #include "halfstep/formats/onnx_export/export.h"
 #include "halfstep/train/loop/training_graph.h"
+#include "halfstep/verify/equivalence/errors.h"
 #include "tests/roads/fixture.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
@@ -61,8 +63,7 @@ TEST(Islands, AreTheOnlyFloatsOfAnIntegerProgram) {
   set_float_operators(without, known);
   EXPECT_EQ(error_of([&] { quant::is_integer(without); }).substr(0, 13), "islands.ir:21");
   without.notes["float_operators"] = "[]";
-  EXPECT_EQ(error_of([&] { quant::is_integer(without); }),
-            "network 'islands': note 'float_operators' is no list of names with reasons");
+  EXPECT_EQ(test::name_of([&] { quant::is_integer(without); }), "note_malformed");
 }
 
 class IslandsOn : public testing::TestWithParam<const char*> {};
@@ -84,9 +85,9 @@ TEST_P(IslandsOn, BothRoadsAreEqual) {
 TEST(Islands, AreExportedByLeaveAlone) {
   const Model integer = quant::convert(with_islands("onnxruntime_int8").model, {.float_islands = true}).model;
   formats::onnx::ExportOptions options{.form = formats::onnx::ExportForm::qoperator};
-  EXPECT_EQ(error_of([&] { formats::onnx::export_model(integer, options, ""); }),
-            "islands.ir:13: node 'placed': stays in float, where runtimes have sums of their own; the form has no such "
-            "arithmetic, and codes may differ: ask for an approximation (--approximate)");
+  EXPECT_EQ(diagnostic_of([&] { formats::onnx::export_model(integer, options, ""); }),
+            errors::not_exact_in_form("islands.ir:13: node 'placed'",
+                                      "stays in float, where runtimes have sums of their own", ""));
   options.approximate = true;
   EXPECT_EQ(formats::onnx::export_model(integer, options, "").report.approximated.size(), 6U);
 }
@@ -102,8 +103,9 @@ TEST(Islands, HaveNoBitsToSet) {
 TEST(Islands, AnotherNetworksProgramIsRefused) {
   Prepared prepared = with_islands();
   const Prepared other("generic_int8");
-  EXPECT_EQ(error_of([&] { prepared.compare(api::roads_of(prepared.model, quant::convert(other.model).model)); }),
-            "layer 'conv': network 'digits' has no value of that name, expected the integer program of 'islands'");
+  EXPECT_EQ(diagnostic_of([&] { prepared.compare(api::roads_of(prepared.model, quant::convert(other.model).model)); }),
+            errors::program_does_not_match("layer 'conv'", "no value of that name in network 'digits'",
+                                           "the integer program of 'islands'"));
 }
 
 TEST(Islands, WithoutAGradientAreSaidWithWhatToDo) {

@@ -11,8 +11,10 @@
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/core/ir/text/print.h"
 #include "halfstep/quant/prepare/float_form.h"
+#include "halfstep/verify/equivalence/errors.h"
 #include "halfstep/verify/equivalence/layer_meaning.h"
 #include "halfstep/verify/equivalence/meaning.h"
+#include "halfstep/verify/equivalence/real_values.h"
 #include "halfstep/verify/equivalence/same_floats.h"
 #include "tests/roads/fixture.h"
 #include "tests/support/error.h"
@@ -191,6 +193,46 @@ TEST(Meaning, AFaultSaysWhereAndWhat) {
     EXPECT_EQ(fault.says,
               "avg_pool2d 'mean' {count_include_pad: false, kernel: [3, 3], pad: [1, 1, 1, 1], stride: [1, 1]}");
   }
+}
+
+TEST(Meaning, NeedsTheModelThatThePreparedOneWasMadeFrom) {
+  Prepared prepared("generic_int8", {}, {}, kNetwork);
+  const Model integer = quant::convert(prepared.model).model;
+  const auto inputs = [source = prepared.model.source](int64_t begin, int64_t count) {
+    return source->inputs(begin, count);
+  };
+  const auto check = [&] { verify::check_meaning(prepared.model, integer, inputs, 1, {}, prepared.pool); };
+  prepared.model.source = {};
+  EXPECT_EQ(diagnostic_of(check), errors::source_model_missing(prepared.model.graph.name()));
+}
+
+TEST(Meaning, OtherOutputsAreFound) {
+  Prepared prepared("generic_int8");
+  const Model& network = prepared.model.source->network;
+  Model rewritten = quant::float_form(network, quant::load_platform("generic_int8"));
+  rewritten.graph.set_outputs({});
+  EXPECT_EQ(
+      name_of([&] { verify::same_floats(network, rewritten, prepared.parts.test.inputs(0, 1), {}, prepared.pool); }),
+      "source_does_not_match");
+}
+
+TEST(Meaning, ValuesAreKnownOrComputedByOneOperator) {
+  const Graph graph = parse(R"(graph g(x: f32[2], on: bool[]) {
+  y = relu(x=x)
+  r = if(cond=on, captured=[x]) region then(a: f32[2]) { return a } region else(b: f32[2]) { return b }
+  return y, r
+})");
+  const Tensors none;
+  verify::RealValues values(graph, none);
+  values.begin([](Value) { return nullptr; });
+  const int64_t index[] = {0};
+  EXPECT_EQ(diagnostic_of([&] { values.elements(graph.value("y"), index); }),
+            errors::semantic_check_incomplete("network 'g'", "values of argument 'x'"));
+  const verify::Numbers known{Tensor(DType::f64, {2})};
+  const verify::Numbers on{Tensor(DType::boolean, {})};
+  values.begin([&](Value value) { return value.name() == "x" ? &known : value.name() == "on" ? &on : nullptr; });
+  EXPECT_EQ(diagnostic_of([&] { values.elements(graph.value("r"), index); }),
+            errors::layer_not_evaluated_alone("text:3: node 'r'", "if"));
 }
 
 TEST(Meaning, FoldedWeightsAreTheNetworks) {

@@ -3,8 +3,10 @@
 
 #include "halfstep/core/base/elements.h"
 #include "halfstep/engine/compile/compile.h"
+#include "halfstep/verify/equivalence/errors.h"
 #include "tests/roads/fixture.h"
 #include "tests/roads/plain_evaluator.h"
+#include "tests/support/error.h"
 
 namespace halfstep::test {
 namespace {
@@ -274,6 +276,15 @@ TEST_P(EveryShift, RoundsTheSameOnAllRoads) {
     EXPECT_TRUE(report.equal()) << codes;
     EXPECT_GT(compare_with_plain_loops(prepared), 8) << codes;
   }
+}
+
+TEST(Inject, PlacesAreLayersAndIndices) {
+  Prepared prepared("generic_int8");
+  Model integer = quant::convert(prepared.model).model;
+  const auto error = [&](const std::string& place) { return diagnostic_of([&] { verify::inject(integer, place); }); };
+  EXPECT_EQ(error("conv9:1"), errors::injected_layer_unknown("conv9", ", did you mean 'conv1'?"));
+  EXPECT_EQ(error("conv4"), errors::injected_place_wrong("conv4", "", "LAYER:INDEX, as in conv1:17"));
+  EXPECT_EQ(error("conv4:36864").found, "index 36864");
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Iterations from the last to the first: which states they find, and how many are there at once.
 #include "halfstep/engine/runtime/backward.h"
 
+#include <fmt/format.h>
+
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -101,7 +103,7 @@ TEST(Backward, WithoutIterationsNothingChanges) {
   const FlowSpec spec = counting();
   const Iterated made = run_backward(spec, {truth(false), number(3), number(7)}, 1,
                                      [](size_t, int64_t, const std::vector<Tensor>&) -> std::vector<Tensor> {
-                                       fail("an iteration was run, expected none");
+                                       fail(errors::record_wrong(fmt::format("an iteration was run, expected none")));
                                      });
   EXPECT_EQ(value_of(made.last.at(0)), 7);
 }

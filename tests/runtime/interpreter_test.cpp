@@ -118,7 +118,7 @@ TEST_P(Threads, RandomGraphsKeepDependencies) {
 }
 
 Status fail_late_pieces(const kernels::Call&, int phase, int64_t piece) {
-  return phase == 1 && piece >= 5 ? Status(fmt::format("broken at {}", piece)) : Status();
+  return phase == 1 && piece >= 5 ? Status(toy::broken_at(piece)) : Status();
 }
 constexpr kernels::Kernel kFailLate{"toy", toy::accept_all, toy::one_piece, fail_late_pieces};
 
@@ -152,12 +152,13 @@ TEST_P(Threads, FirstErrorIsReportedAndTheRestFinishes) {
       FAIL() << "expected an error";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::bad_input);
-      EXPECT_STREQ(
-          error.what(),
-          "toy.ir:4: node 'broken': toy_op: broken at 5 (kernel toy on sim; x0 = 'good:sim' f32[4] on sim, 16 bytes at "
-          "64 "
-          "in the arena; out = 'broken' f32[4] on sim, 16 bytes at 0 in the arena; 1 instruction failed after it; "
-          "2 instructions skipped)");
+      Diagnostic expected = toy::broken_at(5);
+      expected.where =
+          "toy.ir:4: node 'broken': toy_op (kernel toy on sim; x0 = 'good:sim' f32[4] on sim, 16 bytes at 64 in the "
+          "arena; out = 'broken' f32[4] on sim, 16 bytes at 0 in the arena; 1 instruction failed after it; "
+          "2 instructions skipped): " +
+          expected.where;
+      EXPECT_EQ(error.diagnostics(), std::vector{expected});
     }
     EXPECT_TRUE(program.tensor("count").same_bits(filled({4}, static_cast<float>(step))));
   }

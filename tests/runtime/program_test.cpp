@@ -5,13 +5,17 @@
 
 #include <functional>
 
+#include "halfstep/core/base/system_memory.h"
+#include "halfstep/engine/runtime/errors.h"
+#include "halfstep/engine/runtime/rows.h"
 #include "tests/runtime/toy.h"
 #include "tests/support/error.h"
 
 namespace halfstep {
 namespace {
 
-using test::error_of;
+using test::diagnostic_of;
+using test::name_of;
 using toy::f32;
 using toy::filled;
 using toy::kCpu;
@@ -44,14 +48,15 @@ TEST(Program, ChecksInputs) {
   ThreadPool pool(1);
   auto program = small();
   const auto error = [&](const std::map<std::string, Tensor>& inputs) {
-    return error_of([&] { program.run(inputs, pool); });
+    return diagnostic_of([&] { program.run(inputs, pool); });
   };
-  EXPECT_EQ(error({}), "graph 'toy': input 'x' is missing, expected f32[4]");
-  EXPECT_EQ(error({{"x", Tensor()}}), "graph 'toy': input 'x' is missing, expected f32[4]");
-  EXPECT_EQ(error({{"x", filled({5}, 0)}}), "graph 'toy': input 'x': found f32[5], expected f32[4]");
-  EXPECT_EQ(error({{"x", Tensor(DType::i32, {4})}}), "graph 'toy': input 'x': found i32[4], expected f32[4]");
+  const auto unfit = [](const char* found) { return errors::program_input_unfit("toy", "x", found, "f32[4]"); };
+  EXPECT_EQ(error({}), unfit("nothing"));
+  EXPECT_EQ(error({{"x", Tensor()}}), unfit("nothing"));
+  EXPECT_EQ(error({{"x", filled({5}, 0)}}), unfit("f32[5]"));
+  EXPECT_EQ(error({{"x", Tensor(DType::i32, {4})}}), unfit("i32[4]"));
   EXPECT_EQ(error({{"x", filled({4}, 0)}, {"xx", filled({4}, 0)}}),
-            "graph 'toy': 'xx' is not an input, did you mean 'x'?");
+            errors::program_input_unknown("toy", "xx", ", did you mean 'x'?"));
 }
 
 TEST(Program, SetsTensors) {
@@ -61,15 +66,15 @@ TEST(Program, SetsTensors) {
   program.set_tensor("w", filled({4}, 20));
   EXPECT_TRUE(program.run({{"x", filled({4}, 2)}}, pool).at("y").same_bits(filled({4}, 23)));
   EXPECT_TRUE(program.tensors().at("w").same_bits(filled({4}, 20)));
-  EXPECT_EQ(error_of([&] { program.set_tensor("w", filled({3}, 0)); }),
-            "graph 'toy': tensor 'w': found f32[3], expected f32[4]");
-  EXPECT_EQ(error_of([&] { program.tensor("ww"); }), "graph 'toy': the program has no tensor 'ww', did you mean 'w'?");
+  EXPECT_EQ(diagnostic_of([&] { program.set_tensor("w", filled({3}, 0)); }),
+            errors::program_tensor_unfit("toy", "w", "f32[3]", "f32[4]"));
+  EXPECT_EQ(diagnostic_of([&] { program.tensor("ww"); }),
+            errors::program_tensor_unknown("toy", "ww", ", did you mean 'w'?"));
 }
 
 TEST(Program, RefusesToSetFrozenTensor) {
   auto program = small(true);
-  EXPECT_EQ(error_of([&] { program.set_tensor("w", filled({4}, 0)); }),
-            "graph 'toy': tensor 'w' is frozen, kernels may have packed it; compile with freeze_tensors off to set it");
+  EXPECT_EQ(diagnostic_of([&] { program.set_tensor("w", filled({4}, 0)); }), errors::program_tensor_frozen("toy", "w"));
 }
 
 TEST(Program, TensorsAreCopies) {
@@ -109,8 +114,8 @@ TEST(Program, RunsByNumber) {
   EXPECT_TRUE(made[0].same_bits(filled({4}, 24)));
   EXPECT_TRUE(fed_back.same_bits(filled({4}, 13)));
   given[0] = nullptr;
-  EXPECT_EQ(error_of([&] { program.run_into(given, made, pool); }),
-            "graph 'toy': input 'x' is missing, expected f32[4]");
+  EXPECT_EQ(diagnostic_of([&] { program.run_into(given, made, pool); }),
+            errors::program_input_unfit("toy", "x", "nothing", "f32[4]"));
 }
 
 TEST(Program, OutputsMayBeInputsTensorsAndEachOther) {
@@ -199,10 +204,15 @@ TEST(Program, AKernelAtTheWrongPlaceIsFound) {
   const int x = builder.input("x", f32({4}));
   builder.op(&toy::kAddOne, "y", {x}, {builder.arena("y", f32({4}), kSim)});
   auto program = builder.build();
-  EXPECT_NE(error_of([&] {
-              program.run({{"x", filled({4}, 2)}}, pool);
-            }).find("are not memory of sim"),
-            std::string::npos);
+  EXPECT_EQ(name_of([&] { program.run({{"x", filled({4}, 2)}}, pool); }), "foreign_device_memory");
+}
+
+/// Rows that a loop makes are stacked.
+TEST(Program, RowsOfOneLoopHaveOneType) {
+  EXPECT_EQ(diagnostic_of([] {
+              runtime::stacked({filled({4}, 0), filled({3}, 0)}, f32({2, 4}));
+            }),
+            errors::stacked_rows_differ("f32[3]", "f32[4]"));
 }
 
 TEST(Program, ReportsMemory) {
@@ -212,7 +222,7 @@ TEST(Program, ReportsMemory) {
 }
 
 /// y = x + 1 over four elements; `damage` changes the spec before the program is made.
-std::string error_after(const std::function<void(runtime::ProgramSpec&)>& damage) {
+Diagnostic error_after(const std::function<void(runtime::ProgramSpec&)>& damage) {
   toy::Builder builder;
   const int x = builder.input("x", f32({4}));
   const int w = builder.tensor("w", filled({4}, 10));
@@ -223,38 +233,42 @@ std::string error_after(const std::function<void(runtime::ProgramSpec&)>& damage
   runtime::Instruction& add = spec.instructions[0];
   for (runtime::Operand* operand : {&add.in[0], &add.in[1], &add.out[0]}) operand->prepared = f32({4});
   damage(spec);
-  return error_of([&] { runtime::Program(spec, std::vector<Tensor>{filled({4}, 10)}); });
+  return diagnostic_of([&] { runtime::Program(spec, std::vector<Tensor>{filled({4}, 10)}); });
 }
 
 TEST(Program, RefusesOtherTypesThanKernelsWerePreparedFor) {
-  EXPECT_EQ(error_after([](runtime::ProgramSpec&) {}), "no error");
-  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.slots[0].type = f32({5}); }),
-            "this is a bug: node 'kept': toy_op 'x0' is f32[5], and its kernel 'toy' was prepared for f32[4]");
-  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) {
-              spec.slots[0].type = f32({2, 2});
-            }),
-            "this is a bug: node 'kept': toy_op 'x0' is f32[2, 2], and its kernel 'toy' was prepared for f32[4]");
-  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) {
-              spec.slots[2].type = {DType::f16, {4}};
-            }),
-            "this is a bug: node 'kept': toy_op 'out' is f16[4], and its kernel 'toy' was prepared for f32[4]");
-  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.instructions[0].in[1].slot = -1; }),
-            "this is a bug: node 'kept': toy_op 'x1' is absent, and its kernel 'toy' was prepared for f32[4]");
+  EXPECT_EQ(error_after([](runtime::ProgramSpec&) {}), Diagnostic{});
+  EXPECT_EQ(
+      error_after([](runtime::ProgramSpec& spec) { spec.slots[0].type = f32({5}); }),
+      errors::defect("program", "node 'kept': toy_op 'x0' is f32[5], and its kernel 'toy' was prepared for f32[4]"));
+  EXPECT_EQ(
+      error_after([](runtime::ProgramSpec& spec) {
+        spec.slots[0].type = f32({2, 2});
+      }),
+      errors::defect("program", "node 'kept': toy_op 'x0' is f32[2, 2], and its kernel 'toy' was prepared for f32[4]"));
+  EXPECT_EQ(
+      error_after([](runtime::ProgramSpec& spec) {
+        spec.slots[2].type = {DType::f16, {4}};
+      }),
+      errors::defect("program", "node 'kept': toy_op 'out' is f16[4], and its kernel 'toy' was prepared for f32[4]"));
+  EXPECT_EQ(
+      error_after([](runtime::ProgramSpec& spec) { spec.instructions[0].in[1].slot = -1; }),
+      errors::defect("program", "node 'kept': toy_op 'x1' is absent, and its kernel 'toy' was prepared for f32[4]"));
 }
 
 TEST(Program, RefusesMoreMemoryThanTheMachineHas) {
-  const std::string message = error_after([](runtime::ProgramSpec& spec) { spec.arenas[kCpu] = size_t{1} << 60; });
-  EXPECT_EQ(message.substr(0, 83),
-            "graph 'toy': its values need 1152921504606846976 bytes at once on cpu, and this mac");
+  EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.arenas[kCpu] = size_t{1} << 60; }),
+            errors::program_exceeds_memory("graph 'toy'", "values of 1152921504606846976 bytes at once on cpu",
+                                           machine_memory()));
 }
 
 TEST(Program, RefusesValuesOutsideTheirMemory) {
   EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.slots[1].type = f32({5}); }),
-            "this is a bug: 'w' is f32[5], and the tensor 'w' whose memory it has is f32[4]");
+            errors::defect("program", "'w' is f32[5], and the tensor 'w' whose memory it has is f32[4]"));
   EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.slots[2].offset = 4096; }),
-            "this is a bug: 'kept' ends at 4112 of an arena of 64 bytes");
+            errors::defect("program", "'kept' ends at 4112 of an arena of 64 bytes"));
   EXPECT_EQ(error_after([](runtime::ProgramSpec& spec) { spec.slots[3].type = f32({5}); }),
-            "this is a bug: node 'y': copies f32[4] to f32[5]");
+            errors::defect("program", "node 'y': copies f32[4] to f32[5]"));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "halfstep/engine/kernels/errors.h"
 #include "halfstep/engine/runtime/program.h"
 
 namespace halfstep::toy {
@@ -29,9 +30,10 @@ inline constexpr kernels::Kernel kAddOne{"toy", accept_all, one_piece, add_one};
 inline Status nothing(const kernels::Call&, int, int64_t) { return {}; }
 inline constexpr kernels::Kernel kNothing{"empty", accept_all, one_piece, nothing};
 
-inline Status fail_always(const kernels::Call&, int, int64_t piece) {
-  return Status(fmt::format("broken at {}", piece));
-}
+/// The error of a kernel that fails.
+inline Diagnostic broken_at(int64_t piece) { return errors::operand_index_out_of_range("piece", piece, "none"); }
+
+inline Status fail_always(const kernels::Call&, int, int64_t piece) { return Status(broken_at(piece)); }
 inline constexpr kernels::Kernel kFail{"toy", accept_all, one_piece, fail_always};
 
 /// Puts a spec together. Every value in an arena has memory of its own; data dependencies follow from the slots.

@@ -1,11 +1,52 @@
-// What went wrong, as text.
+// The error that a call ends with, to be compared with one of the catalogue: EXPECT_EQ(diagnostic_of(call),
+// errors::image_smaller_than_crop("photo.png", "20x20", 24)). No test quotes the words of a message.
 #pragma once
 
+#include <gtest/gtest.h>
+
+#include <ostream>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "halfstep/core/base/status.h"
 
+namespace halfstep {
+
+/// How a comparison that fails shows it.
+inline void PrintTo(const Diagnostic& one, std::ostream* out) {
+  *out << (one.entry == nullptr ? "" : one.entry->name) << " \"" << one.where << "\" | \"" << one.problem << "\" | \""
+       << one.found << "\" | \"" << one.expected << "\" | \"" << one.remedy << "\"";
+}
+
+}  // namespace halfstep
+
 namespace halfstep::test {
+
+/// All diagnostics of the Error that `run` throws; none when it throws none.
+template <class F>
+std::vector<Diagnostic> diagnostics_of(F run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    return error.diagnostics();
+  }
+  return {};
+}
+
+/// The first of them; an empty one when `run` throws none.
+template <class F>
+Diagnostic diagnostic_of(F run) {
+  const auto all = diagnostics_of(run);
+  return all.empty() ? Diagnostic{} : all.front();
+}
+
+/// The name of its entry: "image_smaller_than_crop"; "" when `run` throws none.
+template <class F>
+std::string_view name_of(F run) {
+  const ErrorEntry* entry = diagnostic_of(run).entry;
+  return entry == nullptr ? "" : entry->name;
+}
 
 /// Message of the Error that `run` throws; "no error" when it throws none.
 template <class F>

@@ -6,12 +6,13 @@
 #include <numeric>
 #include <set>
 
+#include "halfstep/data/pipeline/errors.h"
 #include "tests/support/error.h"
 
 namespace halfstep::train {
 namespace {
 
-using test::error_of;
+using test::diagnostic_of;
 
 /// Every pixel has a number of its own, from 1 on.
 Tensor numbered(const Dims& dims) {
@@ -72,12 +73,8 @@ TEST(Augment, DependsOnSeedAndStepAlone) {
 
 TEST(Augment, TakesImagesLargerThanTheShift) {
   const Augment shift{.shift = 8};
-  EXPECT_EQ(error_of([&] { shift.check({64}, "table"); }),
-            "table: found samples [64], expected images to flip or shift");
-  EXPECT_EQ(error_of([&] {
-              shift.check({1, 8, 9}, "digits");
-            }),
-            "shift: found 8, expected less than the 8 by 9 pixels of digits");
+  EXPECT_EQ(diagnostic_of([&] { shift.check({64}, "table"); }), errors::augmented_samples_not_images("table", "[64]"));
+  EXPECT_EQ(diagnostic_of([&] { shift.check({1, 8, 9}, "digits"); }), errors::shift_too_large(8, 8, 9, "digits"));
 }
 
 }  // namespace

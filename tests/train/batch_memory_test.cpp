@@ -1,5 +1,6 @@
 #include "halfstep/train/evaluate/batch_memory.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/text/parse.h"

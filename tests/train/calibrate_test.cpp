@@ -11,6 +11,7 @@
 #include "halfstep/data/pipeline/samples.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/train/calibrate/errors.h"
 #include "halfstep/train/loop/network.h"
 #include "tests/support/error.h"
 
@@ -23,8 +24,8 @@ Tensor filled(Dims dims, float value) {
   return tensor;
 }
 
-/// Calibrates on those values of x and a mask of ones; what it says.
-std::string said_of(const Tensor& x) {
+/// Calibrates on those values of x and a mask of ones.
+Diagnostic said_of(const Tensor& x) {
   const std::string text =
       "graph g(x: f32[?, 8], mask: f32[?, 16]) {\n  param @w: f32[16, 8]\n  a = linear(x, w=@w)\n"
       "  b = mul(a, b=mask)\n  return b\n}\n";
@@ -34,20 +35,18 @@ std::string said_of(const Tensor& x) {
   Model model = quant::prepare(initialize(parse(text, "g.ir"), 3), quant::load_platform("generic_int8"));
   const TrainTest parts = split(data);
   ThreadPool pool(1);
-  return test::error_of([&] { calibrate(model, parts.train, {.batch = 16, .batches = 1}, pool); });
+  return test::diagnostic_of([&] { calibrate(model, parts.train, {.batch = 16, .batches = 1}, pool); });
 }
 
 TEST(Calibrate, OneInputMayBeConstant) {
   Tensor x(DType::f32, {32, 8});
   Random random(5, 0);
   for (float& value : x.data<float>()) value = random.uniform() - 0.5F;
-  EXPECT_EQ(said_of(x), "no error");
+  EXPECT_EQ(said_of(x), Diagnostic{});
 }
 
 TEST(Calibrate, NotEveryInput) {
-  EXPECT_EQ(
-      said_of(filled({32, 8}, 0.5F)),
-      "given: found nothing but 1 for input 'mask', expected samples as the network meets them; name others (--data)");
+  EXPECT_EQ(said_of(filled({32, 8}, 0.5F)), errors::calibration_input_constant("given", "1", "mask"));
 }
 
 /// Ranges are those of these samples alone, though others were far wider; one that came with the network stays.

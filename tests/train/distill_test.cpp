@@ -4,6 +4,7 @@
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/evaluate/errors.h"
 #include "halfstep/train/loop/fit.h"
 #include "halfstep/train/loop/network.h"
 #include "tests/support/error.h"
@@ -44,8 +45,8 @@ TEST(Distill, LeavesLabelsAlone) {
 
 TEST(Distill, IsForPreparedNetworks) {
   for (const bool labelled : {false, true}) {
-    EXPECT_EQ(test::error_of([&] { losses(float_network(), random_samples(labelled), true); }),
-              "random: only a prepared network learns from its float form, expected one or samples with labels");
+    EXPECT_EQ(test::diagnostic_of([&] { losses(float_network(), random_samples(labelled), true); }),
+              errors::distillation_of_float_network("random"));
   }
 }
 

@@ -6,11 +6,14 @@
 
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/core/ir/text/parse.h"
+#include "halfstep/data/pipeline/errors.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/evaluate/errors.h"
 #include "halfstep/train/loop/checkpoint.h"
+#include "halfstep/train/loop/errors.h"
 #include "halfstep/train/loop/network.h"
 #include "halfstep/train/loop/run.h"
 #include "tests/support/error.h"
@@ -58,9 +61,7 @@ TEST(HoldBack, TakesATenthInWholeNumbers) {
   EXPECT_EQ(held_back_of(2, 1), 1);
   EXPECT_EQ(held_back_of(2000, 16), 192);
   EXPECT_EQ(held_back_of(32, 16), 16);
-  EXPECT_EQ(
-      test::error_of([&] { held_back_of(31, 16); }),
-      "random: found 31 samples, expected at least 32: a part is held back, to find out whether training does good");
+  EXPECT_EQ(test::diagnostic_of([&] { held_back_of(31, 16); }), errors::too_few_samples_to_hold_out("random", 31, 32));
 }
 
 TEST(HoldBack, DependsOnTheSeed) {
@@ -138,11 +139,10 @@ TEST(Course, IsTextAndBack) {
   course.add({{}, std::numeric_limits<double>::quiet_NaN()});
   const std::string text = to_text(course);
   EXPECT_EQ(to_text(parse_course(text, "here")), text);
-  EXPECT_EQ(test::error_of([] { parse_course("{}", "here"); }),
-            "here: found \"{}\", expected what a training run has found");
-  EXPECT_EQ(
-      test::error_of([&] { parse_course(R"({"samples":1,"has_labels":true,"standings":[],"best_epoch":3})", "here"); }),
-      "here: best_epoch is 3 of 0");
+  EXPECT_EQ(test::diagnostic_of([] { parse_course("{}", "here"); }), errors::course_malformed("here", "\"{}\""));
+  EXPECT_EQ(test::diagnostic_of(
+                [&] { parse_course(R"({"samples":1,"has_labels":true,"standings":[],"best_epoch":3})", "here"); }),
+            errors::course_best_out_of_range("here", 3, 0));
 }
 
 /// Bit for bit, since the factor is a power of two: the loss is counted in spreads, and so is the last layer.
@@ -178,7 +178,7 @@ TEST(LearnedScales, StayPositive) {
     try {
       while (!fit.finished()) fit.run_epoch();
     } catch (const Error& error) {
-      EXPECT_EQ(std::string(error.what()).find("not a positive number"), std::string::npos) << error.what();
+      EXPECT_EQ(error.diagnostics().front().entry, &errors::training_diverged_entry) << error.what();
     }
     const Model learned = fit.result();
     int scales = 0;
@@ -235,10 +235,10 @@ TEST_F(InAFolder, DataIsKnownByItsContent) {
   EXPECT_TRUE(train(model, renamed, options, true).was_finished);
 
   const io::Dataset other = random_data(256, 6);
-  EXPECT_EQ(test::error_of([&] { train(model, other, options, true); }),
-            (*this / "checkpoint_0001.safetensors").string() + ": is of other data: found \"random\" with the digest " +
-                content_digest(all_of(data)) + ", expected \"random\" with the digest " +
-                content_digest(all_of(other)));
+  EXPECT_EQ(
+      test::diagnostic_of([&] { train(model, other, options, true); }),
+      errors::checkpoint_of_other_data((*this / "checkpoint_0001.safetensors").string(), "\"random\"",
+                                       content_digest(all_of(data)), "\"random\"", content_digest(all_of(other))));
 }
 
 TEST_F(InAFolder, OtherSettingsAreNamedWhole) {
@@ -248,16 +248,35 @@ TEST_F(InAFolder, OtherSettingsAreNamedWhole) {
   train(model, data, options);
   options.learning_rate = 0.04;
   options.seed = 7;
-  EXPECT_EQ(test::error_of([&] { train(model, data, options, true); }),
-            (*this / "checkpoint_0001.safetensors").string() +
-                ": is of another run: found learning rate: 0.02, seed: 0; expected learning rate: 0.04, seed: 7; "
-                "repeat the options of that run, or name another folder");
+  const std::string checkpoint = (*this / "checkpoint_0001.safetensors").string();
+  EXPECT_EQ(
+      test::diagnostic_of([&] { train(model, data, options, true); }),
+      errors::checkpoint_of_other_options(checkpoint, "learning rate: 0.02, seed: 0", "learning rate: 0.04, seed: 7"));
   options = options_for(0.02, 1);
   Model changed = clone(model);
   changed.tensors.at("u").data<float>()[0] += 1.0F;
-  EXPECT_EQ(test::error_of([&] { train(changed, data, options, true); }),
-            (*this / "checkpoint_0001.safetensors").string() + ": started from other weights: found the digest " +
-                digest_hex(model) + ", expected " + digest_hex(changed));
+  EXPECT_EQ(test::diagnostic_of([&] { train(changed, data, options, true); }),
+            errors::checkpoint_of_other_weights(checkpoint, digest_hex(model), digest_hex(changed)));
+  const Model reversed = prepared_network(data, {4, 4, 4});
+  EXPECT_EQ(test::name_of([&] { train(reversed, data, options, true); }), "checkpoint_of_another_network");
+  std::filesystem::copy_file(*this / "model.safetensors", checkpoint,
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(test::diagnostic_of([&] { train(model, data, options, true); }),
+            errors::model_without_training_state(checkpoint));
+}
+
+TEST_F(InAFolder, OfAnEarlierRunIsNotOverwritten) {
+  const io::Dataset data = random_data(256);
+  const std::string folder = (folder_ / "run").string();
+  EXPECT_EQ(test::diagnostic_of([&] { course_in(folder); }), errors::folder_without_checkpoint(folder));
+  const Model model = prepared_network(data);
+  train(model, data, options_for(0.02, 1));
+  EXPECT_EQ(test::diagnostic_of([&] { require_free(folder); }),
+            errors::run_folder_taken(folder, "checkpoint_0001.safetensors"));
+  RunOptions resumed;
+  resumed.resume = true;
+  ThreadPool pool(1);
+  EXPECT_EQ(test::diagnostic_of([&] { run(model, all_of(data), resumed, pool); }), errors::resume_without_folder());
 }
 
 TEST_F(InAFolder, WhatBecomesNoNumberKeepsTheBestState) {
@@ -265,11 +284,10 @@ TEST_F(InAFolder, WhatBecomesNoNumberKeepsTheBestState) {
   data.labels = Tensor(DType::i32, {256});
   data.classes = {"a", "b", "c", "d"};
   const Model model = float_network();
-  const std::string said = test::error_of([&] { train(model, data, options_for(1e38)); });
-  EXPECT_TRUE(said.starts_with("training: the loss is ")) << said;
-  EXPECT_TRUE(said.ends_with("; lower the learning rate; " + (*this / "model.safetensors").string() +
-                             " has the best state before, the network as it was given"))
-      << said;
+  const auto all = test::diagnostics_of([&] { train(model, data, options_for(1e38)); });
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0].entry, &errors::training_diverged_entry);
+  EXPECT_EQ(all[1], errors::best_state_kept((*this / "model.safetensors").string(), "the network as it was given"));
   EXPECT_EQ(digest(load_model(*this / "model.safetensors")), digest(model));
 }
 
@@ -277,10 +295,9 @@ TEST_F(InAFolder, WhatBecomesNoNumberKeepsTheBestState) {
 TEST_F(InAFolder, WhatCannotRunKeepsTheBestState) {
   const io::Dataset data = random_data(256);
   const Model model = prepared_network(data);
-  const std::string said = test::error_of([&] { train(model, data, options_for(1e38)); });
-  EXPECT_TRUE(said.ends_with((*this / "model.safetensors").string() +
-                             " has the best state before, the network as it was given"))
-      << said;
+  const auto all = test::diagnostics_of([&] { train(model, data, options_for(1e38)); });
+  ASSERT_FALSE(all.empty());
+  EXPECT_EQ(all.back(), errors::best_state_kept((*this / "model.safetensors").string(), "the network as it was given"));
   EXPECT_EQ(digest(load_model(*this / "model.safetensors")), digest(model));
 }
 

@@ -2,11 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "halfstep/data/pipeline/errors.h"
 #include "halfstep/data/pipeline/samples.h"
 #include "tests/support/error.h"
 
 namespace halfstep::train {
-using test::error_of;
+using test::diagnostic_of;
 
 namespace {
 
@@ -46,17 +47,17 @@ TEST(Preprocess, TravelsWithAModel) {
 }
 
 TEST(Preprocess, RefusesWhatIsNoPreprocessing) {
-  const auto error = [](const std::string& text) { return error_of([&] { parse_preprocess(text, "note"); }); };
-  EXPECT_EQ(error("scale"), "note: found no JSON object");
-  EXPECT_EQ(error(R"({"scale": "big"})"), "note: scale: expected a number");
-  EXPECT_EQ(error(R"({"scale": 0})"), "note: found scale 0, expected a number that is not 0");
-  EXPECT_EQ(error(R"({"mean": [1, "x"]})"), "note: mean: expected a list of numbers");
-  EXPECT_EQ(error(R"({"std": [0]})"), "note: std: expected numbers above 0");
-  EXPECT_EQ(error(R"({"mean": [1, 2], "std": [1, 2, 3]})"), "note: found 2 numbers for mean and 3 for std");
-  EXPECT_EQ(error_of([] {
+  const auto error = [](const std::string& text) { return diagnostic_of([&] { parse_preprocess(text, "note"); }); };
+  EXPECT_EQ(error("scale"), errors::preprocess_not_json("note"));
+  EXPECT_EQ(error(R"({"scale": "big"})"), errors::preprocess_value("note", "scale", "a number"));
+  EXPECT_EQ(error(R"({"scale": 0})"), errors::preprocess_number("note", "scale", 0, "a number that is not 0"));
+  EXPECT_EQ(error(R"({"mean": [1, "x"]})"), errors::preprocess_value("note", "mean", "a list of numbers"));
+  EXPECT_EQ(error(R"({"std": [0]})"), errors::preprocess_number("note", "std", 0, "numbers above 0"));
+  EXPECT_EQ(error(R"({"mean": [1, 2], "std": [1, 2, 3]})"), errors::preprocess_lengths("note", 2, 3));
+  EXPECT_EQ(diagnostic_of([] {
               Preprocess{.mean = {1, 2}}.apply(floats({1, 3}, {1, 2, 3}));
             }),
-            "preprocessing: found 2 numbers for mean, expected 3, one for each channel of the samples, or one for all");
+            errors::preprocess_channels("mean", 2, 3));
 }
 
 /// Samples of a data set with raw values are preprocessed, tensors of a file are not.

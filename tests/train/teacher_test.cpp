@@ -9,6 +9,8 @@
 #include "halfstep/data/pipeline/preprocess.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/evaluate/errors.h"
+#include "halfstep/train/loop/errors.h"
 #include "halfstep/train/loop/fit.h"
 #include "halfstep/train/loop/network.h"
 #include "tests/support/error.h"
@@ -140,33 +142,29 @@ TEST(Teacher, WeighsNothingAlone) {
   ThreadPool pool(1);
   FitOptions options = options_with({});
   options.recipe.teacher_weight = 2;
-  const std::string expected = "expected both: it is how much the one counts beside the other";
-  const auto refused = [&] { return test::error_of([&] { Fit(float_network(), all_of(data), options, pool); }); };
-  EXPECT_EQ(refused(), "teacher weight: found 2 and no teacher, " + expected);
+  const auto refused = [&] { return test::diagnostic_of([&] { Fit(float_network(), all_of(data), options, pool); }); };
+  EXPECT_EQ(refused(), errors::teacher_weight_without_both(2, "teacher"));
   options.teachers = {teacher()};
   options.distill = true;
-  EXPECT_EQ(refused(), "teacher weight: found 2 and no labels to learn from, " + expected);
+  EXPECT_EQ(refused(), errors::teacher_weight_without_both(2, "labels to learn from"));
 }
 
 TEST(Teacher, NamesAllThatSetsItApart) {
   const auto refused = [](const Model& teacher) {
-    return test::error_of([&] { as_teacher(teacher, float_network(), {{"x", {16, 8}}}); });
+    return test::diagnostic_of([&] { as_teacher(teacher, float_network(), {{"x", {16, 8}}}); });
   };
   EXPECT_EQ(refused(initialize(parse("graph other(y: f32[?, 6]) {\n  return y\n}\n", "other.ir"), 1)),
-            "teacher 'other': input 'y': found f32[?, 6], expected f32[16, 8] as 'x' of the network that learns; name "
-            "a teacher with these inputs and outputs");
+            errors::teacher_type_differs("other", "input", "y", "f32[?, 6]", "f32[16, 8]", "x"));
   EXPECT_EQ(refused(initialize(parse("graph other(y: f32[?, 8]) {\n  return y\n}\n", "other.ir"), 1)),
-            "teacher 'other': output 'y': found f32[16, 8], expected f32[16, 4] as 'c' of the network that learns; "
-            "name a teacher with these inputs and outputs");
+            errors::teacher_type_differs("other", "output", "y", "f32[16, 8]", "f32[16, 4]", "c"));
   EXPECT_EQ(refused(initialize(parse("graph other(y: f32[?, 8], z: f32[?]) {\n  return y\n}\n", "other.ir"), 1)),
-            "teacher 'other': inputs: found 2, expected 1 as the network that learns; name a teacher with these inputs "
-            "and outputs");
+            errors::teacher_arguments_miscounted("other", "input", 2, 1));
   Model halved = teacher();
   Preprocess preprocess;
   preprocess.scale = 0.5F;
   set_preprocess(halved, preprocess);
-  const std::string message = refused(halved);
-  EXPECT_TRUE(message.starts_with("teacher 'wise': samples: found preprocessed by {\"scale\":0.5")) << message;
+  EXPECT_EQ(refused(halved),
+            errors::teacher_preprocesses_otherwise("wise", to_text(preprocess), to_text(Preprocess())));
   EXPECT_EQ(as_teacher(teacher(), float_network(), {{"x", {16, 8}}}).graph.arguments()[0].name(), "x");
 }
 

@@ -11,6 +11,7 @@
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/calibrate/errors.h"
 #include "halfstep/train/loop/network.h"
 #include "tests/support/error.h"
 
@@ -120,12 +121,12 @@ TEST(Warnings, ARangeThatDependsOnAnOpenExtentHoldsForTheLargestOneNamed) {
 }
 
 TEST(Warnings, LengthsThatDoNotFit) {
-  EXPECT_EQ(test::error_of([] {
+  EXPECT_EQ(test::diagnostic_of([] {
               outcome_of(kPositions, {6, 4}, 0, 5);
             }),
-            "max length: found 5, expected at least 6, the extent of samples of 'x' on axis 1");
-  EXPECT_EQ(test::error_of([] { outcome_of(kGate, {8}, 0, 5); }),
-            "max length: found 5 for network 'gate', expected one whose inputs have an open extent beside the batch");
+            errors::max_length_too_short(5, 6, "x", 1));
+  EXPECT_EQ(test::diagnostic_of([] { outcome_of(kGate, {8}, 0, 5); }),
+            errors::max_length_without_dynamic_dimension(5, "gate"));
 }
 
 }  // namespace

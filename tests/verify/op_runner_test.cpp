@@ -8,9 +8,14 @@
 #include <set>
 
 #include "halfstep/core/base/elements.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/temporary_folder.h"
 #include "halfstep/passes/gradient/gradients.h"
 #include "halfstep/verify/operators/checks.h"
 #include "halfstep/verify/operators/compare.h"
+#include "halfstep/verify/operators/errors.h"
+#include "halfstep/verify/operators/golden.h"
+#include "halfstep/verify/operators/golden_form.h"
 #include "tests/support/error.h"
 
 namespace halfstep::verify {
@@ -66,24 +71,28 @@ TEST(OpProblem, EveryCaseOfARecordCanBeWrittenAndReadBack) {
   }
 }
 
+TEST(OpProblem, MembersAreKnownOnceAndStatic) {
+  const std::pair<const char*, Diagnostic> cases[] = {
+      {"conv2d xx=f32[1]", errors::problem_member_unknown("conv2d", "xx", ", did you mean 'x'?")},
+      {"conv2d x=f32[1,1,3,3] w=f32[1,1,3,3] grups=1",
+       errors::problem_member_unknown("conv2d", "grups", ", did you mean 'groups'?")},
+      {"relu x=f32[?]", errors::problem_extents_open("relu", "x", "f32[?]")},
+      {"relu x=f32[1] x=f32[1]", errors::problem_member_twice("relu", "x")},
+  };
+  for (const auto& [line, error] : cases) EXPECT_EQ(test::diagnostic_of([&] { parse_problem(line); }), error) << line;
+}
+
 TEST(OpProblem, MistakesAreNamed) {
   const std::pair<const char*, const char*> cases[] = {
-      {"conv3d x=f32[1]", "problem: found 'conv3d', expected an operator, did you mean 'conv2d'?"},
-      {"", "problem:1: found the end of the text, expected an operator"},
-      {"conv2d xx=f32[1]", "problem: conv2d has no port or attribute 'xx', did you mean 'x'?"},
-      {"conv2d x=f32[1,1,3,3] w=f32[1,1,3,3] grups=1",
-       "problem: conv2d has no port or attribute 'grups', did you mean 'groups'?"},
-      {"relu x=f23[1]", "problem:1: found 'f23', expected a type such as f32[1, 3], did you mean 'f32'?"},
-      {"relu x=f32[?]", "problem: relu: 'x' is f32[?], expected all extents"},
-      {"relu x=f32[1] x=f32[1]", "problem: relu: 'x' is given twice"},
-      {"relu", "node 'relu': relu: input 'x' is missing"},
-      {"relu x", "problem:1: found the end of the text, expected '='"},
-      {"leaky_relu x=f32[1] alpha=\"a\"", "problem: leaky_relu: attribute 'alpha' is \"a\" (string), expected float"},
+      {"conv3d x=f32[1]", "unknown_name"},
+      {"", "text_unexpected"},
+      {"relu x=f23[1]", "text_unexpected"},
+      {"relu", "operand_missing"},
+      {"relu x", "text_unexpected"},
+      {"leaky_relu x=f32[1] alpha=\"a\"", "attribute_type"},
+      {"conv2d x=f32[1,3,5,5] w=f32[1,2,3,3]", "operator_rule"},
   };
-  for (const auto& [line, message] : cases) EXPECT_EQ(test::error_of([&] { parse_problem(line); }), message) << line;
-  EXPECT_EQ(
-      test::error_of([&] { parse_problem("conv2d x=f32[1,3,5,5] w=f32[1,2,3,3]"); }).find("node 'conv2d': conv2d c4: "),
-      0U);
+  for (const auto& [line, name] : cases) EXPECT_EQ(test::name_of([&] { parse_problem(line); }), name) << line;
 }
 
 TEST(OpProblem, FillsAreOfTheSeedAndTheRecord) {
@@ -347,14 +356,44 @@ TEST(OpRunner, SpeedNamesTheKernel) {
   EXPECT_EQ(report.speeds[0].kernel, "copy");
 }
 
+TEST(Golden, CasesNameWhatTheOperatorHas) {
+  GoldenCase golden{.id = "one", .op = "Relu", .attributes = {}, .in = {}, .out = {}, .error = {}};
+  golden.in = {{"X", {Tensor(DType::f32, {2})}}};
+  EXPECT_EQ(test::diagnostic_of([&] { form_of(golden, "case"); }), Diagnostic{});
+  golden.attributes = {{"slope", 0.5}};
+  EXPECT_EQ(test::diagnostic_of([&] { form_of(golden, "case"); }),
+            errors::golden_member_unknown("case", "attribute 'slope'", "relu"));
+  golden.op = "Rellu";
+  EXPECT_EQ(test::diagnostic_of([&] { operator_of(golden, "case"); }).entry, &errors::golden_operator_unknown_entry);
+}
+
+TEST(Golden, FilesAreListsOfCases) {
+  const std::filesystem::path files = HALFSTEP_SOURCE_DIR "/tests/golden";
+  GoldenOptions options{.file = files / "onnx.json", .operators = "NoSuchOperator", .gradient = {}, .progress = {}};
+  EXPECT_EQ(test::diagnostic_of([&] { run_golden(options); }),
+            errors::golden_case_missing("onnx.json", "NoSuchOperator"));
+  const io::TemporaryFolder folder;
+  std::filesystem::copy(files / "onnx.safetensors", folder / "one.safetensors");
+  io::write_file(folder / "one.json", std::string_view("[{"));
+  EXPECT_EQ(test::diagnostic_of([&] { read_golden(folder / "one.json"); }).entry,
+            &errors::golden_file_unreadable_entry);
+  io::write_file(folder / "one.json", std::string_view("{}"));
+  EXPECT_EQ(test::diagnostic_of([&] { read_golden(folder / "one.json"); }),
+            errors::golden_value_unfit("one.json", "object", "a list of cases"));
+  io::write_file(folder / "one.json", std::string_view("[{}]"));
+  EXPECT_EQ(test::diagnostic_of([&] { read_golden(folder / "one.json"); }),
+            errors::golden_value_unfit("one.json: case 0: 'id'", "nothing", "text"));
+}
+
 TEST(OpRunner, WrongUseIsAnError) {
-  EXPECT_EQ(test::error_of([] { parse_op_modes("bitwize"); }),
-            "mode 'bitwize': expected one of [\"check\", \"bitwise\", \"grad\", \"reject\", \"speed\", \"all\"], did "
-            "you mean 'bitwise'?");
+  EXPECT_EQ(
+      test::diagnostic_of([] { parse_op_modes("bitwize"); }),
+      errors::operator_mode_unknown("bitwize", "[\"check\", \"bitwise\", \"grad\", \"reject\", \"speed\", \"all\"]",
+                                    ", did you mean 'bitwise'?"));
   OpOptions options = options_of("check");
   options.operators = "conv3d";
-  EXPECT_EQ(test::error_of([&] { run_operators(options); }),
-            "operator 'conv3d': no record of that name, did you mean 'conv2d'?");
+  EXPECT_EQ(test::diagnostic_of([&] { run_operators(options); }),
+            errors::checked_operator_unknown("conv3d", ", did you mean 'conv2d'?"));
   options.operators = "*";
   options.problems = {"bit_cast x=f32[4] to=f64"};
   EXPECT_EQ(test::kind_of([&] { run_operators(options); }), ErrorKind::unsupported);

@@ -1,11 +1,17 @@
 #include "halfstep/core/arith/requantizer.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
+
+#include "halfstep/core/arith/errors.h"
 
 namespace halfstep::arith {
 namespace {
 
 constexpr double wide(float scale) { return static_cast<double>(scale); }
+
+std::string shortened(double factor) { return fmt::format("{:.6g}", factor); }
 
 bool is_positive(double factor) { return std::isfinite(factor) && factor > 0.0; }
 
@@ -21,11 +27,11 @@ std::optional<Multiplier> to_factor(const RequantizeRule& rule, double factor) {
 }
 
 Status no_factor(Requantization form, double factor, const char* of) {
-  const std::string what = fmt::format("requantization factor {:.6g}{}", factor, of);
-  if (!is_positive(factor)) return Status(what + " is not a positive number");
+  std::string expected = fmt::format("a shift of {} to {}", kMinShift, kMaxShift);
   if (traits(form).powers_of_two)
-    return Status(fmt::format("{} is not a power of two from 2^{} to 2^{}", what, -kMaxPowerShift, -kMinPowerShift));
-  return Status(fmt::format("{} needs a shift outside {}..{}", what, kMinShift, kMaxShift));
+    expected = fmt::format("a power of two from 2^{} to 2^{}", -kMaxPowerShift, -kMinPowerShift);
+  if (!is_positive(factor)) expected = "a positive number";
+  return Status(errors::no_requantization_factor(of, shortened(factor), expected));
 }
 
 }  // namespace
@@ -66,11 +72,9 @@ Status RequantizeRule::fixed(double factor, Requantizer& result) const {
 
 Status RequantizeRule::floating(const FloatScale& scale, Requantizer& result) const {
   if (activation == Activation::leaky_relu)
-    return Status(fmt::format("requantization in {} has no leaky_relu", traits(form).name));
+    return Status(errors::requantization_lacks(traits(form).name, "leaky_relu"));
   if (!scale.is_legal())
-    return Status(
-        fmt::format("requantization factor {:.6g} with bias {:.6g}, expected a positive number and a finite one",
-                    scale.product(), scale.bias));
+    return Status(errors::float_requantization_factor(shortened(wide(scale.product())), shortened(wide(scale.bias))));
   result = scale;
   return {};
 }
@@ -97,7 +101,7 @@ Status RequantizeRule::for_rescale(float x, float y, Requantizer& result) const 
 
 Status RequantizeRule::for_quotient(float y, Requantizer& result) const {
   if (traits(form).keeps_scales)
-    return Status(fmt::format("requantization in {} has no rule for a quotient of sums", traits(form).name));
+    return Status(errors::requantization_lacks(traits(form).name, "rule for a quotient of sums"));
   return fixed(1.0 / wide(y), result);
 }
 
@@ -124,7 +128,7 @@ Status RequantizeRule::for_sum(const SumScales& s, SumRequantizer& result) const
     if (factor > 0.0 && factor < std::max(a, b) && has_factor(form, factor)) continue;
     if (Status status = fixed(factor, alone); !status.ok()) return status;
   }
-  return Status(fmt::format("requantization factors {:.6g} and {:.6g} have no shift in common", a, b));
+  return Status(errors::no_common_shift(shortened(a), shortened(b)));
 }
 
 double product_factor(Requantization form, float x_scale, float w_scale, float y_scale) {

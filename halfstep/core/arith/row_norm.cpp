@@ -1,9 +1,13 @@
 #include "halfstep/core/arith/row_norm.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
+
+#include "halfstep/core/arith/errors.h"
 
 namespace halfstep::arith {
 namespace {
@@ -39,8 +43,8 @@ Status derive(const NormNumbers& numbers, RowNorm& result) {
   guard -= guard & 1;
   while (guard >= 0 && std::ldexp(epsilon, guard) >= std::ldexp(1.0, kMostBits)) guard -= 2;
   if (guard < 0 || !std::isfinite(epsilon))
-    return Status(fmt::format("epsilon {:.6g} beside codes of scale {:.6g} leaves no room for a row of {} elements",
-                              numbers.epsilon, x_scale, numbers.scale.size()));
+    return Status(errors::norm_without_room(fmt::format("{:.6g}", numbers.epsilon), fmt::format("{:.6g}", x_scale),
+                                            numbers.scale.size()));
   result.guard = guard;
   result.epsilon = std::llrint(std::ldexp(epsilon, guard));
 
@@ -52,8 +56,7 @@ Status derive(const NormNumbers& numbers, RowNorm& result) {
   };
   while (shift > 0 && !fits()) --shift;
   if (shift < 1)
-    return Status(
-        fmt::format("a scale of {:.6g} and a bias of {:.6g} steps of the result have no factors", factor, bias));
+    return Status(errors::norm_without_factors(fmt::format("{:.6g}", factor), fmt::format("{:.6g}", bias)));
   result.shift = shift;
   result.factor.clear();
   result.bias.assign(numbers.scale.size(), 0);

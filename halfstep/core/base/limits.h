@@ -18,10 +18,10 @@ struct Limits {
   /// "1 to 1024", "at least 0 and below 1", "above 0 and at most 100".
   std::string text() const;
 
-  /// Throws "WHAT: found FOUND, expected TEXT" for a number that is not one of them.
+  /// Throws number_out_of_range for a number that is not one of them.
   template <class Number>
-  void require(std::string_view what, Number found) const {
-    if (!contains(static_cast<double>(found))) fail("{}: found {}, expected {}", what, found, text());
+  void require(std::string_view where, Number found) const {
+    if (!contains(static_cast<double>(found))) fail(errors::number_out_of_range(where, found, text()));
   }
 };
 

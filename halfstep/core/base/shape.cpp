@@ -8,10 +8,10 @@ namespace halfstep {
 
 int64_t count_elements(std::span<const int64_t> dims) {
   if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; }))
-    fail("dims {} are not all known", to_string(dims));
+    fail(errors::dims_unknown(to_string(dims)));
   int64_t count = 1;
   for (const int64_t extent : dims) {
-    if (extent != 0 && count > kMaxElements / extent) fail("dims {} hold more than 2^48 elements", to_string(dims));
+    if (extent != 0 && count > kMaxElements / extent) fail(errors::too_many_elements(to_string(dims)));
     count *= extent;
   }
   return count;

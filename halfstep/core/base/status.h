@@ -1,74 +1,78 @@
 // Errors of the library: exceptions above the kernels, a Status value inside them.
 #pragma once
 
-#include <fmt/format.h>
-
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
+
+#include "halfstep/core/base/diagnostic.h"
+#include "halfstep/core/base/errors.h"
 
 namespace halfstep {
 
-enum class ErrorKind {
-  bad_input,    ///< wrong use, or a file that is not what it should be; exit code 2
-  unsupported,  ///< a correct request that Halfstep or the target cannot do; exit code 3
-  interrupted,  ///< the caller asked to stop; exit code 130
-  internal      ///< a defect of Halfstep; the message says "this is a bug"
-};
-
-/// Every failure that leaves the library. The message reads `where: [rule:] found, expected`, lower case, no full stop.
+/// Every failure that leaves the library: one diagnostic or more, all found at once.
 class Error : public std::runtime_error {
  public:
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
+  explicit Error(Diagnostic diagnostic) : Error(std::vector{std::move(diagnostic)}) {}
+  /// At least one.
+  explicit Error(std::vector<Diagnostic> diagnostics);
+
+  /// Unsupported where any diagnostic is.
   ErrorKind kind() const { return kind_; }
+  /// The id of the first diagnostic.
+  std::string_view id() const { return diagnostics_.front().entry->id; }
+  const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
 
  private:
+  std::vector<Diagnostic> diagnostics_;
   ErrorKind kind_;
 };
 
-/// Throws Error of kind bad_input.
-template <class... Args>
-[[noreturn]] void fail(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(ErrorKind::bad_input, fmt::format(format, std::forward<Args>(args)...));
-}
+[[noreturn]] void fail(Diagnostic diagnostic);
 
-/// Throws Error of kind unsupported.
-template <class... Args>
-[[noreturn]] void unsupported(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(ErrorKind::unsupported, fmt::format(format, std::forward<Args>(args)...));
-}
+/// Throws an Error with all of them where there are any.
+void fail_on_any(std::vector<Diagnostic> diagnostics);
+
+/// The same error with `prefix` before each place.
+Error prefixed(const std::string& prefix, const Error& error);
+
+/// The diagnostic with this layer and place where it has none.
+Diagnostic placed(Diagnostic diagnostic, const std::string& layer, const std::string& where);
 
 [[noreturn]] void internal_error(const char* file, int line, const std::string& what);
 
-/// What a kernel returns: kernels throw nothing. Empty message means success.
+/// The result of a kernel, which throws nothing: success, or what is wrong.
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  explicit Status(std::string message) : message_(std::move(message)) {}
-  bool ok() const { return message_.empty(); }
-  const std::string& message() const { return message_; }
+  explicit Status(Diagnostic wrong) : wrong_(std::make_shared<const Diagnostic>(std::move(wrong))) {}
+  bool ok() const { return wrong_ == nullptr; }
+  /// Of one that is not ok.
+  const Diagnostic& diagnostic() const { return *wrong_; }
+  std::string message() const { return ok() ? "" : wrong_->reason(); }
 
  private:
-  std::string message_;
+  std::shared_ptr<const Diagnostic> wrong_;
 };
 
-/// A yes, or the reason why not, as a sentence that a user can read.
+/// A yes, or the reason why not.
 class [[nodiscard]] Verdict {
  public:
-  static Verdict accepted() { return Verdict({}); }
-  static Verdict refused(std::string reason) { return Verdict(std::move(reason)); }
-  explicit operator bool() const { return reason_.empty(); }
-  const std::string& reason() const { return reason_; }
+  static Verdict accepted() { return Verdict(nullptr); }
+  static Verdict refused(Diagnostic reason) { return Verdict(std::make_shared<const Diagnostic>(std::move(reason))); }
+  explicit operator bool() const { return reason_ == nullptr; }
+  /// Of a no.
+  const Diagnostic& diagnostic() const { return *reason_; }
+  std::string reason() const { return reason_ == nullptr ? "" : reason_->reason(); }
 
  private:
-  explicit Verdict(std::string reason) : reason_(std::move(reason)) {}
-  std::string reason_;
+  explicit Verdict(std::shared_ptr<const Diagnostic> reason) : reason_(std::move(reason)) {}
+  std::shared_ptr<const Diagnostic> reason_;
 };
 
-template <class... Args>
-Verdict refuse(fmt::format_string<Args...> format, Args&&... args) {
-  return Verdict::refused(fmt::format(format, std::forward<Args>(args)...));
-}
+inline Verdict refuse(Diagnostic reason) { return Verdict::refused(std::move(reason)); }
 inline Verdict accept() { return Verdict::accepted(); }
 
 }  // namespace halfstep

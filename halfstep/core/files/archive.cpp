@@ -1,10 +1,12 @@
 #include "halfstep/core/files/archive.h"
 
 #include <archive_entry.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
 
 namespace halfstep::io {
@@ -45,9 +47,8 @@ std::optional<std::string> ArchiveReader::next() {
   while (archive_entry* entry = next_entry()) {
     const Type type = type_of(entry);
     if (type == Type::directory) continue;
-    if (type != Type::regular)
-      fail("{}: '{}' is {}, expected a file or a folder", handle_.name(), path_, name_of(type));
-    if (archive_entry_is_encrypted(entry) != 0) unsupported("{}: file '{}' is encrypted", handle_.name(), path_);
+    if (type != Type::regular) fail(errors::archive_of_other_things(handle_.name(), path_, name_of(type)));
+    if (archive_entry_is_encrypted(entry) != 0) fail(errors::archive_file_encrypted(handle_.name(), path_));
     size_ = static_cast<uint64_t>(std::max<int64_t>(0, archive_entry_size(entry)));
     return path_;
   }
@@ -67,7 +68,9 @@ archive_entry* ArchiveReader::next_entry() {
   const char* path = archive_entry_pathname(entry);
   path_ = path == nullptr ? "" : path;
   if (result == ARCHIVE_WARN) fail_file();  // names or sizes that contradict each other
-  if (++entries_ > kMaxEntries) fail("{}: more than {} files", handle_.name(), kMaxEntries);
+  if (++entries_ > kMaxEntries)
+    fail(errors::archive_too_large(handle_.name(), fmt::format("{} files", entries_),
+                                   fmt::format("at most {}", kMaxEntries)));
   return entry;
 }
 
@@ -75,30 +78,30 @@ archive_entry* ArchiveReader::next_entry() {
 void ArchiveReader::require_end() {
   const int64_t seen = handle_.call(archive_filter_bytes, 0);
   if (form_ == ArchiveForm::tar && seen == handle_.call(archive_read_header_position))
-    fail("{}: the archive ends early, after {} files", handle_.name(), entries_);
+    fail(errors::archive_cut_off(handle_.name(), fmt::format("after {} files", entries_)));
 }
 
 void ArchiveReader::fail_header() const {
   if (form_ == ArchiveForm::tar && handle_.reached_end())
-    fail("{}: the archive ends early, after {} files", handle_.name(), entries_);
-  if (entries_ == 0 && form_ == ArchiveForm::zip)
-    fail("{}: found no end record of a zip archive: it is truncated or of another format", handle_.name());
-  fail("{}: found no {} header after {} files: the archive is damaged or of another format", handle_.name(),
-       form_ == ArchiveForm::tar ? "tar" : "zip", entries_);
+    fail(errors::archive_cut_off(handle_.name(), fmt::format("after {} files", entries_)));
+  if (entries_ == 0 && form_ == ArchiveForm::zip) fail(errors::zip_without_end(handle_.name()));
+  fail(errors::archive_without_header(handle_.name(), form_ == ArchiveForm::tar ? "tar" : "zip", entries_));
 }
 
 void ArchiveReader::fail_file() const {
   const std::string reason = handle_.reason();
   if (form_ == ArchiveForm::tar && handle_.reached_end())
-    fail("{}: the archive ends early, in file '{}'", handle_.name(), path_);
-  if (reason.starts_with("Unsupported")) unsupported("{}: file '{}': {}", handle_.name(), path_, reason);
-  fail("{}: file '{}' is damaged: {}", handle_.name(), path_, reason);
+    fail(errors::archive_cut_off(handle_.name(), fmt::format("in file '{}'", path_)));
+  if (reason.starts_with("Unsupported")) fail(errors::archive_method_unsupported(handle_.name(), path_, reason));
+  fail(errors::archive_file_damaged(handle_.name(), path_, reason));
 }
 
 std::vector<std::byte> ArchiveReader::contents(uint64_t most) {
   constexpr uint64_t kStep = uint64_t{1} << 20;       // memory grows with the data that is there
   constexpr uint64_t kReserved = uint64_t{64} << 20;  // addresses alone, until data are written to them
-  if (size_ > most) fail("{}: file '{}': size is more than {} bytes", handle_.name(), path_, most);
+  if (size_ > most)
+    fail(errors::archive_too_large(fmt::format("{}: file '{}'", handle_.name(), path_), fmt::format("{} bytes", size_),
+                                   fmt::format("at most {}", most)));
   std::vector<std::byte> bytes;
   bytes.reserve(static_cast<size_t>(std::min(size_ + 1, kReserved)));
   // One byte more than there should be: checksums are compared at the end.
@@ -112,7 +115,8 @@ std::vector<std::byte> ArchiveReader::contents(uint64_t most) {
     bytes.resize(end + got);
   }
   if (bytes.size() != size_)
-    fail("{}: file '{}': found {} bytes, expected {}", handle_.name(), path_, bytes.size(), size_);
+    fail(errors::archive_file_damaged(handle_.name(), path_,
+                                      fmt::format("its header has {} bytes, its data {}", size_, bytes.size())));
   return bytes;
 }
 

@@ -1,6 +1,7 @@
 #include "halfstep/core/files/atomic_file.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -11,6 +12,7 @@
 #include <system_error>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
 
 namespace halfstep::io {
@@ -102,7 +104,7 @@ void refuse_other_targets(const Path& path) {
   using Type = std::filesystem::file_type;
   const Type type = type_of(path);
   if (type != Type::regular && type != Type::not_found && type != Type::none)
-    fail("{}: cannot be written: is {}, expected a file", path.string(), name_of(type));
+    fail(errors::output_not_a_file(path.string(), name_of(type)));
 }
 
 }  // namespace
@@ -161,7 +163,7 @@ void require_folder_target(const Path& path) {
   using Type = std::filesystem::file_type;
   const Type type = type_of(path);
   if (type != Type::directory && type != Type::not_found && type != Type::none)
-    fail("{}: cannot be made a folder: is {}; name another folder", path.string(), name_of(type));
+    fail(errors::output_not_a_folder(path.string(), name_of(type)));
 }
 
 void make_folder(const Path& path) {

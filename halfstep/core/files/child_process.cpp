@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/core/files/temporary_folder.h"
 
@@ -60,14 +61,14 @@ bool send_all(int socket, std::string_view text) {
 pid_t start(std::vector<std::string>& words, const std::filesystem::path& errors, int& socket) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
-    unsupported("{}: cannot be run: {}", words.front(), system_reason(errno));
+    fail(errors::program_cannot_be_run(words.front(), system_reason(errno)));
   pid_t process = -1;
   const int error = spawn(process, words, ends[1], errors);
   ::close(ends[1]);
   socket = ends[0];
   if (error == 0) return process;
   ::close(ends[0]);
-  unsupported("{}: cannot be run: {}", words.front(), system_reason(error));
+  fail(errors::program_cannot_be_run(words.front(), system_reason(error)));
 }
 
 int wait_for(pid_t process) {
@@ -196,7 +197,7 @@ std::vector<std::string> split_command(std::string_view command) {
       words.back() += c;
     }
   }
-  if (quote != 0) fail("command '{}': a quote does not end", command);
+  if (quote != 0) fail(errors::quote_without_end(command));
   return words;
 }
 

@@ -1,6 +1,7 @@
 #include "halfstep/core/files/claim.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -16,6 +17,7 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
 
 namespace halfstep::io {
@@ -60,7 +62,7 @@ void lock(int file, const fs::path& path) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   ::close(file);
-  fail("{}: {} writes to it; wait until that has ended, or name another one", path.string(), holder);
+  fail(errors::output_in_use(path.string(), holder));
 }
 
 /// Temporaries and claims that nobody holds.

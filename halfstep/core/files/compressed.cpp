@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/libarchive_handle.h"
 #include "halfstep/core/files/magic.h"
 
@@ -24,7 +25,7 @@ class GzipSource : public Source {
     while (done < to.size()) {
       if (stream_.avail_in == 0) refill();
       if (stream_.avail_in == 0 && between_members_) break;
-      if (stream_.avail_in == 0) fail("{}: gzip data ends early, after {} bytes of contents", name(), total_ + done);
+      if (stream_.avail_in == 0) fail(errors::compressed_data_cut_off(name(), "gzip", total_ + done));
       done += inflate_some(to.subspan(done));
     }
     total_ += done;
@@ -47,7 +48,7 @@ class GzipSource : public Source {
     if (result == Z_STREAM_END) {
       inflateReset(&stream_);
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
-      fail("{}: gzip data is damaged: {}", name(), stream_.msg != nullptr ? stream_.msg : "unknown reason");
+      fail(errors::compressed_data_damaged(name(), "gzip", stream_.msg != nullptr ? stream_.msg : "unknown reason"));
     }
     return room - stream_.avail_out;
   }
@@ -84,9 +85,9 @@ class FilterSource : public Source {
   [[noreturn]] void fail_read() {
     const char* filter = handle_.call(archive_filter_name, 0);
     if (handle_.reached_end())
-      fail("{}: {} data ends early, after {} bytes of contents", name(), filter,
-           std::max<la_int64_t>(0, handle_.call(archive_filter_bytes, 0)));
-    fail("{}: {} data is damaged: {}", name(), filter, handle_.reason());
+      fail(errors::compressed_data_cut_off(name(), filter,
+                                           std::max<la_int64_t>(0, handle_.call(archive_filter_bytes, 0))));
+    fail(errors::compressed_data_damaged(name(), filter, handle_.reason()));
   }
 
   LibarchiveHandle handle_;

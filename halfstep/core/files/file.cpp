@@ -6,6 +6,7 @@
 #include <system_error>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/source.h"
 
 namespace halfstep::io {
@@ -33,11 +34,11 @@ std::string system_reason(int code) {
 }
 
 void fail_to_write(const std::filesystem::path& path, int code) {
-  fail("{}: cannot be written: {}; {}", path.string(), system_reason(code), remedy_for(code));
+  fail(errors::cannot_be_written(path.string(), system_reason(code), remedy_for(code)));
 }
 
 void fail_to_make_folder(const std::filesystem::path& path, int code) {
-  fail("{}: cannot be made a folder: {}; {}", path.string(), system_reason(code), remedy_for(code));
+  fail(errors::folder_cannot_be_made(path.string(), system_reason(code), remedy_for(code)));
 }
 
 std::string_view name_of(std::filesystem::file_type type) {

@@ -19,9 +19,9 @@ std::string_view name_of(std::filesystem::file_type type);
 /// "permission denied": what `errno` value `code` means, in the style of our messages.
 std::string system_reason(int code);
 
-/// Throws "PATH: cannot be written: permission denied; name another folder, ..." for `errno` value `code`.
+/// Throws cannot_be_written for `errno` value `code`.
 [[noreturn]] void fail_to_write(const std::filesystem::path& path, int code);
-/// The same of a folder that cannot be made.
+/// Throws folder_cannot_be_made.
 [[noreturn]] void fail_to_make_folder(const std::filesystem::path& path, int code);
 
 }  // namespace halfstep::io

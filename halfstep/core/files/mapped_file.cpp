@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
 
 namespace halfstep::io {
@@ -30,7 +31,7 @@ class Descriptor {
 /// O_NONBLOCK: a pipe without a writer is refused, not waited for.
 int open_for_reading(const std::filesystem::path& path) {
   const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (number < 0) fail("{}: {}", path.string(), system_reason(errno));
+  if (number < 0) fail(errors::cannot_be_read(path.string(), system_reason(errno)));
   return number;
 }
 
@@ -38,7 +39,7 @@ int open_for_reading(const std::filesystem::path& path) {
 std::filesystem::path location_of(const Descriptor& file, const std::string& shown) {
   std::error_code failed;
   auto place = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file.number()), failed);
-  if (failed) fail("{}: {}", shown, system_reason(failed.value()));
+  if (failed) fail(errors::cannot_be_read(shown, system_reason(failed.value())));
   return place;
 }
 
@@ -46,15 +47,16 @@ std::filesystem::path location_of(const Descriptor& file, const std::string& sho
 
 std::shared_ptr<const MappedFile> MappedFile::map(int descriptor, const std::string& shown) {
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) fail("{}: {}", shown, system_reason(errno));
-  if (!S_ISREG(status.st_mode)) fail("{}: is not a regular file", shown);
+  if (::fstat(descriptor, &status) != 0) fail(errors::cannot_be_read(shown, system_reason(errno)));
+  if (!S_ISREG(status.st_mode))
+    fail(errors::not_a_file(shown, S_ISDIR(status.st_mode) ? "a folder" : "a pipe or a device"));
   std::shared_ptr<MappedFile> file(new MappedFile);
   file->size_ = static_cast<size_t>(status.st_size);
   if (file->size_ == 0) return file;
   void* data = ::mmap(nullptr, file->size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, descriptor, 0);
   if (data == MAP_FAILED) {
     file->size_ = 0;
-    fail("{}: cannot be mapped: {}", shown, system_reason(errno));
+    fail(errors::cannot_be_read(shown, system_reason(errno)));
   }
   file->data_ = static_cast<std::byte*>(data);
   return file;
@@ -70,8 +72,7 @@ std::shared_ptr<const MappedFile> MappedFile::open_below(const std::filesystem::
   const std::filesystem::path whole = folder / path;
   const Descriptor descriptor(open_for_reading(whole));
   const auto inside = location_of(descriptor, whole.string()).lexically_relative(std::filesystem::canonical(folder));
-  if (inside.empty() || *inside.begin() == "..")
-    fail("{}: lies outside of the folder {}", whole.string(), folder.string());
+  if (inside.empty() || *inside.begin() == "..") fail(errors::outside_of_folder(whole.string(), folder.string()));
   return map(descriptor.number(), whole.string());
 }
 

@@ -1,11 +1,14 @@
 #include "halfstep/core/files/npy.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
 
 #include "halfstep/core/base/divide.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/little_endian.h"
 
 namespace halfstep::io {
@@ -55,7 +58,7 @@ class HeaderParser {
       } else if (key == "shape" && !header.shape) {
         header.shape = shape();
       } else {
-        fail("{}: npy header: unexpected key '{}'", where_, key);
+        fail(errors::npy_key_unexpected(where_, key));
       }
       if (!accept(',') && peek() != '}') damaged();
     }
@@ -64,7 +67,7 @@ class HeaderParser {
   }
 
  private:
-  [[noreturn]] void damaged() const { fail("{}: npy header: byte {} is not as expected", where_, at_); }
+  [[noreturn]] void damaged() const { fail(errors::npy_header_damaged(where_, at_)); }
 
   /// The next character that is not a space; '\0' at the end.
   char peek() {
@@ -82,7 +85,7 @@ class HeaderParser {
   std::string quoted() {
     const char quote = peek();
     if (quote == '[')
-      unsupported("{}: structured arrays are not supported; save each field as an array of its own", where_);
+      fail(errors::npy_type_unsupported(where_, "a structured array", "save each field as an array of its own"));
     if (quote != '\'' && quote != '"') damaged();
     const size_t end = text_.find(quote, ++at_);
     if (end == std::string_view::npos) damaged();
@@ -127,13 +130,13 @@ DType dtype_of(const std::string& descr, const std::string& where) {
     const bool native = descr[0] == '<' || descr[0] == '=' || descr[0] == '|';
     if (found != kDescriptions.end() && native) return found->dtype;
     if (found != kDescriptions.end() && descr[0] == '>')
-      unsupported("{}: big-endian arrays ('{}') are not supported; save array.astype('<{}')", where, descr,
-                  descr.substr(1));
+      fail(errors::npy_type_unsupported(where, fmt::format("an array of '{}'", descr),
+                                        fmt::format("save array.astype('<{}')", descr.substr(1))));
   }
   const bool is_complex = descr.size() > 1 && descr[1] == 'c';
-  unsupported(
-      "{}: arrays of '{}' are not supported; {}", where, descr,
-      is_complex ? "save array.real and array.imag apart, as float32" : "save numbers (array.astype('float32'))");
+  fail(errors::npy_type_unsupported(
+      where, fmt::format("an array of '{}'", descr),
+      is_complex ? "save array.real and array.imag apart, as float32" : "save numbers (array.astype('float32'))"));
 }
 
 /// `columns` has its first axis fastest; the result its last. Both have `dims`.
@@ -154,13 +157,13 @@ Tensor from_fortran_order(const std::byte* columns, DType dtype, const Dims& dim
 size_t header_length(std::span<const std::byte>& bytes, const std::string& where) {
   const auto matches = [](char wanted, std::byte found) { return std::byte(wanted) == found; };
   if (bytes.size() < 12 || !std::equal(kMagic.begin(), kMagic.end(), bytes.begin(), matches))
-    fail("{}: found no npy array", where);
+    fail(errors::not_an_npy(where));
   const int version = static_cast<int>(bytes[kMagic.size()]);
-  if (version < 1 || version > 3) unsupported("{}: npy version {} is not supported, known are 1 to 3", where, version);
+  if (version < 1 || version > 3) fail(errors::npy_version_unsupported(where, version));
   bytes = bytes.subspan(kMagic.size() + 2);
   const size_t length = version == 1 ? load_little_endian<uint16_t>(bytes) : load_little_endian<uint32_t>(bytes);
   bytes = bytes.subspan(version == 1 ? 2 : 4);
-  if (length > bytes.size()) fail("{}: the npy header of {} bytes is truncated", where, length);
+  if (length > bytes.size()) fail(errors::npy_size(where, fmt::format("{} bytes of header", bytes.size()), length));
   return length;
 }
 
@@ -180,19 +183,20 @@ Tensor parse_npy(std::span<const std::byte> bytes, const std::string& where) {
         fits && extent <= kMaxElements && !__builtin_mul_overflow(expected, static_cast<uint64_t>(extent), &expected);
   }
   if (!fits || expected != data.size())
-    fail("{}: found {} bytes of data, which {}{} does not take", where, data.size(), name(dtype), to_string(dims));
+    fail(errors::npy_size(where, fmt::format("{} bytes of data", data.size()),
+                          fmt::format("those of {}", to_string(Type{dtype, dims}))));
   Tensor tensor =
       *header.fortran_order && dims.size() > 1 ? from_fortran_order(data.data(), dtype, dims) : Tensor(dtype, dims);
   if (!*header.fortran_order || dims.size() <= 1) std::copy(data.begin(), data.end(), tensor.raw());
   if (dtype == DType::boolean && std::any_of(data.begin(), data.end(), [](std::byte b) { return b > std::byte{1}; }))
-    fail("{}: found a boolean that is neither 0 nor 1", where);
+    fail(errors::boolean_damaged(where));
   return tensor;
 }
 
 std::vector<std::byte> serialize_npy(const Tensor& tensor, const std::string& where) {
   const auto found = std::find_if(kDescriptions.begin(), kDescriptions.end(),
                                   [&](const Description& d) { return d.dtype == tensor.dtype(); });
-  if (found == kDescriptions.end()) unsupported("{}: npz files have no {}", where, name(tensor.dtype()));
+  if (found == kDescriptions.end()) fail(errors::npz_without_type(where, name(tensor.dtype())));
   const char order = size_of(tensor.dtype()) == 1 ? '|' : '<';
   std::string shape;
   for (const int64_t extent : tensor.dims()) shape += std::to_string(extent) + (tensor.dims().size() == 1 ? "," : ", ");

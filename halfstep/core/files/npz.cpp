@@ -1,7 +1,10 @@
 #include "halfstep/core/files/npz.h"
 
+#include <fmt/format.h>
+
 #include "halfstep/core/files/archive.h"
 #include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/npy.h"
 #include "halfstep/core/files/zip.h"
 
@@ -18,12 +21,12 @@ std::map<std::string, Tensor> read_npz(std::unique_ptr<SeekableSource> source) {
   ArchiveReader reader(std::move(source), ArchiveForm::zip);
   std::map<std::string, Tensor> tensors;
   while (const auto file = reader.next()) {
-    if (!file->ends_with(kEnding)) fail("{}: file '{}': expected a name ending in .npy", where, *file);
+    if (!file->ends_with(kEnding)) fail(errors::member_not_npy(where, *file));
     const std::string tensor = file->substr(0, file->size() - kEnding.size());
     const auto contents = reader.contents(left);
     left -= contents.size();
     if (!tensors.emplace(tensor, parse_npy(contents, fmt::format("{}: array '{}'", where, tensor))).second)
-      fail("{}: file '{}' is given twice", where, *file);
+      fail(errors::given_twice(fmt::format("{}: file '{}'", where, *file)));
   }
   return tensors;
 }

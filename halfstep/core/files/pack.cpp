@@ -1,4 +1,5 @@
 #include "halfstep/core/base/divide.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/safetensors.h"
 
 namespace halfstep::io {
@@ -24,8 +25,7 @@ Tensor unpack(const Tensor& packed, const Type& type, const std::string& name) {
   const int64_t count = count_elements(type.dims);
   const int64_t bytes = count / per_byte + (count % per_byte != 0 ? 1 : 0);
   if (packed.type() != Type{DType::u8, {bytes}})
-    fail("{}: found {}, expected u8[{}] with the {}-bit codes of {}", name, to_string(packed.type()), bytes, bits,
-         to_string(type.dims));
+    fail(errors::packed_codes_size(name, to_string(packed.type()), bytes, bits, to_string(type.dims)));
   Tensor codes(type.dtype, type.dims);
   const auto from = packed.data<uint8_t>();
   auto* to = reinterpret_cast<uint8_t*>(codes.raw());
@@ -35,8 +35,7 @@ Tensor unpack(const Tensor& packed, const Type& type, const std::string& name) {
     const int code = from[static_cast<size_t>(i / per_byte)] >> (i % per_byte * bits) & mask;
     to[i] = static_cast<uint8_t>((code ^ sign) - sign);
   }
-  if (count % per_byte != 0 && from.back() >> (count % per_byte * bits) != 0)
-    fail("{}: the unused bits of the last byte are not zero", name);
+  if (count % per_byte != 0 && from.back() >> (count % per_byte * bits) != 0) fail(errors::packed_codes_rest(name));
   return codes;
 }
 

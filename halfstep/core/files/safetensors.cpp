@@ -1,11 +1,14 @@
 #include "halfstep/core/files/safetensors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/core/files/little_endian.h"
 #include "halfstep/core/files/safetensors_header.h"
@@ -49,9 +52,9 @@ DType dtype_of(const HeaderEntry& entry, const std::string& where) {
     if (known.name == entry.dtype) return known.dtype;
   }
   for (const std::string_view other : {"U32", "U64", "F8_E8M0", "F4", "C64"}) {
-    if (other == entry.dtype) unsupported("{}: element type {} is not supported", where, entry.dtype);
+    if (other == entry.dtype) fail(errors::safetensors_type_unsupported(where, entry.dtype));
   }
-  fail("{}: unknown element type '{}'", where, entry.dtype);
+  fail(errors::safetensors_type_unknown(where, entry.dtype));
 }
 
 /// Bytes that the tensor takes, without overflow; nothing when they would pass `limit`, or those of an empty tensor's
@@ -77,15 +80,15 @@ Piece check_entry(const std::string& name, const HeaderEntry& entry, uint64_t da
   constexpr size_t kMaxRank = 64;
   const DType dtype = dtype_of(entry, where);
   if (entry.shape.size() > kMaxRank)
-    fail("{}: found {} dims, expected at most {}", where, entry.shape.size(), kMaxRank);
-  if (entry.offsets.size() != 2) fail("{}: found {} data_offsets, expected 2", where, entry.offsets.size());
+    fail(errors::safetensors_header_value(where, fmt::format("{} dims", entry.shape.size()),
+                                          fmt::format("at most {}", kMaxRank)));
+  if (entry.offsets.size() != 2)
+    fail(errors::safetensors_header_value(where, fmt::format("{} data_offsets", entry.offsets.size()), 2));
   const auto begin = static_cast<uint64_t>(entry.offsets[0]);
   const auto end = static_cast<uint64_t>(entry.offsets[1]);
-  if (begin > end || end > data_size)
-    fail("{}: data_offsets {}..{} do not lie in the {} bytes of data", where, begin, end, data_size);
+  if (begin > end || end > data_size) fail(errors::safetensors_offsets(where, begin, end, data_size));
   if (byte_count(entry.shape, dtype, data_size) != end - begin)
-    fail("{}: {}{} does not take the {} bytes of its data_offsets", where, entry.dtype, to_string(entry.shape),
-         end - begin);
+    fail(errors::safetensors_size(where, entry.dtype + to_string(entry.shape), end - begin));
   return {&name, {dtype, entry.shape}, begin, end};
 }
 
@@ -98,11 +101,12 @@ void check_layout(std::vector<Piece>& pieces, uint64_t data_size, const std::str
   uint64_t at = 0;
   for (const Piece& piece : pieces) {
     if (piece.begin != at)
-      fail("{}: tensor '{}' starts at byte {} of the data, expected {} ({})", file, *piece.name, piece.begin, at,
-           piece.begin < at ? "it overlaps the one before" : "there is a gap before it");
+      fail(errors::safetensors_layout(fmt::format("{}: tensor '{}'", file, *piece.name),
+                                      piece.begin < at ? "it overlaps the one before" : "there is a gap before it",
+                                      piece.begin, at));
     at = piece.end;
   }
-  if (at != data_size) fail("{}: the tensors end at byte {} of the data, expected {}", file, at, data_size);
+  if (at != data_size) fail(errors::safetensors_layout(file, "there is a gap behind the tensors", at, data_size));
 }
 
 Tensor copy_tensor(const Piece& piece, std::span<const std::byte> data, const std::string& file) {
@@ -111,8 +115,13 @@ Tensor copy_tensor(const Piece& piece, std::span<const std::byte> data, const st
   std::copy(bytes.begin(), bytes.end(), tensor.raw());
   if (tensor.dtype() == DType::boolean &&
       std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; }))
-    fail("{}: tensor '{}': found a boolean that is neither 0 nor 1", file, *piece.name);
+    fail(errors::boolean_damaged(fmt::format("{}: tensor '{}'", file, *piece.name)));
   return tensor;
+}
+
+[[noreturn]] void fail_on_length(const std::string& name, uint64_t length, uint64_t most) {
+  fail(errors::safetensors_header_length(name + ": header length", fmt::format("{} bytes", length),
+                                         fmt::format("at most {}", most)));
 }
 
 std::string header_text(const TensorFile& file) {
@@ -142,13 +151,12 @@ bool safetensors_has(DType dtype) { return find_format_name(dtype) != kDTypes.en
 
 TensorFile parse_safetensors(std::span<const std::byte> bytes, const std::string& name) {
   if (bytes.size() < kLengthBytes)
-    fail("{}: found {} bytes, expected a safetensors file with its 8-byte header length", name, bytes.size());
+    fail(errors::safetensors_header_length(name, fmt::format("{} bytes", bytes.size()),
+                                           "a safetensors file with its 8-byte header length"));
   const auto length = load_little_endian<uint64_t>(bytes);
   bytes = bytes.subspan(kLengthBytes);
-  if (length > kMaxSafetensorsHeader)
-    fail("{}: header length: found {} bytes, expected at most {}", name, length, kMaxSafetensorsHeader);
-  if (length > bytes.size())
-    fail("{}: header length: found {} bytes, but the file has {} after it", name, length, bytes.size());
+  if (length > kMaxSafetensorsHeader) fail_on_length(name, length, kMaxSafetensorsHeader);
+  if (length > bytes.size()) fail_on_length(name, length, bytes.size());
   const auto data = bytes.subspan(length);
   SafetensorsHeader header =
       parse_safetensors_header({reinterpret_cast<const char*>(bytes.data()), static_cast<size_t>(length)}, name);

@@ -1,8 +1,11 @@
 #include "halfstep/core/files/safetensors_header.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/files/errors.h"
 
 namespace halfstep::io {
 namespace {
@@ -28,7 +31,7 @@ class HeaderReader {
 
   bool string(std::string& value) {
     if (where_ == Where::metadata) {
-      if (!header_.metadata.emplace(key_, std::move(value)).second) fail("{}: {} is given twice", file_, place());
+      if (!header_.metadata.emplace(key_, std::move(value)).second) fail(errors::given_twice(file_ + ": " + place()));
     } else if (where_ == Where::entry && key_ == "dtype") {
       entry_->dtype = std::move(value);
     } else {
@@ -48,7 +51,7 @@ class HeaderReader {
   bool end_object() {
     if (where_ == Where::entry) {
       for (const char* key : {"dtype", "shape", "data_offsets"}) {
-        if (!seen_.contains(key)) fail("{}: header: tensor '{}' has no {}", file_, tensor_, key);
+        if (!seen_.contains(key)) fail(errors::safetensors_key_missing(file_, tensor_, key));
       }
     }
     where_ = Where::top;
@@ -59,8 +62,8 @@ class HeaderReader {
     key_ = std::move(value);
     if (where_ != Where::entry) return true;
     if (key_ != "dtype" && key_ != "shape" && key_ != "data_offsets")
-      fail("{}: header: tensor '{}': unknown key '{}', expected dtype, shape and data_offsets", file_, tensor_, key_);
-    if (!seen_.emplace(key_, true).second) fail("{}: {} is given twice", file_, place());
+      fail(errors::safetensors_key_unknown(file_, tensor_, key_));
+    if (!seen_.emplace(key_, true).second) fail(errors::given_twice(file_ + ": " + place()));
     return true;
   }
 
@@ -77,7 +80,7 @@ class HeaderReader {
   }
 
   bool parse_error(size_t position, const std::string& /*token*/, const Json::exception& /*error*/) {
-    fail("{}: header: byte {} is not valid JSON", file_, position);
+    fail(errors::safetensors_header_not_json(file_, position));
   }
 
  private:
@@ -85,13 +88,13 @@ class HeaderReader {
 
   bool start_entry() {
     if (key_ == "__metadata__") {
-      if (seen_metadata_) fail("{}: {} is given twice", file_, place());
+      if (seen_metadata_) fail(errors::given_twice(file_ + ": " + place()));
       seen_metadata_ = true;
       where_ = Where::metadata;
       return true;
     }
     const auto [found, fresh] = header_.tensors.try_emplace(key_);
-    if (!fresh) fail("{}: header: tensor '{}' is given twice", file_, key_);
+    if (!fresh) fail(errors::given_twice(fmt::format("{}: header: tensor '{}'", file_, key_)));
     tensor_ = key_;
     entry_ = &found->second;
     seen_.clear();
@@ -108,7 +111,7 @@ class HeaderReader {
     }
   }
 
-  bool unexpected(std::string_view what) const {
+  bool unexpected(std::string_view found) const {
     const char* expected = "";
     switch (where_) {
       case Where::start:
@@ -117,7 +120,7 @@ class HeaderReader {
       case Where::entry: expected = key_ == "dtype" ? "a string" : "a list of numbers"; break;
       case Where::list: expected = "a whole number from 0 to 2^63 - 1"; break;
     }
-    fail("{}: {}: found {}, expected {}", file_, place(), what, expected);
+    fail(errors::safetensors_header_value(file_ + ": " + place(), found, expected));
   }
 
   const std::string& file_;

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
 
 namespace halfstep::io {
@@ -27,26 +28,27 @@ std::FILE* open_stream(const std::filesystem::path& path) {
 class FileSource : public SeekableSource {
  public:
   explicit FileSource(const std::filesystem::path& path) : SeekableSource(path.string()), file_(open_stream(path)) {
-    if (!file_) fail("{}: {}", name(), system_reason(errno));
+    if (!file_) fail(errors::cannot_be_read(name(), system_reason(errno)));
     std::error_code reason;
     const auto type = std::filesystem::status(path, reason).type();
-    if (type != std::filesystem::file_type::regular) fail("{}: found {}, expected a file", name(), name_of(type));
+    if (type != std::filesystem::file_type::regular) fail(errors::not_a_file(name(), name_of(type)));
   }
 
   size_t read(std::span<std::byte> to) override {
     const size_t got = std::fread(to.data(), 1, to.size(), file_.get());
-    if (got < to.size() && std::ferror(file_.get()) != 0) fail("{}: {}", name(), system_reason(errno));
+    if (got < to.size() && std::ferror(file_.get()) != 0) fail(errors::cannot_be_read(name(), system_reason(errno)));
     return got;
   }
 
   uint64_t size() const override {
     struct stat status;
-    if (::fstat(::fileno(file_.get()), &status) != 0) fail("{}: {}", name(), system_reason(errno));
+    if (::fstat(::fileno(file_.get()), &status) != 0) fail(errors::cannot_be_read(name(), system_reason(errno)));
     return static_cast<uint64_t>(status.st_size);
   }
 
   void seek(uint64_t to) override {
-    if (::fseeko(file_.get(), static_cast<off_t>(to), SEEK_SET) != 0) fail("{}: {}", name(), system_reason(errno));
+    if (::fseeko(file_.get(), static_cast<off_t>(to), SEEK_SET) != 0)
+      fail(errors::cannot_be_read(name(), system_reason(errno)));
   }
 
  private:

@@ -1,6 +1,8 @@
+#include <fmt/format.h>
 #include <zlib.h>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/little_endian.h"
 #include "halfstep/core/files/zip.h"
 
@@ -30,7 +32,7 @@ void append_text(std::vector<std::byte>& to, const std::string& text) {
 }
 
 uint32_t fitting(size_t size) {
-  if (size >= UINT32_MAX) unsupported("zip archive: found {} bytes, at most 4 GiB are supported", size);
+  if (size >= UINT32_MAX) fail(errors::zip_too_large(fmt::format("{} bytes", size), "less than 4 GiB"));
   return static_cast<uint32_t>(size);
 }
 
@@ -39,7 +41,7 @@ uint32_t fitting(size_t size) {
 std::vector<std::byte> serialize_zip(const std::map<std::string, std::vector<std::byte>>& entries) {
   constexpr uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50;
   if (entries.size() >= UINT16_MAX)
-    unsupported("zip archive: found {} entries, at most 65534 are supported", entries.size());
+    fail(errors::zip_too_large(fmt::format("{} files", entries.size()), "at most 65534"));
   std::vector<std::byte> bytes, directory;
   for (const auto& [name, contents] : entries) {
     HS_CHECK(name.size() < UINT16_MAX);

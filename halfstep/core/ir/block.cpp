@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
 #include "halfstep/core/ir/detail.h"
+#include "halfstep/core/ir/errors.h"
 
 namespace halfstep {
 namespace {
@@ -10,7 +13,7 @@ namespace {
 void check_output_names(const Graph& graph, const std::vector<std::string>& names) {
   std::set<std::string_view> seen;
   for (const std::string& name : names) {
-    if (!seen.insert(name).second) fail("graph '{}': two outputs are called '{}', expected one", graph.name(), name);
+    if (!seen.insert(name).second) fail(errors::output_named_twice(graph.name(), name));
   }
 }
 
@@ -58,7 +61,8 @@ void Block::set_outputs(std::vector<Value> values, std::vector<std::string> name
 }
 
 Value Block::add_argument(std::string name, Type type) {
-  if (graph_->value(name) || graph_->op(name)) fail("graph '{}': name '{}' is taken", graph_->name(), name);
+  if (graph_->value(name) || graph_->op(name))
+    fail(errors::name_taken(fmt::format("graph '{}'", graph_->name()), name));
   detail::ValueNode* node = graph_->new_value(std::move(name), std::move(type));
   node->owner = this;
   graph_->value_names_.emplace(node->name, node);

@@ -48,7 +48,7 @@ auto with_prefix(const std::string& prefix, Body body) {
   try {
     return body();
   } catch (const Error& error) {
-    throw Error(error.kind(), prefix + ": " + error.what());
+    throw prefixed(prefix, error);
   }
 }
 

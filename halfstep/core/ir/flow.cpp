@@ -5,16 +5,21 @@
 #include <algorithm>
 
 #include "halfstep/core/ir/detail.h"
+#include "halfstep/core/ir/errors.h"
 
 namespace halfstep {
 namespace {
 
-[[noreturn]] void reject(Op op, const std::string& message) { fail("{}: {}: {}", op.where(), op.info().name, message); }
+/// Throws the error of an entry that takes the place and the operator before these values.
+template <class Entry, class... Values>
+[[noreturn]] void reject(Op op, Entry entry, const Values&... values) {
+  fail(entry(op.where(), op.info().name, values...));
+}
 
 size_t count_of(Op op, const char* attribute) {
   if (op.info().attribute(attribute) == nullptr) return 0;
   const int64_t count = get<int64_t>(op.attributes(), attribute);
-  if (count < 0) reject(op, fmt::format("{} is {}, expected at least 0", attribute, count));
+  if (count < 0) reject(op, errors::attribute_out_of_range, attribute, count, "at least 0");
   return static_cast<size_t>(count);
 }
 
@@ -22,7 +27,7 @@ Type operand_type(Op op, size_t position) { return op.operands()[position].type(
 
 /// `type` without its first extent, `name` being what it is of.
 Type element_of(Op op, const Type& type, const std::string& name) {
-  if (type.dims.empty()) reject(op, fmt::format("'{}' has no axis to be scanned", name));
+  if (type.dims.empty()) reject(op, errors::scan_extent, name, "no axis", "an axis to scan");
   return {type.dtype, Dims(type.dims.begin() + 1, type.dims.end())};
 }
 
@@ -53,9 +58,8 @@ bool is_condition(const Type& type) {
   return type.dtype == DType::boolean && (!type.is_static() || count_elements(type.dims) == 1);
 }
 
-void check_condition(Op op, Value value, const std::string& what) {
-  if (!is_condition(value.type()))
-    reject(op, fmt::format("{} '{}' is {}, expected one bool", what, value.name(), to_string(value.type())));
+void check_condition(Op op, Value value) {
+  if (!is_condition(value.type())) reject(op, errors::condition_type, value.name(), to_string(value.type()));
 }
 
 /// Whether iterations take an element of a value each, and not all of it.
@@ -84,11 +88,11 @@ void check_arguments(Op op, size_t r, const FlowParts& parts) {
   const std::vector<Type> expected = argument_types(op, parts, taken_by(op, r, parts));
   const std::vector<Value>& arguments = region.arguments();
   if (arguments.size() != expected.size())
-    reject(op, fmt::format("region {} takes {} values, expected {}", name, arguments.size(), expected.size()));
+    reject(op, errors::region_values, "arguments of region " + name, arguments.size(), expected.size());
   for (size_t i = 0; i < expected.size(); ++i) {
     if (!takes(arguments[i].type(), expected[i]))
-      reject(op, fmt::format("'{}' is {}, expected {} as '{}'", arguments[i].name(), to_string(arguments[i].type()),
-                             to_string(expected[i]), op.operands()[parts.first + i].name()));
+      reject(op, errors::region_type, "'" + arguments[i].name() + "'", to_string(arguments[i].type()),
+             fmt::format("{} as '{}'", to_string(expected[i]), op.operands()[parts.first + i].name()));
   }
 }
 
@@ -106,16 +110,17 @@ std::vector<Value> iteration_outputs(Op op, const Handed& handed) {
   const Block& region = *op.regions()[handed.region];
   std::vector<Value> outputs = region.outputs();
   if (outputs.size() < handed.conditions + handed.count)
-    reject(op, fmt::format("region {} gives {} values, expected at least {}: {}the {}s",
-                           op.info().regions[handed.region], outputs.size(), handed.conditions + handed.count,
-                           handed.conditions > 0 ? "the condition and " : "", handed.name));
-  if (handed.conditions > 0) check_condition(op, outputs[0], "the condition");
+    reject(op, errors::region_values, "outputs of region " + op.info().regions[handed.region], outputs.size(),
+           fmt::format("at least {}: {}the {}s", handed.conditions + handed.count,
+                       handed.conditions > 0 ? "the condition and " : "", handed.name));
+  if (handed.conditions > 0) check_condition(op, outputs[0]);
   outputs.erase(outputs.begin(), outputs.begin() + static_cast<std::ptrdiff_t>(handed.conditions));
   for (size_t i = 0; i < handed.count; ++i) {
     const Value place = region.arguments()[handed.first + i];
     if (!takes(place.type(), outputs[i].type()))
-      reject(op, fmt::format("{} '{}' is {}, and an iteration makes {} of it ('{}')", handed.name, place.name(),
-                             to_string(place.type()), to_string(outputs[i].type()), outputs[i].name()));
+      reject(op, errors::region_type, fmt::format("output '{}' of an iteration", outputs[i].name()),
+             to_string(outputs[i].type()),
+             fmt::format("{} as the {} '{}'", to_string(place.type()), handed.name, place.name()));
   }
   return outputs;
 }
@@ -127,8 +132,8 @@ int64_t iteration_count(Op op, const FlowParts& parts) {
     if (!has_elements(parts, i)) continue;
     const int64_t extent = operand_type(op, parts.first + i).dims.at(0);
     if (length != kUnknown && extent != kUnknown && extent != length)
-      reject(op, fmt::format("'{}' has {} elements to scan, expected {} as the values before it",
-                             op.operands()[parts.first + i].name(), extent, length));
+      reject(op, errors::scan_extent, op.operands()[parts.first + i].name(), fmt::format("{} elements", extent),
+             fmt::format("{} as the values before it", length));
     if (extent != kUnknown) length = extent;
   }
   return length;
@@ -147,8 +152,8 @@ std::vector<Type> iterated_results(Op op, const FlowParts& parts, const Handed& 
 std::vector<Type> backward_results(Op op, const FlowParts& parts) {
   const size_t given = iteration_outputs(op, states_of(parts)).size();
   if (given != parts.states)
-    reject(op, fmt::format("region step gives {} values behind its condition, expected the {} states", given,
-                           parts.states));
+    reject(op, errors::region_values, "outputs of region step behind its condition", given,
+           fmt::format("{}, the states", parts.states));
   return iterated_results(op, parts, carried_of(parts));
 }
 
@@ -159,12 +164,12 @@ std::vector<Type> joined_results(Op op) {
     const std::vector<Value> outputs = op.regions()[r]->outputs();
     const std::string& name = op.info().regions[r];
     if (outputs.size() != types.size())
-      reject(op, fmt::format("region {} gives {} values, expected {} as region {}", name, outputs.size(), types.size(),
-                             op.info().regions[0]));
+      reject(op, errors::region_values, "outputs of region " + name, outputs.size(),
+             fmt::format("{} as region {}", types.size(), op.info().regions[0]));
     for (size_t i = 0; i < types.size(); ++i) {
       if (!same_kind(types[i], outputs[i].type()))
-        reject(op, fmt::format("region {} gives '{}', {}, expected {} as region {}", name, outputs[i].name(),
-                               to_string(outputs[i].type()), to_string(types[i]), op.info().regions[0]));
+        reject(op, errors::region_type, fmt::format("output '{}' of region {}", outputs[i].name(), name),
+               to_string(outputs[i].type()), fmt::format("{} as region {}", to_string(types[i]), op.info().regions[0]));
       types[i] = joined(types[i], outputs[i].type());
     }
   }
@@ -231,18 +236,19 @@ FlowParts::FlowParts(Op op)
       conditions(op.info().flow == Flow::loop || (op.info().flow == Flow::backward && op.in(0)) ? 1 : 0) {
   const size_t values = op.operands().size() - first, placed = states + scanned + carried + rows;
   if (placed > values)
-    reject(op, fmt::format("{} values, expected at least {}: {} states and {} scanned{}", values, placed, states,
-                           scanned, carried + rows > 0 ? fmt::format(", {} carried and {} rows", carried, rows) : ""));
+    reject(op, errors::loop_operands, values,
+           fmt::format("at least {}: {} states and {} scanned{}", placed, states, scanned,
+                       carried + rows > 0 ? fmt::format(", {} carried and {} rows", carried, rows) : ""));
   const bool is_counted = op.info().flow == Flow::scan || (op.info().flow == Flow::backward && conditions == 0);
-  if (is_counted && scanned == 0) reject(op, "nothing is scanned, expected at least one value");
+  if (is_counted && scanned == 0) reject(op, errors::loop_operands, "no scanned", "at least one to scan");
   captured = values - placed;
 }
 
 std::vector<Type> flow_results(Op op) {
   const FlowParts parts(op);
-  if (parts.first > 0 && op.in(0)) check_condition(op, op.in(0), "the condition");
+  if (parts.first > 0 && op.in(0)) check_condition(op, op.in(0));
   if (op.regions().size() != op.info().regions.size())
-    reject(op, fmt::format("found {} regions, expected {}", op.regions().size(), op.info().regions.size()));
+    reject(op, errors::region_count, op.regions().size(), op.info().regions.size());
   for (size_t r = 0; r < op.regions().size(); ++r) check_arguments(op, r, parts);
   if (op.info().flow == Flow::backward) return backward_results(op, parts);
   const bool iterates = op.info().flow == Flow::loop || op.info().flow == Flow::scan;

@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/ir/detail.h"
+#include "halfstep/core/ir/errors.h"
 
 namespace halfstep {
 namespace {
@@ -38,8 +41,8 @@ bool is_taken(const Graph& graph, const OpInfo& info, const std::string& name, O
 }
 
 /// A run gives values and outputs by name.
-void check_unused(const Value& value, const std::string& what) {
-  if (!value.unused()) fail("{} cannot be erased, it is used by {}", what, detail::describe_users(*value.node()));
+void check_unused(const Value& value, const std::string& where) {
+  if (!value.unused()) fail(errors::value_in_use(where, detail::describe_users(*value.node())));
 }
 
 }  // namespace
@@ -82,7 +85,7 @@ detail::ValueNode* Graph::new_value(std::string name, Type type) {
 }
 
 Value Graph::add_tensor(const std::string& name, Type type, Role role) {
-  if (tensor(name)) fail("graph '{}': tensor '{}' is declared twice", name_, name);
+  if (tensor(name)) fail(errors::tensor_declared_twice(name_, name));
   detail::ValueNode* node = new_value(name, std::move(type));
   node->role = role;
   tensors_.emplace(name, node);
@@ -146,7 +149,7 @@ void Graph::make_results(detail::OpNode& node, const std::vector<Type>& types) {
       result->producer = &node;
       result->port = static_cast<int>(port);
       if (!value_names_.emplace(result->name, result).second)
-        fail("node '{}': name '{}' is taken", node.name, result->name);
+        fail(errors::name_taken(fmt::format("node '{}'", node.name), result->name));
     }
   }
 }
@@ -201,7 +204,7 @@ void Graph::move(Op op, Block& to) {
 }
 
 void Graph::rename(Op op, const std::string& name) {
-  if (is_taken(*this, op.info(), name, op)) fail("{}: name '{}' is taken", op.where(), name);
+  if (is_taken(*this, op.info(), name, op)) fail(errors::name_taken(op.where(), name));
   op_names_.erase(op.name());
   for (const Value result : op.results()) value_names_.erase(result.name());
   op.node()->name = name;
@@ -214,7 +217,8 @@ void Graph::rename(Op op, const std::string& name) {
 
 void Graph::rename(Value argument, const std::string& name) {
   HS_CHECK(!argument.is_tensor() && !argument.producer());
-  if (value_names_.contains(name)) fail("graph '{}': argument '{}': name '{}' is taken", name_, argument.name(), name);
+  if (value_names_.contains(name))
+    fail(errors::name_taken(fmt::format("graph '{}': argument '{}'", name_, argument.name()), name));
   value_names_.erase(argument.name());
   argument.node()->name = name;
   value_names_.emplace(name, argument.node());

@@ -1,9 +1,12 @@
 #include "halfstep/core/ir/model.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
 #include "halfstep/core/ir/detail.h"
+#include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/hash.h"
 
 namespace halfstep {
@@ -14,8 +17,7 @@ void check_range(const Tensor& tensor, int lowest, int highest, const std::strin
   const auto codes = tensor.data<Code>();
   const auto wrong =
       std::find_if(codes.begin(), codes.end(), [&](Code code) { return code < lowest || code > highest; });
-  if (wrong != codes.end())
-    fail("{}: found code {} in an {} tensor, expected {} to {}", where, *wrong, name(tensor.dtype()), lowest, highest);
+  if (wrong != codes.end()) fail(errors::code_out_of_range(where, *wrong, name(tensor.dtype()), lowest, highest));
 }
 
 /// A byte holds more than a code of fewer bits may be.
@@ -41,23 +43,26 @@ void check_samples(const Source& source) {
   const Graph& graph = source.network.graph;
   if (source.samples.empty()) return;
   std::set<int64_t> counts;
+  const std::string where = fmt::format("graph '{}'", graph.name());
+  const auto at = [&](const Value argument) { return fmt::format("{}: argument '{}'", where, argument.name()); };
   for (const Value argument : graph.arguments()) {
     const auto found = source.samples.find(argument.name());
     if (found == source.samples.end() || !found->second.defined())
-      fail("graph '{}': found no samples for argument '{}'", graph.name(), argument.name());
+      fail(errors::source_samples(at(argument), "no samples", to_string(argument.type())));
     if (!takes(argument, found->second))
-      fail("graph '{}': argument '{}': found samples {}, expected {}", graph.name(), argument.name(),
-           to_string(found->second.type()), to_string(argument.type()));
+      fail(errors::source_samples(at(argument), "samples " + to_string(found->second.type()),
+                                  to_string(argument.type())));
     counts.insert(found->second.dims()[0]);
   }
   if (source.samples.size() != graph.arguments().size())
-    fail("graph '{}': found samples for {} arguments, expected {}", graph.name(), source.samples.size(),
-         graph.arguments().size());
-  if (counts.size() > 1) fail("graph '{}': found other numbers of samples for its arguments", graph.name());
+    fail(errors::source_samples(where, fmt::format("samples for {} arguments", source.samples.size()),
+                                graph.arguments().size()));
+  if (counts.size() > 1)
+    fail(errors::source_samples(where, "other numbers of samples for its arguments", "as many for each"));
 }
 
 void check_source(const Source& source) {
-  if (source.network.source) fail("graph '{}': found a source of a source, expected none", source.network.graph.name());
+  if (source.network.source) fail(errors::source_of_source(source.network.graph.name()));
   check(source.network);
   check_samples(source);
 }
@@ -78,14 +83,14 @@ void check(const Model& model) {
     const std::string where = fmt::format("graph '{}': tensor '{}'", model.graph.name(), declared.name());
     const auto found = model.tensors.find(declared.name());
     if (found == model.tensors.end() || !found->second.defined())
-      fail("{}: found no contents, expected {}", where, to_string(declared.type()));
+      fail(errors::tensor_contents(where, "no contents", to_string(declared.type())));
     if (found->second.type() != declared.type())
-      fail("{}: found contents of {}, expected {}", where, to_string(found->second.type()), to_string(declared.type()));
+      fail(
+          errors::tensor_contents(where, "contents of " + to_string(found->second.type()), to_string(declared.type())));
     check_codes(found->second, where);
   }
   for (const auto& [name, tensor] : model.tensors) {
-    if (!model.graph.tensor(name))
-      fail("graph '{}': found contents of a tensor '{}', which is not declared", model.graph.name(), name);
+    if (!model.graph.tensor(name)) fail(errors::tensor_undeclared(model.graph.name(), name));
   }
   if (model.source) detail::with_prefix("source", [&] { check_source(*model.source); });
 }

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -8,6 +10,7 @@
 #include "halfstep/core/files/safetensors.h"
 #include "halfstep/core/files/safetensors_header.h"
 #include "halfstep/core/ir/detail.h"
+#include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/hash.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/core/ir/source_file.h"
@@ -53,7 +56,7 @@ std::string checksum(std::span<const std::byte> bytes, size_t position) {
 
 const std::string& metadata_at(const Metadata& metadata, std::string_view key, const std::string& name) {
   const auto found = metadata.find(std::string(key));
-  if (found == metadata.end()) fail("{}: found no {} in the metadata, expected a model file", name, key);
+  if (found == metadata.end()) fail(errors::not_a_model_file(name, key));
   return found->second;
 }
 
@@ -62,15 +65,14 @@ void check_version(const Metadata& metadata, const std::string& name) {
   int version = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
   if (error != std::errc() || end != text.data() + text.size() || version < 1)
-    fail("{}: found format version {}, expected a whole number from 1", name, quote(text));
-  if (version > kModelFileVersion)
-    fail("{}: format version {}, this build reads up to {}", name, version, kModelFileVersion);
+    fail(errors::model_version_malformed(name, quote(text)));
+  if (version > kModelFileVersion) fail(errors::model_version_newer(name, version, kModelFileVersion));
 }
 
 void check_checksum(const Metadata& metadata, std::span<const std::byte> bytes, const std::string& name) {
   const std::string& stored = metadata_at(metadata, kChecksumKey, name);
   const std::optional<size_t> position = checksum_position(bytes);
-  if (!position || stored != checksum(bytes, *position)) fail("{}: checksum differs, the file is damaged", name);
+  if (!position || stored != checksum(bytes, *position)) fail(errors::model_checksum(name));
 }
 
 /// Packed tensors become codes again, as the graph declares them.
@@ -84,11 +86,11 @@ void unpack_codes(Model& model, const std::string& name) {
 
 std::vector<std::byte> encode(const io::TensorFile& file, const std::string& graph) {
   constexpr const char* kMetadata = "__metadata__";
-  if (file.tensors.contains(kMetadata)) fail("graph '{}': a file cannot hold a tensor called '{}'", graph, kMetadata);
+  if (file.tensors.contains(kMetadata)) fail(errors::reserved_tensor_name(graph, kMetadata));
   try {
     return io::serialize_safetensors(file);
   } catch (const nlohmann::json::exception&) {
-    fail("graph '{}': found a tensor's name or a note that is not UTF-8", graph);
+    fail(errors::text_not_utf8(graph));
   }
 }
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "halfstep/core/ir/detail.h"
+#include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/flow.h"
 
 namespace halfstep {
@@ -15,11 +16,12 @@ void check_new_presence(const Graph& graph, const detail::OpNode& node, const At
     const bool wanted = node.info->has_output(static_cast<int>(port), attributes);
     const detail::ValueNode* result = node.results[port];
     if (result != nullptr && !wanted && !result->uses.empty()) {
-      fail("{}: {}: {} is not produced{}, but is used by {}", where, node.info->name, node.info->outputs[port].name,
-           node.info->absent_output_reason(static_cast<int>(port), attributes), detail::describe_users(*result));
+      fail(errors::output_is_read(where, node.info->name, node.info->outputs[port].name,
+                                  node.info->absent_output_reason(static_cast<int>(port), attributes),
+                                  detail::describe_users(*result)));
     }
     if (result == nullptr && wanted && graph.value(detail::result_name(*node.info, node.name, port)))
-      fail("{}: name '{}' is taken", where, detail::result_name(*node.info, node.name, port));
+      fail(errors::name_taken(where, detail::result_name(*node.info, node.name, port)));
   }
 }
 

@@ -1,9 +1,12 @@
 #include "halfstep/core/ir/op_info.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/errors.h"
 
 namespace halfstep {
 namespace {
@@ -78,8 +81,8 @@ void check_choice(const OpInfo& info, const AttributeInfo& attribute, const Attr
   const auto* text = std::get_if<std::string>(&value);
   const std::vector<std::string>& choices = attribute.choices;
   if (text == nullptr || choices.empty() || std::find(choices.begin(), choices.end(), *text) != choices.end()) return;
-  fail("{}: {}: attribute '{}' is {}, expected one of {}{}", where, info.name, attribute.name, shortened(value),
-       to_string(Attribute(choices)), did_you_mean(*text, choices));
+  fail(errors::attribute_choice(where, info.name, attribute.name, shortened(value), to_string(Attribute(choices)),
+                                did_you_mean(*text, choices)));
 }
 
 }  // namespace
@@ -106,28 +109,28 @@ const OpInfo& require_operator(std::string_view name, std::string_view where) {
   if (const OpInfo* info = find_operator(name)) return *info;
   std::vector<std::string> names;
   for (const OpInfo& info : all_operators()) names.push_back(info.name);
-  fail("{}: found '{}', expected an operator{}", where, name, did_you_mean(name, names));
+  fail(errors::unknown_name(where, name, "an operator", did_you_mean(name, names)));
 }
 
 Attributes complete_attributes(const OpInfo& info, Attributes given, std::string_view where) {
   for (const auto& [name, value] : given) {
     if (info.attribute(name) != nullptr) continue;
-    fail("{}: {} has no attribute '{}'{}", where, info.name, name, did_you_mean(name, attribute_names(info)));
+    fail(errors::attribute_unknown(where, info.name, name, did_you_mean(name, attribute_names(info))));
   }
   Attributes complete;
   for (const AttributeInfo& attribute : info.attributes) {
     const Attribute& wanted = attribute.default_value;
     const auto found = given.find(attribute.name);
     if (found == given.end() && attribute.required)
-      fail("{}: {}: attribute '{}' is missing, expected {}", where, info.name, attribute.name, type_name(wanted));
+      fail(errors::attribute_missing(where, info.name, attribute.name, type_name(wanted)));
     if (found == given.end()) {
       complete.emplace(attribute.name, wanted);
       continue;
     }
     Attribute value = converted(std::move(found->second), wanted);
     if (value.index() != wanted.index()) {
-      fail("{}: {}: attribute '{}' is {} ({}), expected {}", where, info.name, attribute.name, shortened(value),
-           type_name(value), type_name(wanted));
+      fail(errors::attribute_type(where, info.name, attribute.name,
+                                  fmt::format("{} ({})", shortened(value), type_name(value)), type_name(wanted)));
     }
     check_choice(info, attribute, value, where);
     complete.emplace(attribute.name, std::move(value));

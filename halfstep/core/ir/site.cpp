@@ -1,7 +1,10 @@
 // Checks of one operation: which inputs are there, the rules of its record, and its state pairs.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/ir/detail.h"
+#include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/flow.h"
 
 namespace halfstep {
@@ -11,7 +14,7 @@ void check_presence(const OpSite& site, const std::function<std::string(size_t)>
   const OpInfo& info = site.info;
   const size_t ports = info.inputs.size();
   if (site.in.size() > ports && !info.has_variadic_input())
-    fail("{}: {}: found {} inputs, expected at most {}", site.where, info.name, site.in.size(), ports);
+    fail(errors::operand_count(site.where, info.name, site.in.size(), fmt::format("at most {}", ports)));
   for (size_t i = 0; i < std::max(ports, site.in.size()); ++i) {
     const size_t port = std::min(i, ports - 1);
     const PortInfo& input = info.inputs[port];
@@ -19,10 +22,10 @@ void check_presence(const OpSite& site, const std::function<std::string(size_t)>
     if (i >= site.in.size() && input.variadic && info.flow != Flow::none) continue;  // nothing is captured
     if (!info.has_input(static_cast<int>(port), site.attributes)) {
       if (given)
-        fail("{}: {}: input '{}' is not taken{}, found {}", site.where, info.name, input.name,
-             info.absent_input_reason(static_cast<int>(port), site.attributes), shown(i));
+        fail(errors::input_not_taken(site.where, info.name, input.name,
+                                     info.absent_input_reason(static_cast<int>(port), site.attributes), shown(i)));
     } else if (!given && (!input.optional || i >= ports)) {
-      fail("{}: {}: input '{}' is missing", site.where, info.name, input.name);
+      fail(errors::operand_missing(site.where, info.name, input.name));
     }
   }
 }
@@ -33,8 +36,8 @@ void check_state_pairs(const OpSite& site, const std::vector<Type>& results) {
     if (output.state_of < 0 || !site.info.has_output(static_cast<int>(port), site.attributes)) continue;
     const auto input = static_cast<size_t>(output.state_of);
     if (input >= site.in.size() || site.in[input] == nullptr || *site.in[input] == results[port]) continue;
-    fail("{}: {} type: state '{}' is {}, expected {} as '{}'", site.where, site.info.name, output.name,
-         to_string(results[port]), to_string(*site.in[input]), site.info.inputs[input].name);
+    fail(errors::state_type(site.where, site.info.name, output.name, to_string(results[port]),
+                            to_string(*site.in[input]), site.info.inputs[input].name));
   }
 }
 

@@ -1,11 +1,14 @@
 #include "halfstep/core/ir/source_file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "halfstep/core/ir/detail.h"
+#include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/core/ir/text/print.h"
 #include "halfstep/core/ir/verify.h"
@@ -39,13 +42,13 @@ Places read_places(const io::TensorFile& file, const char* key, const std::strin
   const auto json = nlohmann::json::parse(found->second, nullptr, false);
   const auto is_text = [](const auto& place) { return place.is_string(); };
   if (!json.is_object() || !std::all_of(json.begin(), json.end(), is_text))
-    fail("{}: {}: found {}, expected names of tensors by name", name, key, quote(found->second.substr(0, 60)));
+    fail(errors::source_list_malformed(name, key, quote(found->second.substr(0, 60))));
   return json.get<Places>();
 }
 
 const Tensor& tensor_at(const io::TensorFile& file, const std::string& place, const std::string& name) {
   const auto found = file.tensors.find(place);
-  if (found == file.tensors.end()) fail("{}: source: found no tensor '{}'", name, place);
+  if (found == file.tensors.end()) fail(errors::source_tensor_missing(name, place));
   return found->second;
 }
 

@@ -2,6 +2,7 @@
 
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/ir/detail.h"
+#include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/model.h"
 
 namespace halfstep {
@@ -12,8 +13,7 @@ void check_names(const Graph& graph, const std::map<std::string, Dims>& argument
   for (const Value argument : graph.arguments()) names.push_back(argument.name());
   for (const auto& [name, dims] : argument_dims) {
     if (std::find(names.begin(), names.end(), name) == names.end())
-      fail("graph '{}': found dims for '{}', which is not an argument{}", graph.name(), name,
-           did_you_mean(name, names));
+      fail(errors::not_an_argument(graph.name(), name, did_you_mean(name, names)));
   }
 }
 
@@ -32,8 +32,8 @@ Model specialize(const Model& model, const std::map<std::string, Dims>& argument
     const auto given = argument_dims.find(argument.name());
     const Dims& dims = given == argument_dims.end() ? argument.dims() : given->second;
     if (!fits(argument.dims(), dims)) {
-      fail("graph '{}': argument '{}': found dims {}, expected {}", model.graph.name(), argument.name(),
-           to_string(dims), given == argument_dims.end() ? "them all known" : to_string(argument.dims()));
+      fail(errors::argument_dims(model.graph.name(), argument.name(), to_string(dims),
+                                 given == argument_dims.end() ? "them all known" : to_string(argument.dims())));
     }
     result.graph.set_type(argument, {argument.dtype(), dims});
   }

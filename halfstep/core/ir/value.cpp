@@ -22,8 +22,8 @@ std::vector<std::pair<Op, int>> Value::uses() const {
 void Value::replace_all_uses_with(Value other) const {
   if (other == *this) return;
   if (other.type() != type()) {
-    throw Error(ErrorKind::internal, fmt::format("this is a bug: '{}' is {}, and '{}', which replaces it, is {}",
-                                                 name(), to_string(type()), other.name(), to_string(other.type())));
+    fail(errors::defect("graph", fmt::format("'{}' is {}, and '{}', which replaces it, is {}", name(),
+                                             to_string(type()), other.name(), to_string(other.type()))));
   }
   for (const detail::Use& use : node_->uses) {
     use.op->operands[static_cast<size_t>(use.operand)] = other.node();

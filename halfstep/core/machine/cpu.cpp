@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/machine/errors.h"
 
 #if defined(__x86_64__) && defined(__linux__)
 #include <cpuid.h>
@@ -58,9 +59,8 @@ CpuLevel forced_or_detected() {
   const char* forced = std::getenv("HALFSTEP_CPU");
   if (forced == nullptr || *forced == '\0') return detected_cpu_level();
   const auto level = parse_cpu_level(forced);
-  if (!level) fail("HALFSTEP_CPU: found '{}', expected scalar, avx2, avx512, vnni or amx", forced);
-  if (*level > detected_cpu_level())
-    unsupported("HALFSTEP_CPU: this machine has no {}, its highest level is {}", forced, name(detected_cpu_level()));
+  if (!level) fail(errors::unknown_cpu_level(forced));
+  if (*level > detected_cpu_level()) fail(errors::cpu_level_missing(forced, name(detected_cpu_level())));
   return *level;
 }
 

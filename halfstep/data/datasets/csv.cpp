@@ -1,5 +1,7 @@
 #include "halfstep/data/datasets/csv.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -7,6 +9,7 @@
 #include <set>
 
 #include "halfstep/data/datasets/csv_lines.h"
+#include "halfstep/data/datasets/errors.h"
 
 namespace halfstep::io {
 namespace {
@@ -49,7 +52,7 @@ class CsvReader {
   LabelledData read() {
     read_start();
     while (const auto cells = lines_.next()) read_line(*cells, lines_.where());
-    if (count_ == 0) fail("{}: found no line of samples, expected pixels and a label", lines_.name());
+    if (count_ == 0) fail(errors::no_samples(lines_.name(), "lines of pixels and a label"));
     const auto columns = static_cast<int64_t>(values_.size()) / count_;
     LabelledData data{Tensor::of<float>(DType::f32, {count_, columns}, values_), {}};
     if (!label_.exists()) return data;
@@ -108,10 +111,9 @@ class CsvReader {
   }
 
   void read_line(Cells cells, const std::string& where) {
-    if (width_ < (label_.exists() ? 2U : 1U)) fail("{}: 1 cell, expected pixels and a label", where);
+    if (width_ < (label_.exists() ? 2U : 1U)) fail(errors::csv_cells(where, 1, "pixels and a label"));
     if (cells.size() != width_)
-      fail("{}: found {} cell{}, expected {} as in the line before it", where, cells.size(),
-           cells.size() == 1 ? "" : "s", width_);
+      fail(errors::csv_cells(where, cells.size(), fmt::format("{} as in the line before it", width_)));
     for (size_t column = counts_lines_ ? 1 : 0; column < width_; ++column) {
       if (column == label_.index) {
         add_label(cells[column], where, column);
@@ -126,16 +128,16 @@ class CsvReader {
     constexpr size_t kMaxValues = size_t{1} << 28;  // 1 GiB: what a small compressed file may grow to
     float value = 0;
     if (!parse_cell(cell, value) || !std::isfinite(value))
-      fail("{}, column {}: found {}, expected a number", where, column + 1, shown(cell));
-    if (values_.size() == kMaxValues) fail("{}: more than {} numbers in the file", where, kMaxValues);
+      fail(errors::csv_number(fmt::format("{}, column {}", where, column + 1), shown(cell)));
+    if (values_.size() == kMaxValues)
+      fail(errors::csv_too_large(where, "more numbers", fmt::format("at most {} in the file", kMaxValues)));
     values_.push_back(value);
   }
 
   void add_label(std::string_view cell, const std::string& where, size_t column) {
     int64_t label = 0;
     if (!label_.is_named && (!parse_cell(cell, label) || label < 0 || label >= classes_))
-      fail("{}, column {}: found label {}, expected a whole number from 0 to {}", where, column + 1, shown(cell),
-           classes_ - 1);
+      fail(errors::csv_label(fmt::format("{}, column {}", where, column + 1), shown(cell), classes_ - 1));
     names_.add(cell);
   }
 

@@ -28,7 +28,7 @@ std::vector<std::string> number_names(const Tensor& labels, int64_t classes);
 /// label_column), and a column without a name counts lines and is left out. Without a header the label is the last
 /// number, or the first where the last is the same in the first lines and the first is not; `label` (first, last, none
 /// or a name of the header) decides otherwise. Labels lie in [0, classes), or are words under a header. Errors name
-/// line and column: "digits.csv.gz: line 907: found 63 cells, expected 65 as in the line before it".
+/// line and column.
 LabelledData read_csv(Source& source, int64_t classes = kMaxClasses, const std::string& label = "");
 
 }  // namespace halfstep::io

@@ -1,10 +1,13 @@
 #include "halfstep/data/datasets/csv_lines.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/data/datasets/csv.h"
+#include "halfstep/data/datasets/errors.h"
 
 namespace halfstep::io {
 namespace {
@@ -42,8 +45,8 @@ std::optional<std::string_view> CsvLines::next_line() {
     if (end != std::string::npos) return take(end, end + 1);
     searched_ = buffer_.size();
     if (buffer_.size() - start_ > kMaxLine)
-      fail("{}: line {}: longer than {} bytes, expected comma-separated numbers", source_.name(), number_ + 1,
-           kMaxLine);
+      fail(errors::csv_too_large(fmt::format("{}: line {}", source_.name(), number_ + 1),
+                                 fmt::format("more than {} bytes", kMaxLine), "comma-separated numbers"));
     if (refill()) continue;
     if (start_ == buffer_.size()) return std::nullopt;
     return take(buffer_.size(), buffer_.size());
@@ -80,10 +83,11 @@ void CsvLines::split(std::string_view line) {
       size_t close = line.find('"', begin + 1);
       while (close != std::string_view::npos && line.substr(close).starts_with("\"\""))
         close = line.find('"', close + 2);
-      if (close == std::string_view::npos) fail("{}: a quoted cell does not end on its line", where());
+      if (close == std::string_view::npos)
+        fail(errors::csv_quote(where(), "the end of the line in a quoted cell", "its closing quote"));
       end = line.find(separator, close);
       if (!trimmed(line.substr(close + 1, (end == std::string_view::npos ? line.size() : end) - close - 1)).empty())
-        fail("{}: found more behind a quoted cell, expected a comma", where());
+        fail(errors::csv_quote(where(), "more behind a quoted cell", "a comma"));
       cells_.push_back(line.substr(begin + 1, close - begin - 1));
     } else {
       cells_.push_back(trimmed(line.substr(0, end)));
@@ -115,7 +119,7 @@ LabelColumn label_column(CsvLines::Cells header, const std::string& asked, const
     if (found != names.end()) return {static_cast<size_t>(found - names.begin()), true};
   }
   if (asked.empty()) return {};
-  fail("{}: has no column '{}'{}", where, asked, did_you_mean(asked, names));
+  fail(errors::column_missing(where, asked, did_you_mean(asked, names)));
 }
 
 void LabelNames::add(std::string_view label) {
@@ -133,8 +137,7 @@ LabelNames::Result LabelNames::finish(int64_t classes, const std::string& where)
   }
   Result result{Tensor(DType::i32, {static_cast<int64_t>(ids_.size())}), {}};
   if (!numbers) {
-    if (std::cmp_greater(known_.size(), classes))
-      fail("{}: found {} classes, expected at most {}", where, known_.size(), classes);
+    if (std::cmp_greater(known_.size(), classes)) fail(errors::too_many_classes(where, known_.size(), classes));
     for (const auto& [text, id] : known_) {
       values[static_cast<size_t>(id)] = static_cast<int32_t>(result.classes.size());
       result.classes.push_back(text);
@@ -143,7 +146,7 @@ LabelNames::Result LabelNames::finish(int64_t classes, const std::string& where)
   const auto to = result.labels.data<int32_t>();
   for (size_t i = 0; i < to.size(); ++i) {
     to[i] = values[static_cast<size_t>(ids_[i])];
-    if (to[i] < 0 || to[i] >= classes) fail("{}: label {} is {}, expected 0 to {}", where, i, to[i], classes - 1);
+    if (to[i] < 0 || to[i] >= classes) fail(errors::label_out_of_range(where, i, to[i], classes - 1));
   }
   if (numbers) result.classes = number_names(result.labels, classes);
   return result;

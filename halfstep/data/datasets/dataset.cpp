@@ -1,14 +1,18 @@
 #include "halfstep/data/datasets/dataset.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numeric>
 
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/core/files/npy.h"
 #include "halfstep/core/files/npz.h"
 #include "halfstep/core/files/safetensors.h"
+#include "halfstep/data/datasets/errors.h"
 #include "halfstep/data/datasets/idx_dataset.h"
 #include "halfstep/data/datasets/image_layout.h"
 #include "halfstep/data/datasets/image_list.h"
@@ -53,8 +57,7 @@ Dataset from_csv(Source& source, const Reading& reading) {
 Dataset from_images(std::unique_ptr<const ImageTree> tree, const std::string& form, const Reading& reading) {
   const auto paths = tree->paths();
   if (paths.empty())
-    fail("{}: found no image, expected NAME.png or NAME.jpg, in folders named by their classes where it has any",
-         reading.where);
+    fail(errors::no_samples(reading.where, "NAME.png or NAME.jpg, in folders named by their classes where it has any"));
   const ImageLayout layout = layout_of(paths, reading.where, reading.classes);
   Dataset data{.form = form};
   const auto images = std::make_shared<const ImageSet>(std::move(tree), paths, reading.where, reading.options.skip_bad);
@@ -107,7 +110,7 @@ Dataset from_archive(const Open& open, ArchiveForm form, const Reading& reading)
     const auto bytes = reader.contents();
     return from_single_file([&] { return memory_source(bytes, reading.where + ": " + *path); }, *path, reading);
   }
-  fail("{}: '{}' is gone", reading.where, tree->others().front());
+  fail(errors::cannot_be_read(fmt::format("{}: '{}'", reading.where, tree->others().front()), "is gone"));
 }
 
 Dataset named(Dataset data, const std::string& form) {
@@ -125,10 +128,7 @@ Dataset from_single_file(const Open& open, const std::string& name, const Readin
   if (name.ends_with(".npz")) return named(dataset_of(read_npz(open()), name, reading.classes), "npz");
   if (name.ends_with(".npy"))
     return named(dataset_of({{"x", parse_npy(read_all(open), name)}}, name, reading.classes), "npy");
-  unsupported(
-      "{}: not a known form of data set: expected .csv or .tar, as it is or with .gz, .zst, .xz or .bz2, .zip, a list "
-      "of images (.txt, .csv), an IDX images file, .safetensors, .npz, .npy or a folder of images",
-      name);
+  fail(errors::data_set_form_unknown(name));
 }
 
 /// Whether a file of that name lists images.
@@ -216,7 +216,7 @@ Tensor Dataset::batch_labels(std::span<const int64_t> indices) const {
 Dataset load_dataset(const std::filesystem::path& path, int64_t classes, const DataOptions& options) {
   std::error_code reason;
   if (!std::filesystem::exists(path, reason))
-    fail("{}: {}", path.string(), reason ? system_reason(reason.value()) : "no such file or folder");
+    fail(errors::cannot_be_read(path.string(), reason ? system_reason(reason.value()) : "no such file or folder"));
   return finished(from_path(path, {path.string(), classes, options}), path, options);
 }
 

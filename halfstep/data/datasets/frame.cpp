@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "halfstep/data/datasets/errors.h"
 #include "halfstep/data/datasets/image.h"
 #include "halfstep/data/datasets/resample.h"
 
@@ -53,13 +54,14 @@ void Frame::check(const std::string& where) const {
   constexpr int64_t kLargest = 1 << 15;
   for (const auto& [name, value] :
        {std::pair{"resize", resize}, {"crop", crop}, {"size", size.height}, {"size", size.width}}) {
-    if (value < 0 || value > kLargest) fail("{}: {}: found {}, expected 1 to {} pixels", where, name, value, kLargest);
+    if (value < 0 || value > kLargest)
+      fail(errors::number_out_of_range(fmt::format("{}: {}", where, name), value,
+                                       fmt::format("1 to {} pixels", kLargest)));
   }
-  if ((size.height == 0) != (size.width == 0)) fail("{}: size: expected height and width", where);
-  if (resize > 0 && size.height > 0) fail("{}: found resize and size, expected one of them", where);
+  if ((size.height == 0) != (size.width == 0)) fail(errors::frame_size_incomplete(where));
+  if (resize > 0 && size.height > 0) fail(errors::frame_resize_and_size(where));
   const int64_t sides = resize > 0 ? resize : std::min(size.height, size.width);
-  if (sides > 0 && crop > sides)
-    fail("{}: found a crop of {} pixels out of {}, expected no more than that", where, crop, sides);
+  if (sides > 0 && crop > sides) fail(errors::crop_larger_than_image(where, crop, sides));
 }
 
 Tensor Frame::apply(const Tensor& picture, size_t axis) const {

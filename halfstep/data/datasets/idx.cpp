@@ -1,7 +1,11 @@
 #include "halfstep/data/datasets/idx.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
+
+#include "halfstep/data/datasets/errors.h"
 
 namespace halfstep::io {
 namespace {
@@ -25,15 +29,16 @@ struct IdxHeader {
 
 IdxHeader read_header(Source& source) {
   std::array<std::byte, 4> magic;
-  if (source.read(magic) != magic.size()) fail("{}: the IDX header is truncated", source.name());
+  if (source.read(magic) != magic.size()) fail(errors::idx_truncated(source.name()));
   const auto dtype = dtype_of(magic[2]);
   if (magic[0] != std::byte{0} || magic[1] != std::byte{0} || !dtype || magic[3] == std::byte{0})
-    fail("{}: found no IDX file: it starts with {:02x}{:02x}{:02x}{:02x}", source.name(), static_cast<int>(magic[0]),
-         static_cast<int>(magic[1]), static_cast<int>(magic[2]), static_cast<int>(magic[3]));
+    fail(errors::not_idx(source.name(),
+                         fmt::format("{:02x}{:02x}{:02x}{:02x}", static_cast<int>(magic[0]), static_cast<int>(magic[1]),
+                                     static_cast<int>(magic[2]), static_cast<int>(magic[3]))));
   IdxHeader header{*dtype, {}};
   for (int axis = 0; axis < static_cast<int>(magic[3]); ++axis) {
     std::array<std::byte, 4> extent;
-    if (source.read(extent) != extent.size()) fail("{}: the IDX header is truncated", source.name());
+    if (source.read(extent) != extent.size()) fail(errors::idx_truncated(source.name()));
     header.dims.push_back(int64_t{static_cast<uint8_t>(extent[0])} << 24 | static_cast<uint8_t>(extent[1]) << 16 |
                           static_cast<uint8_t>(extent[2]) << 8 | static_cast<uint8_t>(extent[3]));
   }
@@ -63,13 +68,15 @@ Tensor read_idx(Source& source) {
   uint64_t size = size_of(header.dtype);
   for (const int64_t extent : header.dims) {
     if (__builtin_mul_overflow(size, static_cast<uint64_t>(extent), &size) || size > kMaxElements)
-      fail("{}: {} is too large", source.name(), type);
+      fail(errors::idx_size(source.name(), type, "at most 2^48 bytes"));
   }
   const std::vector<std::byte> bytes = read_at_most(source, size);
   if (bytes.size() < size)
-    fail("{}: found {} bytes of data, expected {} for {}", source.name(), bytes.size(), size, type);
+    fail(errors::idx_size(source.name(), fmt::format("{} bytes of data", bytes.size()),
+                          fmt::format("{} for {}", size, type)));
   std::byte more;
-  if (source.read(std::span(&more, 1)) != 0) fail("{}: found more data than {} takes", source.name(), type);
+  if (source.read(std::span(&more, 1)) != 0)
+    fail(errors::idx_size(source.name(), "more data", fmt::format("{} bytes for {}", size, type)));
 
   Tensor tensor(header.dtype, header.dims);
   const size_t width = size_of(header.dtype);
@@ -80,17 +87,16 @@ Tensor read_idx(Source& source) {
 LabelledData read_idx_pair(Source& images, Source& labels, int64_t classes) {
   LabelledData data{read_idx(images), Tensor()};
   if (data.x.dtype() != DType::u8 || data.x.dims().size() != 3)
-    fail("{}: found {}, expected images: u8[n, height, width]", images.name(), to_string(data.x.type()));
+    fail(errors::idx_type(images.name(), to_string(data.x.type()), "images: u8[n, height, width]"));
   const Tensor raw = read_idx(labels);
   if (raw.dtype() != DType::u8 || raw.dims().size() != 1)
-    fail("{}: found {}, expected labels: u8[n]", labels.name(), to_string(raw.type()));
+    fail(errors::idx_type(labels.name(), to_string(raw.type()), "labels: u8[n]"));
   if (raw.size() != data.x.dims()[0])
-    fail("{}: found {} labels, expected {} as {} has images", labels.name(), raw.size(), data.x.dims()[0],
-         images.name());
+    fail(errors::labels_and_samples_differ(labels.name(), raw.size(), data.x.dims()[0]));
   data.labels = Tensor(DType::i32, {raw.size()});
   const auto from = raw.data<uint8_t>();
   for (size_t i = 0; i < from.size(); ++i) {
-    if (from[i] >= classes) fail("{}: label {} is {}, expected 0 to {}", labels.name(), i, from[i], classes - 1);
+    if (from[i] >= classes) fail(errors::label_out_of_range(labels.name(), i, from[i], classes - 1));
     data.labels.data<int32_t>()[i] = from[i];
   }
   return data;

@@ -1,7 +1,10 @@
 #include "halfstep/data/datasets/idx_dataset.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "halfstep/data/datasets/errors.h"
 #include "halfstep/data/datasets/idx.h"
 
 namespace halfstep::io {
@@ -18,7 +21,7 @@ std::filesystem::path labels_path(const std::filesystem::path& images) {
   const std::pair<std::string_view, std::string_view> renames[] = {{"images", "labels"}, {"idx3", "idx1"}};
   for (const auto& [from, to] : renames) {
     const size_t at = name.find(from);
-    if (at == std::string::npos) fail("{}: expected a name with 'images' and 'idx3', as MNIST has", images.string());
+    if (at == std::string::npos) fail(errors::idx_name(images.string()));
     name.replace(at, from.size(), to);
   }
   return images.parent_path() / name;
@@ -49,7 +52,7 @@ std::optional<std::filesystem::path> find_idx_images(const std::filesystem::path
 
 Dataset load_idx_file(const std::filesystem::path& images, int64_t classes) {
   const LabelledData data = read_pair(images, classes);
-  if (data.labels.size() == 0) fail("{}: found no sample; give at least one", images.string());
+  if (data.labels.size() == 0) fail(errors::no_samples(images.string(), "at least one"));
   return {
       .form = "IDX", .x = with_channel(data.x), .labels = data.labels, .classes = number_names(data.labels, classes)};
 }
@@ -60,8 +63,8 @@ Dataset load_idx_folder(const std::filesystem::path& train_images, int64_t class
   if (!test_images) return dataset;
   const Dataset test = load_idx_file(*test_images, classes);
   if (test.sample_dims() != dataset.sample_dims())
-    fail("{}: found images {}, expected {} as in {}", test_images->string(), to_string(test.sample_dims()),
-         to_string(dataset.sample_dims()), train_images.string());
+    fail(errors::idx_type(test_images->string(), "images " + to_string(test.sample_dims()),
+                          fmt::format("{} as in {}", to_string(dataset.sample_dims()), train_images.string())));
   dataset.split =
       Split{range(0, dataset.size()), {}, range(dataset.size(), dataset.size() + test.size()), "the t10k files"};
   dataset.x = joined(dataset.x, test.x);

@@ -5,6 +5,7 @@
 #include <cctype>
 
 #include "halfstep/core/files/magic.h"
+#include "halfstep/data/datasets/errors.h"
 
 namespace halfstep::io {
 namespace {
@@ -36,13 +37,13 @@ std::string lower_ending(std::string_view path) {
 }
 
 [[noreturn]] void fail_format(std::span<const std::byte> bytes, const std::string& name) {
-  if (bytes.empty()) fail("{}: the file is empty", name);
+  if (bytes.empty()) fail(errors::image_empty(name));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   for (const OtherKind& kind : kOthers) {
     if (text.size() > kind.at && text.substr(kind.at).starts_with(kind.magic))
-      fail("{}: found {}; convert it to PNG or JPEG", name, kind.name);
+      fail(errors::image_form_unknown(name, kind.name));
   }
-  fail("{}: found neither a PNG nor a JPEG image", name);
+  fail(errors::image_form_unknown(name, "another kind of file"));
 }
 
 bool is_png(std::span<const std::byte> bytes) { return starts_with(bytes, {0x89, 'P', 'N', 'G'}); }

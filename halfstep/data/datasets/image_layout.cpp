@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <set>
 
+#include "halfstep/data/datasets/errors.h"
+
 namespace halfstep::io {
 namespace {
 
@@ -47,11 +49,9 @@ void require_alike(const std::vector<std::string>& paths, const std::vector<Imag
                    std::string ImagePlace::*what, const std::string& where) {
   for (size_t i = 1; i < paths.size(); ++i) {
     if ((places[i].*what).empty() == (places[0].*what).empty()) continue;
-    if (what == &ImagePlace::part)
-      fail("{}: '{}' and '{}' are not laid out alike: one lies below train/, val/ or test/", where, paths[0], paths[i]);
+    if (what == &ImagePlace::part) fail(errors::image_layouts_differ(where, paths[0], paths[i]));
     const bool first = places[0].label.empty();
-    fail("{}: '{}' lies in no folder named by its class, as '{}' does; give one of the two kinds alone", where,
-         paths[first ? 0 : i], paths[first ? i : 0]);
+    fail(errors::image_without_class(where, paths[first ? 0 : i], paths[first ? i : 0]));
   }
 }
 
@@ -64,9 +64,7 @@ void require_known_classes(const std::vector<std::string>& paths, const std::vec
   }
   if (known.empty()) return;
   for (size_t i = 0; i < places.size(); ++i) {
-    if (!known.contains(places[i].label))
-      fail("{}: '{}' is of class '{}', of which {} has no image in its training part", where, paths[i], places[i].label,
-           where);
+    if (!known.contains(places[i].label)) fail(errors::class_without_training(where, paths[i], places[i].label));
   }
 }
 
@@ -91,8 +89,7 @@ ImageLayout layout_of(const std::vector<std::string>& paths, const std::string& 
   std::set<std::string> classes;
   for (const ImagePlace& place : layout.places) classes.insert(place.label);
   if (!classes.contains("")) layout.classes.assign(classes.begin(), classes.end());
-  if (std::cmp_greater(layout.classes.size(), most))
-    fail("{}: found {} classes, expected at most {}", where, layout.classes.size(), most);
+  if (std::cmp_greater(layout.classes.size(), most)) fail(errors::too_many_classes(where, layout.classes.size(), most));
   return layout;
 }
 

@@ -1,6 +1,7 @@
 #include "halfstep/data/datasets/image_list.h"
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/data/datasets/errors.h"
 #include "halfstep/data/datasets/image.h"
 
 namespace halfstep::io {
@@ -34,11 +35,11 @@ ImageList read_image_list(Source& source, int64_t classes, const std::string& la
       if (is_header) continue;
     }
     if (cells->size() != width || (width > 2 && label.empty() && !column.exists()))
-      fail("{}: found {} cells, expected PATH or PATH,LABEL in every line", lines.where(), cells->size());
+      fail(errors::csv_cells(lines.where(), cells->size(), "PATH or PATH,LABEL in every line"));
     list.paths.emplace_back((*cells)[0]);
     if (column.exists()) names.add((*cells)[column.index]);
   }
-  if (list.paths.empty()) fail("{}: names no image", lines.name());
+  if (list.paths.empty()) fail(errors::no_samples(lines.name(), "a line for each image"));
   if (!column.exists()) return list;
   auto [labels, found] = names.finish(classes, lines.name());
   list.labels = std::move(labels);

@@ -1,9 +1,10 @@
 #include "halfstep/data/datasets/image_set.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <limits>
+
+#include "halfstep/core/files/errors.h"
+#include "halfstep/data/datasets/errors.h"
 
 namespace halfstep::io {
 namespace {
@@ -13,8 +14,7 @@ constexpr size_t kWhole = std::numeric_limits<size_t>::max();
 /// The header of an image, of whose file the start is mostly enough.
 ImageHeader header_in(const ImageTree& files, const std::string& path, const std::string& name) {
   constexpr size_t kStart = size_t{1} << 16;
-  if (const auto kind = other_image_kind(path); !kind.empty())
-    fail("{}: found {}; convert it to PNG or JPEG", name, kind);
+  if (const auto kind = other_image_kind(path); !kind.empty()) fail(errors::image_form_unknown(name, kind));
   const auto start = files.contents(path, kStart);
   try {
     return image_header(start, name);
@@ -24,14 +24,16 @@ ImageHeader header_in(const ImageTree& files, const std::string& path, const std
   return image_header(files.contents(path, kWhole), name);
 }
 
-/// What `work` throws, or nothing.
+/// What is wrong with the image of this name, if anything: the first finding of the Error that `work` throws.
 template <class Work>
-std::string fault_of(Work work) {
+std::optional<Diagnostic> fault_of(const std::string& name, Work work) {
   try {
     work();
-    return "";
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error.diagnostics().front();
   } catch (const std::exception& error) {
-    return error.what();
+    return errors::cannot_be_read(name, error.what());
   }
 }
 
@@ -46,40 +48,39 @@ ImageSet::ImageSet(std::unique_ptr<const ImageTree> files, const std::vector<std
 
 void ImageSet::scan(const std::vector<std::string>& paths, bool skip_bad) {
   std::vector<ImageHeader> headers(paths.size());
-  std::vector<std::string> faults(paths.size());
+  std::vector<std::optional<Diagnostic>> faults(paths.size());
   pool_.parallel_for(static_cast<int64_t>(paths.size()), [&](int64_t index) {
     const auto i = static_cast<size_t>(index);
-    faults[i] = fault_of([&] {
-      const std::string name = where_ + ": " + paths[i];
+    const std::string name = where_ + ": " + paths[i];
+    faults[i] = fault_of(name, [&] {
       headers[i] = header_in(*files_, paths[i], name);
       if (skip_bad) decode_image(files_->contents(paths[i], kWhole), name);
     });
   });
   if (!skip_bad) require_readable(faults);
   for (size_t i = 0; i < paths.size(); ++i) {
-    if (!faults[i].empty()) {
-      skipped_.push_back(faults[i]);
+    if (faults[i]) {
+      skipped_.push_back(faults[i]->message());
       continue;
     }
     kept_.push_back(static_cast<int64_t>(i));
     paths_.push_back(paths[i]);
     headers_.push_back(headers[i]);
   }
-  if (paths_.empty()) fail("{}: none of {} images can be read; the first: {}", where_, paths.size(), skipped_.front());
+  if (paths_.empty()) fail_on_any({errors::no_image_readable(where_, paths.size()), *faults.front()});
 }
 
-/// One that is bad is named with what is wrong with it, several in one message.
-void ImageSet::require_readable(const std::vector<std::string>& faults) const {
-  constexpr size_t kShown = 4;
-  std::vector<std::string> bad;
-  std::ranges::copy_if(faults, std::back_inserter(bad), [](const std::string& fault) { return !fault.empty(); });
-  if (bad.empty()) return;
-  const std::string remedy = "--skip-bad leaves out what cannot be read";
-  if (bad.size() == 1) fail("{}; {}", bad.front(), remedy);
-  const size_t count = bad.size();
-  bad.resize(std::min(kShown, count));
-  fail("{} of {} images cannot be read: {}{}; {}", count, faults.size(), fmt::join(bad, ", "),
-       count > kShown ? fmt::format(" and {} more", count - kShown) : "", remedy);
+/// The number of bad images, and the first of them with their reasons.
+void ImageSet::require_readable(std::span<const std::optional<Diagnostic>> faults) const {
+  constexpr int64_t kShown = 4;
+  std::vector<Diagnostic> shown = {Diagnostic{}};
+  int64_t count = 0;
+  for (const auto& fault : faults) {
+    if (fault && ++count <= kShown) shown.push_back(*fault);
+  }
+  if (count == 0) return;
+  shown.front() = errors::images_unreadable(where_, count, faults.size());
+  fail_on_any(std::move(shown));
 }
 
 PictureSize ImageSet::size_of(int64_t index, const Frame& frame) const {
@@ -111,10 +112,8 @@ void ImageSet::read_into(int64_t index, const Frame& frame, const PictureSize& s
   const Tensor image = picture(index, frame);
   const int64_t pixels = size.height * size.width, channels = image.dims()[2];
   if (image.dims()[0] != size.height || image.dims()[1] != size.width)
-    fail(
-        "{}: '{}' has {} pixels, expected {} as the others; give the size that all shall have (--size HxW, or "
-        "--resize N --crop N)",
-        where_, path(index), PictureSize{image.dims()[0], image.dims()[1]}.text(), size.text());
+    fail(errors::image_sizes_differ(where_, path(index), PictureSize{image.dims()[0], image.dims()[1]}.text(),
+                                    size.text()));
   const uint8_t* from = image.data<uint8_t>().data();
   for (int64_t c = 0; c < channels; ++c) {
     for (int64_t i = 0; i < pixels; ++i) *to++ = from[i * channels + c];
@@ -131,17 +130,18 @@ Tensor ImageSet::decoded(std::span<const int64_t> indices, const Frame& frame) c
   uint8_t* to = result.data<uint8_t>().data();
   uint8_t* kept = pixels_.defined() ? pixels_.data<uint8_t>().data() : nullptr;
   const auto is_kept = [&](int64_t index) { return kept != nullptr && has_[static_cast<size_t>(index)]; };
-  std::vector<std::string> faults(indices.size());
+  std::vector<std::optional<Diagnostic>> faults(indices.size());
   pool_.parallel_for(static_cast<int64_t>(indices.size()), [&](int64_t at) {
     const auto i = static_cast<size_t>(at);
     if (is_kept(indices[i])) {
       std::copy_n(kept + static_cast<size_t>(indices[i]) * each, each, to + i * each);
     } else {
-      faults[i] = fault_of([&] { read_into(indices[i], frame, size, to + i * each); });
+      faults[i] =
+          fault_of(where_ + ": " + path(indices[i]), [&] { read_into(indices[i], frame, size, to + i * each); });
     }
   });
-  for (const std::string& fault : faults) {
-    if (!fault.empty()) throw Error(ErrorKind::bad_input, fault);
+  for (const auto& fault : faults) {
+    if (fault) fail(*fault);
   }
   for (size_t i = 0; kept != nullptr && i < indices.size(); ++i) {
     if (is_kept(indices[i])) continue;

@@ -4,7 +4,9 @@
 #include <future>
 #include <mutex>
 #include <optional>
+#include <span>
 
+#include "halfstep/core/base/diagnostic.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/data/datasets/image.h"
 #include "halfstep/data/datasets/image_tree.h"
@@ -45,7 +47,7 @@ class ImageSet {
 
  private:
   void scan(const std::vector<std::string>& paths, bool skip_bad);
-  void require_readable(const std::vector<std::string>& faults) const;
+  void require_readable(std::span<const std::optional<Diagnostic>> faults) const;
   Tensor decoded(std::span<const int64_t> indices, const Frame& frame) const;
   void read_into(int64_t index, const Frame& frame, const PictureSize& size, uint8_t* to) const;
   void start_keeping(const Frame& frame, const Dims& sample) const;

@@ -6,7 +6,9 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/base/system_memory.h"
+#include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
+#include "halfstep/data/datasets/errors.h"
 #include "halfstep/data/datasets/image.h"
 
 namespace halfstep::io {
@@ -35,7 +37,7 @@ class FolderWalk {
       std::error_code reason;
       std::filesystem::directory_iterator entry(folder, reason);
       for (; !reason && entry != std::filesystem::directory_iterator(); entry.increment(reason)) visit(*entry, folders);
-      if (reason) fail("{}: {}", folder.string(), system_reason(reason.value()));
+      if (reason) fail(errors::cannot_be_read(folder.string(), system_reason(reason.value())));
     }
     refuse_others();
   }
@@ -53,7 +55,7 @@ class FolderWalk {
     } else if (type == std::filesystem::file_type::regular) {
       if (is_wanted(path)) images_.push_back(path);
     } else if (is_wanted(path) || entry.is_directory(gone)) {
-      others_.push_back(fmt::format("'{}' is {}", path, name_of(type)));
+      others_.push_back(fmt::format("'{}' ({})", path, name_of(type)));
     }
   }
 
@@ -63,8 +65,8 @@ class FolderWalk {
     std::sort(others_.begin(), others_.end());
     const size_t more = others_.size() - std::min(kShown, others_.size());
     others_.resize(others_.size() - more);
-    fail("{}: {}{}; expected images and folders themselves", root_.string(), fmt::join(others_, ", "),
-         more == 0 ? "" : fmt::format(" and {} more", more));
+    fail(errors::folder_with_others(root_.string(), fmt::format("{}{}", fmt::join(others_, ", "),
+                                                                more == 0 ? "" : fmt::format(" and {} more", more))));
   }
 
   std::filesystem::path root_;
@@ -100,11 +102,11 @@ ArchiveTree::ArchiveTree(std::unique_ptr<SeekableSource> source, ArchiveForm for
       continue;
     }
     const auto [at, is_new] = images_.emplace(path, reader.contents());
-    if (!is_new) fail("{}: image '{}' is given twice", where, path);
+    if (!is_new) fail(errors::given_twice(fmt::format("{}: image '{}'", where, path)));
     taken += at->second.size();
     if (taken > most)
-      fail("{}: its images take more than {} MiB of memory; unpack it: a folder is read as it is needed", where,
-           most >> 20);
+      fail(errors::archive_too_large(where, "images of more",
+                                     fmt::format("at most {} MiB, half of the memory", most >> 20)));
   }
 }
 

@@ -1,11 +1,12 @@
 // libjpeg reports errors by longjmp: functions that call setjmp own nothing with a destructor.
+#include <jpeglib.h>
+
 #include <csetjmp>
 #include <cstddef>
 #include <cstdio>
 
-#include <jpeglib.h>
-
 #include "halfstep/core/files/magic.h"
+#include "halfstep/data/datasets/errors.h"
 #include "halfstep/data/datasets/exif.h"
 #include "halfstep/data/datasets/image.h"
 
@@ -115,15 +116,14 @@ int orientation_of(const jpeg_decompress_struct& decoder) {
 }
 
 ImageHeader jpeg_info_of(Jpeg& jpeg, std::span<const std::byte> bytes, const std::string& name) {
-  if (!read_jpeg_header(jpeg.decoder, jpeg.error, bytes)) fail("{}: damaged JPEG image: {}", name, jpeg.error.message);
+  if (!read_jpeg_header(jpeg.decoder, jpeg.error, bytes)) fail(errors::image_damaged(name, "JPEG", jpeg.error.message));
   const int components = jpeg.decoder.num_components;
   const ImageHeader header{
       {jpeg.decoder.image_height, jpeg.decoder.image_width}, components == 1 ? 1 : 3, orientation_of(jpeg.decoder)};
   if (header.size.height * header.size.width > kMaxPixels)
-    fail("{}: found {} pixels, expected at most {}", name, header.size.text(), kMaxPixels);
+    fail(errors::image_too_large(name, header.size.text(), kMaxPixels));
   if (components != 1 && components != 3 && components != 4)
-    unsupported("{}: JPEG images of {} components are not supported, expected grey, colour or four inks", name,
-                components);
+    fail(errors::jpeg_components_unsupported(name, components));
   return header;
 }
 
@@ -141,7 +141,7 @@ Tensor decode_jpeg(std::span<const std::byte> bytes, const std::string& name) {
   Tensor image(DType::u8, {size.height, size.width, channels});
   std::vector<uint8_t> inks(jpeg.decoder.num_components == 4 ? static_cast<size_t>(4 * size.width) : 0);
   if (!read_jpeg_pixels(jpeg.decoder, jpeg.error, image.data<uint8_t>().data(), inks.data()))
-    fail("{}: damaged JPEG image: {}", name, jpeg.error.message);
+    fail(errors::image_damaged(name, "JPEG", jpeg.error.message));
   return image;
 }
 

@@ -5,6 +5,7 @@
 #include <csetjmp>
 #include <cstdio>
 
+#include "halfstep/data/datasets/errors.h"
 #include "halfstep/data/datasets/exif.h"
 #include "halfstep/data/datasets/image.h"
 
@@ -79,11 +80,11 @@ class Png {
 };
 
 ImageHeader png_info_of(const Png& png, const PngReader& reader, const std::string& name) {
-  if (!read_png_header(png.png(), png.info())) fail("{}: damaged PNG image: {}", name, reader.message.data());
+  if (!read_png_header(png.png(), png.info())) fail(errors::image_damaged(name, "PNG", reader.message.data()));
   ImageHeader header{{png_get_image_height(png.png(), png.info()), png_get_image_width(png.png(), png.info())},
                      png_get_channels(png.png(), png.info())};
   if (header.size.height * header.size.width > kMaxPixels)
-    fail("{}: found {} pixels, expected at most {}", name, header.size.text(), kMaxPixels);
+    fail(errors::image_too_large(name, header.size.text(), kMaxPixels));
   png_uint_32 count = 0;
   png_bytep exif = nullptr;
   if (png_get_eXIf_1(png.png(), png.info(), &count, &exif) != 0)
@@ -106,7 +107,7 @@ Tensor decode_png(std::span<const std::byte> bytes, const std::string& name) {
   Tensor image(DType::u8, {size.height, size.width, channels});
   std::vector<png_bytep> rows;
   for (int64_t y = 0; y < size.height; ++y) rows.push_back(image.data<uint8_t>().data() + y * size.width * channels);
-  if (!read_png_pixels(png.png(), rows.data())) fail("{}: damaged PNG image: {}", name, reader.message.data());
+  if (!read_png_pixels(png.png(), rows.data())) fail(errors::image_damaged(name, "PNG", reader.message.data()));
   return image;
 }
 

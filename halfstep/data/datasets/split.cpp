@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "halfstep/core/base/random.h"
+#include "halfstep/data/datasets/errors.h"
 
 namespace halfstep::io {
 namespace {
@@ -53,13 +54,12 @@ void thin_out(std::vector<int64_t>& part, int64_t most) {
 Split parts_of(const Dataset& data) {
   if (data.split) return *data.split;
   Split parts = data.has_labels() ? stratified(data) : everything(data);
-  if (parts.train.empty() || parts.test.empty())
-    fail("{}: {} samples cannot be split into a training and a test part", data.name, data.size());
+  if (parts.train.empty() || parts.test.empty()) fail(errors::split_impossible(data.name, data.size()));
   return parts;
 }
 
 void choose(Dataset& data, bool all, int64_t samples) {
-  if (samples < 0) fail("samples: found {}, expected a number of samples, or 0 for all", samples);
+  if (samples < 0) fail(errors::number_out_of_range("samples", samples, "a number of samples, or 0 for all"));
   if (all) data.split = everything(data);
   if (samples == 0) return;
   data.split = parts_of(data);

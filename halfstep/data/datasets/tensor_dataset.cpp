@@ -5,22 +5,21 @@
 
 #include "halfstep/core/base/elements.h"
 #include "halfstep/data/datasets/dataset.h"
+#include "halfstep/data/datasets/errors.h"
 
 namespace halfstep::io {
 namespace {
 
 Tensor to_labels(const Tensor& raw, int64_t classes, const std::string& where) {
   const bool is_whole = raw.dtype() == DType::i32 || raw.dtype() == DType::i64 || raw.dtype() == DType::u8;
-  if (!is_whole || raw.dims().empty())
-    fail("{}: labels: found {}, expected i32, i64 or u8, one for each sample or several ([n, ...])", where,
-         to_string(raw.type()));
+  if (!is_whole || raw.dims().empty()) fail(errors::labels_type(where, to_string(raw.type())));
   const bool is_column = raw.dims().size() == 2 && raw.dims()[1] == 1;
   Tensor labels(DType::i32, is_column ? Dims{raw.dims()[0]} : raw.dims());
   for (size_t i = 0; i < static_cast<size_t>(raw.size()); ++i) {
     const int64_t label = raw.dtype() == DType::i32   ? raw.data<int32_t>()[i]
                           : raw.dtype() == DType::i64 ? raw.data<int64_t>()[i]
                                                       : raw.data<uint8_t>()[i];
-    if (label < 0 || label >= classes) fail("{}: label {} is {}, expected 0 to {}", where, i, label, classes - 1);
+    if (label < 0 || label >= classes) fail(errors::label_out_of_range(where, i, label, classes - 1));
     labels.data<int32_t>()[i] = static_cast<int32_t>(label);
   }
   return labels;
@@ -31,21 +30,19 @@ void require_finite(const Tensor& tensor, const std::string& name, const std::st
   const auto values = tensor.data<float>();
   const auto wrong = std::ranges::find_if_not(values, [](float value) { return std::isfinite(value); });
   if (wrong != values.end())
-    fail("{}: {}: found {} in sample {}, expected finite numbers{}", where, name, *wrong,
-         (wrong - values.begin()) * tensor.dims()[0] / tensor.size(),
-         *wrong < 0 ? "; in a mask write the lowest float32, -3.4028235e38, in its place" : "");
+    fail(errors::not_finite(where, name, *wrong, (wrong - values.begin()) * tensor.dims()[0] / tensor.size(),
+                            *wrong < 0 ? "in a mask write the lowest float32, -3.4028235e38, in its place" : ""));
 }
 
 /// Throws where the first axes, which count samples, differ.
 void require_equal_counts(const Dataset& data, const std::string& where) {
-  if (data.size() == 0) fail("{}: found no sample; give at least one", where);
+  if (data.size() == 0) fail(errors::no_samples(where, "at least one"));
   for (const auto& [name, tensor] : data.inputs) {
     if (tensor.dims()[0] != data.size())
-      fail("{}: found {} samples of '{}' and {} of '{}'; give every input as many", where, tensor.dims()[0], name,
-           data.size(), data.inputs.begin()->first);
+      fail(errors::sample_counts_differ(where, tensor.dims()[0], name, data.size(), data.inputs.begin()->first));
   }
   if (data.has_labels() && data.labels.dims()[0] != data.size())
-    fail("{}: found {} labels for {} samples; give every sample one", where, data.labels.dims()[0], data.size());
+    fail(errors::labels_and_samples_differ(where, data.labels.dims()[0], data.size()));
 }
 
 /// u8 [n, h, w] and [n, h, w, channels] as [n, c, h, w]; anything else as it is. Four channels or fewer come last where
@@ -109,11 +106,10 @@ Dataset from_pairs(const Tensors& tensors, const std::vector<std::string>& names
   for (const std::string& name : names) {
     const Tensor &train = tensors.at(name + std::string(kTrain)), &test = tensors.at(name + std::string(kTest));
     if (!same_samples(train, test))
-      fail("{}: {}_train is {} and {}_test is {}, expected samples of one type", where, name, to_string(train.type()),
-           name, to_string(test.type()));
+      fail(errors::parts_differ(where, name, to_string(train.type()), to_string(test.type())));
     const int64_t here = train.dims()[0];
     if (!both.empty() && here != begin)
-      fail("{}: found {} samples of '{}_train' and {} of '{}_train'", where, here, name, begin, names.front());
+      fail(errors::sample_counts_differ(where, here, name + "_train", begin, names.front() + "_train"));
     begin = here;
     both.emplace(name, joined(train, test));
   }
@@ -142,13 +138,11 @@ Dataset dataset_of(const Tensors& tensors, const std::string& where, int64_t cla
   for (auto at = tensors.begin(); at != tensors.end(); ++at) {
     const auto& [name, tensor] = *at;
     if (at == labels) continue;
-    if (tensor.dims().empty())
-      fail("{}: {}: found {}, expected samples along a first axis", where, name, to_string(tensor.type()));
+    if (tensor.dims().empty()) fail(errors::samples_without_axis(where, name, to_string(tensor.type())));
     data.inputs[name] = narrowed(tensor);
     require_finite(data.inputs[name], name, where);
   }
-  if (data.inputs.empty())
-    fail("{}: found no tensor of samples, expected 'x' and 'labels' or the inputs of a network", where);
+  if (data.inputs.empty()) fail(errors::no_samples(where, "'x' and 'labels' or the inputs of a network"));
   require_equal_counts(data, where);
   const Tensor first = data.inputs.begin()->second;
   if (data.inputs.size() > 1 || !data.inputs.contains("x")) return data;

@@ -7,6 +7,7 @@
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/base/shape.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/data/pipeline/errors.h"
 
 namespace halfstep::train {
 namespace {
@@ -31,9 +32,8 @@ std::string Augment::text() const {
 }
 
 void Augment::check(const Dims& sample, const std::string& data) const {
-  if (sample.size() != 3) fail("{}: found samples {}, expected images to flip or shift", data, to_string(sample));
-  if (shift >= std::min(sample[1], sample[2]))
-    fail("shift: found {}, expected less than the {} by {} pixels of {}", shift, sample[1], sample[2], data);
+  if (sample.size() != 3) fail(errors::augmented_samples_not_images(data, to_string(sample)));
+  if (shift >= std::min(sample[1], sample[2])) fail(errors::shift_too_large(shift, sample[1], sample[2], data));
 }
 
 Tensor Augment::apply(const Tensor& x, uint64_t seed, uint64_t step) const {

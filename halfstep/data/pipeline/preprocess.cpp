@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/data/pipeline/errors.h"
 
 namespace halfstep::train {
 namespace {
@@ -46,16 +47,16 @@ class Members {
  public:
   Members(const std::string& text, const std::string& where)
       : json_(nlohmann::json::parse(text, nullptr, false)), where_(where) {
-    if (!json_.is_object()) fail("{}: found no JSON object", where);
+    if (!json_.is_object()) fail(errors::preprocess_not_json(where));
   }
 
   std::optional<std::vector<float>> numbers(const char* key) const {
     const auto* list = find(key);
     if (list == nullptr) return std::nullopt;
-    if (!list->is_array()) fail("{}: {}: expected a list of numbers", where_, key);
+    if (!list->is_array()) fail(errors::preprocess_value(where_, key, "a list of numbers"));
     std::vector<float> values;
     for (const auto& value : *list) {
-      if (!value.is_number()) fail("{}: {}: expected a list of numbers", where_, key);
+      if (!value.is_number()) fail(errors::preprocess_value(where_, key, "a list of numbers"));
       values.push_back(value.get<float>());
     }
     return values;
@@ -71,18 +72,18 @@ class Members {
           : kIsText  ? found->is_string()
           : kIsWhole ? found->is_number_integer()
                      : found->is_number()))
-      fail("{}: {}: expected {}", where_, key,
-           kIsFlag    ? "true or false"
-           : kIsText  ? "a name"
-           : kIsWhole ? "a whole number"
-                      : "a number");
+      fail(errors::preprocess_value(where_, key,
+                                    kIsFlag    ? "true or false"
+                                    : kIsText  ? "a name"
+                                    : kIsWhole ? "a whole number"
+                                               : "a number"));
     return found->template get<T>();
   }
 
   std::optional<io::PictureSize> size(const char* key) const {
     const auto sides = numbers(key);
     if (!sides) return std::nullopt;
-    if (sides->size() != 2) fail("{}: {}: expected [height, width]", where_, key);
+    if (sides->size() != 2) fail(errors::preprocess_value(where_, key, "[height, width]"));
     return io::PictureSize{static_cast<int64_t>((*sides)[0]), static_cast<int64_t>((*sides)[1])};
   }
 
@@ -107,19 +108,22 @@ Preprocess preset_of(const std::string& name) {
     result.mean = {0.4914F, 0.4822F, 0.4465F};
     result.deviation = {0.2470F, 0.2435F, 0.2616F};
   } else {
-    fail("preprocess: found '{}', expected imagenet, cifar10 or unit", name);
+    fail(errors::unknown_name("preprocess", name, "imagenet, cifar10 or unit", ""));
   }
   return result;
 }
 
 void check(const Preprocess& p, const std::string& where) {
   const auto finite = [](float v) { return std::isfinite(v); };
-  if (!finite(p.scale) || p.scale == 0) fail("{}: found scale {}, expected a number that is not 0", where, p.scale);
-  if (!std::ranges::all_of(p.mean, finite)) fail("{}: mean: expected finite numbers", where);
-  if (!std::ranges::all_of(p.deviation, [](float v) { return v > 0 && std::isfinite(v); }))
-    fail("{}: std: expected numbers above 0", where);
+  if (!finite(p.scale) || p.scale == 0)
+    fail(errors::preprocess_number(where, "scale", p.scale, "a number that is not 0"));
+  if (const auto wrong = std::ranges::find_if_not(p.mean, finite); wrong != p.mean.end())
+    fail(errors::preprocess_number(where, "mean", *wrong, "finite numbers"));
+  const auto divides = [](float v) { return v > 0 && std::isfinite(v); };
+  if (const auto wrong = std::ranges::find_if_not(p.deviation, divides); wrong != p.deviation.end())
+    fail(errors::preprocess_number(where, "std", *wrong, "numbers above 0"));
   if (p.mean.size() > 1 && p.deviation.size() > 1 && p.mean.size() != p.deviation.size())
-    fail("{}: found {} numbers for mean and {} for std", where, p.mean.size(), p.deviation.size());
+    fail(errors::preprocess_lengths(where, p.mean.size(), p.deviation.size()));
   p.frame.check(where);
 }
 
@@ -134,8 +138,7 @@ Tensor Preprocess::apply(Tensor batch) const {
   const int64_t channels = dims[1];
   for (const auto* list : {&mean, &deviation}) {
     if (list->size() > 1 && static_cast<int64_t>(list->size()) != channels)
-      fail("preprocessing: found {} numbers for {}, expected {}, one for each channel of the samples, or one for all",
-           list->size(), list == &mean ? "mean" : "std", channels);
+      fail(errors::preprocess_channels(list == &mean ? "mean" : "std", list->size(), channels));
   }
   if (reverses_channels && dims.size() == 4) reverse_channels(batch);
   const std::span after(dims.begin() + 2, dims.end());

@@ -8,6 +8,7 @@
 #include "halfstep/core/ir/hash.h"
 #include "halfstep/data/datasets/image_set.h"
 #include "halfstep/data/datasets/split.h"
+#include "halfstep/data/pipeline/errors.h"
 
 namespace halfstep::train {
 namespace {
@@ -113,9 +114,7 @@ HeldBack hold_back(const Samples& samples, int64_t at_once, uint64_t seed) {
   const int64_t size = samples.size();
   const int64_t wanted = std::min(kMost, std::max(size / kShare, std::min(kFew, size / kFewShare)));
   const int64_t held_back = std::max<int64_t>(1, wanted / at_once) * at_once;
-  if (held_back + at_once > size)
-    fail("{}: found {} samples, expected at least {}: a part is held back, to find out whether training does good",
-         samples.data->name, size, 2 * at_once);
+  if (held_back + at_once > size) fail(errors::too_few_samples_to_hold_out(samples.data->name, size, 2 * at_once));
   const auto order = Random(seed, kStream).permutation(size);
   std::vector<bool> is_held_back(static_cast<size_t>(size));
   for (int64_t i = 0; i < held_back; ++i) is_held_back[static_cast<size_t>(order[static_cast<size_t>(i)])] = true;

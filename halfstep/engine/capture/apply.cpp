@@ -1,10 +1,13 @@
 #include "halfstep/engine/capture/apply.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/base/elements.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/engine/capture/errors.h"
 #include "halfstep/engine/capture/step.h"
 #include "halfstep/engine/capture/trace.h"
 
@@ -108,8 +111,9 @@ Arrays apply(const OpInfo& info, const Attributes& attributes, std::span<const A
     if (!operand) continue;
     if (first == nullptr) first = &operand;
     if (operand.place() != first->place())
-      fail("{}: found arrays at {} and {}, expected all at one place; move one with to()", info.name,
-           to_string(first->place()), to_string(operand.place()));
+      fail(errors::arrays_on_different_devices(
+          info.name, fmt::format("arrays on {} and {}", to_string(first->place()), to_string(operand.place())),
+          "all on one device"));
     inputs.push_back(operand);
   }
   const auto known = recorded_operator(info, attributes, types, first == nullptr ? switches().place : first->place());

@@ -1,9 +1,12 @@
 #include "halfstep/engine/capture/array.h"
 
+#include <fmt/format.h>
+
 #include <atomic>
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/engine/capture/apply.h"
+#include "halfstep/engine/capture/errors.h"
 #include "halfstep/engine/capture/trace.h"
 
 namespace halfstep::capture {
@@ -30,7 +33,7 @@ Array::Array(const Tensor& contents, Place place)
 Array::Array(ContentPtr content) : cell_(std::make_shared<Cell>(std::move(content))) {}
 
 const ContentPtr& Array::content() const {
-  if (cell_ == nullptr) fail("array: found none, expected an array");
+  if (cell_ == nullptr) fail(errors::array_missing());
   return cell_->content;
 }
 
@@ -43,7 +46,7 @@ const Tensor& Array::tensor() const {
 bool Array::requires_gradient() const { return cell_ != nullptr && cell_->requires_gradient; }
 
 void Array::require_gradient(bool required) {
-  if (required && !is_float(dtype())) fail("require_gradient: found {}, expected floats", to_string(type()));
+  if (required && !is_float(dtype())) fail(errors::gradient_of_no_float(to_string(type())));
   const Array value = Trace::current() == nullptr ? *this : detach(*this);
   Content now = *value.content();
   now.producer = nullptr;
@@ -61,22 +64,18 @@ Array Array::gradient() const {
 
 void Array::set_gradient(Array gradient) {
   if (gradient && gradient.type() != type())
-    fail("gradient: found {}, expected {}, the type of the array", to_string(gradient.type()), to_string(type()));
+    fail(errors::array_type_kept("gradient", to_string(gradient.type()), to_string(type())));
   note_gradient(*cell_, true);
   cell_->gradient = std::move(gradient);
 }
 
 void Array::assign(const Array& value) {
-  if (value.type() != type())
-    fail("assign: found {}, expected {}; an array keeps its type", to_string(value.type()), to_string(type()));
+  if (value.type() != type()) fail(errors::array_type_kept("assign", to_string(value.type()), to_string(type())));
   if (value.place() != place())
-    fail("assign: found an array at {}, expected one at {}; move it with to()", to_string(value.place()),
-         to_string(place()));
+    fail(errors::arrays_on_different_devices("assign", fmt::format("an array on {}", to_string(value.place())),
+                                             fmt::format("one on {}", to_string(place()))));
   const Array given = switches().gradients || !value.is_differentiable() ? value : detach(value);
-  if (cell_->requires_gradient && switches().gradients)
-    fail(
-        "assign: the array requires a gradient, expected gradients to be switched off (no_grad) where a parameter "
-        "changes");
+  if (cell_->requires_gradient && switches().gradients) fail(errors::assigned_parameter_requires_gradient());
   replace_content(*cell_, *given.content(), given);
 }
 

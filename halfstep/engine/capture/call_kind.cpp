@@ -1,5 +1,7 @@
 #include "halfstep/engine/capture/call_kind.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/base/status.h"

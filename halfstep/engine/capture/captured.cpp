@@ -1,5 +1,7 @@
 #include "halfstep/engine/capture/captured.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>

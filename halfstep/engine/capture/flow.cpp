@@ -1,5 +1,7 @@
 #include "halfstep/engine/capture/flow.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <list>
 #include <mutex>
@@ -9,6 +11,7 @@
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/core/ir/region.h"
 #include "halfstep/engine/capture/apply.h"
+#include "halfstep/engine/capture/errors.h"
 #include "halfstep/engine/capture/trace.h"
 #include "halfstep/passes/graph/tensors.h"
 
@@ -133,8 +136,7 @@ Arrays joined(Arrays first, const Arrays& second) {
 
 void check_condition(const Array& condition, const char* what) {
   if (condition.dtype() != DType::boolean || count_elements(condition.dims()) != 1)
-    fail("{}: condition: found {}, expected bool with one element; compare what is to be compared", what,
-         to_string(condition.type()));
+    fail(errors::condition_not_one_bool(fmt::format("{}: condition", what), to_string(condition.type())));
 }
 
 /// As the operator takes it.
@@ -143,11 +145,12 @@ Array scalar(const Array& condition) {
 }
 
 void check_states(const Arrays& found, const Arrays& states, const std::string& what) {
-  if (found.size() != states.size()) fail("{}: found {} states, expected {}", what, found.size(), states.size());
+  if (found.size() != states.size())
+    fail(errors::loop_states_differ(what, fmt::format("{} states", found.size()), states.size()));
   for (size_t i = 0; i < states.size(); ++i) {
     if (found[i].dtype() != states[i].dtype() || found[i].dims().size() != states[i].dims().size())
-      fail("{}: state {}: found {}, expected {}, as it came in", what, i, to_string(found[i].type()),
-           to_string(states[i].type()));
+      fail(errors::loop_states_differ(fmt::format("{}: state {}", what, i), to_string(found[i].type()),
+                                      to_string(states[i].type())));
   }
 }
 
@@ -163,7 +166,7 @@ Arrays cond(const Array& condition, const Body& then, const Body& otherwise, con
 }
 
 Arrays while_loop(const Body& condition, const Body& body, const Arrays& states, int64_t at_most) {
-  if (states.empty()) fail("while_loop: found no state, expected one or more: what an iteration changes");
+  if (states.empty()) fail(errors::loop_without_operands("while_loop", "one state or more"));
   const std::string what = "the body of while_loop";
   const Arrays first = condition(states);
   check_condition(first.at(0), "while_loop");
@@ -180,11 +183,11 @@ Arrays while_loop(const Body& condition, const Body& body, const Arrays& states,
 }
 
 std::pair<Arrays, Arrays> scan(const ScanBody& body, const Arrays& states, const Arrays& scanned) {
-  if (scanned.empty()) fail("scan: found nothing to go through, expected one array or more");
+  if (scanned.empty()) fail(errors::loop_without_operands("scan", "one array to go through or more"));
   const std::string what = "the body of scan";
   Arrays elements;
   for (const Array& array : scanned) {
-    if (array.dims().empty()) fail("scan: found {}, expected an array with a first axis", to_string(array.type()));
+    if (array.dims().empty()) fail(errors::scanned_array_without_axis(to_string(array.type())));
     elements.push_back(full({array.dtype(), Dims(array.dims().begin() + 1, array.dims().end())}, 0, array.place()));
   }
   const auto count = static_cast<std::ptrdiff_t>(states.size());

@@ -1,10 +1,13 @@
 #include "halfstep/engine/capture/function.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <list>
 
 #include "halfstep/core/base/elements.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/engine/capture/errors.h"
 #include "halfstep/engine/capture/programs.h"
 #include "halfstep/engine/capture/trace.h"
 
@@ -48,8 +51,7 @@ struct Function::State {
     entry.programs.add(trace, arguments, results, 0);
     if (!trace.doubts().empty()) {
       entries.clear();
-      fail("captured function '{}': found {}, expected arrays that it computes itself or is given", options.name,
-           trace.doubts());
+      fail(errors::array_computed_elsewhere(fmt::format("captured function '{}'", options.name)));
     }
     return results;
   }
@@ -89,7 +91,7 @@ Function trace(Function::Body body, const Arrays& examples, FunctionOptions opti
 }
 
 double item(const Array& array) {
-  if (count_elements(array.dims()) != 1) fail("item: found {}, expected one element", to_string(array.type()));
+  if (count_elements(array.dims()) != 1) fail(errors::item_of_many_elements(to_string(array.type())));
   decide(array);
   return element(array.tensor(), 0);
 }

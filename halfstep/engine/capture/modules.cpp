@@ -7,6 +7,7 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/engine/capture/apply.h"
+#include "halfstep/engine/capture/errors.h"
 #include "halfstep/engine/capture/random.h"
 #include "halfstep/engine/capture/step.h"
 #include "halfstep/engine/capture/trace.h"
@@ -59,21 +60,23 @@ Tensors Module::state() const {
 
 void Module::load_state(const Tensors& state) {
   std::vector<std::pair<std::string, Array>> own = named_arrays();
-  std::vector<std::string> wrong;
+  std::vector<Diagnostic> wrong;
+  const auto differs = [&](const std::string& name, const std::string& found, const std::string& expected) {
+    wrong.push_back(errors::state_does_not_fit(fmt::format("load_state: '{}'", name), found, expected));
+  };
   Tensors unknown = state;
   for (const auto& [name, array] : own) {
     unknown.erase(name);
     const auto given = state.find(name);
     if (given == state.end()) {
-      wrong.push_back(fmt::format("nothing for '{}'", name));
+      differs(name, "nothing", to_string(array.type()));
     } else if (given->second.type() != array.type()) {
-      wrong.push_back(
-          fmt::format("'{}' of {}, expected {}", name, to_string(given->second.type()), to_string(array.type())));
+      differs(name, to_string(given->second.type()), to_string(array.type()));
     }
   }
   for (const auto& [name, tensor] : unknown)
-    wrong.push_back(fmt::format("'{}', which the network does not have", name));
-  if (!wrong.empty()) fail("load_state: found {}", fmt::join(wrong, "; "));
+    differs(name, to_string(tensor.type()), "the name of an array of the module");
+  fail_on_any(std::move(wrong));
   const Switched without(without_gradients());
   for (auto& [name, array] : own) array.assign(Array(state.at(name).clone(), array.place()));
 }
@@ -97,17 +100,17 @@ Array Conv2d::operator()(const Array& x) {
 BatchNorm2d::BatchNorm2d(int64_t channels)
     : weight(parameter("weight", full({DType::f32, {channels}}, 1))),
       bias(parameter("bias", full({DType::f32, {channels}}, 0))),
-      mean(buffer("mean", full({DType::f32, {channels}}, 0))),
-      variance(buffer("variance", full({DType::f32, {channels}}, 1))) {}
+      running_mean(buffer("running_mean", full({DType::f32, {channels}}, 0))),
+      running_var(buffer("running_var", full({DType::f32, {channels}}, 1))) {}
 
 Array BatchNorm2d::operator()(const Array& x) {
-  const Array operands[] = {x, weight, bias, mean, variance};
+  const Array operands[] = {x, weight, bias, running_mean, running_var};
   const OpInfo& info = ops::BatchNorm::record();
   const Arrays results = apply(info, {{"is_test", !switches().training}}, operands);
   if (switches().training) {
     const Switched without(without_gradients());
-    mean.assign(results[static_cast<size_t>(info.output("mean_out"))]);
-    variance.assign(results[static_cast<size_t>(info.output("variance_out"))]);
+    running_mean.assign(results[static_cast<size_t>(info.output("mean_out"))]);
+    running_var.assign(results[static_cast<size_t>(info.output("variance_out"))]);
   }
   return results[0];
 }
@@ -127,7 +130,7 @@ Embedding::Embedding(int64_t count, int64_t width) : weight(parameter("weight", 
 Array Embedding::operator()(const Array& ids) { return apply("gather", {weight, ids}, {{"axis", int64_t{0}}}); }
 
 Dropout::Dropout(double rate) : rate_(rate) {
-  if (!(rate >= 0 && rate < 1)) fail("Dropout: found rate {}, expected 0 or more and less than 1", rate);
+  if (!(rate >= 0 && rate < 1)) fail(errors::dropout_rate_out_of_range(rate));
 }
 
 Array Dropout::operator()(const Array& x) {
@@ -150,13 +153,14 @@ Array MaxPool2d::operator()(const Array& x) { return apply("max_pool2d", {x}, wi
 Array AvgPool2d::operator()(const Array& x) { return apply("avg_pool2d", {x}, window_); }
 
 RnnCell::RnnCell(int64_t in, int64_t width, int64_t gates)
-    : weight(parameter("weight", within({gates * width, in}, width))),
-      recurrent(parameter("recurrent", within({gates * width, width}, width))),
-      bias(parameter("bias", within({gates * width}, width))),
+    : weight_ih(parameter("weight_ih", within({gates * width, in}, width))),
+      weight_hh(parameter("weight_hh", within({gates * width, width}, width))),
+      bias_ih(parameter("bias_ih", within({gates * width}, width))),
+      bias_hh(parameter("bias_hh", within({gates * width}, width))),
       width_(width) {}
 
 Array RnnCell::sums(const Array& x, const Array& h) const {
-  return apply("add", {apply("linear", {x, weight, bias}), apply("linear", {h, recurrent})});
+  return apply("add", {apply("linear", {x, weight_ih, bias_ih}), apply("linear", {h, weight_hh, bias_hh})});
 }
 
 Array RnnCell::zeros(const Array& x) const {

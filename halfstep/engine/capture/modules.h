@@ -72,7 +72,7 @@ class BatchNorm2d : public Module {
   explicit BatchNorm2d(int64_t channels);
   Array operator()(const Array& x) override;
 
-  Array weight, bias, mean, variance;
+  Array weight, bias, running_mean, running_var;
 };
 
 /// Normalizes over the last axes, which have the extents of `shape`.
@@ -124,7 +124,8 @@ class AvgPool2d : public MaxPool2d {
   Array operator()(const Array& x) override;
 };
 
-/// tanh(x @ weight.T + bias + h @ recurrent.T), the next h [n, width], of x [n, in]. All within 1 / sqrt(width).
+/// tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh), the next h [n, width], of x [n, in]. All within
+/// 1 / sqrt(width).
 class RnnCell : public Module {
  public:
   RnnCell(int64_t in, int64_t width) : RnnCell(in, width, 1) {}
@@ -132,7 +133,7 @@ class RnnCell : public Module {
   Array operator()(const Array& x) override;
   Array operator()(const Array& x, const Array& h);
 
-  Array weight, recurrent, bias;
+  Array weight_ih, weight_hh, bias_ih, bias_hh;
 
  protected:
   RnnCell(int64_t in, int64_t width, int64_t gates);

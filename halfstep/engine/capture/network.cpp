@@ -1,5 +1,7 @@
 #include "halfstep/engine/capture/network.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <unordered_map>
 

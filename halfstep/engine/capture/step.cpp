@@ -8,6 +8,7 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/engine/capture/apply.h"
+#include "halfstep/engine/capture/errors.h"
 #include "halfstep/engine/capture/tape_graph.h"
 #include "halfstep/engine/capture/trace.h"
 
@@ -160,21 +161,14 @@ std::vector<ContentPtr> leaves(std::span<const Array> of) {
 void check_not_inside(const Steps& steps, const std::vector<Source>& sources) {
   const auto inside = std::ranges::find(sources, Source::Kind::saved, &Source::kind);
   if (inside == sources.end()) return;
-  fail(
-      "gradients: found '{}', a captured function, on the way of a gradient that is to be differentiated again, "
-      "expected both gradients to be taken within it",
-      steps[inside->index]->what->graph().name());
+  fail(errors::second_gradient_through_captured(steps[inside->index]->what->graph().name()));
 }
 
 /// Within a trace its own steps alone can be gone back.
 void check_within(const Steps& steps) {
   const Trace* trace = Trace::current();
   if (trace == nullptr || steps.empty() || steps.front()->order > trace->began()) return;
-  fail(
-      "{}: found a gradient that goes back to '{}', which ran before it, expected one within it; compute the loss "
-      "inside, "
-      "or ask for the gradient outside",
-      trace->what(), steps.front()->what->graph().name());
+  fail(errors::gradient_leaves_trace(trace->what(), steps.front()->what->graph().name()));
 }
 
 }  // namespace
@@ -223,13 +217,8 @@ Arrays gradients(std::span<const Array> of, std::span<const Array> seeds, std::s
 }
 
 void backward(const Array& of, const Array& seed) {
-  if (!of.is_differentiable())
-    fail(
-        "backward: found {}, which was computed from no array that requires a gradient, expected one; call "
-        "require_gradient on parameters, and leave gradients switched on",
-        to_string(of.type()));
-  if (!seed && count_elements(of.dims()) != 1)
-    fail("backward: found {}, expected one element; give the gradient with respect to it", to_string(of.type()));
+  if (!of.is_differentiable()) fail(errors::gradient_of_constant(to_string(of.type())));
+  if (!seed && count_elements(of.dims()) != 1) fail(errors::gradient_of_many_elements(to_string(of.type())));
   const std::vector<ContentPtr> wanted = leaves({&of, 1});
   const Switched without(without_gradients());
   const Array one = seed ? seed : full(of.type(), 1, of.place());

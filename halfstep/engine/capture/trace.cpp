@@ -1,5 +1,7 @@
 #include "halfstep/engine/capture/trace.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <bit>
@@ -7,6 +9,7 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/region.h"
+#include "halfstep/engine/capture/errors.h"
 #include "halfstep/passes/graph/tensors.h"
 
 namespace halfstep::capture {
@@ -118,10 +121,9 @@ void Trace::decide(const Array& on) {
   if (value.is_tensor()) return;  // a constant
   if (is_full_) {
     const Location location = here();
-    fail(
-        "{} (one program): {}{}found the value of '{}', {}, asked for by the language, expected operators on it alone; "
-        "choose with cond, where or while_loop",
-        what_, to_string(location), location.file.empty() ? "" : ": ", value.name(), to_string(value.type()));
+    fail(errors::value_asked_of_whole_program(
+        fmt::format("{} (one program){}{}", what_, location.file.empty() ? "" : ": ", to_string(location)),
+        value.name(), to_string(value.type())));
   }
   Stretch& ended = stretches_.back();
   ended.operations = model_.graph.ops().size();
@@ -156,8 +158,7 @@ void Trace::effect(size_t number, Arrays shown) {
 }
 
 Array Trace::draw(const std::function<Tensor()>& make) {
-  if (kind_ == Kind::region)
-    fail("{}: found random numbers drawn in it, expected them drawn outside and given to it", what_);
+  if (kind_ == Kind::region) fail(errors::random_numbers_in_region(what_));
   const Array drawn(make());
   Array known = argument(drawn);
   stretches_.back().drawn.emplace_back(known, make);
@@ -172,11 +173,7 @@ std::vector<Stretch> Trace::take_stretches() {
 
 void Trace::note_written(Cell& cell, bool is_gradient) {
   if (!was_there(cell)) return;
-  if (kind_ == Kind::region)
-    fail(
-        "{}: found an array that is there outside of it and is written in it, expected a value that is given on (a "
-        "state of the loop, or a result)",
-        what_);
+  if (kind_ == Kind::region) fail(errors::outer_array_written_in_region(what_));
   const auto same = [&](const Written& written) {
     return written.cell.get() == &cell && written.is_gradient == is_gradient;
   };
@@ -206,15 +203,8 @@ Untraced::~Untraced() { innermost = trace_; }
 void refuse_contents(const Content& content, const std::string& wanted) {
   const Trace* trace = Trace::current();
   if (trace != nullptr && trace->kind() == Trace::Kind::region)
-    fail(
-        "{}: found {} asked of a value that is not there while it is traced ({}), expected operators on it alone; for "
-        "a "
-        "choice use cond or while_loop",
-        trace->what(), wanted, content.origin);
-  fail(
-      "array: found {} asked of a value whose trace has ended ({}), expected what the captured function or the region "
-      "returns",
-      wanted, content.origin);
+    fail(errors::contents_asked_in_region(trace->what(), wanted, content.origin));
+  fail(errors::contents_asked_after_trace(wanted, content.origin));
 }
 
 void replace_content(Cell& cell, Content next, const Array& value) {

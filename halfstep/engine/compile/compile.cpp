@@ -1,9 +1,12 @@
 #include "halfstep/engine/compile/compile.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/base/system_memory.h"
 #include "halfstep/engine/compile/dependencies.h"
+#include "halfstep/engine/compile/errors.h"
 #include "halfstep/engine/compile/fetch.h"
 #include "halfstep/engine/compile/lower.h"
 #include "halfstep/engine/compile/outline.h"
@@ -14,6 +17,7 @@
 #include "halfstep/engine/compile/plan.h"
 #include "halfstep/engine/compile/regions.h"
 #include "halfstep/engine/compile/select.h"
+#include "halfstep/engine/runtime/errors.h"
 #include "halfstep/passes/graph/run_pass.h"
 #include "halfstep/passes/graph/traits.h"
 
@@ -22,16 +26,14 @@ namespace {
 
 void check_static(const Graph& graph) {
   for (const Value argument : graph.arguments()) {
-    if (!argument.type().is_static()) {
-      fail("graph '{}': argument '{}' is {}, expected all extents known: specialize the model first", graph.name(),
-           argument.name(), to_string(argument.type()));
-    }
+    if (!argument.type().is_static())
+      fail(errors::extents_not_known(fmt::format("graph '{}'", graph.name()), argument.name(),
+                                     to_string(argument.type())));
   }
   for (const Op op : graph.ops()) {
     for (const Value result : op.results()) {
       if (!result.type().is_static() && op.info().flow == Flow::none)
-        fail("{}: {} is {}, expected all extents known: specialize the model first", op.where(), result.name(),
-             to_string(result.type()));
+        fail(errors::extents_not_known(op.where(), result.name(), to_string(result.type())));
     }
   }
 }
@@ -46,8 +48,7 @@ void check_sizes(const Graph& graph) {
       double count = 1;
       for (const int64_t extent : result.dims()) count *= static_cast<double>(extent);
       if (count > static_cast<double>(most))
-        unsupported("{}: {} is {}, and this machine has memory for values of {} elements", op.where(), result.name(),
-                    to_string(result.type()), most);
+        fail(errors::value_exceeds_memory(op.where(), result.name(), to_string(result.type()), most));
     }
   }
 }
@@ -56,8 +57,9 @@ void check_contents(const Model& model) {
   for (const Value tensor : model.graph.tensors()) {
     const auto found = model.tensors.find(tensor.name());
     if (found == model.tensors.end() || found->second.type() != tensor.type()) {
-      fail("graph '{}': tensor '{}': found {}, expected {}", model.graph.name(), tensor.name(),
-           found == model.tensors.end() ? "no contents" : to_string(found->second.type()), to_string(tensor.type()));
+      fail(errors::program_tensor_unfit(model.graph.name(), tensor.name(),
+                                        found == model.tensors.end() ? "no contents" : to_string(found->second.type()),
+                                        to_string(tensor.type())));
     }
   }
 }

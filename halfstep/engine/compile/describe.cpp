@@ -1,5 +1,7 @@
 #include "halfstep/engine/compile/describe.h"
 
+#include <fmt/format.h>
+
 #include <functional>
 
 namespace halfstep {

@@ -1,5 +1,7 @@
 #include "halfstep/engine/compile/evaluate.h"
 
+#include <fmt/format.h>
+
 #include "halfstep/core/machine/float_environment.h"
 #include "halfstep/engine/kernels/kernel.h"
 
@@ -41,12 +43,14 @@ std::vector<Tensor> evaluate(Op op, const std::vector<Tensor>& operands) {
     if (produced) ++next;
   }
   const kernels::Problem problem{op.info().name, op.attributes(), in_types, out_types, constants, CpuLevel::scalar};
-  if (const Verdict verdict = kernel->accept(problem); !verdict)
-    unsupported("{}: {}: {}", op.where(), op.info().name, verdict.reason());
+  const auto named = [&](const Diagnostic& one) {
+    return prefixed(fmt::format("{}: {}", op.where(), op.info().name), Error(one));
+  };
+  if (const Verdict verdict = kernel->accept(problem); !verdict) throw named(verdict.diagnostic());
   const kernels::Plan plan = kernel->prepare(problem);
   std::vector<std::byte> scratch(plan.scratch), worker_scratch(plan.worker_scratch);
   const Status status = run_all(*kernel, plan, {plan.state.get(), in, out, scratch.data(), worker_scratch.data()});
-  if (!status.ok()) fail("{}: {}: {}", op.where(), op.info().name, status.message());
+  if (!status.ok()) throw named(status.diagnostic());
   return results;
 }
 

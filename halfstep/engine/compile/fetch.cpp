@@ -4,6 +4,7 @@
 
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/engine/compile/errors.h"
 
 namespace halfstep::compiler {
 namespace {
@@ -20,7 +21,7 @@ bool names_port(const std::string& name, Op op, size_t port) {
   for (const Op op : graph.ops()) {
     for (const Value result : op.results()) known.push_back(result.name());
   }
-  fail("graph '{}': '{}' is no output, value or tensor{}", graph.name(), name, did_you_mean(name, known));
+  fail(errors::fetch_unknown(graph.name(), name, did_you_mean(name, known)));
 }
 
 /// The result of that name, produced or not: `digits.q` and `digits.q.out` are the first output of node digits.q.
@@ -30,8 +31,8 @@ Value find_result(const Graph& graph, const std::string& name) {
       if (!names_port(name, op, port)) continue;
       const int number = static_cast<int>(port);
       if (const Value result = op.out(number)) return result;
-      fail("{}: {} is not produced{}", op.where(), op.info().outputs[port].name,
-           op.info().absent_output_reason(number, op.attributes()));
+      fail(errors::output_not_produced(op.where(), op.info().outputs[port].name,
+                                       op.info().absent_output_reason(number, op.attributes())));
     }
   }
   return {};

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/engine/compile/errors.h"
 
 namespace halfstep::compiler {
 namespace {
@@ -81,8 +82,7 @@ class Lowerer {
     const int from = home(value);
     if (slot(from).place == place) return from;
     if (slot(from).storage == Storage::open)
-      unsupported("graph '{}': '{}' is {}: what has open extents stays on the host, and is wanted on {}", graph_.name(),
-                  value.name(), to_string(value.type()), to_string(place));
+      fail(errors::dynamic_value_on_device(graph_.name(), value.name(), to_string(value.type()), to_string(place)));
     const auto [found, is_new] = moved_[from].try_emplace(place, -1);
     if (is_new)
       found->second = add_copy(from, name.empty() ? value.name() + ":" + to_string(place) : name, place, reader);

@@ -4,6 +4,7 @@
 
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/engine/compile/errors.h"
 
 namespace halfstep::compiler {
 namespace {
@@ -16,7 +17,7 @@ std::vector<bool> mark_later(runtime::ProgramSpec& spec, const std::vector<std::
     if (port == spec.inputs.end()) {
       std::vector<std::string> names;
       for (const runtime::Port& input : spec.inputs) names.push_back(input.name);
-      fail("graph '{}': later: '{}' is no argument{}", spec.name, name, did_you_mean(name, names));
+      fail(errors::argument_of_later_part_unknown(spec.name, name, did_you_mean(name, names)));
     }
     port->part = 1;
     is_later[static_cast<size_t>(port->slot)] = true;

@@ -4,6 +4,7 @@
 
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/engine/compile/errors.h"
 #include "halfstep/engine/compile/evaluate.h"
 #include "halfstep/passes/canonical/fold_tails.h"
 #include "halfstep/passes/canonical/layer_forms.h"
@@ -92,7 +93,7 @@ void check_names(const std::vector<std::string>& names, const std::vector<PassIn
   for (const PassInfo& pass : passes) known.emplace_back(pass.name);
   for (const std::string& name : names) {
     if (std::find(known.begin(), known.end(), name) == known.end())
-      fail("'{}' is not an optimization{}", name, did_you_mean(name, known));
+      fail(errors::optimization_unknown(name, did_you_mean(name, known)));
   }
 }
 

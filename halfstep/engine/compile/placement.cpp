@@ -1,10 +1,13 @@
 #include "halfstep/engine/compile/placement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/engine/compile/errors.h"
 #include "halfstep/engine/compile/select.h"
 #include "halfstep/engine/runtime/device.h"
 
@@ -17,7 +20,7 @@ void check_places(const std::map<std::string, Place>& places, const std::vector<
   for (const auto& [name, place] : places) {
     runtime::device_at(place);
     if (std::find(names.begin(), names.end(), name) == names.end())
-      fail("graph '{}': found a place for '{}', which is no {}{}", graph, name, what, did_you_mean(name, names));
+      fail(errors::place_for_unknown_name(graph, name, what, did_you_mean(name, names)));
   }
 }
 
@@ -62,7 +65,7 @@ class Placer {
   static Place destination(Op transfer) {
     const std::string& text = ops::Transfer(transfer.node()).to();
     const auto place = parse_place(text);
-    if (!place) fail("{}: transfer: to is '{}', expected cpu, sim or cuda:N", transfer.where(), text);
+    if (!place) fail(errors::transfer_to_unknown_device(transfer.where(), fmt::format("'{}'", text)));
     runtime::device_at(*place);
     return *place;
   }
@@ -75,9 +78,9 @@ class Placer {
       const auto found = operand ? movers_.find(operand.node()) : movers_.end();
       if (found == movers_.end()) continue;
       if (first && destination(first) != destination(found->second)) {
-        fail("{}: operands at different places: '{}' is on {} by node '{}', '{}' is on {} by node '{}'", op.where(),
-             first_operand.name(), to_string(destination(first)), first.name(), operand.name(),
-             to_string(destination(found->second)), found->second.name());
+        fail(errors::operands_on_different_devices(op.where(), first_operand.name(), to_string(destination(first)),
+                                                   first.name(), operand.name(), to_string(destination(found->second)),
+                                                   found->second.name()));
       }
       if (!first) {
         first = found->second;
@@ -96,8 +99,8 @@ class Placer {
       const auto transfer = outputs[i].producer<ops::Transfer>();
       const Place wanted = transfer ? destination(*transfer) : Place{};
       if (transfer && given != options_.output_places.end() && given->second != wanted) {
-        fail("{}: output '{}' is constrained to {}, but node '{}' transfers it to {}", transfer->where(), names[i],
-             to_string(given->second), transfer->name(), to_string(wanted));
+        fail(
+            errors::output_on_another_device(transfer->where(), names[i], to_string(given->second), to_string(wanted)));
       }
       result_.outputs.push_back(given == options_.output_places.end() ? wanted : given->second);
     }

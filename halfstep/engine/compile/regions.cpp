@@ -1,10 +1,13 @@
 #include "halfstep/engine/compile/regions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 
 #include "halfstep/core/ir/flow.h"
 #include "halfstep/core/ir/region.h"
+#include "halfstep/engine/compile/errors.h"
 #include "halfstep/engine/compile/pack.h"
 
 namespace halfstep::compiler {
@@ -94,8 +97,8 @@ int shared_tensor(Unit& whole, const runtime::TensorSpec& tensor, const Tensor& 
     if (other.frozen != tensor.frozen) continue;
     const bool is_same = tensor.frozen ? whole.contents[i].shares_contents(contents) : other.name == tensor.name;
     if (is_same && other.place != tensor.place && !tensor.frozen)
-      unsupported("graph '{}': tensor '{}' is updated on {} and read on {}, in a region", whole.spec->name, tensor.name,
-                  to_string(other.place), to_string(tensor.place));
+      fail(errors::tensor_updated_elsewhere(whole.spec->name, tensor.name, to_string(other.place),
+                                            to_string(tensor.place)));
     if (!is_same || other.place != tensor.place || other.type != tensor.type) continue;
     other.read |= tensor.read;
     return static_cast<int>(i);

@@ -1,6 +1,9 @@
 #include "halfstep/engine/compile/select.h"
 
+#include <fmt/format.h>
+
 #include "halfstep/core/base/system_memory.h"
+#include "halfstep/engine/compile/errors.h"
 
 namespace halfstep::compiler {
 namespace {
@@ -56,7 +59,7 @@ kernels::Plan prepare(const kernels::Kernel& kernel, const kernels::Problem& pro
   try {
     return kernel.prepare(problem);
   } catch (const Error& error) {
-    throw Error(error.kind(), fmt::format("{}: {}: {}", where, problem.op, error.what()));
+    throw prefixed(fmt::format("{}: {}", where, problem.op), error);
   }
 }
 
@@ -88,8 +91,8 @@ Selection select_kernel(const kernels::Problem& problem, Place place, const std:
     selection.refused.push_back({kernel->name, verdict.reason()});
     refusals += fmt::format("{}{}: {}", refusals.empty() ? "" : "; ", kernel->name, verdict.reason());
   }
-  unsupported("{}: {}: no kernel on {} does this ({})", where, problem.op, to_string(place),
-              refusals.empty() ? "there is none" : refusals);
+  fail(errors::no_kernel(fmt::format("{}: {}", where, problem.op), to_string(place),
+                         refusals.empty() ? "there is none" : refusals));
 }
 
 void select_kernels(Lowering& lowering, const Model& model, const Selecting& how) {

@@ -1,5 +1,7 @@
 #include "halfstep/engine/eager/prepared.h"
 
+#include <fmt/format.h>
+
 #include "halfstep/core/base/storage.h"
 #include "halfstep/core/machine/float_environment.h"
 #include "halfstep/engine/compile/select.h"
@@ -127,7 +129,7 @@ void Prepared::run(std::span<const kernels::ConstView> in, std::span<const kerne
   const kernels::Call call{plan_.state.get(), in, out, memory.get(), memory.get() + shared};
   const Status status =
       team.pool() != nullptr ? run_spread(*kernel_, plan_, call, *team.pool()) : run_alone(*kernel_, plan_, call);
-  if (!status.ok()) fail("call: {}: {}", info_->name, status.message());
+  if (!status.ok()) throw prefixed(fmt::format("call: {}", info_->name), Error(status.diagnostic()));
 }
 
 }  // namespace halfstep::eager

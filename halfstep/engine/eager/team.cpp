@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/engine/eager/errors.h"
 
 namespace halfstep::eager {
 namespace {
@@ -35,7 +36,7 @@ Threads& process_threads() {
 }  // namespace
 
 void set_threads(int threads) {
-  if (threads < 0) fail("call: {} threads, expected 0 or more", threads);
+  if (threads < 0) fail(errors::thread_count_negative(threads));
   Threads& all = process_threads();
   const std::lock_guard lock(all.mutex);
   all.count = threads;

@@ -11,6 +11,7 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/base/tensor.h"
 #include "halfstep/core/machine/cpu.h"
+#include "halfstep/engine/kernels/errors.h"
 
 namespace halfstep::kernels {
 
@@ -101,7 +102,7 @@ struct Kernel {
 inline Verdict accept_all(const Problem&) { return accept(); }
 /// What a kernel asks first whose results are only close to the reference's.
 inline Verdict accept_own_order(const Problem& problem) {
-  return problem.one_order ? refuse("the order of the reference was asked for, and it has its own") : accept();
+  return problem.one_order ? refuse(errors::kernel_has_its_own_order()) : accept();
 }
 
 /// The candidates for an operator, best first, the reference last; empty for an unknown operator. Written by opgen.

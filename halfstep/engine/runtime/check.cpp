@@ -1,5 +1,7 @@
 #include "halfstep/engine/runtime/check.h"
 
+#include <fmt/format.h>
+
 #include "halfstep/core/base/status.h"
 
 namespace halfstep::runtime {
@@ -7,7 +9,7 @@ namespace {
 
 template <class... Args>
 [[noreturn]] void bug(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(ErrorKind::internal, "this is a bug: " + fmt::format(format, std::forward<Args>(args)...));
+  fail(errors::defect("program", fmt::format(format, std::forward<Args>(args)...)));
 }
 
 void check_memory(const ProgramSpec& spec, const std::vector<TensorSpec>& tensors, const Slot& slot) {

@@ -1,5 +1,7 @@
 #include "halfstep/engine/runtime/failure.h"
 
+#include <fmt/format.h>
+
 namespace halfstep::runtime {
 namespace {
 
@@ -30,10 +32,10 @@ std::string describe_slot(const Slot& slot) {
                      describe_memory(slot));
 }
 
-std::string describe_failure(const ProgramSpec& spec, const Failure& failure) {
+Diagnostic describe_failure(const ProgramSpec& spec, const Failure& failure) {
   const Instruction& instruction = spec.instructions[static_cast<size_t>(failure.instruction)];
   std::string text = instruction.location.empty() ? "" : instruction.location + ": ";
-  text += fmt::format("node '{}': {}: {} (", instruction.name, instruction.op, failure.message);
+  text += fmt::format("node '{}': {} (", instruction.name, instruction.op);
   text += instruction.kernel == nullptr ? "copy to " : fmt::format("kernel {} on ", instruction.kernel->name);
   text += to_string(instruction.place);
   for (const Operand& operand : instruction.in) {
@@ -42,7 +44,8 @@ std::string describe_failure(const ProgramSpec& spec, const Failure& failure) {
   for (const Operand& operand : instruction.out) {
     if (operand.slot >= 0) text += describe_operand(spec, operand);
   }
-  return text + count(failure.failed - 1, "failed after it") + count(failure.skipped, "skipped") + ")";
+  text += count(failure.failed - 1, "failed after it") + count(failure.skipped, "skipped") + ")";
+  return prefixed(text, Error(failure.diagnostic)).diagnostics().front();
 }
 
 }  // namespace halfstep::runtime

@@ -1,4 +1,4 @@
-// The words of a failed instruction.
+// The error of a failed instruction.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace halfstep::runtime {
 
-/// "digits.ir:12: node 'loss': softmax_cross_entropy: MESSAGE (kernel reference on cpu; logits = 'fc' f32[32, 10] on
-/// cpu, 1280 bytes at 4096 in the arena; ...; 3 instructions skipped)".
-std::string describe_failure(const ProgramSpec& spec, const Failure& failure);
+/// The diagnostic of the kernel at "digits.ir:12: node 'loss': softmax_cross_entropy (kernel reference on cpu; logits =
+/// 'fc' f32[32, 10] on cpu, 1280 bytes at 4096 in the arena; ...; 3 instructions skipped)".
+Diagnostic describe_failure(const ProgramSpec& spec, const Failure& failure);
 
 /// "'fc' f32[32, 10] on cpu, 1280 bytes at 4096 in the arena".
 std::string describe_slot(const Slot& slot);

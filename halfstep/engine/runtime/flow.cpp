@@ -1,5 +1,7 @@
 #include "halfstep/engine/runtime/flow.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -53,7 +55,7 @@ auto FlowRunner::named(int64_t iteration, Run run) const {
     return run();
   } catch (const Error& error) {
     const std::string turn = iteration < 0 ? "" : fmt::format(", iteration {}", iteration);
-    throw Error(error.kind(), fmt::format("{} '{}'{}: {}", instruction_.op, instruction_.name, turn, error.what()));
+    throw prefixed(fmt::format("{} '{}'{}", instruction_.op, instruction_.name, turn), error);
   }
 }
 

@@ -1,10 +1,13 @@
 #include "halfstep/engine/runtime/frame.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/base/system_memory.h"
+#include "halfstep/engine/runtime/errors.h"
 #include "halfstep/engine/runtime/failure.h"
 #include "halfstep/engine/runtime/flow.h"
 #include "halfstep/engine/runtime/interpreter.h"
@@ -17,8 +20,9 @@ std::map<Place, DeviceMemory> allocate_arenas(const ProgramSpec& spec) {
   std::map<Place, DeviceMemory> arenas;
   for (const auto& [place, bytes] : spec.arenas) {
     if (bytes > machine_memory())
-      unsupported("graph '{}': its values need {} bytes at once on {}, and this machine has {}", spec.name, bytes,
-                  to_string(place), machine_memory());
+      fail(errors::program_exceeds_memory(fmt::format("graph '{}'", spec.name),
+                                          fmt::format("values of {} bytes at once on {}", bytes, to_string(place)),
+                                          machine_memory()));
   }
   for (const auto& [place, bytes] : spec.arenas) arenas.emplace(place, DeviceMemory(device_at(place), bytes));
   return arenas;
@@ -30,8 +34,9 @@ std::map<Place, size_t> worker_scratch_bytes(const ProgramSpec& spec) {
   for (const Instruction& instruction : spec.instructions) {
     if (instruction.plan.worker_scratch == 0) continue;
     if (instruction.plan.worker_scratch > machine_memory())
-      unsupported("graph '{}': node '{}': {} needs {} bytes of scratch, and this machine has {}", spec.name,
-                  instruction.name, instruction.op, instruction.plan.worker_scratch, machine_memory());
+      fail(errors::program_exceeds_memory(
+          fmt::format("graph '{}': node '{}': {}", spec.name, instruction.name, instruction.op),
+          fmt::format("{} bytes of scratch memory", instruction.plan.worker_scratch), machine_memory()));
     size_t& most = bytes[instruction.place];
     most = std::max(most, instruction.plan.worker_scratch);
   }
@@ -128,7 +133,7 @@ void Frame::run_tasks(const Step& step, ThreadPool& pool, Trace* trace) {
   auto failure = step.tasks->run(pool, trace);
   if (!failure) return;
   failure->instruction += step.first;
-  throw Error(ErrorKind::bad_input, describe_failure(spec_, *failure));
+  fail(describe_failure(spec_, *failure));
 }
 
 void Frame::run_flow(const Step& step, ThreadPool& pool, Trace* trace) {

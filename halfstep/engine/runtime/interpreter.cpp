@@ -223,12 +223,12 @@ void Interpreter::run_piece(int task, int worker, int phase, int64_t piece) {
     call.worker_scratch = (*what.scratch)[static_cast<size_t>(worker)].data();
     status = what.device->launch(*what.kernel, call, phase, piece);
   }
-  if (!status.ok()) note_failure(task, phase, piece, status.message());
+  if (!status.ok()) note_failure(task, phase, piece, status.diagnostic());
 }
 
-void Interpreter::note_failure(int task, int phase, int64_t piece, std::string message) {
+void Interpreter::note_failure(int task, int phase, int64_t piece, Diagnostic diagnostic) {
   const std::lock_guard lock(failures_mutex_);
-  failures_.push_back({task, phase, piece, std::move(message)});
+  failures_.push_back({task, phase, piece, std::move(diagnostic)});
   progress_[static_cast<size_t>(task)].failed.store(true, std::memory_order_relaxed);
 }
 
@@ -243,7 +243,7 @@ std::optional<Failure> Interpreter::first_failure() {
                                       [&](const auto& a, const auto& b) { return order(a) < order(b); });
   std::set<int> failed;
   for (const PieceFailure& failure : failures_) failed.insert(failure.task);
-  Failure result{first->task, first->message, static_cast<int>(failed.size()), 0};
+  Failure result{first->task, first->diagnostic, static_cast<int>(failed.size()), 0};
   for (size_t i = 0; i < tasks_.size(); ++i)
     result.skipped += progress_[i].skipped.load(std::memory_order_relaxed) ? 1 : 0;
   return result;

@@ -33,7 +33,7 @@ struct Task {
 /// The lowest instruction that failed. The same for any number of threads, as are the counts.
 struct Failure {
   int instruction = -1;
-  std::string message;
+  Diagnostic diagnostic;
   int failed = 0;   ///< instructions
   int skipped = 0;  ///< instructions that need results which were never made
 };
@@ -60,7 +60,7 @@ class Interpreter {
     int task;
     int phase;
     int64_t piece;
-    std::string message;
+    Diagnostic diagnostic;
   };
 
   void reset(int threads);
@@ -72,7 +72,7 @@ class Interpreter {
   int help(int worker);
   int complete(int task, int worker);
   void run_piece(int task, int worker, int phase, int64_t piece);
-  void note_failure(int task, int phase, int64_t piece, std::string message);
+  void note_failure(int task, int phase, int64_t piece, Diagnostic diagnostic);
   void skip_readers(int task);
   bool has_work() const;
   std::optional<Failure> first_failure();

@@ -7,6 +7,7 @@
 
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/engine/runtime/check.h"
+#include "halfstep/engine/runtime/errors.h"
 #include "halfstep/engine/runtime/frame.h"
 
 namespace halfstep::runtime {
@@ -85,7 +86,7 @@ struct Program::Memory {
 size_t Program::Memory::find_tensor(std::string_view name) const {
   const auto found = numbers.find(name);
   if (found == numbers.end())
-    fail("graph '{}': the program has no tensor '{}'{}", spec.name, name, did_you_mean(name, names_of(spec.tensors)));
+    fail(errors::program_tensor_unknown(spec.name, name, did_you_mean(name, names_of(spec.tensors))));
   return found->second;
 }
 
@@ -111,7 +112,7 @@ std::vector<const Tensor*> Program::Memory::by_number(int part, const Tensors& i
   const std::vector<std::string> names = names_of(ports_of(spec.inputs, part));
   const auto unknown = std::ranges::find_if(
       inputs, [&](const auto& given) { return std::ranges::find(names, given.first) == names.end(); });
-  fail("graph '{}': '{}' is not an input{}", spec.name, unknown->first, did_you_mean(unknown->first, names));
+  fail(errors::program_input_unknown(spec.name, unknown->first, did_you_mean(unknown->first, names)));
 }
 
 void Program::Memory::run(int part, const Tensors& inputs, Tensors& outputs, ThreadPool& pool, Trace* trace) {
@@ -152,11 +153,9 @@ void Program::Memory::check_inputs(int part, std::span<const Tensor* const> inpu
     if (!is_of(port, part)) continue;
     const Type& type = frame.slot(port).type;
     if (inputs[i] == nullptr || !inputs[i]->defined())
-      fail("graph '{}': input '{}' is missing, expected {}", spec.name, port.name, to_string(type));
-    if (inputs[i]->type() != type) {
-      fail("graph '{}': input '{}': found {}, expected {}", spec.name, port.name, to_string(inputs[i]->type()),
-           to_string(type));
-    }
+      fail(errors::program_input_unfit(spec.name, port.name, "nothing", to_string(type)));
+    if (inputs[i]->type() != type)
+      fail(errors::program_input_unfit(spec.name, port.name, to_string(inputs[i]->type()), to_string(type)));
   }
 }
 
@@ -231,13 +230,10 @@ void Program::set_tensor(std::string_view name, const Tensor& contents) {
   const ProgramSpec& spec = memory_->spec;
   const TensorSpec& what = spec.tensors[index];
   if (!contents.defined() || contents.type() != what.type) {
-    fail("graph '{}': tensor '{}': found {}, expected {}", spec.name, name,
-         contents.defined() ? to_string(contents.type()) : "nothing", to_string(what.type));
+    fail(errors::program_tensor_unfit(spec.name, name, contents.defined() ? to_string(contents.type()) : "nothing",
+                                      to_string(what.type)));
   }
-  if (what.frozen) {
-    fail("graph '{}': tensor '{}' is frozen, kernels may have packed it; compile with freeze_tensors off to set it",
-         spec.name, name);
-  }
+  if (what.frozen) fail(errors::program_tensor_frozen(spec.name, name));
   check_copied(device_at(what.place).upload(memory_->tensors[index].data(), contents.raw(), contents.bytes()));
 }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/engine/runtime/errors.h"
 
 namespace halfstep::runtime {
 
@@ -24,8 +25,7 @@ Tensor stacked(const std::vector<Tensor>& rows, const Type& type) {
   std::byte* to = made.raw();
   for (const Tensor& each : rows) {
     if (each.type() != rows[0].type())
-      fail("an iteration gives {} where the first gave {}, and they are to be stacked", to_string(each.type()),
-           to_string(rows[0].type()));
+      fail(errors::stacked_rows_differ(to_string(each.type()), to_string(rows[0].type())));
     std::memcpy(to, each.raw(), each.bytes());
     to += each.bytes();
   }

@@ -1,11 +1,14 @@
 #include "halfstep/formats/builder/builder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "halfstep/core/ir/metadata/given_names.h"
 #include "halfstep/core/ir/shapes/infer.h"
 #include "halfstep/core/ir/verify.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/open_extents.h"
 
 namespace halfstep::formats {
@@ -18,12 +21,22 @@ constexpr int64_t kMaxTranslated = 400'000;
 /// Bytes of tensors that nodes without inputs make.
 constexpr size_t kMaxMade = size_t{1} << 30;
 
-/// The message without where it happened, which the node's own place says better.
-std::string reason_of(const std::string& message, const std::string& where) {
-  if (message.starts_with(where + ": ")) return message.substr(where.size() + 2);
-  const size_t quoted = message.find("': ");
-  if (message.find("node '") != std::string::npos && quoted != std::string::npos) return message.substr(quoted + 3);
-  return message;
+/// The same error, at the node where it does not say where.
+Error at_node(const Node& node, const Error& error) {
+  std::vector<Diagnostic> diagnostics;
+  for (const Diagnostic& one : error.diagnostics()) diagnostics.push_back(placed(one, "", node.where()));
+  return Error(std::move(diagnostics));
+}
+
+/// What the rules of our operator refuse, a type above all, may be right in the file's format.
+Error refused_by_operator(const Node& node, const Error& error) {
+  std::vector<Diagnostic> diagnostics;
+  for (const Diagnostic& one : error.diagnostics()) {
+    const Diagnostic bare = placed(one, "", node.where());
+    diagnostics.push_back(
+        errors::operator_refuses_node(node.where(), bare.problem, bare.found, bare.expected, bare.remedy));
+  }
+  return Error(std::move(diagnostics));
 }
 
 /// Whether an operation of that kind can be called so, with all of its results.
@@ -77,8 +90,6 @@ Operand Builder::lost() {
   return operand;
 }
 
-void Builder::refuse(const Node& node, const std::string& reason) { unsupported("{}: {}", node.where(), reason); }
-
 void Builder::note_quantizer(const Node& node) {
   std::string& note = model_.notes[kQuantizersAsArithmetic];
   note += fmt::format("{}{}", note.empty() ? "" : ", ", quote(node.name()));
@@ -91,13 +102,13 @@ Operand Builder::add_input(const std::string& name, bool has_rank, const std::fu
     return make_input(name, has_rank, declared);
   } catch (const Error& error) {
     if (!surveys() || error.kind() != ErrorKind::unsupported) throw;
-    survey_->issues.push_back({"input", reason_of(error.what(), file_), false, false, {name}});
+    for (const Diagnostic& one : error.diagnostics())
+      survey_->issues.push_back({"input", one, needs_values(one), needs_extents(one), {name}});
     return lost();
   }
 }
 
 Operand Builder::make_input(const std::string& name, bool has_rank, const std::function<Declared()>& declared) {
-  const std::string where = fmt::format("{}: input '{}'", file_, name);
   auto [type, extents] = declared();
   const auto value = binding_.values.find(name);
   const auto given = binding_.dims.find(name);
@@ -107,13 +118,13 @@ Operand Builder::make_input(const std::string& name, bool has_rank, const std::f
   if (dims != nullptr) {
     const auto fits = [](int64_t a, int64_t b) { return a == b || a == kUnknown || b == kUnknown; };
     if (has_rank && !std::equal(type.dims.begin(), type.dims.end(), dims->begin(), dims->end(), fits))
-      fail("{}: found the extents {}, expected {}", where, to_string(*dims), to_string(type.dims));
+      fail(errors::given_input_differs(file_, name, "the extents " + to_string(*dims), to_string(type.dims)));
     type.dims = *dims;
   } else if (!has_rank) {
-    throw NeedsExtents(where + ": the file does not say how many extents it has");
+    fail(errors::input_without_rank(file_, name));
   }
   if (value != binding_.values.end() && value->second.dtype() != type.dtype)
-    fail("{}: found {}, expected {}", where, to_string(value->second.type()), to_string(type));
+    fail(errors::given_input_differs(file_, name, to_string(value->second.type()), to_string(type)));
   Operand operand;
   operand.value = model_.graph.add_argument(name, type);
   trials_.add_argument(operand.value, extents);
@@ -143,7 +154,7 @@ class OutputNode : public Node {
 void Builder::set_outputs(const std::vector<Operand>& operands, std::vector<std::string> names) {
   std::vector<Value> values;
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (!operands[i].there()) fail("{}: found nothing for output '{}'", file_, names[i]);
+    if (!operands[i].there()) fail(errors::output_missing(file_, names[i]));
     values.push_back(value_of(readable(OutputNode(file_, names[i]), operands[i])));
   }
   model_.graph.set_outputs(std::move(values), std::move(names));
@@ -151,21 +162,22 @@ void Builder::set_outputs(const std::vector<Operand>& operands, std::vector<std:
 
 // ---- nodes
 
-namespace {
-
-/// What is missing, with its place; other errors have theirs.
-void throw_lack(const Node& node, const Error& error) {
-  const std::string text = fmt::format("{}: {}", node.where(), error.what());
-  if (dynamic_cast<const NeedsValues*>(&error) != nullptr) throw NeedsValues(text);
-  if (dynamic_cast<const NeedsExtents*>(&error) != nullptr) throw NeedsExtents(text);
+bool needs_values(const Diagnostic& diagnostic) {
+  return diagnostic.entry == &errors::depends_on_values_entry || diagnostic.entry == &errors::depends_on_run_entry ||
+         diagnostic.entry == &errors::depends_on_unsupported_entry;
 }
 
-}  // namespace
+bool needs_values(const Error& error) {
+  return std::ranges::any_of(error.diagnostics(), [](const Diagnostic& one) { return needs_values(one); });
+}
+
+bool needs_extents(const Diagnostic& diagnostic) {
+  return diagnostic.entry == &errors::depends_on_extents_entry || diagnostic.entry == &errors::input_without_rank_entry;
+}
 
 bool Builder::attempt(const Node& node, bool is_outermost, const std::function<void()>& translate,
                       const std::function<bool()>& is_lost, const std::function<void()>& look_up) {
-  if (++translated_ > kMaxTranslated)
-    unsupported("{}: found more than {} nodes with those of all iterations", file_, kMaxTranslated);
+  if (++translated_ > kMaxTranslated) fail(errors::too_many_nodes(file_, kMaxTranslated));
   if (is_outermost) ++number_;
   made_.clear();
   try {
@@ -175,34 +187,30 @@ bool Builder::attempt(const Node& node, bool is_outermost, const std::function<v
     }
     ++survey_->unchecked;
     look_up();
-  } catch (const NodeError& error) {
-    fail("{}: {}", node.where(), error.what());
   } catch (const Error& error) {
-    if (!surveys() && is_outermost) throw_lack(node, error);
-    if (!surveys() || error.kind() != ErrorKind::unsupported) throw;
+    if (!surveys() || error.kind() != ErrorKind::unsupported) throw at_node(node, error);
     note(node, error);
   }
   return false;
 }
 
 void Builder::note(const Node& node, const Error& error) {
-  const std::string op = node.title(), reason = reason_of(error.what(), node.where());
-  const bool values = dynamic_cast<const NeedsValues*>(&error) != nullptr;
-  const bool extents = dynamic_cast<const NeedsExtents*>(&error) != nullptr;
-  auto& issues = survey_->issues;
-  const auto [known, is_new] = noted_.emplace(std::pair(op, reason), issues.size());
-  if (is_new) issues.push_back({op, reason, values, extents, {}});
-  const std::string line = to_string(node.source());
-  auto& nodes = issues[known->second].nodes;
+  const std::string op = node.title(), line = to_string(node.source());
   const std::string title = line.empty() ? node.name() : fmt::format("{} ({})", node.name(), line);
-  if (std::ranges::find(nodes, title) == nodes.end()) nodes.push_back(title);
+  auto& issues = survey_->issues;
+  for (const Diagnostic& one : error.diagnostics()) {
+    const Diagnostic reason = placed(one, "", node.where());
+    const auto [known, is_new] = noted_.emplace(std::pair(op, reason.reason()), issues.size());
+    if (is_new) issues.push_back({op, reason, needs_values(reason), needs_extents(reason), {}});
+    auto& nodes = issues[known->second].nodes;
+    if (std::ranges::find(nodes, title) == nodes.end()) nodes.push_back(title);
+  }
 }
 
 void Builder::name_result(const Node& node, const std::string& name, Operand& operand,
                           const std::vector<std::string>& better) {
   if (operand.known()) made_bytes_ += operand.tensor.bytes();
-  if (operand.known() && made_bytes_ > kMaxMade)
-    refuse(node, fmt::format("more than {} MiB of constants that are computed are not supported", kMaxMade >> 20));
+  if (operand.known() && made_bytes_ > kMaxMade) fail(errors::constants_too_large(node.where(), kMaxMade >> 20));
   if (operand.value) {
     const Op op = operand.value.producer();
     if (!op || operand.value.port() != 0 || !made_.contains(op.name())) return;
@@ -259,7 +267,7 @@ Value Builder::declare(const std::string& wanted, const Tensor& tensor, Role rol
 std::vector<Operand> Builder::make(const Node& node, std::string_view op, std::vector<Operand> operands,
                                    Attributes attributes) {
   const OpInfo* info = find_operator(op);
-  if (info == nullptr) refuse(node, fmt::format("it needs the operator {}, which is not there", op));
+  if (info == nullptr) fail(errors::operator_unavailable(node.where(), op));
   try {
     size_t bytes = 0;
     for (const Operand& operand : operands) bytes += operand.known() ? operand.tensor.bytes() : 0;
@@ -271,12 +279,7 @@ std::vector<Operand> Builder::make(const Node& node, std::string_view op, std::v
     return insert(node, *info, operands, std::move(attributes));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::bad_input) throw;
-    // What our operator's rules refuse, a type above all, may be right in the file's format.
-    const std::string message = error.what();
-    const size_t quoted = message.find("': ");
-    const bool has_place = message.find("node '") != std::string::npos && quoted != std::string::npos;
-    const bool has_call = message.starts_with("call: ");
-    refuse(node, has_place ? message.substr(quoted + 3) : has_call ? message.substr(6) : message);
+    throw refused_by_operator(node, error);
   }
 }
 
@@ -335,13 +338,13 @@ Tensor Builder::contents(const Operand& operand) {
   if (operand.known()) return operand.tensor;
   if (operand.elements) {
     if (operand.elements->known()) return operand.elements->tensor();
-    throw NeedsExtents("it depends on open extents of the inputs");
+    fail(errors::depends_on_extents("it"));
   }
-  if (operand.lost) throw NeedsValues("it depends on what is not supported");
-  if (!operand.value) throw MissingInput();
+  if (operand.lost) fail(errors::depends_on_unsupported());
+  if (!operand.value) fail(errors::part_missing("", "an input"));
   if (const auto list = operand.value.producer() ? elements(operand) : std::nullopt) {
     if (list->known()) return list->tensor();
-    throw NeedsExtents("it depends on open extents of the inputs");
+    fail(errors::depends_on_extents("it"));
   }
   return evaluated(operand.value);
 }
@@ -368,21 +371,21 @@ bool Builder::depends_on_a_run(Value value) {
 
 int64_t Builder::decision(const Node& node, const Operand& operand, bool with_inputs) {
   if (!with_inputs && operand.value && depends_on_a_run(operand.value))
-    throw NeedsValues(fmt::format("it depends on the values of '{}'", operand.value.name()));
+    fail(errors::depends_on_values("it", operand.value.name()));
   const std::vector<int64_t> values = integers(node, operand);
-  if (values.size() != 1) fail("{}: found a condition or count of {} elements", node.where(), values.size());
+  if (values.size() != 1) fail(errors::input_not_one_element(node.where(), fmt::format("{} elements", values.size())));
   return values[0];
 }
 
 Tensor Builder::leaf_contents(Value value) const {
   if (value.is_tensor()) return model_.tensors.at(value.name());
   const auto given = binding_.values.find(value.name());
-  if (given == binding_.values.end()) throw NeedsValues(fmt::format("it depends on the values of '{}'", value.name()));
+  if (given == binding_.values.end()) fail(errors::depends_on_values("it", value.name()));
   return given->second;
 }
 
 Tensor Builder::evaluated(Value wanted) {
-  if (!binding_.evaluate) throw NeedsValues(fmt::format("it depends on the values of '{}'", wanted.name()));
+  if (!binding_.evaluate) fail(errors::depends_on_values("it", wanted.name()));
   std::vector<Value> open = {wanted};
   while (!open.empty()) {
     const Value value = open.back();
@@ -392,7 +395,7 @@ Tensor Builder::evaluated(Value wanted) {
     } else if (!op) {
       contents_[value.node()] = leaf_contents(value);
     } else if (op.info().flow != Flow::none) {
-      throw NeedsValues(fmt::format("it depends on what '{}' gives, which only a run tells", value.name()));
+      fail(errors::depends_on_run(value.name()));
     } else {
       const size_t before = open.size();
       for (const Value operand : op.operands()) {

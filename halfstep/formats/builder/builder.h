@@ -17,14 +17,9 @@
 namespace halfstep::formats {
 
 /// What is missing can be had: by giving inputs, or extents.
-class NeedsValues : public Error {
- public:
-  explicit NeedsValues(const std::string& message) : Error(ErrorKind::unsupported, message) {}
-};
-class NeedsExtents : public Error {
- public:
-  explicit NeedsExtents(const std::string& message) : Error(ErrorKind::unsupported, message) {}
-};
+bool needs_values(const Diagnostic& diagnostic);
+bool needs_values(const Error& error);
+bool needs_extents(const Diagnostic& diagnostic);
 
 /// What a file says of an input.
 struct Declared {
@@ -75,8 +70,8 @@ class Builder {
   /// Calls `as_regions`, of a graph of which only a run tells whether or how often it runs; `in_place` where that
   /// cannot be and inputs are given, which tell it now.
   void regions_or(const std::function<void()>& as_regions, const std::function<void()>& in_place);
-  /// As `integers`, of what decides which nodes are translated; throws NeedsValues where it depends on inputs, unless
-  /// `with_inputs`: then those that are given count.
+  /// As `integers`, of what decides which nodes are translated; throws depends_on_values where it depends on inputs,
+  /// unless `with_inputs`: then those that are given count.
   int64_t decision(const Node& node, const Operand& operand, bool with_inputs);
   /// As a `foreign` entry of a record says; results by port.
   std::vector<Operand> by_entry(const Node& node, const std::vector<Operand>& inputs, const RecordEntry& entry);
@@ -85,7 +80,7 @@ class Builder {
   static Operand known(Tensor tensor, std::string name = {});
   static Operand lost();
 
-  /// Contents, computed where they are not known. Throws NeedsValues, NeedsExtents, MissingInput.
+  /// Contents, computed where they are not known. Throws where the values, the extents or the input is missing.
   Tensor contents(const Operand& operand);
   /// A short list of integers, or one, of which some may depend on open extents; nothing where they depend on more.
   std::optional<Elements> elements(const Operand& operand);
@@ -98,10 +93,9 @@ class Builder {
   std::optional<std::vector<TriedReals>> tried_reals(const Operand& operand);
   std::vector<int64_t> integers(const Node& node, const Operand& operand);
 
-  [[noreturn]] static void refuse(const Node& node, const std::string& reason);
   /// Says of the Model that `node`, which it has as arithmetic on floats, makes codes (kQuantizersAsArithmetic).
   void note_quantizer(const Node& node);
-  /// In a survey: what a node lacks. Rethrows what is no lack.
+  /// In a survey: what a node lacks.
   void note(const Node& node, const Error& error);
 
  protected:

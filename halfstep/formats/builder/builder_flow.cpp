@@ -1,8 +1,11 @@
 // Operations with regions while a foreign graph is translated, and graphs inside that go into their places instead.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/ir/shapes/infer.h"
 #include "halfstep/formats/builder/builder.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/open_extents.h"
 
 namespace halfstep::formats {
@@ -22,10 +25,7 @@ Type without_first(Type type) {
 /// Files may have values whose number of axes a run decides.
 void check_axes(const Node& node, const Type& then, const Type& otherwise) {
   if (then.dtype == otherwise.dtype && then.dims.size() != otherwise.dims.size())
-    unsupported(
-        "{}: found {} and {} as what its branches give, expected values of as many axes; for inputs that are given "
-        "the branch that they take stands in its place",
-        node.where(), to_string(then), to_string(otherwise));
+    fail(errors::branches_differ(node.where(), to_string(then), to_string(otherwise)));
 }
 
 }  // namespace

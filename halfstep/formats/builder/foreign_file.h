@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "halfstep/core/base/diagnostic.h"
 #include "halfstep/core/base/tensor.h"
 #include "halfstep/core/ir/model.h"
 
@@ -49,13 +50,13 @@ struct Summary {
 /// Nodes that cannot be translated for one reason.
 struct Issue {
   std::string op;              ///< with its domain where that is not the format's own
-  std::string reason;          ///< type, attribute or form that is missing
+  Diagnostic reason;           ///< type, attribute or form that is missing, at the first of the nodes
   bool needs_values = false;   ///< only without inputs: `run` can do it
   bool needs_extents = false;  ///< only with open extents
   std::vector<std::string> nodes;
   std::string nearest = {};  ///< the supported form that comes nearest, in words; "" for none
 
-  std::string what() const;    ///< the reason without its remedy, which stands behind a semicolon
+  std::string what() const;    ///< the reason without its place and its remedy
   std::string remedy() const;  ///< what to do about it; never ""
 };
 

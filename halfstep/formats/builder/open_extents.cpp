@@ -5,6 +5,8 @@
 #include <limits>
 #include <set>
 
+#include "halfstep/formats/builder/errors.h"
+
 namespace halfstep::formats {
 namespace {
 
@@ -24,7 +26,7 @@ Element combined(const Element& a, const Element& b, Arithmetic arithmetic) {
 Element difference(const Element& a, const Element& b) { return combined(a, b, std::minus<int64_t>()); }
 Element product(const Element& a, const Element& b) { return combined(a, b, std::multiplies<int64_t>()); }
 
-[[noreturn]] void require_extents() { throw NeedsExtents("it depends on open extents of the inputs"); }
+[[noreturn]] void require_extents() { fail(errors::depends_on_extents("it")); }
 
 Operand operand_of(Value value) {
   Operand operand;
@@ -262,8 +264,7 @@ Operand reshaped_to(Builder& builder, const Node& node, const Operand& x, const 
   }
   if (std::ranges::count(dims, -1) == 0 && std::ranges::count(dims, 0) == 1) std::ranges::replace(dims, 0, -1);
   if (std::ranges::count(dims, -1) <= 1) return builder.reshaped(node, x, dims);
-  if (std::ranges::count(dims, -1) > 2)
-    throw NeedsExtents("more than two extents of the result depend on open extents");
+  if (std::ranges::count(dims, -1) > 2) fail(errors::depends_on_extents("a result with more than two open extents"));
   const size_t at = open.back();
   const OpenAxis from = axis_of(builder, node, extents[at]);
   dims[at] = 1;  // that of `from` takes its place

@@ -9,8 +9,8 @@ namespace halfstep::formats {
 /// Whether two are the same whatever open extents come to.
 bool same(const Element& a, const Element& b);
 
-/// Elements of which some depend on open extents, as values. Throws NeedsExtents where such an element is no extent
-/// times a number and plus a number, nor a quotient as `counted` takes it.
+/// Elements of which some depend on open extents, as values. Throws depends_on_extents where such an element is no
+/// extent times a number and plus a number, nor a quotient as `counted` takes it.
 Operand counted_elements(Builder& builder, const Node& node, const Elements& elements);
 
 Element sum(const Element& a, const Element& b);
@@ -20,8 +20,8 @@ Element equal_parts(const Element& extent, int64_t count, size_t number);
 /// An extent of an operand.
 Element extent_of(const Builder& builder, const Operand& x, size_t axis);
 
-/// start + i * step for the first `length` integers i. Throws NeedsExtents where `length` is no extent of a value, nor
-/// a quotient of a multiple of one by a small divisor.
+/// start + i * step for the first `length` integers i. Throws depends_on_extents where `length` is no extent of a
+/// value, nor a quotient of a multiple of one by a small divisor.
 Operand counted(Builder& builder, const Node& node, const Element& length, int64_t start, int64_t step);
 
 struct RangeOperands {
@@ -32,8 +32,8 @@ struct RangeOperands {
 /// none does, or where one depends on more.
 std::optional<Operand> open_range(Builder& builder, const Node& node, const RangeOperands& operands, DType dtype);
 
-/// `x` under these extents, of which one may be -1 and none is 0. Throws NeedsExtents where it takes more than one
-/// extent of another value to say them.
+/// `x` under these extents, of which one may be -1 and none is 0. Throws depends_on_extents where it takes more than
+/// one extent of another value to say them.
 Operand reshaped_to(Builder& builder, const Node& node, const Operand& x, const std::vector<Element>& extents);
 
 /// `x` repeated as broadcasting it with these extents does.

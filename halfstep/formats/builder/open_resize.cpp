@@ -1,6 +1,9 @@
 #include "halfstep/formats/builder/open_resize.h"
 
+#include <fmt/format.h>
+
 #include "halfstep/core/base/attribute.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/open_extents.h"
 
 namespace halfstep::formats {
@@ -26,8 +29,7 @@ class Resampling {
       : builder_(builder), node_(node), attributes_(attributes) {
     const bool is_plain =
         text("mode") != "cubic" && !get<bool>(attributes, "antialias") && !get<bool>(attributes, "exclude_outside");
-    if (!is_plain)
-      throw NeedsExtents(fmt::format("it resizes to sizes that depend on open extents, mode {}", text("mode")));
+    if (!is_plain) fail(errors::depends_on_extents(fmt::format("a resize of mode {}", text("mode"))));
   }
 
   Operand run(const Operand& x, size_t axis, const Element& size) {
@@ -56,8 +58,7 @@ class Resampling {
       const Operand place = make("sub", {make("div", {make("add", {at, half}), scale}), half});
       return make("select", {make("equal", {out_, one}), number(0), place});
     }
-    if (mode != "align_corners")
-      throw NeedsExtents(fmt::format("it resizes to sizes that depend on open extents, coordinates {}", mode));
+    if (mode != "align_corners") fail(errors::depends_on_extents(fmt::format("a resize with coordinates {}", mode)));
     const Operand place = make("div", {make("mul", {at, make("sub", {in_, one})}), make("sub", {out_, one})});
     return make("select", {make("equal", {out_, one}), number(0), place});
   }

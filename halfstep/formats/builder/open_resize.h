@@ -13,8 +13,8 @@ struct ResizedAxis {
   Element size;
 };
 
-/// `attributes` are those of `resize` but for sizes, scales and axes. Throws NeedsExtents where an axis has no such
-/// form.
+/// `attributes` are those of `resize` but for sizes, scales and axes. Throws depends_on_extents where an axis has no
+/// such form.
 Operand resized_to(Builder& builder, const Node& node, Operand x, const std::vector<ResizedAxis>& axes,
                    const Attributes& attributes);
 

@@ -1,10 +1,10 @@
 #include "halfstep/formats/builder/operand.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+
+#include "halfstep/formats/builder/errors.h"
 
 namespace halfstep::formats {
 namespace {
@@ -45,7 +45,7 @@ Tensor Elements::tensor() const {
 Type Operand::type() const {
   if (value) return value.type();
   if (tensor.defined()) return tensor.type();
-  if (!elements) throw MissingInput();
+  if (!elements) fail(errors::part_missing("", "an input"));
   return elements->type();
 }
 
@@ -63,14 +63,12 @@ std::optional<Elements> elements_of(const Operand& operand) {
 }
 
 void store(Tensor& tensor, int64_t index, double value) {
-  if (!can_hold(tensor.dtype(), value))
-    throw NodeError(fmt::format("found {}, expected a number that {} holds", value, name(tensor.dtype())));
+  if (!can_hold(tensor.dtype(), value)) fail(errors::number_not_in_type(value, name(tensor.dtype())));
   set_element(tensor, index, value);
 }
 
 int64_t whole_number(double value) {
-  if (value != std::trunc(value) || std::fabs(value) > 0x1p53)
-    throw NodeError(fmt::format("found {}, expected a whole number", value));
+  if (value != std::trunc(value) || std::fabs(value) > 0x1p53) fail(errors::not_an_integer("", value));
   return static_cast<int64_t>(value);
 }
 
@@ -88,8 +86,7 @@ std::vector<int64_t> integers_of(const Tensor& tensor, const std::string& where)
   std::vector<int64_t> list;
   for (int64_t i = 0; i < tensor.size(); ++i) {
     const double number = is_whole(tensor.dtype()) ? 0 : element(tensor, i);
-    if (number != std::trunc(number) || std::fabs(number) > 0x1p53)
-      fail("{}: found {}, expected whole numbers", where, number);
+    if (number != std::trunc(number) || std::fabs(number) > 0x1p53) fail(errors::not_an_integer(where, number));
     list.push_back(is_whole(tensor.dtype()) ? integer_at(tensor, i) : static_cast<int64_t>(number));
   }
   return list;

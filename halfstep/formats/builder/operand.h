@@ -42,18 +42,6 @@ struct Elements {
   Tensor tensor() const;
 };
 
-/// A mistake of a node that is found where nobody knows which node it is: Builder::attempt says so.
-class NodeError : public Error {
- public:
-  explicit NodeError(const std::string& what) : Error(ErrorKind::bad_input, what) {}
-};
-
-/// A node lacks an input that its translation reads.
-class MissingInput : public NodeError {
- public:
-  MissingInput() : NodeError("an input is missing") {}
-};
-
 /// Nothing, a value of our graph, a tensor whose contents are known, or elements of which some are known.
 struct Operand {
   Value value = {};
@@ -64,7 +52,7 @@ struct Operand {
 
   bool there() const { return value || tensor.defined() || elements || lost; }
   bool known() const { return tensor.defined(); }
-  /// Throws MissingInput for nothing.
+  /// Throws part_missing for nothing.
   Type type() const;
   const Dims dims() const { return type().dims; }
 };
@@ -72,10 +60,10 @@ struct Operand {
 /// The tensor as elements where it is a short list of whole numbers (bool included), or one of them.
 std::optional<Elements> elements_of(const Operand& operand);
 
-/// Stores `value`, rounded to the type; throws NodeError where an integer type cannot hold it.
+/// Stores `value`, rounded to the type; throws number_not_in_type where an integer type cannot hold it.
 void store(Tensor& tensor, int64_t index, double value);
 
-/// Throws NodeError for what is no whole number that a double has exactly.
+/// Throws not_an_integer for what is no whole number that a double has exactly.
 int64_t whole_number(double value);
 
 /// Every element is `value`, as `store` stores it.

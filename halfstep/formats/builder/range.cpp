@@ -1,9 +1,12 @@
 #include "halfstep/formats/builder/range.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "halfstep/core/base/small_float.h"
+#include "halfstep/formats/builder/errors.h"
 
 namespace halfstep::formats {
 namespace {
@@ -14,10 +17,11 @@ constexpr double kMost = 1 << 24;
 template <class T>
 Tensor numbers(const Node& node, const Tensor& start, const Tensor& limit, const Tensor& delta) {
   const T from = start.data<T>()[0], to = limit.data<T>()[0], step = delta.data<T>()[0];
-  if (step == 0) fail("{}: found a step of 0", node.where());
+  if (step == 0) fail(errors::step_is_zero(node.where()));
   const double count =
       std::max(std::ceil((static_cast<double>(to) - static_cast<double>(from)) / static_cast<double>(step)), 0.0);
-  if (!(count <= kMost)) Builder::refuse(node, fmt::format("{} numbers are not supported", count));
+  if (!(count <= kMost))
+    fail(errors::constant_too_large(node.where(), fmt::format("a range of {} numbers", count), kMost));
   Tensor result = Tensor::uninitialized(start.dtype(), {static_cast<int64_t>(count)});
   const auto out = result.data<T>();
   for (size_t i = 0; i < out.size(); ++i) out[i] = static_cast<T>(from + static_cast<T>(i) * step);
@@ -39,7 +43,7 @@ Tensor small_numbers(const Node& node, const Tensor& start, const Tensor& limit,
 Tensor range(const Node& node, const Tensor& start, const Tensor& limit, const Tensor& delta) {
   for (const Tensor* tensor : {&start, &limit, &delta}) {
     if (tensor->size() != 1 || tensor->dtype() != start.dtype())
-      fail("{}: found {}, expected one element of {}", node.where(), to_string(tensor->type()), name(start.dtype()));
+      fail(errors::range_types_differ(node.where(), to_string(tensor->type()), name(start.dtype())));
   }
   switch (start.dtype()) {
     case DType::i64: return numbers<int64_t>(node, start, limit, delta);
@@ -49,7 +53,7 @@ Tensor range(const Node& node, const Tensor& start, const Tensor& limit, const T
     case DType::f64: return numbers<double>(node, start, limit, delta);
     case DType::f16:
     case DType::bf16: return small_numbers(node, start, limit, delta);
-    default: Builder::refuse(node, fmt::format("{} is not supported", name(start.dtype())));
+    default: fail(errors::element_type_not_supported(node.where(), name(start.dtype())));
   }
 }
 

@@ -1,11 +1,14 @@
 #include "halfstep/formats/builder/record_form.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "halfstep/formats/builder/builder.h"
+#include "halfstep/formats/builder/errors.h"
 
 namespace halfstep::formats {
 namespace {
@@ -44,7 +47,7 @@ struct FromTensor {
   const std::string& where;
 
   double one() const {
-    if (tensor.size() != 1) unsupported("{}: found {}, expected one element", where, to_string(tensor.type()));
+    if (tensor.size() != 1) fail(errors::attribute_input_not_one_element(where, to_string(tensor.type())));
     return element(tensor, 0);
   }
   Attribute operator()(bool) const { return one() != 0; }
@@ -53,7 +56,7 @@ struct FromTensor {
     return integers_of(tensor, where)[0];
   }
   Attribute operator()(double) const { return one(); }
-  Attribute operator()(const std::string&) const { unsupported("{}: a tensor that would have to be a word", where); }
+  Attribute operator()(const std::string&) const { fail(errors::tensor_as_word(where)); }
   Attribute operator()(const std::vector<int64_t>&) const { return integers_of(tensor, where); }
   Attribute operator()(const std::vector<double>&) const {
     std::vector<double> list;
@@ -104,8 +107,7 @@ class RecordForm {
       if (const auto value = attribute(ours))
         attributes[ours.name] = *value;
       else if (ours.required)
-        Builder::refuse(node_,
-                        fmt::format("without the attribute {} it is not supported", foreign_name(entry_, ours.name)));
+        fail(errors::attribute_required(node_.where(), foreign_name(entry_, ours.name)));
     }
     return attributes;
   }
@@ -132,10 +134,10 @@ class RecordForm {
 
   void check_left_over() const {
     for (size_t i = 0; i < inputs_.size(); ++i) {
-      if (inputs_[i].there() && !used_.contains(i)) Builder::refuse(node_, fmt::format("input {} is not supported", i));
+      if (inputs_[i].there() && !used_.contains(i)) fail(errors::input_not_supported(node_.where(), i));
     }
     if (const std::string rest = node_.left_over(named_); !rest.empty())
-      Builder::refuse(node_, fmt::format("attribute {} is not supported", rest));
+      fail(errors::attribute_not_supported(node_.where(), rest));
   }
 
   Builder& builder_;
@@ -172,8 +174,8 @@ RecordEntry require_entry(const Node& node, const ForeignOp& op) {
         fmt::format("{} {}{}", known.empty() ? ", but" : " and", entry.since,
                     entry.until == std::numeric_limits<int64_t>::max() ? " on" : fmt::format(" to {}", entry.until));
   }
-  Builder::refuse(node, fmt::format("the operator is not supported{}",
-                                    known.empty() ? known : fmt::format(" in opset {}{}", op.version, known)));
+  fail(errors::operator_not_supported(node.where(),
+                                      known.empty() ? known : fmt::format(" in opset {}{}", op.version, known)));
 }
 
 std::vector<Operand> Builder::by_entry(const Node& node, const std::vector<Operand>& inputs, const RecordEntry& entry) {

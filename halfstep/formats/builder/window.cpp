@@ -1,10 +1,13 @@
 #include "halfstep/formats/builder/window.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
 #include "halfstep/core/base/divide.h"
 #include "halfstep/core/base/window.h"
+#include "halfstep/formats/builder/errors.h"
 
 namespace halfstep::formats {
 namespace {
@@ -18,7 +21,7 @@ std::vector<int64_t> full(const Node& node, const char* name, std::vector<int64_
                           int64_t otherwise) {
   if (given.empty()) return std::vector<int64_t>(count, otherwise);
   if (given.size() != count)
-    fail("{}: attribute {} has {} numbers, expected {}", node.where(), name, given.size(), count);
+    fail(errors::wrong_count(node.where(), fmt::format("numbers in attribute {}", name), given.size(), count));
   return given;
 }
 
@@ -37,16 +40,17 @@ class Resolver {
       : node_(node), dims_(dims), count_(dims.size() - 2), padding_(spec.padding), ceil_mode_(spec.ceil_mode) {
     constexpr int64_t kLargest = int64_t{1} << 24;
     if (spec.kernel.size() != count_)
-      fail("{}: found a window over {} axes of {}", node.where(), spec.kernel.size(), to_string(dims));
+      fail(errors::wrong_count(node.where(), "axes of the window", spec.kernel.size(),
+                               fmt::format("{} for {}", count_, to_string(dims))));
     window_ = {std::move(spec.kernel), full(node, "strides", std::move(spec.strides), count_, 1),
                full(node, "dilations", std::move(spec.dilations), count_, 1),
                full(node, "pads", std::move(spec.pads), 2 * count_, 0), std::vector<int64_t>(count_, 0)};
     for (const auto* list : {&window_.kernel, &window_.strides, &window_.dilations}) {
       if (std::any_of(list->begin(), list->end(), [](int64_t v) { return v < 1 || v > kLargest; }))
-        fail("{}: found the window {}, expected numbers from 1 to {}", node.where(), to_string(*list), kLargest);
+        fail(errors::window_number(node.where(), "window", to_string(*list), 1, kLargest));
     }
     if (std::any_of(window_.pads.begin(), window_.pads.end(), [](int64_t v) { return v < -kLargest || v > kLargest; }))
-      fail("{}: found the padding {}, expected at most {}", node.where(), to_string(window_.pads), kLargest);
+      fail(errors::window_number(node.where(), "padding", to_string(window_.pads), -kLargest, kLargest));
   }
 
   Window resolved() {
@@ -62,8 +66,7 @@ class Resolver {
 
  private:
   Axis axis(size_t i, const char* what) const {
-    if (dims_[i + 2] == kUnknown)
-      throw NeedsExtents(fmt::format("{}: {} depends on an open extent", node_.where(), what));
+    if (dims_[i + 2] == kUnknown) fail(errors::depends_on_extents(what));
     return {dims_[i + 2], window_.kernel[i], window_.strides[i], window_.dilations[i]};
   }
 
@@ -129,7 +132,7 @@ Operand as_line(Builder& builder, const Node& node, const Operand& plane) {
 }  // namespace
 
 Window window_of(const Node& node, const Dims& dims, WindowSpec spec) {
-  if (dims.size() < 3) fail("{}: found the extents {}, expected at least 3", node.where(), to_string(dims));
+  if (dims.size() < 3) fail(errors::wrong_extents(node.where(), to_string(dims), "at least 3 extents"));
   return Resolver(node, dims, std::move(spec)).resolved();
 }
 

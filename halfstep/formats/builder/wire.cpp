@@ -1,11 +1,14 @@
 #include "halfstep/formats/builder/wire.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <utility>
 #include <vector>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/formats/builder/errors.h"
 
 namespace halfstep::formats {
 namespace {
@@ -46,13 +49,17 @@ class Walker {
     size_t length;   ///< byte of the result where its length belongs
   };
 
-  [[noreturn]] void reject(size_t at, const std::string& what) const { fail("{}: byte {}: {}", name_, at, what); }
+  [[noreturn]] void reject_field(size_t at, const std::string& found, const std::string& expected) const {
+    fail(errors::message_field_wrong(name_, at, found, expected));
+  }
+  [[noreturn]] void reject_size(size_t at, const std::string& found, const std::string& expected) const {
+    fail(errors::message_too_large(name_, at, found, expected));
+  }
 
   uint64_t varint() {
     const size_t start = at_;
     uint64_t value = 0;
-    if (!read_varint(bytes_.first(frames_.back().end), at_, value))
-      reject(start, "the message ends inside a number, or the number is too long; is the file whole?");
+    if (!read_varint(bytes_.first(frames_.back().end), at_, value)) fail(errors::message_number_cut_off(name_, start));
     return value;
   }
 
@@ -66,16 +73,14 @@ class Walker {
     }
     const uint64_t size = wire == Wire::length ? varint() : wire == Wire::fixed32 ? 4 : 8;
     const size_t left = frames_.back().end - at_;
-    if (size > left)
-      reject(start,
-             fmt::format("found a field of {} bytes where {} are left: the file is cut off or damaged", size, left));
+    if (size > left) fail(errors::message_cut_off(name_, start, "a field", size, left));
     return static_cast<size_t>(size);
   }
 
   void spend(size_t memory) {
     memory_ += memory;
     if (memory_ > limits_.memory)
-      reject(at_, fmt::format("found more than {} MiB of messages, names and numbers", limits_.memory >> 20));
+      reject_size(at_, fmt::format("more than {} MiB of messages, names and numbers", limits_.memory >> 20), "");
   }
 
   void append_varint(uint64_t value) {
@@ -93,7 +98,7 @@ class Walker {
     const uint64_t number = tag >> 3;
     const auto wire = static_cast<Wire>(tag & 7);
     if (number == 0 || number >= 1U << 29 || wire == Wire::group || wire == Wire::group_end || (tag & 7) > 5)
-      reject(start, "found no field of a protobuf message");
+      reject_field(start, fmt::format("the tag {}", tag), "that of a field of a protobuf message");
     const size_t size = length(wire);
     const WireField* known = find_field(schema_[frames_.back().message], number);
     if (known == nullptr) {
@@ -108,12 +113,13 @@ class Walker {
     const bool is_number = is_list || field.holds == WireHolds::number;
     const bool packed = is_list && wire == Wire::length;
     if (!packed && wire != (is_number ? field.element : Wire::length))
-      reject(start, fmt::format("field {} has the wire type {}", field.number, static_cast<int>(wire)));
+      reject_field(start, fmt::format("field {} with the wire type {}", field.number, static_cast<int>(wire)),
+                   fmt::format("the wire type {}", static_cast<int>(is_number ? field.element : Wire::length)));
     switch (field.holds) {
       case WireHolds::message: return open_message(field, size, start);
       case WireHolds::name:
         if (size > limits_.name_bytes)
-          reject(start, fmt::format("found a name of {} bytes, expected at most {}", size, limits_.name_bytes));
+          reject_size(start, fmt::format("a name of {} bytes", size), fmt::format("at most {}", limits_.name_bytes));
         spend(kStringMemory + size);
         break;
       case WireHolds::text: spend(kStringMemory + size); break;
@@ -141,14 +147,12 @@ class Walker {
   void open_message(const WireField& field, size_t size, size_t start) {
     spend(kMessageMemory);
     if (frames_.size() >= limits_.depth)
-      reject(start, fmt::format("found more than {} messages inside each other", limits_.depth));
+      reject_size(start, fmt::format("more than {} messages inside each other", limits_.depth), "");
     const WireRole role = schema_[field.message].role;
     if (role == WireRole::graph && ++graphs_ > limits_.graphs)
-      reject(start, fmt::format("found more than {0} graphs inside each other, expected {0} at most; "
-                                "have the exporter unroll loops whose counts are known",
-                                limits_.graphs));
+      fail(errors::graphs_inside_each_other(name_, start, limits_.graphs));
     if (role == WireRole::node && ++nodes_ > limits_.nodes)
-      reject(start, fmt::format("found more than {} nodes", limits_.nodes));
+      reject_size(start, fmt::format("more than {} nodes", limits_.nodes), "");
     append_tag(field.number, Wire::length);
     frames_.push_back({field.message, at_ + size, out_.size()});
     out_.append(kLengthBytes, '\0');
@@ -159,7 +163,7 @@ class Walker {
     frames_.pop_back();
     if (schema_[frame.message].role == WireRole::graph) --graphs_;
     size_t size = out_.size() - frame.length - kLengthBytes;
-    if (size > (1ULL << 31) - 1) reject(at_, "found a message of more than 2 GiB without its tensors");
+    if (size > (1ULL << 31) - 1) reject_size(at_, "a message of more than 2 GiB without its tensors", "");
     for (size_t i = 0; i < kLengthBytes; ++i, size >>= 7)
       out_[frame.length + i] = static_cast<char>((size & 0x7F) | (i + 1 < kLengthBytes ? 0x80 : 0));
   }

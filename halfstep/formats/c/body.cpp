@@ -1,5 +1,8 @@
 #include "halfstep/formats/c/body.h"
 
+#include <fmt/format.h>
+
+#include "halfstep/formats/c/errors.h"
 #include "halfstep/formats/c/orders.h"
 
 namespace halfstep::emit {
@@ -13,7 +16,7 @@ Body::Body(const Model& model, Identifiers& names) : model_(model), images_(imag
 Dims Body::stored(Value value) const { return stored_dims(value.dims(), is_image(value)); }
 
 size_t Body::add_buffer(const std::string& hint, DType dtype, int64_t count) {
-  if (count > INT32_MAX) unsupported("'{}' has {} elements, and C programs count up to {}", hint, count, INT32_MAX);
+  if (count > INT32_MAX) fail(errors::c_too_many_elements(hint, count, INT32_MAX));
   buffers.push_back({names_.unique(hint), dtype, count, now(), now()});
   return buffers.size() - 1;
 }

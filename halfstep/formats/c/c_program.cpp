@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <set>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/ir/flow.h"
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/c/errors.h"
 #include "halfstep/formats/c/memory.h"
 #include "halfstep/formats/c/operators.h"
 #include "halfstep/formats/c/orders.h"
@@ -29,10 +30,7 @@ Model for_one_call(const Model& integer, const std::map<std::string, Dims>& give
       dims[axis] = dims[axis] == kUnknown ? found->second[axis] : dims[axis];
     if (!dims.empty() && dims[0] == kUnknown) dims[0] = 1;
     if (std::ranges::count(dims, kUnknown) > 0)
-      unsupported(
-          "network '{}': argument '{}' is {}, and C programs have fixed extents: give samples that have them "
-          "(--data)",
-          integer.graph.name(), argument.name(), to_string(argument.type()));
+      fail(errors::c_open_extents(integer.graph.name(), argument.name(), to_string(argument.type())));
     extents.emplace(argument.name(), dims);
   }
   Model closed = specialize(integer, extents);
@@ -42,16 +40,15 @@ Model for_one_call(const Model& integer, const std::map<std::string, Dims>& give
 
 void require_permission(const Model& model, const std::vector<quant::FloatIsland>& islands, bool float_islands) {
   if (islands.empty() || float_islands) return;
-  refuse_all({{"", fmt::format("network '{}'", model.graph.name()),
-               quant::describe(islands) + " would be float operations in C", "", "", "allow them (--float-islands)"}});
+  fail(errors::c_float_islands(model.graph.name(), quant::describe(islands)));
 }
 
 void require_elements(const Graph& graph) {
   for (Op op : graph.all_ops()) {
     for (const Value result : op.results()) {
       if (result.type().is_static() && count_elements(result.dims()) == 0)
-        unsupported("{}: {} gives {}, which has no form in C: arrays have elements there", op.where(), op.info().name,
-                    to_string(result.type()));
+        fail(errors::no_c_form(
+            op.where(), fmt::format("{} to {}, which has no elements,", op.info().name, to_string(result.type()))));
     }
   }
 }
@@ -84,7 +81,7 @@ class Emitter {
     add_ports();
     add_all(model_.graph.body());
     add_remedy(objections_, "keep it out of the network, or export another way");
-    refuse_all(std::move(objections_));
+    fail_on_any(std::move(objections_));
     for (size_t i = 0; i < program_.outputs.size(); ++i) give(program_.outputs[i], outputs_[i]);
     program_.arena_bytes = plan_arena(body_);
     const auto is_wide = [](const Buffer& buffer) { return size_of(buffer.dtype) == sizeof(int64_t); };
@@ -204,14 +201,13 @@ class Emitter {
   CProgram program_;
   std::vector<Value> outputs_;  ///< the values that are given
   std::vector<EndText> end_texts_;
-  std::vector<Objection> objections_;
+  std::vector<Diagnostic> objections_;
 };
 
 }  // namespace
 
 CProgram c_program(const Model& integer, const COptions& options) {
-  if (!is_c_identifier(options.name))
-    fail("name: found '{}', expected a C identifier: letters, digits and _, a letter first", options.name);
+  if (!is_c_identifier(options.name)) fail(errors::c_name(options.name));
   require_permission(integer, quant::float_islands(integer), options.float_islands);
   return Emitter(for_one_call(integer, options.extents), options).run();
 }

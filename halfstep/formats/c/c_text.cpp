@@ -1,10 +1,13 @@
 #include "halfstep/formats/c/c_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "halfstep/core/base/embedded.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/formats/c/errors.h"
 
 namespace halfstep::emit {
 namespace {
@@ -40,7 +43,7 @@ std::string c_type(DType dtype) {
     case DType::f32: return "float";
     default: break;
   }
-  unsupported("found values of type {}, which C programs do not have", name(dtype));
+  fail(errors::c_type(name(dtype)));
 }
 
 std::string tag(DType dtype) { return std::string(name(dtype == DType::i4 ? DType::i8 : dtype)); }

@@ -1,10 +1,13 @@
 // Branches and loops: regions are blocks of C, whose values lie in the same arena as all others. What a region captures
 // is read where it lies. The states of a loop have one place each, that of the result, and take what an iteration made
 // of them at its end.
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/ir/flow.h"
+#include "halfstep/formats/c/errors.h"
 #include "halfstep/formats/c/operators.h"
 #include "halfstep/formats/c/orders.h"
 
@@ -224,20 +227,19 @@ void add_flow(Body& body, Op op, const std::string& program, const AddRegion& ad
 }
 
 void require_known_extents(const Graph& graph) {
-  std::vector<Objection> objections;
+  std::vector<Diagnostic> objections;
   for (Op op : graph.all_ops()) {
     if (!std::ranges::all_of(op.operands(), is_known)) continue;  // said where they are made
     for (const Value result : op.results()) {
       if (is_known(result) || (op.info().flow == Flow::loop && is_stacked(op, result) && result.unused())) continue;
       const bool has_regions = op.info().flow != Flow::none;
       objections.push_back(
-          {op.name(), op.where(),
-           fmt::format("{} gives '{}', {}, whose extents only a run knows, and C programs have fixed ones",
-                       op.info().name, result.name(), to_string(result.type())),
-           "", "", has_regions ? remedy_for(op, result) : "keep it out of the network"});
+          placed(errors::c_run_time_extents(op.where(), op.info().name, result.name(), to_string(result.type()),
+                                            has_regions ? remedy_for(op, result) : "keep it out of the network"),
+                 op.name(), op.where()));
     }
   }
-  refuse_all(std::move(objections));
+  fail_on_any(std::move(objections));
 }
 
 }  // namespace halfstep::emit

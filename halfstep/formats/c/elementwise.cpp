@@ -1,4 +1,6 @@
 // Operators without weights or windows.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "halfstep/core/base/elements.h"

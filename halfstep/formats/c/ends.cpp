@@ -1,4 +1,6 @@
 // Between reals and codes.
+#include <fmt/format.h>
+
 #include "halfstep/core/base/elements.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/formats/c/operators.h"

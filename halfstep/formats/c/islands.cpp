@@ -1,5 +1,8 @@
 // Operators that stay in float, by the rules of docs/arithmetic.md, section 11.
+#include <fmt/format.h>
+
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/c/errors.h"
 #include "halfstep/formats/c/operators.h"
 
 namespace halfstep::emit {
@@ -46,7 +49,7 @@ void require_float32(Op op) {
   for (const auto& values : {op.operands(), op.results()}) {
     for (const Value value : values) {
       if (value && value.dtype() != DType::f32)
-        unsupported("{}: {} on {} has no form in C", op.where(), op.info().name, name(value.dtype()));
+        fail(errors::no_c_form(op.where(), fmt::format("{} on {}", op.info().name, name(value.dtype()))));
     }
   }
 }
@@ -55,7 +58,7 @@ void add_pointwise(Body& body, Op op) {
   require_float32(op);
   const std::vector<Value> operands = op.operands();
   if (operands.size() > 2 || op.info().has_variadic_input())
-    unsupported("{}: {} of {} operands has no form in C", op.where(), op.info().name, operands.size());
+    fail(errors::no_c_form(op.where(), fmt::format("{} of {} operands", op.info().name, operands.size())));
   body.uses_floats = body.uses_math = true;
   Words words = {{"what", op.info().name + ", by element."},
                  {"from", "float"},
@@ -83,9 +86,9 @@ void add_float_layer(Body& body, Op op) {
   require_float32(op);
   const Value w = op.in(op.info().input("w")), b = op.in(op.info().input("b")), x = op.in(0);
   if (!w.is_tensor() || (b && !b.is_tensor()))
-    unsupported("{}: {} with computed weights has no form in C", op.where(), op.info().name);
+    fail(errors::no_c_form(op.where(), op.info().name + " with computed weights"));
   if (x.dims().size() != (op.is<ops::Conv2d>() ? 4U : 2U))
-    unsupported("{}: {} on {} has no form in C", op.where(), op.info().name, to_string(x.type()));
+    fail(errors::no_c_form(op.where(), fmt::format("{} on {}", op.info().name, to_string(x.type()))));
   body.uses_floats = true;
   body.kernels.use("window");
   body.kernels.use("float_layer");

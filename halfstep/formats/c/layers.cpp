@@ -1,9 +1,12 @@
 // Convolutions and matrix products.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 
 #include "halfstep/core/base/divide.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/c/errors.h"
 #include "halfstep/formats/c/operators.h"
 #include "halfstep/formats/c/scales.h"
 
@@ -47,8 +50,7 @@ std::vector<int64_t> channels_last(const std::vector<int64_t>& w, int64_t each, 
 }
 
 Layer conv_layer(Body& body, const ops::IntegerConv2d& conv) {
-  if (conv.layout() != "channels_first")
-    unsupported("{}: found a program that was compiled, expected one as convert writes it", conv.where());
+  if (conv.layout() != "channels_first") fail(errors::c_compiled_program(conv.where()));
   const Dims& w = conv.w().dims();
   Layer layer{conv, conv.x(), conv.out(), {}, {}, w[0], w[1], w[2] * w[3], conv.x_zero_point(), {}, false, false};
   layer.w = channels_last(codes_of(body.contents(conv.w())), w[1], layer.taps);

@@ -1,5 +1,7 @@
 // Operators that only move codes: where each element of a result comes from is found by running the operator on
 // places, so that one function does for all of them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <numeric>
 

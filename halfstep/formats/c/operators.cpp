@@ -1,8 +1,11 @@
 #include "halfstep/formats/c/operators.h"
 
+#include <fmt/format.h>
+
 #include <map>
 
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/c/errors.h"
 
 namespace halfstep::emit {
 namespace {
@@ -50,10 +53,10 @@ void add_operator(Body& body, Op op) {
   const Value index = op.info().quant.index < 0 ? Value() : op.in(op.info().quant.index);
   if (index && !index.is_tensor() && op.is<ops::Gather>()) return add_gather(body, op);
   if (index && !index.is_tensor())
-    unsupported("{}: {} by '{}', which is computed, has no form in C", op.where(), op.info().name, index.name());
+    fail(errors::no_c_form(op.where(), fmt::format("{} by '{}', which is computed,", op.info().name, index.name())));
   if (only_moves(op.info())) return add_move(body, op);
   if (!op.info().c_expression.empty()) return add_pointwise(body, op);
-  unsupported("{}: {} has no form in C", op.where(), op.info().name);
+  fail(errors::no_c_form(op.where(), op.info().name));
 }
 
 }  // namespace halfstep::emit

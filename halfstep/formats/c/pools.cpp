@@ -1,7 +1,10 @@
 // Windows without weights.
+#include <fmt/format.h>
+
 #include <set>
 
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/c/errors.h"
 #include "halfstep/formats/c/operators.h"
 #include "halfstep/formats/c/scales.h"
 
@@ -55,7 +58,7 @@ StoredFactors fixed_factors(const ops::IntegerAvgPool2d& op, const std::vector<i
     const auto edge = std::ranges::find(edges, count);
     const auto i = static_cast<size_t>(edge - edges.begin());
     if (edge == edges.end() && count != op.kernel()[0] * op.kernel()[1])
-      fail("{}: a window holds {} elements, and edge_counts has no such number", op.where(), count);
+      fail(errors::c_window_count(op.where(), count));
     factors.multipliers.push_back(edge == edges.end() ? op.multiplier() : op.edge_multipliers()[i]);
     factors.shifts.push_back(edge == edges.end() ? op.shift() : op.edge_shifts()[i]);
   }
@@ -118,8 +121,7 @@ void add_max_pool(Body& body, Op op) {
 
 void add_average(Body& body, Op op) {
   const ops::IntegerAvgPool2d pool(op.node());
-  if (pool.layout() != "channels_first")
-    unsupported("{}: found a program that was compiled, expected one as convert writes it", op.where());
+  if (pool.layout() != "channels_first") fail(errors::c_compiled_program(op.where()));
   const Average average{pool};
   const std::vector<int64_t> counts = average.counts();
   const bool adds_reals = scales_in_float(op) && !is_engine(op) && !average.covers_image();

@@ -1,7 +1,10 @@
 // Products of two features, and what becomes one along axes.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/c/errors.h"
 #include "halfstep/formats/c/operators.h"
 #include "halfstep/formats/c/scales.h"
 #include "halfstep/formats/c/strides.h"
@@ -46,8 +49,7 @@ std::string two(const Dims& values, int64_t missing) {
 }
 
 std::string product_object(Body& body, Op op, const Product& p) {
-  if (p.batches.count.size() > 2)
-    unsupported("{}: found matrices along {} runs of axes, expected at most 2", op.where(), p.batches.count.size());
+  if (p.batches.count.size() > 2) fail(errors::c_too_many_axes(op.where(), "matrices", p.batches.count.size(), 2));
   return "&" + body.object(name_of(op.name(), "extents"), "product",
                            fmt::format(".count = {}, .a_batch = {}, .b_batch = {}, .y_batch = {},\n    .rows = {}, "
                                        ".columns = {}, .length = {},\n    .a_row = {}, .a_step = {}, .b_column = {}, "
@@ -65,7 +67,7 @@ struct Reduction {
 
   std::string object(Body& body, Op op) const {
     require_four(op, result, "results");
-    require_four(op, shared, "what becomes one");
+    require_four(op, shared, "axes that become one");
     return "&" +
            body.object(name_of(op.name(), "extents"), "axes",
                        fmt::format(".count = {}, .step = {}, .shared = {}, .shared_step = {}", four(result.count, 1),

@@ -1,5 +1,8 @@
 // Softmax and normalizations, which take rows of codes; docs/arithmetic.md, section 5.
+#include <fmt/format.h>
+
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/c/errors.h"
 #include "halfstep/formats/c/operators.h"
 #include "halfstep/formats/c/scales.h"
 #include "halfstep/formats/c/strides.h"
@@ -59,8 +62,8 @@ int64_t bits_of(int64_t value) {
 void require_narrow(const ops::IntegerNorm& norm) {
   const int64_t bits = 2 * bits_of(norm.x().dims().back()) + 16 * static_cast<int64_t>(size_of(norm.x().dtype()));
   if (bits + norm.guard() > kNormalBits)
-    unsupported("{}: found rows of {} and a guard of {} bits, expected at most {} bits together and found {}",
-                norm.where(), to_string(norm.x().type()), norm.guard(), kNormalBits, bits + norm.guard());
+    fail(errors::c_norm_too_wide(norm.where(), to_string(norm.x().type()), norm.guard(), bits + norm.guard(),
+                                 kNormalBits));
 }
 
 }  // namespace
@@ -73,8 +76,7 @@ void add_softmax(Body& body, Op op) {
   const std::vector<int64_t> fine = whole_numbers<int32_t>(body.contents(softmax.fine()));
   const std::vector<int64_t> coarse = whole_numbers<int32_t>(body.contents(softmax.coarse()));
   if (size_of(x.dtype()) > 1 && static_cast<int64_t>(coarse.size()) != kEntries)
-    unsupported("{}: found {} exponentials for every 256th step, expected {} for codes of 16 bits", op.where(),
-                coarse.size(), kEntries);
+    fail(errors::c_softmax_table(op.where(), coarse.size(), kEntries));
   const Scale scale = shifted_scale(body, op);
   Words words = row_words(x, y, scale);
   words["softmax"] = function_name("softmax", x, y, scale);
@@ -115,8 +117,7 @@ void add_float_softmax(Body& body, Op op) {
   const int64_t rank = static_cast<int64_t>(x.dims().size());
   const int64_t axis = softmax.axis() < 0 ? softmax.axis() + rank : softmax.axis();
   const int64_t last = softmax.flattened() ? rank - 1 : axis;
-  if (body.is_image(x) && axis != last)
-    unsupported("{}: softmax over several axes of an image has no form in C", op.where());
+  if (body.is_image(x) && axis != last) fail(errors::no_c_form(op.where(), "softmax over several axes of an image"));
   body.uses_floats = body.uses_math = true;
   body.kernels.use("float_softmax");
   const std::string from = memory_of(body, op, x, "x");

@@ -1,5 +1,7 @@
 #include "halfstep/formats/c/scales.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/base/elements.h"

@@ -1,5 +1,7 @@
 #include "halfstep/formats/c/source_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace halfstep::emit {

@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "halfstep/formats/c/errors.h"
+
 namespace halfstep::emit {
 
 std::vector<size_t> memory_axes(const Body& body, Value value) {
@@ -45,8 +47,7 @@ std::string four(const Dims& values, int64_t missing) {
 }
 
 void require_four(Op op, const Loops& loops, const std::string& what) {
-  if (loops.count.size() > 4)
-    unsupported("{}: found {} along {} runs of axes, expected at most 4", op.where(), what, loops.count.size());
+  if (loops.count.size() > 4) fail(errors::c_too_many_axes(op.where(), what, loops.count.size(), 4));
 }
 
 }  // namespace halfstep::emit

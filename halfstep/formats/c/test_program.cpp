@@ -1,4 +1,6 @@
 // Programs around a network in C: one that tests itself, and one that others test it with.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/base/elements.h"

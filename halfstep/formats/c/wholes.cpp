@@ -1,6 +1,9 @@
 // Whole numbers and conditions, as ids and masks are made of: docs/arithmetic.md, section 11.
+#include <fmt/format.h>
+
 #include "halfstep/core/base/elements.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/c/errors.h"
 #include "halfstep/formats/c/operators.h"
 
 namespace halfstep::emit {
@@ -74,7 +77,8 @@ void add_wholes(Body& body, Op op) {
   const std::string expression = expression_of(body, op);
   const Value out = op.out(0), a = op.in(0), b = op.operands().size() > 1 ? op.in(1) : Value();
   if (expression.empty() || (op.is<ops::MaskFill>() && !ops::MaskFill(op.node()).value().is_tensor()))
-    unsupported("{}: {} of {} to {} has no form in C", op.where(), op.info().name, name(a.dtype()), name(out.dtype()));
+    fail(errors::no_c_form(op.where(),
+                           fmt::format("{} of {} to {}", op.info().name, name(a.dtype()), name(out.dtype()))));
   body.uses_floats = body.uses_floats || a.dtype() == DType::f32 || out.dtype() == DType::f32;
   const std::string types = tag(a.dtype()) + (b ? "_" + tag(b.dtype()) : "") + "_" + tag(out.dtype());
   const std::string filling = op.is<ops::MaskFill>() ? "_" + expression : "";
@@ -104,7 +108,7 @@ void add_gather(Body& body, Op op) {
   const ops::Gather gather(op.node());
   const Value x = gather.x(), indices = gather.indices(), out = gather.out();
   if (body.is_image(x) || body.is_image(out))
-    unsupported("{}: gather of an image by '{}', which is computed, has no form in C", op.where(), indices.name());
+    fail(errors::no_c_form(op.where(), fmt::format("gather of an image by '{}', which is computed,", indices.name())));
   const auto axis = static_cast<size_t>(gather.axis() < 0 ? gather.axis() + std::ssize(x.dims()) : gather.axis());
   int64_t outer = 1, inner = 1;
   for (size_t i = 0; i < x.dims().size(); ++i) (i < axis ? outer : inner) *= i == axis ? 1 : x.dims()[i];

@@ -1,10 +1,9 @@
 #include "halfstep/formats/import/import.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 
+#include "halfstep/formats/import/errors.h"
 #include "halfstep/formats/onnx/file.h"
 #include "halfstep/formats/paddle/file.h"
 
@@ -24,34 +23,30 @@ const Format* find_format(const std::filesystem::path& path) {
 }
 
 /// Throws `error`, whatever else the file has that is not supported, and what to do about it.
-[[noreturn]] void refuse_all(const File& file, const Binding& binding, const Error& error) {
+[[noreturn]] void fail_with_others(const File& file, const Binding& binding, const Error& error) {
   constexpr size_t kMost = 12;
-  const std::string_view said = error.what();
-  std::vector<std::string> others;
-  std::string remedy;
+  std::vector<Diagnostic> all = error.diagnostics();
+  const size_t own = all.size();
+  size_t left_out = 0;
   for (const Issue& issue : file.coverage(binding).issues) {
-    const std::string first = fmt::format("'{}'", issue.nodes.front());
-    if (said.find(issue.reason) == std::string_view::npos)
-      others.push_back(fmt::format("{} {}: {}", issue.op, first, issue.what()));
-    else if (said.find(issue.remedy()) == std::string_view::npos)
-      remedy = "; " + issue.remedy();
+    const auto is_it = [&](const Diagnostic& one) { return one.says_the_same_as(issue.reason); };
+    const auto known = std::find_if(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(own), is_it);
+    if (known != all.begin() + static_cast<std::ptrdiff_t>(own))
+      known->remedy = issue.remedy();
+    else if (all.size() < own + kMost)
+      all.push_back(issue.reason), all.back().remedy = issue.remedy();
+    else
+      ++left_out;
   }
-  if (others.size() > kMost) {
-    others[kMost] = fmt::format("{} more", others.size() - kMost);
-    others.resize(kMost + 1);
-  }
-  unsupported("{}{}{}{}", error.what(), remedy, others.empty() ? "" : "; nor is ", fmt::join(others, "; "));
+  if (left_out > 0) all.push_back(errors::more_not_supported(left_out));
+  throw Error(std::move(all));
 }
 
 }  // namespace
 
 std::shared_ptr<const File> open(const std::filesystem::path& path) {
   const Format* format = find_format(path);
-  if (format == nullptr)
-    fail(
-        "{}: found neither an ONNX model nor another format that is known; give an .onnx file, a program of Paddle "
-        "(.json, .pdmodel) or a Model",
-        path.string());
+  if (format == nullptr) fail(errors::unknown_file_format(path.string()));
   return format->open(path);
 }
 
@@ -60,7 +55,7 @@ Model import_whole(const File& file, const Binding& binding) {
     return file.import(binding);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;
-    refuse_all(file, binding, error);
+    fail_with_others(file, binding, error);
   }
 }
 

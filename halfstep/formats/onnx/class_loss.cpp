@@ -1,5 +1,7 @@
 #include "halfstep/formats/onnx/class_loss.h"
 
+#include "halfstep/formats/builder/errors.h"
+
 namespace halfstep::formats::onnx {
 namespace {
 
@@ -27,7 +29,7 @@ Operand class_loss(Translator& translator, const Node& node, const Operand& log_
   const Maker make(translator, node);
   const DType dtype = log_probabilities.type().dtype;
   Operand target = translator.in(node, 1), weights = translator.in(node, 2);
-  if (!target.there()) fail("{}: found no target", node.where());
+  if (!target.there()) fail(errors::part_missing(node.where(), "the target"));
   const DType index = target.type().dtype;
   Operand ignored;
   if (node.attribute("ignore_index") != nullptr) {
@@ -50,7 +52,8 @@ Operand class_loss(Translator& translator, const Node& node, const Operand& log_
   const std::string reduction = node.text("reduction", "mean");
   if (reduction == "none") return loss;
   if (reduction == "sum") return make.sum(loss);
-  if (reduction != "mean") Translator::refuse(node, fmt::format("reduction {} is not supported", quote(reduction)));
+  if (reduction != "mean")
+    fail(errors::form_not_supported(node.where(), "reduction " + quote(reduction), "none, sum or mean", ""));
   if (weight.there()) return make("div", {make.sum(loss), make.sum(weight)});
   return make("reduce_mean", {loss}, {{"axes", std::vector<int64_t>{}}, {"keep_dims", false}});
 }

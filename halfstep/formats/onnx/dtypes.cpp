@@ -1,10 +1,13 @@
 #include "halfstep/formats/onnx/dtypes.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <string_view>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/formats/builder/errors.h"
 
 namespace halfstep::formats::onnx {
 namespace {
@@ -58,8 +61,8 @@ std::optional<DType> find_dtype(int64_t number) {
 
 DType dtype_of(int64_t number, const std::string& where) {
   if (const auto dtype = find_dtype(number)) return *dtype;
-  if (!is_known(number) || number == 0) fail("{}: found element type {}, which ONNX does not have", where, number);
-  unsupported("{}: element type {} is not supported", where, onnx_type_name(number));
+  if (!is_known(number) || number == 0) fail(errors::element_type_unknown(where, number));
+  fail(errors::element_type_not_supported(where, onnx_type_name(number)));
 }
 
 int64_t onnx_type_of(DType dtype) {

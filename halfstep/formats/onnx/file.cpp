@@ -1,10 +1,14 @@
 #include "halfstep/formats/onnx/file.h"
 
+#include <fmt/format.h>
+
 #include <google/protobuf/io/coded_stream.h>
 
 #include <algorithm>
 #include <charconv>
 
+#include "halfstep/formats/builder/errors.h"
+#include "halfstep/formats/onnx/errors.h"
 #include "halfstep/formats/onnx/tensor_data.h"
 #include "halfstep/formats/onnx/wire.h"
 
@@ -19,7 +23,7 @@ void parse_message(Message& message, const std::string& text, const std::string&
                                                 static_cast<int>(text.size()));
   stream.SetRecursionLimit(kParseDepth);
   if (text.size() > INT32_MAX || !message.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
-    fail("{}: found no protobuf message", name);
+    fail(errors::not_protobuf(name));
 }
 
 /// A decimal number of external data; `otherwise` where the key is not there.
@@ -30,8 +34,7 @@ uint64_t number_of(const proto::TensorData& tensor, std::string_view key, uint64
     uint64_t value = 0;
     const char* end = entry.value().data() + entry.value().size();
     const auto [stop, error] = std::from_chars(entry.value().data(), end, value);
-    if (error != std::errc() || stop != end)
-      fail("{}: {} of its external data is '{}', expected a whole number", where, key, entry.value());
+    if (error != std::errc() || stop != end) fail(errors::external_number(where, key, entry.value()));
     return value;
   }
   return otherwise;
@@ -41,7 +44,7 @@ std::string location_of(const proto::TensorData& tensor, const std::string& wher
   for (const proto::Entry& entry : tensor.external_data()) {
     if (entry.key() == "location") return entry.value();
   }
-  fail("{}: its external data has no location", where);
+  fail(errors::external_path(where, "", "a location"));
 }
 
 }  // namespace
@@ -54,8 +57,7 @@ std::map<std::string, int64_t> opsets_of(const google::protobuf::RepeatedPtrFiel
   for (const proto::OperatorSet& opset : imports) {
     const auto [known, is_new] = opsets.emplace(plain_domain(opset.domain()), opset.version());
     if (!is_new && known->second != opset.version())
-      fail("{}: domain '{}' is imported in version {} and in version {}", where, opset.domain(), known->second,
-           opset.version());
+      fail(errors::domain_imported_twice(where, opset.domain(), known->second, opset.version()));
   }
   return opsets;
 }
@@ -89,11 +91,10 @@ void OnnxFile::parse_model() {
 
 void OnnxFile::check_model() {
   constexpr int64_t kLatest = 15;  // a margin above IR version 13, which is read
-  if (!model_.has_graph()) fail("{}: found no graph, expected an ONNX model", name_);
-  if (model_.ir_version() < 1) fail("{}: found no IR version, expected an ONNX model", name_);
-  if (model_.opset_import_size() == 0) fail("{}: found no operator set, expected an ONNX model", name_);
-  if (model_.ir_version() > kLatest)
-    unsupported("{}: IR version {} is not supported, the latest is {}", name_, model_.ir_version(), kLatest);
+  if (!model_.has_graph()) fail(errors::not_onnx_model(name_, "graph"));
+  if (model_.ir_version() < 1) fail(errors::not_onnx_model(name_, "IR version"));
+  if (model_.opset_import_size() == 0) fail(errors::not_onnx_model(name_, "operator set"));
+  if (model_.ir_version() > kLatest) fail(errors::ir_version_not_supported(name_, model_.ir_version(), kLatest));
 }
 
 std::shared_ptr<const io::MappedFile> OnnxFile::external_file(const std::string& location,
@@ -102,15 +103,16 @@ std::shared_ptr<const io::MappedFile> OnnxFile::external_file(const std::string&
   if (known != external_files_.end()) return known->second;
   const std::filesystem::path path(location);
   const auto leaves = [](const std::filesystem::path& part) { return part == ".."; };
-  if (folder_.empty()) fail("{}: external data '{}' of a model that is no file", where, location);
+  if (folder_.empty())
+    fail(errors::external_path(where, quote(location), "a model that is a file, as its folder has external data"));
   if (location.empty() || path.is_absolute() || std::any_of(path.begin(), path.end(), leaves) ||
       location.find('\0') != std::string::npos)
-    fail("{}: external data '{}' is no path below the model's folder", where, location);
+    fail(errors::external_path(where, quote(location), "a path below the model's folder"));
   try {
     return external_files_[location] = io::MappedFile::open_below(folder_, path);
   } catch (const Error& error) {
     external_files_.erase(location);
-    fail("{}: external data: {}", where, error.what());
+    throw prefixed(where + ": external data", error);
   }
 }
 
@@ -120,11 +122,10 @@ std::span<const std::byte> OnnxFile::external(const proto::TensorData& tensor, c
   owner = external_file(location, where);
   const auto bytes = owner->bytes();
   const uint64_t offset = number_of(tensor, "offset", 0, where);
-  if (offset > bytes.size())
-    fail("{}: external data '{}' has {} bytes, so none at {}", where, location, bytes.size(), offset);
+  if (offset > bytes.size()) fail(errors::external_outside_file(where, location, "bytes", offset, bytes.size()));
   const uint64_t length = number_of(tensor, "length", bytes.size() - offset, where);
   if (length > bytes.size() - offset)
-    fail("{}: external data '{}' has {} bytes, so not {} at {}", where, location, bytes.size(), length, offset);
+    fail(errors::external_outside_file(where, location, fmt::format("{} bytes", length), offset, bytes.size()));
   return bytes.subspan(offset, length);
 }
 
@@ -141,7 +142,7 @@ Tensor read_tensor_file(const std::filesystem::path& path) {
   const std::string name = path.string();
   proto::TensorData tensor;
   parse_message(tensor, short_form(mapped->bytes(), WireRoot::tensor, name), name);
-  if (tensor.data_location() == kExternalData) fail("{}: found external data, expected the elements", name);
+  if (tensor.data_location() == kExternalData) fail(errors::external_in_tensor_file(name));
   return from_message(tensor, type_of(tensor, name), mapped->bytes(), mapped, name);
 }
 

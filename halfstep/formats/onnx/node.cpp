@@ -1,11 +1,15 @@
 #include "halfstep/formats/onnx/node.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/dtypes.h"
+#include "halfstep/formats/onnx/errors.h"
 #include "halfstep/formats/onnx/module_names.h"
 
 namespace halfstep::formats::onnx {
@@ -44,8 +48,12 @@ std::string lower(std::string text) {
   return text;
 }
 
+[[noreturn]] void fail_type(const std::string& where, const proto::NodeAttribute& a, const char* expected) {
+  fail(errors::wrong_attribute_type(fmt::format("{}: attribute {}", where, a.name()), to_text(a), expected));
+}
+
 [[noreturn]] void refuse_value(const proto::NodeAttribute& a, std::string_view expected, const std::string& where) {
-  unsupported("{}: attribute {} = {} is not supported, expected {}", where, a.name(), to_text(a), expected);
+  fail(errors::form_not_supported(where, fmt::format("attribute {} = {}", a.name(), to_text(a)), expected, ""));
 }
 
 std::string as_text(const proto::NodeAttribute& a, const AttributeInfo& ours, const std::string& where) {
@@ -172,8 +180,7 @@ Node::Node(const proto::Node& node, int64_t version, std::string where, const At
       where_(std::move(where)) {
   constexpr int kMaxOperands = 65'536;
   if (node.input_size() > kMaxOperands || node.output_size() > kMaxOperands)
-    fail("{}: found {} inputs and {} outputs, expected at most {}", where_, node.input_size(), node.output_size(),
-         kMaxOperands);
+    fail(errors::too_many_operands(where_, node.input_size(), node.output_size(), kMaxOperands));
   for (const proto::NodeAttribute& a : node.attribute()) {
     const proto::NodeAttribute* value = &a;
     if (!a.ref_attr_name().empty()) {
@@ -181,7 +188,7 @@ Node::Node(const proto::Node& node, int64_t version, std::string where, const At
       if (found == outer.end()) continue;  // left out by the caller too
       value = found->second;
     }
-    if (!attributes_.emplace(a.name(), value).second) fail("{}: attribute {} is there twice", where_, a.name());
+    if (!attributes_.emplace(a.name(), value).second) fail(errors::attribute_twice(where_, a.name()));
   }
 }
 
@@ -223,29 +230,26 @@ std::string Node::left_over(const Names& taken) const {
 
 int64_t Node::integer(std::string_view name, int64_t otherwise) const {
   const auto* a = attribute(name);
-  if (a != nullptr && kind_of(*a) != kInt)
-    fail("{}: attribute {} is {}, expected a whole number", where_, name, to_text(*a));
+  if (a != nullptr && kind_of(*a) != kInt) fail_type(where_, *a, "an integer");
   return a == nullptr ? otherwise : a->i();
 }
 
 double Node::real(std::string_view name, double otherwise) const {
   const auto* a = attribute(name);
-  if (a != nullptr && kind_of(*a) != kFloat)
-    fail("{}: attribute {} is {}, expected a number", where_, name, to_text(*a));
+  if (a != nullptr && kind_of(*a) != kFloat) fail_type(where_, *a, "a number");
   return a == nullptr ? otherwise : a->f();
 }
 
 std::string Node::text(std::string_view name, const std::string& otherwise) const {
   const auto* a = attribute(name);
-  if (a != nullptr && kind_of(*a) != kString)
-    fail("{}: attribute {} is {}, expected a word", where_, name, to_text(*a));
+  if (a != nullptr && kind_of(*a) != kString) fail_type(where_, *a, "a word");
   return a == nullptr ? otherwise : a->s();
 }
 
 std::optional<std::vector<int64_t>> Node::integers(std::string_view name) const {
   const auto* a = attribute(name);
   if (a == nullptr) return std::nullopt;
-  if (kind_of(*a) != kInts) fail("{}: attribute {} is {}, expected whole numbers", where_, name, to_text(*a));
+  if (kind_of(*a) != kInts) fail_type(where_, *a, "integers");
   return ints_of(*a);
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "halfstep/formats/builder/errors.h"
+#include "halfstep/formats/onnx/errors.h"
+
 namespace halfstep::formats::onnx {
 namespace {
 
@@ -11,7 +14,7 @@ Padding padding_of(const Node& node) {
   if (automatic == "VALID") return Padding::none;
   if (automatic == "SAME_UPPER") return Padding::same_upper;
   if (automatic == "SAME_LOWER") return Padding::same_lower;
-  fail("{}: found auto_pad {}", node.where(), quote(automatic));
+  fail(errors::wrong_attribute_word(node.where(), "auto_pad", quote(automatic)));
 }
 
 /// Where strides leave out more than one element between windows, the formula of the specification becomes negative:
@@ -20,21 +23,19 @@ void require_common_padding(const Node& node, const WindowSpec& spec) {
   if (spec.padding != Padding::same_upper && spec.padding != Padding::same_lower) return;
   for (size_t axis = 0; axis < std::min(spec.kernel.size(), spec.strides.size()); ++axis) {
     if (spec.strides[axis] > spec.kernel[axis] + 1)
-      unsupported(
-          "{}: auto_pad {} with a stride of {} over a window of {} means different elements to different runtimes, "
-          "expected pads",
-          node.where(), node.text("auto_pad", ""), spec.strides[axis], spec.kernel[axis]);
+      fail(errors::auto_pad_ambiguous(node.where(), node.text("auto_pad", ""), spec.strides[axis], spec.kernel[axis]));
   }
 }
 
 }  // namespace
 
 std::vector<int64_t> kernel_of(const Node& node, const Operand& weights) {
-  if (!weights.there() || weights.dims().size() < 3) fail("{}: found no weights of at least 3 extents", node.where());
+  if (!weights.there() || weights.dims().size() < 3)
+    fail(errors::wrong_extents(node.where(), "", "weights of at least 3 extents"));
   const Dims weight = weights.dims();
   std::vector<int64_t> kernel(weight.begin() + 2, weight.end());
   if (const auto said = node.integers("kernel_shape"); said && *said != kernel)
-    fail("{}: kernel_shape is {}, but the weights have {}", node.where(), to_string(*said), to_string(kernel));
+    fail(errors::attribute_not_that_of_weights(node.where(), "kernel_shape", to_string(*said), to_string(kernel)));
   return kernel;
 }
 
@@ -51,7 +52,7 @@ void translate_pool(Translator& translator, const Node& node, std::string_view p
   const Operand x = translator.in(node, 0);
   const int64_t order = node.integer("storage_order", 0);  // of indices alone
   const auto kernel = node.integers("kernel_shape");
-  if (!x.there() || !kernel) fail("{}: found no input or no kernel_shape", node.where());
+  if (!x.there() || !kernel) fail(errors::part_missing(node.where(), "an input or the kernel_shape"));
   Pool pool{plane, general, attributes, {}, counts_padding, node.integer("ceil_mode", 0) != 0};
   if (node.has_output(1)) pool.indices = {{"with_indices", true}, {"storage_order", order}};
   translator.set_all(node, pooled(translator, node, x, window_of(node, x.dims(), *kernel), pool));
@@ -65,16 +66,18 @@ void translate_convolution(Translator& translator, const Node& node, size_t weig
 void translate_recurrent(Translator& translator, const Node& node) {
   constexpr size_t kRecurrentWeights = 2;
   const Operand r = translator.in(node, kRecurrentWeights);
-  if (!r.there() || r.dims().size() != 3) fail("{}: found no recurrent weights of 3 extents", node.where());
+  if (!r.there() || r.dims().size() != 3)
+    fail(errors::wrong_extents(node.where(), "", "recurrent weights of 3 extents"));
   const int64_t hidden = r.dims()[2];
   if (node.integer("hidden_size", hidden) != hidden)
-    fail("{}: hidden_size is {}, but the weights have {}", node.where(), node.integer("hidden_size", hidden), hidden);
+    fail(errors::attribute_not_that_of_weights(node.where(), "hidden_size", node.integer("hidden_size", hidden),
+                                               hidden));
   translator.set_all(node, translator.by_record(node.without("hidden_size"), translator.inputs(node)));
 }
 
 void translate_affine(Translator& translator, const Node& node) {
   std::vector<Operand> inputs = translator.inputs(node);
-  if (inputs.size() < 2 || !inputs[1].there()) fail("{}: found no scale", node.where());
+  if (inputs.size() < 2 || !inputs[1].there()) fail(errors::part_missing(node.where(), "the scale"));
   const Dims scale = inputs[1].dims();
   const auto is_one = [](const Dims& dims) { return dims.empty() || dims == Dims{1}; };
   if (inputs.size() > 2 && inputs[2].there() && is_one(scale) && is_one(inputs[2].dims()) && inputs[2].dims() != scale)

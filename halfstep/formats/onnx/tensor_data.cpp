@@ -6,7 +6,9 @@
 
 #include "halfstep/core/base/divide.h"
 #include "halfstep/core/files/safetensors.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/dtypes.h"
+#include "halfstep/formats/onnx/errors.h"
 #include "halfstep/formats/onnx/wire.h"
 
 namespace halfstep::formats::onnx {
@@ -24,13 +26,13 @@ uint64_t file_bytes(const Type& type) {
 
 [[noreturn]] void fail_count(uint64_t found, const char* unit, uint64_t expected, const Type& type,
                              const std::string& where) {
-  fail("{}: found {} {}, expected {} for {}", where, found, unit, expected, to_string(type));
+  fail(errors::tensor_size(where, found, unit, expected, to_string(type)));
 }
 
 void check_booleans(const Tensor& tensor, const std::string& where) {
   const auto bytes = std::span(tensor.raw(), tensor.bytes());
   if (std::any_of(bytes.begin(), bytes.end(), [](std::byte b) { return b > std::byte{1}; }))
-    fail("{}: found a boolean that is neither 0 nor 1", where);
+    fail(errors::tensor_boolean(where));
 }
 
 /// The part of the file that a place names; it was there when the place was written.
@@ -50,13 +52,13 @@ std::vector<T> numbers_of(const proto::TensorData& tensor, uint64_t field, const
     const auto bytes = part(place, file);
     if constexpr (std::is_floating_point_v<T>) {
       const size_t count = bytes.size() / sizeof(T), before = numbers.size();
-      if (count * sizeof(T) != bytes.size()) fail("{}: found a list of numbers that is cut off", where);
+      if (count * sizeof(T) != bytes.size()) fail(errors::tensor_list_cut_off(where));
       numbers.resize(before + count);
       std::memcpy(numbers.data() + before, bytes.data(), bytes.size());
     } else {
       uint64_t value = 0;
       for (size_t at = 0; at < bytes.size(); numbers.push_back(static_cast<T>(value))) {
-        if (!read_varint(bytes, at, value)) fail("{}: found a list of numbers that is cut off", where);
+        if (!read_varint(bytes, at, value)) fail(errors::tensor_list_cut_off(where));
       }
     }
   }
@@ -112,7 +114,7 @@ Tensor from_raw_field(const proto::TensorData& tensor, const Type& type, std::sp
                       const std::shared_ptr<const io::MappedFile>& owner, const std::string& where) {
   const std::string& raw = tensor.raw_data();
   if (tensor.place().empty()) return from_raw(std::as_bytes(std::span(raw)), type, nullptr, where);
-  if (tensor.place_size() > 1 || tensor.has_raw_data()) fail("{}: found its elements more than once", where);
+  if (tensor.place_size() > 1 || tensor.has_raw_data()) fail(errors::tensor_elements_twice(where));
   return from_raw(part(place_of(tensor.place(0)), file), type, owner, where);
 }
 
@@ -120,14 +122,13 @@ Tensor from_raw_field(const proto::TensorData& tensor, const Type& type, std::sp
 
 Type type_of(const proto::TensorData& tensor, const std::string& where) {
   Type type{dtype_of(tensor.data_type(), where), {tensor.dims().begin(), tensor.dims().end()}};
-  if (tensor.dims_size() > kMaxRank)
-    fail("{}: found {} extents, expected at most {}", where, tensor.dims_size(), kMaxRank);
+  if (tensor.dims_size() > kMaxRank) fail(errors::rank_too_large(where, tensor.dims_size(), kMaxRank));
   if (std::any_of(type.dims.begin(), type.dims.end(), [](int64_t extent) { return extent < 0; }))
-    fail("{}: found the extents {}, expected none below 0", where, to_string(type.dims));
+    fail(errors::negative_extents(where, to_string(type.dims)));
   try {
     count_elements(type.dims);
   } catch (const Error& error) {
-    fail("{}: {}", where, error.what());
+    throw prefixed(where, error);
   }
   return type;
 }

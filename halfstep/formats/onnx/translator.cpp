@@ -1,11 +1,15 @@
 #include "halfstep/formats/onnx/translator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
 
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/wire.h"
 #include "halfstep/formats/onnx/dtypes.h"
+#include "halfstep/formats/onnx/errors.h"
 #include "halfstep/formats/onnx/forms.h"
 #include "halfstep/formats/onnx/module_names.h"
 
@@ -28,11 +32,7 @@ bool is_there(const Node& node) { return find_form(node) != nullptr || find_entr
 
 /// Throws for what is no tensor.
 Declared declared_input(const proto::ValueInfo& input, const std::string& where) {
-  if (!input.type().has_tensor_type())
-    unsupported(
-        "{}: only tensors are supported, no sequences, maps or optionals; have the exporter give each element "
-        "an input of its own, or stack them",
-        where);
+  if (!input.type().has_tensor_type()) fail(errors::not_a_tensor(where, "a sequence, a map or an optional"));
   const auto& declared = input.type().tensor_type();
   Declared found{{dtype_of(declared.elem_type(), where), {}}};
   for (const proto::Shape::Dimension& dim : declared.shape().dim()) {
@@ -66,16 +66,12 @@ void Translator::run() {
 // ---- names
 
 void Translator::define(const std::string& name, Operand operand, const std::string& where) {
-  if (!scopes_.define(name, std::move(operand)))
-    fail("{}: the name '{}' is defined twice; give each value a name of its own", where, name);
+  if (!scopes_.define(name, std::move(operand))) fail(errors::name_defined_twice(where, name));
 }
 
 Operand Translator::lookup(const std::string& name, const std::string& where) {
   if (const Operand* operand = scopes_.find(name)) return *operand;
-  fail(
-      "{}: '{}' is read before any node gives it: the graph has a cycle, or its nodes are out of order; export the "
-      "network again (onnx.checker.check_model looks for this)",
-      where, name);
+  fail(errors::value_read_before_made(where, name));
 }
 
 void Translator::add_initializers(const proto::Graph& graph) {
@@ -84,15 +80,15 @@ void Translator::add_initializers(const proto::Graph& graph) {
     const auto load = [this, &tensor] {
       return file_.contents(tensor, fmt::format("{}: tensor '{}'", file_.name(), tensor.name()));
     };
-    if (!scopes_.define(tensor.name(), load)) fail("{}: the tensor '{}' is there twice", file_.name(), tensor.name());
+    if (!scopes_.define(tensor.name(), load)) fail(errors::name_defined_twice(file_.name(), tensor.name()));
   }
-  if (graph.sparse_initializer_size() > 0) unsupported("{}: sparse initializers are not supported", file_.name());
+  if (graph.sparse_initializer_size() > 0) fail(errors::sparse_initializers(file_.name()));
 }
 
 void Translator::add_inputs(const proto::Graph& graph) {
   std::set<std::string> seen;
   for (const proto::ValueInfo& input : graph.input()) {
-    if (!seen.insert(input.name()).second) fail("{}: the input '{}' is there twice", file_.name(), input.name());
+    if (!seen.insert(input.name()).second) fail(errors::name_defined_twice(file_.name(), input.name()));
     if (scopes_.has(input.name())) continue;  // an initializer, its default
     const std::string where = fmt::format("{}: input '{}'", file_.name(), input.name());
     const bool has_rank = input.type().tensor_type().has_shape();
@@ -108,8 +104,8 @@ void Translator::set_outputs(const proto::Graph& graph) {
     const Operand operand = lookup(output.name(), where);
     if (output.type().has_tensor_type() && output.type().tensor_type().elem_type() != 0 &&
         dtype_of(output.type().tensor_type().elem_type(), where) != operand.type().dtype)
-      fail("{}: found {}, expected {}", where, to_string(operand.type()),
-           onnx_type_name(output.type().tensor_type().elem_type()));
+      fail(errors::output_type_differs(where, to_string(operand.type()),
+                                       onnx_type_name(output.type().tensor_type().elem_type())));
     operands.push_back(operand);
     names.push_back(output.name());
   }
@@ -129,18 +125,17 @@ Node Translator::node_of(const proto::Node& node) const {
   const std::string line = to_string(source_line(node));
   const std::string where =
       fmt::format("{}: {}{}node '{}': {}", file_.name(), line, line.empty() ? "" : ": ", name, node.op_type());
-  if (version == opsets_->end() && domain.empty()) fail("{}: the file does not say which opset it uses", file_.name());
+  if (version == opsets_->end() && domain.empty())
+    fail(errors::not_onnx_model(file_.name(), "operator set of the default domain"));
   return {node, version == opsets_->end() ? 1 : version->second, where, call_};
 }
 
 void Translator::look_up(const Node& node) const {
   if (functions_.contains({node.domain(), node.op()}) || is_there(node)) return;
   if (node.domain().empty() && (node.op().find("Sequence") != std::string::npos || node.op().starts_with("Optional")))
-    refuse(node,
-           "it is about a sequence or an optional, and only tensors are supported; have the exporter stack them, "
-           "or name each");
+    fail(errors::not_a_tensor(node.where(), "an operator on sequences or optionals"));
   if (!node.domain().empty() && !opsets_->contains(node.domain()))
-    refuse(node, fmt::format("the domain {} is not supported", node.domain()));
+    fail(errors::domain_not_supported(node.where(), node.domain()));
   require_entry(node, foreign_op(node));
 }
 
@@ -160,13 +155,12 @@ void Translator::translate(const Node& node) {
 
 void Translator::translate_one(const Node& node) {
   if (node.domain().empty() && (node.version() < kOldestOpset || node.version() > kNewestOpset))
-    refuse(node, fmt::format("opset {} is not supported, only {} to {}; convert the file (onnx.version_converter)",
-                             node.version(), kOldestOpset, kNewestOpset));
+    fail(errors::opset_not_supported(node.where(), node.version(), kOldestOpset, kNewestOpset));
   if (inline_function(node) || translate_elements(node)) return;
   if (const Form* form = find_form(node)) {
     form->translate(*this, node);
     if (const std::string unread = node.unread(); !unread.empty())
-      refuse(node, fmt::format("attribute {} is not supported", unread));
+      fail(errors::attribute_not_supported(node.where(), unread));
     return;
   }
   look_up(node);
@@ -215,7 +209,7 @@ void Translator::set(const Node& node, size_t output, Operand operand) {
 void Translator::set_all(const Node& node, const std::vector<Operand>& operands) {
   for (size_t i = 0; i < node.outputs(); ++i) {
     if (!node.has_output(i)) continue;
-    if (i >= operands.size() || !operands[i].there()) refuse(node, fmt::format("output {} is not supported", i));
+    if (i >= operands.size() || !operands[i].there()) fail(errors::output_not_supported(node.where(), i));
     set(node, i, operands[i]);
   }
 }
@@ -228,21 +222,19 @@ std::vector<Operand> Translator::by_record(const Node& node, const std::vector<O
 
 const proto::Graph& Translator::graph_of(const Node& node, std::string_view attribute) const {
   const auto* value = node.attribute(attribute);
-  if (value == nullptr || !value->has_g()) fail("{}: found no graph {}", node.where(), attribute);
+  if (value == nullptr || !value->has_g())
+    fail(errors::part_missing(node.where(), fmt::format("the graph {}", attribute)));
   return value->g();
 }
 
 void Translator::require_nesting(const Node& node) const {
-  if (scopes_.depth() > kMaxNesting)
-    refuse(node, fmt::format("found more than {0} graphs and functions inside each other, expected {0} at most; a "
-                             "function must not call itself",
-                             kMaxNesting));
+  if (scopes_.depth() > kMaxNesting) fail(errors::nested_too_deep(node.where(), "graphs and functions", kMaxNesting));
 }
 
 std::vector<Operand> Translator::inline_graph(const Node& node, const proto::Graph& graph,
                                               const std::vector<Operand>& arguments) {
   if (static_cast<size_t>(graph.input_size()) != arguments.size())
-    fail("{}: its graph has {} inputs, expected {}", node.where(), graph.input_size(), arguments.size());
+    fail(errors::wrong_count(node.where(), "inputs of its graph", graph.input_size(), arguments.size()));
   const Inside inside(scopes_);
   require_nesting(node);
   add_initializers(graph);

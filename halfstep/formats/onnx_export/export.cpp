@@ -8,7 +8,9 @@
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/onnx/errors.h"
 #include "halfstep/formats/onnx/tensor_data.h"
+#include "halfstep/formats/onnx_export/errors.h"
 #include "halfstep/formats/onnx_export/export_nodes.h"
 #include "onnx.pb.h"
 
@@ -58,13 +60,13 @@ void add_float_network(NodeExporter& nodes, ExportForm form) {
 void check_opset(const ExportOptions& options) {
   const bool newest_is_known = options.opset <= kNewestExportOpset;
   if (options.opset < kOldestExportOpset || !newest_is_known)
-    fail("opset: found {}, expected {} to {}", options.opset, kOldestExportOpset, kNewestExportOpset);
+    fail(errors::export_opset_out_of_range(options.opset, kOldestExportOpset, kNewestExportOpset));
 }
 
 proto::Model message_at(const std::filesystem::path& path) {
   proto::Model model;
   if (!model.ParseFromString(io::read_text_file(path)) || !model.has_graph())
-    fail("{}: found no ONNX model", path.string());
+    fail(errors::not_onnx_model(path.string(), "graph"));
   return model;
 }
 
@@ -106,16 +108,14 @@ void add_outputs(const std::filesystem::path& path, const std::filesystem::path&
   proto::Model model = message_at(path);
   proto::Graph& graph = *model.mutable_graph();
   for (const proto::TensorData& tensor : graph.initializer()) {
-    if (tensor.data_location() == kExternalData)
-      unsupported("{}: tensor '{}' lies in a file of its own, expected one file", path.string(), tensor.name());
+    if (tensor.data_location() == kExternalData) fail(errors::tensor_in_other_file(path.string(), tensor.name()));
   }
   const std::set<std::string> results = results_of(graph);
   std::set<std::string> present;
   for (const proto::ValueInfo& output : graph.output()) present.insert(output.name());
   const proto::Model wanted = message_at(like);
   for (const proto::ValueInfo& output : wanted.graph().output()) {
-    if (!results.contains(output.name()))
-      fail("{}: found no value '{}', expected an export of the integer program", path.string(), output.name());
+    if (!results.contains(output.name())) fail(errors::value_not_in_export(path.string(), output.name()));
     if (!present.contains(output.name())) *graph.add_output() = output;
   }
   io::write_file(like, model.SerializeAsString());

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "halfstep/core/ir/flow.h"
+#include "halfstep/formats/onnx_export/errors.h"
 #include "halfstep/formats/onnx_export/export_nodes.h"
 
 namespace halfstep::formats::onnx {
@@ -35,10 +36,7 @@ void NodeExporter::add_flow(Op op) {
       node.op = "Scan";
       node.attributes = {{"num_scan_inputs", static_cast<int64_t>(parts.scanned)}};
       break;
-    case Flow::backward:
-      unsupported(
-          "{}: {} belongs to a step of training, and ONNX has no such operator; export the network that was trained",
-          op.where(), op.info().name);
+    case Flow::backward: fail(errors::export_training_step(op.where(), op.info().name));
     case Flow::none: break;
   }
   if (op.info().flow != Flow::branch) {

@@ -7,6 +7,7 @@
 #include "halfstep/core/files/safetensors.h"
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/tensor_data.h"
+#include "halfstep/formats/onnx_export/errors.h"
 
 namespace halfstep::formats::onnx {
 namespace {
@@ -178,7 +179,7 @@ std::string GraphWriter::finish(size_t external_above, const std::string& data_n
   }
   if (tensor_bytes_ > external_above) move_tensors(data_name, data);
   std::string message;
-  if (!model_.SerializeToString(&message)) fail("the model's message has more than 2 GiB");
+  if (!model_.SerializeToString(&message)) fail(errors::export_message_too_large());
   return message;
 }
 

@@ -6,6 +6,7 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/metadata/table_origin.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/onnx_export/errors.h"
 #include "halfstep/formats/onnx_export/export_nodes.h"
 
 namespace halfstep::formats::onnx {
@@ -66,8 +67,7 @@ class IntegerExporter {
   void add(Op op) {
     if (op.is<ops::IntegerConv2d, ops::IntegerAvgPool2d>() &&
         get<std::string>(op.attributes(), "layout") != "channels_first")
-      fail("{}: ONNX has no images whose channels are the last axis; export the program as convert writes it",
-           op.where());
+      fail(errors::export_channels_last(op.where()));
     if (op.is<ops::Quantize>()) return add_quantize(ops::Quantize(op.node()));
     if (op.is<ops::Dequantize>()) return add_dequantize(ops::Dequantize(op.node()));
     if (op.is<ops::IntegerConv2d, ops::IntegerLinear>()) return add_layer(op);
@@ -83,11 +83,9 @@ class IntegerExporter {
   }
 
   /// The form cannot say what this operator computes.
-  void approximate(Op op, const std::string& reason, const std::string& instead = ", or convert for onnxruntime_int8") {
-    if (!options_.approximate)
-      unsupported(
-          "{}: {}; the form has no such arithmetic, and codes may differ: ask for an approximation (--approximate){}",
-          op.where(), reason, instead);
+  void approximate(Op op, const std::string& computation,
+                   const std::string& instead = ", or convert for onnxruntime_int8") {
+    if (!options_.approximate) fail(errors::not_exact_in_form(op.where(), computation, instead));
     approximated_.push_back(op.name());
   }
   /// Whether the operator has scales; without them its accumulators count, in steps of the results.
@@ -114,11 +112,7 @@ class IntegerExporter {
   }
 
   static void require_u8(Op op, Value value) {
-    if (value.dtype() != DType::u8)
-      unsupported(
-          "{}: found {} codes, and the operators of ONNX on codes take u8; convert for onnxruntime_int8, or export the "
-          "prepared network",
-          op.where(), halfstep::name(value.dtype()));
+    if (value.dtype() != DType::u8) fail(errors::export_codes_not_u8(op.where(), halfstep::name(value.dtype())));
   }
 
   /// The name for a node's codes, which have all of u8; where the operator's clamp ends earlier, a node limits them.
@@ -213,10 +207,7 @@ class IntegerExporter {
 
   /// The factors of multipliers and shifts.
   Tensor integer_factors(Op op) const {
-    if (port(op, "negative_shift"))
-      unsupported(
-          "{}: a leaky_relu inside a layer has no form in ONNX's operators on codes; export the prepared network",
-          op.where());
+    if (port(op, "negative_shift")) fail(errors::export_leaky_layer(op.where()));
     const auto shift = nodes_.contents(port(op, "shift")).data<int32_t>();
     const Value multiplier = port(op, "multiplier");
     Tensor factors(DType::f32, {static_cast<int64_t>(shift.size())});
@@ -442,7 +433,7 @@ class IntegerExporter {
 std::vector<std::string> add_integer_program(NodeExporter& nodes, const ExportOptions& options) {
   const Graph& graph = nodes.model().graph;
   if (graph.all<ops::Quantize>().empty() && graph.all<ops::Dequantize>().empty())
-    fail("network '{}' is no integer program, expected one for a form on codes", nodes.model().graph.name());
+    fail(errors::export_not_integer(nodes.model().graph.name()));
   return IntegerExporter(nodes, options).run();
 }
 

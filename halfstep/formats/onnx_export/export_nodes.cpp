@@ -7,6 +7,7 @@
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/formats/builder/record_form.h"
 #include "halfstep/formats/onnx/dtypes.h"
+#include "halfstep/formats/onnx_export/errors.h"
 
 namespace halfstep::formats::onnx {
 namespace {
@@ -37,12 +38,12 @@ const ForeignInfo* entry_of(const OpInfo& info, const Attributes& attributes, in
 }
 
 /// ", but from opset 14 on": for a message.
-std::string later_form(Op op, int64_t opset) {
+Diagnostic no_form(Op op, int64_t opset) {
   for (int64_t later = opset + 1; later <= kNewestExportOpset; ++later) {
     if (entry_of(op.info(), op.attributes(), later) != nullptr)
-      return fmt::format(", but from opset {0} on; ask for it (--opset {0})", later);
+      return errors::needs_other_opset(op.where(), op.info().name, opset, later, "newer");
   }
-  return "; keep it out of the network, or export another way";
+  return errors::no_onnx_form(op.where(), op.info().name, opset);
 }
 
 bool is_empty(const Attribute& value) {
@@ -86,8 +87,7 @@ Tensor tensor_of(const Attribute& value, const std::string& where) {
     const std::vector<float> elements(reals->begin(), reals->end());
     return Tensor::of<float>(DType::f32, {static_cast<int64_t>(elements.size())}, elements);
   }
-  unsupported("{}: {} cannot be an input of ONNX's operator; keep it out of the network, or export another way", where,
-              to_string(value));
+  fail(errors::export_value_as_input(where, to_string(value)));
 }
 
 /// What a quantizer quantizes.
@@ -164,9 +164,7 @@ void NodeExporter::add(Op op) {
 
 void NodeExporter::add_by_record(Op op, std::string_view always, const Attributes& more) {
   const ForeignInfo* entry = entry_of(op.info(), op.attributes(), writer_.opset());
-  if (entry == nullptr)
-    unsupported("{}: {} has no form in opset {} of ONNX{}", op.where(), op.info().name, writer_.opset(),
-                later_form(op, writer_.opset()));
+  if (entry == nullptr) fail(no_form(op, writer_.opset()));
   NodeText node{entry->op, op.name(), {}, {}, more, entry->domain};
   std::vector<size_t> taken;
   for (const auto& [ours, position] : entry->inputs) taken.push_back(static_cast<size_t>(position));
@@ -358,8 +356,7 @@ void NodeExporter::add_gelu(Op op) {
 
 void NodeExporter::require_opset(Op op, int64_t since) const {
   if (writer_.opset() >= since) return;
-  unsupported("{}: {} has no form in opset {} of ONNX, but from opset {} on; ask for it (--opset {})", op.where(),
-              op.info().name, writer_.opset(), since, since);
+  fail(errors::needs_other_opset(op.where(), op.info().name, writer_.opset(), since, "newer"));
 }
 
 /// Its record has no first version: onnxruntime's tools write it into older files, which must be read.
@@ -375,10 +372,8 @@ void NodeExporter::add_group_norm(Op op) {
   constexpr int64_t kByChannel = 21;
   if (scales != norm.num_groups()) require_opset(op, kByChannel);
   if (scales != norm.x().dims()[1] && writer_.opset() >= kByChannel)
-    unsupported(
-        "{}: group_norm with a scale for each group has no form in opset {} of ONNX, but until opset {}; ask for it "
-        "(--opset {})",
-        op.where(), writer_.opset(), kByChannel - 1, kByChannel - 1);
+    fail(errors::needs_other_opset(op.where(), "group_norm with a scale for each group", writer_.opset(),
+                                   kByChannel - 1, "older"));
   add_by_record(op);
 }
 
@@ -392,7 +387,7 @@ void NodeExporter::add_outputs() {
   }
   for (const std::string& extra : options_.outputs) {
     const Value value = model_.graph.value(extra);
-    if (!value || !value.producer()) fail("output '{}': the network has no value of that name", extra);
+    if (!value || !value.producer()) fail(errors::no_such_output(extra));
     writer_.add_output(name(value), value.type());
   }
 }

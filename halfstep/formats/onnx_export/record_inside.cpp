@@ -7,6 +7,8 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/core/files/file.h"
+#include "halfstep/formats/onnx/errors.h"
+#include "halfstep/formats/onnx_export/errors.h"
 #include "halfstep/formats/onnx_export/export_graph.h"
 #include "onnx.pb.h"
 
@@ -42,9 +44,7 @@ class Recorder {
     }
     recorded.left_out = std::move(left_out_);
     for (const auto& [value, dtype] : values_) {
-      if (!found_.contains(value))
-        fail("{}: found no value '{}' inside of its nodes, expected an export of the integer program", main_.name(),
-             value);
+      if (!found_.contains(value)) fail(errors::value_not_in_export(main_.name(), value));
     }
     return recorded;
   }
@@ -179,7 +179,7 @@ class Recorder {
 Recorded record_inside(const std::filesystem::path& path, const std::map<std::string, DType>& values) {
   proto::Model model;
   if (!model.ParseFromString(io::read_text_file(path)) || !model.has_graph())
-    fail("{}: found no ONNX model", path.string());
+    fail(errors::not_onnx_model(path.string(), "graph"));
   Recorded recorded = Recorder(*model.mutable_graph(), values).run();
   io::write_file(path, model.SerializeAsString());
   return recorded;

@@ -1,8 +1,11 @@
 #include "halfstep/formats/paddle/file.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
+#include "halfstep/formats/paddle/errors.h"
 #include "halfstep/formats/paddle/parameters.h"
 #include "halfstep/formats/paddle/pir.h"
 #include "halfstep/formats/paddle/program_desc.h"
@@ -39,7 +42,7 @@ std::vector<fs::path> programs_in(const fs::path& folder) {
     const bool may_be = std::find(kExtensions.begin(), kExtensions.end(), extension) != kExtensions.end();
     if (may_be && is_program(entry.path())) found.push_back(entry.path());
   }
-  if (failed) fail("{}: the folder cannot be read: {}", folder.string(), failed.message());
+  if (failed) fail(errors::program_folder_unreadable(folder.string(), failed.message()));
   std::sort(found.begin(), found.end());
   return found;
 }
@@ -59,16 +62,16 @@ std::vector<fs::path> programs_at(const fs::path& path) {
 
 fs::path program_at(const fs::path& path) {
   const std::vector<fs::path> found = programs_at(path);
-  if (found.empty()) fail("{}: found no Paddle program", path.string());
+  if (found.empty()) fail(errors::not_paddle_program(path.string()));
   if (found.size() > 1)
-    fail("{}: found {} Paddle programs, {} and {}, expected one", path.string(), found.size(),
-         found[0].filename().string(), found[1].filename().string());
+    fail(errors::several_programs(path.string(), found.size(), found[0].filename().string(),
+                                  found[1].filename().string()));
   return found[0];
 }
 
 Program read_program(std::span<const std::byte> bytes, const std::string& name) {
   const Format* format = format_of(bytes);
-  if (format == nullptr) fail("{}: found no Paddle program", name);
+  if (format == nullptr) fail(errors::not_paddle_program(name));
   return format->read(bytes, name);
 }
 
@@ -96,8 +99,7 @@ std::shared_ptr<const PaddleFile> PaddleFile::open(const fs::path& path) {
   std::error_code failed;
   if (!fs::exists(parameters, failed)) {
     if (!read.parameters.empty())
-      fail("{}: the file is missing, which has the {} parameters of {}; put it beside the program", parameters.string(),
-           read.parameters.size(), program.filename().string());
+      fail(errors::parameters_missing(parameters.string(), read.parameters.size(), program.filename().string()));
     return of(std::move(read), {}, name);
   }
   const auto mapped = io::MappedFile::open(parameters);

@@ -1,10 +1,13 @@
 #include "halfstep/formats/paddle/node.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/types.h"
 
 namespace halfstep::formats::paddle {
@@ -108,6 +111,11 @@ std::string lower(std::string text) {
   return text;
 }
 
+[[noreturn]] void fail_type(const std::string& where, std::string_view name, const Attribute& found,
+                            const char* expected) {
+  fail(errors::wrong_attribute_type(fmt::format("{}: attribute {}", where, name), to_string(found), expected));
+}
+
 /// A value of theirs as ours has it.
 struct Converter {
   const Attribute& theirs;
@@ -119,7 +127,7 @@ struct Converter {
     return std::get_if<T>(&theirs);
   }
   [[noreturn]] void refuse(std::string_view expected) const {
-    fail("{} is {}, expected {}", where, to_string(theirs), expected);
+    fail(errors::wrong_attribute_type(where, to_string(theirs), expected));
   }
 
   Attribute operator()(bool) const {
@@ -129,7 +137,7 @@ struct Converter {
   }
   Attribute operator()(int64_t) const {
     if (const auto* i = as<int64_t>()) return *i;
-    refuse("a whole number");
+    refuse("an integer");
   }
   Attribute operator()(double) const {
     if (const auto* d = as<double>()) return *d;
@@ -139,7 +147,7 @@ struct Converter {
   Attribute operator()(const std::string&) const {
     if (const auto* number = as<int64_t>()) {
       const ElementType* type = find_type_by_number(*number);
-      if (type == nullptr || type->ours.empty()) unsupported("{}: element type {} is not supported", where, *number);
+      if (type == nullptr || type->ours.empty()) fail(errors::element_type_not_supported(where, *number));
       return std::string(type->ours);
     }
     const auto* word = as<std::string>();
@@ -204,14 +212,14 @@ int64_t Node::integer(std::string_view name, int64_t otherwise) const {
   const auto* value = attribute(name);
   if (value == nullptr) return otherwise;
   if (const auto* number = std::get_if<int64_t>(value)) return *number;
-  fail("{}: attribute {} is {}, expected a whole number", where_, name, to_string(*value));
+  fail_type(where_, name, *value, "an integer");
 }
 
 double Node::real(std::string_view name, double otherwise) const {
   const auto* value = attribute(name);
   if (value == nullptr) return otherwise;
   const std::vector<double> numbers = numbers_of(*value, fmt::format("{}: attribute {}", where_, name));
-  if (numbers.size() != 1) fail("{}: attribute {} is {}, expected a number", where_, name, to_string(*value));
+  if (numbers.size() != 1) fail_type(where_, name, *value, "a number");
   return numbers[0];
 }
 
@@ -219,14 +227,14 @@ bool Node::flag(std::string_view name, bool otherwise) const {
   const auto* value = attribute(name);
   if (value == nullptr) return otherwise;
   if (const auto* flag = std::get_if<bool>(value)) return *flag;
-  fail("{}: attribute {} is {}, expected true or false", where_, name, to_string(*value));
+  fail_type(where_, name, *value, "true or false");
 }
 
 std::string Node::text(std::string_view name, const std::string& otherwise) const {
   const auto* value = attribute(name);
   if (value == nullptr) return otherwise;
   if (const auto* word = std::get_if<std::string>(value)) return *word;
-  fail("{}: attribute {} is {}, expected a word", where_, name, to_string(*value));
+  fail_type(where_, name, *value, "a word");
 }
 
 std::vector<int64_t> Node::integers(std::string_view name) const {
@@ -278,15 +286,15 @@ DType dtype_of(const Node& node, std::string_view attribute) {
     if (const auto* word = std::get_if<std::string>(value)) dtype = parse_dtype(*word);
   }
   if (!dtype)
-    unsupported("{}: element type {} of attribute {} is not supported", node.where(),
-                value == nullptr ? "" : to_string(*value), attribute);
+    fail(errors::element_type_not_supported(fmt::format("{}: attribute {}", node.where(), attribute),
+                                            value == nullptr ? "none" : to_string(*value)));
   return *dtype;
 }
 
 std::vector<int64_t> integers_of(const Attribute& value, const std::string& where) {
   if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) return *list;
   if (const auto* number = std::get_if<int64_t>(&value)) return {*number};
-  fail("{} is {}, expected whole numbers", where, to_string(value));
+  fail(errors::wrong_attribute_type(where, to_string(value), "integers"));
 }
 
 std::vector<double> numbers_of(const Attribute& value, const std::string& where) {
@@ -294,7 +302,7 @@ std::vector<double> numbers_of(const Attribute& value, const std::string& where)
   if (const auto* number = std::get_if<double>(&value)) return {*number};
   if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) return {list->begin(), list->end()};
   if (const auto* number = std::get_if<int64_t>(&value)) return {static_cast<double>(*number)};
-  fail("{} is {}, expected numbers", where, to_string(value));
+  fail(errors::wrong_attribute_type(where, to_string(value), "numbers"));
 }
 
 }  // namespace halfstep::formats::paddle

@@ -1,10 +1,14 @@
 #include "halfstep/formats/paddle/parameters.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/wire.h"
+#include "halfstep/formats/paddle/errors.h"
 #include "halfstep/formats/paddle/types.h"
 #include "program.pb.h"
 
@@ -39,9 +43,7 @@ class Reader {
 
  private:
   std::span<const std::byte> take(uint64_t size, const std::string& where) {
-    if (size > left())
-      fail("{}: byte {}: found {} bytes where {} are left: the file is too short, or of another model", where, at_,
-           size, left());
+    if (size > left()) fail(errors::parameters_cut_off(where, at_, size, left()));
     const auto part = bytes_.subspan(at_, static_cast<size_t>(size));
     at_ += static_cast<size_t>(size);
     return part;
@@ -57,25 +59,25 @@ class Reader {
   void expect_version(const std::string& where, const char* what) {
     const size_t start = at_;
     if (const auto version = number<uint32_t>(where); version != 0)
-      fail("{}: byte {}: found version {} of {}, expected 0", where, start, version, what);
+      fail(errors::parameters_version(where, start, version, what));
   }
 
   Type type_of(std::span<const std::byte> description, const std::string& where) const {
     proto::TensorDesc desc;
     if (description.size() > kMaxDescription ||
         !desc.ParseFromArray(description.data(), static_cast<int>(description.size())))
-      fail("{}: byte {}: found no description of a tensor", where, at_);
+      fail(errors::parameters_description(where, at_));
     const ElementType* element = find_type_by_number(desc.data_type());
     const auto dtype = dtype_of(element);
-    if (element == nullptr) fail("{}: found element type {}", where, desc.data_type());
-    if (!dtype) unsupported("{}: element type {} is not supported", where, element->name);
+    if (element == nullptr) fail(errors::element_type_unknown(where, desc.data_type()));
+    if (!dtype) fail(errors::element_type_not_supported(where, element->name));
     const Dims dims(desc.dims().begin(), desc.dims().end());
     if (desc.dims_size() > kMaxRank || std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; }))
-      fail("{}: found the extents {}", where, to_string(dims));
+      fail(errors::wrong_extents(where, to_string(dims), fmt::format("at most {} extents, none below 0", kMaxRank)));
     try {
       count_elements(dims);
     } catch (const Error& error) {
-      fail("{}: {}", where, error.what());
+      throw prefixed(where, error);
     }
     return {*dtype, dims};
   }
@@ -91,8 +93,7 @@ void check_claim(const Tensor& tensor, const Claim& claim, const std::string& wh
   // Paddle stores weights as int8 under a program that still says float32.
   const bool is_code = tensor.dtype() == DType::i8 && claim.dtype == DType::f32;
   if ((claim.dtype != tensor.dtype() && !is_code) || !same_dims)
-    fail("{}: found {}, the program has {}{}: the file is of another model", where, to_string(tensor.type()),
-         claim.type_name, to_string(claim.dims));
+    fail(errors::parameter_differs(where, to_string(tensor.type()), claim.type_name + to_string(claim.dims)));
 }
 
 }  // namespace
@@ -104,16 +105,12 @@ std::map<std::string, Tensor> read_parameters(const std::shared_ptr<const io::Ma
   std::map<std::string, Tensor> tensors;
   for (const auto& [parameter, claim] : claims) {
     const std::string where = fmt::format("{}: parameter '{}'", name, parameter);
-    if (reader.ended())
-      fail("{}: the file ends behind {} of {} tensors: it is too short, or of another model", where, tensors.size(),
-           claims.size());
+    if (reader.ended()) fail(errors::parameters_end_early(where, tensors.size(), claims.size()));
     const Tensor tensor = reader.tensor(where);
     check_claim(tensor, claim, where);
     tensors.emplace(parameter, tensor);
   }
-  if (!reader.ended())
-    fail("{}: found {} bytes behind the last of {} tensors: the file is of another model", name, reader.left(),
-         claims.size());
+  if (!reader.ended()) fail(errors::parameters_left_over(name, reader.left(), claims.size()));
   return tensors;
 }
 

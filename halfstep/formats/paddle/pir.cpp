@@ -1,5 +1,7 @@
 #include "halfstep/formats/paddle/pir.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -7,7 +9,9 @@
 #include <string_view>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/wire.h"
+#include "halfstep/formats/paddle/errors.h"
 #include "halfstep/formats/paddle/types.h"
 
 namespace halfstep::formats::paddle {
@@ -37,7 +41,7 @@ void check_depth(std::string_view text, const std::string& name) {
     } else if (c == '"') {
       quoted = true;
     } else if (c == '{' || c == '[') {
-      if (++depth > kMaxDepth) fail("{}: byte {}: found more than {} brackets inside each other", name, i, kMaxDepth);
+      if (++depth > kMaxDepth) fail(errors::json_too_deep(fmt::format("{}: byte {}", name, i), "brackets", kMaxDepth));
     } else if (c == '}' || c == ']') {
       --depth;
     }
@@ -45,13 +49,12 @@ void check_depth(std::string_view text, const std::string& name) {
 }
 
 Json parse(std::string_view text, const std::string& name) {
-  if (text.size() > kMaxBytes)
-    unsupported("{}: {} bytes of JSON are not supported, only {}", name, text.size(), kMaxBytes);
+  if (text.size() > kMaxBytes) fail(errors::json_too_large(name, text.size(), kMaxBytes));
   check_depth(text, name);
   try {
     return Json::parse(text);
   } catch (const Json::parse_error& error) {
-    fail("{}: byte {}: found no JSON there: the file is cut off or damaged", name, error.byte);
+    fail(errors::json_damaged(name, error.byte));
   }
 }
 
@@ -65,7 +68,7 @@ class Item {
   bool has(const char* key) const { return json_->is_object() && json_->contains(key); }
 
   Item operator[](const char* key) const {
-    if (!has(key)) fail("{}: found no \"{}\"", where_, key);
+    if (!has(key)) fail(errors::json_key_missing(where_, key));
     return {(*json_)[key], where_};
   }
 
@@ -103,7 +106,7 @@ class Item {
     constexpr size_t kShown = 60;
     std::string shown = json_->dump(-1, ' ', true, Json::error_handler_t::replace);
     if (shown.size() > kShown) shown = shown.substr(0, kShown) + "...";
-    fail("{}: found {}, expected {}", where_, shown, what);
+    fail(errors::json_value_wrong(where_, shown, what));
   }
 
   const Json* json_;
@@ -112,7 +115,7 @@ class Item {
 
 std::vector<int64_t> integers(const Item& data) {
   std::vector<int64_t> list;
-  for (const Item& item : data.list("whole numbers")) list.push_back(item.integer("a whole number"));
+  for (const Item& item : data.list("integers")) list.push_back(item.integer("an integer"));
   return list;
 }
 
@@ -135,7 +138,8 @@ Attribute list_of(const Item& data) {
   std::vector<std::string> words;
   for (const Item& item : items) {
     const Attribute value = attribute_of(item);
-    if (value.index() != first.index()) fail("{}: found values of several types in one list", item.where());
+    if (value.index() != first.index())
+      fail(errors::json_value_wrong(item.where(), "values of several types in one list", "one type"));
     if (const auto* b = std::get_if<bool>(&value)) integers.push_back(*b);
     if (const auto* i = std::get_if<int64_t>(&value)) integers.push_back(*i);
     if (const auto* d = std::get_if<double>(&value)) numbers.push_back(*d);
@@ -152,7 +156,7 @@ Attribute attribute_of(const Item& type) {
   if (kind == "a_array") return list_of(type["D"]);
   if (kind == "a_intarray") return integers(type["D"]);
   if (kind == "a_bool") return type["D"].boolean("true or false");
-  if (kind == "a_i32" || kind == "a_i64" || kind == "a_index") return type["D"].integer("a whole number");
+  if (kind == "a_i32" || kind == "a_i64" || kind == "a_index") return type["D"].integer("an integer");
   if (kind == "a_f32" || kind == "a_f64") return type["D"].number("a number");
   if (kind == "a_str" || kind == "a_layout") return type["D"].text("a word");
   if (kind == "a_dtype") return dtype_word(type["D"].text("the name of an element type"));
@@ -164,15 +168,15 @@ Claim claim_of(const Item& type) {
   if (type["#"].text("the tag of a type") != "0.t_dtensor") return claim;
   const std::vector<Item> data = type["D"].list("the parts of a type");
   if (data.size() < 2)
-    fail("{}: found {} parts of a type, expected an element type and extents", type.where(), data.size());
+    fail(errors::json_value_wrong(type.where(), fmt::format("{} parts of a type", data.size()),
+                                  "an element type and extents"));
   const std::string& tag = data[0]["#"].text("the tag of an element type");
   const std::string short_tag = tag.substr(tag.find('.') + 1);
   const ElementType* element = find_type_by_tag(short_tag);
   claim.dtype = dtype_of(element);
   claim.type_name = element == nullptr ? short_tag : std::string(element->name);
   for (const int64_t extent : integers(data[1])) claim.dims.push_back(extent < 0 ? kUnknown : extent);
-  if (claim.dims.size() > size_t{kMaxRank})
-    fail("{}: found {} extents, expected at most {}", type.where(), claim.dims.size(), kMaxRank);
+  if (claim.dims.size() > size_t{kMaxRank}) fail(errors::rank_too_large(type.where(), claim.dims.size(), kMaxRank));
   return claim;
 }
 
@@ -188,11 +192,11 @@ class Reader {
     const Item root(json, name_);
     const Item base = root["base_code"];
     if (base["magic"].text("\"pir\"") != "pir")
-      fail("{}: found the magic word {}", name_, base["magic"].text("a word"));
+      fail(errors::json_value_wrong(name_, "the magic word " + base["magic"].text("a word"), "pir"));
     program_.format = "pir";
     program_.version = base["version"].integer("a version");
     if (program_.version > kNewestVersion)
-      unsupported("{}: version {} is not supported, the latest is {}", name_, program_.version, kNewestVersion);
+      fail(errors::program_version_not_supported(name_, program_.version, kNewestVersion));
     read_region(only(root["program"]["regions"], "region"));
     for (const auto& [col, value] : fetches_) program_.outputs.push_back(value);
     return std::move(program_);
@@ -204,7 +208,8 @@ class Reader {
 
   Item only(const Item& items, const char* what) const {
     const std::vector<Item> list = items.list("a list");
-    if (list.size() != 1) fail("{}: found {} {}s, expected one", items.where(), list.size(), what);
+    if (list.size() != 1)
+      fail(errors::json_value_wrong(items.where(), fmt::format("{} {}s", list.size(), what), "one"));
     return list[0];
   }
 
@@ -212,7 +217,7 @@ class Reader {
 
   /// The position of its block.
   size_t read_region(const Item& region) {
-    if (++depth_ > kMaxRegions) fail("{}: found more than {} regions inside each other", region.where(), kMaxRegions);
+    if (++depth_ > kMaxRegions) fail(errors::json_too_deep(region.where(), "regions", kMaxRegions));
     const size_t outside = defined_.size();
     const size_t number = program_.blocks.size();
     program_.blocks.emplace_back();
@@ -253,21 +258,20 @@ class Reader {
 
   /// Names a value as long as the region at hand lasts.
   void bind(int64_t id, Values values, const std::string& where) {
-    if (!names_.emplace(id, std::move(values)).second) fail("{}: value {} is defined twice", where, id);
+    if (!names_.emplace(id, std::move(values)).second) fail(errors::name_defined_twice(where, id));
     defined_.push_back(id);
   }
 
   /// Takes a name that the file gives.
   void take(const std::string& name, const std::string& where) {
-    if (!taken_.insert(name).second) fail("{}: the name '{}' is there twice", where, name);
+    if (!taken_.insert(name).second) fail(errors::name_defined_twice(where, name));
   }
 
   const Values& values(const Item& operand) const {
     static const Values kAbsent = {""};
     const int64_t id = operand["%"].integer("the number of a value");
     const auto found = names_.find(id);
-    if (found == names_.end() && id != 0)
-      fail("{}: value {} is read before any operator gives it; export the network again", operand.where(), id);
+    if (found == names_.end() && id != 0) fail(errors::value_read_before_made(operand.where(), id));
     return id == 0 ? kAbsent : found->second;
   }
 
@@ -293,7 +297,7 @@ class Reader {
   /// "conv2d" of "1.conv2d": the number says the dialect.
   static std::string type_of(const std::string& tag, const std::string& where) {
     const size_t dot = tag.find('.');
-    if (dot == std::string::npos) fail("{}: found no operator of a dialect", where);
+    if (dot == std::string::npos) fail(errors::json_value_wrong(where, quote(tag), "an operator of a dialect"));
     const std::string dialect = tag.substr(0, dot), name = tag.substr(dot + 1);
     if (dialect == "0") return "builtin." + name;
     if (dialect == "1") return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;  // "relu_": in place
@@ -304,11 +308,11 @@ class Reader {
   ///  "OA": [persistable, stop_gradient, trainable], ...}; what is not persistable has no contents.
   void read_parameter(const Item& op) {
     const std::vector<Item> parts = op["A"].list("the parts of a parameter");
-    if (parts.size() != 4) fail("{}: found {} parts, expected 4", op.where(), parts.size());
+    if (parts.size() != 4) fail(errors::json_value_wrong(op.where(), fmt::format("{} parts", parts.size()), 4));
     const std::string& name = parts[3].text("the name of a parameter");
     const Item result = op["O"];
     const std::vector<Item> flags = op["OA"].list("the flags of a parameter");
-    if (flags.size() != 3) fail("{}: found {} flags, expected 3", op.where(), flags.size());
+    if (flags.size() != 3) fail(errors::json_value_wrong(op.where(), fmt::format("{} flags", flags.size()), 3));
     const bool is_saved = flags[0].integer("a flag") != 0;
     take(name, op.where());
     if (is_saved) program_.parameters.emplace(name, claim_of(result["TT"]));
@@ -341,7 +345,7 @@ class Reader {
     const int64_t first = read.type == "builtin.slice" ? index_of(op) : 0;
     if (first < 0 || first > static_cast<int64_t>(list.size()) ||
         results.size() > list.size() - static_cast<size_t>(first))
-      fail("{}: found {} results from position {} of a list of {}", op.where(), results.size(), first, list.size());
+      fail(errors::list_too_short(op.where(), results.size(), first, list.size()));
     const Values copy = list;
     for (size_t i = 0; i < results.size(); ++i) rename(results[i], {copy[static_cast<size_t>(first) + i]});
     return true;
@@ -353,10 +357,9 @@ class Reader {
 
   static int64_t index_of(const Item& op) {
     for (const Item& attribute : op["A"].list("attributes")) {
-      if (attribute["N"].text("the name of an attribute") == "index")
-        return attribute["AT"]["D"].integer("a whole number");
+      if (attribute["N"].text("the name of an attribute") == "index") return attribute["AT"]["D"].integer("an integer");
     }
-    fail("{}: found no attribute index", op.where());
+    fail(errors::part_missing(op.where(), "attribute index"));
   }
 
   void place(const Item& op, Operator read, size_t number) {
@@ -373,7 +376,7 @@ class Reader {
     const auto name = read.attributes.find("name");
     const Item result = only(op["O"], "result");
     if (number != 0 || name == read.attributes.end() || !std::holds_alternative<std::string>(name->second))
-      fail("{}: expected an input of the outermost block with a name", op.where());
+      fail(errors::port_wrong(op.where(), "an input of the outermost block with a name"));
     const std::string fed = std::get<std::string>(name->second);
     const int64_t id = result["%"].integer("the number of a value");
     const Claim claim = claim_of(result["TT"]);
@@ -402,10 +405,10 @@ class Reader {
   void read_fetch(const Item& op, const Operator& read) {
     const auto col = read.attributes.find("col");
     const bool has_col = col != read.attributes.end() && std::holds_alternative<int64_t>(col->second);
-    if (read.inputs.size() != 1 || read.inputs[0].values.size() != 1) fail("{}: expected one value", op.where());
+    if (read.inputs.size() != 1 || read.inputs[0].values.size() != 1) fail(errors::port_wrong(op.where(), "one value"));
     const int64_t position = has_col ? std::get<int64_t>(col->second) : static_cast<int64_t>(fetches_.size());
     if (!fetches_.emplace(position, read.inputs[0].values[0]).second)
-      fail("{}: found two outputs with the position {}", op.where(), position);
+      fail(errors::port_position_twice(op.where(), "outputs", position));
   }
 
   const std::string& name_;

@@ -1,10 +1,14 @@
 #include "halfstep/formats/paddle/program_desc.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/wire.h"
+#include "halfstep/formats/paddle/errors.h"
 #include "halfstep/formats/paddle/types.h"
 #include "program.pb.h"
 
@@ -101,10 +105,11 @@ class Reader {
   Program read() {
     program_.format = "paddle";
     program_.version = desc_.version().version();
-    if (desc_.blocks_size() == 0) fail("{}: found no block, expected a ProgramDesc", name_);
+    if (desc_.blocks_size() == 0) fail(errors::not_paddle_program(name_));
     program_.blocks.resize(static_cast<size_t>(desc_.blocks_size()));
     for (int i = 0; i < desc_.blocks_size(); ++i) {
-      if (desc_.blocks(i).idx() != i) fail("{}: block {} has the index {}", name_, i, desc_.blocks(i).idx());
+      if (desc_.blocks(i).idx() != i)
+        fail(errors::block_index_wrong(fmt::format("{}: block {}", name_, i), desc_.blocks(i).idx(), i));
       read_vars(i);
     }
     for (int i = 0; i < desc_.blocks_size(); ++i) read_ops(i);
@@ -122,12 +127,11 @@ class Reader {
       if (!has_data) continue;
       Claim claim = claim_of(var);
       if (claim.dims.size() > kMaxRank)
-        fail("{}: variable '{}': found {} extents, expected at most {}", name_, var.name(), claim.dims.size(),
-             kMaxRank);
+        fail(errors::rank_too_large(fmt::format("{}: variable '{}'", name_, var.name()), claim.dims.size(), kMaxRank));
       if (var.persistable())
         program_.parameters.emplace(var.name(), std::move(claim));
       else if (!block(i).values.emplace(var.name(), std::move(claim)).second)
-        fail("{}: block {} has the variable '{}' twice", name_, i, var.name());
+        fail(errors::name_defined_twice(fmt::format("{}: block {}", name_, i), var.name()));
     }
   }
 
@@ -161,18 +165,19 @@ class Reader {
     if (attr.type() == kBlockIndex) {
       // A block inside comes behind the one around it: so no block is inside itself.
       if (attr.block_idx() <= i || attr.block_idx() >= desc_.blocks_size())
-        fail("{} is block {}, expected one of {} to {}", where(op, attr), attr.block_idx(), i + 1,
-             desc_.blocks_size() - 1);
+        fail(errors::block_index_wrong(where(op, attr), attr.block_idx(),
+                                       fmt::format("one of {} to {}", i + 1, desc_.blocks_size() - 1)));
       op.blocks.push_back(static_cast<size_t>(attr.block_idx()));
       return;
     }
-    if (!op.attributes.emplace(attr.name(), value_of(op, attr)).second) fail("{} is there twice", where(op, attr));
+    if (!op.attributes.emplace(attr.name(), value_of(op, attr)).second)
+      fail(errors::attribute_twice(fmt::format("{}: {}", name_, op.type), attr.name()));
   }
 
   /// The value of a field that must be there; protobuf gives 0 for one that is not.
   template <class T>
   T require(const Operator& op, const proto::OpDesc::Attr& attr, bool has, T value, const char* what) const {
-    if (!has) fail("{} holds no {}, which its type {} says", where(op, attr), what, attr.type());
+    if (!has) fail(errors::attribute_without_value(where(op, attr), what, attr.type()));
     return value;
   }
 
@@ -227,16 +232,17 @@ class Reader {
     const auto col =
         std::find_if(op.attrs().begin(), op.attrs().end(), [](const auto& a) { return a.name() == "col"; });
     if (i != 0 || slots.size() != 1 || slots[0].arguments_size() != 1 || col == op.attrs().end())
-      fail("{}: found a {} that is not one value of the outermost block with a position", name_, op.type());
+      fail(errors::port_wrong(fmt::format("{}: {}", name_, op.type()),
+                              "one value of the outermost block with a position"));
     auto& ports = feeds ? feeds_ : fetches_;
     if (!ports.emplace(col->i(), slots[0].arguments(0)).second)
-      fail("{}: found two operators {} with the position {}", name_, op.type(), col->i());
+      fail(errors::port_position_twice(name_, "operators " + op.type(), col->i()));
   }
 
   void gather_ports() {
     for (const auto& [col, value] : feeds_) {
       const auto found = block(0).values.find(value);
-      if (found == block(0).values.end()) fail("{}: '{}' is fed, but is no variable that holds a tensor", name_, value);
+      if (found == block(0).values.end()) fail(errors::fed_value_unknown(name_, value));
       program_.inputs.push_back({value, found->second});
     }
     for (const auto& [col, value] : fetches_) program_.outputs.push_back(value);
@@ -253,7 +259,7 @@ class Reader {
 Program read_program_desc(std::span<const std::byte> bytes, const std::string& name) {
   const std::string text = short_form(bytes, kSchema, Kind::program, name);
   proto::ProgramDesc desc;
-  if (text.size() > INT32_MAX || !desc.ParseFromString(text)) fail("{}: found no protobuf message", name);
+  if (text.size() > INT32_MAX || !desc.ParseFromString(text)) fail(errors::not_protobuf(name));
   return Reader(desc, name).read();
 }
 

@@ -1,16 +1,20 @@
 #include "halfstep/formats/paddle/shared_forms.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
+
+#include "halfstep/formats/builder/errors.h"
 
 namespace halfstep::formats::paddle {
 
 Operand constant(const Node& node, DType dtype, const Dims& dims, double value) {
   constexpr int64_t kMost = int64_t{1} << 28;
   if (std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; }))
-    fail("{}: found the extents {}, expected none below 0", node.where(), to_string(dims));
+    fail(errors::negative_extents(node.where(), to_string(dims)));
   if (count_elements(dims) > kMost)
-    Translator::refuse(node, fmt::format("a constant of the extents {} is not supported", to_string(dims)));
+    fail(errors::constant_too_large(node.where(), "a constant of the extents " + to_string(dims), kMost));
   return Translator::known(filled(dtype, dims, value));
 }
 
@@ -29,14 +33,14 @@ WindowSpec window_spec(const Node& node, std::vector<int64_t> kernel, bool ceil_
   else if (pads.size() == 4)
     spec.pads = {pads[0], pads[2], pads[1], pads[3]};
   else if (!pads.empty())
-    fail("{}: found the paddings {}, expected 2 or 4", node.where(), to_string(pads));
+    fail(errors::wrong_count(node.where(), "paddings", pads.size(), "2 or 4"));
   const std::string algorithm = node.text("padding_algorithm", "EXPLICIT");
   if (algorithm == "SAME")
     spec.padding = Padding::same_upper;
   else if (algorithm == "VALID")
     spec.padding = Padding::none;
   else if (algorithm != "EXPLICIT")
-    fail("{}: found padding_algorithm {}", node.where(), quote(algorithm));
+    fail(errors::wrong_attribute_word(node.where(), "padding_algorithm", quote(algorithm)));
   return spec;
 }
 
@@ -46,8 +50,8 @@ void translate_convolution(Translator& translator, const Node& node) {
   const Operand b = node.numbers_slots() ? Operand() : translator.in(node, {"Bias", 2});
   const Dims weight = w.dims();
   if (x.dims().size() != 4 || weight.size() != 4)
-    fail("{}: found {} and weights {}, expected 4 extents of both", node.where(), to_string(x.type()),
-         to_string(w.type()));
+    fail(errors::wrong_extents(node.where(), fmt::format("{} and weights {}", to_string(x.type()), to_string(w.type())),
+                               "4 extents of both"));
   const WindowSpec spec = window_spec(node, {weight[2], weight[3]}, false);
   const int64_t groups = node.integer("groups", 1);
   const Operand y = convolution(translator, node, {x, w, b}, window_of(node, x.dims(), spec), groups);
@@ -60,7 +64,8 @@ void translate_elementwise(Translator& translator, const Node& node) {
   const int64_t axis = node.integer("axis", -1);
   const auto rank = static_cast<int64_t>(x.dims().size()), taken = static_cast<int64_t>(y.dims().size());
   if (axis < -1 || (axis != -1 && axis + taken > rank))
-    fail("{}: found axis {} for {} and {}", node.where(), axis, to_string(x.type()), to_string(y.type()));
+    fail(errors::axis_out_of_range(node.where(), axis,
+                                   fmt::format("{} with room for {}", to_string(x.type()), to_string(y.type()))));
   if (axis != -1 && axis + taken < rank) {
     Dims dims = y.dims();
     dims.resize(static_cast<size_t>(rank - axis), 1);
@@ -99,7 +104,8 @@ void translate_resize(Translator& translator, const Node& node) {
   const std::string method = node.text("interp_method", "nearest");
   const bool nearest = method == "nearest";
   if (x.dims().size() != 4 || (!nearest && method != "bilinear"))
-    Translator::refuse(node, fmt::format("{} of {} is not supported", method, to_string(x.type())));
+    fail(errors::form_not_supported(node.where(), fmt::format("interp_method {} of {}", method, to_string(x.type())),
+                                    "nearest or bilinear of 4 extents", ""));
   const std::string coordinates = coordinates_of(node, nearest);
   Attributes attributes = {{"axes", std::vector<int64_t>{2, 3}},
                            {"mode", std::string(nearest ? "nearest" : "linear")},
@@ -143,8 +149,9 @@ void translate_slice(Translator& translator, const Node& node, const std::vector
   const Operand x = translator.require(node, {"Input", 0});
   const std::vector<int64_t> axes = node.integers("axes"), gone = node.integers("decrease_axis");
   if (starts.size() != axes.size() || ends.size() != axes.size() || steps.size() != axes.size())
-    fail("{}: found {} starts, {} ends and {} steps of {} axes", node.where(), starts.size(), ends.size(), steps.size(),
-         axes.size());
+    fail(errors::wrong_extents(node.where(),
+                               fmt::format("{} starts, {} ends and {} steps", starts.size(), ends.size(), steps.size()),
+                               fmt::format("{} of each, one for an axis", axes.size())));
   if (x.elements && axes == std::vector<int64_t>{0} && steps == std::vector<int64_t>{1})
     return translator.set(node, {"Out", 0}, part_of(*x.elements, starts[0], ends[0], !gone.empty()));
   const Attributes attributes = {{"starts", starts}, {"ends", ends}, {"axes", axes}, {"steps", steps}};
@@ -158,23 +165,25 @@ void translate_split(Translator& translator, const Node& node, int64_t axis, std
   const Operand x = translator.require(node, {"X", 0});
   const auto rank = static_cast<int64_t>(x.dims().size());
   if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank) fail("{}: found axis {} of {}", node.where(), axis, to_string(x.dims()));
+  if (axis < 0 || axis >= rank) fail(errors::axis_out_of_range(node.where(), axis, to_string(x.dims())));
   const int64_t extent = x.dims()[static_cast<size_t>(axis)];
-  if (extent == kUnknown) throw NeedsExtents(node.where() + ": the parts of an open extent");
+  if (extent == kUnknown) fail(errors::depends_on_extents("a split of an open extent"));
   if (parts.empty() && count > 0 && count <= extent && extent % count == 0)
     parts.assign(static_cast<size_t>(count), extent / count);
   const std::string said = to_string(parts);
+  const Slot* slot = node.output({"Out", 0});
+  const size_t outputs = slot == nullptr ? 0 : slot->values.size();
   int64_t rest = extent, *open = nullptr;
   for (int64_t& part : parts) {
     if (part < -1 || part > rest || (part == -1 && open != nullptr))
-      fail("{}: found the parts {} of extent {}", node.where(), said, extent);
+      fail(errors::parts_do_not_fit(node.where(), said, extent, outputs));
     if (part == -1)
       open = &part;
     else
       rest -= part;
   }
   if (open != nullptr) *open = std::exchange(rest, 0);
-  if (rest != 0) fail("{}: found the parts {} of extent {}", node.where(), said, extent);
+  if (rest != 0) fail(errors::parts_do_not_fit(node.where(), said, extent, outputs));
   std::vector<Operand> results;
   int64_t at = 0;
   for (const int64_t part : parts) {

@@ -1,11 +1,15 @@
 #include "halfstep/formats/paddle/translator.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <utility>
 
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/record_form.h"
 #include "halfstep/formats/builder/wire.h"
+#include "halfstep/formats/paddle/errors.h"
 #include "halfstep/formats/paddle/forms.h"
 
 namespace halfstep::formats::paddle {
@@ -88,8 +92,8 @@ void Translator::add_inputs() {
   for (const Input& input : program_.inputs) {
     const auto declared = [&] {
       if (!input.claim.dtype)
-        unsupported("{}: input '{}': element type {} is not supported", file_.name(), input.name,
-                    input.claim.type_name);
+        fail(errors::element_type_not_supported(fmt::format("{}: input '{}'", file_.name(), input.name),
+                                                input.claim.type_name));
       return Declared{{*input.claim.dtype, input.claim.dims}};
     };
     scopes_.set(input.name, add_input(input.name, true, declared));
@@ -99,11 +103,10 @@ void Translator::add_inputs() {
 Operand Translator::lookup(const std::string& value, const std::string& where) {
   const Operand* operand = scopes_.find(value);
   if (operand != nullptr && operand->there()) return *operand;
-  if (postponed(value))
-    unsupported("{}: '{}' has a value only where a condition holds, which only a run tells", where, value);
+  if (postponed(value)) fail(errors::value_behind_condition(where, value));
   const auto missing = missing_.find(value);
-  if (missing != missing_.end()) unsupported("{}: '{}' is {}, which is not supported", where, value, missing->second);
-  fail("{}: '{}' is read before any operator gives it; export the network again", where, value);
+  if (missing != missing_.end()) fail(errors::reads_unsupported_output(where, value, missing->second));
+  fail(errors::value_read_before_made(where, value));
 }
 
 void Translator::define(const Node& node, const std::string& value, Operand operand) {
@@ -129,19 +132,20 @@ void Translator::check_claim(const Node& node, const std::string& value, const O
     if (claim->second.dtype == type.dtype &&
         std::equal(dims.begin(), dims.end(), type.dims.begin(), type.dims.end(), fits))
       return;
-    fail("{}: gives {}, the file says {}{}", node.where(), to_string(type), claim->second.type_name, to_string(dims));
+    fail(errors::result_type_differs(node.where(), to_string(type), claim->second.type_name + to_string(dims)));
   }
 }
 
 Operand Translator::in(const Node& node, const Port& port) {
   const std::vector<Operand> list = in_list(node, port);
-  if (list.size() > 1) fail("{}: input {} is a list of {}, expected one value", node.where(), port.slot, list.size());
+  if (list.size() > 1)
+    fail(errors::wrong_count(node.where(), fmt::format("values of input {}", port.slot), list.size(), 1));
   return list.empty() ? Operand() : list[0];
 }
 
 Operand Translator::require(const Node& node, const Port& port) {
   Operand operand = in(node, port);
-  if (!operand.there()) fail("{}: input {} is missing", node.where(), port.slot);
+  if (!operand.there()) fail(errors::part_missing(node.where(), fmt::format("input {}", port.slot)));
   return operand;
 }
 
@@ -169,7 +173,8 @@ void Translator::set_list(const Node& node, const Port& port, const std::vector<
   const Slot* slot = node.output(port);
   if (slot == nullptr) return;
   if (slot->values.size() != operands.size())
-    fail("{}: output {} has {} values, expected {}", node.where(), port.slot, slot->values.size(), operands.size());
+    fail(errors::wrong_count(node.where(), fmt::format("values of output {}", port.slot), slot->values.size(),
+                             operands.size()));
   for (size_t i = 0; i < operands.size(); ++i) define(node, slot->values[i], operands[i]);
 }
 
@@ -198,15 +203,15 @@ double Translator::number(const Node& node, const std::string& name, size_t posi
   const auto value = setting(node, name, position);
   if (!value) return otherwise;
   const std::vector<double> numbers = numbers_of(*value, fmt::format("{}: {}", node.where(), name));
-  if (numbers.size() != 1) fail("{}: {} is {}, expected one number", node.where(), name, to_string(*value));
+  if (numbers.size() != 1)
+    fail(errors::wrong_attribute_type(fmt::format("{}: {}", node.where(), name), to_string(*value), "one number"));
   return numbers[0];
 }
 
 // ---- operators
 
 void Translator::translate_block(const Block& block) {
-  if (blocks_.size() > kMaxNesting)
-    unsupported("{}: found more than {} blocks inside each other", file_.name(), kMaxNesting);
+  if (blocks_.size() > kMaxNesting) fail(errors::nested_too_deep(file_.name(), "blocks", kMaxNesting));
   for (const Operator& op : block.operators) translate(op);
 }
 
@@ -226,9 +231,9 @@ void Translator::translate_one(const Node& node) {
   else
     by_record(node);
   if (const std::string unread = node.unread(); !unread.empty())
-    refuse(node, fmt::format("attribute {} is not supported", unread));
+    fail(errors::attribute_not_supported(node.where(), unread));
   if (const std::string unread = node.unread_input(); !unread.empty())
-    refuse(node, fmt::format("input {} is not supported", unread));
+    fail(errors::input_not_supported(node.where(), unread));
 }
 
 bool Translator::lost_input(const Node& node) {
@@ -280,15 +285,14 @@ void Translator::by_record(const Node& node, const std::vector<Operand>& operand
 
 const Block& Translator::block(const Node& node, size_t i) const {
   if (i >= node.blocks().size())
-    fail("{}: found {} blocks inside, expected at least {}", node.where(), node.blocks().size(), i + 1);
+    fail(errors::wrong_count(node.where(), "blocks inside", node.blocks().size(), fmt::format("at least {}", i + 1)));
   return program_.blocks[node.blocks()[i]];
 }
 
 std::vector<Operand> Translator::run_block(const Node& node, size_t i, const std::vector<Operand>& arguments) {
   const Block& inside = block(node, i);
   if (inside.arguments.size() != arguments.size())
-    fail("{}: the block inside takes {} arguments, expected {}", node.where(), inside.arguments.size(),
-         arguments.size());
+    fail(errors::wrong_count(node.where(), "arguments of the block inside", inside.arguments.size(), arguments.size()));
   const Home home(*this, inside);
   for (size_t a = 0; a < arguments.size(); ++a) scopes_.set(inside.arguments[a], arguments[a]);
   translate_block(inside);

@@ -9,6 +9,7 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/vendor/errors.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/quant/prepare/audit.h"
 #include "halfstep/quant/prepare/quantizer.h"
@@ -116,8 +117,7 @@ Ranges ranges_of(const Model& prepared) {
     range.code_max = one.code_max;
     range.scale = one.scale;
     range.zero_point = one.zero_point;
-    if (one.low[0] > one.high[0])
-      fail("network '{}': '{}' has seen no data, expected a calibrated network", prepared.graph.name(), range.tensor);
+    if (one.low[0] > one.high[0]) fail(errors::tensor_without_range(prepared.graph.name(), range.tensor));
     for (size_t c = 0; c < one.low.size(); ++c) range.observed = std::max({range.observed, -one.low[c], one.high[c]});
     known.insert(range.tensor);
     ranges.all.push_back(std::move(range));

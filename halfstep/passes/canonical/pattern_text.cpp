@@ -1,5 +1,7 @@
 #include "halfstep/passes/canonical/pattern_text.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cctype>
 #include <charconv>
@@ -7,6 +9,7 @@
 #include "halfstep/core/base/embedded.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/canonical/errors.h"
 
 namespace halfstep::passes {
 namespace {
@@ -34,7 +37,7 @@ class PatternReader {
   [[noreturn]] void fail_here(std::string_view expected) const {
     const auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<std::ptrdiff_t>(at_), '\n');
     const std::string_view found = text_.substr(at_, 12);
-    fail("{}:{}: found '{}', expected {}", file_, line, found.substr(0, found.find('\n')), expected);
+    fail(errors::pattern_syntax(fmt::format("{}:{}", file_, line), found.substr(0, found.find('\n')), expected));
   }
 
   void skip() {

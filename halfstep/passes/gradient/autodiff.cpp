@@ -1,13 +1,16 @@
 #include "halfstep/passes/gradient/autodiff.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <ranges>
 #include <set>
 #include <unordered_map>
 
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/base/nearest.h"
-#include "halfstep/core/base/objection.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/gradient/errors.h"
 #include "halfstep/passes/gradient/flow_gradients.h"
 #include "halfstep/passes/gradient/gradients.h"
 #include "halfstep/passes/gradient/slice_gradients.h"
@@ -20,14 +23,14 @@ namespace {
 Value find_wanted(const Graph& graph, const std::string& name) {
   const Value stored = graph.tensor(name), value = stored ? stored : graph.value(name);
   if (value && !value.producer()) {
-    if (!is_float(value.dtype())) fail("parameter '{}': found {}, expected floats", name, to_string(value.type()));
+    if (!is_float(value.dtype())) fail(errors::parameter_of_no_float(name, to_string(value.type())));
     return value;
   }
   std::vector<std::string> names;
   for (const auto& values : {graph.tensors(), graph.arguments()}) {
     for (const Value one : values) names.push_back(one.name());
   }
-  fail("graph '{}' has no tensor '{}'{}", graph.name(), name, did_you_mean(name, names));
+  fail(errors::parameter_unknown(graph.name(), name, did_you_mean(name, names)));
 }
 
 /// The gradient of floats has their type, that of codes is f32; extents agree where both are known.
@@ -50,7 +53,7 @@ class Differentiation {
     }
     const std::vector<Op> ops = graph_.ops();
     for (const Op op : ops | std::views::reverse) visit(op);
-    refuse_all(std::move(objections_));
+    fail_on_any(std::move(objections_));
   }
 
   /// The sum of what the readers contribute; a null value when there is none.
@@ -134,7 +137,7 @@ class Differentiation {
   Builder builder_;
   const ValueSet depends_;                                            ///< on a wanted value
   std::unordered_map<detail::ValueNode*, std::vector<Value>> terms_;  ///< gradients to sum
-  std::vector<Objection> objections_;                                 ///< to operations that have no gradient
+  std::vector<Diagnostic> objections_;                                ///< to operations that have no gradient
 };
 
 }  // namespace
@@ -160,15 +163,13 @@ Gradients autodiff(Model& model, const std::vector<Seed>& seeds, const std::vect
 
 Gradients autodiff(Model& model, Value loss, const std::vector<std::string>& names) {
   if (loss.dtype() != DType::f32 || !loss.type().is_static() || count_elements(loss.dims()) != 1)
-    fail("loss '{}': found {}, expected f32 with one element", loss.name(), to_string(loss.type()));
+    fail(errors::loss_not_one_float(loss.name(), to_string(loss.type())));
   Tensor one(DType::f32, loss.dims());
   one.data<float>()[0] = 1.0f;
   const Value seed = add_tensor(model, loss.name() + ".grad", std::move(one), Role::constant);
   Gradients gradients = autodiff(model, {{loss, seed}}, names);
   for (const std::string& name : names) {
-    if (!gradients.of.contains(name))
-      fail("parameter '{}' is not reached from the loss '{}'; leave it out, or name an output that depends on it", name,
-           loss.name());
+    if (!gradients.of.contains(name)) fail(errors::parameter_not_reached(name, loss.name()));
   }
   return gradients;
 }

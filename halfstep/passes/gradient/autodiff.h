@@ -26,7 +26,7 @@ struct Seed {
 /// last one being their sum; NODE.OPERATOR for what lies between. A value with several readers sums its gradients in
 /// program order of the readers. New operations have the location of the one that they belong to. Of operations with
 /// regions see flow_gradients. Throws Error: a
-/// tensor that does not exist or is not of floats (bad_input); a Refusal with every node on the way whose operator has
+/// tensor that does not exist or is not of floats (bad_input); a Error with every node on the way whose operator has
 /// no gradient, as far as there are gradients to hand on.
 Gradients autodiff(Model& model, const std::vector<Seed>& seeds, const std::vector<std::string>& names);
 

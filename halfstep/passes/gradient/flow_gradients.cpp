@@ -3,8 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/gradient/errors.h"
 #include "halfstep/passes/gradient/region_gradients.h"
 #include "halfstep/passes/graph/uses.h"
 
@@ -184,11 +185,9 @@ class Iterations {
   void add_state(size_t state) {
     const Value last = flow_.op.results()[state];
     if (!is_float(last.dtype()))
-      throw Refusal({{flow_.op.name(), flow_.op.where(),
-                      fmt::format("{} has no gradient of its state '{}'", flow_.op.info().name,
-                                  flow_.op.regions()[0]->arguments()[state].name()),
-                      fmt::format("codes, {}", to_string(last.type())), "floats",
-                      "dequantize in front of it, and quantize inside"}});
+      fail(placed(errors::loop_state_without_gradient(
+                      flow_.op.info().name, flow_.op.regions()[0]->arguments()[state].name(), to_string(last.type())),
+                  flow_.op.name(), flow_.op.where()));
     states_.insert(state);
   }
 

@@ -1,6 +1,9 @@
 #include "halfstep/passes/gradient/optimizer.h"
 
+#include <fmt/format.h>
+
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/gradient/errors.h"
 #include "halfstep/passes/graph/tensors.h"
 
 namespace halfstep::passes {
@@ -105,8 +108,7 @@ class Steps {
 
 Value add_optimizer(Model& model, const Gradients& gradients, const OptimizerSpec& spec) {
   for (const auto& [name, unit] : spec.unit) {
-    if (!gradients.of.contains(name))
-      fail("unit: parameter '{}' has no gradient; leave it out, or name an output that depends on it", name);
+    if (!gradients.of.contains(name)) fail(errors::unit_without_gradient(name));
   }
   Steps steps(model, spec);
   std::map<std::string, Value> measured;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/core/ir/region.h"
 #include "halfstep/passes/gradient/handed_tensors.h"
@@ -113,12 +113,12 @@ void FlowOperation::differentiate(RegionNetwork& network, const std::vector<Seed
     for (size_t i = 0; i < of.size(); ++i) {
       if (gradients[i]) network.gradients.emplace(of[i].node(), gradients[i]);
     }
-  } catch (const Refusal& refusal) {
-    std::vector<Objection> objections = refusal.objections();
-    for (Objection& objection : objections) {
+  } catch (const Error& refusal) {
+    std::vector<Diagnostic> objections = refusal.diagnostics();
+    for (Diagnostic& objection : objections) {
       if (const Op inner = model.graph.op(objection.layer)) objection.where = inner.where();
     }
-    throw Refusal(std::move(objections));
+    throw Error(std::move(objections));
   }
 }
 

@@ -53,7 +53,7 @@ class FlowOperation {
   std::vector<Value> contents() const;
 
   RegionNetwork network(size_t region) const;
-  /// Throws a Refusal whose objections name the path to the operations of regions.
+  /// Throws a Error whose objections name the path to the operations of regions.
   void differentiate(RegionNetwork& network, const std::vector<Seed>& seeds, const std::vector<Value>& of) const;
 
   /// An operation to which regions are added.

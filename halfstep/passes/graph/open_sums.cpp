@@ -1,5 +1,7 @@
 #include "halfstep/passes/graph/open_sums.h"
 
+#include <fmt/format.h>
+
 #include <string>
 
 #include "halfstep/core/ir/ops.h"

@@ -1,5 +1,7 @@
 #include "halfstep/passes/graph/run_pass.h"
 
+#include <fmt/format.h>
+
 #include <cstdlib>
 
 #include "halfstep/core/base/status.h"
@@ -23,7 +25,7 @@ void verify_own(std::string_view where, const Graph& graph) {
   try {
     verify(graph);
   } catch (const Error& error) {
-    throw Error(ErrorKind::internal, fmt::format("{}: this is a bug: {}", where, error.what()));
+    fail(errors::defect(where, error.what()));
   }
 }
 
@@ -33,7 +35,7 @@ void run_pass(std::string_view name, const Graph& graph, const std::function<voi
     run();
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::internal) throw;
-    throw Error(ErrorKind::internal, fmt::format("{}: {}", where, error.what()));
+    throw prefixed(where, error);
   }
   if (verifies_each()) verify_own(where, graph);
 }

@@ -1,5 +1,9 @@
 #include "halfstep/passes/graph/tensors.h"
 
+#include <fmt/format.h>
+
+#include "halfstep/passes/graph/errors.h"
+
 namespace halfstep::passes {
 
 Value add_tensor(Model& model, const std::string& hint, Tensor contents, Role role) {
@@ -11,7 +15,7 @@ Value add_tensor(Model& model, const std::string& hint, Tensor contents, Role ro
 }
 
 const Tensor& contents_of(const Model& model, Value tensor) {
-  if (!tensor.is_tensor()) fail("network '{}': '{}' is computed, expected a tensor", model.graph.name(), tensor.name());
+  if (!tensor.is_tensor()) fail(errors::contents_of_computed_value(model.graph.name(), tensor.name()));
   return model.tensors.at(tensor.name());
 }
 
@@ -22,8 +26,7 @@ Tensor& own_contents(Model& model, const std::string& tensor) {
 
 Value add_argument(Graph& graph, const std::string& name, Type type) {
   const Value taken = graph.value(name);
-  if (taken && !taken.producer())
-    fail("network '{}': has an input '{}', which is the name of one that training adds; rename it", graph.name(), name);
+  if (taken && !taken.producer()) fail(errors::added_input_name_taken(graph.name(), name));
   if (taken) graph.rename(taken.producer(), graph.unique_name(taken.producer().name() + "_"));
   return graph.add_argument(name, std::move(type));
 }

@@ -1,9 +1,12 @@
 #include "halfstep/passes/graph/uses.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/flow.h"
+#include "halfstep/passes/graph/errors.h"
 
 namespace halfstep::passes {
 
@@ -21,10 +24,7 @@ Op updater_of(Value tensor) {
   for (const auto& [op, operand] : tensor.uses()) {
     for (const Value result : op.results()) {
       if (op.info().output_at(result.port()).state_of != operand) continue;
-      if (updater) {
-        fail("{}: tensor '{}' is updated by node '{}' and by node '{}', expected one", op.where(), tensor.name(),
-             updater.name(), op.name());
-      }
+      if (updater) fail(errors::tensor_updated_twice(op.where(), tensor.name(), updater.name(), op.name()));
       updater = op;
     }
   }
@@ -114,8 +114,8 @@ ValueSet dependents(const Block& block, ValueSet found) {
 
 void expect_extents(const detail::ValueNode& value, Value made) {
   if (made.dims() == value.type.dims) return;
-  throw Error(ErrorKind::internal, fmt::format("this is a bug: '{}' is {}, and '{}', which stands for it, is {}",
-                                               value.name, to_string(value.type), made.name(), to_string(made.type())));
+  fail(errors::defect("passes", fmt::format("'{}' is {}, and '{}', which stands for it, is {}", value.name,
+                                            to_string(value.type), made.name(), to_string(made.type()))));
 }
 
 bool is_output(Value value) { return value.producer().node()->block->returns(value); }

@@ -1,5 +1,7 @@
 #include "halfstep/passes/optimize/cse.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 

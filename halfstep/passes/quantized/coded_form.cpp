@@ -7,6 +7,7 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/graph/traits.h"
+#include "halfstep/passes/quantized/errors.h"
 
 namespace halfstep::passes {
 namespace {
@@ -19,8 +20,8 @@ const OpInfo& target_of(Op main) {
 void carry(CodedForm& form, Op from) {
   for (const auto& [key, value] : from.attributes()) {
     if (form.target->attribute(key) == nullptr)
-      unsupported("{}: {} has no attribute '{}', which this {} states", from.where(), form.target->name, key,
-                  from.info().name);
+      fail(errors::code_form_lacks_member(from.where(), form.target->name, fmt::format("attribute '{}'", key),
+                                          from.info().name));
     form.attributes[key] = value;
   }
 }
@@ -48,12 +49,13 @@ std::map<std::string, Value> stand_ins(Graph& scratch, const OpInfo& target, Op 
   return by_port;
 }
 
-Op insert_or_refuse(Graph& scratch, OpSpec spec) {
+Op insert_or_refuse(Graph& scratch, OpSpec spec, const std::string& where) {
   try {
     return scratch.insert(std::move(spec));
   } catch (const Error& refusal) {
     if (refusal.kind() != ErrorKind::bad_input) throw;
-    unsupported("{}", refusal.what());
+    const Diagnostic why = placed(refusal.diagnostics().front(), "", where);
+    fail(errors::code_form_refused(why.where, why.reason()));
   }
 }
 
@@ -82,7 +84,8 @@ std::vector<Value> arrange_operands(const OpInfo& target, const std::map<std::st
   std::vector<Value> operands(target.inputs.size());
   for (const auto& [port, value] : by_port) {
     const int at = target.input(port);
-    if (value && at < 0) unsupported("{}: {} has no input '{}'", where, target.name, port);
+    if (value && at < 0)
+      fail(errors::code_form_lacks_member(where, target.name, fmt::format("input '{}'", port), "layer"));
     if (value) operands[static_cast<size_t>(at)] = value;
   }
   return operands;
@@ -93,12 +96,13 @@ void require_coded_form(Op main, Op activation) {
   Graph scratch;
   OpSpec spec{form.target, {}, form.attributes, main.name(), main.location()};
   spec.operands = arrange_operands(*form.target, stand_ins(scratch, *form.target, main), main.where());
-  const Op form_on_codes = insert_or_refuse(scratch, std::move(spec));
+  const Op form_on_codes = insert_or_refuse(scratch, std::move(spec), main.where());
   const Dims wanted = with_samples(main.out(0).dims()), found = form_on_codes.out(0).dims();
   const auto agrees = [](int64_t extent, int64_t made) { return extent == kUnknown || extent == made; };
   if (!std::ranges::equal(wanted, found, agrees))
-    unsupported("{}: {} gives extents [{}], this {} [{}]", main.where(), form.target->name, fmt::join(found, ", "),
-                main.info().name, fmt::join(wanted, ", "));
+    fail(errors::code_form_refused(
+        main.where(), fmt::format("{} gives extents [{}], this {} [{}]", form.target->name, fmt::join(found, ", "),
+                                  main.info().name, fmt::join(wanted, ", "))));
 }
 
 }  // namespace halfstep::passes

@@ -9,6 +9,7 @@
 #include "halfstep/passes/graph/builder_behind.h"
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/passes/graph/traits.h"
+#include "halfstep/passes/quantized/errors.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
 
 namespace halfstep::passes {
@@ -28,7 +29,7 @@ ops::ObserveRange observer_of(const Graph& graph, const std::string& scale) {
   for (const auto& [user, operand] : graph.tensor(scale).uses()) {
     if (has_trait(user, Trait::observer)) return ops::ObserveRange(user.node());
   }
-  fail("network '{}': scale '{}' has no observer, expected a network that prepare has made", graph.name(), scale);
+  fail(errors::scale_without_observer(graph.name(), scale));
 }
 
 arith::CodeRule rule_of(const FakeQuantize& quantizer) {
@@ -327,11 +328,7 @@ void keep_quantizer(Model& model, const FakeQuantize& quantizer, QuantizerKind k
   if (kind == QuantizerKind::dorefa || kind == QuantizerKind::adaround) {
     one.weight = x.name();
     const auto same = std::ranges::find(all, one.weight, &LearnedQuantizer::weight);
-    if (same != all.end() && kind == QuantizerKind::adaround)
-      fail(
-          "weight '{}': several layers read it, and each would round it in its own way; give each its own "
-          "(--shared-weights duplicate)",
-          one.weight);
+    if (same != all.end() && kind == QuantizerKind::adaround) fail(errors::shared_weight_rounded_twice(one.weight));
     one.raw = same != all.end() ? same->raw : add(".raw", model.tensors.at(x.name()).clone());
     x.node()->role = Role::state;
     if (kind == QuantizerKind::adaround) {

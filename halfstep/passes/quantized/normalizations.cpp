@@ -8,6 +8,7 @@
 #include "halfstep/passes/graph/builder_behind.h"
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/passes/graph/traits.h"
+#include "halfstep/passes/quantized/errors.h"
 
 namespace halfstep::passes {
 namespace {
@@ -26,7 +27,7 @@ class NormOpening {
         norm_(norm),
         layer_(model.graph.op(norm.layer)),
         builder_(Builder::before(model.graph, model.graph.ops().front())) {
-    if (!layer_) fail("network '{}': has no layer '{}', whose normalization it keeps", model.graph.name(), norm.layer);
+    if (!layer_) fail(errors::normalized_layer_missing(model.graph.name(), norm.layer));
   }
 
   /// Adds the operators that compute in float from now on.

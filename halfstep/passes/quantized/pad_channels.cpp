@@ -12,6 +12,7 @@
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/graph/uses.h"
+#include "halfstep/passes/quantized/errors.h"
 
 namespace halfstep::passes {
 namespace {
@@ -55,9 +56,7 @@ class Padding {
   std::vector<std::string> run() {
     for (const ops::Conv2d& conv : model_.graph.all<ops::Conv2d>()) {
       if (!layers_.contains(conv.name())) continue;
-      if (!has_tensors(conv))
-        unsupported("{}: its weight is computed, so that it cannot be padded; keep the layer in float (--float NAME)",
-                    conv.where());
+      if (!has_tensors(conv)) fail(errors::padded_weight_computed(conv.where()));
       want(conv.x());
       wanted_.insert(conv.out().node());
     }

@@ -6,6 +6,7 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/passes/graph/traits.h"
+#include "halfstep/passes/quantized/errors.h"
 
 namespace halfstep::passes {
 namespace {
@@ -44,9 +45,7 @@ class Matcher {
     if (moves_codes(op) || computes_codes(op))
       require_codes(op);
     else
-      unsupported(
-          "{}: {} has no form on codes, and the network does not say that it stays in float; run quantize again",
-          op.where(), op.info().name);
+      fail(errors::operator_without_code_form(op.where(), op.info().name));
     if (moves_codes(op)) return add({StepKind::move, op, {}, {}, {}});
     open_.insert(op.node());
   }
@@ -79,8 +78,7 @@ class Matcher {
   void require_codes(Op op) const {
     for (const Value input : feature_inputs(op)) {
       const bool fuses = has_trait(op, Trait::fuses_into_producer) && is_open(input.producer());
-      if (!coded_.contains(input.node()) && !fuses)
-        unsupported("{}: input '{}' has no quantizer, expected codes", op.where(), input.name());
+      if (!coded_.contains(input.node()) && !fuses) fail(errors::input_without_quantizer(op.where(), input.name()));
     }
   }
 
@@ -96,8 +94,7 @@ class Matcher {
       step.activation = producer;
     }
     if (!is_open(step.main) || !is_open(producer))
-      unsupported("{}: no pattern takes this quantizer in: its input comes from {} '{}'", quantizer.where(),
-                  producer.info().name, producer.name());
+      fail(errors::quantizer_without_pattern(quantizer.where(), producer.info().name, producer.name()));
     if (has_trait(step.main, Trait::weighted)) step.weight = weight_of(step.main);
     open_.erase(step.main.node());
     open_.erase(producer.node());
@@ -106,7 +103,7 @@ class Matcher {
 
   ops::FakeQuantize weight_of(Op main) const {
     const auto weight = main.in(main.info().quant.weight).producer<ops::FakeQuantize>();
-    if (!weight) unsupported("{}: the weight of this {} has no quantizer", main.where(), main.info().name);
+    if (!weight) fail(errors::weight_without_quantizer(main.where(), main.info().name));
     return *weight;
   }
 
@@ -127,13 +124,10 @@ class Matcher {
   void require_known(Op reader, Value value) const {
     if (is_stored(value) || !value.producer() || real_.contains(value.node()) || coded_.contains(value.node())) return;
     if (quantizes_tensor(value.producer())) return;
-    unsupported("{}: reads '{}', which is nowhere but as codes behind its quantizer", reader.where(), value.name());
+    fail(errors::value_only_as_codes(reader.where(), value.name()));
   }
 
-  [[noreturn]] static void reject_open(Op op) {
-    unsupported("{}: no quantizer takes the result of this {}; a silent float layer is refused", op.where(),
-                op.info().name);
-  }
+  [[noreturn]] static void reject_open(Op op) { fail(errors::result_without_quantizer(op.where(), op.info().name)); }
 
   bool is_open(Op op) const { return op && open_.contains(op.node()); }
 

@@ -1,12 +1,13 @@
 // What conversion asks of a network before, and of a program after.
 #include <algorithm>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/quantized/learned_quantizers.h"
 #include "halfstep/quant/convert/convert.h"
+#include "halfstep/quant/convert/errors.h"
 
 namespace halfstep::quant {
 namespace {
@@ -25,19 +26,16 @@ bool touches_float(Op op) {
 
 /// Quantizers whose kind has no form on codes.
 void require_forms(const Model& prepared) {
-  std::vector<Objection> objections;
+  std::vector<Diagnostic> objections;
   const passes::QuantizerKinds kinds(prepared);
   for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
     const QuantizerTraits& traits = traits_of(kinds.of(quantizer));
     if (*traits.no_integers == 0) continue;
     objections.push_back(
-        {.layer = quantizer.name(),
-         .where = quantizer.where(),
-         .what = fmt::format("a quantizer of kind {} cannot become integers: {}", traits.name, traits.no_integers),
-         .remedy = "evaluate it, write it for the target's tools (export --format deploy), or "
-                   "quantize with another kind (--set features.quantizer, weights.quantizer)"});
+        placed(errors::quantizer_kind_without_integers(quantizer.where(), traits.name, traits.no_integers),
+               quantizer.name(), ""));
   }
-  refuse_all(std::move(objections));
+  fail_on_any(std::move(objections));
 }
 
 }  // namespace
@@ -46,9 +44,7 @@ void require_integers(const Model& prepared, const ConvertOptions& options) {
   require_forms(prepared);
   const auto islands = islands_inside(prepared);
   if (islands.empty() || options.float_islands) return;
-  refuse_all(
-      {{"", fmt::format("network '{}'", prepared.graph.name()), describe(islands) + " cannot become integers", "", "",
-        "keep them in float (--float-islands), or remove them or move them behind the network's outputs"}});
+  fail(errors::operators_cannot_become_integers(prepared.graph.name(), describe(islands)));
 }
 
 bool is_integer(const Model& model) {
@@ -60,7 +56,7 @@ bool is_integer(const Model& model) {
         op.is<ops::Quantize>() && !op.in(0).is_tensor() && (!op.in(0).producer() || is_island(op.in(0).producer()));
     const bool leaves = op.is<ops::Dequantize>();
     if (!enters && !leaves && !is_island(op) && touches_float(op))
-      fail("{}: {} works on floats inside an integer program", op.where(), op.info().name);
+      fail(errors::float_operator_in_program(op.where(), op.info().name));
   }
   return true;
 }

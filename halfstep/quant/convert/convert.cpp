@@ -1,13 +1,15 @@
 #include "halfstep/quant/convert/convert.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <set>
 
 #include "halfstep/core/arith/accumulator.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/base/elements.h"
-#include "halfstep/core/base/objection.h"
 #include "halfstep/core/ir/metadata/code_formats.h"
 #include "halfstep/core/ir/metadata/table_origin.h"
 #include "halfstep/passes/graph/tensors.h"
@@ -18,6 +20,7 @@
 #include "halfstep/passes/quantized/learned_parts.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/passes/quantized/training_form.h"
+#include "halfstep/quant/convert/errors.h"
 #include "halfstep/quant/convert/integer_tensors.h"
 #include "halfstep/quant/convert/lookup_table.h"
 #include "halfstep/quant/convert/normalizing_numbers.h"
@@ -32,7 +35,7 @@ using passes::StepKind;
 /// What is found on the way, in a network and its regions.
 struct Findings {
   std::vector<AccumulatorProof> proofs;
-  std::vector<Objection> objections;
+  std::vector<Diagnostic> objections;
   CodeFormats formats;
   std::map<std::string, TableOrigin> tables;
   std::set<std::string> unseen;  ///< scales whose observers have seen nothing; they may be outside of a region
@@ -54,7 +57,7 @@ class Converter final : passes::CodedRebuild {
       }
     }
     add_remedy(found_.objections, "calibrate again, or keep the layer in float (--float NAME)");
-    refuse_all(std::move(found_.objections));
+    fail_on_any(std::move(found_.objections));
     finish_network();
     note_formats(steps);
     return std::move(result_);
@@ -87,10 +90,10 @@ class Converter final : passes::CodedRebuild {
   }
 
   CodeFormat format_of(const ops::FakeQuantize& q) const {
-    if (found_.unseen.contains(passes::scale_tensor(q).name()))
-      fail("{}: the quantizer has seen no data; calibrate before convert", q.where());
+    if (found_.unseen.contains(passes::scale_tensor(q).name())) fail(errors::quantizer_uncalibrated(q.where()));
     const float scale = effective_scale(source_, q);
-    if (!(scale > 0) || !std::isfinite(scale)) fail("{}: found scale {}, expected a positive number", q.where(), scale);
+    if (!(scale > 0) || !std::isfinite(scale))
+      fail(errors::quantizer_scale_not_positive(q.where(), fmt::format("{}", scale)));
     return {scale, source_tensor(q.zero_point()).data<int32_t>()[0], static_cast<int32_t>(q.code_min()),
             static_cast<int32_t>(q.code_max())};
   }
@@ -394,9 +397,10 @@ class Converter final : passes::CodedRebuild {
     if (status.ok()) return;
     const bool windows =
         step.main.info().quant.accumulates == Accumulation::window && arith::traits(form_of(step)).powers_of_two;
-    refuse_all({{step.name(), step.quantizer.where(), status.message(), "", "",
-                 fmt::format("calibrate again, or keep the layer in float (--float {}){}", step.name(),
-                             windows ? " (a pooling window must then hold a power of two of elements)" : "")}});
+    fail(placed(
+        errors::layer_not_requantizable(step.quantizer.where(), status.message(), step.name(),
+                                        windows ? " (a pooling window must then hold a power of two of elements)" : ""),
+        step.name(), ""));
   }
 
   void convert_rescale(const QuantizedStep& step) {
@@ -451,8 +455,7 @@ std::set<std::string> unseen_scales(const Model& prepared) {
 void require_features(const Model& prepared) {
   const auto quantizers = prepared.graph.all<ops::FakeQuantize>();
   if (std::ranges::all_of(quantizers, [](const auto& quantizer) { return is_weight(quantizer); }))
-    unsupported("network '{}': no feature has a quantizer, so that nothing becomes integers; choose another platform",
-                prepared.graph.name());
+    fail(errors::nothing_becomes_integers(prepared.graph.name()));
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct ConvertOptions {
 };
 
 /// Derives codes, biases, multipliers and shifts from the float32 tensors of `prepared` (docs/arithmetic.md, section
-/// 4). It reads no platform: the rules are attributes of the quantizers. Throws a Refusal with every layer and channel
+/// 4). It reads no platform: the rules are attributes of the quantizers. Throws a Error with every layer and channel
 /// where a shift or factor leaves its range, an accumulator could overflow, or an operator has no integer form;
 /// bad_input when the network was never calibrated. Islands are named in the Model's note "float_operators".
 Conversion convert(const Model& prepared, const ConvertOptions& options = {});

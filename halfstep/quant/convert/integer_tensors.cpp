@@ -1,12 +1,15 @@
 #include "halfstep/quant/convert/integer_tensors.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 
 #include "halfstep/core/arith/accumulator.h"
 #include "halfstep/core/arith/bias.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/base/elements.h"
-#include "halfstep/core/base/objection.h"
+#include "halfstep/quant/convert/errors.h"
 
 namespace halfstep::quant {
 namespace {
@@ -52,12 +55,14 @@ Tensor real_biases(const WeightedLayer& layer) {
   return layer.b.defined() ? layer.b.clone() : Tensor(DType::f32, {layer.w.dims()[0]});
 }
 
+std::string of_channel(const WeightedLayer& layer, size_t channel) {
+  return fmt::format("{}: channel {}", layer.where, channel);
+}
+
 arith::Requantizer requantizer_of(const WeightedLayer& layer, const std::vector<float>& scales, size_t channel) {
   arith::Requantizer requantizer;
   const Status status = layer.rule.for_layer({layer.x.scale, scales[channel], layer.y.scale}, requantizer);
-  if (!status.ok())
-    refuse_all({{"", layer.where, fmt::format("channel {}: {}", channel, status.message()), "", "",
-                 "calibrate again, or keep the layer in float (--float NAME)"}});
+  if (!status.ok()) fail(errors::layer_not_requantizable(of_channel(layer, channel), status.message(), "NAME", ""));
   return requantizer;
 }
 
@@ -96,10 +101,7 @@ int64_t prove_accumulator(const WeightedLayer& layer, const IntegerTensors& tens
     for (size_t k = 0; k < per_channel; ++k) weight_sum += std::abs(w[c * per_channel + k]);
     const int64_t bound =
         arith::accumulator_bound(weight_sum, layer.x.code_min, layer.x.code_max, layer.x.zero_point, b[c]);
-    if (bound > arith::kMostInInt32)
-      refuse_all(
-          {{"", layer.where, fmt::format("channel {}: the accumulator can reach {}", c, bound), "", "less than 2^31",
-            "use fewer bits or fewer input channels, or keep the layer in float (--float NAME)"}});
+    if (bound > arith::kMostInInt32) fail(errors::channel_accumulator_overflow(of_channel(layer, c), bound));
     largest = std::max(largest, bound);
   }
   return largest;

@@ -1,9 +1,8 @@
 #include "halfstep/quant/platform/insertion_rules.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "halfstep/quant/platform/errors.h"
 #include "halfstep/quant/platform/record_names.h"
 
 namespace halfstep::quant {
@@ -32,10 +31,7 @@ void read_merges(InsertionRules& rules, const YamlReader& insert) {
   for (const YamlReader& pair : insert.maps("merges")) {
     const std::string of = read_name(pair, "of", all), into = read_name(pair, "into", all);
     if (!contains(rules.asks, into) && !contains(rules.gives, of))
-      pair.object("",
-                  {.what = "has no effect",
-                   .expected = fmt::format("{} among asks, or {} among gives", into, of),
-                   .remedy = "leave it out of insert.merges"},
+      pair.object("", errors::merge_without_effect(of, into),
                   {"insert.asks", "insert.gives", pair.path_of("of"), pair.path_of("into")});
     rules.merges.emplace_back(of, into);
   }
@@ -47,8 +43,7 @@ void read_propagation(InsertionRules& rules, const YamlReader& insert) {
   rules.propagates_from = kinds(propagates, "through");
   rules.propagates_to = kinds(propagates, "to");
   if (rules.propagates_from.empty() != rules.propagates_to.empty())
-    propagates.object("", {.what = "has no effect", .expected = "operators in both of its lists, or in none"},
-                      {"insert.propagates.through", "insert.propagates.to"});
+    propagates.object("", errors::propagation_without_effect(), {"insert.propagates.through", "insert.propagates.to"});
 }
 
 void read_quirks(InsertionRules& rules, const YamlReader& insert) {
@@ -60,9 +55,7 @@ void read_quirks(InsertionRules& rules, const YamlReader& insert) {
   }
   rules.as_mqbench = insert.text("as") == "mqbench";
   if (rules.as_mqbench && rules.quirks.empty())
-    insert.object("as",
-                  {.found = "mqbench", .expected = "a platform whose insert.quirks say what MQBench does otherwise"},
-                  {"insert.quirks"});
+    insert.object("as", errors::mqbench_without_quirks(), {"insert.quirks"});
 }
 
 /// What gives a quantized result cannot be without one.
@@ -70,24 +63,21 @@ void object_to_contradictions(const InsertionRules& rules, const YamlReader& ins
   for (const auto& [key, names] : {std::pair("gives", &rules.gives), std::pair("passes", &rules.passes)}) {
     for (const std::string& name : *names) {
       if (contains(rules.skips, name))
-        insert.object("skips", {.found = fmt::format("'{}', which {} names too", name, key), .expected = "one of both"},
-                      {insert.path_of(key)});
+        insert.object("skips", errors::skips_contradict(name, key), {insert.path_of(key)});
     }
   }
   if (rules.outputs == Ends::never && !rules.gives.empty())
-    insert.object("outputs", {.found = "never, while gives names operators", .expected = "one of both"},
-                  {"insert.gives"});
+    insert.object("outputs", errors::outputs_contradict_gives(), {"insert.gives"});
 }
 
 void object_to_idle_rules(const InsertionRules& rules, const YamlReader& insert, const YamlReader& record) {
   const auto needs = [&](const char* key, const Names& names, const char* other, bool is_there) {
     if (!names.empty() && !is_there)
-      insert.object(key, {.what = "has no effect", .expected = other},
+      insert.object(key, errors::insertion_key_without_effect(other),
                     {"insert.asks", "insert.gives", "insert.unsigned_behind", "features.codes"});
   };
   if (rules.asks.empty() && rules.gives.empty())
-    insert.object("", {.found = "neither asks nor gives", .expected = "operators that want quantizers"},
-                  {"insert.asks", "insert.gives"});
+    insert.object("", errors::insertion_rules_ask_nothing(), {"insert.asks", "insert.gives"});
   needs("passes", rules.passes, "gives, whose quantizers it moves", !rules.gives.empty());
   needs("skips", rules.skips, "asks, of which it makes exceptions", !rules.asks.empty());
   const bool is_signed = record.map("features").text("codes") == "signed";

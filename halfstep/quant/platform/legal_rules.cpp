@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "halfstep/passes/graph/traits.h"
+#include "halfstep/quant/platform/errors.h"
 #include "halfstep/quant/platform/record_names.h"
 
 namespace halfstep::quant {
@@ -60,7 +61,8 @@ bool covers(const LegalRule& rule, const LegalRule& other) {
 
 void read_operator(LegalRule& rule, const YamlReader& reader) {
   if (reader.has("op") == reader.has("trait"))
-    reader.object("", {.found = reader.has("op") ? "both op and trait" : "neither op nor trait", .expected = "one"});
+    reader.object("",
+                  errors::rule_without_one_operator(reader.has("op") ? "both op and trait" : "neither op nor trait"));
   if (reader.has("trait")) rule.trait = *parse_trait(reader.text("trait"));
   if (reader.has("op")) rule.op = read_name(reader, "op", operators_that(can_have_codes));
 }
@@ -68,16 +70,17 @@ void read_operator(LegalRule& rule, const YamlReader& reader) {
 void read_properties(LegalRule& rule, const YamlReader& reader) {
   if (reader.has("where")) rule.where = reader.text("where");
   if (!rule.where.empty() && !is_any(rule, property(rule.where).is_possible))
-    reader.object("where", {.found = rule.where, .expected = "a property that these operators can have"});
+    reader.object("where", errors::rule_does_not_fit_operators(rule.where, "a property that these operators can have"));
   if (reader.has("kernel_above")) rule.kernel_above = reader.integer("kernel_above");
   if (reader.has("stride_above")) rule.stride_above = reader.integer("stride_above");
   for (const char* key : {"kernel_above", "stride_above"}) {
     if (reader.has(key) && !is_any(rule, has_window))
-      reader.object(key, {.found = "operators without a window", .expected = "convolutions or pools"});
+      reader.object(key, errors::rule_does_not_fit_operators("operators without a window", "convolutions or pools"));
   }
   if (reader.has("inputs_above")) rule.inputs_above = reader.integer("inputs_above");
   if (rule.inputs_above > 0 && !is_any(rule, [](const OpInfo& op) { return op.has_variadic_input(); }))
-    reader.object("inputs_above", {.found = "operators of a fixed number of inputs", .expected = "a concat"});
+    reader.object("inputs_above",
+                  errors::rule_does_not_fit_operators("operators of a fixed number of inputs", "a concat"));
   rule.reads = reader.integers("reads");
 }
 
@@ -86,11 +89,11 @@ void object_to_widths(const YamlReader& reader, const std::string& key, const st
                       const std::vector<int64_t>& general, const std::string& of) {
   const auto is_general = [&](int64_t bits) { return std::ranges::find(general, bits) != general.end(); };
   if (reader.has(key) && widths.empty()) {
-    reader.object(key, {.found = "no width", .expected = "at least one, or refused: true"});
+    reader.object(key, errors::rule_widths_empty());
   } else if (!widths.empty() && std::ranges::none_of(widths, is_general)) {
     reader.object(key,
-                  {.found = fmt::format("{}", fmt::join(widths, ", ")),
-                   .expected = fmt::format("some of {}.legal_bits: {}", of, fmt::join(general, ", "))},
+                  errors::rule_widths_not_legal(fmt::format("{}", fmt::join(widths, ", ")), of,
+                                                fmt::format("{}", fmt::join(general, ", "))),
                   {of + ".legal_bits"});
   }
 }
@@ -106,13 +109,12 @@ void read_consequences(LegalRule& rule, const YamlReader& reader, const YamlRead
   object_to_widths(reader, "gives", rule.gives, features, "features");
   object_to_widths(reader, "weights", rule.weights, record.map("weights").integers("legal_bits"), "weights");
   if (reader.has("weights") && !is_any(rule, is_weighted))
-    reader.object("weights", {.found = "operators without weights", .expected = "features alone"});
+    reader.object("weights", errors::rule_does_not_fit_operators("operators without weights", "only features"));
   const bool has_widths = reader.has("features") || reader.has("weights") || reader.has("gives");
-  if (rule.refused && has_widths)
-    reader.object("refused", {.found = "widths of what is refused", .expected = "one of the two"});
+  if (rule.refused && has_widths) reader.object("refused", errors::rule_refuses_with_widths());
   if (!rule.refused && !has_widths)
     reader.object(
-        "", {.what = "has no effect", .expected = "features, weights, gives or refused: true"},
+        "", errors::rule_without_consequence(),
         {reader.path_of("features"), reader.path_of("weights"), reader.path_of("gives"), reader.path_of("refused")});
 }
 
@@ -177,9 +179,7 @@ std::vector<LegalRule> read_legal_rules(const YamlReader& record) {
     if (is_known) read_consequences(rule, reader, record);
     rule.reason = reader.text("reason");
     const auto before = std::ranges::find_if(rules, [&](const LegalRule& one) { return covers(one, rule); });
-    if (is_known && before != rules.end())
-      reader.object("", {.what = fmt::format("has no effect, because legal[{}] decides first", before - rules.begin()),
-                         .remedy = "put it in front of that, or remove it"});
+    if (is_known && before != rules.end()) reader.object("", errors::rule_never_decides(before - rules.begin()));
     rules.push_back(std::move(rule));
   }
   return rules;

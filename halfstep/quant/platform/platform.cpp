@@ -12,6 +12,7 @@
 #include "halfstep/core/arith/rounding.h"
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/passes/graph/traits.h"
+#include "halfstep/quant/platform/errors.h"
 #include "halfstep/quant/platform/record_names.h"
 #include "halfstep/quant/platform/yaml_reader.h"
 
@@ -29,8 +30,7 @@ void override_field(const YAML::Node& root, const std::string& path, const std::
     for (const RecordKey* one : keys_below(platform_keys(), before)) known.push_back(last_name(*one));
     const bool can_have_keys = !node.IsDefined() || node.IsMap() || node.IsNull();
     if (!can_have_keys || !contains(known, key))
-      fail("override '{}': the platform has no key '{}'{}; see halfstep platform keys", path, key,
-           did_you_mean(key, known));
+      fail(errors::override_of_unknown_key(path, key, did_you_mean(key, known)));
     node.reset(node[key]);
     before += (before.empty() ? "" : ".") + key;
   }
@@ -52,11 +52,10 @@ void add_defaults(YAML::Node map, const std::string& path) {
 BitRule read_bits(const YamlReader& reader) {
   BitRule rule{static_cast<int>(reader.integer("bits")), reader.integers("legal_bits")};
   if (rule.legal.empty()) {
-    reader.object("legal_bits", {.found = "no width", .expected = "at least one"});
+    reader.object("legal_bits", errors::legal_bits_empty());
   } else if (std::ranges::find(rule.legal, rule.default_bits) == rule.legal.end()) {
     reader.object("bits",
-                  {.found = std::to_string(rule.default_bits),
-                   .expected = fmt::format("one of legal_bits: {}", fmt::join(rule.legal, ", "))},
+                  errors::default_bits_not_legal(rule.default_bits, fmt::format("{}", fmt::join(rule.legal, ", "))),
                   {reader.path_of("legal_bits")});
   }
   return rule;
@@ -75,8 +74,7 @@ void read_features(Platform& platform, const YamlReader& reader) {
   platform.feature_zero_points = reader.text("zero_points");
   const bool is_zero = platform.feature_zero_points == "symmetric" || platform.feature_zero_points == "centered";
   if (is_zero && !platform.signed_features)
-    reader.object("zero_points",
-                  {.what = platform.feature_zero_points + " needs signed codes; a negative value has no unsigned one"},
+    reader.object("zero_points", errors::zero_points_need_signed_codes(platform.feature_zero_points),
                   {"features.codes"});
   platform.feature_observer = reader.text("observer");
   platform.rate = reader.number("rate");
@@ -88,13 +86,13 @@ bool keeps_scales(const std::string& form) { return arith::traits(*arith::parse_
 void read_shift_rounding(Platform& platform, const YamlReader& requantize) {
   platform.shift_rounding = requantize.text("rounding");
   const std::string& form = platform.requantize;
-  const auto object = [&](const std::string& what) {
-    requantize.object("rounding", {.what = what}, {"requantize.form", "requantize.multiplier_bits"});
+  const auto object = [&](Diagnostic said) {
+    requantize.object("rounding", std::move(said), {"requantize.form", "requantize.multiplier_bits"});
   };
   if (platform.shift_rounding != "half_up" && keeps_scales(form))
-    object(fmt::format("{} has no shifts, whose rounding could be {}", form, platform.shift_rounding));
+    object(errors::shift_rounding_without_shifts(form, platform.shift_rounding));
   else if (platform.shift_rounding == "doubled" && (form != "fixed_point" || platform.multiplier_bits != 31))
-    object("doubled needs fixed_point and multipliers of 31 bits");
+    object(errors::doubled_rounding_needs_fixed_point());
 }
 
 void read_requantization(Platform& platform, const YamlReader& requantize) {
@@ -102,13 +100,11 @@ void read_requantization(Platform& platform, const YamlReader& requantize) {
   platform.multiplier_bits = static_cast<int>(requantize.integer("multiplier_bits"));
   if (keeps_scales(platform.requantize) && platform.multiplier_bits != 31)
     requantize.object("multiplier_bits",
-                      {.what = platform.requantize + " has no such multiplier",
-                       .found = std::to_string(platform.multiplier_bits),
-                       .expected = "31, which then says nothing"},
+                      errors::multiplier_bits_without_multiplier(platform.requantize, platform.multiplier_bits),
                       {"requantize.form"});
   read_shift_rounding(platform, requantize);
   if (platform.requantize == "power_of_two" && !platform.power_of_two)
-    requantize.object("form", {.what = "power_of_two needs power_of_two scales"}, {"power_of_two"});
+    requantize.object("form", errors::power_of_two_form_needs_scales(), {"power_of_two"});
 }
 
 void read_edges(Platform& platform, const YamlReader& record, const YamlReader& edges) {
@@ -116,11 +112,7 @@ void read_edges(Platform& platform, const YamlReader& record, const YamlReader& 
   platform.first_edges = static_cast<int>(edges.integer("first"));
   platform.last_edges = static_cast<int>(edges.integer("last"));
   if (record.has("insert") && (platform.first_edges != 1 || platform.last_edges != 1))
-    edges.object("",
-                 {.what = "with rules of insertion the edges are what touches an end of the network",
-                  .found = fmt::format("first {}, last {}", platform.first_edges, platform.last_edges),
-                  .expected = "1 and 1"},
-                 {"insert"});
+    edges.object("", errors::edges_with_insertion_rules(platform.first_edges, platform.last_edges), {"insert"});
 }
 
 void read_observer_numbers(ObserverNumbers& numbers, const YamlReader& reader) {
@@ -132,31 +124,25 @@ void read_observer_numbers(ObserverNumbers& numbers, const YamlReader& reader) {
   numbers.deviations = reader.number("deviations");
   numbers.nearest_power = reader.boolean("nearest_power");
   if (numbers.steps < numbers.candidates)
-    reader.object("steps",
-                  {.found = std::to_string(numbers.steps),
-                   .expected = fmt::format("at least the {} candidates", numbers.candidates)},
+    reader.object("steps", errors::observer_steps_too_few(numbers.steps, numbers.candidates),
                   {reader.path_of("candidates")});
 }
 
 /// An observer gives powers of two where these are asked for, and only there where it knows no others.
 void check_observer(const YamlReader& side, const std::string& observer, bool power_of_two) {
-  const auto object = [&](const char* what) { side.object("observer", {.what = observer + what}, {"power_of_two"}); };
+  const auto object = [&](Diagnostic said) { side.object("observer", std::move(said), {"power_of_two"}); };
   if (observer.empty()) return;
-  if (gives_powers_of_two(observer) && !power_of_two) object(" gives powers of two alone, and scales are others");
-  if (starts_learning(observer) && power_of_two) object(" starts scales that are learned, which are no powers of two");
+  if (gives_powers_of_two(observer) && !power_of_two) object(errors::observer_gives_powers_of_two(observer));
+  if (starts_learning(observer) && power_of_two) object(errors::observer_gives_any_scale(observer));
 }
 
 /// What a kind of quantizer asks of the numbers that it learns.
 void check_quantizer(const Platform& platform, const YamlReader& side, QuantizerKind kind, const BitRule& bits,
                      const std::string& zero_points) {
   using enum QuantizerKind;
-  const auto require = [&](bool holds, const char* what, const char* expected, const std::string& other) {
+  const auto require = [&](bool holds, const char* property, const char* expected, const std::string& other) {
     if (!holds)
-      side.object("quantizer",
-                  {.what = fmt::format("{} {}", traits_of(kind).name, what),
-                   .expected = expected,
-                   .remedy = "change that, or take another kind"},
-                  {other});
+      side.object("quantizer", errors::quantizer_kind_does_not_fit(traits_of(kind).name, property, expected), {other});
   };
   const bool has_powers = platform.power_of_two;
   require(kind != tqt || has_powers, "learns powers of two", "power_of_two: true", "power_of_two");
@@ -255,8 +241,7 @@ std::vector<std::string> read_activations(const YamlReader& reader, Trait trait,
 /// Layers that compute in float have quantizers where rules ask for them, and nowhere else.
 void object_to_float_layers(const Platform& platform, const YamlReader& record) {
   const auto needs_rules = [&](const YamlReader& reader, const char* key) {
-    reader.object(key, {.what = "leaves no layer to quantize", .expected = "insert, which says where quantizers are"},
-                  {"insert"});
+    reader.object(key, errors::float_layers_need_insertion_rules(), {"insert"});
   };
   if (record.has("insert")) return;
   if (platform.weight_zero_points == "affine") needs_rules(record.map("weights"), "zero_points");
@@ -305,7 +290,7 @@ Platform parse(const RecordSource& source, const Overrides& overrides, std::vect
 /// What a record builds on; what stands in the way of that.
 struct Base {
   YAML::Node record = YAML::Node(YAML::NodeType::Undefined);
-  std::vector<Objection> objections = {};
+  std::vector<Diagnostic> objections = {};
   bool is_known = true;
 };
 
@@ -314,54 +299,50 @@ Base base_of(const YAML::Node& root, const std::vector<std::string>& derived) {
   const YAML::Node named = root.IsMap() ? root["base"] : YAML::Node(YAML::NodeType::Undefined);
   if (!named.IsDefined()) return {};
   if (!named.IsScalar()) return {.is_known = false};  // which is objected to as that of any key
-  const auto wrong = [&](Objection said) {
-    said.where = fmt::format("{}:{}: base", derived.back(), named.Mark().line + 1);
-    said.kind = ErrorKind::bad_input;
-    return Base{{}, {std::move(said)}, false};
-  };
-  Base base;
+  const std::string where = fmt::format("{}:{}: base", derived.back(), named.Mark().line + 1);
+  const auto unknown = [](const Error& error) { return Base{{}, error.diagnostics(), false}; };
+  RecordSource source;
   try {
-    const RecordSource source = find_record(named.Scalar(), derived.back());
-    if (contains(derived, source.file))
-      return wrong({.what = fmt::format("the record builds on itself: {}, {}", fmt::join(derived, ", "), source.file)});
-    base.record = YAML::Load(parse(source, {}, derived).text);
-  } catch (const Refusal& refusal) {
-    base = {.objections = refusal.objections(), .is_known = false};
+    source = find_record(named.Scalar(), derived.back());
   } catch (const Error& error) {
-    return wrong({.what = error.what()});
+    return unknown(prefixed(where, error));
   }
-  return base;
+  if (contains(derived, source.file))
+    return unknown(
+        Error(errors::base_includes_itself(where, fmt::format("{}, {}", fmt::join(derived, ", "), source.file))));
+  try {
+    return {.record = YAML::Load(parse(source, {}, derived).text)};
+  } catch (const Error& error) {
+    return unknown(error);
+  }
 }
 
 /// What is wrong with a width.
-std::optional<Objection> objection_to(std::string_view platform, std::string_view what, int bits,
-                                      const std::vector<int64_t>& legal, const std::string& reason) {
+std::optional<Diagnostic> objection_to(std::string_view platform, std::string_view values, int bits,
+                                       const std::vector<int64_t>& legal, const std::string& reason) {
   if (legal.empty() || std::find(legal.begin(), legal.end(), bits) != legal.end()) return std::nullopt;
-  return Objection{
-      .what = fmt::format("{} on {}", what, platform),
-      .found = fmt::format("{} bits", bits),
-      .expected = fmt::format("{}{}", fmt::join(legal, ", "), reason.empty() ? "" : fmt::format(" ({})", reason))};
+  const std::string listed = fmt::format("{}", fmt::join(legal, ", "));
+  return errors::bits_not_legal(values, platform, bits, reason.empty() ? listed : listed + " (" + reason + ")");
 }
 
 }  // namespace
 
-std::vector<Objection> Platform::objections(const Selected& operation, int weight_bits, int feature_bits) const {
+std::vector<Diagnostic> Platform::objections(const Selected& operation, int weight_bits, int feature_bits) const {
   const auto rule = std::ranges::find_if(legal, [&](const LegalRule& one) { return one.selects(operation); });
   const bool ruled = rule != legal.end();
-  if (ruled && rule->refused)
-    return {{.what = fmt::format("{} has no {}: {}", name, operation.op->name, rule->reason)}};
-  std::vector<Objection> found;
-  const auto require = [&](std::string_view what, int bits, const BitRule& general,
+  if (ruled && rule->refused) return {errors::operator_refused(name, operation.op->name, rule->reason)};
+  std::vector<Diagnostic> found;
+  const auto require = [&](std::string_view values, int bits, const BitRule& general,
                            const std::vector<int64_t>* special) {
-    auto objection = objection_to(name, what, bits, general.legal, "");
-    if (!objection && special != nullptr) objection = objection_to(name, what, bits, *special, rule->reason);
+    auto objection = objection_to(name, values, bits, general.legal, "");
+    if (!objection && special != nullptr) objection = objection_to(name, values, bits, *special, rule->reason);
     if (objection) found.push_back(std::move(*objection));
   };
   require("features", feature_bits, features, ruled ? &rule->features : nullptr);
   if (weight_bits > 0) require("weights", weight_bits, weights, ruled ? &rule->weights : nullptr);
   if (ruled && operation.gives > 0) {
-    const std::string what = fmt::format("what {} gives", operation.op->name);
-    auto objection = objection_to(name, what, static_cast<int>(operation.gives), rule->gives, rule->reason);
+    const std::string values = fmt::format("results of {}", operation.op->name);
+    auto objection = objection_to(name, values, static_cast<int>(operation.gives), rule->gives, rule->reason);
     if (objection) found.push_back(std::move(*objection));
   }
   return found;
@@ -383,9 +364,10 @@ Platform parse(const RecordSource& source, const Overrides& overrides, std::vect
   Base base = base_of(root, derived);
   YamlDocument document(root, source.file, platform_keys(), base.record);
   if (!base.is_known) {  // what such a base would have said is not missing
-    std::ranges::copy_if(document.objections(), std::back_inserter(base.objections),
-                         [](const Objection& one) { return one.what != YamlDocument::kMissing; });
-    refuse_all(std::move(base.objections));
+    std::ranges::copy_if(document.objections(), std::back_inserter(base.objections), [](const Diagnostic& one) {
+      return one.entry != &errors::record_key_missing_entry && one.entry != &errors::record_list_key_missing_entry;
+    });
+    fail_on_any(std::move(base.objections));
   }
   const YamlReader record = document.reader();
   Platform platform;
@@ -395,13 +377,7 @@ Platform parse(const RecordSource& source, const Overrides& overrides, std::vect
   read_features(platform, record.map("features"));
   read_arithmetic(platform, record);
   read_rules(platform, record);
-  auto objections = document.objections();
-  for (Objection& one : objections) {
-    const bool is_in_list = one.where.ends_with(']') || one.where.find("].") != std::string::npos;
-    if (one.what == YamlDocument::kMissing && !is_in_list)
-      one.remedy = "write it, or build on a record that has it (base: NAME)";
-  }
-  refuse_all(std::move(objections));
+  fail_on_any(document.objections());
   YAML::Node resolved = base.record.IsDefined() ? merged(base.record, root) : root;
   resolved.remove("base");
   add_defaults(resolved, "");

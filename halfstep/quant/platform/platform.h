@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/ir/metadata/learned_quantizer.h"
 #include "halfstep/passes/quantized/pad_channels.h"
 #include "halfstep/quant/platform/insertion_rules.h"
@@ -76,7 +76,7 @@ struct Platform {
 
   /// Why the operation is refused or cannot have these widths, nothing when it can; weight_bits 0 means no weight.
   /// Neither place nor remedy is said.
-  std::vector<Objection> objections(const Selected& operation, int weight_bits, int feature_bits) const;
+  std::vector<Diagnostic> objections(const Selected& operation, int weight_bits, int feature_bits) const;
   /// Whether `activation` fuses into an operator of that trait.
   bool fuses(std::string_view activation, Trait trait) const;
 };

@@ -12,6 +12,7 @@
 #include "halfstep/core/base/embedded.h"
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/quant/platform/errors.h"
 
 namespace halfstep::quant {
 namespace {
@@ -34,9 +35,9 @@ std::string read_file(const std::string& path) {
   std::ifstream stream;
   if (std::filesystem::is_regular_file(path, failed)) stream.open(path, std::ios::binary);
   if (!stream.is_open())
-    fail("{}: cannot be read; expected a platform file or one of {}", path, fmt::join(platform_names(), ", "));
+    fail(errors::platform_file_unreadable(path, fmt::format("{}", fmt::join(platform_names(), ", "))));
   if (const auto bytes = std::filesystem::file_size(path, failed); !failed && bytes > kMostBytes)
-    fail("{}: found {} bytes, expected a platform record of {} at most", path, bytes, kMostBytes);
+    fail(errors::platform_file_too_large(path, bytes, kMostBytes));
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
@@ -61,8 +62,8 @@ RecordSource find_record(const std::string& name_or_path, const std::string& fro
   const bool is_path = name_or_path.find('/') != std::string::npos || name_or_path.ends_with(kSuffix);
   if (!is_path) {
     const auto names = platform_names();
-    fail("platform '{}' is not known{}; expected a file or one of {}", name_or_path, did_you_mean(name_or_path, names),
-         fmt::join(names, ", "));
+    fail(errors::platform_unknown(name_or_path, fmt::format("{}", fmt::join(names, ", ")),
+                                  did_you_mean(name_or_path, names)));
   }
   const std::filesystem::path seen = std::filesystem::path(from).parent_path() / name_or_path;
   const std::string path = from.empty() ? name_or_path : seen.lexically_normal().string();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "halfstep/core/base/nearest.h"
+#include "halfstep/quant/platform/errors.h"
 
 namespace halfstep::quant {
 
@@ -21,8 +22,7 @@ std::vector<std::string> operators_that(bool (*takes)(const OpInfo& op)) {
 std::string read_name(const YamlReader& reader, const std::string& key, const std::vector<std::string>& able) {
   std::string name = reader.text(key);
   if (!contains(able, name))
-    reader.object(key,
-                  {.found = "'" + name + "'", .expected = reader.key_of(key).legal.such + did_you_mean(name, able)});
+    reader.object(key, errors::record_name_unsuitable(name, reader.key_of(key).legal.such, did_you_mean(name, able)));
   return name;
 }
 
@@ -33,7 +33,7 @@ std::vector<std::string> read_names(const YamlReader& reader, const std::string&
   for (const std::string& name : names) {
     const std::string expected = such.empty() ? reader.key_of(key).legal.such : such;
     if (!contains(able, name))
-      reader.object(key, {.found = "'" + name + "'", .expected = expected + did_you_mean(name, able)}, depends_on);
+      reader.object(key, errors::record_name_unsuitable(name, expected, did_you_mean(name, able)), depends_on);
   }
   return names;
 }

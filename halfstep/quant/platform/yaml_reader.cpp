@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "halfstep/core/base/nearest.h"
+#include "halfstep/quant/platform/errors.h"
 
 namespace halfstep::quant {
 namespace {
@@ -64,47 +65,41 @@ const char* plural(ValueKind kind) {
 
 /// What is wrong with one value, that of a list too.
 template <class T>
-std::optional<Objection> wrong_scalar(const YAML::Node& node, const RecordKey& key, const char* expected) {
+std::optional<Diagnostic> wrong_scalar(const YAML::Node& node, const RecordKey& key, const char* expected) {
   const auto value = node.IsScalar() ? as<T>(node) : std::nullopt;
-  if (!value) return Objection{.found = shown(node), .expected = expected};
+  if (!value) return errors::record_value_kind(shown(node), expected);
   if constexpr (std::is_arithmetic_v<T> && !std::is_same_v<T, bool>) {
     const auto number = static_cast<double>(*value);
     if (!(number >= key.legal.least && number <= key.legal.most))
-      return Objection{.found = fmt::format("{}", *value), .expected = range_text(key)};
+      return errors::record_value_out_of_range(*value, range_text(key));
   }
   return std::nullopt;
 }
 
-std::optional<Objection> wrong_text(const YAML::Node& node, const RecordKey& key) {
+std::optional<Diagnostic> wrong_text(const YAML::Node& node, const RecordKey& key) {
   if (auto wrong = wrong_scalar<std::string>(node, key, "text")) return wrong;
   const std::string& value = node.Scalar();
   if (key.legal.choices.empty() || std::ranges::find(key.legal.choices, value) != key.legal.choices.end())
     return std::nullopt;
-  return Objection{
-      .found = shown(node),
-      .expected = fmt::format("{}{}", fmt::join(key.legal.choices, ", "), did_you_mean(value, key.legal.choices))};
+  return errors::record_value_not_a_choice(shown(node), fmt::format("{}", fmt::join(key.legal.choices, ", ")),
+                                           did_you_mean(value, key.legal.choices));
 }
 
 }  // namespace
 
 YAML::Node parse_yaml(const std::string& text, const std::string& file) {
-  const auto refuse = [&](const std::string& where, const char* found, const char* expected) {
-    refuse_all({{.where = where, .found = found, .expected = expected, .kind = ErrorKind::bad_input}});
-  };
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(text);
-    if (documents.size() > 1) refuse(file, "several documents", "one");
+    if (documents.size() > 1) fail(errors::yaml_of_several_documents(file));
     return documents.empty() ? YAML::Node() : documents.front();
   } catch (const YAML::Exception& error) {
     const int line = std::max(error.mark.line, 0);
     for (const int near : {line, line - 1}) {  // a tab in front of a key is noticed behind it, or in the next line
       if (near >= 0 && is_indented_by_a_tab(line_of(text, near)))
-        refuse(fmt::format("{}:{}", file, near + 1), "a tab in front of the text", "spaces");
+        fail(errors::yaml_indented_by_tab(fmt::format("{}:{}", file, near + 1)));
     }
-    refuse(fmt::format("{}:{}: column {}", file, line + 1, error.mark.column + 1), "what is no YAML",
-           "keys, values and brackets that end");
+    fail(errors::yaml_invalid(fmt::format("{}:{}: column {}", file, line + 1, error.mark.column + 1)));
   }
-  return {};
 }
 
 YamlDocument::YamlDocument(const YAML::Node& root, std::string file, std::span<const RecordKey> keys,
@@ -115,22 +110,21 @@ YamlDocument::YamlDocument(const YAML::Node& root, std::string file, std::span<c
 
 YamlReader YamlDocument::reader() { return {*this, root_, base_, root_.Mark(), "", ""}; }
 
-std::vector<Objection> YamlDocument::objections() const {
+std::vector<Diagnostic> YamlDocument::objections() const {
   auto sorted = objections_;
   std::ranges::stable_sort(sorted, {}, [](const auto& one) { return one.first; });
-  std::vector<Objection> all;
+  std::vector<Diagnostic> all;
   for (auto& [line, objection] : sorted) all.push_back(std::move(objection));
   return all;
 }
 
-void YamlDocument::object(const YAML::Mark& mark, const std::string& path, Objection said) {
+void YamlDocument::object(const YAML::Mark& mark, const std::string& path, Diagnostic said) {
   const int line = std::max(mark.line, 0) + 1;
   said.where = fmt::format("{}:{}: {}", file_, line, path.empty() ? "record" : path);
-  said.kind = ErrorKind::bad_input;
   objections_.emplace_back(line, std::move(said));
 }
 
-void YamlDocument::reject(const YAML::Mark& mark, const std::string& path, Objection said) {
+void YamlDocument::reject(const YAML::Mark& mark, const std::string& path, Diagnostic said) {
   wrong_.insert(path);
   object(mark, path, std::move(said));
 }
@@ -145,7 +139,7 @@ bool YamlDocument::is_sound(const std::string& path) const {
 
 void YamlDocument::check(const YAML::Node& node, const YAML::Node& base, const std::string& path,
                          const RecordKey& key) {
-  std::optional<Objection> wrong;
+  std::optional<Diagnostic> wrong;
   switch (key.kind) {
     case ValueKind::text: wrong = wrong_text(node, key); break;
     case ValueKind::integer: wrong = wrong_scalar<int64_t>(node, key, "a whole number"); break;
@@ -161,7 +155,7 @@ void YamlDocument::check(const YAML::Node& node, const YAML::Node& base, const s
 
 void YamlDocument::check_list(const YAML::Node& list, const std::string& path, const RecordKey& key) {
   const std::string expected = plural(key.kind);
-  if (!list.IsSequence()) return reject(list.Mark(), path, {.found = shown(list), .expected = expected});
+  if (!list.IsSequence()) return reject(list.Mark(), path, errors::record_value_kind(shown(list), expected));
   std::set<std::string> seen;
   for (size_t i = 0; i < list.size(); ++i) {
     const YAML::Node item = list[i];
@@ -174,18 +168,18 @@ void YamlDocument::check_list(const YAML::Node& list, const std::string& path, c
     if (wrong) {
       reject(item.Mark(), path, std::move(*wrong));
     } else if (!seen.insert(item.Scalar()).second) {
-      object(item.Mark(), path, {.found = item.Scalar() + " twice"});
+      object(item.Mark(), path, errors::record_value_twice(item.Scalar()));
     }
   }
 }
 
 void YamlDocument::check_mapping(const YAML::Node& node, const YAML::Node& base, const std::string& path,
                                  const std::string& key_path) {
-  if (!node.IsMap())
+  if (!node.IsMap()) {
+    const char* found = node.IsDefined() && !node.IsNull() ? "no mapping" : "nothing";
     return reject(node.Mark(), path,
-                  {.found = node.IsDefined() && !node.IsNull() ? "no mapping" : "nothing",
-                   .expected = "keys and values",
-                   .remedy = path.empty() ? "begin with: halfstep platform new NAME" : ""});
+                  path.empty() ? errors::record_without_keys(found) : errors::record_section_without_keys(found));
+  }
   const std::set<std::string> misspelled = check_names(node, path, key_path);
   for (const RecordKey* key : keys_below(keys_, key_path)) {
     const std::string name = last_name(*key), key_at = joined(path, name);
@@ -194,7 +188,9 @@ void YamlDocument::check_mapping(const YAML::Node& node, const YAML::Node& base,
       check(value, before, key_at, *key);
     } else if (!key->absent && !before.IsDefined()) {
       wrong_.insert(key_at);
-      if (!misspelled.contains(name)) object(node.Mark(), key_at, {.what = kMissing});
+      if (misspelled.contains(name)) continue;
+      const bool is_in_list = path.find('[') != std::string::npos;
+      object(node.Mark(), key_at, is_in_list ? errors::record_list_key_missing() : errors::record_key_missing());
     }
   }
 }
@@ -211,21 +207,21 @@ std::set<std::string> YamlDocument::check_names(const YAML::Node& map, const std
   for (const auto& entry : map) {
     const YAML::Mark mark = entry.first.Mark();
     if (!entry.first.IsScalar()) {
-      object(mark, path, {.what = "found a key that is no text"});
+      object(mark, path, errors::record_key_not_text());
       continue;
     }
     const std::string& name = entry.first.Scalar();
     const auto [first, is_new] = lines.emplace(name, mark.line + 1);
     if (!is_new) {  // the library keeps both and reads the first
-      reject(mark, joined(path, name),
-             {.what = fmt::format("the key is given twice, before in line {}", first->second)});
+      reject(mark, joined(path, name), errors::record_key_twice(first->second));
     } else if (std::ranges::find(known, name) == known.end()) {
       const std::string* near = nearest_word(name, absent);
       if (near != nullptr) {
         misspelled.insert(*near);
         wrong_.insert(joined(path, *near));
       }
-      object(mark, joined(path, name), {.what = "unknown key" + did_you_mean(name, near != nullptr ? absent : known)});
+      object(mark, joined(path, name),
+             errors::record_key_unknown(did_you_mean(name, near != nullptr ? absent : known)));
     }
   }
   return misspelled;
@@ -300,7 +296,7 @@ std::vector<YamlReader> YamlReader::maps(const std::string& key) const {
   return readers;
 }
 
-void YamlReader::object(const std::string& key, Objection said, std::initializer_list<std::string> depends_on) const {
+void YamlReader::object(const std::string& key, Diagnostic said, std::initializer_list<std::string> depends_on) const {
   const auto is_sound = [&](const std::string& path) { return document_->is_sound(path); };
   if (!is_sound(path_of(key)) || !std::ranges::all_of(depends_on, is_sound)) return;
   const YAML::Node written = key.empty() ? node_ : child(node_, key);

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/quant/platform/record_keys.h"
 
 namespace halfstep::quant {
@@ -25,9 +25,6 @@ class YamlReader;
 /// A document and what is wrong with it.
 class YamlDocument {
  public:
-  /// What an objection to a key that must be there says.
-  static constexpr const char* kMissing = "is missing";
-
   /// Finds keys that are unknown, missing or given twice, and values that are not of their key's kind or not among its
   /// values. What the document leaves out it has from `base`, a document without mistakes, where that is defined.
   YamlDocument(const YAML::Node& root, std::string file, std::span<const RecordKey> keys,
@@ -35,13 +32,13 @@ class YamlDocument {
 
   YamlReader reader();
   /// In the order of their lines.
-  std::vector<Objection> objections() const;
+  std::vector<Diagnostic> objections() const;
 
  private:
   friend class YamlReader;
   /// What was found wrong without knowing what a key means, by its path.
-  void object(const YAML::Mark& mark, const std::string& path, Objection said);
-  void reject(const YAML::Mark& mark, const std::string& path, Objection said);
+  void object(const YAML::Mark& mark, const std::string& path, Diagnostic said);
+  void reject(const YAML::Mark& mark, const std::string& path, Diagnostic said);
   void check(const YAML::Node& node, const YAML::Node& base, const std::string& path, const RecordKey& key);
   void check_mapping(const YAML::Node& node, const YAML::Node& base, const std::string& path,
                      const std::string& key_path);
@@ -53,8 +50,8 @@ class YamlDocument {
   YAML::Node root_, base_;
   std::string file_;
   std::span<const RecordKey> keys_;
-  std::set<std::string> wrong_;                        ///< paths
-  std::vector<std::pair<int, Objection>> objections_;  ///< with their lines
+  std::set<std::string> wrong_;                         ///< paths
+  std::vector<std::pair<int, Diagnostic>> objections_;  ///< with their lines
 };
 
 /// One mapping of a document, with what its base has there. A value that is wrong or absent reads as its key's default,
@@ -79,7 +76,7 @@ class YamlReader {
 
   /// Objects to what `key` has, "" for the mapping itself; where its value, or that of a path in `depends_on`, is wrong
   /// already, nothing is said.
-  void object(const std::string& key, Objection said, std::initializer_list<std::string> depends_on = {}) const;
+  void object(const std::string& key, Diagnostic said, std::initializer_list<std::string> depends_on = {}) const;
 
  private:
   friend class YamlDocument;

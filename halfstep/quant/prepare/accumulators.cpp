@@ -1,5 +1,7 @@
 #include "halfstep/quant/prepare/accumulators.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -7,8 +9,9 @@
 
 #include "halfstep/core/arith/accumulator.h"
 #include "halfstep/core/arith/multiplier.h"
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/quant/prepare/errors.h"
 
 namespace halfstep::quant {
 namespace {
@@ -133,7 +136,7 @@ std::string obstacle_on_codes(Op op, arith::Requantization form) {
 
 AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<const int64_t> farthest) {
   const auto counts = window_counts(op);
-  if (is_average(op) && !counts) unsupported("{}: {}", op.where(), kOpen);
+  if (is_average(op) && !counts) fail(errors::window_of_open_extents(op.where()));
   AccumulatorProof proof{{}, farthest[0] * farthest.back(), arith::most_accumulated(form)};  // a product
   if (counts) proof = average_proof(*counts, form, farthest[0]);
   if (const auto count = averaged_elements(op)) proof.bound = *count * farthest[0];
@@ -143,10 +146,9 @@ AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<
   if (op.info().quant.accumulates == Accumulation::sum) proof = sum_proof(form, farthest);
   proof.layer = op.name();
   if (proof.bound > proof.limit)
-    refuse_all({{op.name(), op.where(), fmt::format("the accumulator can reach {}", proof.bound), "",
-                 fmt::format("at most {}", proof.limit),
-                 fmt::format("use fewer bits{}, or keep the layer in float (--float NAME)",
-                             is_average(op) ? " or a smaller window" : "")}});
+    fail(placed(errors::accumulator_overflow(op.where(), proof.bound, proof.limit,
+                                             is_average(op) ? " or a smaller window" : ""),
+                op.name(), ""));
   return proof;
 }
 

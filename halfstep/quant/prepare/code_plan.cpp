@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/base/elements.h"
-#include "halfstep/core/base/objection.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/canonical/code_forms.h"
 #include "halfstep/passes/canonical/index_arithmetic.h"
@@ -20,6 +20,7 @@
 #include "halfstep/passes/quantized/coded_form.h"
 #include "halfstep/quant/platform/selector.h"
 #include "halfstep/quant/prepare/accumulators.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/regions.h"
 
 namespace halfstep::quant {
@@ -47,7 +48,7 @@ Reason refusal(Op op, Op activation) {
     if (error.kind() != ErrorKind::unsupported) throw;  // a defect of ours is no reason to stay in float
     if (normalizes_other_axes(op))
       return fmt::format("{} over other axes than the last has no form on codes", op.info().name);
-    return without_place(error.what(), op.where());
+    return placed(error.diagnostics().front(), "", op.where()).reason();
   }
 }
 
@@ -290,7 +291,7 @@ AskedLayers asked_layers(const Model& model, const std::vector<std::string>& pat
     const auto layers = model.graph.all_ops();
     const auto fitting = [&](Op op) { return names.fits(pattern, op); };
     if (std::ranges::none_of(layers, fitting))
-      fail("{} '{}': matches no layer{}", option, pattern, known_layers(pattern, {layers.begin(), layers.end()}));
+      fail(errors::selector_matches_nothing(option, pattern, known_layers(pattern, {layers.begin(), layers.end()})));
     for (Op op : layers) {
       if (fitting(op)) asked.try_emplace(op.node(), fmt::format("{}'{}'", kAskedFor, pattern));
     }

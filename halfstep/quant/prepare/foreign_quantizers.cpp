@@ -9,6 +9,7 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/graph/traits.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/quantizer.h"
 
 namespace halfstep::quant {
@@ -31,9 +32,9 @@ std::optional<float> learned_magnitude(const Model& model, Op quantizer) {
 void erase_quantizer(Graph& graph, Op quantizer) {
   for (const Value result : quantizer.results()) {
     if (!result.unused())
-      unsupported("{}: its {} goes into {} '{}', expected the way back from its codes alone", quantizer.where(),
-                  quantizer.info().outputs[static_cast<size_t>(result.port())].name,
-                  result.uses().front().first.info().name, result.uses().front().first.name());
+      fail(errors::quantizer_scale_in_use(quantizer.where(),
+                                          quantizer.info().outputs[static_cast<size_t>(result.port())].name,
+                                          result.uses().front().first.info().name, result.uses().front().first.name()));
   }
   graph.erase(quantizer);
 }
@@ -41,8 +42,7 @@ void erase_quantizer(Graph& graph, Op quantizer) {
 /// `x`, which the network has without the quantizer, in place of what `op` gives.
 void replace(Graph& graph, Op op, Value x) {
   if (op.out(0).type() != x.type())
-    unsupported("{}: {} turns {} into {}, and there is no float network of one type around it", op.where(),
-                op.info().name, to_string(x.type()), to_string(op.out(0).type()));
+    fail(errors::quantizer_changes_type(op.where(), op.info().name, to_string(x.type()), to_string(op.out(0).type())));
   op.out(0).replace_all_uses_with(x);
   erase_quantizer(graph, op);
 }
@@ -50,8 +50,7 @@ void replace(Graph& graph, Op op, Value x) {
 void require_pair(Op quantizer) {
   for (const auto& [user, operand] : quantizer.out(0).uses()) {
     if (!has_trait(user, Trait::from_codes) || operand != 0)
-      unsupported("{}: its codes go into {} '{}': the network is converted already; start from its form before",
-                  quantizer.where(), user.info().name, user.name());
+      fail(errors::network_converted_already(quantizer.where(), user.info().name, user.name()));
   }
 }
 
@@ -75,10 +74,7 @@ LearnedMagnitudes take_out_quantizers(Model& model) {
     }
   }
   for (const Op op : model.graph.ops()) {
-    if (has_trait(op, Trait::from_codes))
-      unsupported(
-          "{}: reads codes that no quantizer gives: the network is converted already; start from its form before",
-          op.where());
+    if (has_trait(op, Trait::from_codes)) fail(errors::codes_without_quantizer(op.where()));
   }
   return learned;
 }

@@ -9,6 +9,7 @@
 #include "halfstep/passes/canonical/composites.h"
 #include "halfstep/passes/canonical/index_arithmetic.h"
 #include "halfstep/passes/graph/traits.h"
+#include "halfstep/quant/prepare/errors.h"
 
 namespace halfstep::quant {
 namespace {
@@ -270,8 +271,7 @@ std::map<std::string, std::string> deviations_from_mqbench(const Graph& graph, c
 Insertion insertion_of(const Graph& graph, const InsertionRules& rules, const Requests& requests) {
   for (const auto& [node, reason] : requests.also) {
     if (const auto found = requests.in_float.find(node); found != requests.in_float.end())
-      fail("{} '{}': its inputs are to have quantizers ({}), and it is to stay in float ({})", node->info->name,
-           node->name, reason, found->second);
+      fail(errors::layer_in_float_and_quantized(node->info->name, node->name, reason, found->second));
   }
   return Inserter(graph, rules, requests).run();
 }

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "halfstep/core/base/nearest.h"
@@ -7,6 +5,7 @@
 #include "halfstep/passes/graph/builder_behind.h"
 #include "halfstep/passes/graph/separate_names.h"
 #include "halfstep/quant/platform/selector.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/regions.h"
 
 namespace halfstep::quant {
@@ -26,7 +25,7 @@ class MarkedValues {
       if (!op.results().empty()) add_fitting(pattern, op.out(0), names_.fits(pattern, op), known);
     }
     if (values_.size() == before && !pattern.empty() && !fits_)
-      fail("region '{}': '{}' fits no layer and no input{}", region, pattern, known_names(pattern, known));
+      fail(errors::region_pattern_fits_nothing(region, pattern, known_names(pattern, known)));
     fits_ = false;
   }
 
@@ -57,13 +56,13 @@ Model with_regions(const Model& given, const std::vector<std::string>& regions) 
   if (regions.empty()) return model;
   Graph& graph = model.graph;
   if (!graph.all<ops::InputNop>().empty() || !graph.all<ops::OutputNop>().empty())
-    fail("region '{}': network '{}' has markers of its own, which say where its regions are", regions[0], graph.name());
+    fail(errors::region_in_marked_network(regions[0], graph.name()));
   passes::separate_names(model);
   MarkedValues begins(model), ends(model);
   for (const std::string& region : regions) {
     const size_t colon = region.find(':');
     if (colon == std::string::npos || region.find(':', colon + 1) != std::string::npos)
-      fail("region '{}': expected A:B, the tensors between which the network is quantized", region);
+      fail(errors::region_malformed(region));
     begins.add(region.substr(0, colon), region, graph.arguments());
     ends.add(region.substr(colon + 1), region, graph.outputs());
   }

@@ -6,8 +6,9 @@
 #include <array>
 #include <set>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/passes/graph/traits.h"
+#include "halfstep/quant/prepare/errors.h"
 
 namespace halfstep::quant {
 namespace {
@@ -73,7 +74,7 @@ Op origin_of(const Graph& given, const LayerInFloat& layer) {
   return origin;
 }
 
-Objection objection_to(const Graph& given, LayerInFloat layer) {
+Diagnostic objection_to(const Graph& given, LayerInFloat layer) {
   if (const Op origin = origin_of(given, layer); origin && origin.name() != layer.name) {
     layer.op = origin.info().name;
     layer.name = origin.name();
@@ -81,11 +82,10 @@ Objection objection_to(const Graph& given, LayerInFloat layer) {
   }
   const size_t end = layer.reason.find("; ");
   const std::string reason = layer.reason.substr(0, end);
-  return {.layer = layer.name,
-          .where = layer.where,
-          .what = reason.starts_with(layer.op) ? reason : fmt::format("{}: {}", layer.op, reason),
-          .remedy = end == std::string::npos ? remedy_for(layer) : layer.reason.substr(end + 2),
-          .kind = ErrorKind::bad_input};
+  return placed(errors::layer_stays_in_float(
+                    layer.where, reason.starts_with(layer.op) ? reason : fmt::format("{}: {}", layer.op, reason),
+                    end == std::string::npos ? remedy_for(layer) : layer.reason.substr(end + 2)),
+                layer.name, "");
 }
 
 /// " among relu, add": what there is where nothing multiplies.
@@ -115,22 +115,13 @@ void refuse_without_layer(const Graph& given, const std::vector<LayerInFloat>& l
   std::ranges::copy_if(layers, std::back_inserter(own),
                        [](const LayerInFloat& layer) { return !is_of_another(layer.reason); });
   if (own.empty()) own = layers;
-  Objection whole{.where = fmt::format("network '{}'", given.name()),
-                  .found = "no operator with weights that can have codes",
-                  .expected = "at least one",
-                  .remedy = "change one of these, or run the network in float (halfstep run)",
-                  .kind = ErrorKind::bad_input};
-  if (own.empty()) {
-    whole.found += operators_of(given);
-    whole.remedy =
-        "give the whole network, with its convolutions and linear layers (Conv, Gemm, or MatMul by a stored matrix), "
-        "or run it in float (halfstep run)";
-  }
-  if (own.size() > kMost) whole.found += fmt::format(" (the first {} of {} layers follow)", kMost, own.size());
+  if (own.empty()) fail(errors::network_without_operator(given.name(), operators_of(given)));
+  const std::string more =
+      own.size() > kMost ? fmt::format(" (the first {} of {} layers follow)", kMost, own.size()) : "";
   own.resize(std::min(own.size(), kMost));
-  std::vector<Objection> objections = {whole};
+  std::vector<Diagnostic> objections = {errors::network_without_layer(given.name(), more)};
   for (const LayerInFloat& layer : own) objections.push_back(objection_to(given, layer));
-  throw Refusal(std::move(objections));
+  throw Error(std::move(objections));
 }
 
 }  // namespace halfstep::quant

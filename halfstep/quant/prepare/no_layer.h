@@ -20,7 +20,7 @@ struct LayerInFloat {
 /// Those of the graph's body, or of the region in its place.
 std::vector<LayerInFloat> layers_in_float(const Graph& graph, const CodePlan& plan);
 
-/// Throws a Refusal of all of them. `given` is the network as it came: an operation that a rewrite made is called as
+/// Throws a Error of all of them. `given` is the network as it came: an operation that a rewrite made is called as
 /// the one in `given` at its place.
 [[noreturn]] void refuse_without_layer(const Graph& given, const std::vector<LayerInFloat>& layers);
 

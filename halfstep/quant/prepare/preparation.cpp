@@ -17,6 +17,7 @@
 #include "halfstep/passes/quantized/pad_channels.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/prepare/accumulators.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/insertion.h"
 #include "halfstep/quant/prepare/quantizer.h"
 
@@ -252,15 +253,11 @@ class Preparation {
     const Op before = marker.in(0).producer();
     const auto reason = before ? plan_.in_float.find(before.node()) : plan_.in_float.end();
     if (reason == plan_.in_float.end() || passes::moves_codes(before)) return;
-    object(marker, {.what = fmt::format("rule output-behind-layer: OutputNOp marks what {} '{}' gives, which stays in "
-                                        "float",
-                                        before.info().name, before.name()),
-                    .found = reason->second,
-                    .remedy = "put it behind the last layer that the chip computes"});
+    object(marker, errors::marker_behind_float_layer(before.info().name, before.name(), reason->second));
   }
 
   /// At `op`, once.
-  void object(Op op, Objection objection) {
+  void object(Op op, Diagnostic objection) {
     objection.layer = op.name();
     objection.where = op.where();
     auto& all = found_.objections;
@@ -280,7 +277,7 @@ class Preparation {
 
   void check_width(Op op, int weight_bits, Value value) {
     for (const size_t point : points_behind(value)) {
-      for (Objection& one : platform_.objections(selection(op), weight_bits, points_[point].bits)) {
+      for (Diagnostic& one : platform_.objections(selection(op), weight_bits, points_[point].bits)) {
         one.remedy =
             one.expected.empty() ? kFloat : "ask for one of these (--weights, --features, --edges), or " + kFloat;
         object(op, std::move(one));
@@ -308,11 +305,7 @@ class Preparation {
       const auto elements = std::as_const(model_.tensors.at(value.name())).data<float>();
       if (are_finite(elements)) continue;
       const auto wrong = std::ranges::count_if(elements, [](float element) { return !std::isfinite(element); });
-      object(op,
-             {.what = fmt::format("'{}' has {} elements that are NaN or infinite", value.name(), wrong),
-              .expected = "numbers",
-              .remedy = fmt::format("they came in so, or a normalization behind this {} makes them", op.info().name),
-              .kind = ErrorKind::bad_input});
+      object(op, errors::elements_not_finite(value.name(), wrong, op.info().name));
     }
   }
 
@@ -329,10 +322,9 @@ class Preparation {
   void check_channels(Op op) {
     if (!passes::misses_channels(op, platform_.channels)) return;
     const bool can_pad = passes::can_pad_channels(op, platform_.channels);
-    object(op, {.what = fmt::format("{} needs channels in multiples of {} above {}", platform_.name,
-                                    platform_.channels.multiple, platform_.channels.above),
-                .found = fmt::format("{} in and {} out", op.in(0).dims()[1], op.out(0).dims()[1]),
-                .remedy = (can_pad ? "pad it with zeros (--pad-channels), or " : "widen it, or ") + kFloat});
+    object(op, errors::channels_not_a_multiple(platform_.name, platform_.channels.multiple, platform_.channels.above,
+                                               op.in(0).dims()[1], op.out(0).dims()[1],
+                                               can_pad ? "pad it with zeros (--pad-channels)" : "widen it"));
   }
 
   /// The quantizer of as many bits whose codes come into a region as this value; no state, which other values follow.

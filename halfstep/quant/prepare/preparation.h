@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/quant/prepare/code_plan.h"
 #include "halfstep/quant/prepare/no_layer.h"
@@ -28,7 +28,7 @@ struct Found {
   QuantizerReasons quantizers;  ///< by value, which of the target's rules put a quantizer there
   Deviations deviations;
   EdgeScales edge_scales;
-  std::vector<Objection> objections;
+  std::vector<Diagnostic> objections;
 };
 
 /// Puts quantizers into the graph's body, or into the region in its place, whatever stands in the way. The blocks

@@ -13,6 +13,7 @@
 #include "halfstep/passes/quantized/pad_channels.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/prepare/asked_widths.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/float_form.h"
 #include "halfstep/quant/prepare/foreign_quantizers.h"
 #include "halfstep/quant/prepare/preparation.h"
@@ -26,23 +27,14 @@ const std::vector<std::string> kBatchNorms = {"folded", "frozen", "live"};
 
 void require_float(const Model& model) {
   for (Op op : model.graph.all_ops()) {
-    if (!op.info().codes) continue;
-    throw Refusal({{.layer = op.name(),
-                    .where = op.where(),
-                    .what = fmt::format("{}: the network is quantized already", op.info().name),
-                    .expected = "its float form",
-                    .remedy = "give the float network that it was made of",
-                    .kind = ErrorKind::bad_input}});
+    if (op.info().codes) fail(placed(errors::network_quantized_already(op.where(), op.info().name), op.name(), ""));
   }
 }
 
 Requested requested_of(const Model& model, const Platform& platform, const PrepareOptions& options,
                        const Rewritten& rewritten) {
   if (!options.also.empty() && !platform.insertion)
-    fail(
-        "also '{}': on {} all that has a form on codes has quantizers, expected a platform with rules of its own "
-        "(insert:)",
-        options.also[0], platform.name);
+    fail(errors::also_without_insertion_rules(options.also[0], platform.name));
   Requested requested{
       staying_in_float(model, options.in_float), asked_layers(model, options.also, "also"), {}, rewritten.means};
   for (const passes::FoldedNorm& one : rewritten.folded) requested.normalized.insert(one.layer);
@@ -76,8 +68,8 @@ void share_results(Model& model, const EdgeScales& at_edges) {
 }
 
 /// What stands in the way. `given` is the network before it was rewritten.
-std::vector<Objection> prepare_blocks(Model& model, const Graph& given, const Platform& platform,
-                                      const PrepareOptions& options, const Rewritten& rewritten) {
+std::vector<Diagnostic> prepare_blocks(Model& model, const Graph& given, const Platform& platform,
+                                       const PrepareOptions& options, const Rewritten& rewritten) {
   require_float(model);
   Found found;
   found.objections = objections_to_markers(model.graph);
@@ -98,37 +90,30 @@ std::string name(BatchNorms batch_norms) { return kBatchNorms.at(static_cast<siz
 
 BatchNorms parse_batch_norms(std::string_view name) {
   const auto known = std::ranges::find(kBatchNorms, name);
-  if (known == kBatchNorms.end())
-    fail("batch norm: found '{}', expected folded, frozen or live{}", name, did_you_mean(name, kBatchNorms));
+  if (known == kBatchNorms.end()) fail(errors::batch_norm_form_unknown(name, did_you_mean(name, kBatchNorms)));
   return static_cast<BatchNorms>(known - kBatchNorms.begin());
 }
 
 bool parse_shared_weights(std::string_view name) {
-  if (name != "tie" && name != "duplicate") fail("shared weights: found '{}', expected tie or duplicate", name);
+  if (name != "tie" && name != "duplicate") fail(errors::shared_weights_form_unknown(name));
   return name == "duplicate";
 }
 
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options,
-              std::vector<Objection>* objections) {
+              std::vector<Diagnostic>* objections) {
   check_widths(options);
   Model prepared = clone(model);
   const Rewritten rewritten = rewrite_floats(prepared, platform);
-  std::vector<Objection> found = prepare_blocks(prepared, model.graph, platform, options, rewritten);
+  std::vector<Diagnostic> found = prepare_blocks(prepared, model.graph, platform, options, rewritten);
   if (options.batch_norms != BatchNorms::folded) {
-    if (rewritten.folded.empty())
-      fail(
-          "network '{}': found no batch norm behind a layer, expected one to be trained; its file may have them folded",
-          model.graph.name());
+    if (rewritten.folded.empty()) fail(errors::no_batch_norm_to_train(model.graph.name()));
     const QuantizerKind kind = platform.weight_quantizer.value_or(QuantizerKind::fixed);
     if (kind == QuantizerKind::dorefa || kind == QuantizerKind::adaround)
-      fail(
-          "platform {}: weights.quantizer is {}, which makes weights anew as batch norms inside of them do; fold these "
-          "(--batch-norm folded)",
-          platform.name, traits_of(kind).name);
+      fail(errors::quantizer_kind_rewrites_weights(platform.name, traits_of(kind).name));
     passes::keep_normalizations(prepared, rewritten.folded, options.batch_norms == BatchNorms::live);
   }
   if (objections == nullptr)
-    refuse_all(std::move(found));
+    fail_on_any(std::move(found));
   else
     objections->insert(objections->end(), found.begin(), found.end());
   keep_learned_ranges(prepared, rewritten.learned);
@@ -163,7 +148,7 @@ bool is_prepared(const Model& model) {
 
 Platform platform_of(const Model& model) {
   const auto note = model.notes.find("platform");
-  if (!is_prepared(model)) fail("the network is not prepared; run quantize first");
+  if (!is_prepared(model)) fail(errors::network_not_prepared());
   return parse_platform(note->second, "note 'platform' of the network");
 }
 

@@ -37,11 +37,11 @@ struct PrepareOptions {
 
 /// The float `model` with batch norms folded (options.batch_norms says how training sees them) and quantizers where the
 /// platform has them, by the traits that operators state. Quantizers have seen no data yet: calibrate before use.
-/// Throws a Refusal with every place and what to do there for what cannot become integers; with `objections` they go
+/// Throws a Error with every place and what to do there for what cannot become integers; with `objections` they go
 /// there, and the network is prepared with the platform's own widths where those that were asked for are not legal. The
 /// resolved platform record travels in the Model's note "platform".
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options = {},
-              std::vector<Objection>* objections = nullptr);
+              std::vector<Diagnostic>* objections = nullptr);
 
 /// The network as the options want its weights: shared by layers that are one module, or duplicated for each of them.
 Model own_weights(const Model& model, const PrepareOptions& options);

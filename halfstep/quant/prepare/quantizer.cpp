@@ -16,6 +16,7 @@
 #include "halfstep/passes/quantized/learned_quantizers.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/platform/observers.h"
+#include "halfstep/quant/prepare/errors.h"
 
 namespace halfstep::quant {
 namespace {
@@ -220,7 +221,7 @@ ops::ObserveRange observer_of(const ops::FakeQuantize& quantizer) {
   for (const auto& [user, operand] : passes::scale_tensor(quantizer).uses()) {
     if (passes::has_trait(user, Trait::observer)) return ops::ObserveRange(user.node());
   }
-  fail("{}: has no observer, expected a network that prepare has made", quantizer.where());
+  fail(errors::quantizer_without_observer(quantizer.where()));
 }
 
 float effective_scale(const Model& model, const ops::FakeQuantize& quantizer, size_t channel) {

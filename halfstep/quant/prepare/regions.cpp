@@ -8,6 +8,7 @@
 
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/graph/traits.h"
+#include "halfstep/quant/prepare/errors.h"
 
 namespace halfstep::quant {
 namespace {
@@ -47,7 +48,7 @@ class Regions {
   bool none() const { return begins_.empty() && ends_.empty(); }
   bool inside(Op op) const { return inside_.contains(op.node()); }
 
-  std::vector<Objection> objections() {
+  std::vector<Diagnostic> objections() {
     check_count();
     for (Op op : begins_) check_begin(op);
     for (Op op : ends_) check_end(op);
@@ -83,7 +84,7 @@ class Regions {
     }
   }
 
-  void object(Op op, Objection objection) {
+  void object(Op op, Diagnostic objection) {
     objection.layer = op.name();
     objection.where = op.where();
     objections_.push_back(std::move(objection));
@@ -95,50 +96,30 @@ class Regions {
     for (Op op : ends_) {
       const int64_t stated = ops::OutputNop(op.node()).outputs();
       if (stated == std::ssize(ends_)) continue;
-      object(op, {.what = "rule output-count: every OutputNOp is given the number of all of them",
-                  .found = fmt::format("{}, behind {}", ends_.size(), fmt::join(producers, ", ")),
-                  .expected = std::to_string(stated),
-                  .remedy = "put one OutputNOp instance right behind each layer that makes an output",
-                  .kind = ErrorKind::bad_input});
+      object(op, errors::markers_miscounted(ends_.size(), fmt::format("{}", fmt::join(producers, ", ")), stated));
     }
   }
 
   void check_begin(Op op) {
     const Op before = op.in(0).producer();
     if (before && inside(before) && !ends(before)) {
-      object(op, {.what = "rule crossed-markers: a region begins inside of another",
-                  .remedy = "leave this InputNOp out, or end the other region in front of it",
-                  .kind = ErrorKind::bad_input});
+      object(op, errors::marker_begins_inside());
     } else if (!inside(op)) {
-      object(op, {.what = "rule missing-output: a region begins here, and no OutputNOp is behind it",
-                  .remedy = "put an OutputNOp right behind the last layer that the chip computes",
-                  .kind = ErrorKind::bad_input});
+      object(op, errors::marker_without_end());
     }
   }
 
   void check_end(Op op) {
     if (!inside(op)) {
       const bool is_crossed = std::ranges::any_of(begins_, [&](Op begin) { return is_behind(begin, op); });
-      object(op,
-             {.what = is_crossed ? "rule crossed-markers: a region ends here, in front of where it begins"
-                                 : "rule missing-input: a region ends here, and no InputNOp is in front of it",
-              .remedy = is_crossed ? "exchange the two" : "put an InputNOp on what the region reads, such as the image",
-              .kind = ErrorKind::bad_input});
+      object(op, is_crossed ? errors::marker_ends_before_begin() : errors::marker_without_begin());
       return;
     }
     const Op before = op.in(0).producer();
     if (begins(before)) {
-      object(op, {.what = "rule output-behind-layer: nothing computes between the markers of this region",
-                  .remedy = "put the OutputNOp right behind the last layer that the chip computes",
-                  .kind = ErrorKind::bad_input});
+      object(op, errors::region_without_layer());
     } else if (passes::moves_codes(before)) {
-      object(op,
-             {.what = fmt::format("rule output-behind-layer: {} '{}' stands between OutputNOp and what computes its "
-                                  "values: {}",
-                                  before.info().name, before.name(), makers_of(op.in(0))),
-              .remedy = fmt::format("put one OutputNOp right behind each of these, and the {} behind those",
-                                    before.info().name),
-              .kind = ErrorKind::bad_input});
+      object(op, errors::marker_behind_move(before.info().name, before.name(), makers_of(op.in(0))));
     }
   }
 
@@ -173,26 +154,15 @@ class Regions {
     const Op from = value.producer();
     if (from && (inside(from) ? !ends(from) : !is_live(from))) return;
     const bool is_late = from && (ends(from) || behind_end_.contains(from.node()));
-    object(op,
-           {.what = is_late ? fmt::format("rule output-order: this {} of the region reads '{}', which an OutputNOp "
-                                          "has let out of it",
-                                          op.info().name, value.name())
-                            : fmt::format("rule unmarked-input: '{}' comes into the region without an InputNOp",
-                                          value.name()),
-            .remedy = is_late ? "call OutputNOp right behind the last layer of each output, and nothing of the region "
-                                "on what it gives"
-                              : "put one on it",
-            .kind = ErrorKind::bad_input});
+    object(op, is_late ? errors::region_reads_own_output(op.info().name, value.name())
+                       : errors::region_input_unmarked(value.name()));
   }
 
   void object_to_exit(Op user, Value value) {
     const bool is_output = user.results().empty();
-    const std::string what = is_output ? fmt::format("an output of the network is '{}'", value.name())
-                                       : fmt::format("this {} reads '{}'", user.info().name, value.name());
-    object(is_output ? value.producer() : user,
-           {.what = fmt::format("rule unmarked-output: {}, which leaves the region without an OutputNOp", what),
-            .remedy = fmt::format("put one right behind {}, and count it", makers_of(value)),
-            .kind = ErrorKind::bad_input});
+    const std::string use = is_output ? fmt::format("an output of the network is '{}'", value.name())
+                                      : fmt::format("this {} reads '{}'", user.info().name, value.name());
+    object(is_output ? value.producer() : user, errors::region_output_unmarked(use, makers_of(value)));
   }
 
   /// Whether anything but tensors goes into what `op` gives.
@@ -206,7 +176,7 @@ class Regions {
   OpSet ahead_;       ///< behind a beginning, the end included
   OpSet behind_end_;  ///< behind an end, and no beginning in between
   OpSet inside_;
-  std::vector<Objection> objections_;
+  std::vector<Diagnostic> objections_;
 };
 
 }  // namespace
@@ -229,6 +199,6 @@ std::map<const detail::OpNode*, std::string> outside_regions(const Graph& graph)
   return outside;
 }
 
-std::vector<Objection> objections_to_markers(const Graph& graph) { return Regions(graph).objections(); }
+std::vector<Diagnostic> objections_to_markers(const Graph& graph) { return Regions(graph).objections(); }
 
 }  // namespace halfstep::quant

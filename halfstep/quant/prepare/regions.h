@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/ir/model.h"
 
 namespace halfstep::quant {
@@ -25,6 +25,6 @@ std::map<const detail::OpNode*, std::string> outside_regions(const Graph& graph)
 void include_inner(std::map<const detail::OpNode*, std::string>& reasons, const Graph& graph);
 
 /// What is wrong with the markers of a float network, each with the name of the rule.
-std::vector<Objection> objections_to_markers(const Graph& graph);
+std::vector<Diagnostic> objections_to_markers(const Graph& graph);
 
 }  // namespace halfstep::quant

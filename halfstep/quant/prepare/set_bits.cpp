@@ -4,12 +4,13 @@
 #include <set>
 #include <vector>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/platform/selector.h"
 #include "halfstep/quant/prepare/asked_widths.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/quant/prepare/widths.h"
@@ -30,11 +31,10 @@ std::vector<QuantizedStep> matching(const std::vector<QuantizedStep>& steps, con
   std::vector<QuantizedStep> chosen;
   std::ranges::copy_if(steps, std::back_inserter(chosen),
                        [&](const auto& step) { return names.fits(selector, layer_of(step)); });
-  if (chosen.empty()) fail("selector '{}' matches no layer{}", selector, pattern_hint(selector, steps));
+  if (chosen.empty()) fail(errors::selector_matches_nothing("selector", selector, pattern_hint(selector, steps)));
   const auto has_codes = [](const auto& step) { return step.weight || step.quantizer; };
   if (std::ranges::none_of(chosen, has_codes))
-    fail("selector '{}': {} '{}' has no quantizer of its own, expected a layer or a quantizer", selector,
-         chosen.front().main.info().name, chosen.front().name());
+    fail(errors::layer_without_quantizer(selector, chosen.front().main.info().name, chosen.front().name()));
   return chosen;
 }
 

@@ -8,6 +8,7 @@
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/prepare/audit.h"
+#include "halfstep/quant/prepare/errors.h"
 
 namespace halfstep::quant {
 namespace {
@@ -63,7 +64,7 @@ TensorStory story_of(const Model& prepared, const Audit& audit, const std::strin
     std::vector<std::string> names;
     for (const AuditedQuantizer& quantizer : audit.quantizers) names.push_back(quantizer.tensor);
     for (const FloatIsland& island : audit.in_float) names.push_back(island.layer);
-    fail("network '{}': has no tensor '{}'{}", prepared.graph.name(), name, known_names(name, names));
+    fail(errors::tensor_unknown(prepared.graph.name(), name, known_names(name, names)));
   }
   if (!value) return story;
   add_readers(value, story.goes_to);

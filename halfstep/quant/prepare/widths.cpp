@@ -31,7 +31,7 @@ WidthRules::WidthRules(const Platform& platform, const std::vector<QuantizedStep
   }
 }
 
-std::vector<Objection> WidthRules::objections(const QuantizedStep& step, const WidthOf& bits) const {
+std::vector<Diagnostic> WidthRules::objections(const QuantizedStep& step, const WidthOf& bits) const {
   const auto features = feature_quantizers(step);
   const Op op = layer_of(step);
   Selected selection = selected(op);
@@ -41,9 +41,9 @@ std::vector<Objection> WidthRules::objections(const QuantizedStep& step, const W
   for (size_t i = 0; i + 1 < features.size(); ++i) selection.reads.insert(bits(features[i]));
   std::set<int> widths;
   for (const auto& quantizer : features) widths.insert(bits(quantizer));
-  std::vector<Objection> objections;
+  std::vector<Diagnostic> objections;
   for (const int width : widths) {  // a weight's width is wrong once, however many widths the features have
-    for (Objection& one : platform_.objections(selection, step.weight ? bits(step.weight) : 0, width)) {
+    for (Diagnostic& one : platform_.objections(selection, step.weight ? bits(step.weight) : 0, width)) {
       one.layer = op.name();
       one.where = op.where();
       one.remedy = one.expected.empty() ? "keep the layer in float (--float NAME)" : "give it one of these (--bits)";
@@ -66,16 +66,16 @@ void set_widths(Model& model, const Platform& platform, const Widths& widths) {
     const auto found = widths.find(passes::scale_tensor(quantizer).name());
     return found == widths.end() ? bits_of(quantizer) : found->second;
   };
-  std::vector<Objection> objections;
+  std::vector<Diagnostic> objections;
   for (const QuantizedStep& step : steps) {
     bool touched = step.weight && changes(step.weight);
     for (const auto& quantizer : feature_quantizers(step)) touched = changes(quantizer) || touched;
     if (!touched) continue;
-    for (Objection& one : rules.objections(step, bits)) {
+    for (Diagnostic& one : rules.objections(step, bits)) {
       if (std::ranges::find(objections, one) == objections.end()) objections.push_back(std::move(one));
     }
   }
-  refuse_all(std::move(objections));
+  fail_on_any(std::move(objections));
   for (const auto& [scale, quantizer] : changed) set_quantizer_bits(model, platform, quantizer, widths.at(scale));
 }
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/platform/platform.h"
@@ -28,7 +28,7 @@ class WidthRules {
   /// `steps` must outlive it.
   WidthRules(const Platform& platform, const std::vector<passes::QuantizedStep>& steps);
   /// Against all widths of a step, with its place.
-  std::vector<Objection> objections(const passes::QuantizedStep& step, const WidthOf& bits) const;
+  std::vector<Diagnostic> objections(const passes::QuantizedStep& step, const WidthOf& bits) const;
 
  private:
   const Platform& platform_;
@@ -38,7 +38,7 @@ class WidthRules {
 /// Bits by the name of the scale tensor.
 using Widths = std::map<std::string, int>;
 
-/// Changes widths of a network that is prepared for `platform`; throws a Refusal with every operator that reads or
+/// Changes widths of a network that is prepared for `platform`; throws a Error with every operator that reads or
 /// gives codes of a new width, or has a weight of one, and may not have all of its widths. Then nothing is changed.
 void set_widths(Model& model, const Platform& platform, const Widths& widths);
 

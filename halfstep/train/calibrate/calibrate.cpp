@@ -19,9 +19,11 @@
 #include "halfstep/passes/quantized/learned_quantizers.h"
 #include "halfstep/passes/quantized/training_form.h"
 #include "halfstep/quant/platform/step_observers.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/train/calibrate/calibrated_lengths.h"
+#include "halfstep/train/calibrate/errors.h"
 #include "halfstep/train/calibrate/untaken_branches.h"
 #include "halfstep/train/evaluate/sample_rows.h"
 #include "halfstep/train/evaluate/step_watch.h"
@@ -43,8 +45,7 @@ void require_values(const Model& calibrated, const Samples& samples) {
     if (!constant) constant = {input.name(), low};
   }
   if (constant)
-    fail("{}: found nothing but {} for input '{}', expected samples as the network meets them; name others (--data)",
-         samples.data->name, constant->second, constant->first);
+    fail(errors::calibration_input_constant(samples.data->name, fmt::format("{}", constant->second), constant->first));
 }
 
 /// A value without elements, or of NaN alone, leaves its quantizer without a range, as does a loop that never runs.
@@ -58,10 +59,7 @@ void require_ranges(const Model& calibrated) {
     if (low.empty() || is_untouched) unseen.push_back(fmt::format("{}'{}'", path_to(quantizer), quantizer.x().name()));
   }
   if (!unseen.empty())
-    fail(
-        "network '{}': calibration saw no number in {}: without elements, nothing but NaN and infinities, or in a loop "
-        "or branch that none of these samples takes; give samples that take it, or keep it in float (--float NAME)",
-        calibrated.graph.name(), fmt::join(unseen, ", "));
+    fail(errors::calibration_saw_no_number(calibrated.graph.name(), fmt::format("{}", fmt::join(unseen, ", "))));
 }
 
 /// What calibration runs: the network without its quantizers.
@@ -105,8 +103,7 @@ class Calibration {
         step_(std::min(options.batch, samples.size())),
         steps_(std::min(std::max<int64_t>(1, options.batches), samples.size() / step_)),
         at_once_(judged_batch(prepared, step_)) {
-    if (at_once_ > samples.size())
-      fail("calibration needs {} samples, which the network takes at once; found {}", at_once_, samples.size());
+    if (at_once_ > samples.size()) fail(errors::calibration_samples_too_few(samples.size(), at_once_));
   }
 
   Calibrated run() {
@@ -171,8 +168,8 @@ class Calibration {
 
 Calibrated calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
                      const ProgressCallback& progress) {
-  if (!quant::is_prepared(prepared)) fail("calibration needs a prepared network; run quantize first");
-  if (samples.size() == 0) fail("calibration needs at least one sample, found none");
+  if (!quant::is_prepared(prepared)) fail(errors::network_not_prepared());
+  if (samples.size() == 0) fail(errors::calibration_samples_too_few(0, 1));
   quant::forget_ranges(prepared);
   Calibrated result = Calibration(prepared, samples, options, pool, progress).run();
   require_values(prepared, samples);

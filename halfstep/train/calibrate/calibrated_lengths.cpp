@@ -9,6 +9,7 @@
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/graph/dependence.h"
 #include "halfstep/quant/platform/step_observers.h"
+#include "halfstep/train/calibrate/errors.h"
 
 namespace halfstep::train {
 namespace {
@@ -54,9 +55,7 @@ CalibratedLengths::CalibratedLengths(const Model& prepared, const Model& observi
     : open_(passes::open_lengths(prepared.graph)),
       found_(samples.extents(1)),
       most_(most ? most : longer_before(prepared)) {
-  if (open_.empty() && most)
-    fail("max length: found {} for network '{}', expected one whose inputs have an open extent beside the batch", *most,
-         prepared.graph.name());
+  if (open_.empty() && most) fail(errors::max_length_without_dynamic_dimension(*most, prepared.graph.name()));
   if (open_.empty()) return;
   if (most_) require_most();
   const auto depends = passes::dependences(observing, found_);
@@ -99,8 +98,7 @@ void CalibratedLengths::require_most() const {
     const Dims& dims = found_.at(name);
     for (size_t axis = 1; axis < open.size(); ++axis) {
       if (open[axis] == kUnknown && dims[axis] > *most_)
-        fail("max length: found {}, expected at least {}, the extent of samples of '{}' on axis {}", *most_, dims[axis],
-             name, axis);
+        fail(errors::max_length_too_short(*most_, dims[axis], name, axis));
     }
   }
 }

@@ -1,13 +1,16 @@
 #include "halfstep/train/calibrate/hiding_masks.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/canonical/within_reach.h"
 #include "halfstep/passes/graph/traits.h"
+#include "halfstep/train/calibrate/errors.h"
 #include "halfstep/train/evaluate/executable.h"
 #include "halfstep/train/evaluate/teacher.h"
 
@@ -60,17 +63,14 @@ void require_hiding_masks(const Model& prepared, const Samples& samples, ThreadP
       if (const auto other = other_number(mask)) found.emplace(name, *other);
     }
   }
-  std::vector<Objection> objections;
+  std::vector<Diagnostic> objections;
   for (const auto& [name, other] : found) {
     const Op sum = sums.at(name);
-    objections.push_back({.layer = sum.name(),
-                          .where = sum.where(),
-                          .what = fmt::format("the mask '{}' is a product by a number that hides", name),
-                          .found = fmt::format("{} in it", other),
-                          .expected = fmt::format("0 and numbers up to {}", passes::kMasking),
-                          .remedy = "give it a mask of zeros and ones, and add other numbers apart from it"});
+    objections.push_back(placed(
+        errors::mask_hides_by_product(sum.where(), name, fmt::format("{}", other), fmt::format("{}", passes::kMasking)),
+        sum.name(), ""));
   }
-  refuse_all(std::move(objections));
+  fail_on_any(std::move(objections));
 }
 
 }  // namespace halfstep::train

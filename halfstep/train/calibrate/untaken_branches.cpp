@@ -1,5 +1,7 @@
 #include "halfstep/train/calibrate/untaken_branches.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/ir/flow.h"

@@ -9,6 +9,7 @@
 #include "halfstep/passes/quantized/quantized_patterns.h"
 #include "halfstep/passes/quantized/training_form.h"
 #include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/train/evaluate/errors.h"
 #include "halfstep/train/evaluate/tally.h"
 
 namespace halfstep::train {
@@ -86,11 +87,7 @@ void add_rows(const Tensor& logits, const Tensor& labels, const std::vector<int6
 
 Scores scores(const Model& model, const Samples& samples, const std::vector<int64_t>& most, ThreadPool& pool,
               const IterationWatch& watch) {
-  if (!samples.data->has_labels())
-    fail(
-        "{}: has no labels, accuracy needs them; give them beside the samples (docs/data.md), or run the network on "
-        "the samples (halfstep run)",
-        samples.data->name);
+  if (!samples.data->has_labels()) fail(errors::samples_without_labels(samples.data->name));
   const int64_t batch = evaluation_batch(model, samples), end = usable(model, samples.size());
   BatchRunner runner(evaluation_form(model), {}, pool, watch);
   const std::string& output = model.graph.body().output_names().front();

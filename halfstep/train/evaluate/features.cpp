@@ -4,6 +4,8 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/quant/platform/selector.h"
+#include "halfstep/quant/prepare/errors.h"
+#include "halfstep/train/evaluate/errors.h"
 
 namespace halfstep::train {
 namespace {
@@ -49,11 +51,7 @@ Wide with_features(const Model& model, const std::vector<std::string>& patterns)
     known.push_back(op);
     if (!fits_any(layers, patterns, op, used)) continue;
     const Value feature = quantized_result(op);
-    if (!feature)
-      fail(
-          "{}: its result becomes no codes before it goes several ways, expected a layer in front of a quantizer to "
-          "learn the features of",
-          op.where());
+    if (!feature) fail(errors::feature_without_quantizer(op.where()));
     const auto known_output = std::ranges::find(outputs, feature);
     const auto index = static_cast<size_t>(known_output - outputs.begin());
     if (known_output == outputs.end()) {
@@ -63,7 +61,8 @@ Wide with_features(const Model& model, const std::vector<std::string>& patterns)
     wide.features.insert(names[index]);
   }
   for (size_t i = 0; i < patterns.size(); ++i) {
-    if (!used[i]) fail("features '{}': matches no layer{}", patterns[i], quant::known_layers(patterns[i], known));
+    if (!used[i])
+      fail(errors::selector_matches_nothing("features", patterns[i], quant::known_layers(patterns[i], known)));
   }
   wide.model.graph.set_outputs(std::move(outputs), std::move(names));
   return wide;

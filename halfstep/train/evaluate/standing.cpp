@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/train/evaluate/errors.h"
 #include "halfstep/train/evaluate/tally.h"
 
 namespace halfstep::train {
@@ -96,10 +97,10 @@ Course parse_course(const std::string& text, const std::string& where) {
     for (const Json& entry : json.at("standings")) course.standings.push_back(standing_in(entry, course));
     if (json.contains("teacher")) course.teacher = standing_in(json.at("teacher"), course);
     if (course.best < 0 || course.best >= std::max<int64_t>(1, static_cast<int64_t>(course.standings.size())))
-      fail("{}: best_epoch is {} of {}", where, course.best, course.standings.size());
+      fail(errors::course_best_out_of_range(where, course.best, course.standings.size()));
     return course;
   } catch (const Json::exception&) {
-    fail("{}: found {}, expected what a training run has found", where, quote(text));
+    fail(errors::course_malformed(where, quote(text)));
   }
 }
 

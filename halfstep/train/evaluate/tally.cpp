@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/train/evaluate/errors.h"
 
 namespace halfstep::train {
 
@@ -18,8 +19,7 @@ Tensor rows_of_logits(const Tensor& logits, int64_t labels) {
   const Dims dims = class_dims(logits.dims());
   const int64_t classes = dims.size() < 2 ? 0 : dims.back();
   if (classes == 0 || logits.size() != labels * classes)
-    fail("found an output {} for {} labels, expected [n, classes] or [n, ..., classes] with a row for each",
-         to_string(logits.dims()), labels);
+    fail(errors::output_without_row_for_each_label(to_string(logits.dims()), labels));
   return logits.reshaped({labels, classes});
 }
 

@@ -1,17 +1,16 @@
 #include "halfstep/train/evaluate/teacher.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/passes/quantized/bypass_quantizers.h"
 #include "halfstep/passes/quantized/training_form.h"
 #include "halfstep/quant/prepare/prepare.h"
+#include "halfstep/train/evaluate/errors.h"
 
 namespace halfstep::train {
 namespace {
@@ -71,23 +70,16 @@ Side outputs_of(const Graph& graph) {
 }
 
 /// Objects where `teacher` lacks one of those of `own`, or has it of another type.
-void compare(const std::string& where, const char* what, const Side& teacher, const Side& own,
-             std::vector<Objection>& objections) {
-  const auto object = [&](std::string at, std::string found, std::string expected) {
-    objections.push_back({.where = where,
-                          .what = std::move(at),
-                          .found = std::move(found),
-                          .expected = std::move(expected),
-                          .remedy = "name a teacher with these inputs and outputs",
-                          .kind = ErrorKind::bad_input});
-  };
-  if (teacher.names.size() != own.names.size())
-    return object(fmt::format("{}s", what), std::to_string(teacher.names.size()),
-                  fmt::format("{} as the network that learns", own.names.size()));
+void compare(const std::string& name, const char* side, const Side& teacher, const Side& own,
+             std::vector<Diagnostic>& objections) {
+  if (teacher.names.size() != own.names.size()) {
+    objections.push_back(errors::teacher_arguments_miscounted(name, side, teacher.names.size(), own.names.size()));
+    return;
+  }
   for (size_t i = 0; i < own.names.size(); ++i) {
     if (teacher.types[i] == own.types[i]) continue;
-    object(fmt::format("{} '{}'", what, teacher.names[i]), to_string(teacher.types[i]),
-           fmt::format("{} as '{}' of the network that learns", to_string(own.types[i]), own.names[i]));
+    objections.push_back(errors::teacher_type_differs(name, side, teacher.names[i], to_string(teacher.types[i]),
+                                                      to_string(own.types[i]), own.names[i]));
   }
 }
 
@@ -137,23 +129,18 @@ Tensor mean_of(const std::vector<Tensors>& all, const std::string& name) {
 Model as_teacher(const Model& teacher, const Model& model, const std::map<std::string, Dims>& extents) {
   const Model own = specialize(model, extents);
   const Side arguments = arguments_of(own.graph);
-  const std::string where = fmt::format("teacher '{}'", teacher.graph.name());
-  std::vector<Objection> objections;
+  const std::string& name = teacher.graph.name();
+  std::vector<Diagnostic> objections;
   if (const auto said = said_preprocess(teacher); said && *said != preprocess_of(model))
-    objections.push_back({.where = where,
-                          .what = "samples",
-                          .found = "preprocessed by " + to_text(*said),
-                          .expected = to_text(preprocess_of(model)) + " as the network that learns",
-                          .remedy = "train the network with the preprocessing of its teacher",
-                          .kind = ErrorKind::bad_input});
+    objections.push_back(errors::teacher_preprocesses_otherwise(name, to_text(*said), to_text(preprocess_of(model))));
   Side inputs = arguments_of(teacher.graph);
   for (size_t i = 0; i < std::min(inputs.types.size(), arguments.types.size()); ++i) {
     if (takes(inputs.types[i], arguments.types[i])) inputs.types[i] = arguments.types[i];
   }
-  compare(where, "input", inputs, arguments, objections);
-  refuse_all(objections);
-  compare(where, "output", outputs_of(sized_as(teacher, arguments).graph), outputs_of(own.graph), objections);
-  refuse_all(std::move(objections));
+  compare(name, "input", inputs, arguments, objections);
+  fail_on_any(objections);
+  compare(name, "output", outputs_of(sized_as(teacher, arguments).graph), outputs_of(own.graph), objections);
+  fail_on_any(std::move(objections));
   Model form = evaluation_form(teacher);
   name_arguments(form.graph, arguments.names);
   form.graph.set_outputs(form.graph.outputs(), outputs_of(own.graph).names);
@@ -178,8 +165,7 @@ Tensors Teachers::run(const Tensors& inputs) {
 }
 
 void require_teacher(const Model& model, const std::string& data) {
-  if (!quant::is_prepared(model))
-    fail("{}: only a prepared network learns from its float form, expected one or samples with labels", data);
+  if (!quant::is_prepared(model)) fail(errors::distillation_of_float_network(data));
 }
 
 Model teacher_of(const Model& model, const std::string& data) {
@@ -198,11 +184,7 @@ std::vector<std::string> float_outputs(const Model& model, const std::map<std::s
     const Type& type = outputs[i].type();
     if (type.dtype == DType::f32 && type.is_static()) names.push_back(model.graph.body().output_names()[i]);
   }
-  if (names.empty())
-    fail(
-        "network '{}': has no output of f32 with the same extents in every run, expected one to learn from; give it "
-        "such an output, or quantize without training (quickstart --tune-epochs 0)",
-        model.graph.name());
+  if (names.empty()) fail(errors::no_output_to_learn_from(model.graph.name()));
   return names;
 }
 

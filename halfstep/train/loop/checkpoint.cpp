@@ -7,6 +7,7 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/text/print.h"
+#include "halfstep/train/loop/errors.h"
 
 namespace halfstep::train {
 namespace {
@@ -83,16 +84,14 @@ void require_same_network(const std::filesystem::path& path, const std::string& 
     const auto begin = text.begin() + std::max<std::ptrdiff_t>(0, at - text.begin() - 20);
     return std::string(begin, begin + std::min<std::ptrdiff_t>(60, text.end() - begin));
   };
-  fail("{}: is of another network: found {}, expected {}", path.string(), quote(excerpt(found, a)),
-       quote(excerpt(expected, b)));
+  fail(errors::checkpoint_of_another_network(path.string(), quote(excerpt(found, a)), quote(excerpt(expected, b))));
 }
 
 void require_same_data(const std::filesystem::path& path, const std::string& found, const RunKey& key) {
   const std::string digest = found.substr(0, found.find(' '));
   if (digest == key.data_digest) return;
   const std::string name = digest.size() < found.size() ? found.substr(digest.size() + 1) : std::string();
-  fail("{}: is of other data: found {} with the digest {}, expected {} with the digest {}", path.string(), quote(name),
-       digest, quote(key.data_name), key.data_digest);
+  fail(errors::checkpoint_of_other_data(path.string(), quote(name), digest, quote(key.data_name), key.data_digest));
 }
 
 std::string settings_text(const RunKey& key) {
@@ -126,7 +125,7 @@ std::optional<std::filesystem::path> last_checkpoint(const std::filesystem::path
 
 Course course_in(const std::filesystem::path& folder) {
   const auto last = last_checkpoint(folder);
-  if (!last) fail("{}: found no checkpoint, expected the folder of a training run", folder.string());
+  if (!last) fail(errors::folder_without_checkpoint(folder.string()));
   const Model file = load_model(*last);
   return parse_course(note(file, kCourseNote), fmt::format("{}: note '{}'", last->string(), kCourseNote));
 }
@@ -162,16 +161,15 @@ void save_checkpoint(const std::filesystem::path& path, const Model& network, co
 
 TrainingState load_checkpoint(const std::filesystem::path& path, const Model& network, const RunKey& key) {
   const Model file = load_model(path);
-  if (!file.notes.contains(kEpochNote))
-    fail("{}: is a model without training state, expected a checkpoint", path.string());
+  if (!file.notes.contains(kEpochNote)) fail(errors::model_without_training_state(path.string()));
   require_same_network(path, note(file, kNetworkNote), print(network.graph));
   if (const std::string start = note(file, kStartNote); start != key.start)
-    fail("{}: started from other weights: found the digest {}, expected {}", path.string(), start, key.start);
+    fail(errors::checkpoint_of_other_weights(path.string(), start, key.start));
   require_same_data(path, note(file, kDataNote), key);
   const std::string found = note(file, kSettingsNote), expected = settings_text(key);
   if (found != expected)
-    fail("{}: is of another run: found {}; expected {}; repeat the options of that run, or name another folder",
-         path.string(), lines_beyond(found, expected), lines_beyond(expected, found));
+    fail(errors::checkpoint_of_other_options(path.string(), lines_beyond(found, expected),
+                                             lines_beyond(expected, found)));
   TrainingState state;
   const std::string epoch = note(file, kEpochNote);
   std::from_chars(epoch.data(), epoch.data() + epoch.size(), state.epoch);

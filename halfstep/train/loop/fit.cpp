@@ -16,6 +16,7 @@
 #include "halfstep/train/evaluate/features.h"
 #include "halfstep/train/evaluate/tally.h"
 #include "halfstep/train/evaluate/teacher.h"
+#include "halfstep/train/loop/errors.h"
 #include "halfstep/train/loop/oscillation.h"
 #include "halfstep/train/loop/renormalize.h"
 #include "halfstep/train/loop/training_graph.h"
@@ -36,7 +37,7 @@ namespace {
 int64_t batch_for(const Model& model, const Samples& samples, int64_t wanted) {
   const int64_t batch = batch_of(model, std::min(wanted, samples.size()));
   if (batch == 0 || samples.size() < batch)
-    fail("training needs at least {} samples, found {}", std::max<int64_t>(1, batch), samples.size());
+    fail(errors::training_samples_too_few(samples.size(), std::max<int64_t>(1, batch)));
   return batch;
 }
 
@@ -49,10 +50,8 @@ Loss loss_for(const Samples& samples, const FitOptions& options) {
 void check_labels(const Model& model, const Samples& samples, const FitOptions& options) {
   if (loss_for(samples, options) == Loss::teacher || have_answers(samples, model)) return;
   const Value output = model.graph.outputs().front();
-  fail(
-      "network '{}': output '{}' is {}, and samples of '{}' have {} labels each, expected [n, classes] or "
-      "[n, ..., classes] with a row of classes for each label",
-      model.graph.name(), output.name(), to_string(output.type()), samples.data->name, samples.data->labels_each());
+  fail(errors::labels_without_output(model.graph.name(), output.name(), to_string(output.type()), samples.data->name,
+                                     samples.data->labels_each()));
 }
 
 /// What the recipe asks for and these samples or this network lack.
@@ -61,15 +60,13 @@ void check_recipe(const Model& model, const Samples& samples, const FitOptions& 
   recipe.check();
   check_labels(model, samples, options);
   if (recipe.label_smoothing > 0 && loss_for(samples, options) == Loss::teacher)
-    fail("label smoothing: found a network that learns from a teacher alone, expected one that learns from labels");
+    fail(errors::label_smoothing_without_labels());
   if (recipe.teacher_weight != 1 && (options.teachers.empty() || loss_for(samples, options) == Loss::teacher))
-    fail("teacher weight: found {} and no {}, expected both: it is how much the one counts beside the other",
-         recipe.teacher_weight, options.teachers.empty() ? "teacher" : "labels to learn from");
+    fail(errors::teacher_weight_without_both(recipe.teacher_weight,
+                                             options.teachers.empty() ? "teacher" : "labels to learn from"));
   if (recipe.mixup == 0) return;
   for (const Value argument : model.graph.arguments()) {
-    if (argument.dtype() != DType::f32)
-      fail("mixup: argument '{}' is {}, expected reals, which can be mixed", argument.name(),
-           to_string(argument.type()));
+    if (argument.dtype() != DType::f32) fail(errors::mixup_of_integers(argument.name(), to_string(argument.type())));
   }
 }
 
@@ -259,7 +256,7 @@ float Fit::run_step(const Tensors& inputs, int64_t step, std::string_view stage)
   if (options_.profile) times_.add(running_->program, trace);
   for (const auto& [name, value] : outputs) {
     if (const float number = value.data<float>()[0]; !std::isfinite(number))
-      fail("{}: the {} is {} at step {}; lower the learning rate", stage, name, number, step);
+      fail(errors::training_diverged(stage, name, fmt::format("{}", number), step));
   }
   return outputs.at(kLoss).data<float>()[0];
 }

@@ -9,6 +9,7 @@
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/text/parse.h"
+#include "halfstep/train/loop/errors.h"
 
 namespace halfstep::train {
 namespace {
@@ -22,7 +23,7 @@ std::string read_network(const std::string& name) {
     std::error_code failed;  // a pipe would be waited for
     std::ifstream stream;
     if (std::filesystem::is_regular_file(name, failed)) stream.open(name, std::ios::binary);
-    if (!stream.is_open()) fail("{}: cannot be read", name);
+    if (!stream.is_open()) fail(errors::network_file_unreadable(name));
     return {std::istreambuf_iterator<char>(stream), {}};
   }
   std::vector<std::string> names;
@@ -30,8 +31,7 @@ std::string read_network(const std::string& name) {
     const std::filesystem::path path(file.path);
     if (path.extension() == kGraphSuffix) names.push_back(path.stem().string());
   }
-  fail("network '{}' is not known{}; expected a built-in network or the path of an .ir file", name,
-       did_you_mean(name, names));
+  fail(errors::network_unknown(name, did_you_mean(name, names)));
 }
 
 void substitute(std::string& text, const std::string& placeholder, int64_t value) {
@@ -77,8 +77,7 @@ Model initialize(Graph graph, uint64_t seed) {
 
 Model create_network(const std::string& name, const Dims& sample_dims, int64_t classes, uint64_t seed) {
   std::string text = read_network(name);
-  if (sample_dims.size() != 3)
-    fail("network '{}' takes samples of extents [channels, height, width], found {}", name, to_string(sample_dims));
+  if (sample_dims.size() != 3) fail(errors::network_takes_images(name, to_string(sample_dims)));
   substitute(text, "$channels", sample_dims[0]);
   substitute(text, "$height", sample_dims[1]);
   substitute(text, "$width", sample_dims[2]);

@@ -6,6 +6,7 @@
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/train/loop/errors.h"
 
 namespace halfstep::train {
 namespace {
@@ -31,9 +32,7 @@ Channels channels_of(const ops::FakeQuantize& quantizer, size_t scales) {
 }  // namespace
 
 Oscillations::Oscillations(const Model& prepared, double most) : model_(clone(prepared)), most_(most) {
-  if (!quant::is_prepared(prepared))
-    fail("network '{}': found a float network, expected a prepared one, whose weights have codes that oscillate",
-         prepared.graph.name());
+  if (!quant::is_prepared(prepared)) fail(errors::oscillation_of_float_network(prepared.graph.name()));
   for (const auto& quantizer : model_.graph.all<ops::FakeQuantize>()) {
     const Value w = quantizer.x();
     const bool is_known = std::ranges::any_of(weights_, [&](const Weight& known) { return known.name == w.name(); });

@@ -8,10 +8,11 @@
 #include <cmath>
 
 #include "halfstep/core/base/attribute.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/base/limits.h"
-#include "halfstep/core/base/objection.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/train/loop/errors.h"
 #include "halfstep/train/loop/schedule.h"
 
 namespace halfstep::train {
@@ -22,12 +23,7 @@ constexpr uint64_t kFirstStream = uint64_t{1} << 40;
 
 constexpr double kDrop = 0.1;
 
-[[noreturn]] void refuse_schedule(std::string_view text) {
-  fail(
-      "schedule: found {}, expected cosine, steps, or steps:A,B with rising shares of the training, as in "
-      "steps:0.5,0.75",
-      quote(text));
-}
+[[noreturn]] void refuse_schedule(std::string_view text) { fail(errors::schedule_unknown(quote(text))); }
 
 /// A sample of the gamma distribution of that shape and scale 1 (Marsaglia and Tsang, 2000).
 double gamma(Random& random, double shape) {
@@ -66,15 +62,9 @@ std::string to_text(const RateSchedule& schedule) {
 }
 
 void Recipe::check() const {
-  std::vector<Objection> objections;
-  const auto require = [&](const char* what, double found, const Limits& limits) {
-    if (limits.contains(found)) return;
-    objections.push_back({.where = "recipe",
-                          .what = what,
-                          .found = fmt::format("{}", found),
-                          .expected = limits.text(),
-                          .remedy = "choose a number among these",
-                          .kind = ErrorKind::bad_input});
+  std::vector<Diagnostic> objections;
+  const auto require = [&](const char* option, double found, const Limits& limits) {
+    if (!limits.contains(found)) objections.push_back(errors::recipe_number_out_of_range(option, found, limits.text()));
   };
   require("label smoothing", label_smoothing, limits::kShare);
   require("mixup", mixup, limits::kMixup);
@@ -82,7 +72,7 @@ void Recipe::check() const {
   require("freeze oscillating", freeze_above, limits::kShare);
   require("teacher weight", teacher_weight, limits::kTeacherWeight);
   require("renormalize", static_cast<double>(renormalize), limits::kRenormalize);
-  refuse_all(std::move(objections));
+  fail_on_any(std::move(objections));
 }
 
 std::string Recipe::text() const {
@@ -108,7 +98,7 @@ Tensor soft_targets(const Tensor& labels, int64_t classes, double smoothing) {
   std::ranges::fill(to, static_cast<float>(smoothing / static_cast<double>(classes)));
   int64_t row = 0;
   for (const int32_t label : labels.data<int32_t>()) {
-    if (label < 0 || label >= classes) fail("label {} of sample {} is not in 0..{}", label, row, classes - 1);
+    if (label < 0 || label >= classes) fail(errors::label_out_of_classes(label, row, classes - 1));
     to[static_cast<size_t>(row++ * classes + label)] += static_cast<float>(1 - smoothing);
   }
   return targets;

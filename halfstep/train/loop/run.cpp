@@ -7,6 +7,7 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/files/claim.h"
 #include "halfstep/train/loop/checkpoint.h"
+#include "halfstep/train/loop/errors.h"
 
 namespace halfstep::train {
 namespace {
@@ -51,7 +52,9 @@ double run_epoch(Fit& fit, const std::filesystem::path& result, const ProgressCa
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::bad_input || fit.state().course.standings.empty() || result.empty()) throw;
     save_model(fit.result(), result);
-    fail("{}; {} has the best state before, {}", error.what(), result.string(), best_text(fit.state().course));
+    std::vector<Diagnostic> diagnostics = error.diagnostics();
+    diagnostics.push_back(errors::best_state_kept(result.string(), best_text(fit.state().course)));
+    throw Error(std::move(diagnostics));
   }
 }
 
@@ -70,7 +73,7 @@ RunOutcome outcome_of(const Fit& fit, RunOutcome outcome) {
 
 RunOutcome run_in_memory(const Model& model, const Samples& samples, const RunOptions& options, ThreadPool& pool,
                          const ProgressCallback& progress) {
-  if (options.resume) fail("resume: found no folder, expected that of the run to go on with");
+  if (options.resume) fail(errors::resume_without_folder());
   Fit fit(model, samples, options.fit, pool);
   RunOutcome outcome;
   while (!fit.finished()) outcome.loss = run_epoch(fit, {}, progress);
@@ -83,8 +86,7 @@ void require_free(const std::filesystem::path& folder) {
   const auto last = last_checkpoint(folder);
   const auto result = result_path(folder);
   if (!last && !std::filesystem::exists(result)) return;
-  fail("{}: holds an earlier run ({}); go on from it (--resume), replace it (--overwrite), or name another folder",
-       folder.string(), (last ? *last : result).filename().string());
+  fail(errors::run_folder_taken(folder.string(), (last ? *last : result).filename().string()));
 }
 
 void remove_run(const std::filesystem::path& folder) {

@@ -1,11 +1,12 @@
 #include "halfstep/train/loop/training_graph.h"
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/gradient/autodiff.h"
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/evaluate/tally.h"
+#include "halfstep/train/loop/errors.h"
 #include "halfstep/train/loop/joint_graph.h"
 #include "halfstep/train/loop/units.h"
 
@@ -15,8 +16,7 @@ namespace {
 Value label_loss(Graph& graph, bool soft) {
   Value logits = graph.outputs().front();
   if (logits.dims().size() < 2)
-    fail("network '{}': output '{}' is {}, expected [batch, classes]", graph.name(), logits.name(),
-         to_string(logits.type()));
+    fail(errors::output_without_classes(graph.name(), logits.name(), to_string(logits.type())));
   Builder builder(graph);
   if (logits.dims().size() > 2)
     logits = ops::reshape(builder, {.x = logits, .dims = {-1, class_dims(logits.dims()).back()}}).out();
@@ -67,14 +67,14 @@ std::vector<std::string> parameters_of(const Graph& graph) {
 passes::Gradients gradients_of(Model& step, Value loss) {
   try {
     return passes::autodiff(step, loss, parameters_of(step.graph));
-  } catch (const Refusal& refusal) {
-    std::vector<Objection> objections = refusal.objections();
-    for (Objection& objection : objections) {
-      objection.what += ", so that nothing before it can be trained";
-      objection.remedy =
-          "move it behind the network's outputs, or quantize without training (quickstart --tune-epochs 0)";
+  } catch (const Error& refusal) {
+    std::vector<Diagnostic> objections = refusal.diagnostics();
+    if (objections.front().layer.empty()) throw;
+    for (Diagnostic& objection : objections) {
+      objection.remedy.clear();
+      objection = placed(errors::layer_not_trainable(objection.where, objection.reason()), objection.layer, "");
     }
-    throw Refusal(std::move(objections));
+    throw Error(std::move(objections));
   }
 }
 

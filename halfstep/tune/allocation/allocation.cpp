@@ -9,9 +9,11 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/passes/graph/open_batch.h"
 #include "halfstep/quant/convert/convert.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/train/evaluate/with_open_batch.h"
+#include "halfstep/tune/allocation/errors.h"
 #include "halfstep/tune/sensitivity/networks.h"
 #include "halfstep/tune/sensitivity/trial.h"
 #include "halfstep/tune/sensitivity/variants.h"
@@ -43,8 +45,7 @@ class Allocator {
 
   Allocation run() {
     if (std::ranges::all_of(layout_.groups, [](const Group& group) { return group.widths.size() < 2; }))
-      unsupported("platform {}: every layer has one legal width, so there is nothing to choose",
-                  quant::platform_of(prepared_).name);
+      fail(errors::nothing_to_choose(quant::platform_of(prepared_).name));
     add_prices();
     const Chooser chooser(layout_, prices_);
     const auto choice = chooser.within(options_.budgets);
@@ -267,10 +268,8 @@ class Allocator {
       words.push_back(fmt::format("{} {}, where {} is asked for", name(budget.currency),
                                   in_words(budget.currency, costs.of(budget.currency)),
                                   in_words(budget.currency, budget.most)));
-    unsupported(
-        "no legal widths meet the budget on {}: the nearest have {}; ask for that, choose fewer layers of the "
-        "network, or another platform",
-        quant::platform_of(prepared_).name, fmt::join(words, ", and "));
+    fail(
+        errors::budget_out_of_reach(quant::platform_of(prepared_).name, fmt::format("{}", fmt::join(words, ", and "))));
   }
 
   const Model& prepared_;
@@ -289,8 +288,8 @@ class Allocator {
 
 Allocation allocate(const Model& prepared, const train::Samples& samples, const Options& options, uint64_t seed,
                     ThreadPool& pool, const ProgressCallback& progress) {
-  if (!quant::is_prepared(prepared)) fail("bits are chosen for a prepared network; run quantize first");
-  if (options.budgets.empty()) fail("budget: found none, expected latency<=TIME, size<=BYTES or bitops<=NUMBER");
+  if (!quant::is_prepared(prepared)) fail(errors::network_not_prepared());
+  if (options.budgets.empty()) fail(errors::budget_missing());
   const Model opened = train::with_open_batch(prepared, samples, pool);
   Allocation allocation = Allocator(opened, samples, options, seed, pool, progress).run();
   allocation.model = passes::close_batch(std::move(allocation.model), prepared);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/tune/allocation/errors.h"
 
 namespace halfstep::bits {
 namespace {
@@ -35,9 +36,7 @@ std::string_view trimmed(std::string_view text) {
 }
 
 Budget parse_budget(std::string_view text) {
-  const auto refuse = [&]() -> Budget {
-    fail("budget: found '{}', expected latency<=TIME (3ms), size<=BYTES (200kB) or bitops<=NUMBER (1.5G)", text);
-  };
+  const auto refuse = [&]() -> Budget { fail(errors::budget_malformed(text)); };
   const size_t sign = text.find("<=");
   if (sign == std::string_view::npos) return refuse();
   const std::string_view left = trimmed(text.substr(0, sign)), right = trimmed(text.substr(sign + 2));
@@ -75,7 +74,7 @@ std::vector<Budget> parse_budgets(std::string_view text) {
     const size_t comma = std::min(text.find(','), text.size());
     const Budget budget = parse_budget(trimmed(text.substr(0, comma)));
     if (std::ranges::find(budgets, budget.currency, &Budget::currency) != budgets.end())
-      fail("budget: found {} twice, expected it once", name(budget.currency));
+      fail(errors::budget_twice(name(budget.currency)));
     budgets.push_back(budget);
     if (comma == text.size()) return budgets;
     text.remove_prefix(comma + 1);

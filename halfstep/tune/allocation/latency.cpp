@@ -12,6 +12,7 @@
 #include "halfstep/data/datasets/csv_lines.h"
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/quant/convert/convert.h"
+#include "halfstep/tune/allocation/errors.h"
 
 namespace halfstep::bits {
 namespace {
@@ -139,28 +140,30 @@ Latencies read_table(const std::filesystem::path& path, const Layout& layout) {
   latencies.source = path.string();
   const auto source = io::file_source(path);
   io::CsvLines lines(*source);
-  std::vector<std::string> wrong;
+  std::vector<Diagnostic> wrong;
   bool is_header = true;
   while (const auto cells = lines.next()) {
     if (cells->size() != 4)
-      fail("{}: found {} cells, expected layer,weights,features,milliseconds", lines.where(), cells->size());
+      fail(errors::latency_table_row_malformed(lines.where(), fmt::format("{} cells", cells->size()),
+                                               "layer,weights,features,milliseconds"));
     if (std::exchange(is_header, false) && (*cells)[0] == "layer") continue;
     const std::string layer((*cells)[0]);
     const auto weights = (*cells)[1].empty() ? 0.0 : number_in((*cells)[1]), features = number_in((*cells)[2]),
                time = number_in((*cells)[3]);
     if (!weights || !features || !time)
-      fail("{}: found {}, expected bits of weights (empty without any), bits of features and milliseconds",
-           lines.where(), io::shown(fmt::format("{}", fmt::join(*cells, ","))));
+      fail(errors::latency_table_row_malformed(
+          lines.where(), io::shown(fmt::format("{}", fmt::join(*cells, ","))),
+          "bits of weights (empty without any), bits of features and milliseconds"));
     if (std::ranges::find(layout.layers, layer, &Layer::name) == layout.layers.end())
-      wrong.push_back(fmt::format("{}: the network has no layer {}", lines.where(), io::shown(layer)));
+      wrong.push_back(errors::latency_table_layer_unknown(lines.where(), io::shown(layer)));
     latencies.of_layers[{layer, static_cast<int>(*weights), static_cast<int>(*features)}] = *time;
   }
   for (const Layer& layer : layout.layers) {
     const bool has_any =
         std::ranges::any_of(latencies.of_layers, [&](const auto& one) { return std::get<0>(one.first) == layer.name; });
-    if (layer.weight >= 0 && !has_any) wrong.push_back(fmt::format("no line for layer '{}'", layer.name));
+    if (layer.weight >= 0 && !has_any) wrong.push_back(errors::latency_table_layer_missing(path.string(), layer.name));
   }
-  if (!wrong.empty()) fail("{}: {}", path.string(), fmt::join(wrong, "; "));
+  fail_on_any(std::move(wrong));
   return latencies;
 }
 
@@ -182,7 +185,7 @@ Latencies measure(const Layout& layout, const WithWidths& with_widths, const tra
       }
     }
   }
-  if (programs.empty()) unsupported("no widths could be measured: {}", fmt::join(latencies.notes, "; "));
+  if (programs.empty()) fail(errors::no_widths_measured(fmt::format("{}", fmt::join(latencies.notes, "; "))));
   while (!std::ranges::all_of(programs, [](const auto& one) { return one.second.is_enough(); })) {
     for (auto& [assignment, timed] : programs) timed.run(pool);
   }

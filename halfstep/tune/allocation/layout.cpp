@@ -10,6 +10,7 @@
 #include "halfstep/quant/prepare/audit.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/tune/allocation/errors.h"
 
 namespace halfstep::bits {
 namespace {
@@ -95,9 +96,7 @@ class Reader {
         return std::ranges::none_of(
             allowed, [&](const Clash& one) { return std::ranges::find(one, std::pair(number, width)) != one.end(); });
       });
-      if (group.widths.empty())
-        fail("layer '{}': no width of '{}' is legal beside those that it meets; name layers whose widths are to stay",
-             quant::layer_of(step).name(), group.tensor);
+      if (group.widths.empty()) fail(errors::no_width_for_layer(quant::layer_of(step).name(), group.tensor));
     }
     for (Clash& clash : clashes) {
       const bool is_possible = std::ranges::all_of(clash, [&](const auto& one) {

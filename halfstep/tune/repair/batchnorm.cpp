@@ -1,6 +1,8 @@
 // Re-estimated normalizations: rounding moves the mean and the variance of what a layer gives, and a factor and a shift
 // for each channel, which a batch norm behind the layer would have, move them back. Where the norm is folded, they go
 // into the layer's weights with their scales, so that codes stay as they are, and into its bias.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 

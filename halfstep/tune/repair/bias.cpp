@@ -1,5 +1,7 @@
 // Bias correction: rounding shifts the means of what layers give, and biases take the shift back. Analytic and
 // empirical: Nagel et al., ICCV 2019.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 

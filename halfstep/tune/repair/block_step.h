@@ -31,7 +31,7 @@ struct LearningBlock {
 LearningBlock learning_block(Model part, const Learning& learning, const std::map<std::string, int64_t>& counts);
 
 /// Forward, backward and update on inputs of those extents; it gives nothing. `spreads`: of each output that counts.
-/// Throws a Refusal where an operator has no gradient.
+/// Throws a Error where an operator has no gradient.
 Model block_step(const LearningBlock& block, const Learning& learning, const std::map<std::string, Dims>& extents,
                  const std::map<std::string, double>& spreads);
 

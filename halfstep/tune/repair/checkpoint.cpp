@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/tune/repair/errors.h"
 
 namespace halfstep::repair {
 namespace {
@@ -42,13 +43,11 @@ std::optional<Model> Checkpoints::load(size_t number, const Model& part) const {
   Model block = load_model(path(number));
   const auto note = block.notes.find(kKey);
   const std::string found = note == block.notes.end() ? std::string() : note->second;
-  if (found != key_)
-    fail("{}: is of another run: found {}, expected {}; give another folder, or repeat the options of that run",
-         path(number).string(), quote(found), quote(key_));
+  if (found != key_) fail(errors::repair_block_of_another_run(path(number).string(), quote(found), quote(key_)));
   for (const auto& [name, tensor] : block.tensors) {
     const auto known = part.tensors.find(name);
     if (known == part.tensors.end() || known->second.type() != tensor.type())
-      fail("{}: has a tensor '{}' that the block has not", path(number).string(), name);
+      fail(errors::repair_block_does_not_fit(path(number).string(), name));
   }
   return block;
 }
@@ -62,8 +61,7 @@ void Checkpoints::save(size_t number, const Model& part) {
 
 void require_free(const Options& options) {
   if (options.folder.empty() || options.resume || blocks_in(options.folder).empty()) return;
-  fail("{}: holds blocks of an earlier repair; go on from them (--resume), or remove the folder",
-       options.folder.string());
+  fail(errors::repair_folder_taken(options.folder.string()));
 }
 
 void remove_checkpoints(const Options& options) {

@@ -1,5 +1,7 @@
 // Cross-layer equalization (Nagel et al., "Data-free quantization through weight equalization and bias correction",
 // ICCV 2019), with factors that are powers of two.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -15,6 +15,7 @@
 #include "halfstep/passes/quantized/learned_quantizers.h"
 #include "halfstep/passes/quantized/training_form.h"
 #include "halfstep/train/evaluate/executable.h"
+#include "halfstep/tune/repair/errors.h"
 
 namespace halfstep::repair {
 namespace {
@@ -191,10 +192,8 @@ std::map<std::string, Moments> moments_of(const Model& model, const std::vector<
     const Tensors found = runner.run(samples.inputs(begin, std::min(size, end - begin)));
     for (const std::string& name : fetch) {
       if (!sums.at(name).add(found.at(name)))
-        fail(
-            "network '{}': '{}' is NaN or infinite on samples {} to {} of {}, expected numbers; name other samples "
-            "(--data), or leave these out",
-            model.graph.name(), name, begin, std::min(begin + size, end) - 1, samples.data->name);
+        fail(errors::value_not_finite(model.graph.name(), name, begin, std::min(begin + size, end) - 1,
+                                      samples.data->name));
     }
   }
   std::map<std::string, Moments> moments;

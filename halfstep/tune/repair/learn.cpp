@@ -1,7 +1,9 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/passes/gradient/optimizer.h"
@@ -125,7 +127,8 @@ class Learner {
       try {
         const Model learned = learn_block(block, learning, targets);
         take_if_nearer(learned, targets, given);
-      } catch (const Refusal& refusal) {
+      } catch (const Error& refusal) {
+        if (refusal.kind() != ErrorKind::unsupported) throw;
         refused_ += fmt::format("; {}: {}", block.name, refusal.what());
       }
     }

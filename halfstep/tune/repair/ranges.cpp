@@ -1,5 +1,7 @@
 // Ranges by search: which observer of features, then which ranges of weights, leave the network nearest to its float
 // form.
+#include <fmt/format.h>
+
 #include <span>
 
 #include "halfstep/quant/platform/observers.h"

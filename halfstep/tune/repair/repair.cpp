@@ -15,6 +15,7 @@
 #include "halfstep/train/evaluate/teacher.h"
 #include "halfstep/train/evaluate/with_open_batch.h"
 #include "halfstep/tune/repair/checkpoint.h"
+#include "halfstep/tune/repair/errors.h"
 #include "halfstep/tune/repair/layers.h"
 #include "halfstep/tune/repair/method.h"
 
@@ -133,14 +134,13 @@ class Repair {
 void check_methods(const Options& options) {
   limits::kRepairSteps.require("repair steps", options.steps);
   limits::kBatch.require("repair batch", options.batch);
-  if (options.resume && options.folder.empty())
-    fail("resume: found no folder, expected that of the repair to go on with");
+  if (options.resume && options.folder.empty()) fail(errors::repair_resume_without_folder());
   std::vector<std::string> known;
   for (const MethodInfo& method : method_list()) known.emplace_back(method.name);
   known.emplace_back(kAuto);
   for (const std::string& name : options.methods) {
     if (std::ranges::find(known, name) == known.end())
-      fail("repair: found '{}', expected one of {}{}", name, fmt::join(known, ", "), did_you_mean(name, known));
+      fail(errors::repair_method_unknown(name, fmt::format("{}", fmt::join(known, ", ")), did_you_mean(name, known)));
   }
 }
 

@@ -1,5 +1,7 @@
 // SmoothQuant's idea (Xiao et al., ICML 2023) on any network: outlying channels of features go into the weights that
 // read them, as far as the layer or norm before them takes the inverse.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 

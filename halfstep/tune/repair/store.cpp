@@ -9,6 +9,7 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/files/file.h"
+#include "halfstep/tune/repair/errors.h"
 
 namespace halfstep::repair {
 namespace {
@@ -23,8 +24,8 @@ std::byte* mapped_file(const std::filesystem::path& path, size_t bytes) {
   ::close(descriptor);
   ::unlink(path.c_str());
   if (pages == MAP_FAILED)
-    fail("{}: found no room for {} MB of stored values: {}; name a folder with more room (TMPDIR)",
-         path.parent_path().string(), bytes >> 20, io::system_reason(reason != 0 ? reason : mapping_reason));
+    fail(errors::no_room_for_values(path.parent_path().string(), bytes >> 20,
+                                    io::system_reason(reason != 0 ? reason : mapping_reason)));
   return static_cast<std::byte*>(pages);
 }
 
@@ -41,8 +42,7 @@ Store::~Store() {
 void Store::reserve(int64_t samples, const Tensor& values) {
   each_ = values.type();
   if (each_.dims.empty() || samples == 0 || each_.dims[0] % samples != 0)
-    unsupported("a value {} of {} samples is not one of rows of samples, expected the samples as its first axis",
-                to_string(each_), samples);
+    fail(errors::values_without_sample_axis(to_string(each_), samples));
   each_.dims[0] /= samples;
   bytes_ = values.bytes() / static_cast<size_t>(samples);
   const size_t bytes = bytes_ * static_cast<size_t>(count_);

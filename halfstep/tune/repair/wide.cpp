@@ -1,7 +1,9 @@
 // 16-bit features where nothing else helps.
+#include <fmt/format.h>
+
 #include <algorithm>
 
-#include "halfstep/core/base/objection.h"
+#include "halfstep/core/base/diagnostics.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"

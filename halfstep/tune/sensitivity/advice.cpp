@@ -1,5 +1,7 @@
 #include "halfstep/tune/sensitivity/advice.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>

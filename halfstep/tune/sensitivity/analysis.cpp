@@ -9,9 +9,11 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/flow.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/tune/sensitivity/advice.h"
 #include "halfstep/tune/sensitivity/effects.h"
+#include "halfstep/tune/sensitivity/errors.h"
 #include "halfstep/tune/sensitivity/inside.h"
 #include "halfstep/tune/sensitivity/observed.h"
 
@@ -153,8 +155,7 @@ class Analyzer {
                                      watches[p].result().elements));
     }
     if (!layers.empty())
-      fail("network '{}': the float network gives NaN or infinity on these samples, in order: {}; look at the first",
-           prepared_.graph.name(), fmt::join(layers, ", "));
+      fail(errors::float_network_not_finite(prepared_.graph.name(), fmt::format("{}", fmt::join(layers, ", "))));
   }
 
   void try_variants(Analysis& analysis) const {
@@ -243,8 +244,8 @@ void mark_misfits(std::vector<QuantizerAnalysis>& quantizers) {
 
 Analysis analyze(const Model& prepared, const train::Samples& samples, const AnalyzeOptions& options, ThreadPool& pool,
                  const ProgressCallback& progress) {
-  if (!quant::is_prepared(prepared)) fail("analysis needs a prepared network; run quantize first");
-  if (options.samples < 0) fail("samples: found {}, expected how many at most, or 0 for all", options.samples);
+  if (!quant::is_prepared(prepared)) fail(errors::network_not_prepared());
+  if (options.samples < 0) fail(errors::analysis_samples_negative(options.samples));
   return Analyzer(prepared, samples, options, pool, progress).run();
 }
 

@@ -1,7 +1,5 @@
 #include "halfstep/tune/sensitivity/remedy.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "halfstep/core/ir/ops.h"

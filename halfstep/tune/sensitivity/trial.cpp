@@ -6,6 +6,7 @@
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/train/evaluate/teacher.h"
+#include "halfstep/tune/sensitivity/errors.h"
 
 namespace halfstep::analyze {
 namespace {
@@ -28,8 +29,7 @@ Trial::Trial(const Model& in_float, train::Samples samples, int64_t most, uint64
     : samples_(std::move(samples)), pool_(pool), in_float_(train::evaluation_form(in_float), {}, pool) {
   size_ = train::usable(in_float, most == 0 ? samples_.size() : std::min(most, samples_.size()));
   if (size_ == 0)
-    fail("{}: found {} samples, expected at least {}: that many the network takes at once", samples_.data->name,
-         samples_.size(), train::batch_of(in_float, 1));
+    fail(errors::trial_samples_too_few(samples_.data->name, samples_.size(), train::batch_of(in_float, 1)));
   samples_.indices = some_of(samples_, size_, seed);
   batch_ = std::min(train::evaluation_batch(in_float, samples_), size_);
   output_ = in_float.graph.body().output_names().front();

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "halfstep/core/base/likeness.h"
+#include "halfstep/verify/board/errors.h"
 #include "halfstep/verify/board/layers.h"
 #include "halfstep/verify/board/match.h"
 
@@ -227,8 +228,7 @@ class Walk {
   void interpret_both() {
     const auto is_bare = [](const Side& side) { return std::ranges::count(side.bare, true) > 0; };
     if (is_bare(first_) && is_bare(second_))
-      fail("{} and {}: found bare files alone, expected one side that says what they are: a Model, or a folder with {}",
-           first_.name, second_.name, kManifestFile);
+      fail(errors::dumps_not_described(first_.name, second_.name, kManifestFile));
     if (is_bare(second_)) interpret(second_, first_);
     if (is_bare(first_)) {
       interpret(first_, second_);
@@ -287,7 +287,7 @@ class Walk {
       return fmt::format("{}{}", fmt::join(names, ", "),
                          count > kShown ? fmt::format(" and {} more", count - kShown) : "");
     };
-    fail("{} and {} have no value in common: found {} and {}", first_.name, second_.name, some(first_), some(second_));
+    fail(errors::dumps_without_common_value(first_.name, second_.name, some(first_), some(second_)));
   }
 
   void explain() {
@@ -305,9 +305,10 @@ class Walk {
     const Entry& entry = pair.second;
     const int64_t expected = pair.dims.n * pair.second_bytes;
     const auto found = static_cast<int64_t>(pair.second_cells.cells.size());
-    fail("{}: value '{}': found {} bytes, expected {} ({} as {}){}", (second_.folder / entry.file).string(), entry.name,
-         found, expected, to_string(pair.first.type), describe(entry.layout),
-         found < expected ? "; is the file whole?" : "");
+    fail(errors::dump_file_unfit(
+        fmt::format("{}: value '{}'", (second_.folder / entry.file).string(), entry.name),
+        fmt::format("{} bytes", found),
+        fmt::format("{} ({} as {})", expected, to_string(pair.first.type), describe(entry.layout))));
   }
 
   /// The layer's sums, where they give what is expected: else the layer is not what is thought.

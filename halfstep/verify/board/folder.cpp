@@ -4,6 +4,7 @@
 
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/core/files/file.h"
+#include "halfstep/verify/board/errors.h"
 #include "halfstep/verify/board/value_file.h"
 
 namespace halfstep::board {
@@ -13,9 +14,8 @@ void require_dump_target(const fs::path& out, bool overwrite) {
   io::require_folder_target(out);
   std::error_code failed;
   if (!fs::exists(out, failed) || fs::is_empty(out, failed)) return;
-  if (!overwrite) fail("{}: is there already; replace it (--overwrite), or name another folder", out.string());
-  if (!fs::exists(out / kManifestFile, failed))
-    fail("{}: is no folder of dumps, which alone are replaced; name another folder", out.string());
+  if (!overwrite) fail(errors::dump_target_exists(out.string()));
+  if (!fs::exists(out / kManifestFile, failed)) fail(errors::dump_target_foreign(out.string()));
 }
 
 FolderWriter::FolderWriter(fs::path out, bool overwrite) : out_(std::move(out)) {
@@ -46,7 +46,7 @@ void FolderWriter::finish(const Manifest& manifest) {
     if (failed) {
       const int reason = failed.value();
       fs::rename(old.path(), out_, failed);
-      fail("{}: cannot be replaced: {}", out_.string(), io::system_reason(reason));
+      io::fail_to_write(out_, reason);
     }
   } else {
     fs::rename(temporary_->path(), out_, failed);

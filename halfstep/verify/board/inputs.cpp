@@ -1,4 +1,6 @@
 // Samples that were made otherwise: scaled, shifted, of other means.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 

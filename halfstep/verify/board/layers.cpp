@@ -1,5 +1,7 @@
 #include "halfstep/verify/board/layers.h"
 
+#include <fmt/format.h>
+
 #include "halfstep/core/ir/text/parse.h"
 
 namespace halfstep::board {

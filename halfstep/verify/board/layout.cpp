@@ -1,8 +1,12 @@
 #include "halfstep/verify/board/layout.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+
+#include "halfstep/verify/board/errors.h"
 
 namespace halfstep::board {
 namespace {
@@ -151,8 +155,8 @@ void set_order(Layout& layout, std::string_view text, const std::string& where) 
   const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), layout.block);
   if (number.empty() || error != std::errc() || end != number.data() + number.size() || layout.block < 2 ||
       layout.block > kMostBlock)
-    fail("{}: found '{}', expected nchw, nhwc or ndhwcB, as in ndhwc32: blocks of B channels, 2 to {}", where, text,
-         kMostBlock);
+    fail(errors::dump_layout_unknown(
+        where, text, fmt::format("nchw, nhwc or ndhwcB, as in ndhwc32: blocks of B channels, 2 to {}", kMostBlock)));
   layout.order = Order::blocks;
 }
 
@@ -160,7 +164,7 @@ std::string_view name(Packing packing) { return kPackings[static_cast<size_t>(pa
 
 Packing parse_packing(std::string_view text, const std::string& where) {
   const auto found = std::ranges::find(kPackings, text);
-  if (found == std::end(kPackings)) fail("{}: found '{}', expected none, low_first or high_first", where, text);
+  if (found == std::end(kPackings)) fail(errors::dump_layout_unknown(where, text, "none, low_first or high_first"));
   return static_cast<Packing>(found - std::begin(kPackings));
 }
 

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "halfstep/verify/board/errors.h"
+
 namespace halfstep::board {
 namespace {
 
@@ -47,14 +49,14 @@ Json json_of(const Entry& entry) {
 /// Reads keys of an object, and keeps what is wrong with them.
 class Reader {
  public:
-  Reader(const Json& json, std::string where, std::vector<std::string>& wrong)
+  Reader(const Json& json, std::string where, std::vector<Diagnostic>& wrong)
       : json_(json), where_(std::move(where)), wrong_(wrong) {}
 
   template <class T>
   T get(const char* key, T otherwise, const char* expected) {
     const auto found = json_.find(key);
     if (found == json_.end()) {
-      wrong_.push_back(fmt::format("{}{}: is missing, expected {}", where_, key, expected));
+      unfit(key, "nothing", expected);
       return otherwise;
     }
     return value(key, *found, std::move(otherwise), expected);
@@ -73,10 +75,12 @@ class Reader {
     try {
       parse(text, where_ + key);
     } catch (const Error& error) {
-      wrong_.emplace_back(error.what());
+      std::ranges::copy(error.diagnostics(), std::back_inserter(wrong_));
     }
   }
-  void object(const std::string& what) { wrong_.push_back(where_ + what); }
+  void unfit(const std::string& key, const std::string& found, const std::string& expected) {
+    wrong_.push_back(errors::manifest_value_unfit(where_ + key, found, expected));
+  }
 
  private:
   template <class T>
@@ -85,17 +89,17 @@ class Reader {
       return found.get<T>();
     } catch (const nlohmann::json::exception&) {
       const std::string text = found.dump(-1, ' ', false, Json::error_handler_t::replace);
-      wrong_.push_back(fmt::format("{}{}: found {}, expected {}", where_, key, text, expected));
+      unfit(key, text, expected);
       return otherwise;
     }
   }
 
   const Json& json_;
   std::string where_;
-  std::vector<std::string>& wrong_;
+  std::vector<Diagnostic>& wrong_;
 };
 
-Layout layout_of(const Json& json, const std::string& where, std::vector<std::string>& wrong) {
+Layout layout_of(const Json& json, const std::string& where, std::vector<Diagnostic>& wrong) {
   Reader reader(json, where, wrong);
   Layout layout;
   reader.parsed("order", "nchw, nhwc or ndhwcB",
@@ -108,26 +112,26 @@ Layout layout_of(const Json& json, const std::string& where, std::vector<std::st
   if (border.size() == 4 && std::ranges::all_of(border, [](int64_t one) { return one >= 0 && one < 4096; }))
     layout.border = {border[0], border[1], border[2], border[3]};
   else
-    reader.object(fmt::format("border: found [{}], expected [top, bottom, left, right]", fmt::join(border, ", ")));
+    reader.unfit("border", fmt::format("[{}]", fmt::join(border, ", ")), "[top, bottom, left, right]");
   return layout;
 }
 
 void read_type(Entry& entry, Reader& reader) {
   reader.parsed("type", "an element type", [&](const std::string& text, const std::string& at) {
     const auto dtype = parse_dtype(text);
-    if (!dtype) fail("{}: found '{}', expected an element type, as in u8", at, text);
+    if (!dtype) fail(errors::dump_layout_unknown(at, text, "an element type, as in u8"));
     entry.type.dtype = *dtype;
   });
   entry.type.dims = reader.get("shape", Dims{}, "extents");
   try {
     count_elements(entry.type.dims);
   } catch (const Error&) {
-    reader.object(fmt::format("shape: found {}, expected extents from 0 on", to_string(entry.type.dims)));
+    reader.unfit("shape", to_string(entry.type.dims), "extents from 0 on");
     entry.type.dims = {0};
   }
 }
 
-Entry entry_of(const Json& json, const std::string& where, std::vector<std::string>& wrong) {
+Entry entry_of(const Json& json, const std::string& where, std::vector<Diagnostic>& wrong) {
   Entry entry;
   Reader reader(json, where, wrong);
   entry.name = reader.get<std::string>("name", "", "a text");
@@ -142,7 +146,7 @@ Entry entry_of(const Json& json, const std::string& where, std::vector<std::stri
   const Json layout = reader.get<Json>("layout", Json::object(), "an object");
   entry.layout = layout_of(layout, where + "layout.", wrong);
   if (entry.type.dims.size() != 4 && !entry.layout.border.empty())
-    reader.object(fmt::format("layout.border: found one around {}, expected images", to_string(entry.type.dims)));
+    reader.unfit("layout.border", fmt::format("one around {}", to_string(entry.type.dims)), "images");
   entry.file = reader.get<std::string>("file", "", "the name of a file");
   reader.parsed("format", "bin, npy or txt",
                 [&](const std::string& text, const std::string& at) { entry.format = parse_format(text, at); });
@@ -157,7 +161,7 @@ std::string_view name(Format format) { return kFormats[static_cast<size_t>(forma
 
 Format parse_format(std::string_view text, const std::string& where) {
   const auto found = std::ranges::find(kFormats, text);
-  if (found == std::end(kFormats)) fail("{}: found '{}', expected bin, npy or txt", where, text);
+  if (found == std::end(kFormats)) fail(errors::dump_layout_unknown(where, text, "bin, npy or txt"));
   return static_cast<Format>(found - std::begin(kFormats));
 }
 
@@ -182,12 +186,12 @@ std::string to_text(const Manifest& manifest) {
 
 Manifest parse_manifest(const std::string& text, const std::string& where) {
   const Json json = Json::parse(text, nullptr, false);
-  if (!json.is_object()) fail("{}: found no JSON object, expected the manifest of a dump", where);
-  std::vector<std::string> wrong;
+  if (!json.is_object()) fail(errors::manifest_value_unfit(where, "no JSON object", "the manifest of a dump"));
+  std::vector<Diagnostic> wrong;
   Reader reader(json, "", wrong);
   Manifest manifest;
   if (const int schema = reader.get("schema", 0, "1"); schema != kManifestSchema)
-    fail("{}: schema: found {}, expected {}", where, schema, kManifestSchema);
+    fail(errors::manifest_value_unfit(fmt::format("{}: schema", where), schema, kManifestSchema));
   manifest.network = reader.get<std::string>("network", "", "a text");
   manifest.stage = reader.get<std::string>("stage", "", "a text");
   manifest.road = reader.get<std::string>("road", "", "a text");
@@ -195,22 +199,23 @@ Manifest parse_manifest(const std::string& text, const std::string& where) {
   manifest.graph = reader.get<std::string>("graph", "", "a text");
   Json values = reader.get<Json>("values", Json::array(), "a list");
   if (!values.is_array()) {
-    wrong.push_back("values: expected a list");
+    reader.unfit("values", "another value", "a list");
     values = Json::array();
   }
   std::set<std::string> names, files;
   for (size_t i = 0; i < values.size(); ++i) {
     const std::string at = fmt::format("values[{}].", i);
     if (!values[i].is_object()) {
-      wrong.push_back(at + ": expected an object");
+      reader.unfit(fmt::format("values[{}]", i), "another value", "an object");
       continue;
     }
     manifest.entries.push_back(entry_of(values[i], at, wrong));
     const Entry& entry = manifest.entries.back();
-    if (!names.insert(entry.name).second) wrong.push_back(fmt::format("{}name: '{}' is there twice", at, entry.name));
-    if (!files.insert(entry.file).second) wrong.push_back(fmt::format("{}file: '{}' is there twice", at, entry.file));
+    if (!names.insert(entry.name).second) reader.unfit(at + "name", fmt::format("'{}' twice", entry.name), "once");
+    if (!files.insert(entry.file).second) reader.unfit(at + "file", fmt::format("'{}' twice", entry.file), "once");
   }
-  if (!wrong.empty()) fail("{}: {}", where, fmt::join(wrong, "; "));
+  for (Diagnostic& one : wrong) one.where = where + ": " + one.where;
+  fail_on_any(std::move(wrong));
   return manifest;
 }
 

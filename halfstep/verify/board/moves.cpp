@@ -1,4 +1,6 @@
 // Codes that are made of the right ones: shifted in place or in bits, clamped, mirrored.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 

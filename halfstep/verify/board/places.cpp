@@ -1,4 +1,6 @@
 // What the places and sizes of the differences show, where nothing gives the codes themselves.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,6 @@
 // The codes are right and lie in another order, or are stored in another way.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <tuple>

@@ -1,4 +1,6 @@
 // The layer itself computed in another way: each hypothesis changes one thing of it and runs it again.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -8,6 +8,7 @@
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/core/files/npy.h"
+#include "halfstep/verify/board/errors.h"
 #include "halfstep/verify/board/value_file.h"
 
 namespace halfstep::board {
@@ -15,28 +16,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is wrong with the file of a value, or "".
-std::string objection_to(const Side& side, size_t index) {
-  if (index < side.contents.size() && side.contents[index].defined()) return "";
+/// What is wrong with the file of a value.
+std::vector<Diagnostic> objections_to(const Side& side, size_t index) {
+  if (index < side.contents.size() && side.contents[index].defined()) return {};
   const Entry& entry = side.manifest.entries[index];
   const std::string path = (side.folder / entry.file).string();
   try {
     const auto file = io::MappedFile::open_below(side.folder, entry.file);
-    if (file->bytes().empty() && (entry.bytes > 0 || side.bare[index])) return path + ": is empty";
-    return "";
+    if (file->bytes().empty() && (entry.bytes > 0 || side.bare[index]))
+      return {errors::dump_file_unfit(path, "an empty file", "values")};
+    return {};
   } catch (const Error& error) {
-    return error.what();
+    return error.diagnostics();
   }
 }
 
 /// Whether the manifest's own numbers agree: what extents, type and layout take is what it says.
-std::string contradiction(const Entry& entry) {
-  if (entry.format != Format::bin) return "";
+std::optional<Diagnostic> contradiction(const Entry& entry) {
+  if (entry.format != Format::bin) return std::nullopt;
   const ImageDims dims = ImageDims::of(entry.type.dims);
   const int64_t expected = dims.n * sample_bytes(dims, entry.type.dtype, entry.layout);
-  if (entry.bytes == expected) return "";
-  return fmt::format("value '{}': {} as {} takes {} bytes, the manifest says {}", entry.name, to_string(entry.type),
-                     describe(entry.layout), expected, entry.bytes);
+  if (entry.bytes == expected) return std::nullopt;
+  return errors::manifest_value_unfit(
+      fmt::format("value '{}'", entry.name), fmt::format("{} bytes", entry.bytes),
+      fmt::format("{}, which {} takes as {}", expected, to_string(entry.type), describe(entry.layout)));
 }
 
 void note_changed(Side& side) {
@@ -67,8 +70,8 @@ void list_bare_files(Side& side) {
   }
   std::ranges::sort(files);
   if (files.empty())
-    fail("{}: found neither {} nor a file of values (.bin, .raw, .npy, .txt), expected a folder of dumps", side.name,
-         kManifestFile);
+    fail(errors::dump_without_values(side.name,
+                                     fmt::format("{} or a file of values (.bin, .raw, .npy, .txt)", kManifestFile)));
   for (const fs::path& file : files) {
     Entry entry;
     entry.name = entry.layer = value_name(file);
@@ -138,19 +141,17 @@ Side read_folder(const fs::path& folder) {
   const bool described = fs::exists(manifest, failed);
   if (described) {
     side.manifest = parse_manifest(io::read_text_file(manifest), manifest.string());
-    if (side.manifest.entries.empty()) fail("{}: has no values", manifest.string());
+    if (side.manifest.entries.empty()) fail(errors::dump_without_values(manifest.string(), "one or more"));
   } else {
     list_bare_files(side);
   }
   side.bare.assign(side.manifest.entries.size(), !described);
-  std::vector<std::string> wrong;
+  std::vector<Diagnostic> wrong;
   for (size_t i = 0; i < side.manifest.entries.size(); ++i) {
-    for (const std::string& what :
-         {described ? contradiction(side.manifest.entries[i]) : std::string(), objection_to(side, i)}) {
-      if (!what.empty()) wrong.push_back(what);
-    }
+    if (auto what = described ? contradiction(side.manifest.entries[i]) : std::nullopt) wrong.push_back(*what);
+    std::ranges::copy(objections_to(side, i), std::back_inserter(wrong));
   }
-  if (!wrong.empty()) fail("{}", fmt::join(wrong, "\n"));
+  fail_on_any(std::move(wrong));
   if (described) note_changed(side);
   return side;
 }
@@ -164,7 +165,7 @@ Side read_file(const fs::path& file, const std::string& like) {
   entry.format = ending == ".npy" ? Format::npy : ending == ".txt" ? Format::txt : Format::bin;
   side.manifest.entries.push_back(entry);
   side.bare = {true};
-  if (const std::string what = objection_to(side, 0); !what.empty()) fail("{}", what);
+  fail_on_any(objections_to(side, 0));
   return side;
 }
 
@@ -172,14 +173,14 @@ void interpret(Side& side, const Side& other) {
   std::vector<std::string> known;
   for (const Entry& entry : other.manifest.entries) known.push_back(entry.name);
   const auto bare = std::ranges::count(side.bare, true);
-  std::vector<std::string> unknown;
+  std::vector<Diagnostic> unknown;
   for (size_t i = 0; i < side.manifest.entries.size(); ++i) {
     if (!side.bare[i]) continue;
     Entry& entry = side.manifest.entries[i];
     const Entry* like = called(other.manifest, entry.name);
     if (like == nullptr) {
-      unknown.push_back(fmt::format("{}: '{}' is no value of {}{}", (side.folder / entry.file).string(), entry.name,
-                                    other.name, known_names(entry.name, known)));
+      unknown.push_back(errors::dump_value_unknown((side.folder / entry.file).string(), entry.name, other.name,
+                                                   known_names(entry.name, known)));
       continue;
     }
     const Entry file = entry;
@@ -187,8 +188,8 @@ void interpret(Side& side, const Side& other) {
     entry.file = file.file;
     entry.format = file.format;
   }
-  if (static_cast<std::ptrdiff_t>(unknown.size()) == bare && bare > 0) fail("{}", fmt::join(unknown, "\n"));
-  side.notes.insert(side.notes.end(), unknown.begin(), unknown.end());
+  for (const Diagnostic& one : unknown) side.notes.push_back(one.message());
+  if (static_cast<std::ptrdiff_t>(unknown.size()) == bare) fail_on_any(std::move(unknown));
 }
 
 void read_codes(Side& side, const Side& other) {

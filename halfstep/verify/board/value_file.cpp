@@ -1,10 +1,13 @@
 #include "halfstep/verify/board/value_file.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cstring>
 
 #include "halfstep/core/base/elements.h"
 #include "halfstep/core/files/npy.h"
+#include "halfstep/verify/board/errors.h"
 
 namespace halfstep::board {
 namespace {
@@ -40,7 +43,8 @@ std::vector<std::byte> parsed_text(std::span<const std::byte> file, const Entry&
     double value = 0;
     const auto [last, error] = std::from_chars(word.data(), word.data() + word.size(), value);
     if (error != std::errc() || last != word.data() + word.size() || !can_hold(type.dtype, value))
-      fail("{}:{}: found '{}', expected a number of type {}", where, line, word, halfstep::name(type.dtype));
+      fail(errors::dump_file_unfit(fmt::format("{}:{}", where, line), fmt::format("'{}'", word),
+                                   fmt::format("a number of type {}", halfstep::name(type.dtype))));
     values.push_back(value);
     at = end + 1;
   }
@@ -64,7 +68,8 @@ std::vector<std::byte> cells_of(std::span<const std::byte> file, const Entry& en
   const Tensor array = io::parse_npy(file, where);
   const DType type = stored_type(entry.type, entry.layout).dtype;
   if (size_of(array.dtype()) != size_of(type) || is_float(array.dtype()) != is_float(type))
-    fail("{}: found {}, expected elements of type {}", where, to_string(array.type()), halfstep::name(type));
+    fail(errors::dump_file_unfit(where, to_string(array.type()),
+                                 fmt::format("elements of type {}", halfstep::name(type))));
   return {array.raw(), array.raw() + array.bytes()};
 }
 

@@ -1,11 +1,14 @@
 #include "halfstep/verify/equivalence/code_bound.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <span>
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/verify/equivalence/errors.h"
 
 namespace halfstep::verify {
 namespace {
@@ -157,7 +160,8 @@ CodeBound code_bound(Op op, const std::vector<CodeFormat>& x, const CodeFormat& 
   const Trait trait = op.info().quant.trait;
   if (trait == Trait::preserves_range || trait == Trait::same_scale)
     return bound_of(4 * kFloat, kDouble);  // a pad quantizes what it fills with
-  fail("{}: nothing is known of how far the codes of {} may lie from its float operator", op.where(), op.info().name);
+  fail(errors::semantic_check_incomplete(
+      op.where(), fmt::format("bound of how far the codes of {} may lie from its float operator", op.info().name)));
 }
 
 CodeBound norm_bound(Op op, const Tensors& tensors) {

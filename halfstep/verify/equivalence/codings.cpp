@@ -1,10 +1,13 @@
 #include "halfstep/verify/equivalence/codings.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/engine/compile/evaluate.h"
+#include "halfstep/verify/equivalence/errors.h"
 #include "halfstep/verify/operators/product.h"
 
 namespace halfstep::verify {
@@ -120,8 +123,9 @@ class Join {
   CodeFormat moved_format(const Coding& coding) const {
     const Op prepared = prepared_.graph.op(coding.layer);
     if (!prepared || &prepared.info() != &coding.op.info() || coding.operands.empty())
-      fail("layer '{}': no quantizer of network '{}' says what its codes stand for", coding.layer,
-           prepared_.graph.name());
+      fail(errors::semantic_check_incomplete(
+          fmt::format("layer '{}'", coding.layer),
+          fmt::format("code format by a quantizer of network '{}'", prepared_.graph.name())));
     return codings_[coding.operands.front()].format;
   }
 

@@ -1,5 +1,7 @@
 #include "halfstep/verify/equivalence/executions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/ir/flow.h"

@@ -1,7 +1,10 @@
+#include <fmt/format.h>
+
 #include <charconv>
 
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/verify/equivalence/errors.h"
 #include "halfstep/verify/equivalence/roads.h"
 
 namespace halfstep::verify {
@@ -15,7 +18,7 @@ Value weight_of(const Model& integer, const std::string& layer) {
     if (op.name() == layer) return op.in(port);
     names.push_back(op.name());
   }
-  fail("layer '{}': the program has no layer of that name with weights{}", layer, did_you_mean(layer, names));
+  fail(errors::injected_layer_unknown(layer, did_you_mean(layer, names)));
 }
 
 }  // namespace
@@ -27,10 +30,12 @@ void inject(Model& integer, const std::string& place) {
     const auto [end, error] = std::from_chars(place.data() + colon + 1, place.data() + place.size(), index);
     if (error != std::errc() || end != place.data() + place.size()) index = -1;
   }
-  if (index < 0) fail("'{}': expected LAYER:INDEX, as in conv1:17", place);
+  if (index < 0) fail(errors::injected_place_wrong(place, "", "LAYER:INDEX, as in conv1:17"));
   const Value weight = weight_of(integer, place.substr(0, colon));
   Tensor changed = integer.tensors.at(weight.name()).clone();
-  if (index >= changed.size()) fail("'{}': found index {}, expected 0 to {}", place, index, changed.size() - 1);
+  if (index >= changed.size())
+    fail(errors::injected_place_wrong(place, fmt::format("index {}", index),
+                                      fmt::format("0 to {}", changed.size() - 1)));
   int8_t& code = changed.data<int8_t>()[static_cast<size_t>(index)];
   // -8..7 in the low nibble, sign-extended: flipping bit 3 also flips the copies of the sign above it.
   const int flipped = changed.dtype() == DType::i4 ? code ^ 0xF8 : code ^ 0x80;

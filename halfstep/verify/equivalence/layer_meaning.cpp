@@ -1,11 +1,14 @@
 #include "halfstep/verify/equivalence/layer_meaning.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
 #include "halfstep/core/base/elements.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/verify/equivalence/errors.h"
 
 namespace halfstep::verify {
 namespace {
@@ -31,7 +34,8 @@ Path path_to(Value value, const std::set<const detail::ValueNode*>& read, const 
     if (!op) break;
     path.behind.push_back(op);
   }
-  fail("layer '{}': the network that came in has no product with a weight behind '{}'", layer, value.name());
+  fail(errors::source_does_not_match(fmt::format("layer '{}'", layer),
+                                     fmt::format("no product with a weight behind '{}'", value.name()), "one"));
 }
 
 /// The axis that has `channels` extents and `run` elements behind each.
@@ -54,7 +58,8 @@ size_t axis_at_end(const Path& path, size_t axis, const std::string& layer) {
           axis < from.size() ? axis_with(to, from[axis], count_elements(std::span(from).subspan(axis + 1))) : to.size();
     }
     if (axis >= to.size())
-      fail("layer '{}': its channels are no axis of what the network that came in has at {}", layer, op.where());
+      fail(errors::source_does_not_match(fmt::format("layer '{}'", layer),
+                                         fmt::format("no axis with its channels at {}", op.where()), "one"));
   }
   return axis;
 }
@@ -124,12 +129,14 @@ LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place, Refere
       out_(reference == Reference::source ? coding().source : before_quantizer(coding().prepared)),
       values_(network().graph, network().tensors) {
   if (!out_)
-    fail("layer '{}': neither the network that came in nor network '{}' has such a value", name(),
-         graphs_.prepared.graph.name());
+    fail(errors::source_does_not_match(
+        fmt::format("layer '{}'", name()), "no such value",
+        fmt::format("one in the source model or in network '{}'", graphs_.prepared.graph.name())));
   const Dims& dims = coding().op.out(0).dims();
   if (out_.dims() != dims)
-    fail("layer '{}': the program has codes of {}, the network that came in has '{}' of {}", name(), to_string(dims),
-         out_.name(), to_string(out_.dims()));
+    fail(errors::source_does_not_match(fmt::format("layer '{}'", name()),
+                                       fmt::format("'{}' of {}", out_.name(), to_string(out_.dims())),
+                                       fmt::format("{}, as the codes of the program", to_string(dims))));
   graphs_.covered[place_] = true;
   add_part(coding());
   add_parts_behind(coding());
@@ -194,8 +201,9 @@ WeighedLayer LayerMeaningCheck::weighed_product(const Path& path, const LayerWei
   const Dims& has = path.product.in(weight_ports(path.product)->weight).dims();
   WeighedLayer layer{path.product, {weights.reals(inputs_first(path.product))}, weights.bias, {}};
   if (layer.weight.tensor.dims() != has)
-    fail("layer '{}': its weight is {}, the network that came in has {} in {}", name(), to_string(weights.codes.dims()),
-         to_string(has), text_of(path.product));
+    fail(errors::source_does_not_match(fmt::format("layer '{}'", name()),
+                                       fmt::format("a weight of {} in {}", to_string(has), text_of(path.product)),
+                                       to_string(weights.codes.dims())));
   return layer;
 }
 

@@ -1,11 +1,14 @@
 #include "halfstep/verify/equivalence/layer_weights.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "halfstep/core/base/elements.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/verify/equivalence/errors.h"
 #include "halfstep/verify/equivalence/layer_meaning.h"
 #include "halfstep/verify/operators/numbers.h"
 
@@ -54,7 +57,9 @@ std::optional<LayerWeights> layer_weights(const Model& prepared, const Model& in
   const int port = op ? op.info().quant.weight : -1;
   const auto quantizer = port >= 0 ? op.in(port).producer<ops::FakeQuantize>() : std::nullopt;
   if (!quantizer || layer.operands.empty())
-    fail("layer '{}': network '{}' has no quantized weight of that name", layer.layer, prepared.graph.name());
+    fail(errors::program_does_not_match(
+        fmt::format("layer '{}'", layer.layer),
+        fmt::format("no quantized weight of that name in network '{}'", prepared.graph.name()), "one"));
   LayerWeights weights{*quantizer, op, integer.tensors.at(layer.op.in(info.input("w")).name()), {}, {}};
   const int bias = op.info().quant.bias;
   if (bias >= 0 && op.in(bias)) weights.bias = reals_of(prepared, op.in(bias));

@@ -8,6 +8,7 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/machine/throwing_tasks.h"
+#include "halfstep/verify/equivalence/errors.h"
 #include "halfstep/verify/equivalence/layer_meaning.h"
 #include "halfstep/verify/equivalence/programs.h"
 #include "halfstep/verify/operators/product.h"
@@ -133,7 +134,7 @@ class MeaningCheck {
 
  private:
   static Model source_for(const Model& prepared, const Tensors& inputs) {
-    if (!prepared.source) fail("network '{}': does not have the network that it was made from", prepared.graph.name());
+    if (!prepared.source) fail(errors::source_model_missing(prepared.graph.name()));
     Model source = sized_for(prepared.source->network, inputs);
     take_trained(source, prepared.tensors);
     take_out_open_clips(source, prepared.graph);

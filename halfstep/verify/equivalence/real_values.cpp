@@ -1,11 +1,14 @@
 #include "halfstep/verify/equivalence/real_values.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 #include <numeric>
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/engine/compile/evaluate.h"
+#include "halfstep/verify/equivalence/errors.h"
 
 namespace halfstep::verify {
 namespace {
@@ -15,7 +18,7 @@ bool is_pointwise(Op op) { return op.info().elementwise && is_float(op.out(0).dt
 
 /// The results of `op` on these operands, whatever their types were in its graph.
 std::vector<Tensor> results_of(Op op, const std::vector<Tensor>& operands) {
-  if (!op.regions().empty()) unsupported("{}: {} cannot be evaluated by itself", op.where(), op.info().name);
+  if (!op.regions().empty()) fail(errors::layer_not_evaluated_alone(op.where(), op.info().name));
   Graph graph;
   std::vector<Value> arguments;
   for (const Tensor& operand : operands)
@@ -96,7 +99,9 @@ const Numbers& RealValues::whole(Value value) {
     if (found != constants_.end()) return found->second;
     return constants_[value.node()] = {contents_.at(value.name())};
   }
-  if (!value.producer()) fail("network '{}': nothing is known of argument '{}'", graph_.name(), value.name());
+  if (!value.producer())
+    fail(errors::semantic_check_incomplete(fmt::format("network '{}'", graph_.name()),
+                                           fmt::format("values of argument '{}'", value.name())));
   const auto found = computed_.find(value.node());
   if (found != computed_.end()) return found->second;
   return computed_[value.node()] = computed(value);

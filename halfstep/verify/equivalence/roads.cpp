@@ -1,5 +1,7 @@
 #include "halfstep/verify/equivalence/roads.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -8,6 +10,7 @@
 #include "halfstep/core/base/likeness.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/verify/equivalence/errors.h"
 #include "halfstep/verify/equivalence/programs.h"
 #include "halfstep/verify/operators/numbers.h"
 
@@ -25,7 +28,7 @@ auto visit_codes(const Tensor& tensor, F visit) {
     case DType::i32: return visit(tensor.data<int32_t>());
     default: break;
   }
-  fail("type {} holds no codes", name(tensor.dtype()));
+  fail(errors::semantic_check_incomplete("comparison", fmt::format("codes in a tensor of {}", name(tensor.dtype()))));
 }
 
 /// The codes of a tensor; of reals, such as scales and what operators in float give, the bits. All NaN are one: the
@@ -56,7 +59,8 @@ CodeComparison compare(const std::vector<int64_t>& a, const std::vector<int64_t>
 
 void compare_parameter(LayerReport& report, const std::string& what, const Tensor& a, const Tensor& b) {
   if (a.size() != b.size())
-    fail("layer '{}': {} has {} elements on one road and {} on the other", report.layer.name, what, a.size(), b.size());
+    fail(errors::program_does_not_match(fmt::format("layer '{}'", report.layer.name),
+                                        fmt::format("{} of {} elements", what, b.size()), a.size()));
   const auto codes_a = codes_of(a);
   const auto codes_b = codes_of(b);
   const CodeComparison result = compare(codes_a, codes_b);
@@ -96,15 +100,17 @@ std::vector<Parameter> parameters_of(const Roads& roads, const Layer& layer) {
   const ops::RequantizationParameters computed(roads.training.graph.op(layer.name + ".parameters").node());
   if (op.is<ops::IntegerConv2d>()) return parameters_of(ops::IntegerConv2d(op.node()), codes, computed);
   if (op.is<ops::IntegerLinear>()) return parameters_of(ops::IntegerLinear(op.node()), codes, computed);
-  fail("layer '{}': the integer program has {} of that name, expected a layer with stored weights", layer.name,
-       op ? op.info().name : "no operator");
+  fail(errors::program_does_not_match(fmt::format("layer '{}'", layer.name),
+                                      op ? op.info().name : "no operator of that name", "a layer with stored weights"));
 }
 
 void require_layers(const Roads& roads) {
   for (const Layer& layer : roads.layers) {
     if (!roads.integer.graph.value(layer.name))
-      fail("layer '{}': network '{}' has no value of that name, expected the integer program of '{}'", layer.name,
-           roads.integer.graph.name(), roads.unquantized.graph.name());
+      fail(errors::program_does_not_match(
+          fmt::format("layer '{}'", layer.name),
+          fmt::format("no value of that name in network '{}'", roads.integer.graph.name()),
+          fmt::format("the integer program of '{}'", roads.unquantized.graph.name())));
   }
 }
 
@@ -139,8 +145,8 @@ struct FeatureCount {
 void compare_features(const Layer& layer, FeatureCount count, const Tensor& a, const Tensor& b, int64_t first_sample,
                       bool whole) {
   if (a.dims() != b.dims())
-    fail("layer '{}': features are {} on one road and {} on the other", layer.name, to_string(a.type()),
-         to_string(b.type()));
+    fail(errors::program_does_not_match(fmt::format("layer '{}'", layer.name), to_string(b.type()),
+                                        to_string(a.type())));
   if (a.same_bits(b)) {
     count.compared += a.size();
     return;

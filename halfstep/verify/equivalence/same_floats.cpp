@@ -1,5 +1,7 @@
 #include "halfstep/verify/equivalence/same_floats.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -9,6 +11,7 @@
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/core/machine/throwing_tasks.h"
 #include "halfstep/verify/equivalence/codings.h"
+#include "halfstep/verify/equivalence/errors.h"
 #include "halfstep/verify/equivalence/programs.h"
 #include "halfstep/verify/equivalence/real_values.h"
 #include "halfstep/verify/operators/product.h"
@@ -84,8 +87,8 @@ class FloatCheck {
     const Value source = source_value(source_.graph, rewritten_.graph, value);
     if (!source) return;
     if (source.type() != value.type())
-      fail("value '{}': is {} in the prepared network, {} in the one that came in", value.name(),
-           to_string(value.type()), to_string(source.type()));
+      fail(errors::source_does_not_match(fmt::format("value '{}'", value.name()), to_string(source.type()),
+                                         fmt::format("{}, as in the prepared network", to_string(value.type()))));
     source_of_[value.node()] = source;
   }
 
@@ -95,7 +98,9 @@ class FloatCheck {
     const auto before = source_.graph.outputs(), after = rewritten_.graph.outputs();
     for (size_t i = 0; same && i < before.size(); ++i)
       same = i < after.size() && before_quantizers(before[i]) == before_quantizers(counterpart(after[i]));
-    if (!same) fail("network '{}': its outputs are not those of the network that came in", rewritten.graph.name());
+    if (!same)
+      fail(errors::source_does_not_match(fmt::format("network '{}'", rewritten.graph.name()), "other outputs",
+                                         "those of the source model"));
   }
 
   /// The value of the source that stands for one of the rewritten network; null where there is none.

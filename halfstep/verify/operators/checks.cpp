@@ -1,5 +1,7 @@
 #include "halfstep/verify/operators/checks.h"
 
+#include <fmt/format.h>
+
 #include "halfstep/verify/operators/compare.h"
 
 namespace halfstep::verify {

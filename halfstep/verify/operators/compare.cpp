@@ -1,5 +1,7 @@
 #include "halfstep/verify/operators/compare.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "halfstep/core/base/elements.h"

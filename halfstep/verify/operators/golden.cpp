@@ -1,5 +1,7 @@
 #include "halfstep/verify/operators/golden.h"
 
+#include <fmt/format.h>
+
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -10,6 +12,7 @@
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/verify/operators/compare.h"
 #include "halfstep/verify/operators/deliberate.h"
+#include "halfstep/verify/operators/errors.h"
 #include "halfstep/verify/operators/golden_form.h"
 #include "halfstep/verify/operators/single.h"
 
@@ -179,7 +182,7 @@ class Golden {
         options_.progress({"golden", static_cast<double>(i), static_cast<double>(cases.size()), cases[i].op});
       run_case(cases[i]);
     }
-    if (report_.rows.empty()) fail("{}: no case of an operator '{}'", name_, options_.operators);
+    if (report_.rows.empty()) fail(errors::golden_case_missing(name_, options_.operators));
     return std::move(report_);
   }
 

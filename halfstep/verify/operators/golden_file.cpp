@@ -1,5 +1,7 @@
 #include "halfstep/verify/operators/golden_file.h"
 
+#include <fmt/format.h>
+
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -7,6 +9,7 @@
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/core/files/safetensors.h"
+#include "halfstep/verify/operators/errors.h"
 
 namespace halfstep::verify {
 namespace {
@@ -48,7 +51,7 @@ class Reader {
       json_ = Json::parse(reinterpret_cast<const char*>(bytes.data()),
                           reinterpret_cast<const char*>(bytes.data() + bytes.size()));
     } catch (const Json::parse_error& error) {
-      fail("{}: no JSON from byte {} on", name_, error.byte);
+      fail(errors::golden_file_unreadable(name_, error.byte));
     }
     const std::filesystem::path beside = std::filesystem::path(path).replace_extension(".safetensors");
     tensors_name_ = beside.filename().string();
@@ -56,7 +59,7 @@ class Reader {
   }
 
   std::vector<GoldenCase> read() {
-    if (!json_.is_array()) fail("{}: found {}, expected a list of cases", name_, json_.type_name());
+    if (!json_.is_array()) fail(errors::golden_value_unfit(name_, json_.type_name(), "a list of cases"));
     std::vector<GoldenCase> cases;
     for (size_t i = 0; i < json_.size(); ++i) {
       where_ = fmt::format("{}: case {}", name_, i);
@@ -66,9 +69,13 @@ class Reader {
   }
 
  private:
+  [[noreturn]] void unfit(const std::string& key, const std::string& found, const std::string& expected) const {
+    fail(errors::golden_value_unfit(fmt::format("{}: '{}'", where_, key), found, expected));
+  }
+
   const Json& at(const Json& json, const char* key, bool (Json::*is)() const noexcept, const char* expected) const {
-    if (!json.is_object() || !json.contains(key)) fail("{}: the key '{}' is missing", where_, key);
-    if (!(json.at(key).*is)()) fail("{}: '{}' is {}, expected {}", where_, key, json.at(key).type_name(), expected);
+    const bool is_there = json.is_object() && json.contains(key);
+    if (!is_there || !(json.at(key).*is)()) unfit(key, is_there ? json.at(key).type_name() : "nothing", expected);
     return json.at(key);
   }
 
@@ -105,7 +112,7 @@ class Reader {
     if (all([](const Json& item) { return item.is_number_integer(); })) return list_of<int64_t>(value);
     if (all([](const Json& item) { return item.is_number(); })) return list_of<double>(value);
     if (all([](const Json& item) { return item.is_string(); })) return list_of<std::string>(value);
-    fail("{}: attribute '{}' is {}, expected a number, text, or a list of them", where_, name, value.dump());
+    unfit(name, value.dump(), "a number, text, or a list of them");
   }
 
   std::vector<Tensor> operands(const std::string& port, const Json& names) const {
@@ -116,19 +123,19 @@ class Reader {
   }
 
   Tensor tensor(const std::string& port, const Json& name) const {
-    if (!name.is_string()) fail("{}: '{}' is {}, expected the name of a tensor", where_, port, name.dump());
+    if (!name.is_string()) unfit(port, name.dump(), "the name of a tensor");
     const auto found = tensors_.find(name.get<std::string>());
     if (found == tensors_.end())
-      fail("{}: '{}': there is no tensor '{}' in {}", where_, port, name.get<std::string>(), tensors_name_);
+      unfit(port, fmt::format("'{}'", name.get<std::string>()), "the name of a tensor in " + tensors_name_);
     if (types_ == nullptr || !types_->contains(port)) return found->second;
     return as_type(port, found->second, types_->at(port));
   }
 
   Tensor as_type(const std::string& port, const Tensor& bytes, const Json& type) const {
     const auto known = type.is_string() ? logical_types().find(type.get<std::string>()) : logical_types().end();
-    if (known == logical_types().end()) fail("{}: '{}': unknown type {}", where_, port, type.dump());
+    if (known == logical_types().end()) unfit(port, type.dump(), "an element type");
     if (size_of(bytes.dtype()) != 1)
-      fail("{}: '{}' is {}, expected one byte for each {}", where_, port, to_string(bytes.type()), known->first);
+      unfit(port, to_string(bytes.type()), fmt::format("one byte for each {}", known->first));
     Tensor typed(known->second, bytes.dims());
     std::copy_n(bytes.raw(), bytes.bytes(), typed.raw());
     return typed;

@@ -1,5 +1,7 @@
 #include "halfstep/verify/operators/golden_form.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -9,6 +11,7 @@
 
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/verify/operators/errors.h"
 
 namespace halfstep::verify {
 namespace {
@@ -88,7 +91,7 @@ class Former {
       if (ours != info_.attributes.end()) {
         given[ours->name] = as_wanted(value, *ours);
       } else if (!kRemarks.contains(name)) {
-        fail("{}: {} has no attribute '{}'", where_, info_.name, name);
+        fail(errors::golden_member_unknown(where_, fmt::format("attribute '{}'", name), info_.name));
       }
     }
     for (const AttributeInfo& attribute : info_.attributes) {
@@ -136,7 +139,8 @@ class Former {
       }
     }
     for (const auto& [name, tensors] : golden_.in) {
-      if (!taken.contains(name)) fail("{}: {} has no input '{}'", where_, info_.name, name);
+      if (!taken.contains(name))
+        fail(errors::golden_member_unknown(where_, fmt::format("input '{}'", name), info_.name));
     }
     if (const auto* out_grad = find(golden_.in, std::string("dy"))) form_.out_grad = out_grad->front();
   }
@@ -151,7 +155,7 @@ class Former {
   void take_results() {
     for (const auto& [name, tensor] : golden_.out) {
       if (take_output(name, tensor) || take_gradient(name, tensor) || take_dequantized(name, tensor)) continue;
-      fail("{}: {} has no output '{}'", where_, info_.name, name);
+      fail(errors::golden_member_unknown(where_, fmt::format("output '{}'", name), info_.name));
     }
   }
 
@@ -207,7 +211,7 @@ const OpInfo& operator_of(const GoldenCase& golden, const std::string& where) {
       if (std::find(kFormats.begin(), kFormats.end(), entry.format) != kFormats.end()) known.push_back(entry.op);
     }
   }
-  fail("{}: unknown operator '{}'{}", where, golden.op, did_you_mean(golden.op, known));
+  fail(errors::golden_operator_unknown(where, golden.op, did_you_mean(golden.op, known)));
 }
 
 GoldenForm form_of(const GoldenCase& golden, const std::string& where) { return Former(golden, where).form(); }

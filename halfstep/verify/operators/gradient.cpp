@@ -1,5 +1,7 @@
 #include "halfstep/verify/operators/gradient.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 

@@ -1,9 +1,12 @@
 #include "halfstep/verify/operators/problem.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/ir/text/text_reader.h"
+#include "halfstep/verify/operators/errors.h"
 #include "halfstep/verify/operators/single.h"
 
 namespace halfstep::verify {
@@ -34,12 +37,10 @@ class ProblemReader {
     const detail::Token key = reader_.key("a port or an attribute of " + info_->name);
     const int port = info_->input(key.text);
     const AttributeInfo* attribute = info_->attribute(key.text);
-    if (port < 0 && attribute == nullptr) {
-      fail("{}: {} has no port or attribute '{}'{}", kWhere, info_->name, key.text,
-           did_you_mean(key.text, known_names()));
-    }
+    if (port < 0 && attribute == nullptr)
+      fail(errors::problem_member_unknown(info_->name, key.text, did_you_mean(key.text, known_names())));
     if (ports_.contains(key.text) || attributes_.contains(key.text))
-      fail("{}: {}: '{}' is given twice", kWhere, info_->name, key.text);
+      fail(errors::problem_member_twice(info_->name, key.text));
     reader_.expect('=');
     if (attribute == nullptr) {
       ports_[key.text] = types(info_->inputs[static_cast<size_t>(port)]);
@@ -64,8 +65,7 @@ class ProblemReader {
       found.push_back(reader_.type());
     }
     for (const Type& type : found) {
-      if (!type.is_static())
-        fail("{}: {}: '{}' is {}, expected all extents", kWhere, info_->name, port.name, to_string(type));
+      if (!type.is_static()) fail(errors::problem_extents_open(info_->name, port.name, to_string(type)));
     }
     return found;
   }

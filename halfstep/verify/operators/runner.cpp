@@ -1,5 +1,7 @@
 #include "halfstep/verify/operators/runner.h"
 
+#include <fmt/format.h>
+
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -8,6 +10,7 @@
 #include "halfstep/engine/compile/select.h"
 #include "halfstep/engine/runtime/device.h"
 #include "halfstep/verify/operators/checks.h"
+#include "halfstep/verify/operators/errors.h"
 
 namespace halfstep::verify {
 namespace {
@@ -22,7 +25,7 @@ std::vector<const OpTest*> matching_tests(const std::string& pattern) {
     names.push_back(test.op);
     if (fnmatch(pattern.c_str(), test.op.c_str(), 0) == 0) matching.push_back(&test);
   }
-  if (matching.empty()) fail("operator '{}': no record of that name{}", pattern, did_you_mean(pattern, names));
+  if (matching.empty()) fail(errors::checked_operator_unknown(pattern, did_you_mean(pattern, names)));
   return matching;
 }
 
@@ -160,7 +163,7 @@ std::vector<OpMode> parse_op_modes(const std::string& text) {
   if (found != kModeNames.end()) return {static_cast<OpMode>(found - kModeNames.begin())};
   std::vector<std::string> names(kModeNames.begin(), kModeNames.end());
   names.emplace_back("all");
-  fail("mode '{}': expected one of {}{}", text, to_string(Attribute(names)), did_you_mean(text, names));
+  fail(errors::operator_mode_unknown(text, to_string(Attribute(names)), did_you_mean(text, names)));
 }
 
 OpReport run_operators(const OpOptions& options) { return Runner(options).run(); }

@@ -91,7 +91,7 @@ def a_step_of_training():
 
     def f(x, y):
         optimizer.zero_grad()
-        loss = hs.nn.mse(net(x), y)
+        loss = hs.nn.mse_loss(net(x), y)
         loss.backward()
         optimizer.step()
         return loss

@@ -100,7 +100,7 @@ def buffer_is_reset():
 def random_numbers():
     def f(x, noisy):
         if noisy:
-            x = x + hs.normal(x.shape, deviation=0.1)
+            x = x + hs.normal(x.shape, std=0.1)
         keep = hs.uniform(x.shape) > 0.5
         if keep.astype("f32").sum() > 1:
             return hs.where(keep, x, 0.0)

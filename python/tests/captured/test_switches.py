@@ -98,7 +98,7 @@ def test_parameters_at_another_place_than_the_input(captured):
     with hs.device("sim"):
         layer = hs.nn.Linear(2, 2)
     function = hs.jit(layer) if captured else layer
-    with pytest.raises(hs.Error, match=r"linear: found arrays at cpu and sim, expected all at one place; move one with to\(\)"):
+    with pytest.raises(hs.Error, match=r"linear.*cpu and sim"):
         function(array(1.0, 2.0).reshape(1, 2))
     assert function(array(1.0, 2.0).reshape(1, 2).sim()).place == "sim"
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/errors.h"
 
 namespace halfstep {
 namespace {
@@ -29,8 +30,7 @@ CodeFormats code_formats(const Model& model) {
                        codes.at(3).get<int64_t>()};
     return formats;
   } catch (const nlohmann::json::exception&) {
-    fail("network '{}': note '{}' is no list of values with scale, zero point and codes", model.graph.name(),
-         kCodeFormats);
+    fail(errors::note_malformed(model.graph.name(), kCodeFormats, "a list of values with scale, zero point and codes"));
   }
 }
 

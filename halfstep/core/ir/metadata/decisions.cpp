@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/errors.h"
 
 namespace halfstep {
 namespace {
@@ -25,7 +26,7 @@ Reasons read_note(const Model& model, const char* name) {
   if (note == model.notes.end()) return {};
   const auto reasons = nlohmann::json::parse(note->second, nullptr, false);
   if (!reasons.is_object() || !std::ranges::all_of(reasons, [](const auto& reason) { return reason.is_string(); }))
-    fail("network '{}': note '{}' is no list of names with reasons", model.graph.name(), name);
+    fail(errors::note_malformed(model.graph.name(), name, "a list of names with reasons"));
   return reasons.get<Reasons>();
 }
 
@@ -51,14 +52,10 @@ void set_edge_scales(Model& model, const EdgeScales& scales) {
 
 EdgeScales edge_scales(const Model& model) {
   const auto note = model.notes.find(kEdgeScales);
-  if (note == model.notes.end())
-    fail(
-        "network '{}': does not say which quantizers are at its ends, as files of earlier versions do not; quantize "
-        "again",
-        model.graph.name());
+  if (note == model.notes.end()) fail(errors::edge_scales_missing(model.graph.name()));
   const auto scales = nlohmann::json::parse(note->second, nullptr, false);
   if (!scales.is_array() || !std::ranges::all_of(scales, [](const auto& scale) { return scale.is_string(); }))
-    fail("network '{}': note '{}' is no list of scales", model.graph.name(), kEdgeScales);
+    fail(errors::note_malformed(model.graph.name(), kEdgeScales, "a list of scales"));
   return scales.get<EdgeScales>();
 }
 

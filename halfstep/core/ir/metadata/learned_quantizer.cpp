@@ -1,10 +1,13 @@
 #include "halfstep/core/ir/metadata/learned_quantizer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/errors.h"
 
 namespace halfstep {
 namespace {
@@ -42,7 +45,8 @@ QuantizerKind parse_quantizer_kind(std::string_view name) {
   if (row != std::end(kKinds)) return static_cast<QuantizerKind>(row - kKinds);
   std::vector<std::string> known;
   for (const QuantizerTraits& one : kKinds) known.emplace_back(one.name);
-  fail("quantizer: found '{}', expected one of {} kinds{}", name, known.size(), did_you_mean(std::string(name), known));
+  fail(errors::unknown_name("quantizer", name, fmt::format("one of {} kinds", known.size()),
+                            did_you_mean(std::string(name), known)));
 }
 
 void set_learned_quantizers(Model& model, const std::vector<LearnedQuantizer>& all) {
@@ -57,14 +61,14 @@ std::vector<LearnedQuantizer> learned_quantizers(const Model& model) {
   try {
     all = nlohmann::json::parse(note->second).get<std::vector<LearnedQuantizer>>();
   } catch (const nlohmann::json::exception&) {
-    fail("network '{}': note '{}' is no list of quantizers", model.graph.name(), kQuantizersNote);
+    fail(errors::note_malformed(model.graph.name(), kQuantizersNote, "a list of quantizers"));
   }
   for (const LearnedQuantizer& one : all) {
     for (const std::string& name :
          {one.scale, one.zero_point, one.offset, one.low, one.high, one.log2_scale, one.weight, one.raw, one.choice}) {
       if (!name.empty() && !model.tensors.contains(name))
-        fail("network '{}': note '{}': a quantizer of kind {} has no tensor '{}'", model.graph.name(), kQuantizersNote,
-             traits_of(one.kind).name, name);
+        fail(errors::note_without_tensor(model.graph.name(), kQuantizersNote,
+                                         fmt::format("a quantizer of kind {}", traits_of(one.kind).name), name));
     }
   }
   return all;

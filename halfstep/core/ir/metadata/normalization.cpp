@@ -1,8 +1,11 @@
 #include "halfstep/core/ir/metadata/normalization.h"
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/errors.h"
 
 namespace halfstep {
 
@@ -27,13 +30,13 @@ std::vector<Normalization> normalizations(const Model& model) {
   try {
     all = nlohmann::json::parse(note->second).get<std::vector<Normalization>>();
   } catch (const nlohmann::json::exception&) {
-    fail("network '{}': note '{}' is no list of normalizations", model.graph.name(), kNote);
+    fail(errors::note_malformed(model.graph.name(), kNote, "a list of normalizations"));
   }
   for (const Normalization& one : all) {
     for (const std::string& name :
          {one.weight, one.bias, one.raw_weight, one.raw_bias, one.scale, one.shift, one.mean, one.variance}) {
       if (!name.empty() && !model.tensors.contains(name))
-        fail("network '{}': note '{}': layer '{}' has no tensor '{}'", model.graph.name(), kNote, one.layer, name);
+        fail(errors::note_without_tensor(model.graph.name(), kNote, fmt::format("layer '{}'", one.layer), name));
     }
   }
   return all;

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/errors.h"
 
 namespace halfstep {
 namespace {
@@ -47,12 +48,16 @@ Inference::Inference(const OpSite& site) : site_(site) {
   const size_t ports = site.info.inputs.size();
   const bool variadic = site.info.has_variadic_input();
   if (variadic ? site.in.size() + 1 < ports : site.in.size() != ports)
-    fail("{}: {} has {} operands, expected {}{}", site.where, site.info.name, site.in.size(),
-         variadic ? "at least " : "", variadic ? ports - 1 : ports);
+    fail(errors::operand_count(site.where, site.info.name, site.in.size(),
+                               variadic ? fmt::format("at least {}", ports - 1) : std::to_string(ports)));
 }
 
-void Inference::reject(std::string_view label, const std::string& message) const {
-  fail("{}: {} {}: {}", site_.where, site_.info.name, label, message);
+void Inference::reject_dtype(std::string_view operand, std::string_view found, const std::string& expected) const {
+  fail(errors::operand_dtype(site_.where, site_.info.name, operand, found, expected));
+}
+
+void Inference::reject_dims(const std::string& operand, const std::string& found, const std::string& expected) const {
+  fail(errors::operand_dims(site_.where, site_.info.name, operand, found, expected));
 }
 
 Operand Inference::optional(int port) const {
@@ -61,7 +66,7 @@ Operand Inference::optional(int port) const {
 
 Operand Inference::required(int port) const {
   const Operand operand = optional(port);
-  if (operand.type == nullptr) fail("{}: {} has no {}", site_.where, site_.info.name, operand.port);
+  if (operand.type == nullptr) fail(errors::operand_missing(site_.where, site_.info.name, operand.port));
   return operand;
 }
 
@@ -69,8 +74,7 @@ std::vector<Operand> Inference::variadic() const {
   std::vector<Operand> operands;
   const size_t port = site_.info.inputs.size() - 1;
   for (const Type* type : site_.in.subspan(port)) {
-    if (type == nullptr)
-      fail("{}: {} has an absent value among {}", site_.where, site_.info.name, site_.info.inputs[port].name);
+    if (type == nullptr) fail(errors::operand_missing(site_.where, site_.info.name, site_.info.inputs[port].name));
     operands.push_back({site_.info.inputs[port].name, type});
   }
   return operands;
@@ -79,8 +83,7 @@ std::vector<Operand> Inference::variadic() const {
 void Inference::expect_class(const Operand& operand, const TypeClass& type_class) const {
   if (operand.type == nullptr) return;
   if (!type_class.contains(operand.type->dtype))
-    reject("type",
-           fmt::format("{} is {}, expected {}", operand.port, name(operand.type->dtype), class_text(type_class)));
+    reject_dtype(operand.port, name(operand.type->dtype), class_text(type_class));
 }
 
 DType Inference::bind_dtype(const Operand& operand, const TypeClass& type_class) const {
@@ -89,7 +92,7 @@ DType Inference::bind_dtype(const Operand& operand, const TypeClass& type_class)
 }
 
 DType Inference::bind_dtype(const std::vector<Operand>& operands, const TypeClass& type_class) const {
-  if (operands.empty()) reject("type", fmt::format("{} has no value", site_.info.inputs.back().name));
+  if (operands.empty()) fail(errors::operand_missing(site_.where, site_.info.name, site_.info.inputs.back().name));
   const DType dtype = bind_dtype(operands[0], type_class);
   for (const Operand& operand : operands) expect_dtype(operand, dtype);
   return dtype;
@@ -97,13 +100,12 @@ DType Inference::bind_dtype(const std::vector<Operand>& operands, const TypeClas
 
 void Inference::expect_dtype(const Operand& operand, DType dtype) const {
   if (operand.type != nullptr && operand.type->dtype != dtype)
-    reject("type", fmt::format("{} is {}, expected {}", operand.port, name(operand.type->dtype), name(dtype)));
+    reject_dtype(operand.port, name(operand.type->dtype), std::string(name(dtype)));
 }
 
 void Inference::expect_dtype(const Operand& operand, const Operand& other) const {
   if (operand.type != nullptr && other.type != nullptr && operand.type->dtype != other.type->dtype)
-    reject("type", fmt::format("{} is {}, expected {} as {}", operand.port, name(operand.type->dtype),
-                               name(other.type->dtype), other.port));
+    reject_dtype(operand.port, name(operand.type->dtype), fmt::format("{} as {}", name(other.type->dtype), other.port));
 }
 
 void Inference::expect_dims(const Operand& operand, const Operand& other) const {
@@ -114,22 +116,22 @@ void Inference::expect_dims(const Operand& operand, std::string_view text, const
   if (operand.type == nullptr) return;
   const Dims& found = operand.dims();
   if (!std::equal(found.begin(), found.end(), dims.begin(), dims.end(), agrees))
-    reject("dims", fmt::format("{} is {}, expected {} as {}", operand.port, to_string(found), to_string(dims), text));
+    reject_dims(std::string(operand.port), to_string(found), fmt::format("{} as {}", to_string(dims), text));
 }
 
 void Inference::bind(const Operand& operand, std::initializer_list<Extent> extents, bool open) const {
   if (operand.type == nullptr) return;
   const Dims& dims = operand.dims();
   if (open ? dims.size() < extents.size() : dims.size() != extents.size())
-    reject("dims", fmt::format("{} has {} dims, expected {}{}", operand.port, dims.size(), open ? "at least " : "",
-                               extents.size()));
+    reject_dims(std::string(operand.port), fmt::format("{} dims", dims.size()),
+                fmt::format("{}{}", open ? "at least " : "", extents.size()));
   size_t axis = 0;
   for (const Extent& extent : extents) {
     const Dim found = dims[axis];
     if ((found == extent.value()) == Truth::no) {
       const std::string value = show(extent.value());
-      reject("dims", fmt::format("dim {} of {} is {}, expected {}", axis, operand.port, show(found),
-                                 extent.text() == value ? value : fmt::format("{} = {}", extent.text(), value)));
+      reject_dims(fmt::format("dim {} of {}", axis, operand.port), show(found),
+                  extent.text() == value ? value : fmt::format("{} = {}", extent.text(), value));
     }
     if (!extent.value().known()) extent.bind(found);
     ++axis;
@@ -140,15 +142,16 @@ void Inference::rule(std::string_view label, std::string_view text, Truth holds,
                      std::initializer_list<Fact> facts) const {
   if (holds != Truth::no) return;
   std::string found;
-  for (const Fact& fact : facts) found += fmt::format("{} is {}, ", fact.text, show(fact));
-  reject(label, found + "expected " + range_text(text, facts).value_or(std::string(text)));
+  for (const Fact& fact : facts) found += fmt::format("{}{} = {}", found.empty() ? "" : ", ", fact.text, show(fact));
+  fail(errors::operator_rule(site_.where, site_.info.name, label, found,
+                             range_text(text, facts).value_or(std::string(text))));
 }
 
 Dims Inference::dims(std::string_view port, std::initializer_list<Dim> extents) const {
   Dims dims;
   for (const Dim extent : extents) {
     if (extent.known() && extent.value() < 0)
-      reject("dims", fmt::format("dim {} of {} would be {}", dims.size(), port, extent.value()));
+      fail(errors::output_dims(site_.where, site_.info.name, port, dims.size(), extent.value()));
     dims.push_back(extent.known() ? extent.value() : kUnknown);
   }
   return dims;
@@ -157,7 +160,7 @@ Dims Inference::dims(std::string_view port, std::initializer_list<Dim> extents) 
 DType Inference::named_dtype(std::string_view attribute) const {
   const auto& text = get<std::string>(site_.attributes, attribute);
   const auto dtype = parse_dtype(text);
-  if (!dtype) reject("type", fmt::format("{} is '{}', expected a dtype", attribute, text));
+  if (!dtype) reject_dtype(attribute, "'" + text + "'", "a dtype");
   return *dtype;
 }
 

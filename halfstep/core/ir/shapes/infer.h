@@ -56,8 +56,7 @@ struct Fact {
   std::variant<Dim, double, bool, std::string_view, Attribute> value;
 };
 
-/// One run of inference. Every failure is an Error "WHERE: OPERATOR LABEL: ..." with label `type`, `dims` or the
-/// rule's.
+/// One run of inference. Every failure is an Error with the operator and the place of the site.
 class Inference {
  public:
   /// Throws when the number of operands does not fit the operator.
@@ -101,7 +100,9 @@ class Inference {
   static Type like(const Operand& operand);
 
  private:
-  [[noreturn]] void reject(std::string_view label, const std::string& message) const;
+  [[noreturn]] void reject_dtype(std::string_view operand, std::string_view found, const std::string& expected) const;
+  [[noreturn]] void reject_dims(const std::string& operand, const std::string& found,
+                                const std::string& expected) const;
 
   const OpSite& site_;
 };

@@ -5,13 +5,15 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/dim.h"
+#include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/shapes/shape_functions.h"
 
 namespace halfstep::shapes {
 
-template <class... Args>
-[[noreturn]] void reject(const OpSite& site, fmt::format_string<Args...> format, Args&&... args) {
-  fail("{}: {} dims: {}", site.where, site.info.name, fmt::format(format, std::forward<Args>(args)...));
+/// Throws the error of an entry that takes the place and the operator before these values.
+template <class Entry, class... Values>
+[[noreturn]] void reject(const OpSite& site, Entry entry, const Values&... values) {
+  fail(entry(site.where, site.info.name, values...));
 }
 
 inline bool agrees(int64_t a, int64_t b) { return a == b || a == kUnknown || b == kUnknown; }
@@ -22,7 +24,7 @@ inline int64_t either(int64_t a, int64_t b) { return a == kUnknown ? b : a; }
 /// The axis counted from the start.
 inline size_t normal_axis(const OpSite& site, int64_t axis, size_t rank) {
   const auto signed_rank = static_cast<int64_t>(rank);
-  if (axis < -signed_rank || axis >= signed_rank) reject(site, "there is no axis {} among {} dims", axis, rank);
+  if (axis < -signed_rank || axis >= signed_rank) reject(site, errors::axis_missing, axis, rank);
   return static_cast<size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 

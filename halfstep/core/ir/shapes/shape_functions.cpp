@@ -1,5 +1,7 @@
 #include "halfstep/core/ir/shapes/shape_functions.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/ir/shapes/shape_detail.h"
@@ -12,19 +14,20 @@ void check_permutation(const OpSite& site, const Dims& x, const std::vector<int6
   std::sort(sorted.begin(), sorted.end());
   bool good = perm.size() == x.size();
   for (size_t i = 0; good && i < sorted.size(); ++i) good = sorted[i] == static_cast<int64_t>(i);
-  if (!good) reject(site, "perm {} is no permutation of {} axes", to_string(perm), x.size());
+  if (!good) reject(site, errors::permutation_wrong, to_string(perm), x.size());
 }
 
 /// Puts the extents of x where `dims` has 0; where it has -1, or its size.
 size_t keep_extents(const OpSite& site, const Dims& x, Dims& dims) {
   size_t left = dims.size();
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] < -1) reject(site, "dim {} is {}, expected an extent, 0 or -1", i, dims[i]);
+    if (dims[i] < -1)
+      reject(site, errors::reshape_dims, fmt::format("{} for dim {}", dims[i], i), "an extent, 0 or -1");
     if (dims[i] == -1) {
-      if (left != dims.size()) reject(site, "{} has more than one -1", to_string(dims));
+      if (left != dims.size()) reject(site, errors::reshape_dims, "more than one -1", "at most one");
       left = i;
     } else if (dims[i] == 0) {
-      if (i >= x.size()) reject(site, "there is no axis {} in {} to keep", i, to_string(x));
+      if (i >= x.size()) reject(site, errors::axis_missing, i, x.size());
       dims[i] = x[i];
     }
   }
@@ -44,14 +47,14 @@ Dims fill_extents(const OpSite& site, const Dims& x, Dims dims, size_t left, con
   const int64_t count = elements_but_kept(x, wanted);
   if (left == dims.size()) {
     if (!agrees(count, elements_but_kept(dims, wanted)))
-      reject(site, "{} elements do not fill {}", count, to_string(dims));
+      reject(site, errors::reshape_size, fmt::format("{} elements", count), to_string(dims));
     return dims;
   }
   dims[left] = 1;
   const int64_t others = elements_but_kept(dims, wanted);
   dims[left] = kUnknown;
   if (count == kUnknown || others == kUnknown) return dims;
-  if (others == 0 || count % others != 0) reject(site, "{} does not fill {}", to_string(x), to_string(dims));
+  if (others == 0 || count % others != 0) reject(site, errors::reshape_size, to_string(x), to_string(dims));
   dims[left] = count / others;
   return dims;
 }
@@ -69,7 +72,7 @@ Dims broadcast(const OpSite& site, const Dims& a, const Dims& b) {
     int64_t& extent = dims[shift + i];
     const int64_t other = shorter[i];
     if (extent != 1 && other != 1 && !agrees(extent, other))
-      reject(site, "{} and {} do not broadcast", to_string(a), to_string(b));
+      reject(site, errors::no_broadcast, to_string(a), to_string(b));
     if (extent == 1) {
       extent = other;
     } else if (other != 1) {
@@ -82,7 +85,7 @@ Dims broadcast(const OpSite& site, const Dims& a, const Dims& b) {
 Dims matmul(const OpSite& site, const Dims& a, const Dims& b, bool transpose_a, bool transpose_b) {
   const size_t rank = a.size();
   if (rank < 2 || b.size() != rank)
-    reject(site, "found {} and {}, expected as many dims, two or more", to_string(a), to_string(b));
+    reject(site, errors::operand_ranks, to_string(a) + " and " + to_string(b), "as many dims, two or more");
   Dims dims = a;
   bool good = true;
   for (size_t i = 0; i + 2 < rank; ++i) {
@@ -94,15 +97,15 @@ Dims matmul(const OpSite& site, const Dims& a, const Dims& b, bool transpose_a, 
   dims[column] = transpose_b ? b[row] : b[column];
   good = good && agrees(transpose_a ? a[row] : a[column], transpose_b ? b[column] : b[row]);
   if (!good)
-    reject(site, "{}{} and {}{} do not multiply", to_string(a), transpose_a ? " (transposed)" : "", to_string(b),
-           transpose_b ? " (transposed)" : "");
+    reject(site, errors::no_product, to_string(a) + (transpose_a ? " (transposed)" : ""),
+           to_string(b) + (transpose_b ? " (transposed)" : ""));
   return dims;
 }
 
 Dims heads_matmul(const OpSite& site, const Dims& a, const Dims& b, bool transpose_b, bool a_by_rows, bool b_by_rows,
                   bool out_by_rows) {
   const auto exchanged = [&](Dims dims, bool by_rows) {
-    if (dims.size() != 4) reject(site, "found {}, expected four dims", to_string(dims));
+    if (dims.size() != 4) reject(site, errors::operand_ranks, to_string(dims), "four dims");
     if (by_rows) std::swap(dims[1], dims[2]);
     return dims;
   };
@@ -113,7 +116,7 @@ Dims reduce(const OpSite& site, const Dims& x, const std::vector<int64_t>& axes,
   std::vector<bool> reduced(x.size(), axes.empty());
   for (const int64_t axis : axes) {
     const size_t at = normal_axis(site, axis, x.size());
-    if (reduced[at]) reject(site, "axis {} is given twice", axis);
+    if (reduced[at]) reject(site, errors::axis_twice, axis);
     reduced[at] = true;
   }
   Dims dims;
@@ -144,7 +147,7 @@ Dims reshape_by(const OpSite& site, const Dims& x, const Dims& like, const std::
 }
 
 Dims flatten(const OpSite& site, const Dims& x, int64_t axis) {
-  if (axis < 0 || axis > static_cast<int64_t>(x.size())) reject(site, "axis {} is not among {} dims", axis, x.size());
+  if (axis < 0 || axis > static_cast<int64_t>(x.size())) reject(site, errors::axis_missing, axis, x.size());
   const std::span<const int64_t> all = x;
   return {product(all.first(static_cast<size_t>(axis))), product(all.subspan(static_cast<size_t>(axis)))};
 }
@@ -164,18 +167,18 @@ Dims permute_back(const OpSite& site, const Dims& x, const std::vector<int64_t>&
 }
 
 Dims concat(const OpSite& site, std::span<const Type* const> x, int64_t axis) {
-  if (x.empty()) reject(site, "there is no value to start with");
+  if (x.empty()) reject(site, errors::values_count, "no value", "one or more");
   Dims dims = x[0]->dims;
   const size_t at = normal_axis(site, axis, dims.size());
   for (const Type* type : x.subspan(1)) {
     if (type->dims.size() != dims.size())
-      reject(site, "{} has {} dims, expected {}", to_string(type->dims), type->dims.size(), dims.size());
+      reject(site, errors::operand_ranks, to_string(type->dims), fmt::format("{} dims", dims.size()));
     for (size_t i = 0; i < dims.size(); ++i) {
       const int64_t extent = type->dims[i];
       if (i == at) {
         dims[i] = (Dim(dims[i]) + Dim(extent)).value();
       } else if (!agrees(dims[i], extent)) {
-        reject(site, "dim {} of {} is {}, expected {}", i, to_string(type->dims), extent, dims[i]);
+        reject(site, errors::operands_differ, i, to_string(type->dims), extent, dims[i]);
       } else {
         dims[i] = either(dims[i], extent);
       }
@@ -186,7 +189,7 @@ Dims concat(const OpSite& site, std::span<const Type* const> x, int64_t axis) {
 
 Dims element(const OpSite& site, std::span<const Type* const> x, int64_t index) {
   if (index < 0 || index >= static_cast<int64_t>(x.size()))
-    reject(site, "there is no value {} among {}", index, x.size());
+    reject(site, errors::values_count, fmt::format("value {}", index), fmt::format("one of {}", x.size()));
   return x[static_cast<size_t>(index)]->dims;
 }
 
@@ -199,17 +202,18 @@ Dims scaled(const OpSite& site, const Dims& x, const Dims& scale, int64_t axis, 
     expected[at] = floor_div(Dim(x[at]) + Dim(block_size) - Dim(1), Dim(block_size)).value();
   }
   if (!std::equal(scale.begin(), scale.end(), expected.begin(), expected.end(), agrees))
-    reject(site, "the scale of {} has dims {}, expected one element or {} for axis {}{}", to_string(x),
-           to_string(scale), to_string(expected), axis,
-           block_size > 0 ? fmt::format(" in blocks of {}", block_size) : "");
+    reject(site, errors::scale_dims, "the scale of " + to_string(x), to_string(scale),
+           fmt::format("one element or {} for axis {}{}", to_string(expected), axis,
+                       block_size > 0 ? fmt::format(" in blocks of {}", block_size) : ""));
   return x;
 }
 
 Dims broadcast_matmul(const OpSite& site, const Dims& a, const Dims& b) {
   const bool row = a.size() == 1, column = b.size() == 1;
-  if (a.empty() || b.empty()) reject(site, "found {} and {}, expected one axis or more", to_string(a), to_string(b));
+  if (a.empty() || b.empty())
+    reject(site, errors::operand_ranks, to_string(a) + " and " + to_string(b), "one axis or more");
   const size_t a_batch = row ? 0 : a.size() - 2, b_batch = column ? 0 : b.size() - 2;
-  if (!agrees(a.back(), b[b_batch])) reject(site, "{} and {} do not multiply", to_string(a), to_string(b));
+  if (!agrees(a.back(), b[b_batch])) reject(site, errors::no_product, to_string(a), to_string(b));
   Dims dims = broadcast(site, Dims(a.begin(), a.begin() + static_cast<std::ptrdiff_t>(a_batch)),
                         Dims(b.begin(), b.begin() + static_cast<std::ptrdiff_t>(b_batch)));
   if (!row) dims.push_back(a[a_batch]);
@@ -228,7 +232,7 @@ Dims convolution(const OpSite& site, const Dims& x, const Dims& w, const std::ve
     const Dim whole = Dim(x[i + 2]) + padding;
     const bool same = auto_pad.starts_with("same");
     if (w[i + 2] == 0 || (!same && (whole < span) == Truth::yes))
-      reject(site, "axis {} of {} with its padding is shorter than the kernel {}", i + 2, to_string(x), to_string(w));
+      reject(site, errors::kernel_too_large, i + 2, to_string(x), to_string(w));
     dims.push_back(
         (same ? floor_div(Dim(x[i + 2]) + step - Dim(1), step) : floor_div(whole - span, step) + Dim(1)).value());
   }
@@ -237,16 +241,17 @@ Dims convolution(const OpSite& site, const Dims& x, const Dims& w, const std::ve
 
 Dims concat_quantized(const OpSite& site, std::span<const Type* const> x, int64_t axis) {
   if (x.empty() || x.size() % 3 != 0)
-    reject(site, "found {} values, expected triples of codes, scale and zero point", x.size());
+    reject(site, errors::values_count, x.size(), "triples of codes, scale and zero point");
   std::vector<const Type*> codes;
   const DType dtype = site.in[1]->dtype;
   for (size_t i = 0; i < x.size(); ++i) {
     const DType expected = i % 3 == 1 ? DType::f32 : dtype;
-    if (x[i]->dtype != expected) reject(site, "value {} is {}, expected {}", i, to_string(*x[i]), name(expected));
+    if (x[i]->dtype != expected)
+      reject(site, errors::operand_dtype, fmt::format("value {}", i), to_string(*x[i]), name(expected));
     if (i % 3 == 0) {
       codes.push_back(x[i]);
     } else if (!agrees(product(x[i]->dims), 1)) {
-      reject(site, "value {} is {}, expected one element", i, to_string(*x[i]));
+      reject(site, errors::scale_dims, fmt::format("value {}", i), to_string(*x[i]), "one element");
     }
   }
   return concat(site, codes, axis);
@@ -262,21 +267,24 @@ Dims global_pool(const OpSite&, const Dims& x, bool channels_last) {
 
 Dims scaled_by_channel(const OpSite& site, const Dims& x, std::span<const Type* const> scales,
                        const std::vector<int64_t>& bits, int64_t axis, int64_t second_axis) {
-  if (scales.empty() || scales.size() > 2) reject(site, "found {} scales, expected one or two", scales.size());
+  if (scales.empty() || scales.size() > 2)
+    reject(site, errors::values_count, fmt::format("{} scales", scales.size()), "one or two");
   if (bits.size() != scales.size())
-    reject(site, "found {} numbers of bits for {} tensors of scales", bits.size(), scales.size());
+    reject(site, errors::attributes_unfit, fmt::format("{} numbers of bits", bits.size()),
+           fmt::format("{}, one for each scale", scales.size()));
   for (const int64_t count : bits) {
-    if (count < 1 || count > 16) reject(site, "found {} bits, expected 1 to 16", count);
+    if (count < 1 || count > 16) reject(site, errors::attribute_out_of_range, "bits", count, "1 to 16");
   }
   const int64_t channel_axis = scales.size() == 2 ? second_axis : axis;
   if (channel_axis < 0 || channel_axis >= static_cast<int64_t>(x.size()))
-    reject(site, "there is no axis {} among {} dims", channel_axis, x.size());
+    reject(site, errors::axis_missing, channel_axis, x.size());
   const Dims& channels = scales[0]->dims;
   if (channels.size() != 1 || !agrees(channels[0], x[static_cast<size_t>(channel_axis)]))
-    reject(site, "found scales {}, expected one for each of the {} channels of axis {}", to_string(channels),
-           x[static_cast<size_t>(channel_axis)], channel_axis);
+    reject(
+        site, errors::scale_dims, "the scale", to_string(channels),
+        fmt::format("one for each of the {} channels of axis {}", x[static_cast<size_t>(channel_axis)], channel_axis));
   if (scales.size() == 2 && !agrees(product(scales[1]->dims), 1))
-    reject(site, "found second scales {}, expected a single one", to_string(scales[1]->dims));
+    reject(site, errors::scale_dims, "the second scale", to_string(scales[1]->dims), "one element");
   return x;
 }
 

@@ -1,6 +1,6 @@
 // Shapes that several operators share, or that no list of extents can say. The records call them in `dims:`.
 //
-// Each throws Error "WHERE: OPERATOR dims: ..." where the operands do not go together. Unknown extents go with
+// Each throws an Error with the operator and its place where the operands do not go together. Unknown extents go with
 // anything.
 #pragma once
 

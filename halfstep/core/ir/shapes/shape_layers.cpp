@@ -1,4 +1,6 @@
 // Shape functions of layers.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -21,7 +23,8 @@ class EinsumBinding {
     const size_t dots = term.find("...");
     const size_t letters = term.size() - (dots == std::string::npos ? 0 : 3);
     if (dots == std::string::npos ? letters != dims.size() : letters > dims.size())
-      reject(site_, "the term '{}' does not fit {}", term, to_string(dims));
+      reject(site_, errors::einsum_term, fmt::format("the term '{}'", term),
+             fmt::format("a letter for each axis of {}", to_string(dims)));
     size_t axis = 0;
     for (size_t i = 0; i < term.size();) {
       if (term[i] != '.') {
@@ -45,7 +48,8 @@ class EinsumBinding {
         continue;
       }
       const auto found = extents_.find(term[i]);
-      if (found == extents_.end()) reject(site_, "'{}' of the result stands in no term", term[i]);
+      if (found == extents_.end())
+        reject(site_, errors::einsum_term, fmt::format("'{}' in the result", term[i]), "a letter of a term");
       dims.push_back(found->second);
     }
     return dims;
@@ -67,7 +71,8 @@ class EinsumBinding {
     double products = 1;
     for (const auto& [letter, extent] : extents_) products *= extent == kUnknown ? 1 : static_cast<double>(extent);
     for (const int64_t extent : ellipsis_) products *= extent == kUnknown ? 1 : static_cast<double>(extent);
-    if (products > kMostProducts) reject(site_, "it would take {} products, expected at most 2^40", products);
+    if (products > kMostProducts)
+      reject(site_, errors::too_much_work, fmt::format("{} products", products), "at most 2^40");
   }
 
  private:
@@ -78,7 +83,7 @@ class EinsumBinding {
     if (place->second == 1) {
       place->second = extent;
     } else if (extent != 1 && !agrees(place->second, extent)) {
-      reject(site_, "'{}' is {} and {}", letter, place->second, extent);
+      reject(site_, errors::einsum_extents, std::string(1, letter), place->second, extent);
     } else if (extent != 1) {
       place->second = either(place->second, extent);
     }
@@ -95,7 +100,8 @@ void check_term(const OpSite& site, const std::string& term) {
   std::string letters = term;
   if (const size_t dots = letters.find("..."); dots != std::string::npos) letters.erase(dots, 3);
   for (const char c : letters) {
-    if ((c < 'a' || c > 'z') && (c < 'A' || c > 'Z')) reject(site, "'{}' has no meaning in an equation", c);
+    if ((c < 'a' || c > 'z') && (c < 'A' || c > 'Z'))
+      reject(site, errors::einsum_term, fmt::format("'{}'", c), "letters, commas, ... and ->");
   }
 }
 
@@ -115,8 +121,7 @@ Dims pool(const OpSite& site, const Dims& x, const std::vector<int64_t>& kernel,
       continue;
     }
     const Dim room = extent + before + after - span;
-    if ((room < Dim(0)) == Truth::yes)
-      reject(site, "axis {} of {} with its padding is shorter than the kernel", i + 2, to_string(x));
+    if ((room < Dim(0)) == Truth::yes) reject(site, errors::kernel_too_large, i + 2, to_string(x), to_string(kernel));
     Dim count = floor_div(ceil_mode ? room + step - one : room, step) + one;
     if (ceil_mode && ((count - one) * step >= extent + before) == Truth::yes) count = count - one;
     dims.push_back(count.value());
@@ -156,7 +161,7 @@ Dims convolution_transpose(const OpSite& site, const Dims& x, const Dims& w, int
     const Dim span = (Dim(w[i + 2]) - one) * Dim(entry(dilation, i, 1)) + one;
     const Dim padding = Dim(entry(pad, i, 0)) + Dim(entry(pad, spatial + i, 0));
     const Dim extent = step * (Dim(x[i + 2]) - one) + Dim(entry(output_padding, i, 0)) + span - padding;
-    if ((extent < Dim(0)) == Truth::yes) reject(site, "the padding of axis {} takes more than there is", i + 2);
+    if ((extent < Dim(0)) == Truth::yes) reject(site, errors::output_dims, "the result", i + 2, extent.value());
     dims.push_back(extent.value());
   }
   return dims;
@@ -178,7 +183,8 @@ Dims einsum(const OpSite& site, std::span<const Type* const> x, const std::strin
     ++count;
     begin = end + 1;
   }
-  if (count != x.size()) reject(site, "the equation has {} terms for {} values", count, x.size());
+  if (count != x.size())
+    reject(site, errors::einsum_term, fmt::format("{} terms", count), fmt::format("{}, one for each input", x.size()));
   const std::string result = arrow == std::string::npos ? binding.implied_result() : text.substr(arrow + 2);
   check_term(site, result);
   binding.check_work();
@@ -188,7 +194,8 @@ Dims einsum(const OpSite& site, std::span<const Type* const> x, const std::strin
 namespace {
 
 int64_t whole_extent(const OpSite& site, double extent) {
-  if (!(extent <= static_cast<double>(kMaxElements))) reject(site, "an axis would have {} elements", extent);
+  if (!(extent <= static_cast<double>(kMaxElements)))
+    reject(site, errors::too_much_work, fmt::format("an axis of {} elements", extent), "at most 2^48");
   return static_cast<int64_t>(std::floor(extent));
 }
 
@@ -198,17 +205,19 @@ Dims resize(const OpSite& site, const Dims& x, const std::vector<int64_t>& sizes
             const std::vector<int64_t>& axes, const std::string& policy) {
   const size_t count = axes.empty() ? x.size() : axes.size();
   if (sizes.empty() == scales.empty() || std::max(sizes.size(), scales.size()) != count)
-    reject(site, "found {} sizes and {} scales, expected {} of one of them", sizes.size(), scales.size(), count);
+    reject(site, errors::attributes_unfit, fmt::format("{} sizes and {} scales", sizes.size(), scales.size()),
+           fmt::format("{} of one of them", count));
   Dims dims = x;
   std::vector<double> factors;
   for (size_t i = 0; i < count; ++i) {
     const size_t at = axes.empty() ? i : normal_axis(site, axes[i], x.size());
     int64_t& extent = dims[at];
     if (sizes.empty()) {
-      if (!(scales[i] > 0)) reject(site, "found the scale {}, expected a positive number", scales[i]);
+      if (!(scales[i] > 0)) reject(site, errors::attribute_out_of_range, "scales", scales[i], "positive numbers");
       if (extent != kUnknown) extent = whole_extent(site, static_cast<double>(extent) * scales[i]);
     } else {
-      if (policy != "stretch" && extent == kUnknown) reject(site, "the policy {} needs extents that are known", policy);
+      if (policy != "stretch" && extent == kUnknown)
+        reject(site, errors::extent_needed, at, to_string(x), "the policy " + policy);
       factors.push_back(static_cast<double>(sizes[i]) / static_cast<double>(extent));
       if (policy == "stretch") extent = sizes[i];
     }
@@ -255,8 +264,7 @@ Dims affine_grid(const OpSite&, const Dims& theta, const std::vector<int64_t>& d
 
 Dims col2im(const OpSite& site, const Dims& x, const std::vector<int64_t>& image, const std::vector<int64_t>& block) {
   const Dim taps = product(block);
-  if ((Dim(x[1]) % taps == Dim(0)) == Truth::no)
-    reject(site, "{} rows are no blocks of {} elements", x[1], taps.value());
+  if ((Dim(x[1]) % taps == Dim(0)) == Truth::no) reject(site, errors::not_a_multiple, "rows", x[1], taps.value());
   Dims dims = {x[0], floor_div(Dim(x[1]), taps).value()};
   dims.insert(dims.end(), image.begin(), image.end());
   return dims;

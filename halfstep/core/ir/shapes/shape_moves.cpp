@@ -1,4 +1,6 @@
 // Shape functions of operators that move elements.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/ir/shapes/shape_detail.h"
@@ -11,14 +13,14 @@ std::vector<size_t> named_axes(const OpSite& site, const std::vector<int64_t>& a
   std::vector<size_t> named;
   for (size_t i = 0; i < count; ++i) {
     const size_t at = normal_axis(site, axes.empty() ? static_cast<int64_t>(i) : axes[i], rank);
-    if (std::find(named.begin(), named.end(), at) != named.end()) reject(site, "axis {} is given twice", at);
+    if (std::find(named.begin(), named.end(), at) != named.end()) reject(site, errors::axis_twice, at);
     named.push_back(at);
   }
   return named;
 }
 
-void check_count(const OpSite& site, const char* what, size_t found, size_t expected) {
-  if (found != expected) reject(site, "found {} {}, expected {}", found, what, expected);
+void check_count(const OpSite& site, const char* list, size_t found, size_t expected) {
+  if (found != expected) reject(site, errors::attributes_unfit, fmt::format("{} {}", found, list), expected);
 }
 
 /// How many elements a slice takes of a known extent.
@@ -38,7 +40,7 @@ int64_t slice_extent(int64_t extent, int64_t start, int64_t end, int64_t step) {
 }  // namespace
 
 Dims broadcast_all(const OpSite& site, std::span<const Type* const> x) {
-  if (x.empty()) reject(site, "there is no value");
+  if (x.empty()) reject(site, errors::values_count, "no value", "one or more");
   Dims dims = x[0]->dims;
   for (const Type* type : x.subspan(1)) dims = broadcast(site, dims, type->dims);
   return dims;
@@ -51,7 +53,7 @@ Dims broadcast_three(const OpSite& site, const Dims& a, const Dims& b, const Dim
 Dims broadcast_to(const OpSite& site, const Dims& x, const Dims& to) {
   const Dims dims = broadcast(site, x, to);
   if (!std::equal(dims.begin(), dims.end(), to.begin(), to.end(), agrees))
-    reject(site, "{} does not broadcast to {}", to_string(x), to_string(to));
+    reject(site, errors::no_broadcast, to_string(x), to_string(to));
   return to;
 }
 
@@ -60,11 +62,12 @@ Dims squeeze(const OpSite& site, const Dims& x, const std::vector<int64_t>& axes
   std::vector<bool> gone(x.size(), false);
   for (const int64_t axis : axes) {
     const size_t at = normal_axis(site, axis, x.size());
-    if (!agrees(x[at], 1)) reject(site, "axis {} of {} is not 1", axis, to_string(x));
+    if (!agrees(x[at], 1)) reject(site, errors::squeezed_axis, axis, to_string(x));
     gone[at] = true;
   }
   for (size_t i = 0; i < x.size(); ++i) {
-    if (axes.empty() && x[i] == kUnknown) reject(site, "whether axis {} of {} is 1 is not known", i, to_string(x));
+    if (axes.empty() && x[i] == kUnknown)
+      reject(site, errors::extent_needed, i, to_string(x), "a squeeze without axes");
     if (axes.empty() ? x[i] != 1 : !gone[i]) dims.push_back(x[i]);
   }
   return dims;
@@ -82,7 +85,7 @@ Dims unsqueeze(const OpSite& site, const Dims& x, const std::vector<int64_t>& ax
 
 Dims expand(const OpSite& site, const Dims& x, const std::vector<int64_t>& dims) {
   for (const int64_t extent : dims) {
-    if (extent < 0) reject(site, "found {}, expected extents", to_string(dims));
+    if (extent < 0) reject(site, errors::attribute_out_of_range, "dims", to_string(dims), "extents of 0 or more");
   }
   return broadcast(site, x, dims);
 }
@@ -91,7 +94,7 @@ Dims tile(const OpSite& site, const Dims& x, const std::vector<int64_t>& repeats
   check_count(site, "repeats", repeats.size(), x.size());
   Dims dims;
   for (size_t i = 0; i < x.size(); ++i) {
-    if (repeats[i] < 0) reject(site, "found {} repeats", repeats[i]);
+    if (repeats[i] < 0) reject(site, errors::attribute_out_of_range, "repeats", repeats[i], "0 or more");
     dims.push_back((Dim(x[i]) * Dim::exactly(repeats[i])).value());
   }
   return dims;
@@ -102,12 +105,14 @@ Dims slice(const OpSite& site, const Dims& x, const std::vector<int64_t>& starts
   check_count(site, "ends", ends.size(), starts.size());
   if (!axes.empty()) check_count(site, "axes", axes.size(), starts.size());
   if (!steps.empty()) check_count(site, "steps", steps.size(), starts.size());
-  if (starts.size() > x.size()) reject(site, "found {} starts for {} dims", starts.size(), x.size());
+  if (starts.size() > x.size())
+    reject(site, errors::attributes_unfit, fmt::format("{} starts", starts.size()),
+           fmt::format("at most {}", x.size()));
   Dims dims = x;
   const std::vector<size_t> named = named_axes(site, axes, starts.size(), x.size());
   for (size_t i = 0; i < starts.size(); ++i) {
     const int64_t step = steps.empty() ? 1 : steps[i];
-    if (step == 0) reject(site, "step {} is 0", i);
+    if (step == 0) reject(site, errors::attribute_out_of_range, fmt::format("step {}", i), 0, "another number");
     int64_t& extent = dims[named[i]];
     if (extent != kUnknown) extent = slice_extent(extent, starts[i], ends[i], step);
   }
@@ -122,8 +127,7 @@ Dims pad(const OpSite& site, const Dims& x, const std::vector<int64_t>& pads, co
   for (size_t i = 0; i < count; ++i) {
     int64_t& extent = dims[named[i]];
     const Dim padded = Dim(extent) + Dim::exactly(pads[i]) + Dim::exactly(pads[count + i]);
-    if ((padded < Dim(0)) == Truth::yes)
-      reject(site, "axis {} of {} would have less than nothing", named[i], to_string(x));
+    if ((padded < Dim(0)) == Truth::yes) reject(site, errors::output_dims, "the result", named[i], padded.value());
     extent = padded.value();
   }
   return dims;
@@ -140,13 +144,13 @@ Dims gather(const OpSite& site, const Dims& x, const Dims& indices, int64_t axis
 Dims gather_nd(const OpSite& site, const Dims& x, const Dims& indices, int64_t batch_dims) {
   const auto batch = static_cast<size_t>(batch_dims);
   if (batch_dims < 0 || batch >= indices.size() || batch >= x.size())
-    reject(site, "{} batch dims are too many for {} and {}", batch_dims, to_string(x), to_string(indices));
+    reject(site, errors::batch_dims_differ, batch_dims, to_string(x), to_string(indices));
   const int64_t depth = indices.back();
   if (depth < 0 || static_cast<size_t>(depth) + batch > x.size())
-    reject(site, "positions of {} axes do not fit {} after {} of batch", depth, to_string(x), batch);
+    reject(site, errors::positions_depth, depth, to_string(x), batch);
   Dims dims(indices.begin(), indices.end() - 1);
   for (size_t i = 0; i < batch; ++i) {
-    if (!agrees(x[i], indices[i])) reject(site, "{} and {} differ in batch", to_string(x), to_string(indices));
+    if (!agrees(x[i], indices[i])) reject(site, errors::batch_dims_differ, batch, to_string(x), to_string(indices));
     dims[i] = either(x[i], indices[i]);
   }
   dims.insert(dims.end(), x.begin() + static_cast<std::ptrdiff_t>(batch) + depth, x.end());
@@ -154,7 +158,7 @@ Dims gather_nd(const OpSite& site, const Dims& x, const Dims& indices, int64_t b
 }
 
 Dims scatter_nd(const OpSite& site, const Dims& x, const Dims& indices) {
-  if (indices.empty()) reject(site, "indices have no axis of positions");
+  if (indices.empty()) reject(site, errors::operand_ranks, to_string(indices), "indices with an axis of positions");
   return gather_nd(site, x, indices, 0);
 }
 
@@ -170,7 +174,8 @@ Dims with_extents(const OpSite& site, const Dims& x, const std::vector<int64_t>&
   Dims dims = x;
   const std::vector<size_t> named = named_axes(site, axes, extents.size(), x.size());
   for (size_t i = 0; i < extents.size(); ++i) {
-    if (extents[i] < 0) reject(site, "found {}, expected extents", to_string(extents));
+    if (extents[i] < 0)
+      reject(site, errors::attribute_out_of_range, "extents", to_string(extents), "extents of 0 or more");
     dims[named[i]] = extents[i];
   }
   return dims;
@@ -198,8 +203,7 @@ Dims one_hot(const OpSite& site, const Dims& indices, int64_t depth, int64_t axi
 
 Dims depth_to_space(const OpSite& site, const Dims& x, int64_t block_size) {
   const Dim block = block_size, area = block * block;
-  if ((Dim(x[1]) % area == Dim(0)) == Truth::no)
-    reject(site, "{} channels are no blocks of {} by {}", x[1], block_size, block_size);
+  if ((Dim(x[1]) % area == Dim(0)) == Truth::no) reject(site, errors::not_a_multiple, "channels", x[1], area.value());
   return {x[0], floor_div(Dim(x[1]), area).value(), (Dim(x[2]) * block).value(), (Dim(x[3]) * block).value()};
 }
 
@@ -207,7 +211,7 @@ Dims space_to_depth(const OpSite& site, const Dims& x, int64_t block_size) {
   const Dim block = block_size;
   for (const size_t axis : {size_t{2}, size_t{3}}) {
     if ((Dim(x[axis]) % block == Dim(0)) == Truth::no)
-      reject(site, "dim {} of {} is no multiple of {}", axis, to_string(x), block_size);
+      reject(site, errors::not_a_multiple, fmt::format("dim {} of {}", axis, to_string(x)), x[axis], block_size);
   }
   return {x[0], (Dim(x[1]) * block * block).value(), floor_div(Dim(x[2]), block).value(),
           floor_div(Dim(x[3]), block).value()};

@@ -1,10 +1,13 @@
 #include "halfstep/core/ir/text/lexer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
 #include "halfstep/core/base/attribute.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/errors.h"
 
 namespace halfstep::detail {
 namespace {
@@ -66,12 +69,13 @@ Token Lexer::next() {
   return current;
 }
 
-void Lexer::fail_expected(const Token& found, std::string_view what, std::string_view suggestion) const {
-  fail("{}:{}: found {}, expected {}{}", file_, found.line, shown(found), what, suggestion);
+void Lexer::fail_expected(const Token& found, std::string_view expected, std::string_view suggestion) const {
+  fail(errors::text_unexpected(fmt::format("{}:{}", file_, found.line), shown(found),
+                               fmt::format("{}{}", expected, suggestion)));
 }
 
-void Lexer::fail_here(const std::string& found, std::string_view what) const {
-  fail("{}:{}: found {}, expected {}", file_, line_, found, what);
+void Lexer::fail_here(const std::string& found, std::string_view expected) const {
+  fail(errors::text_unexpected(fmt::format("{}:{}", file_, line_), found, expected));
 }
 
 void Lexer::skip_blanks() {

@@ -36,14 +36,15 @@ class Lexer {
   const std::string& file() const { return file_; }
 
   /// "digits.ir:12: found 'x', expected WHAT".
-  [[noreturn]] void fail_expected(const Token& found, std::string_view what, std::string_view suggestion = {}) const;
+  [[noreturn]] void fail_expected(const Token& found, std::string_view expected,
+                                  std::string_view suggestion = {}) const;
 
  private:
   void skip_blanks();
   Token scan();
   std::string scan_string();
   char scan_escape();
-  [[noreturn]] void fail_here(const std::string& found, std::string_view what) const;
+  [[noreturn]] void fail_here(const std::string& found, std::string_view expected) const;
 
   std::string_view text_;
   std::string file_;

@@ -1,9 +1,12 @@
 #include "halfstep/core/ir/text/parse.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/ir/detail.h"
+#include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/text/text_reader.h"
 
 namespace halfstep {
@@ -173,7 +176,7 @@ void Parser::operation() {
   if (reader_.accept('{')) spec.attributes = attributes(info);
   const std::string name = spec.name;
   const Op op = graph_.insert(std::move(spec), block_);
-  if (op.name() != name) fail("{}: name '{}' is taken, with those of its outputs", to_string(place), name);
+  if (op.name() != name) fail(errors::name_taken(to_string(place), name));
   if (!options_.locations) op.node()->location = {};
   if (reader_.accept_word("at")) op.node()->location = reader_.location();
   regions(op);
@@ -281,8 +284,7 @@ Value Parser::value_of(const Token& token) const {
 }  // namespace
 
 Graph parse(std::string_view text, const std::string& file, const ParseOptions& options) {
-  if (text.size() > kMaxTextBytes)
-    fail("{}: found {} bytes of text, expected at most {}", file, text.size(), kMaxTextBytes);
+  if (text.size() > kMaxTextBytes) fail(errors::text_too_large(file, text.size(), kMaxTextBytes));
   return Parser(text, file, options).graph();
 }
 

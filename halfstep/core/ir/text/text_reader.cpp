@@ -1,5 +1,7 @@
 #include "halfstep/core/ir/text/text_reader.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <charconv>
 #include <limits>

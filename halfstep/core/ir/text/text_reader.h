@@ -8,15 +8,16 @@
 
 namespace halfstep::detail {
 
-/// Every function reads what its name says or throws "digits.ir:12: found 'x', expected y".
+/// Every function reads what its name says or throws text_unexpected.
 class TextReader {
  public:
   TextReader(std::string_view text, std::string file) : lexer_(text, std::move(file)) {}
 
   const Token& peek() const { return lexer_.peek(); }
   Location here() const { return {lexer_.file(), peek().line}; }
-  [[noreturn]] void fail_expected(const Token& found, std::string_view what, std::string_view suggestion = {}) const {
-    lexer_.fail_expected(found, what, suggestion);
+  [[noreturn]] void fail_expected(const Token& found, std::string_view expected,
+                                  std::string_view suggestion = {}) const {
+    lexer_.fail_expected(found, expected, suggestion);
   }
 
   bool accept(char symbol);

@@ -87,7 +87,7 @@ inline Verdict accept_contraction(const Contraction& product, const Problem& pro
   const int b = static_cast<int>(problem.in.size()) > 2 ? 3 : 1;
   const int64_t one = largest(0) * largest(b);
   if (product.depth <= arith::kMostScaled / one) return accept();
-  return refuse("{} products of codes can reach more than 2^47; use fewer bits or shorter rows", product.depth);
+  return refuse(errors::kernel_product_too_deep(product.depth));
 }
 
 /// sums[result] = the sum of step(element) over the elements of x that belong to it.

@@ -1,12 +1,15 @@
 // How the channels of an axis lie in a dense tensor, and walks over their runs.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <span>
 
 #include "halfstep/core/base/divide.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/engine/kernels/errors.h"
 
 namespace halfstep::kernels {
 
@@ -65,7 +68,8 @@ inline constexpr int64_t kMinRun = 4;
 /// What every vectorized kernel with channels asks.
 inline Verdict accept_run(const Channels& channels) {
   if (channels.count > 1 && channels.run < kMinRun)
-    return refuse("a channel's run of {} elements is shorter than {}", channels.run, kMinRun);
+    return refuse(errors::kernel_is_for_other_sizes(fmt::format("runs of {} elements in a channel", channels.run),
+                                                    fmt::format("at least {}", kMinRun)));
   return accept();
 }
 

@@ -40,7 +40,7 @@ inline Verdict accept_f32_f64(const Problem& problem) {
     for (const Type* type : types) {
       if (type == nullptr || type->dtype == DType::f32 || type->dtype == DType::f64) continue;
       if (!is_float(type->dtype) && !is_small_float(type->dtype)) continue;
-      return refuse("{} is stored but not computed in; f32 and f64 are", name(type->dtype));
+      return refuse(errors::kernel_takes_other_types("an operand", name(type->dtype), "f32 or f64"));
     }
   }
   return accept();

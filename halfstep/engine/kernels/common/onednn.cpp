@@ -1,5 +1,7 @@
 #include "halfstep/engine/kernels/common/onednn.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <dnnl.hpp>
 #include <initializer_list>
@@ -109,15 +111,15 @@ Status guarded(Body&& body) {
   try {
     body();
   } catch (const dnnl::error& error) {
-    return Status(fmt::format("oneDNN: {}", error.message));
+    return Status(errors::onednn_failed(error.message));
   } catch (const std::bad_alloc&) {
-    return Status("out of memory");
+    return Status(errors::out_of_memory());
   }
   return {};
 }
 
 [[noreturn]] void no_primitive(const char* what, const dnnl::error& error) {
-  throw Error(ErrorKind::internal, fmt::format("this is a bug: oneDNN has no {}: {}", what, error.message));
+  fail(errors::defect("oneDNN", fmt::format("it has no {}: {}", what, error.message)));
 }
 
 /// A tensor as the caller has it and as the primitive wants it.
@@ -162,11 +164,13 @@ struct Operand {
 }  // namespace
 
 Verdict accept_level(const Problem& problem) {
-  if (problem.level == CpuLevel::scalar) return refuse("the scalar level was asked for");
+  if (problem.level == CpuLevel::scalar) return refuse(errors::kernel_is_for_other_levels("scalar", "avx2 or higher"));
   if (problem.level != cpu_level())
-    return refuse("oneDNN is capped at level {} in this process, and {} was asked for", name(cpu_level()),
-                  name(problem.level));
-  if (!capped()) return refuse("oneDNN was in use before it could be capped at level {}", name(cpu_level()));
+    return refuse(errors::kernel_is_for_other_levels(
+        name(problem.level), fmt::format("{}, the level of oneDNN in this process", name(cpu_level()))));
+  if (!capped())
+    return refuse(
+        errors::kernel_is_for_other_levels(name(problem.level), "a level that was set before the first use of oneDNN"));
   return accept();
 }
 
@@ -177,8 +181,8 @@ Verdict accept_f32(const Problem& problem) {
     for (const Type* type : types) {
       if (type == nullptr) continue;
       if (type->dtype != DType::f32)
-        return refuse("an operand is {}, and this kernel computes in f32", name(type->dtype));
-      if (count_elements(type->dims) == 0) return refuse("an operand is empty");
+        return refuse(errors::kernel_takes_other_types("an operand", name(type->dtype), "f32"));
+      if (count_elements(type->dims) == 0) return refuse(errors::kernel_takes_no_empty_operand("an operand"));
     }
   }
   return accept();

@@ -10,6 +10,7 @@
 
 #include "halfstep/engine/kernels/common/number_types.h"
 #include "halfstep/engine/kernels/elementwise/runs.h"
+#include "halfstep/engine/kernels/errors.h"
 
 namespace halfstep::kernels::elementwise {
 
@@ -74,7 +75,7 @@ class Reference {
   static Verdict accept(const Problem& problem) {
     const DType dtype = problem.out[0]->dtype;
     if (has(elements, dtype) && all_are(problem, dtype)) return halfstep::accept();
-    return refuse("it does not compute {}", name(dtype));
+    return refuse(errors::kernel_takes_other_types("the result", name(dtype), "a type that the operator computes in"));
   }
   static Plan prepare(const Problem& problem) {
     auto state = std::make_shared<State>(State{Function(problem.attributes), Runs(problem.in, problem.out[0]->dims)});

@@ -7,6 +7,7 @@
 
 #include "halfstep/engine/kernels/common/simd/dispatch.h"
 #include "halfstep/engine/kernels/elementwise/driver.h"
+#include "halfstep/engine/kernels/errors.h"
 
 namespace halfstep::kernels::elementwise {
 
@@ -35,7 +36,8 @@ class Simd {
     if constexpr (!exact) {
       if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
     }
-    if (!all_are(problem, DType::f32)) return refuse("it computes f32, not {}", name(problem.out[0]->dtype));
+    if (!all_are(problem, DType::f32))
+      return refuse(errors::kernel_takes_other_types("the result", name(problem.out[0]->dtype), "f32"));
     return accept_simd(problem);
   }
   static Plan prepare(const Problem& problem) {

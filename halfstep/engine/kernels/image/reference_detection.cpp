@@ -1,4 +1,6 @@
 // Operators of object detectors, in double.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -224,14 +226,14 @@ Status run_align(const Call& call, int, int64_t region_index) {
   const RoiAlign& a = s.attributes;
   const int64_t image = call.in[In::batch_indices].as<const int64_t>()[region_index];
   if (image < 0 || image >= s.images)
-    return Status(fmt::format("image {} of region {} is not in 0..{}", image, region_index, s.images - 1));
+    return Status(errors::operand_index_out_of_range(fmt::format("image of region {}", region_index), image,
+                                                     fmt::format("0 to {}", s.images - 1)));
   return with_any_float(call.out[0].dtype, [&]<class T>() -> Status {
     const T* roi = call.in[In::rois].as<const T>() + region_index * 4;
     const double corners[4] = {to_double(roi[0]), to_double(roi[1]), to_double(roi[2]), to_double(roi[3])};
     const Region region(a, corners);
     if (!region.is_bounded())
-      return Status(fmt::format("region {} is {} by {} pixels, expected at most {} by {}", region_index, region.height,
-                                region.width, kMostPixels, kMostPixels));
+      return Status(errors::region_too_large(region_index, region.height, region.width, kMostPixels));
     const Bins rows(region.y, region.height, a.output_height, a.sampling_ratio);
     const Bins columns(region.x, region.width, a.output_width, a.sampling_ratio);
     T* dst = call.out[0].as<T>() + region_index * s.channels * a.output_height * a.output_width;

@@ -117,7 +117,7 @@ double common_scale(const Resize& a, const Dims& x) {
 Verdict accept_resize(const Problem& problem) {
   const Resize a(problem.attributes);
   if (!std::ranges::all_of(a.roi, [](double place) { return std::isfinite(place); }))
-    return refuse("roi is {}, expected finite numbers", to_string(Attribute(a.roi)));
+    return refuse(errors::attribute_does_not_fit("roi", to_string(Attribute(a.roi)), "finite numbers"));
   return accept();
 }
 

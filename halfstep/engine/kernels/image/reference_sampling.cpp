@@ -1,4 +1,6 @@
 // Operators that sample at places which come as numbers, and blocks summed into images; in double, rounded once.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -196,7 +198,8 @@ Verdict accept_blocks(const Problem& problem) {
   const auto& s = *static_cast<const BlockState*>(plan.state.get());
   const int64_t blocks = s.places[0] * s.places[1] * s.places[2];
   if (blocks != problem.in[0]->dims[2])
-    return refuse("x has {} blocks, and the image {}", problem.in[0]->dims[2], blocks);
+    return refuse(errors::operand_extents_do_not_fit(
+        "x", to_string(problem.in[0]->dims), fmt::format("{} blocks on axis 2, as many as the image has", blocks)));
   return accept();
 }
 
@@ -233,7 +236,8 @@ Status run_blocks(const Call& call, int, int64_t piece) {
 
 Verdict accept_bits(const Problem& problem) {
   const DType from = problem.in[0]->dtype, to = problem.out[0]->dtype;
-  if (bits_of(from) != bits_of(to)) return refuse("{} and {} differ in size", name(from), name(to));
+  if (bits_of(from) != bits_of(to))
+    return refuse(errors::kernel_takes_other_types("x", name(from), fmt::format("a type of the size of {}", name(to))));
   return accept();
 }
 

@@ -1,6 +1,8 @@
 // Losses of classes as ONNX has them, and what their gradients share with them.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -37,7 +39,8 @@ Status for_each_target(const LossState& s, const Index* targets, const T* weight
     const auto target = static_cast<int64_t>(targets[line]);
     if (target == s.ignored) continue;
     if (target < 0 || target >= s.axis.extent)
-      return Status(fmt::format("target {} at {} is not in 0..{}", target, line, s.axis.extent - 1));
+      return Status(errors::operand_index_out_of_range(fmt::format("target {}", line), target,
+                                                       fmt::format("0 to {}", s.axis.extent - 1)));
     visit(line, target, weights == nullptr ? 1 : to_double(weights[target]));
   }
   return {};

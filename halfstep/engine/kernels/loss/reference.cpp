@@ -1,4 +1,6 @@
 // The loss of softmax. Each row is computed in double from its largest element down, so that no exponential overflows.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -47,7 +49,8 @@ float mean(const double* losses, int64_t count) {
 Status check_labels(const Rows& rows, const int32_t* labels) {
   for (int64_t row = 0; row < rows.count; ++row) {
     if (labels[row] < 0 || labels[row] >= rows.classes)
-      return Status(fmt::format("label {} of sample {} is not in 0..{}", labels[row], row, rows.classes - 1));
+      return Status(errors::operand_index_out_of_range(fmt::format("label of sample {}", row), labels[row],
+                                                       fmt::format("0 to {}", rows.classes - 1)));
   }
   return {};
 }

@@ -1,12 +1,15 @@
 // What attention and its gradient share: where heads lie, and which keys a query sees.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
 #include "halfstep/engine/kernels/common/broadcast.h"
+#include "halfstep/engine/kernels/errors.h"
 #include "halfstep/engine/kernels/ops.h"
 #include "halfstep/engine/kernels/reduce/softmax.h"
 
@@ -78,7 +81,9 @@ inline Verdict accept_mask(const Problem& problem, const AttentionState& s, bool
     const int64_t wanted = scores[4 - mask.size() + i];
     fits = mask[i] == 1 || mask[i] == wanted || (may_be_short && i + 1 == mask.size() && mask[i] < wanted);
   }
-  if (!fits) return refuse("a mask {} does not broadcast to {}", to_string(mask), to_string(scores));
+  if (!fits)
+    return refuse(errors::operand_extents_do_not_fit("mask", to_string(mask),
+                                                     fmt::format("extents that broadcast to {}", to_string(scores))));
   return accept();
 }
 

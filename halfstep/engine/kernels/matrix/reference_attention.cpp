@@ -1,5 +1,7 @@
 // Attention and rotary position embedding. Attention is a function of other operators: in half precision each of its
 // steps is rounded.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -117,10 +119,12 @@ Verdict accept_rotary(const Problem& problem) {
   const HeadLayout x(problem.in[In::x]->dims, RotaryEmbedding(problem.attributes).heads);
   const Dims& cos = problem.in[In::cos]->dims;
   if (2 * cos.back() > x.size)
-    return refuse("caches for {} elements are wider than a head of {}", 2 * cos.back(), x.size);
+    return refuse(errors::operand_extents_do_not_fit("cos", to_string(cos),
+                                                     fmt::format("at most {} columns, half of a head", x.size / 2)));
   const bool by_place = problem.in[In::ids] == nullptr;
   if (by_place && (cos[0] != problem.in[In::x]->dims[0] || cos[1] != x.length))
-    return refuse("caches {} have no row for each of {} positions", to_string(cos), x.length);
+    return refuse(errors::operand_extents_do_not_fit("cos", to_string(cos),
+                                                     fmt::format("a row for each of {} positions", x.length)));
   return accept();
 }
 
@@ -133,7 +137,8 @@ Status run_rotary(const Call& call, int, int64_t batch) {
   for (int64_t place = 0; ids != nullptr && place < s.x.length; ++place) {
     const int64_t id = ids[batch * s.x.length + place];
     if (id < 0 || id >= rows)
-      return Status(fmt::format("position {} of batch {} is {}, not in 0..{}", place, batch, id, rows - 1));
+      return Status(errors::operand_index_out_of_range(fmt::format("position {} of batch {}", place, batch), id,
+                                                       fmt::format("0 to {}", rows - 1)));
   }
   with_any_float(call.out[0].dtype, [&]<class T>() {
     for (int64_t place = 0; place < s.x.length; ++place) {

@@ -1,5 +1,7 @@
 // Matrix products and sums over named axes. Sums of floats are in double, in the order of the shared axis, rounded
 // once; whole numbers are summed modulo 2^64.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -242,7 +244,9 @@ Total<T> einsum_element(const EinsumState& state, const Call& call, int64_t resu
 
 Verdict accept_einsum(const Problem& problem) {
   constexpr size_t kMostValues = 8;
-  if (problem.in.size() > kMostValues) return refuse("it takes {} values, not {}", kMostValues, problem.in.size());
+  if (problem.in.size() > kMostValues)
+    return refuse(errors::kernel_is_for_other_sizes(fmt::format("{} operands", problem.in.size()),
+                                                    fmt::format("at most {}", kMostValues)));
   return accept();
 }
 

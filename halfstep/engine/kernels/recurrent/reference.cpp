@@ -67,7 +67,7 @@ std::vector<Gate> gates_of(const Typed& a, std::span<const std::string_view> oth
 template <class Typed>
 Verdict accept_gates(const Problem& problem) {
   for (const std::string& name : Typed(problem.attributes).activations) {
-    if (find_gate(name) == nullptr) return refuse("there is no activation '{}'", name);
+    if (find_gate(name) == nullptr) return refuse(errors::pointwise_function_unknown(name));
   }
   return accept();
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "halfstep/core/base/status.h"
+#include "halfstep/engine/kernels/errors.h"
 
 namespace halfstep::kernels::tensor {
 
@@ -14,7 +15,8 @@ Status check_indices(const Index* indices, int64_t count, int64_t extent) {
   for (int64_t i = 0; i < count; ++i) {
     const auto index = static_cast<int64_t>(indices[i]);
     if (index < -extent || index >= extent)
-      return Status(fmt::format("index {} at {} is not in {}..{}", index, i, -extent, extent - 1));
+      return Status(errors::operand_index_out_of_range(fmt::format("index {}", i), index,
+                                                       fmt::format("{} to {}", -extent, extent - 1)));
   }
   return {};
 }

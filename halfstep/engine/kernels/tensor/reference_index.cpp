@@ -1,5 +1,7 @@
 // Operators that find their elements by indices. Indices are checked in a phase of their own, so that the error is the
 // same however the work is spread over threads.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -98,7 +100,9 @@ Verdict accept_elements(const Problem& problem) {
   const int64_t axis = GatherElements(problem.attributes).axis;
   const auto at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(x.size()) : axis);
   for (size_t i = 0; i < x.size(); ++i) {
-    if (i != at && indices[i] > x[i]) return refuse("dim {} of the indices is {}, above {}", i, indices[i], x[i]);
+    if (i != at && indices[i] > x[i])
+      return refuse(errors::operand_extents_do_not_fit("indices", to_string(indices),
+                                                       fmt::format("at most {} along axis {}", x[i], i)));
   }
   return accept();
 }
@@ -187,7 +191,8 @@ struct Positions {
     for (int64_t i = 0; i < count * depth; ++i) {
       const int64_t extent = extents[i % depth];
       if (indices[i] < -extent || indices[i] >= extent)
-        return Status(fmt::format("index {} at {} is not in {}..{}", indices[i], i, -extent, extent - 1));
+        return Status(errors::operand_index_out_of_range(fmt::format("index {}", i), indices[i],
+                                                         fmt::format("{} to {}", -extent, extent - 1)));
     }
     return {};
   }
@@ -312,7 +317,8 @@ Status run_eye_like(const Call& call, int, int64_t) {
 
 Verdict accept_eye_like(const Problem& problem) {
   const DType dtype = problem.out[0]->dtype;
-  if (is_small_float(dtype) || bits_of(dtype) < 8) return refuse("it does not write {}", name(dtype));
+  if (is_small_float(dtype) || bits_of(dtype) < 8)
+    return refuse(errors::kernel_takes_other_types("the result", name(dtype), "another type"));
   return accept();
 }
 
@@ -358,7 +364,8 @@ Status run_reverse_sequence(const Call& call, int, int64_t) {
   if (inner == 0) return {};
   for (int64_t i = 0; i < rows * columns / times; ++i) {
     if (lengths[i] < 0 || lengths[i] > times)
-      return Status(fmt::format("length {} of sequence {} is not in 0..{}", lengths[i], i, times));
+      return Status(errors::operand_index_out_of_range(fmt::format("length of sequence {}", i), lengths[i],
+                                                       fmt::format("0 to {}", times)));
   }
   with_bits(out.dtype, [&]<class T>() {
     const T* src = call.in[ReverseSequence::in::x].as<const T>();

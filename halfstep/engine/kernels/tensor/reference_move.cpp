@@ -1,4 +1,6 @@
 // Operators that repeat, cut and pad: a table for each axis says where its elements come from.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -213,7 +215,8 @@ Status run_place_sums(const Call& call, int, int64_t) {
 
 Verdict accept_pad_grad_copy(const Problem& problem) {
   const PadGrad a(problem.attributes);
-  return a.mode == "constant" ? accept() : refuse("mode is {}, elements are read more than once", a.mode);
+  return a.mode == "constant" ? accept()
+                              : refuse(errors::kernel_is_for_other_options(fmt::format("mode {}", a.mode), "constant"));
 }
 
 Plan prepare_pad_grad_copy(const Problem& problem) {

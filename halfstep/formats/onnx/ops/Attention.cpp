@@ -1,4 +1,5 @@
 // Scaled dot product attention; past keys and values are put before the new ones, which are then results too.
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -12,7 +13,7 @@ const std::vector<int64_t> kSwapHeads = {0, 2, 1, 3};
 /// [batch, length, heads * size] as [batch, heads, length, size].
 Operand by_head(Translator& translator, const Node& node, const Operand& x, int64_t heads) {
   if (x.dims().size() != 3) return x;
-  if (heads < 1) fail("{}: found {} heads", node.where(), heads);
+  if (heads < 1) fail(errors::wrong_count(node.where(), "heads", heads, "at least 1"));
   const int64_t size = x.dims()[2] == kUnknown ? -1 : x.dims()[2] / heads;
   const Operand split = translator.reshaped(node, x, {0, 0, heads, size});
   return translator.make_one(node, "transpose", {split}, {{"perm", kSwapHeads}});
@@ -35,7 +36,7 @@ void translate_Attention(Translator& translator, const Node& node) {
   std::vector<Operand> in;
   for (size_t i = kQuery; i <= kLengths; ++i) in.push_back(translator.in(node, i));
   if (!in[kQuery].there() || !in[kKey].there() || !in[kValue].there())
-    fail("{}: found no query, key or value", node.where());
+    fail(errors::part_missing(node.where(), "a query, key or value"));
   node.attribute("softmax_precision");  // ours is double
   const bool has_present = in[kPastKey].there() || node.has_output(kPresentKey) || node.has_output(kPresentValue);
   const bool joined = in[kQuery].dims().size() == 3;
@@ -46,7 +47,7 @@ void translate_Attention(Translator& translator, const Node& node) {
     in[kValue] = with_past(translator, node, in[kPastValue], by_head(translator, node, in[kValue], kv_heads));
     heads = kv_heads = 0;
     if (in[kPastKey].there()) past = in[kPastKey].dims().at(2);
-    if (past == kUnknown) throw NeedsExtents(node.where() + ": the length of the past keys is open");
+    if (past == kUnknown) fail(errors::depends_on_extents("the length of the past keys"));
   }
   const Attributes attributes = {{"heads", joined ? heads : 0},
                                  {"kv_heads", joined ? kv_heads : 0},

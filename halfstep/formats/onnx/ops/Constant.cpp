@@ -1,4 +1,5 @@
 // A known tensor, in one of the forms of the attribute.
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -23,10 +24,10 @@ void translate_Constant(Translator& translator, const Node& node) {
     else if (name == "value_floats")
       result.tensor = Tensor::of<float>(DType::f32, {static_cast<int64_t>(floats.size())}, floats);
     else
-      Translator::refuse(node, fmt::format("attribute {} is not supported", name));
+      fail(errors::attribute_not_supported(node.where(), name));
     return translator.set(node, 0, result);
   }
-  fail("{}: found no value", node.where());
+  fail(errors::part_missing(node.where(), "the value"));
 }
 
 }  // namespace halfstep::formats::onnx

@@ -1,6 +1,7 @@
 // The same value: outside of training nothing is dropped.
 #include <algorithm>
 
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -10,14 +11,15 @@ void translate_Dropout(Translator& translator, const Node& node) {
   const bool drops_none = node.has_input(1) && element(translator.contents(translator.in(node, 1)), 0) == 0;
   if (!drops_none && node.has_input(2) &&
       integers_of(translator.contents(translator.in(node, 2)), node.where()) != std::vector<int64_t>{0})
-    Translator::refuse(node, "training_mode is not supported");
+    fail(errors::form_not_supported(node.where(), "training_mode", "a node for evaluation",
+                                    "export the network for evaluation"));
   const Operand x = translator.in(node, 0);
   translator.set(node, 0, x);
   if (!node.has_output(1)) return;
-  if (!x.type().is_static()) throw NeedsExtents(node.where() + ": the mask has open extents");
+  if (!x.type().is_static()) fail(errors::depends_on_extents("the mask"));
   constexpr int64_t kMost = int64_t{1} << 28;
   if (count_elements(x.dims()) > kMost)
-    Translator::refuse(node, fmt::format("a mask of the extents {} is not supported", to_string(x.dims())));
+    fail(errors::constant_too_large(node.where(), "a mask of the extents " + to_string(x.dims()), kMost));
   Tensor mask(DType::boolean, x.dims());
   std::fill(mask.data<bool>().begin(), mask.data<bool>().end(), true);
   translator.set(node, 1, Translator::known(mask));

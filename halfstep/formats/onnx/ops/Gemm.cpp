@@ -1,4 +1,5 @@
 // alpha * A * B + beta * C: linear where it is a layer, else by the record.
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -7,7 +8,7 @@ void translate_Gemm(Translator& translator, const Node& node) {
   const Operand a = translator.in(node, 0), c = translator.in(node, 2);
   Operand b = translator.in(node, 1);
   if (!a.there() || !b.there() || a.dims().size() != 2 || b.dims().size() != 2)
-    fail("{}: expected two matrices", node.where());
+    fail(errors::wrong_extents(node.where(), "", "two matrices"));
   const bool transpose_b = node.integer("transB", 0) != 0;
   const int64_t outputs = b.dims()[transpose_b ? 0 : 1];
   const double beta = node.real("beta", 1);  // of nothing where there is no C

@@ -1,8 +1,11 @@
 // Its iterations, one after the other, in its place, where the number of iterations and the conditions are known; else
 // a `while` whose states are the number of the iteration and what the loop carries. Where that is not possible, the
 // iterations that the given inputs make.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/translator.h"
 
@@ -23,7 +26,8 @@ class Loop {
     for (size_t i = 2; i < node.inputs(); ++i) carried_.push_back(translator.in(node, i));
     const auto outputs = static_cast<size_t>(body_.output_size());
     if (outputs < carried_.size() + 1)
-      fail("{}: its body has {} outputs, expected at least {}", node.where(), outputs, carried_.size() + 1);
+      fail(errors::wrong_count(node.where(), "outputs of its body", outputs,
+                               fmt::format("at least {}", carried_.size() + 1)));
     scans_.resize(outputs - carried_.size() - 1);
   }
 
@@ -31,8 +35,7 @@ class Loop {
     const int64_t trips = trip_count();
     bool goes_on = !node_.has_input(1) || is_true(translator_.in(node_, 1));
     for (int64_t i = 0; i < trips && goes_on; ++i) {
-      if (i == kMaxIterations)
-        Translator::refuse(node_, fmt::format("more than {} iterations are not supported", kMaxIterations));
+      if (i == kMaxIterations) fail(errors::too_many_iterations(node_.where(), kMaxIterations));
       goes_on = iterate(i);
     }
     std::vector<Operand> results = carried_;
@@ -61,7 +64,7 @@ class Loop {
     arguments.insert(arguments.end(), carried_.begin(), carried_.end());
     const std::vector<Operand> results = translator_.inline_graph(node_, body_, arguments);
     if (std::any_of(results.begin(), results.end(), [](const Operand& r) { return r.lost; }))
-      throw NeedsValues("it depends on what is not supported");
+      fail(errors::depends_on_unsupported());
     std::copy_n(results.begin() + 1, carried_.size(), carried_.begin());
     for (size_t i = 0; i < scans_.size(); ++i) scans_[i].push_back(row(results[1 + carried_.size() + i]));
     return !node_.has_input(1) || is_true(results[0]);
@@ -71,7 +74,7 @@ class Loop {
   Operand as_scalar(const Operand& operand) {
     const Type type = operand.type();
     if (type.is_static() && count_elements(type.dims) != 1)
-      fail("{}: found {} as a condition or a count, expected one element", node_.where(), to_string(type));
+      fail(errors::input_not_one_element(node_.where(), to_string(type) + " as a condition or a count"));
     return translator_.reshaped(node_, operand, {});
   }
 
@@ -125,7 +128,9 @@ class Loop {
     Dims dims = {0};
     for (const auto& dim : type.shape().dim()) dims.push_back(dim.dim_value());
     const auto dtype = find_dtype(type.elem_type());
-    if (!dtype) Translator::refuse(node_, "a scan output without iterations and without a type is not supported");
+    if (!dtype)
+      fail(errors::form_not_supported(node_.where(), "a scan output without iterations and without a type", "a type",
+                                      ""));
     return Translator::known(Tensor(*dtype, dims));
   }
 

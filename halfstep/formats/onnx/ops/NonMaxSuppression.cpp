@@ -1,7 +1,10 @@
 // The boxes that stay, of boxes and scores that are known: [count, 3] of batch, class and box.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <optional>
 
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -61,7 +64,8 @@ std::vector<int64_t> non_max_suppression(std::span<const float> boxes, std::span
 Tensor number_in(Translator& translator, const Node& node, size_t input) {
   if (!node.has_input(input)) return {};
   Tensor tensor = translator.contents(translator.in(node, input));
-  if (tensor.size() != 1) fail("{}: input {} has {} elements, expected one", node.where(), input, tensor.size());
+  if (tensor.size() != 1)
+    fail(errors::input_not_one_element(node.where(), fmt::format("{} elements in input {}", tensor.size(), input)));
   return tensor;
 }
 
@@ -73,7 +77,9 @@ void translate_NonMaxSuppression(Translator& translator, const Node& node) {
   const Dims &b = boxes.dims(), &s = scores.dims();
   if (boxes.dtype() != DType::f32 || scores.dtype() != DType::f32 || b.size() != 3 || s.size() != 3 || b[2] != 4 ||
       b[0] != s[0] || b[1] != s[2])
-    fail("{}: found boxes {} and scores {}", node.where(), to_string(boxes.type()), to_string(scores.type()));
+    fail(errors::wrong_extents(node.where(),
+                               fmt::format("boxes {} and scores {}", to_string(boxes.type()), to_string(scores.type())),
+                               "f32 values of [batch, boxes, 4] and [batch, classes, boxes]"));
   const Tensor most = number_in(translator, node, 2), overlap = number_in(translator, node, 3),
                score = number_in(translator, node, 4);
   Rule rule{most.defined() ? integers_of(most, node.where()).front() : 0,

@@ -1,4 +1,5 @@
 // Where elements that are known are not zero: [rank, count].
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -6,7 +7,7 @@ namespace halfstep::formats::onnx {
 void translate_NonZero(Translator& translator, const Node& node) {
   const Tensor x = translator.contents(translator.in(node, 0));
   const Dims& dims = x.dims();
-  if (dims.empty()) Translator::refuse(node, "a single number is not supported");
+  if (dims.empty()) fail(errors::form_not_supported(node.where(), "a single number", "a value with an axis", ""));
   std::vector<int64_t> found;
   for (int64_t i = 0; i < x.size(); ++i) {
     if (element(x, i) != 0) found.push_back(i);

@@ -1,7 +1,9 @@
 // The same elements under extents that are known; 0 keeps one unless allowzero says that it is 0.
 #include <algorithm>
 
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/open_extents.h"
+#include "halfstep/formats/onnx/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -11,7 +13,7 @@ std::vector<Element> wanted_extents(Translator& translator, const Node& node) {
   const Operand shape = translator.in(node, 1);
   if (const auto extents = translator.open_elements(shape)) return extents->values;
   const auto attribute = node.integers("shape");
-  if (!shape.there() && !attribute) fail("{}: found no extents", node.where());
+  if (!shape.there() && !attribute) fail(errors::part_missing(node.where(), "the list of extents"));
   const std::vector<int64_t> dims = shape.there() ? translator.integers(node, shape) : *attribute;
   return {dims.begin(), dims.end()};
 }
@@ -28,15 +30,15 @@ void translate_Reshape(Translator& translator, const Node& node) {
     // The result is empty, so x is; our 0 keeps an extent. An empty tensor of these extents is known.
     Dims dims;
     for (const Element& extent : extents) dims.push_back(extent ? *extent : -1);
-    if (std::ranges::count(dims, -1) > 0) fail("{}: found 0 and -1 with allowzero", node.where());
+    if (std::ranges::count(dims, -1) > 0)
+      fail(errors::reshape_to_nothing(node.where(), "-1 beside a 0 and allowzero", "0 without -1"));
     if (!x.type().is_static() || count_elements(from) != 0)
-      fail("{}: found {}, expected no elements", node.where(), to_string(x.type()));
+      fail(errors::reshape_to_nothing(node.where(), to_string(x.type()), "no elements"));
     return translator.set(node, 0, Translator::known(Tensor(x.type().dtype, dims)));
   }
   for (size_t i = 0; i < extents.size(); ++i) {
     if (!is_zero(extents[i])) continue;
-    if (i >= from.size())
-      fail("{}: extent {} is 0, but the input has the extents {}", node.where(), i, to_string(from));
+    if (i >= from.size()) fail(errors::reshape_keeps_missing_axis(node.where(), i, to_string(from)));
     extents[i] = extent_of(translator, x, i);
   }
   translator.set(node, 0, reshaped_to(translator, node, x, extents));

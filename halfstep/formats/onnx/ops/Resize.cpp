@@ -1,6 +1,9 @@
 // Sampled anew, to sizes or by scales; these may depend on open extents where the aspect ratio is not kept.
+#include <fmt/format.h>
+
 #include <cmath>
 
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/builder/open_resize.h"
 #include "halfstep/formats/onnx/translator.h"
@@ -46,7 +49,7 @@ std::vector<Element> sizes_of(Translator& translator, const Node& node, const Op
       sizes.push_back(scaled(extent_of(translator, x, axes[i]), (*scales)[i]));
     return sizes;
   }
-  throw NeedsValues("its sizes depend on values of inputs");
+  fail(errors::depends_on_values("it", node.input(place == 3 && !node.has_input(place) ? 2 : place)));
 }
 
 bool is_known(const Operand& operand) { return !operand.there() || operand.known(); }
@@ -68,11 +71,11 @@ void translate_Resize(Translator& translator, const Node& node) {
   const Attributes attributes = attributes_of(node);
   const std::string coordinates = get<std::string>(attributes, "coordinates");
   if (policy != "stretch" || coordinates == "tf_crop_and_resize" || coordinates == "tf_half_pixel_for_nn")
-    throw NeedsExtents(fmt::format("its sizes depend on open extents, with {} and {}", policy, coordinates));
+    fail(errors::depends_on_extents(fmt::format("a resize with {} and {}", policy, coordinates)));
   node.real("extrapolation_value", 0);  // of tf_crop_and_resize alone
   const std::vector<Element> sizes = sizes_of(translator, node, x, axes);
   if (sizes.size() != axes.size())
-    fail("{}: found {} sizes or scales, expected {}", node.where(), sizes.size(), axes.size());
+    fail(errors::wrong_count(node.where(), "sizes or scales", sizes.size(), axes.size()));
   std::vector<ResizedAxis> resized;
   for (size_t i = 0; i < axes.size(); ++i) resized.push_back({axes[i], sizes[i]});
   translator.set(node, 0, resized_to(translator, node, x, resized, attributes));

@@ -1,9 +1,12 @@
 // A `scan` over the first axis, with transposes and reversals around it where the node has others. Before opset 9 all
 // values have batches: then it is inside a `scan` over these.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -18,17 +21,20 @@ class Scan {
         has_batches_(node.version() < 9) {
     const size_t values = node.inputs() - (has_batches_ ? 1 : 0);
     scanned_ = static_cast<size_t>(std::max<int64_t>(0, node.integer("num_scan_inputs", 0)));
-    if (scanned_ == 0 || scanned_ > values) fail("{}: found {} scanned inputs of {}", node.where(), scanned_, values);
+    if (scanned_ == 0 || scanned_ > values)
+      fail(errors::wrong_count(node.where(), "scanned inputs", scanned_, fmt::format("1 to {}", values)));
     states_ = values - scanned_;
     const auto outputs = static_cast<size_t>(body_.output_size());
-    if (outputs < states_) fail("{}: its body has {} outputs, expected at least {}", node.where(), outputs, states_);
+    if (outputs < states_)
+      fail(errors::wrong_count(node.where(), "outputs of its body", outputs, fmt::format("at least {}", states_)));
     stacked_ = outputs - states_;
   }
 
   void run() {
     std::vector<Operand> values = translator_.inputs(node_);
     if (!has_batches_) return translator_.set_all(node_, scan(values));
-    if (values[0].there()) Translator::refuse(node_, "lengths of sequences are not supported");
+    if (values[0].there())
+      fail(errors::form_not_supported(node_.where(), "lengths of sequences", "sequences of one length", ""));
     values.erase(values.begin());
     const auto each = [this](const auto& sample) { return scan(sample); };
     translator_.set_all(node_, made(values, 0, each));
@@ -38,7 +44,8 @@ class Scan {
   /// A `scan` over the first axis of all values but the states in front.
   std::vector<Operand> made(const std::vector<Operand>& values, size_t states, const FillRegion& fill) {
     for (size_t i = states; i < values.size(); ++i) {
-      if (values[i].dims().empty()) fail("{}: input {} has no axis to scan", node_.where(), i);
+      if (values[i].dims().empty())
+        fail(errors::wrong_extents(node_.where(), fmt::format("input {} without extents", i), "an axis to scan"));
     }
     const auto first_scanned = values.begin() + static_cast<std::ptrdiff_t>(states);
     return translator_.make_loop(node_, {"scan", {}, {values.begin(), first_scanned}, {first_scanned, values.end()}},
@@ -59,7 +66,7 @@ class Scan {
     const auto list = node_.integers(attribute);
     if (!list) return 0;
     if (list->size() != count)
-      fail("{}: {} has {} entries, expected {}", node_.where(), attribute, list->size(), count);
+      fail(errors::wrong_count(node_.where(), fmt::format("numbers in attribute {}", attribute), list->size(), count));
     return (*list)[i];
   }
 
@@ -87,7 +94,7 @@ class Scan {
     int64_t axis = entry(attribute, count, i);
     if (axis < 0) axis += rank;
     if (axis < 0 || axis >= rank)
-      fail("{}: {} is {}, expected an axis of {} extents", node_.where(), attribute, axis, rank);
+      fail(errors::axis_out_of_range(node_.where(), axis, fmt::format("{} for {} extents", attribute, rank)));
     return axis;
   }
 

@@ -1,4 +1,7 @@
 // From starts to ends in steps along axes; starts and ends may depend on open extents where steps are above 0.
+#include <fmt/format.h>
+
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/onnx/translator.h"
 
@@ -20,10 +23,12 @@ void translate_Slice(Translator& translator, const Node& node) {
   each.resize(steps.there() ? each.size() : along.size(), 1);
   const auto fits = [&](const std::optional<Elements>& list) { return list && list->values.size() == along.size(); };
   if (!fits(first) || !fits(last) || each.size() != along.size())
-    fail("{}: found starts and ends that are no lists of {} numbers", node.where(), along.size());
+    fail(errors::wrong_extents(node.where(), "starts and ends of other lengths",
+                               fmt::format("{} numbers", along.size())));
   for (size_t i = 0; i < along.size(); ++i) {
     const int64_t axis = along[i] < 0 ? along[i] + rank : along[i];
-    if (axis < 0 || axis >= rank) fail("{}: there is no axis {} among {}", node.where(), along[i], rank);
+    if (axis < 0 || axis >= rank)
+      fail(errors::axis_out_of_range(node.where(), along[i], fmt::format("{} extents", rank)));
     x = part_of(translator, node, x, static_cast<size_t>(axis), first->values[i], last->values[i], each[i]);
   }
   translator.set(node, 0, x);

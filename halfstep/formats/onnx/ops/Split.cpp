@@ -1,5 +1,8 @@
 // Parts along one axis, each a slice: of the given extents, or of equal ones of which the last may be smaller.
+#include <fmt/format.h>
+
 #include "halfstep/core/base/divide.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/onnx/translator.h"
 
@@ -9,7 +12,7 @@ namespace {
 int64_t count_of(const Node& node) {
   const int64_t count = node.integer("num_outputs", static_cast<int64_t>(node.outputs()));
   if (count < 1 || count != static_cast<int64_t>(node.outputs()))
-    fail("{}: found {} parts for {} outputs", node.where(), count, node.outputs());
+    fail(errors::wrong_count(node.where(), "parts", count, fmt::format("one for each of {} outputs", node.outputs())));
   return count;
 }
 
@@ -51,7 +54,7 @@ void translate_Split(Translator& translator, const Node& node) {
   const Operand x = translator.in(node, 0);
   const auto rank = static_cast<int64_t>(x.dims().size());
   const int64_t axis = node.integer("axis", 0) + (node.integer("axis", 0) < 0 ? rank : 0);
-  if (axis < 0 || axis >= rank) fail("{}: found axis {} of {}", node.where(), axis, to_string(x.dims()));
+  if (axis < 0 || axis >= rank) fail(errors::axis_out_of_range(node.where(), axis, to_string(x.dims())));
   const int64_t extent = x.dims()[static_cast<size_t>(axis)];
   const auto open = translator.open_elements(translator.in(node, 1));
   const bool has_list = node.has_input(1) || node.attribute("split") != nullptr;
@@ -59,7 +62,7 @@ void translate_Split(Translator& translator, const Node& node) {
     return split_open(translator, node, x, static_cast<size_t>(axis), open);
   const std::vector<int64_t> parts = parts_of(translator, node, extent);
   if (parts.size() != node.outputs() || !divide(parts, extent))
-    fail("{}: found the parts {} of extent {} for {} outputs", node.where(), to_string(parts), extent, node.outputs());
+    fail(errors::parts_do_not_fit(node.where(), to_string(parts), extent, node.outputs()));
   int64_t at = 0;
   for (size_t i = 0; i < parts.size(); ++i) {
     const Attributes attributes = {{"starts", std::vector<int64_t>{at}},

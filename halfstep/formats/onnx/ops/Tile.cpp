@@ -1,6 +1,7 @@
 // x several times along each axis; how often may depend on open extents.
 #include <algorithm>
 
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/onnx/translator.h"
 
@@ -11,7 +12,7 @@ void translate_Tile(Translator& translator, const Node& node) {
   if (!times) return translator.by_record(node);
   Operand x = translator.in(node, 0);
   if (times->values.size() != x.dims().size())
-    fail("{}: found {} repeats, expected {}", node.where(), times->values.size(), x.dims().size());
+    fail(errors::wrong_count(node.where(), "repeats", times->values.size(), x.dims().size()));
   std::vector<int64_t> known;
   for (size_t axis = 0; axis < times->values.size(); ++axis) {
     const Element& one = times->values[axis];

@@ -1,7 +1,10 @@
 // A product with weights of 2, 4 or 8 bits in blocks, which are decoded to float once.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/base/divide.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -19,13 +22,16 @@ Blocked blocked_of(const Node& node) {
   const bool fits = blocked.k >= 1 && blocked.n >= 1 && blocked.k <= kLargest && blocked.n <= kLargest &&
                     blocked.block >= 16 && blocked.block <= kLargest;
   if (!fits || (blocked.bits != 2 && blocked.bits != 4 && blocked.bits != 8))
-    Translator::refuse(node, fmt::format("K {}, N {}, bits {}, block_size {} is not supported", blocked.k, blocked.n,
-                                         blocked.bits, blocked.block));
+    fail(errors::form_not_supported(
+        node.where(),
+        fmt::format("K {}, N {}, bits {}, block_size {}", blocked.k, blocked.n, blocked.bits, blocked.block),
+        "bits 2, 4 or 8, and blocks of at least 16", ""));
   return blocked;
 }
 
 void expect(const Node& node, const Tensor& tensor, const char* what, int64_t count) {
-  if (tensor.size() != count) fail("{}: {} has {} elements, expected {}", node.where(), what, tensor.size(), count);
+  if (tensor.size() != count)
+    fail(errors::wrong_count(node.where(), fmt::format("elements in {}", what), tensor.size(), count));
 }
 
 /// Code i of a row that starts at byte `row`, lowest bits first.
@@ -56,24 +62,26 @@ Tensor decoded(const Blocked& blocked, const Tensor& codes, const Tensor& scales
 void translate_microsoft_MatMulNBits(Translator& translator, const Node& node) {
   const Blocked blocked = blocked_of(node);
   node.attribute("accuracy_level");  // how coarse a kernel may be
-  if (node.has_input(4)) Translator::refuse(node, "input 4 (g_idx) is not supported");
+  if (node.has_input(4)) fail(errors::input_not_supported(node.where(), "4 (g_idx)"));
   const Operand a = translator.in(node, 0);
   const Tensor codes = translator.contents(translator.in(node, 1)),
                scales = translator.contents(translator.in(node, 2));
   const Tensor zeros = node.has_input(3) ? translator.contents(translator.in(node, 3)) : Tensor();
   if (codes.dtype() != DType::u8 || (zeros.defined() && zeros.dtype() != DType::u8) || a.type().dtype != DType::f32)
-    Translator::refuse(node, "only float32 values with packed codes and zero points are supported");
+    fail(errors::form_not_supported(node.where(), "other types", "float32 values with packed codes and zero points",
+                                    ""));
   expect(node, codes, "B", blocked.n * blocked.blocks() * blocked.block * blocked.bits / 8);
   expect(node, scales, "scales", blocked.n * blocked.blocks());
   if (zeros.defined()) expect(node, zeros, "zero_points", blocked.n * ((blocked.blocks() * blocked.bits + 7) / 8));
   Dims rows = a.dims();
-  if (rows.empty() || rows.back() != blocked.k) fail("{}: found A of {}", node.where(), to_string(a.type()));
+  if (rows.empty() || rows.back() != blocked.k)
+    fail(errors::wrong_extents(node.where(), "A of " + to_string(a.type()), fmt::format("rows of {}", blocked.k)));
   rows.back() = blocked.n;
   const Operand weights = Translator::known(decoded(blocked, codes, scales, zeros), node.input(1) + ".decoded");
   const Operand flat = translator.reshaped(node, a, {-1, blocked.k});
   Operand y = translator.make_one(node, "linear", {flat, weights, translator.in(node, 5)});
   if (std::count(rows.begin(), rows.end(), kUnknown) > 1)
-    throw NeedsExtents(node.where() + ": more than one extent is open");
+    fail(errors::depends_on_extents("a product with more than one open extent"));
   translator.set(node, 0, translator.reshaped(node, y, rows));
 }
 

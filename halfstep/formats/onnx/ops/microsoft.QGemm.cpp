@@ -1,6 +1,7 @@
 // A linear layer on codes: the convolution on codes with windows of one element, whose bias is int32 too.
 #include <fmt/format.h>
 
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -10,14 +11,15 @@ void translate_microsoft_QGemm(Translator& translator, const Node& node) {
   std::vector<Operand> in;
   for (size_t i = kA; i <= kYZero; ++i) in.push_back(translator.in(node, i));
   if (const double alpha = node.real("alpha", 1); alpha != 1)
-    Translator::refuse(node, fmt::format("alpha {} is not supported, only 1; multiply its scale a_scale by it", alpha));
+    fail(errors::form_not_supported(node.where(), fmt::format("alpha {}", alpha), "1",
+                                    "multiply its scale a_scale by it"));
   if (node.integer("transA", 0) != 0)
-    Translator::refuse(node, "transA is not supported; transpose its input in front of it");
+    fail(errors::form_not_supported(node.where(), "transA = 1", "transA = 0", "transpose its input in front of it"));
   if (!in[kYScale].there() || !in[kYZero].there())
-    Translator::refuse(node,
-                       "a float result is not supported; give it y_scale and y_zero_point, and a "
-                       "DequantizeLinear behind it");
-  if (in[kA].dims().size() != 2 || in[kB].dims().size() != 2) fail("{}: expected two matrices", node.where());
+    fail(errors::form_not_supported(node.where(), "a float result", "codes",
+                                    "give it y_scale and y_zero_point, and a DequantizeLinear behind it"));
+  if (in[kA].dims().size() != 2 || in[kB].dims().size() != 2)
+    fail(errors::wrong_extents(node.where(), "", "two matrices"));
   if (node.integer("transB", 0) == 0)
     in[kB] = translator.make_one(node, "transpose", {in[kB]}, {{"perm", std::vector<int64_t>{1, 0}}});
   const auto plane = [&](const Operand& x) {

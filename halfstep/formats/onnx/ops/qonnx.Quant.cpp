@@ -1,7 +1,10 @@
 // QONNX's quantizer of a width that is a tensor: codes and back, between bounds that need not be those of a type.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {
@@ -22,11 +25,13 @@ Bounds bounds_of(double bits, bool is_signed, bool is_narrow) {
 void translate_qonnx_Quant(Translator& translator, const Node& node) {
   const Operand x = translator.in(node, 0), scale = translator.in(node, 1);
   const Tensor zero = translator.contents(translator.in(node, 2)), bits = translator.contents(translator.in(node, 3));
-  if (bits.size() != 1) Translator::refuse(node, "one width for each element is not supported");
+  if (bits.size() != 1) fail(errors::form_not_supported(node.where(), "a width for each element", "one width", ""));
   if (node.text("rounding_mode", "ROUND") != "ROUND")
-    Translator::refuse(node, fmt::format("rounding_mode {} is not supported", quote(node.text("rounding_mode", ""))));
+    fail(errors::form_not_supported(node.where(), "rounding_mode " + quote(node.text("rounding_mode", "")), "ROUND",
+                                    ""));
   const double width = element(bits, 0);
-  if (!(width >= 1 && width <= 24)) Translator::refuse(node, fmt::format("a width of {} bits is not supported", width));
+  if (!(width >= 1 && width <= 24))
+    fail(errors::form_not_supported(node.where(), fmt::format("a width of {} bits", width), "1 to 24 bits", ""));
   const Bounds bounds = bounds_of(width, node.integer("signed", 1) != 0, node.integer("narrow", 0) != 0);
   // Codes of float32: exact up to 24 bits. A zero point lies outside of the rounding.
   const auto number = [&](double value) { return Translator::known(filled(DType::f32, {}, value)); };

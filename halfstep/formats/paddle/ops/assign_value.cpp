@@ -1,4 +1,7 @@
 // A constant tensor, whose elements stand in the program.
+#include <fmt/format.h>
+
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
@@ -14,7 +17,7 @@ void translate_assign_value(Translator& translator, const Node& node) {
   }
   Tensor tensor(dtype_of(node, "dtype"), node.integers("shape"));
   if (static_cast<int64_t>(elements.size()) != tensor.size())
-    fail("{}: found {} elements, expected {}", node.where(), elements.size(), to_string(tensor.type()));
+    fail(errors::wrong_count(node.where(), "elements", elements.size(), "those of " + to_string(tensor.type())));
   for (size_t i = 0; i < elements.size(); ++i) store(tensor, static_cast<int64_t>(i), elements[i]);
   translator.set(node, {"Out", 0}, Translator::known(tensor));
 }

@@ -44,8 +44,8 @@ void translate_conditional_block(Translator& translator, const Node& node) {
   try {
     if (decided(translator, node)) return take_or_leave(translator, node, false);
     translator.regions_or([&] { make_branches(translator, node); }, [&] { take_or_leave(translator, node, true); });
-  } catch (const NeedsValues& error) {
-    if (!translator.surveys()) throw;
+  } catch (const Error& error) {
+    if (!translator.surveys() || !needs_values(error)) throw;
     translator.look_inside(node, error);
   }
 }

@@ -1,6 +1,9 @@
 // Axes start_axis to stop_axis as one.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
@@ -15,7 +18,7 @@ void translate_flatten(Translator& translator, const Node& node) {
   };
   const int64_t start = axis("start_axis", 1), stop = axis("stop_axis", 1);
   if (start < 0 || stop < start || stop >= std::max<int64_t>(rank, 1))
-    fail("{}: found the axes {} to {} of {}", node.where(), start, stop, to_string(from));
+    fail(errors::axis_out_of_range(node.where(), fmt::format("{} to {}", start, stop), to_string(from)));
   Dims dims;
   int64_t joined = 1;
   for (int64_t i = 0; i < rank; ++i) {
@@ -27,7 +30,7 @@ void translate_flatten(Translator& translator, const Node& node) {
     if (i == stop) dims.push_back(joined == kUnknown ? -1 : joined);
   }
   if (std::count(from.begin() + std::min(stop + 1, rank), from.end(), kUnknown) > 0)
-    throw NeedsExtents(node.where() + ": an extent behind those that become one is open");
+    fail(errors::depends_on_extents("a flatten with an open extent behind those that it joins"));
   translator.set(node, {"Out", 0}, rank == 0 ? translator.reshaped(node, x, {1}) : translator.reshaped(node, x, dims));
 }
 

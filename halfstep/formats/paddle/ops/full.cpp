@@ -1,6 +1,7 @@
 // A constant.
 #include <charconv>
 
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/shared_forms.h"
 
 namespace halfstep::formats::paddle {
@@ -12,7 +13,7 @@ double number_of(const std::string& text, const std::string& where) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size())
-    fail("{}: attribute str_value is {}, expected a number", where, quote(text));
+    fail(errors::wrong_attribute_type(where + ": attribute str_value", quote(text), "a number"));
   return value;
 }
 

@@ -1,5 +1,6 @@
 // The region of the branch that is taken, in its place, where the condition is known; else both, as regions of ours.
 // Where these are not possible, the branch that the given inputs take.
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
@@ -7,7 +8,7 @@ namespace {
 
 void give(Translator& translator, const Node& node, const std::vector<Operand>& results) {
   if (results.size() != node.outputs().size())
-    fail("{}: the branch gives {} values, expected {}", node.where(), results.size(), node.outputs().size());
+    fail(errors::wrong_count(node.where(), "results of a branch", results.size(), node.outputs().size()));
   for (size_t i = 0; i < results.size(); ++i) translator.set(node, {"Out", i}, results[i]);
 }
 

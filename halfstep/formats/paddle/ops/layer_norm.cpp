@@ -1,4 +1,7 @@
 // Normalized over the axes from begin_norm_axis on; scale and bias come as one list of their elements.
+#include <fmt/format.h>
+
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
@@ -8,7 +11,7 @@ void translate_layer_norm(Translator& translator, const Node& node) {
   const Dims dims = x.dims();
   const int64_t axis = node.integer("begin_norm_axis", 1);
   if (axis < 1 || axis >= static_cast<int64_t>(dims.size()))
-    fail("{}: found begin_norm_axis {} of {}", node.where(), axis, to_string(dims));
+    fail(errors::axis_out_of_range(node.where(), fmt::format("{} as begin_norm_axis", axis), to_string(dims)));
   const Dims normal(dims.begin() + axis, dims.end());
   const auto shaped = [&](const Port& port) {
     const Operand operand = translator.in(node, port);
@@ -16,7 +19,7 @@ void translate_layer_norm(Translator& translator, const Node& node) {
   };
   Operand scale = shaped({"Scale", 1});
   if (!scale.there()) {
-    if (!Type{DType::f32, normal}.is_static()) throw NeedsExtents(node.where() + ": without a scale, of open extents");
+    if (!Type{DType::f32, normal}.is_static()) fail(errors::depends_on_extents("a layer_norm without a scale"));
     scale = Translator::known(filled(x.type().dtype, normal, 1));
   }
   const Attributes attributes = {{"axis", axis}, {"epsilon", node.real("epsilon", 1e-5)}};

@@ -1,4 +1,7 @@
 // A number before and after the elements of each axis.
+#include <fmt/format.h>
+
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
@@ -7,7 +10,8 @@ void translate_pad(Translator& translator, const Node& node) {
   const Operand x = translator.require(node, {"X", 0});
   const std::vector<int64_t> paddings = node.integers("paddings");  // before and after axis 0, then axis 1
   if (paddings.size() != 2 * x.dims().size())
-    fail("{}: found the paddings {} of {}", node.where(), to_string(paddings), to_string(x.dims()));
+    fail(errors::wrong_count(node.where(), "paddings", paddings.size(),
+                             fmt::format("two for each of {}", to_string(x.dims()))));
   std::vector<int64_t> pads;
   for (size_t i = 0; i < paddings.size(); i += 2) pads.push_back(paddings[i]);
   for (size_t i = 1; i < paddings.size(); i += 2) pads.push_back(paddings[i]);

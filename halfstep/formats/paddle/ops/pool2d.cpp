@@ -1,6 +1,9 @@
 // The largest element or the mean of each window, of all elements, or of as many equal parts as adaptive says.
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/shared_forms.h"
 
 namespace halfstep::formats::paddle {
@@ -11,9 +14,10 @@ WindowSpec adaptive(const Node& node, const Dims& dims, const std::vector<int64_
   WindowSpec spec;
   for (size_t i = 0; i < 2; ++i) {
     const int64_t extent = dims[i + 2];
-    if (extent == kUnknown) throw NeedsExtents(node.where() + ": adaptive parts of open extents");
+    if (extent == kUnknown) fail(errors::depends_on_extents("an adaptive pool"));
     if (parts[i] < 1 || extent % parts[i] != 0)
-      Translator::refuse(node, fmt::format("{} adaptive parts of {} elements are not supported", parts[i], extent));
+      fail(errors::form_not_supported(node.where(), fmt::format("{} adaptive parts of {} elements", parts[i], extent),
+                                      "parts of the same size", ""));
     spec.kernel.push_back(extent / parts[i]);
   }
   spec.strides = spec.kernel;
@@ -26,13 +30,14 @@ void translate_pool2d(Translator& translator, const Node& node) {
   const Operand x = translator.require(node, {"X", 0});
   const Dims dims = x.dims();
   const std::string type = node.text("pooling_type", "max");
-  if (type != "max" && type != "avg") fail("{}: found pooling_type {}", node.where(), quote(type));
+  if (type != "max" && type != "avg") fail(errors::wrong_attribute_word(node.where(), "pooling_type", quote(type)));
   const bool is_max = type == "max", ceil_mode = node.flag("ceil_mode", false);
   const bool counts = !node.flag("exclusive", true), is_adaptive = node.flag("adaptive", false);
   const bool all = node.flag("global_pooling", false);
   std::vector<int64_t> kernel = translator.integers(node, node.numbers_slots() ? "kernel_size" : "ksize", 1);
   if (dims.size() != 4 || kernel.size() != 2)
-    fail("{}: found a window {} over {}", node.where(), to_string(kernel), to_string(dims));
+    fail(errors::wrong_extents(node.where(), fmt::format("a window {} over {}", to_string(kernel), to_string(dims)),
+                               "2 extents of the window and 4 of the input"));
   if (is_adaptive || all) node.integers("strides"), node.integers("paddings"), node.text("padding_algorithm", "");
   if ((is_adaptive && kernel == std::vector<int64_t>{1, 1}) || all) {
     if (!is_max) return translator.set(node, {"Out", 0}, translator.make_one(node, "global_avg_pool", {x}));

@@ -1,4 +1,5 @@
 // The same elements under other extents; 0 keeps one, -1 is worked out.
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
@@ -9,7 +10,7 @@ void translate_reshape(Translator& translator, const Node& node) {
   const Dims from = x.dims();
   for (size_t i = 0; i < dims.size(); ++i) {
     if (dims[i] != 0) continue;
-    if (i >= from.size()) fail("{}: extent {} is 0, but the input has {}", node.where(), i, to_string(from));
+    if (i >= from.size()) fail(errors::reshape_keeps_missing_axis(node.where(), i, to_string(from)));
     if (from[i] != kUnknown && from[i] != 0) dims[i] = from[i];
   }
   translator.set(node, {"Out", 0}, translator.reshaped(node, x, dims));

@@ -1,4 +1,7 @@
 // Layers of LSTM, GRU or simple recurrent networks, one operator of ours each.
+#include <fmt/format.h>
+
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
@@ -16,7 +19,7 @@ Cell cell_of(const Node& node) {
   if (mode == "LSTM") return {"lstm", {0, 3, 1, 2}, {}};
   if (mode == "GRU") return {"gru", {1, 0, 2}, {{"linear_before_reset", true}}};
   if (mode == "RNN_TANH") return {"rnn", {0}, {}};
-  Translator::refuse(node, fmt::format("mode {} is not supported", quote(mode)));
+  fail(errors::form_not_supported(node.where(), "mode " + quote(mode), "LSTM, GRU or RNN_TANH", ""));
 }
 
 class Network {
@@ -34,8 +37,9 @@ class Network {
     constexpr size_t kWeightsOfCell = 4;  // of inputs, of states, and a bias of each
     const size_t count = kWeightsOfCell * cells();
     if (layers_ < 1 || layers_ > kMaxLayers || hidden_ < 1 || weights_.size() != count)
-      fail("{}: found {} weights of {} layers, expected {}", node.where(), weights_.size(), layers_, count);
-    if (states_.size() != (cell_.op == "lstm" ? 2 : 1)) fail("{}: found {} states", node.where(), states_.size());
+      fail(errors::wrong_count(node.where(), fmt::format("weights of {} layers", layers_), weights_.size(), count));
+    if (const size_t wanted = cell_.op == "lstm" ? 2 : 1; states_.size() != wanted)
+      fail(errors::wrong_count(node.where(), "states", states_.size(), wanted));
     if (lengths_.there()) lengths_ = make("cast", {lengths_}, {{"to", std::string("i32")}});
   }
 
@@ -111,7 +115,8 @@ class Network {
 
 void translate_rnn(Translator& translator, const Node& node) {
   if (!node.flag("is_test", false) && node.real("dropout_prob", 0) != 0)
-    Translator::refuse(node, "training is not supported");
+    fail(errors::form_not_supported(node.where(), "a node for training", "one for evaluation",
+                                    "export the network for evaluation"));
   node.real("dropout_prob", 0), node.integer("input_size", 0);  // of training, and what the weights say
   node.input({"", 4});                                          // memory of dropout
   Network(translator, node).run();

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/builder/errors.h"
+#include "halfstep/formats/paddle/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
@@ -11,7 +13,7 @@ namespace {
 void select(Translator& translator, const Node& node, const Slot& list, const std::vector<int64_t>& mask) {
   const auto branches = static_cast<int64_t>(list.values.size());
   if (mask.size() != 1 || mask[0] < 0 || mask[0] >= branches)
-    fail("{}: found the mask {} of {} values", node.where(), to_string(mask), branches);
+    fail(errors::mask_out_of_range(node.where(), to_string(mask), branches));
   translator.set(node, {"Out", 0}, translator.lookup(list.values[static_cast<size_t>(mask[0])], node.where()));
 }
 
@@ -30,11 +32,7 @@ bool is_opposite(const Translator::Conditional& other, Value condition) {
 }
 
 void make_branches(Translator& translator, const Node& node, const Slot& list) {
-  const auto refuse = [&] {
-    Translator::refuse(node,
-                       "a selection is supported between the values of two conditional blocks, of the condition "
-                       "of its mask and of the opposite");
-  };
+  const auto refuse = [&] { fail(errors::selection_not_supported(node.where())); };
   if (list.values.size() != 2) refuse();
   const auto otherwise = translator.postponed(list.values[0]), then = translator.postponed(list.values[1]);
   if (!otherwise || !then) refuse();
@@ -64,7 +62,7 @@ void make_branches(Translator& translator, const Node& node, const Slot& list) {
 
 void translate_select_input(Translator& translator, const Node& node) {
   const Slot* list = node.input({"X", 0});
-  if (list == nullptr) fail("{}: input X is missing", node.where());
+  if (list == nullptr) fail(errors::part_missing(node.where(), "input X"));
   const auto is_postponed = [&](const std::string& value) { return translator.postponed(value) != nullptr; };
   if (std::ranges::any_of(list->values, is_postponed)) return make_branches(translator, node, *list);
   select(translator, node, *list, translator.integers(node, translator.require(node, {"Mask", 1})));

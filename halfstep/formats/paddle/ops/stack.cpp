@@ -1,11 +1,12 @@
 // Values of equal extents one after the other along a new axis.
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
 
 void translate_stack(Translator& translator, const Node& node) {
   std::vector<Operand> list = translator.in_list(node, {"X", 0});
-  if (list.empty()) fail("{}: found no values", node.where());
+  if (list.empty()) fail(errors::part_missing(node.where(), "the list of values"));
   const auto rank = static_cast<int64_t>(list[0].dims().size()) + 1;
   const int64_t given = node.integer("axis", 0), axis = given + (given < 0 ? rank : 0);
   for (Operand& operand : list)

@@ -1,5 +1,6 @@
 // Its iterations, one after the other, in its place, where the conditions are known; else a `while` of ours. A
 // ProgramDesc carries variables, PIR values.
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
@@ -8,8 +9,7 @@ namespace {
 constexpr int64_t kMaxIterations = 1'000'000;
 
 void count(const Node& node, int64_t& iterations) {
-  if (++iterations > kMaxIterations)
-    Translator::refuse(node, fmt::format("more than {} iterations are not supported", kMaxIterations));
+  if (++iterations > kMaxIterations) fail(errors::too_many_iterations(node.where(), kMaxIterations));
 }
 
 /// The block assigns to variables of the blocks around it, that of the condition among them.
@@ -30,7 +30,8 @@ struct Variables {
 Variables variables_of(Translator& translator, const Node& node) {
   const Slot* condition = node.input({"Condition", 0});
   const Slot* outputs = node.output({"Out", 0});
-  if (condition == nullptr || condition->values.size() != 1) fail("{}: input Condition is missing", node.where());
+  if (condition == nullptr || condition->values.size() != 1)
+    fail(errors::part_missing(node.where(), "input Condition"));
   Variables variables{condition->values[0], {}, translator.values_of(node.input({"X", 1}))};
   const std::map<std::string, Operand> former = translator.values_of(outputs);
   for (const auto& [name, operand] : former) {
@@ -83,7 +84,7 @@ std::vector<Operand> carried(Translator& translator, const Node& node) {
 std::vector<Operand> iteration(Translator& translator, const Node& node, const std::vector<Operand>& values) {
   std::vector<Operand> results = translator.run_block(node, 0, values);
   if (results.size() != values.size() + 1)
-    fail("{}: its block gives {} values, expected {}", node.where(), results.size(), values.size() + 1);
+    fail(errors::wrong_count(node.where(), "results of its block", results.size(), values.size() + 1));
   results[0] = translator.reshaped(node, results[0], {});
   return results;
 }
@@ -122,8 +123,8 @@ void translate_while(Translator& translator, const Node& node) {
   node.input({"X", 1});  // the block knows them by name
   try {
     translate_on_variables(translator, node);
-  } catch (const NeedsValues& error) {
-    if (!translator.surveys()) throw;
+  } catch (const Error& error) {
+    if (!translator.surveys() || !needs_values(error)) throw;
     translator.look_inside(node, error);
   }
 }

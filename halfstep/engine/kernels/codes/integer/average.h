@@ -1,10 +1,13 @@
 // The steps of an average pool's windows, with the integers or scales that a program stores.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <map>
 
 #include "halfstep/engine/kernels/codes/average_window.h"
 #include "halfstep/engine/kernels/codes/integer/step.h"
+#include "halfstep/engine/kernels/errors.h"
 
 namespace halfstep::kernels {
 
@@ -34,7 +37,8 @@ inline Verdict accept_windows(const IntegerAvgPool2d& a, const AverageWindow& wi
   const AverageSteps steps = average_steps(a, divisors);
   for (const int64_t divisor : divisors) {
     if (!steps.contains(divisor))
-      return refuse("a window holds {} elements of x, and edge_counts has no such number", divisor);
+      return refuse(errors::attribute_does_not_fit("edge_counts", to_string(Attribute(a.edge_counts)),
+                                                   fmt::format("{} too, the elements of a window", divisor)));
   }
   return accept();
 }

@@ -1,5 +1,9 @@
 #include "halfstep/engine/kernels/codes/integer/step.h"
 
+#include <fmt/format.h>
+
+#include "halfstep/engine/kernels/errors.h"
+
 namespace halfstep::kernels {
 namespace {
 
@@ -15,10 +19,12 @@ bool is_legal(arith::Multiplier step, arith::Requantization form) {
 
 Status illegal(arith::Multiplier step, arith::Requantization form, int64_t channel) {
   if (arith::traits(form).powers_of_two)
-    return Status(fmt::format("channel {}: shift is {}, expected {} to {}", channel, step.shift, arith::kMinPowerShift,
-                              arith::kMaxPowerShift));
-  return Status(fmt::format("channel {}: multiplier is {} and shift {}, expected 0 to 2^31 - 1 and {} to {}", channel,
-                            step.m, step.shift, arith::kMinShift, arith::kMaxShift));
+    return Status(
+        errors::stored_step_out_of_range(channel, fmt::format("shift {}", step.shift),
+                                         fmt::format("{} to {}", arith::kMinPowerShift, arith::kMaxPowerShift)));
+  return Status(
+      errors::stored_step_out_of_range(channel, fmt::format("multiplier {} and shift {}", step.m, step.shift),
+                                       fmt::format("0 to 2^31 - 1 and {} to {}", arith::kMinShift, arith::kMaxShift)));
 }
 
 }  // namespace
@@ -50,9 +56,9 @@ Status StoredSteps::check(int64_t channels) const {
   for (int64_t i = 0; i < (bias != nullptr ? channels : count); ++i) {
     if (arith::traits(form).keeps_scales) {
       if (std::get<arith::FloatScale>(requantizer(i)).is_legal()) continue;
-      return Status(
-          fmt::format("channel {}: w_scale is {} and the bias {}, expected a positive number and a finite one", i,
-                      w_scale[count == 1 ? 0 : i], bias != nullptr ? bias[i] : 0.0F));
+      return Status(errors::stored_step_out_of_range(
+          i, fmt::format("w_scale {} and bias {}", w_scale[count == 1 ? 0 : i], bias != nullptr ? bias[i] : 0.0F),
+          "a positive w_scale and a finite bias"));
     }
     const auto of = [&](const int32_t* m, const int32_t* k) { return entry(m, k, i); };
     if (!is_legal(of(multiplier, shift), form)) return illegal(of(multiplier, shift), form, i);

@@ -1,5 +1,7 @@
 #include "halfstep/engine/kernels/codes/training/layer_parameters.h"
 
+#include <fmt/format.h>
+
 #include "halfstep/core/arith/bias.h"
 
 namespace halfstep::kernels {
@@ -33,7 +35,8 @@ Status LayerOperands::derive(const RequantizeRule& rule, const arith::EngineLaye
 }
 
 Status of_channel(const Status& status, int64_t channel) {
-  return status.ok() ? status : Status(fmt::format("channel {}: {}", channel, status.message()));
+  if (status.ok()) return status;
+  return Status(prefixed(fmt::format("channel {}", channel), Error(status.diagnostic())).diagnostics().front());
 }
 
 }  // namespace halfstep::kernels

@@ -182,14 +182,14 @@ LookupSlopes LookupGradRule::slopes(const Call& call, int64_t x_code) const {
 
 Verdict accept_lookup(const Problem& problem) {
   const std::string name = std::get<std::string>(problem.attributes.at("function"));
-  if (arith::find_function(name) == nullptr) return refuse("there is no pointwise function '{}'", name);
+  if (arith::find_function(name) == nullptr) return refuse(errors::pointwise_function_unknown(name));
   return accept();
 }
 
 Verdict accept_lookup_grad(const Problem& problem) {
   if (Verdict verdict = accept_lookup(problem); !verdict) return verdict;
   const std::string name = LookupGrad(problem.attributes).function;
-  if (arith::find_function(name)->slope == nullptr) return refuse("the pointwise function '{}' has no slope", name);
+  if (arith::find_function(name)->slope == nullptr) return refuse(errors::pointwise_function_without_slope(name));
   return accept();
 }
 

@@ -50,7 +50,8 @@ namespace halfstep::kernels {
 
 /// What every SIMD kernel asks first.
 inline Verdict accept_simd(const Problem& problem) {
-  return problem.level == CpuLevel::scalar ? refuse("the scalar level was asked for") : accept();
+  return problem.level == CpuLevel::scalar ? refuse(errors::kernel_is_for_other_levels("scalar", "avx2 or higher"))
+                                           : accept();
 }
 
 }  // namespace halfstep::kernels

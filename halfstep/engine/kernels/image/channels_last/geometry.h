@@ -3,6 +3,7 @@
 
 #include "halfstep/engine/kernels/common/activation.h"
 #include "halfstep/engine/kernels/common/conv_geometry.h"
+#include "halfstep/engine/kernels/errors.h"
 #include "halfstep/engine/kernels/image/pool/geometry.h"
 #include "halfstep/engine/kernels/ops.h"
 
@@ -17,7 +18,8 @@ inline bool is_channels_last(const Attributes& attributes) {
   return layout != attributes.end() && std::get<std::string>(layout->second) == "channels_last";
 }
 inline Verdict accept_channels_last(const Problem& problem) {
-  return is_channels_last(problem.attributes) ? accept() : refuse("the channels of its images are not the last axis");
+  return is_channels_last(problem.attributes) ? accept()
+                                              : refuse(errors::kernel_needs_layout("channels on the last axis"));
 }
 
 inline ConvGeometry conv_geometry_of(const Problem& problem) {

@@ -192,7 +192,8 @@ Status run_global_average(const Call& call, int, int64_t piece) {
 /// Codes of small floats have no order of their own.
 Verdict accept_numbers(const Problem& problem) {
   const DType dtype = problem.in[0]->dtype;
-  if (is_small_float(dtype)) return refuse("{} is stored but not compared", name(dtype));
+  if (is_small_float(dtype))
+    return refuse(errors::kernel_takes_other_types("x", name(dtype), "a type that is compared"));
   return accept();
 }
 

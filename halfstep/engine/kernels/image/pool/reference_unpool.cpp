@@ -1,4 +1,6 @@
 // max_unpool: elements back at the places that a max_pool took them from.
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "halfstep/engine/kernels/common/number_types.h"
@@ -43,7 +45,8 @@ Status run_unpool(const Call& call, int, int64_t) {
   const int64_t count = call.in[0].size(), limit = count_elements(pooled);
   for (int64_t i = 0; i < count; ++i) {
     if (indices[i] < 0 || indices[i] >= limit || moved_place(indices[i], pooled, out) < 0)
-      return Status(fmt::format("index {} at {} is not in the result", indices[i], i));
+      return Status(
+          errors::operand_index_out_of_range(fmt::format("index {}", i), indices[i], "a position in the result"));
   }
   with_number(call.out[0].dtype, [&, &from = pooled, &to = out]<class T>() {
     T* dst = call.out[0].as<T>();

@@ -1,5 +1,7 @@
 // attention and fused_attention in float32: a block of queries of one head, whose scores stay in the cache between the
 // two products.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -164,20 +166,24 @@ Verdict accept(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   const Type &q = *problem.in[In::q], &k = *problem.in[In::k], &v = *problem.in[In::v];
   if (q.dtype != DType::f32 || v.dtype != DType::f32)
-    return refuse("q is {} and v is {}, and this kernel computes in f32", name(q.dtype), name(v.dtype));
+    return refuse(
+        errors::kernel_takes_other_types("q and v", fmt::format("{} and {}", name(q.dtype), name(v.dtype)), "f32"));
   if (const Type* mask = problem.in[In::mask];
       mask != nullptr && mask->dtype != DType::f32 && mask->dtype != DType::boolean)
-    return refuse("the mask is {}, and this kernel has f32 and bool", name(mask->dtype));
+    return refuse(errors::kernel_takes_other_types("mask", name(mask->dtype), "f32 or bool"));
   if (count_elements(problem.out[0]->dims) == 0 || count_elements(q.dims) == 0 || count_elements(k.dims) == 0)
-    return refuse("an operand is empty");
+    return refuse(errors::kernel_takes_no_empty_operand("an operand"));
   return accept_mask(problem, AttentionState(problem, Attributes(problem.attributes)), false);
 }
 
 Verdict accept_attention(const Problem& problem) {
   const Attention a(problem.attributes);
-  if (a.softcap > 0 || a.left_window >= 0 || a.right_window >= 0) return refuse("it has a cap or a window");
-  if (problem.in[Attention::in::kv_lengths] != nullptr) return refuse("keys have lengths of their own");
-  if (problem.out[Attention::out::scores] != nullptr) return refuse("the scores are asked for");
+  if (a.softcap > 0 || a.left_window >= 0 || a.right_window >= 0)
+    return refuse(errors::kernel_is_for_other_options("a softcap or a window", "none"));
+  if (problem.in[Attention::in::kv_lengths] != nullptr)
+    return refuse(errors::kernel_is_for_other_options("kv_lengths", "none"));
+  if (problem.out[Attention::out::scores] != nullptr)
+    return refuse(errors::kernel_is_for_other_options("scores as a result", "none"));
   return accept<Attention>(problem);
 }
 

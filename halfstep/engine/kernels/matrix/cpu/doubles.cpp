@@ -100,8 +100,8 @@ struct DoublesState {
 Verdict accept_doubles(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   if (problem.out[0]->dtype != DType::f32)
-    return refuse("the result is {}, and this kernel gives f32", name(problem.out[0]->dtype));
-  if (count_elements(problem.out[0]->dims) == 0) return refuse("the result is empty");
+    return refuse(errors::kernel_takes_other_types("the result", name(problem.out[0]->dtype), "f32"));
+  if (count_elements(problem.out[0]->dims) == 0) return refuse(errors::kernel_takes_no_empty_operand("the result"));
   return accept();
 }
 

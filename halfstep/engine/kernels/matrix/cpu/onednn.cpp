@@ -69,7 +69,7 @@ Tensor pack(const MatmulState& state, const onednn::Matmul& primitive, const flo
   for (int64_t part = 0; part < state.parts; ++part) {
     const float* from = b + part * state.columns() * state.product.b_column;
     const Status status = primitive.pack(from, packed.raw() + part * bytes, scratch.raw());
-    if (!status.ok()) fail("{}", status.message());
+    if (!status.ok()) fail(status.diagnostic());
   }
   return packed;
 }

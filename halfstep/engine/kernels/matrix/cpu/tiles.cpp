@@ -1,4 +1,6 @@
 // matmul of many small matrices: each product is a piece, or some of its rows are, and b stays in the cache.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -57,12 +59,14 @@ Verdict accept_tiles(const Problem& problem) {
   if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   if (problem.out[0]->dtype != DType::f32)
-    return refuse("the result is {}, and this kernel gives f32", name(problem.out[0]->dtype));
+    return refuse(errors::kernel_takes_other_types("the result", name(problem.out[0]->dtype), "f32"));
   const Product p = matmul_product(problem);
-  if (p.k == 0 || count_elements(problem.out[0]->dims) == 0) return refuse("an operand is empty");
-  if (p.batches < 2) return refuse("it is one product, and this kernel is for many");
+  if (p.k == 0 || count_elements(problem.out[0]->dims) == 0)
+    return refuse(errors::kernel_takes_no_empty_operand("an operand"));
+  if (p.batches < 2) return refuse(errors::kernel_is_for_other_sizes("one product", "a batch of products"));
   if (p.n * p.k > kMostElements)
-    return refuse("a second factor has {} elements, and this kernel is for up to {}", p.n * p.k, kMostElements);
+    return refuse(errors::kernel_is_for_other_sizes(fmt::format("a second factor of {} elements", p.n * p.k),
+                                                    fmt::format("at most {}", kMostElements)));
   return accept();
 }
 

@@ -252,7 +252,7 @@ Verdict accept_norm(const Problem& problem) {
     if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
   }
   const DType dtype = problem.in[0]->dtype;
-  if (dtype != DType::f32) return refuse("x is {}, and this kernel normalizes f32", name(dtype));
+  if (dtype != DType::f32) return refuse(errors::kernel_takes_other_types("x", name(dtype), "f32"));
   return accept_simd(problem);
 }
 

@@ -1,5 +1,7 @@
 // layer_norm and rms_norm of rows of float32 that share one row of scales: a row is read again while it is in the first
 // cache.
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "halfstep/core/base/divide.h"
@@ -54,18 +56,19 @@ Verdict accept_forward(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   for (const Type* type : problem.in) {
     if (type != nullptr && type->dtype != DType::f32)
-      return refuse("an operand is {}, and this kernel takes f32", name(type->dtype));
+      return refuse(errors::kernel_takes_other_types("an operand", name(type->dtype), "f32"));
   }
   const Typed a(problem.attributes);
   if constexpr (requires { a.with_statistics; }) {
-    if (a.with_statistics) return refuse("the statistics are asked for");
+    if (a.with_statistics) return refuse(errors::kernel_is_for_other_options("statistics as a result", "none"));
   }
   const Dims &x = problem.in[0]->dims, &scale = problem.in[1]->dims;
   const Axis axis(x, a.axis);
   const int64_t size = axis.extent * axis.inner;
-  if (size == 0) return refuse("rows are empty");
+  if (size == 0) return refuse(errors::kernel_takes_no_empty_operand("rows"));
   if (!is_tail_of(scale, x) || count_elements(scale) != size)
-    return refuse("scale {} is not one row of x {}", to_string(scale), to_string(x));
+    return refuse(errors::kernel_is_for_other_sizes(fmt::format("scale {}", to_string(scale)),
+                                                    fmt::format("one row of x {}", to_string(x))));
   return accept();
 }
 

@@ -1,5 +1,7 @@
 // Gradients of layer_norm and rms_norm: a row is read while it is in the first cache, and sums of scale and bias are
 // kept by piece and added up at the end, in an order that depends on the shape alone.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -91,14 +93,16 @@ Verdict accept_rows(const Problem& problem) {
   if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   for (const Type* type : problem.in) {
-    if (type->dtype != DType::f32) return refuse("an operand is {}, and this kernel takes f32", name(type->dtype));
+    if (type->dtype != DType::f32)
+      return refuse(errors::kernel_takes_other_types("an operand", name(type->dtype), "f32"));
   }
   const Dims &x = problem.in[0]->dims, &scale = problem.in[1]->dims;
   const Axis axis(x, LayerNormGrad(problem.attributes).axis);
   const int64_t size = axis.extent * axis.inner;
-  if (size == 0) return refuse("rows are empty");
+  if (size == 0) return refuse(errors::kernel_takes_no_empty_operand("rows"));
   if (!is_tail_of(scale, x) || count_elements(scale) != size)
-    return refuse("scale {} is not one row of x {}", to_string(scale), to_string(x));
+    return refuse(errors::kernel_is_for_other_sizes(fmt::format("scale {}", to_string(scale)),
+                                                    fmt::format("one row of x {}", to_string(x))));
   return accept();
 }
 

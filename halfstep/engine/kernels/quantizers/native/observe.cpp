@@ -1,5 +1,7 @@
 #include "halfstep/engine/kernels/quantizers/native/observe.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "halfstep/core/arith/code.h"
@@ -118,15 +120,18 @@ Verdict accept_observer(const Problem& problem) {
   const ObserveRange attributes(problem.attributes);
   const int64_t statistics = arith::StepRule(problem.attributes).statistics();
   if (attributes.statistics != statistics)
-    return refuse("{} keeps {} numbers a channel, found {}", attributes.method, statistics, attributes.statistics);
-  if (attributes.reach != 0) return refuse("it sees everything, found reach {}", attributes.reach);
+    return refuse(
+        errors::attribute_does_not_fit("statistics", attributes.statistics,
+                                       fmt::format("{} numbers a channel for {}", statistics, attributes.method)));
+  if (attributes.reach != 0) return refuse(errors::attribute_does_not_fit("reach", attributes.reach, "0"));
   if (attributes.axis < 0) return accept();
   const int64_t channels = count_elements(problem.in[ObserveRange::in::low]->dims);
   for (const Type* x : problem.in.subspan(ObserveRange::in::x)) {
     const bool has_axis = attributes.axis < static_cast<int64_t>(x->dims.size());
     if (!has_axis || x->dims[attributes.axis] != channels)
-      return refuse("an operand {} has not the {} channels of the state on axis {}", to_string(*x), channels,
-                    attributes.axis);
+      return refuse(errors::operand_extents_do_not_fit(
+          "an operand", to_string(*x),
+          fmt::format("the {} channels of the state on axis {}", channels, attributes.axis)));
   }
   return accept();
 }

@@ -6,6 +6,7 @@
 
 #include "halfstep/engine/kernels/common/channels.h"
 #include "halfstep/engine/kernels/common/float_types.h"
+#include "halfstep/engine/kernels/errors.h"
 #include "halfstep/engine/kernels/ops.h"
 #include "halfstep/engine/kernels/quantizers/paddle/rule.h"
 
@@ -108,7 +109,7 @@ Status step(const Call& call, const Quantizer& q, Compute<T> largest) {
     scale = next.scale;
   } else if (q.from == ScaleFrom::window) {
     const int64_t iter = *call.in[q.iter].as<const int64_t>();
-    if (iter < 0) return Status(fmt::format("found iter {}, expected a step from 0 on", iter));
+    if (iter < 0) return Status(errors::quantizer_step_negative(iter));
     const C last = static_cast<C>(*call.in[q.scale].as<const T>());
     const T* before = call.in[q.window].as<const T>();
     T* window = call.out[q.out_window].as<T>();

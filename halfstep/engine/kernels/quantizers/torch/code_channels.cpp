@@ -78,8 +78,9 @@ Status CodeChannels::check(const Call& call) const {
 }
 
 Status CodeChannels::refused(const CodeParameterSource& source, int64_t channel, double zero) const {
-  return Status(fmt::format("zero_point {} of channel {} is no {} code, {}..{}", zero, channel, name(code_type),
-                            source.low, source.high));
+  return Status(
+      errors::zero_point_out_of_range(fmt::format("channel {}", channel), zero,
+                                      fmt::format("a {} code, {} to {}", name(code_type), source.low, source.high)));
 }
 
 }  // namespace halfstep::kernels::torch

@@ -77,9 +77,10 @@ Status FakeQuantizer::check(const Call& call) const {
 
 Status FakeQuantizer::refused(const ParameterSource& source, int64_t channel, double zero) const {
   if (source.range == ZeroPointRange::numbers)
-    return Status(fmt::format("zero_point {} is NaN, expected a number", channel));
-  return Status(fmt::format("zero_point {} of channel {} lies outside quant_min..quant_max, {}..{}", zero, channel,
-                            source.grid.low, source.grid.high));
+    return Status(errors::zero_point_out_of_range(fmt::format("channel {}", channel), "NaN", "a number"));
+  return Status(errors::zero_point_out_of_range(
+      fmt::format("channel {}", channel), zero,
+      fmt::format("quant_min to quant_max, {} to {}", source.grid.low, source.grid.high)));
 }
 
 template <>

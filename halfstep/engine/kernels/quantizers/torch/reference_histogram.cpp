@@ -1,5 +1,7 @@
 // PyTorch's HistogramObserver as docs/arithmetic.md, section 10, states it. Its search goes step by step, so it is the
 // only kernel.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -73,7 +75,7 @@ Status run(const Call& call, int, int64_t) {
                  [&]<class T>() { batch = finite_extremes(call.in[Op::in::x].as<const T>(), state.size); });
   const Extremes range = before.with(batch);
   if (range.seen() && !(std::isfinite(range.low) && std::isfinite(range.high)))
-    return Status(fmt::format("the range {}..{} is not finite: x has a NaN", range.low, range.high));
+    return Status(errors::observed_range_not_finite(fmt::format("{} to {}", range.low, range.high)));
   with_any_float(state.dtype, [&]<class T>() { update<T>(call, state, before, range); });
   *call.out[Op::out::min_val_out].as<float>() = range.low;
   *call.out[Op::out::max_val_out].as<float>() = range.high;

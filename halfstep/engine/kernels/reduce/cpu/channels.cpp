@@ -41,10 +41,10 @@ std::optional<Channels> channels_of(const Problem& problem) {
 Verdict accept_neighbours(const Problem& problem) {
   if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
   const DType dtype = problem.in[ReduceSum::in::x]->dtype;
-  if (dtype != DType::f32) return refuse("x is {}, and this kernel sums f32", name(dtype));
+  if (dtype != DType::f32) return refuse(errors::kernel_takes_other_types("x", name(dtype), "f32"));
   const auto channels = channels_of(problem);
-  if (!channels) return refuse("the axes that stay are not neighbours");
-  if (channels->size() == 0) return refuse("x is empty");
+  if (!channels) return refuse(errors::kernel_needs_layout("a reduction that keeps neighbouring axes"));
+  if (channels->size() == 0) return refuse(errors::kernel_takes_no_empty_operand("x"));
   return accept();
 }
 

@@ -80,9 +80,9 @@ template <class Typed>
 Verdict accept_rows(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   const Type& x = *problem.in[Typed::in::x];
-  if (x.dtype != DType::f32) return refuse("x is {}, and this kernel compares f32", name(x.dtype));
-  if (count_elements(x.dims) == 0) return refuse("x is empty");
-  if (row_size<Typed>(problem) == 0) return refuse("the axes that are reduced are not the last ones");
+  if (x.dtype != DType::f32) return refuse(errors::kernel_takes_other_types("x", name(x.dtype), "f32"));
+  if (count_elements(x.dims) == 0) return refuse(errors::kernel_takes_no_empty_operand("x"));
+  if (row_size<Typed>(problem) == 0) return refuse(errors::kernel_needs_layout("a reduction of the last axes"));
   return accept();
 }
 

@@ -70,8 +70,9 @@ Verdict accept_lines(const Problem& problem) {
   if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   const DType dtype = problem.in[0]->dtype;
-  if (dtype != DType::f32) return refuse("the operands are {}, and this kernel takes f32", name(dtype));
-  if (lines_of<Typed>(problem).axis.inner != 1) return refuse("the elements of a line are no neighbours");
+  if (dtype != DType::f32) return refuse(errors::kernel_takes_other_types("an operand", name(dtype), "f32"));
+  if (lines_of<Typed>(problem).axis.inner != 1)
+    return refuse(errors::kernel_needs_layout("rows of neighbouring elements"));
   return accept();
 }
 

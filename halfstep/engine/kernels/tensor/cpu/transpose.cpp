@@ -122,9 +122,10 @@ Verdict accept(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   const Type& x = *problem.in[0];
   if (size_of(x.dtype) != sizeof(float) && size_of(x.dtype) != 1)
-    return refuse("elements of {} have not 4 bytes or 1", name(x.dtype));
-  if (count_elements(x.dims) == 0) return refuse("x is empty");
-  if (of<Op>(problem).rows == 0) return refuse("this permutation does more than to exchange two neighbours");
+    return refuse(errors::kernel_takes_other_types("x", name(x.dtype), "elements of 1 or 4 bytes"));
+  if (count_elements(x.dims) == 0) return refuse(errors::kernel_takes_no_empty_operand("x"));
+  if (of<Op>(problem).rows == 0)
+    return refuse(errors::kernel_needs_layout("a permutation that exchanges two neighbouring axes"));
   return halfstep::accept();
 }
 

@@ -6,18 +6,20 @@
 #include <deque>
 #include <new>
 
+#include "halfstep/engine/runtime/errors.h"
+
 namespace halfstep::runtime {
 namespace {
 
 Status status_of(cudaError_t error) {
   if (error == cudaSuccess) return {};
-  return Status(fmt::format("CUDA: {}: {}", cudaGetErrorName(error), cudaGetErrorString(error)));
+  return Status(errors::cuda_failed(cudaGetErrorName(error), cudaGetErrorString(error)));
 }
 
 int device_count() {
   int count = 0;
   if (const cudaError_t error = cudaGetDeviceCount(&count); error != cudaSuccess)
-    unsupported("device cuda: {}", cudaGetErrorString(error));
+    fail(errors::cuda_unavailable(cudaGetErrorString(error)));
   return count;
 }
 
@@ -30,7 +32,7 @@ CudaDevice& CudaDevice::at(int index) {
     return all;
   }();
   if (index < 0 || static_cast<size_t>(index) >= devices.size())
-    unsupported("device cuda:{}: this machine has {}", index, devices.size());
+    fail(errors::cuda_device_unknown(index, devices.size()));
   return devices[static_cast<size_t>(index)];
 }
 

@@ -1,5 +1,7 @@
 #include "halfstep/engine/runtime/device/sim/sim_device.h"
 
+#include <fmt/format.h>
+
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -11,12 +13,13 @@
 #include <vector>
 
 #include "halfstep/core/base/tensor.h"
+#include "halfstep/engine/runtime/errors.h"
 
 namespace halfstep::runtime {
 namespace {
 
 Status foreign(const void* address, size_t bytes) {
-  return Status(fmt::format("{} bytes at {} are not memory of sim", bytes, address));
+  return Status(errors::foreign_device_memory(bytes, fmt::format("{}", address), "sim"));
 }
 
 }  // namespace

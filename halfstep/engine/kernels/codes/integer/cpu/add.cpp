@@ -227,7 +227,7 @@ Verdict accept_add(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   const BroadcastRuns runs = runs_of(problem);
   if (runs.moves_a() && runs.moves_b()) return accept();
-  return refuse("an operand stays the same along the last axis");
+  return refuse(errors::kernel_needs_layout("operands that are not broadcast along the last axis"));
 }
 
 Plan prepare_add(const Problem& problem) {

@@ -22,7 +22,8 @@ struct LookupState {
 
 Verdict accept(const Problem& problem) {
   for (const Type* type : {problem.in[IntegerLookup::in::x], problem.in[IntegerLookup::in::table], problem.out[0]}) {
-    if (is_wide(type->dtype)) return refuse("codes are {}, expected one byte", name(type->dtype));
+    if (is_wide(type->dtype))
+      return refuse(errors::kernel_takes_other_types("codes", name(type->dtype), "codes of one byte"));
   }
   return accept_simd(problem);
 }

@@ -1,4 +1,6 @@
 // integer_matmul and its fused form: products of codes of one byte, then stored multipliers.
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "halfstep/engine/kernels/codes/integer/cpu/code_matmul.h"
@@ -44,13 +46,16 @@ Verdict accept_matmul(const Problem& problem) {
   if (Verdict verdict = accept_filled(problem); !verdict) return verdict;
   const Typed a(problem.attributes);
   for (const int port : {Typed::in::a, Typed::in::b}) {
-    if (is_wide(problem.in[port]->dtype)) return refuse("it reads codes of 16 bits");
+    if (is_wide(problem.in[port]->dtype))
+      return refuse(errors::kernel_takes_other_types("codes", name(problem.in[port]->dtype), "codes of one byte"));
   }
   for (const int64_t zero_point : {a.a_zero_point, a.b_zero_point}) {
-    if (zero_point < -128 || zero_point > 255) return refuse("the zero point {} is no code of a byte", zero_point);
+    if (zero_point < -128 || zero_point > 255)
+      return refuse(errors::kernel_is_for_other_zero_points(zero_point, "-128 to 255"));
   }
   const int64_t depth = Contraction::of(a, problem).depth;
-  if (depth > arith::kMostInInt32 / (kFarthest * kFarthest)) return refuse("{} products pass 32 bits", depth);
+  if (depth > arith::kMostInInt32 / (kFarthest * kFarthest))
+    return refuse(errors::kernel_sum_too_large(fmt::format("{} products", depth), "32 bits"));
   return accept_zero_point(a.y_zero_point, problem.out[0]->dtype);
 }
 

@@ -1,6 +1,8 @@
 // Products of two values of codes of one byte, element by element, on vectors.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/engine/kernels/codes/integer/cpu/mul.cpp"
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -114,12 +116,16 @@ Verdict accept_mul(const Problem& problem) {
   if (Verdict verdict = accept_filled(problem); !verdict) return verdict;
   const IntegerMul a(problem.attributes);
   for (const int port : {IntegerMul::in::a, IntegerMul::in::b}) {
-    if (is_wide(problem.in[port]->dtype)) return refuse("it reads codes of 16 bits");
+    if (is_wide(problem.in[port]->dtype))
+      return refuse(errors::kernel_takes_other_types("codes", name(problem.in[port]->dtype), "codes of one byte"));
   }
   for (const int64_t zero_point : {a.a_zero_point, a.b_zero_point}) {
-    if (zero_point < -128 || zero_point > 255) return refuse("the zero point {} is no code of a byte", zero_point);
+    if (zero_point < -128 || zero_point > 255)
+      return refuse(errors::kernel_is_for_other_zero_points(zero_point, "-128 to 255"));
   }
-  if (mul_runs(problem).length() < kShortest) return refuse("its runs are shorter than {} elements", kShortest);
+  if (mul_runs(problem).length() < kShortest)
+    return refuse(
+        errors::kernel_is_for_other_sizes("short runs", fmt::format("runs of at least {} elements", kShortest)));
   return accept();
 }
 

@@ -1,4 +1,6 @@
 // Codes with their channels last by AMX: a tile of pixels, whose rows lie in x as they are, times a tile of weights.
+#include <fmt/format.h>
+
 #include <immintrin.h>
 
 #include "halfstep/engine/kernels/codes/integer/cpu/nhwc_driver.h"
@@ -110,15 +112,17 @@ constexpr NhwcEngine kEngine = {.tile_pixels = kTilePixels, .tile = tile, .begin
 constexpr int64_t kFewestOutputs = 16;
 
 Verdict accept_amx(const Problem& problem) {
-  if (problem.level < CpuLevel::amx) return refuse("{} has no AMX", name(problem.level));
+  if (problem.level < CpuLevel::amx) return refuse(errors::kernel_is_for_other_levels(name(problem.level), "amx"));
   const NhwcLayer layer(problem);
-  if (!layer.are_bytes()) return refuse("AMX multiplies u8 codes, x has {}", name(layer.x_type));
+  if (!layer.are_bytes()) return refuse(errors::kernel_takes_other_types("x", name(layer.x_type), "u8"));
   return accept_layer(problem);
 }
 
 Verdict accept_amx_product(const Problem& problem) {
   const int64_t outputs = problem.out[0]->dims[1];
-  if (outputs < kFewestOutputs) return refuse("{} outputs are fewer than {}", outputs, kFewestOutputs);
+  if (outputs < kFewestOutputs)
+    return refuse(errors::kernel_is_for_other_sizes(fmt::format("{} outputs", outputs),
+                                                    fmt::format("at least {}", kFewestOutputs)));
   return accept_amx(problem);
 }
 

@@ -1,5 +1,7 @@
 // Depthwise convolutions of codes with their channels last: taps of a column that lie below each other become a word
 // for each channel, which is multiplied for every pixel that meets the column.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -340,7 +342,9 @@ Verdict accept_depthwise(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   const Dims& w = problem.in[Op::in::w]->dims;
   if (w[1] != 1 || w[0] != Op(problem.attributes).groups)
-    return refuse("a group has {} input and {} output channels", w[1], w[0] / Op(problem.attributes).groups);
+    return refuse(errors::kernel_is_for_other_sizes(
+        fmt::format("groups with {} input and {} output channels", w[1], w[0] / Op(problem.attributes).groups),
+        "one each"));
   return accept_layer(problem);
 }
 
@@ -354,7 +358,7 @@ Plan prepare_depthwise(const Problem& problem) {
   const Status status =
       pack_constant(problem, state->layer, state->blocks() * state->block_bytes(), state->packed, plan,
                     [&](const NhwcParameters& from, std::byte* memory) { return pack(*state, from, memory); });
-  if (!status.ok()) fail("{}", status.message());
+  if (!status.ok()) fail(status.diagnostic());
   return plan;
 }
 

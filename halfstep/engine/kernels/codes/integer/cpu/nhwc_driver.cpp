@@ -104,7 +104,7 @@ Plan prepare_nhwc(const Problem& problem, const NhwcEngine& engine) {
   const Status status =
       pack_constant(problem, state->layer, state->bytes(), state->packed, plan,
                     [&](const NhwcParameters& from, std::byte* memory) { return state->pack(from, memory); });
-  if (!status.ok()) fail("{}", status.message());
+  if (!status.ok()) fail(status.diagnostic());
   return plan;
 }
 

@@ -1,5 +1,7 @@
 #include "halfstep/engine/kernels/codes/integer/cpu/nhwc_layer.h"
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace halfstep::kernels::integer {
@@ -41,7 +43,9 @@ NhwcLayer::NhwcLayer(const Problem& problem) {
 
 Verdict accept_zero_point(int64_t zero_point, DType out) {
   const bool is_code = with_codes(out, [&]<class Code>() { return std::in_range<Code>(zero_point); });
-  return is_code ? accept() : refuse("the zero point of out is {}, no code of {}", zero_point, name(out));
+  return is_code ? accept()
+                 : refuse(errors::kernel_is_for_other_zero_points(
+                       zero_point, fmt::format("a code of {}, the type of out", name(out))));
 }
 
 Verdict accept_layer(const Problem& problem) {

@@ -1,4 +1,6 @@
 // Pools of codes with their channels last, in vectors of channels.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
@@ -154,7 +156,7 @@ constexpr int64_t kPieceCodes = 1 << 17;
 Verdict accept_codes(const Problem& problem) {
   const DType code = problem.in[0]->dtype;
   if (code != DType::u8 && code != DType::u16 && code != DType::i8 && code != DType::i16)
-    return refuse("x is {}, which is no type of codes", name(code));
+    return refuse(errors::kernel_takes_other_types("x", name(code), "u8, u16, i8 or i16"));
   const Verdict verdict = accept_simd(problem);
   return verdict ? accept_filled(problem) : verdict;
 }
@@ -181,7 +183,8 @@ Verdict accept_sums(const Problem& problem) {
   const int64_t largest = is_wide(code) ? 65535 : 255, zero = std::abs(a.x_zero_point);
   const int64_t element = is_signed(code) ? largest + zero : std::max(largest, zero);
   const int64_t most = std::min(g.kernel[0], g.h) * std::min(g.kernel[1], g.w) * element;
-  if (most > arith::kMostInInt32) return refuse("a window's sum may reach {}, more than 32 bits hold", most);
+  if (most > arith::kMostInInt32)
+    return refuse(errors::kernel_sum_too_large(fmt::format("a window whose sum can reach {}", most), "32 bits"));
   if (Verdict verdict = accept_windows(a, window_of(a, problem)); !verdict) return verdict;
   return accept_codes(problem);
 }

@@ -141,7 +141,7 @@ Verdict accept_rows(const Problem& problem, const Rows& rows, int64_t y_zero_poi
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   if (Verdict verdict = accept_filled(problem); !verdict) return verdict;
   if (Verdict verdict = accept_zero_point(y_zero_point, problem.out[0]->dtype); !verdict) return verdict;
-  if (rows.stride != 1) return refuse("its rows do not lie in one run");
+  if (rows.stride != 1) return refuse(errors::kernel_needs_layout("rows of neighbouring elements"));
   return accept();
 }
 
@@ -153,10 +153,11 @@ Rows softmax_rows(const Problem& problem) {
 Verdict accept_softmax(const Problem& problem) {
   const IntegerSoftmax a(problem.attributes);
   if (Verdict verdict = accept_rows(problem, softmax_rows(problem), a.y_zero_point); !verdict) return verdict;
-  if (shift_rounding(a) != arith::ShiftRounding::half_up) return refuse("its shift rounds otherwise than half up");
+  if (shift_rounding(a) != arith::ShiftRounding::half_up)
+    return refuse(errors::kernel_is_for_other_options("another rounding of shifts", "half up"));
   const int64_t entries = problem.in[IntegerSoftmax::in::coarse]->dims[0];
   if (is_wide(problem.in[IntegerSoftmax::in::x]->dtype) != (entries > 1))
-    return refuse("its tables are not those of its codes");
+    return refuse(errors::kernel_is_for_other_options("tables for other codes", "those of the type of x"));
   return accept();
 }
 

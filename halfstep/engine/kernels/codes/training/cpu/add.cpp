@@ -127,7 +127,7 @@ Verdict accept_add(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   for (const int port : {QuantizedAdd::in::a, QuantizedAdd::in::b}) {
     if (!repeats_as_a_whole(problem.in[port]->dims, problem.out[0]->dims))
-      return refuse("an operand broadcasts along other axes than leading ones");
+      return refuse(errors::kernel_needs_layout("operands that are broadcast along leading axes"));
   }
   return accept();
 }

@@ -44,10 +44,12 @@ class TilesAccumulator final : public Accumulator {
 
 Verdict accept_linear(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
-  if (problem.level >= CpuLevel::amx) return refuse("oneDNN multiplies tiles of this level");
+  if (problem.level >= CpuLevel::amx)
+    return refuse(
+        errors::kernel_is_for_other_levels(name(problem.level), "a level below amx, where oneDNN multiplies tiles"));
   const Layer layer(problem);
-  if (is_wide(layer.x)) return refuse("it takes codes of one byte, x has {}", name(layer.x));
-  if (layer.is_empty()) return refuse("an operand is empty");
+  if (is_wide(layer.x)) return refuse(errors::kernel_takes_other_types("x", name(layer.x), "codes of one byte"));
+  if (layer.is_empty()) return refuse(errors::kernel_takes_no_empty_operand("an operand"));
   return accept();
 }
 

@@ -45,7 +45,7 @@ constexpr int64_t kBytes = 256;
 Verdict accept_bytes(const Problem& problem, std::initializer_list<const Type*> codes) {
   for (const Type* type : codes) {
     if (is_wide(type->dtype))
-      return refuse("its codes are {}, and this kernel has codes of one byte", name(type->dtype));
+      return refuse(errors::kernel_takes_other_types("codes", name(type->dtype), "codes of one byte"));
   }
   return accept_simd(problem);
 }

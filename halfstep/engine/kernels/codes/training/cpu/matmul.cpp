@@ -1,4 +1,6 @@
 // Products of two values of codes of one byte: the sums of a block of rows in tiles, then all three results of them.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -35,10 +37,12 @@ Verdict accept_matmul(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   if (Verdict verdict = accept_filled(problem); !verdict) return verdict;
   for (const int port : {QuantizedMatmul::in::a, QuantizedMatmul::in::b}) {
-    if (is_wide(problem.in[port]->dtype)) return refuse("it reads codes of 16 bits");
+    if (is_wide(problem.in[port]->dtype))
+      return refuse(errors::kernel_takes_other_types("codes", name(problem.in[port]->dtype), "codes of one byte"));
   }
   const int64_t depth = Contraction::of(QuantizedMatmul(problem.attributes), problem).depth;
-  if (depth > arith::kMostInInt32 / kLargestProduct) return refuse("{} products pass 32 bits", depth);
+  if (depth > arith::kMostInInt32 / kLargestProduct)
+    return refuse(errors::kernel_sum_too_large(fmt::format("{} products", depth), "32 bits"));
   return accept();
 }
 

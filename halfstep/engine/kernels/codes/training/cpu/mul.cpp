@@ -1,6 +1,8 @@
 // Product of two values of codes of one byte, element by element, on vectors.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "halfstep/engine/kernels/codes/training/cpu/mul.cpp"
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -104,9 +106,12 @@ Verdict accept_mul(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   if (Verdict verdict = accept_filled(problem); !verdict) return verdict;
   for (const int port : {QuantizedMul::in::a, QuantizedMul::in::b}) {
-    if (is_wide(problem.in[port]->dtype)) return refuse("it reads codes of 16 bits");
+    if (is_wide(problem.in[port]->dtype))
+      return refuse(errors::kernel_takes_other_types("codes", name(problem.in[port]->dtype), "codes of one byte"));
   }
-  if (mul_runs(problem).length() < kShortestRun) return refuse("its runs are shorter than {} elements", kShortestRun);
+  if (mul_runs(problem).length() < kShortestRun)
+    return refuse(
+        errors::kernel_is_for_other_sizes("short runs", fmt::format("runs of at least {} elements", kShortestRun)));
   return accept();
 }
 

@@ -175,9 +175,9 @@ Rows softmax_rows(const Problem& problem) {
 Verdict accept_softmax(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   if (Verdict verdict = accept_filled(problem); !verdict) return verdict;
-  if (softmax_rows(problem).stride != 1) return refuse("its rows do not lie in one run");
+  if (softmax_rows(problem).stride != 1) return refuse(errors::kernel_needs_layout("rows of neighbouring elements"));
   if (shift_rounding(QuantizedSoftmax(problem.attributes)) != arith::ShiftRounding::half_up)
-    return refuse("its shift rounds otherwise than half up");
+    return refuse(errors::kernel_is_for_other_options("another rounding of shifts", "half up"));
   return accept();
 }
 

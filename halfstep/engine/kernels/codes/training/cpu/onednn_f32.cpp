@@ -1,5 +1,7 @@
 // Codes as whole float32 numbers through oneDNN's f32 products: exact on every level while no partial sum can leave
 // 2^24.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "halfstep/core/base/divide.h"
@@ -127,11 +129,12 @@ class FloatAccumulator final : public Accumulator {
 Verdict accept_f32(const Problem& problem) {
   if (Verdict verdict = onednn::accept_level(problem); !verdict) return verdict;
   const Layer layer(problem);
-  if (layer.is_empty()) return refuse("an operand is empty");
+  if (layer.is_empty()) return refuse(errors::kernel_takes_no_empty_operand("an operand"));
   const int64_t most = exact_channels(layer);
-  if (most == 0) return refuse("one channel's {} products may add up to more than 2^24", layer.geometry.taps());
+  if (most == 0)
+    return refuse(errors::kernel_sum_too_large(fmt::format("{} products of a channel", layer.geometry.taps()), "2^24"));
   if (layer.geometry.groups > 1 && layer.geometry.group_in() > most)
-    return refuse("a group's {} products may add up to more than 2^24", layer.geometry.filter());
+    return refuse(errors::kernel_sum_too_large(fmt::format("{} products of a group", layer.geometry.filter()), "2^24"));
   return accept();
 }
 

@@ -100,11 +100,12 @@ class Int8Accumulator final : public Accumulator {
 
 Verdict accept_int8(const Problem& problem) {
   if (problem.level < CpuLevel::vnni)
-    return refuse("oneDNN's int8 is not exact below vnni, and {} was asked for", name(problem.level));
+    return refuse(
+        errors::kernel_is_for_other_levels(name(problem.level), "vnni or higher, where int8 in oneDNN is exact"));
   if (Verdict verdict = onednn::accept_level(problem); !verdict) return verdict;
   const Layer layer(problem);
-  if (is_wide(layer.x)) return refuse("oneDNN's int8 takes codes of one byte, x has {}", name(layer.x));
-  if (layer.is_empty()) return refuse("an operand is empty");
+  if (is_wide(layer.x)) return refuse(errors::kernel_takes_other_types("x", name(layer.x), "codes of one byte"));
+  if (layer.is_empty()) return refuse(errors::kernel_takes_no_empty_operand("an operand"));
   return accept();
 }
 

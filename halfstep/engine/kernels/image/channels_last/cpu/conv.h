@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "halfstep/engine/kernels/common/simd/dispatch.h"
+#include "halfstep/engine/kernels/errors.h"
 #include "halfstep/engine/kernels/image/channels_last/geometry.h"
 
 namespace halfstep::kernels::channels_last {
@@ -36,8 +37,9 @@ inline Verdict accept_f32_images(const Problem& problem) {
   if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   const Type& x = *problem.in[0];
-  if (x.dtype != DType::f32) return refuse("x is {}, and this kernel computes in f32", name(x.dtype));
-  if (count_elements(problem.out[0]->dims) == 0 || count_elements(x.dims) == 0) return refuse("an operand is empty");
+  if (x.dtype != DType::f32) return refuse(errors::kernel_takes_other_types("x", name(x.dtype), "f32"));
+  if (count_elements(problem.out[0]->dims) == 0 || count_elements(x.dims) == 0)
+    return refuse(errors::kernel_takes_no_empty_operand("an operand"));
   return accept();
 }
 

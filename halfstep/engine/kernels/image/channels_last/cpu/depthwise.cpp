@@ -1,5 +1,7 @@
 // fused_conv2d where every channel is a group of its own: vectors of channels, some neighbouring pixels of a
 // line at a time. Taps outside of x are left out, so nothing is padded.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -126,7 +128,8 @@ Verdict accept_depthwise(const Problem& problem) {
   if (Verdict verdict = accept_convolution(problem); !verdict) return verdict;
   const ConvGeometry g = conv_geometry_of(problem);
   if (g.group_in() != 1 || g.group_out() != 1)
-    return refuse("groups have {} channels in and {} out, and this kernel takes one each", g.group_in(), g.group_out());
+    return refuse(errors::kernel_is_for_other_sizes(
+        fmt::format("groups with {} input and {} output channels", g.group_in(), g.group_out()), "one each"));
   return accept();
 }
 

@@ -1,5 +1,7 @@
 // fused_conv2d, and products with constant weights as 1x1 convolutions, in tiles of pixels by channels whose sums stay
 // in registers from the bias to the activation.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -223,10 +225,12 @@ Plan prepare_linear_activation(const Problem& problem) {
 constexpr int64_t kSamePlaces = 4096 / sizeof(float);
 
 Verdict accept_product(const Problem& problem) {
-  if (problem.constants[In::w] == nullptr) return refuse("the weights are not constant");
+  if (problem.constants[In::w] == nullptr)
+    return refuse(errors::kernel_is_for_other_options("computed weights", "constant weights"));
   const int64_t depth = problem.in[In::x]->dims[1];
   if (depth != 0 && depth % kSamePlaces == 0)
-    return refuse("rows of {} elements push each other out of the cache", depth);
+    return refuse(errors::kernel_is_for_other_sizes(fmt::format("rows of {} elements", depth),
+                                                    "rows that do not share places of the cache"));
   return accept_f32_images(problem);
 }
 

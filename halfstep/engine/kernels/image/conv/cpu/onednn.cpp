@@ -59,7 +59,7 @@ void pack_constant(ConvState& state, const Tensor& constant, size_t worker_scrat
   Tensor scratch(DType::u8, {static_cast<int64_t>(worker_scratch)});
   for (const Packing& packing : state.packings) {
     Status status = state.pack(packing, weights.data<float>().data(), state.packed.raw(), scratch.raw());
-    if (!status.ok()) fail("{}", status.message());
+    if (!status.ok()) fail(status.diagnostic());
   }
 }
 
@@ -102,8 +102,10 @@ Plan prepare_forward(const Problem& problem) {
 }
 
 Verdict accept_plain(const Problem& problem) {
-  if (FusedConv2d(problem.attributes).layout != "channels_first") return refuse("the channels of its images are last");
-  if (problem.in[FusedConv2d::in::residual] != nullptr) return refuse("it adds a residual");
+  if (FusedConv2d(problem.attributes).layout != "channels_first")
+    return refuse(errors::kernel_needs_layout("channels before the axes of the image"));
+  if (problem.in[FusedConv2d::in::residual] != nullptr)
+    return refuse(errors::kernel_is_for_other_options("a residual", "none"));
   return onednn::accept_f32(problem);
 }
 

@@ -86,7 +86,7 @@ Status run_global(const Call& call, int, int64_t piece) {
 
 Verdict accept_f32(const Problem& problem) {
   if (problem.in[0]->dtype != DType::f32)
-    return refuse("x is {}, and this kernel averages f32", name(problem.in[0]->dtype));
+    return refuse(errors::kernel_takes_other_types("x", name(problem.in[0]->dtype), "f32"));
   return accept();
 }
 

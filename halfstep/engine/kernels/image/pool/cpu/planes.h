@@ -1,6 +1,8 @@
 // Pieces of pooling work: small planes share one.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 
@@ -33,7 +35,9 @@ inline Plan pool_plan(const PoolGeometry& g, int64_t worker_doubles = 0) {
 template <class Typed>
 Verdict accept_narrow(const Problem& problem) {
   const int64_t width = problem.in[0]->dims[3], window = Typed(problem.attributes).kernel[1];
-  if (window > width) return refuse("a window of {} columns is wider than the image of {}", window, width);
+  if (window > width)
+    return refuse(errors::kernel_is_for_other_sizes(fmt::format("a window of {} columns", window),
+                                                    fmt::format("at most the {} of the image", width)));
   return accept();
 }
 

@@ -126,7 +126,8 @@ namespace {
 
 Verdict accept_drop(const Problem& problem) {
   const DropQuantized attributes(problem.attributes);
-  if (attributes.is_test || attributes.keep == 1.0) return refuse("nothing is drawn");
+  if (attributes.is_test || attributes.keep == 1.0)
+    return refuse(errors::kernel_is_for_other_options("no random numbers", "is_test false and keep below 1"));
   return accept_simd(problem);
 }
 

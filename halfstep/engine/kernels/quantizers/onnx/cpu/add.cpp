@@ -145,7 +145,7 @@ struct AddState {
 Verdict accept(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   return form_of(problem) ? Verdict::accepted()
-                          : refuse("the operands do not repeat each other along neighbouring axes");
+                          : refuse(errors::kernel_needs_layout("operands that are broadcast along neighbouring axes"));
 }
 
 /// Scratch: what each channel contributes.

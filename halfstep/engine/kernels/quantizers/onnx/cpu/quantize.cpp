@@ -98,7 +98,8 @@ struct QuantizeState {
 
 Verdict accept(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
-  return problem.in[Op::in::x]->dtype == DType::i32 ? refuse("x is i32") : Verdict::accepted();
+  return problem.in[Op::in::x]->dtype == DType::i32 ? refuse(errors::kernel_takes_other_types("x", "i32", "floats"))
+                                                    : Verdict::accepted();
 }
 
 Plan prepare(const Problem& problem) {

@@ -167,7 +167,7 @@ template <class T>
 Status step_window(const Call& call, const Quantizer& q, const TakeLargest<T>& take) {
   int64_t step = 0;
   cudaMemcpy(&step, call.in[q.iter].data, sizeof step, cudaMemcpyDeviceToHost);
-  if (step < 0) return Status(fmt::format("found iter {}, expected a step from 0 on", step));
+  if (step < 0) return Status(errors::quantizer_step_negative(step));
   const T* before = call.in[q.window].as<const T>();
   T* window = call.out[q.out_window].as<T>();
   if (window != before)

@@ -1,0 +1,18 @@
+// The catalogue of errors: every id with its title, its message and what to do.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "halfstep/core/base/diagnostic.h"
+
+namespace halfstep::api {
+
+/// All entries by id.
+std::span<const ErrorEntry* const> all_errors();
+
+/// The entry of an id ("HS1002", "hs1002", "1002") or a name ("record_wrong"). Throws unknown_error with the nearest
+/// one.
+const ErrorEntry& explain(const std::string& id);
+
+}  // namespace halfstep::api

@@ -1,0 +1,89 @@
+#include "halfstep/report/errors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "halfstep/report/json.h"
+
+namespace halfstep::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view name_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::bad_input: return "bad_input";
+    case ErrorKind::unsupported: return "unsupported";
+    case ErrorKind::interrupted: return "interrupted";
+    case ErrorKind::internal: return "internal";
+  }
+  return "";
+}
+
+Json json_of(const ErrorEntry& entry) {
+  Json json = {{"id", entry.id}, {"name", entry.name}, {"kind", name_of(entry.kind)}, {"title", entry.title}};
+  json["where"] = entry.where;
+  json["problem"] = entry.problem;
+  json["found"] = entry.found;
+  json["expected"] = entry.expected;
+  json["remedy"] = entry.remedy;
+  json["explanation"] = entry.explanation;
+  return json;
+}
+
+/// The message of the entry with the names of its values in braces.
+std::string shape_of(const ErrorEntry& entry) {
+  std::vector<Text> names;
+  for (const std::string_view name : entry.takes) names.emplace_back("{" + std::string(name) + "}");
+  return fill(entry, names).message();
+}
+
+}  // namespace
+
+nlohmann::ordered_json object_of(const Diagnostic& one) {
+  const ErrorEntry& entry = *one.entry;
+  Json json = {{"id", entry.id}, {"name", entry.name}, {"kind", name_of(entry.kind)}};
+  json["layer"] = one.layer;
+  json["where"] = one.where;
+  json["problem"] = one.problem;
+  json["found"] = one.found;
+  json["expected"] = one.expected;
+  json["remedy"] = one.remedy;
+  return json;
+}
+
+std::string as_text(const Error& error) {
+  std::string line = fmt::format("error {}: {}", error.id(), error.what());
+  std::replace(line.begin(), line.end(), '\n', ' ');
+  return line;
+}
+
+std::string as_json(const Error& error) {
+  Json json = {{"schema", kSchema}, {"errors", Json::array()}};
+  for (const Diagnostic& one : error.diagnostics()) json["errors"].push_back(object_of(one));
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string as_text(const ErrorEntry& entry) {
+  return fmt::format("{} {}\n\n  {}\n\n{}\n\nkind {}, name {}\n", entry.id, entry.title, shape_of(entry),
+                     entry.explanation, name_of(entry.kind), entry.name);
+}
+
+std::string as_json(const ErrorEntry& entry) { return to_text(json_of(entry)); }
+
+std::string as_text(std::span<const ErrorEntry* const> entries) {
+  std::string text;
+  for (const ErrorEntry* entry : entries) text += fmt::format("{}  {}\n", entry->id, entry->title);
+  return text;
+}
+
+std::string as_json(std::span<const ErrorEntry* const> entries) {
+  Json json = {{"errors", Json::array()}};
+  for (const ErrorEntry* entry : entries) json["errors"].push_back(json_of(*entry));
+  return to_text(json);
+}
+
+}  // namespace halfstep::report

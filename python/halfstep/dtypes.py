@@ -1,0 +1,51 @@
+"""Element types by the names that NumPy and PyTorch have for them: hs.float32 is "f32"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class dtype(str):
+    """An element type: text such as "f32", so that it goes wherever a name goes."""
+
+    def __repr__(self) -> str:
+        return f"halfstep.{_LONG[self]}"
+
+    def __str__(self) -> str:
+        return str.__str__(self)
+
+
+_SHORT = {
+    "float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "bool",
+    "int8": "i8", "uint8": "u8", "int16": "i16", "uint16": "u16", "int32": "i32", "uint32": "u32", "int64": "i64",
+    "uint64": "u64", "int4": "i4", "uint4": "u4", "int2": "i2", "uint2": "u2",
+}  # fmt: skip
+_LONG = {short: name for name, short in _SHORT.items()}
+
+float32, float64, float16, bfloat16 = dtype("f32"), dtype("f64"), dtype("f16"), dtype("bf16")
+bool_ = dtype("bool")
+int8, uint8, int16, uint16 = dtype("i8"), dtype("u8"), dtype("i16"), dtype("u16")
+int32, uint32, int64, uint64 = dtype("i32"), dtype("u32"), dtype("i64"), dtype("u64")
+int4, uint4, int2, uint2 = dtype("i4"), dtype("u4"), dtype("i2"), dtype("u2")
+
+
+def _found(given: Any) -> str | None:
+    if isinstance(given, str):
+        return _SHORT.get(given, given if given in _LONG else None)
+    name = getattr(given, "__name__", None) or getattr(given, "name", None) or str(given).rpartition(".")[2]
+    return _SHORT.get(name.removesuffix("_")) if isinstance(name, str) else None
+
+
+def is_dtype(given: Any) -> bool:
+    return _found(given) is not None
+
+
+def dtype_name(given: Any) -> str:
+    """ "f32" for hs.float32, numpy.float32, numpy.dtype("float32"), torch.float32, "float32" and "f32".
+
+    Another text stays as it is: the operator that takes it names the place.
+    """
+    found = given if isinstance(given, str) and given not in _SHORT else _found(given)
+    if found is None:
+        raise TypeError(f"dtype: found {given!r}, expected one of {', '.join(_SHORT)}, of halfstep, NumPy or PyTorch")
+    return found

@@ -1,0 +1,96 @@
+"""Names and meanings of hs.nn and of arrays are those of PyTorch and NumPy; the old ones work with a warning."""
+
+import halfstep as hs
+import numpy as np
+import pytest
+
+
+@pytest.mark.parametrize("words", [(5,), (2, 7), (2, 9, 3), (9, 2, -2), (0.0, 1.0, 0.25), (3.0,)])
+def test_arange_is_that_of_numpy(words):
+    found = hs.arange(*words)
+    np.testing.assert_array_equal(found.numpy(), np.arange(*words))
+    assert found.dtype == ("i64" if all(isinstance(word, int) for word in words) else "f32")
+
+
+def test_arange_takes_a_type():
+    assert hs.arange(3, dtype=np.int8).dtype == hs.int8
+
+
+@pytest.mark.parametrize("name", ["float32", "float64", "float16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64"])
+def test_element_types_of_numpy(name):
+    ours = getattr(hs, name)
+    for given in (ours, name, getattr(np, name), np.dtype(name)):
+        assert hs.zeros((2,), given).dtype == ours
+        assert hs.array([1, 2], given).dtype == ours and hs.array([1, 2]).astype(given).dtype == ours
+        assert hs.array([1, 2]).to(given).dtype == ours
+
+
+def test_element_types_without_numpy():
+    assert repr(hs.bfloat16) == "halfstep.bfloat16" and hs.array([1.0], hs.bfloat16).dtype == hs.bfloat16
+    assert (hs.array([1, 2]) == 1).dtype == hs.bool_
+
+
+def test_an_unknown_element_type():
+    with pytest.raises(hs.Error) as raised:
+        hs.zeros((2,), "float23")
+    assert raised.value.name == "not_a_dtype" and "float23" in raised.value.found
+    with pytest.raises(TypeError, match="object"):
+        hs.zeros((2,), object)
+
+
+def test_a_batch_norm_moves_by_its_momentum_towards_the_batch():
+    x = hs.array(np.random.default_rng(0).normal(3, 2, (8, 2, 4, 4)).astype(np.float32))
+    norm = hs.nn.BatchNorm2d(2, momentum=0.25)
+    with hs.train_mode():
+        norm(x)
+    np.testing.assert_allclose(norm.running_mean.numpy(), 0.25 * x.numpy().mean((0, 2, 3)), rtol=1e-5)
+    np.testing.assert_allclose(norm.running_var.numpy(), 0.75 + 0.25 * x.numpy().var((0, 2, 3), ddof=1), rtol=1e-5)
+    assert {name for name in norm.state_dict()} == {"weight", "bias", "running_mean", "running_var"}
+
+
+def test_modes_of_modules():
+    network = hs.nn.Sequential(hs.nn.Linear(3, 3), hs.nn.Dropout(0.5))
+    x = hs.ones((64, 3))
+    assert network.train() is network
+    assert (network(x).numpy() == 0).any()
+    network.eval()
+    with hs.train_mode():  # a mode of its own goes first
+        assert not (network(x).numpy() == 0).any()
+    assert [type(each).__name__ for each in network.modules()] == ["Sequential", "Linear", "Dropout"]
+
+
+def test_a_module_moves_and_keeps_shared_parameters():
+    network = hs.nn.Sequential(hs.nn.Linear(3, 3), hs.nn.Linear(3, 3))
+    network[1].weight = network[0].weight
+    x = hs.ones((2, 3))
+    before = network(x).numpy()
+    assert network.to("sim") is network
+    assert network[1].weight is network[0].weight and network[0].weight.requires_grad
+    assert {each.device for each in network.named_arrays().values()} == {"sim"}
+    np.testing.assert_allclose(network(x.to("sim")).to("cpu").numpy(), before, rtol=1e-5)
+
+
+OLD = {
+    "Linear": lambda: hs.nn.Linear(inputs=2, outputs=3),
+    "Conv2d": lambda: hs.nn.Conv2d(channels=2, outputs=3, kernel=1),
+    "BatchNorm2d": lambda: hs.nn.BatchNorm2d(channels=2, epsilon=1e-3),
+    "momentum": lambda: hs.nn.BatchNorm2d(2, momentum=0.9),
+    "LayerNorm": lambda: hs.nn.LayerNorm(shape=2, epsilon=1e-3),
+    "Embedding": lambda: hs.nn.Embedding(count=2, width=3),
+    "Dropout": lambda: hs.nn.Dropout(rate=0.5),
+    "GELU": lambda: hs.nn.GELU(approximate=True),
+    "MaxPool2d": lambda: hs.nn.MaxPool2d(kernel=2),
+    "AvgPool2d": lambda: hs.nn.AvgPool2d(kernel=2),
+    "Flatten": lambda: hs.nn.Flatten(axis=1),
+    "LSTMCell": lambda: hs.nn.LSTMCell(inputs=2, width=3),
+    "mse": lambda: hs.nn.mse(hs.ones((2,)), hs.ones((2,))),
+    "arange": lambda: hs.arange(count=3),
+    "normal": lambda: hs.normal((2,), deviation=2.0),
+    "full": lambda: hs.full((2,), value=2.0),
+}
+
+
+@pytest.mark.parametrize("name", OLD)
+def test_old_names_work_with_a_warning(name):
+    with pytest.warns(FutureWarning, match="goes away in halfstep"):
+        OLD[name]()

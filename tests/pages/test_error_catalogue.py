@@ -1,0 +1,65 @@
+"""errorgen refuses a catalogue that breaks a rule; tools/check_errors.py an error that nothing raises or tests."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+from pages import ROOT
+from test_blocks import PROGRAM
+
+GOOD = """
+too_small:
+  id: HS1234
+  title: An image is too small
+  takes: [where, size, least]
+  found: "{size} pixels"
+  expected: "at least {least}"
+  explanation: Resize it.
+"""
+
+
+def errorgen(folder, *catalogues):
+    files = []
+    for place, text in enumerate(catalogues):
+        files.append(folder / f"room{place}/errors.yaml")
+        files[-1].parent.mkdir()
+        files[-1].write_text(text)
+    command = [pathlib.Path(PROGRAM).parent / "errorgen", "--out", folder / "out", *files]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+def test_a_function_for_each_entry(tmp_path):
+    assert errorgen(tmp_path, GOOD).returncode == 0
+    header = next((tmp_path / "out").rglob("errors.h")).read_text()
+    assert "Diagnostic too_small(const Text& where, const Text& size, const Text& least);" in header
+    assert "`{where}: found {size} pixels, expected at least {least}`" in (tmp_path / "out/docs/errors.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("catalogues", "names"),
+    [
+        ((GOOD, GOOD.replace("too_small", "too_tiny")), ["HS1234", "too_tiny", "room0/errors.yaml:2"]),
+        ((GOOD, GOOD.replace("HS1234", "HS1235")), ["too_small", "room0/errors.yaml:2"]),
+        ((GOOD.replace("  explanation: Resize it.\n", ""),), ["explanation"]),
+        ((GOOD.replace("HS1234", "HS12"),), ["HS12"]),
+        ((GOOD.replace("title:", "headline:"),), ["headline"]),
+        ((GOOD.replace("{least}", "{most}"),), ["{most}"]),
+        ((GOOD.replace("least]", "least, name]"),), ["name"]),
+        ((GOOD.replace("  title", "  kind: odd\n  title"),), ["odd"]),
+    ],
+)
+def test_a_rule_is_broken(tmp_path, catalogues, names):
+    done = errorgen(tmp_path, *catalogues)
+    assert done.returncode == 1
+    assert all(name in done.stderr for name in ["errors.yaml", *names]), done.stderr
+
+
+@pytest.mark.parametrize("lacks", ["", "source", "test"])
+def test_every_error_is_raised_and_tested(tmp_path, lacks):
+    for path, text in {"halfstep/errors.yaml": GOOD, "halfstep/a.cpp": "fail(errors::too_small(a, b, c));", "tests/a.cpp": 'EXPECT_EQ(name, "too_small");'}.items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text("" if lacks and path.endswith("a.cpp") and path.startswith({"source": "halfstep", "test": "tests"}[lacks]) else text)
+    done = subprocess.run([sys.executable, ROOT / "tools/check_errors.py", tmp_path], capture_output=True, text=True, timeout=60)
+    assert done.returncode == (1 if lacks else 0), done.stdout
+    assert not lacks or f"no {lacks}" in done.stdout

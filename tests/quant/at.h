@@ -1,0 +1,29 @@
+// Diagnostics of the catalogue with the parts that a caller adds.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "halfstep/core/base/diagnostic.h"
+
+namespace halfstep::test {
+
+/// At this place.
+inline Diagnostic at(const std::string& where, Diagnostic one) {
+  one.where = where;
+  return one;
+}
+
+/// Of this layer, which is in line `line` of g.ir.
+inline Diagnostic on(const std::string& layer, int line, Diagnostic one) {
+  one.layer = layer;
+  return at("g.ir:" + std::to_string(line) + ": node '" + layer + "'", one);
+}
+
+/// Without remedies, which depend on the command.
+inline std::vector<Diagnostic> bare(std::vector<Diagnostic> all) {
+  for (Diagnostic& one : all) one.remedy.clear();
+  return all;
+}
+
+}  // namespace halfstep::test

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Every error of the catalogue is raised by a source and named by a test. errorgen itself refuses an id or a name that is used
+twice and an entry without an explanation.
+
+usage: tools/check_errors.py [ROOT]
+"""
+import pathlib
+import re
+import sys
+
+import yaml
+
+# No test reaches these without a defect of Halfstep, a machine that is broken, or gigabytes of elements.
+UNREACHABLE = {
+    "c_norm_too_wide", "c_too_many_elements", "c_window_count", "captured_program_dropped", "defect", "export_message_too_large",
+    "export_value_as_input", "no_such_region", "onednn_failed", "out_of_memory", "output_lost", "padded_output_differs",
+    "prepared_value_differs", "program_folder_unreadable",
+}
+RAISED = re.compile(r"\berrors::(\w+?)(?:_entry)?\b|\berror\(\s*\"(\w+)\"")
+# Tests also compare names and ids as text.
+TESTED = re.compile(RAISED.pattern + r"|\"(\w+)\"|\b(HS\d{4})\b|expect-error: (\w+)")
+
+
+def words(root, folders, endings, pattern):
+    """Names and ids that the pattern finds in files below these folders."""
+    found = set()
+    for folder in folders:
+        for path in (root / folder).rglob("*"):
+            if path.suffix in endings:
+                for match in pattern.finditer(path.read_text(errors="replace")):
+                    found.update(group for group in match.groups() if group)
+    return found
+
+
+def main(root):
+    entries = {}
+    for path in sorted((root / "halfstep").rglob("errors.yaml")):
+        for name, entry in (yaml.safe_load(path.read_text()) or {}).items():
+            entries[name] = (path.relative_to(root), entry["id"])
+    raised = words(root, ["halfstep", "cli", "python/src", "python/halfstep", "opgen"], {".cpp", ".h", ".cu", ".py"}, RAISED)
+    tested = words(root, ["tests", "python/tests"], {".cpp", ".h", ".py", ".ir"}, TESTED)
+    wrong = []
+    for name, (path, identity) in entries.items():
+        if name not in raised:
+            wrong.append(f"{path}: {name}: no source raises it; remove the entry")
+        if not {name, identity} & tested and name not in UNREACHABLE:
+            wrong.append(f"{path}: {name} ({identity}): no test names it")
+    print("\n".join(wrong) or f"{len(entries)} errors: each is raised and tested")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)))
