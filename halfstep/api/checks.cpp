@@ -35,7 +35,10 @@ void rethrow_as_convert(const Model& prepared, const Error& error) {
   std::vector<Diagnostic> objections;
   collect(objections, "", "", [&] { quant::convert(prepared, {.float_islands = true}); });
   const auto is_said = [&](const Diagnostic& one) {
-    return std::ranges::any_of(error.diagnostics(), [&](const Diagnostic& said) { return said.says_the_same_as(one); });
+    // A kernel's own reason is the problem of the diagnostic that conversion makes of it.
+    return std::ranges::any_of(error.diagnostics(), [&](const Diagnostic& said) {
+      return said.says_the_same_as(one) || said.reason() == one.problem;
+    });
   };
   if (std::ranges::any_of(objections, is_said)) fail_on_any(std::move(objections));
 }

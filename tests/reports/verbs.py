@@ -54,6 +54,7 @@ PRINTS = {
     "quickstart": ["quickstart --help"],
     "data": ["data SOME"],
     "eval": ["eval IN/i.st SOME"],
+    "explain": ["explain HS1000"],
     "run": ["run IN/f.onnx --inputs IN/x.npy --json"],
     "verify": ["verify IN/p.st IN/i.st SOME --json"],
     "analyze": ["analyze IN/p.st SOME --json"],
