@@ -23,7 +23,8 @@ install(FILES cli/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-comp
         COMPONENT library)
 install(DIRECTORY halfstep ${HALFSTEP_GEN}/halfstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
         FILES_MATCHING PATTERN *.h REGEX "/kernels/" EXCLUDE)
-install(FILES halfstep/engine/kernels/kernel.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/halfstep/engine/kernels COMPONENT library)
+install(FILES halfstep/engine/kernels/kernel.h ${HALFSTEP_GEN}/halfstep/engine/kernels/errors.h
+        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/halfstep/engine/kernels COMPONENT library)
 
 set(config ${CMAKE_INSTALL_LIBDIR}/cmake/halfstep)
 install(EXPORT halfstep NAMESPACE halfstep:: FILE halfstep-targets.cmake DESTINATION ${config} COMPONENT library)

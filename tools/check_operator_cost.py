@@ -115,7 +115,7 @@ class Compiler:
         target = self.work / (str(source).replace("/", "_") + ".o")
         command = re.sub(f"{re.escape(str(self.build))}/gen(?!/proto)", f"{self.work}/gen", entry["command"])  # messages are no records' code
         words = shlex.split(command)
-        words = words[:words.index("-o")] + ["-o", str(target), "-c", str(source)]
+        words = words[:words.index("-o")] + [f"-I{self.build}/gen", "-o", str(target), "-c", str(source)]
         if "-include" not in words:
             words.insert(1, "-O1")
             words = [word for word in words if word not in ("-O2", "-O3")]  # without precompiled headers nothing asks for the build's level
@@ -150,7 +150,7 @@ def compile_cuda(work, sources):
         return
     for source in sources:
         # fmt 9 turns constexpr off for nvcc, and its own consteval functions then do not compile.
-        run([compiler, "-std=c++20", "-DFMT_USE_CONSTEXPR=1", "-DFMT_CONSTEVAL=", f"-I{ROOT}", f"-I{work}/gen", "-c", source, "-o", work / "cuda.o"])
+        run([compiler, "-std=c++20", "-DFMT_USE_CONSTEXPR=1", "-DFMT_CONSTEVAL=", f"-I{ROOT}", f"-I{work}/gen", f"-I{work.parent}/gen", "-c", source, "-o", work / "cuda.o"])
     print(f"{len(sources)} CUDA source is compiled")
 
 
