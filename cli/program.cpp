@@ -123,8 +123,7 @@ int parse_and_work(int count, const char* const* arguments) {
   program.set_version_flag("--version", std::string("halfstep ") + kVersion);
   program.footer(
       "Exit codes: 0 done, 1 a check found a difference, 2 wrong use or bad input, 3 not supported, 70 a defect of "
-      "Halfstep, 130 "
-      "interrupted. Say what an error means: halfstep explain HS1002\n");
+      "Halfstep, 130 interrupted. Say what an error means: halfstep explain HS1100\n");
   Work work;
   for (const auto add : {add_quickstart, add_data_command, add_train,   add_eval, add_run,    add_quantize, add_convert,
                          add_export,     add_verify,       add_analyze, add_bits, add_report, add_dump,     add_compare,

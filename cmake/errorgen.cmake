@@ -1,5 +1,5 @@
-# errorgen turns each room's errors.yaml into functions that make its diagnostics, a table of all, and a page. It links
-# nothing of the library.
+# errorgen turns each room's errors.yaml into functions that make its diagnostics and a table of all. It
+# links nothing of the library.
 file(GLOB sources CONFIGURE_DEPENDS errorgen/*.cpp)
 file(GLOB_RECURSE catalogue CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} halfstep/errors.yaml)
 add_executable(errorgen ${sources})
@@ -18,7 +18,7 @@ endforeach()
 list(APPEND HALFSTEP_GEN_api ${HALFSTEP_GEN}/halfstep/api/error_table.cpp)
 add_custom_command(
   OUTPUT ${HALFSTEP_GEN}/errorgen.stamp
-  BYPRODUCTS ${made} ${HALFSTEP_GEN}/halfstep/api/error_table.cpp ${HALFSTEP_GEN}/docs/errors.md
+  BYPRODUCTS ${made} ${HALFSTEP_GEN}/halfstep/api/error_table.cpp
   COMMAND errorgen --out ${HALFSTEP_GEN} ${catalogue}
   COMMAND ${CMAKE_COMMAND} -E touch ${HALFSTEP_GEN}/errorgen.stamp
   DEPENDS errorgen ${catalogue}

@@ -21,9 +21,6 @@ struct Entry {
   std::vector<std::string> takes;
   std::map<std::string, std::string> fields;  ///< where, problem, found, expected, remedy: those that it has
   std::string explanation;
-
-  /// "{where}: found {size} pixels, expected ...": the message with names for values.
-  std::string shape() const;
 };
 
 struct Room {

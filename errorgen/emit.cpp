@@ -36,14 +36,14 @@ std::string parameters(const Entry& entry) {
   return text;
 }
 
-std::string row(const Entry& entry) {
+std::string row(const Entry& entry, const std::string& room) {
   const auto field = [&](const char* name) {
     const auto it = entry.fields.find(name);
     return it == entry.fields.end() ? std::string("{}") : quoted(it->second);
   };
   const std::string takes = entry.takes.empty() ? "{}" : "kTakes_" + entry.name;
-  return fmt::format("constexpr ErrorEntry kEntry_{} = {{{}, {}, ErrorKind::{}, {}, {}, {}, {}, {}, {}, {}, {}}};\n",
-                     entry.name, quoted(entry.id), quoted(entry.name), entry.kind, quoted(entry.title), takes,
+  return fmt::format("constexpr ErrorEntry kEntry_{} = {{{}, {}, {}, ErrorKind::{}, {}, {}, {}, {}, {}, {}, {}, {}}};\n",
+                     entry.name, quoted(entry.id), quoted(entry.name), quoted(room), entry.kind, quoted(entry.title), takes,
                      field("where"), field("problem"), field("found"), field("expected"), field("remedy"),
                      quoted(entry.explanation));
 }
@@ -61,9 +61,10 @@ void write_room(const Room& room, const std::string& out) {
   const std::string header = room.folder + "/errors.h";
   std::string declared, defined, rows;
   for (const Entry& entry : room.entries) {
-    declared += fmt::format("/// {}: {}\nDiagnostic {}({});\nextern const ErrorEntry& {}_entry;\n", entry.id,
-                            entry.shape(), entry.name, parameters(entry), entry.name);
-    rows += takes_of(entry) + row(entry);
+    // No words of the entry: who improves them compiles one source.
+    declared += fmt::format("/// {}\nDiagnostic {}({});\nextern const ErrorEntry& {}_entry;\n", entry.id, entry.name,
+                            parameters(entry), entry.name);
+    rows += takes_of(entry) + row(entry, std::filesystem::path(room.folder).lexically_relative("halfstep").string());
     defined += fmt::format(
         "Diagnostic {}({}) {{ return fill(kEntry_{}, {{{}}}); }}\nconst ErrorEntry& {}_entry = kEntry_{};\n",
         entry.name, parameters(entry), entry.name, fmt::format("{}", fmt::join(entry.takes, ", ")), entry.name,
@@ -91,17 +92,6 @@ void write_table(const Catalogue& catalogue, const std::string& out) {
           "namespace "
           "halfstep::api\n",
           kMade, includes, rows));
-}
-
-void write_page(const Catalogue& catalogue, const std::string& out) {
-  std::string text =
-      "# Errors\n\nEvery error has an id that stays. `halfstep explain HS1002` prints an entry of this page. Names in "
-      "braces "
-      "stand for values.\n";
-  for (const Entry* entry : catalogue.by_id())
-    text += fmt::format("\n## {} {}\n\n`{}`\n\nKind `{}`, name `{}`. {}\n", entry->id, entry->title, entry->shape(),
-                        entry->kind, entry->name, entry->explanation);
-  write(out + "/docs/errors.md", text);
 }
 
 }  // namespace halfstep::errorgen

@@ -9,7 +9,5 @@ namespace halfstep::errorgen {
 void write_room(const Room& room, const std::string& out);
 /// OUT/halfstep/api/error_table.cpp: all entries by id, for `explain` and for Python.
 void write_table(const Catalogue& catalogue, const std::string& out);
-/// OUT/docs/errors.md.
-void write_page(const Catalogue& catalogue, const std::string& out);
 
 }  // namespace halfstep::errorgen

@@ -1,6 +1,6 @@
-// errorgen --out FOLDER ROOM/errors.yaml...: turns the catalogue of errors into a header and a source for each room,
-// one table of all, and the page of messages. Adding an error is one entry in one of these files;
-// docs/internals/errors.md says what an entry has. Links nothing of the library, whose lowest room needs the header.
+// errorgen --out FOLDER ROOM/errors.yaml...: turns the catalogue of errors into a header and a source for each room and a
+// table of all. Adding an error is one entry in one of these files; docs/internals/errors.md says what an entry has.
+// Links nothing of the library, whose lowest room needs the header.
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -20,7 +20,6 @@ int main(int count, char** words) {
     for (size_t i = 2; i < arguments.size(); ++i) catalogue.add(arguments[i]);
     for (const gen::Room& room : catalogue.rooms()) gen::write_room(room, arguments[1]);
     gen::write_table(catalogue, arguments[1]);
-    gen::write_page(catalogue, arguments[1]);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "errorgen: %s\n", error.what());
     return 1;

@@ -7,8 +7,10 @@ Writes python.md, cpp.md, operators.md, platforms.md and errors.md into the fold
 """
 import ast
 import inspect
+import json
 import pathlib
 import re
+import subprocess
 import sys
 
 import yaml
@@ -122,7 +124,10 @@ def operators_page(build):
 
 
 def errors_page(build):
-    return (build / "gen/docs/errors.md").read_text()
+    found = subprocess.run([build / "halfstep", "explain", "--json"], capture_output=True, text=True, check=True)
+    text = ["# Errors\n\n`halfstep explain HS1100` prints an entry of this page. Names in braces stand for values."]
+    text += [f"## {one['id']} {one['title']}\n\n`{one['message']}`\n\nKind `{one['kind']}`, name `{one['name']}`. {one['explanation']}" for one in json.loads(found.stdout)["errors"]]
+    return "\n\n".join(text) + "\n"
 
 
 def main():

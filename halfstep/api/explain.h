@@ -11,7 +11,7 @@ namespace halfstep::api {
 /// All entries by id.
 std::span<const ErrorEntry* const> all_errors();
 
-/// The entry of an id ("HS1002", "hs1002", "1002") or a name ("record_wrong"). Throws unknown_error with the nearest
+/// The entry of an id ("HS1100", "hs1100", "1100") or a name ("cannot_be_read"). Throws unknown_error with the nearest
 /// one.
 const ErrorEntry& explain(const std::string& id);
 

@@ -14,7 +14,7 @@ using Names = std::set<std::string_view>;
 
 /// Forms that Halfstep lacks: what importers and exporters refuse is one, and the entry says which.
 bool is_lack_of_a_format(const ErrorEntry& entry) {
-  return entry.kind == ErrorKind::unsupported && entry.id >= "HS7000" && entry.id < "HS7600";
+  return entry.kind == ErrorKind::unsupported && entry.room.starts_with("formats/");
 }
 
 const Names kExplained = {

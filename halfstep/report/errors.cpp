@@ -23,22 +23,20 @@ std::string_view name_of(ErrorKind kind) {
   return "";
 }
 
-Json json_of(const ErrorEntry& entry) {
-  Json json = {{"id", entry.id}, {"name", entry.name}, {"kind", name_of(entry.kind)}, {"title", entry.title}};
-  json["where"] = entry.where;
-  json["problem"] = entry.problem;
-  json["found"] = entry.found;
-  json["expected"] = entry.expected;
-  json["remedy"] = entry.remedy;
-  json["explanation"] = entry.explanation;
-  return json;
-}
-
-/// The message of the entry with the names of its values in braces.
-std::string shape_of(const ErrorEntry& entry) {
+/// The diagnostic whose values are their names in braces.
+Diagnostic shape_of(const ErrorEntry& entry) {
   std::vector<Text> names;
   for (const std::string_view name : entry.takes) names.emplace_back("{" + std::string(name) + "}");
-  return fill(entry, names).message();
+  return fill(entry, names);
+}
+
+Json json_of(const ErrorEntry& entry) {
+  const Diagnostic shape = shape_of(entry);
+  Json json = object_of(shape);
+  json["title"] = entry.title;
+  json["message"] = shape.message();
+  json["explanation"] = entry.explanation;
+  return json;
 }
 
 }  // namespace
@@ -46,12 +44,7 @@ std::string shape_of(const ErrorEntry& entry) {
 nlohmann::ordered_json object_of(const Diagnostic& one) {
   const ErrorEntry& entry = *one.entry;
   Json json = {{"id", entry.id}, {"name", entry.name}, {"kind", name_of(entry.kind)}};
-  json["layer"] = one.layer;
-  json["where"] = one.where;
-  json["problem"] = one.problem;
-  json["found"] = one.found;
-  json["expected"] = one.expected;
-  json["remedy"] = one.remedy;
+  for (const auto& [name, text] : one.parts()) json[name] = *text;
   return json;
 }
 
@@ -68,7 +61,7 @@ std::string as_json(const Error& error) {
 }
 
 std::string as_text(const ErrorEntry& entry) {
-  return fmt::format("{} {}\n\n  {}\n\n{}\n\nkind {}, name {}\n", entry.id, entry.title, shape_of(entry),
+  return fmt::format("{} {}\n\n  {}\n\n{}\n\nkind {}, name {}\n", entry.id, entry.title, shape_of(entry).message(),
                      entry.explanation, name_of(entry.kind), entry.name);
 }
 

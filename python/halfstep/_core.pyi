@@ -30,7 +30,7 @@ def explain(id: str) -> str:
     """What an error means and how to go on.
 
     Args:
-        id: an id ("HS1002") or a name of the catalogue.
+        id: an id ("HS1100") or a name of the catalogue.
 
     Raises:
         Error: no error has this id or name.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -171,7 +170,9 @@ class Model:
         rows = [{"value": name, "computed by": call} for name, _, call in (line.partition(" = ") for line in lines) if call]
         title = f"{self.name}, {self.stage}: {_ports(self.inputs)} -> {_ports(self.outputs)}"
         report = self.report._repr_html_() if self.report is not None else ""
-        return f"<p>{html.escape(title)}</p>{table(rows, ['value', 'computed by'])}{report}"
+        from html import escape  # when somebody asks for it: importing halfstep takes little
+
+        return f"<p>{escape(title)}</p>{table(rows, ['value', 'computed by'])}{report}"
 
 
 def _ports(ports: dict[str, Signature]) -> str:

@@ -254,7 +254,7 @@ class Dropout(Module):
     @renamed(rate="p")
     def __init__(self, p: float = 0.5) -> None:
         if not 0 <= p < 1:
-            raise _core.error("rate_not_below_one", p)
+            raise _core.error("dropout_rate_out_of_range", p)
         self.p = p
 
     def forward(self, x: array) -> array:

@@ -38,12 +38,7 @@ nb::dict fields_of(const Diagnostic& one) {
   nb::dict fields;
   fields["id"] = std::string(one.entry->id);
   fields["name"] = std::string(one.entry->name);
-  fields["layer"] = one.layer;
-  fields["where"] = one.where;
-  fields["problem"] = one.problem;
-  fields["found"] = one.found;
-  fields["expected"] = one.expected;
-  fields["remedy"] = one.remedy;
+  for (const auto& [name, text] : one.parts()) fields[name] = *text;
   return fields;
 }
 

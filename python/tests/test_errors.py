@@ -85,7 +85,7 @@ def nested():
         ("empty_argument", lambda: halfstep.dataset("")),
         ("options_of_paths", lambda: halfstep.dataset(X, label="none")),
         ("state_of_other_module", loads({})),
-        ("rate_not_below_one", lambda: halfstep.nn.Dropout(1)),
+        ("dropout_rate_out_of_range", lambda: halfstep.nn.Dropout(1)),
     ],
 )
 def test_errors_by_name(name, call):

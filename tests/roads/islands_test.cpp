@@ -9,6 +9,9 @@
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/formats/onnx_export/errors.h"
 #include "halfstep/formats/onnx_export/export.h"
+#include "halfstep/quant/convert/errors.h"
+#include "halfstep/quant/prepare/errors.h"
+#include "halfstep/train/loop/errors.h"
 #include "halfstep/train/loop/training_graph.h"
 #include "halfstep/verify/equivalence/errors.h"
 #include "tests/roads/fixture.h"
@@ -46,10 +49,10 @@ TEST(Islands, GetQuantizersWhereCodesBegin) {
 
 TEST(Islands, AreRefusedByNameWithoutLeave) {
   const Prepared prepared = with_islands();
-  EXPECT_EQ(error_of([&] { quant::convert(prepared.model); }),
-            "network 'islands': 6 operators (add 'placed', layer_norm 'norm', matmul 'scores', softmax 'shares', "
-            "matmul 'mixed', softmax 'answer') cannot become integers; keep them in float (--float-islands), or remove "
-            "them or move them behind the network's outputs");
+  EXPECT_EQ(diagnostic_of([&] { quant::convert(prepared.model); }),
+            errors::operators_cannot_become_integers("islands",
+                                                     "6 operators (add 'placed', layer_norm 'norm', matmul 'scores', "
+                                                     "softmax 'shares', matmul 'mixed', softmax 'answer')"));
   EXPECT_EQ(kind_of([&] { quant::convert(prepared.model); }), ErrorKind::unsupported);
 }
 
@@ -61,7 +64,7 @@ TEST(Islands, AreTheOnlyFloatsOfAnIntegerProgram) {
   FloatOperators known = float_operators(without);
   known.erase("answer");
   set_float_operators(without, known);
-  EXPECT_EQ(error_of([&] { quant::is_integer(without); }).substr(0, 13), "islands.ir:21");
+  EXPECT_EQ(diagnostic_of([&] { quant::is_integer(without); }).where.substr(0, 13), "islands.ir:21");
   without.notes["float_operators"] = "[]";
   EXPECT_EQ(test::name_of([&] { quant::is_integer(without); }), "note_malformed");
 }
@@ -94,8 +97,8 @@ TEST(Islands, AreExportedByLeaveAlone) {
 
 TEST(Islands, HaveNoBitsToSet) {
   Prepared prepared = with_islands();
-  EXPECT_EQ(error_of([&] { quant::set_bits(prepared.model, "shares", {}, 4); }),
-            "selector 'shares': softmax 'shares' has no quantizer of its own, expected a layer or a quantizer");
+  EXPECT_EQ(diagnostic_of([&] { quant::set_bits(prepared.model, "shares", {}, 4); }),
+            errors::layer_without_quantizer("shares", "softmax", "shares"));
   quant::set_bits(prepared.model, "*", {}, 4);
   EXPECT_EQ(quant::float_islands(prepared.model).size(), 6U);
 }
@@ -117,12 +120,11 @@ TEST(Islands, WithoutAGradientAreSaidWithWhatToDo) {
   const auto path = folder / "hard.ir";
   std::ofstream(path) << text;
   const Prepared prepared("generic_int8", {}, {}, path.string());
-  const std::string said = error_of([&] {
+  const Diagnostic said = diagnostic_of([&] {
     train::training_graph(prepared.model, {{"x", {4, 1, 8, 8}}}, train::Loss::labels, {}, {});
   });
-  EXPECT_EQ(said,
-            "hard.ir:21: node 'answer': hardmax has no gradient, so that nothing before it can be trained; move it "
-            "behind the network's outputs, or quantize without training (quickstart --tune-epochs 0)");
+  EXPECT_EQ(said, placed(errors::layer_not_trainable("hard.ir:21: node 'answer'", "hardmax has no gradient"), "answer",
+                         ""));
 }
 
 TEST(Islands, ACorruptedConstantOfOneIsFound) {

@@ -27,6 +27,15 @@ Text::Text(float number) : text_(fmt::format("{}", number)) {}
 
 Text::Text(double number) : text_(fmt::format("{}", number)) {}
 
+std::array<std::pair<const char*, const std::string*>, 6> Diagnostic::parts() const {
+  return {{{"layer", &layer},
+           {"where", &where},
+           {"problem", &problem},
+           {"found", &found},
+           {"expected", &expected},
+           {"remedy", &remedy}}};
+}
+
 bool Diagnostic::says_the_same_as(const Diagnostic& other) const {
   return entry == other.entry && problem == other.problem && found == other.found && expected == other.expected &&
          remedy == other.remedy;

@@ -1,6 +1,7 @@
 // One thing that is wrong with a request: which rule of the catalogue, where, and what to do about it.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <initializer_list>
 #include <span>
@@ -22,6 +23,7 @@ enum class ErrorKind {
 struct ErrorEntry {
   std::string_view id;    ///< "HS2107"; never given to another error
   std::string_view name;  ///< "image_smaller_than_crop", as in namespace errors
+  std::string_view room;  ///< that raises it: "data/datasets"
   ErrorKind kind;
   std::string_view title;                   ///< one line without values
   std::span<const std::string_view> takes;  ///< names of the values, in the order of the function's parameters
@@ -36,6 +38,7 @@ class Text {
   Text(std::string_view text) : text_(text) {}
   Text(const char* text) : text_(text) {}
   template <std::integral T>
+    requires(!std::same_as<T, bool> && !std::same_as<T, char>)
   Text(T number) : text_(std::to_string(number)) {}
   Text(float number);
   Text(double number);
@@ -56,6 +59,8 @@ struct Diagnostic {
   const ErrorEntry* entry = nullptr;  ///< never null in an Error
   bool operator==(const Diagnostic&) const = default;
 
+  /// The parts by their names, from layer to remedy.
+  std::array<std::pair<const char*, const std::string*>, 6> parts() const;
   ErrorKind kind() const { return entry->kind; }
   /// Whether one sentence does for both places.
   bool says_the_same_as(const Diagnostic& other) const;
