@@ -42,10 +42,10 @@ std::string row(const Entry& entry, const std::string& room) {
     return it == entry.fields.end() ? std::string("{}") : quoted(it->second);
   };
   const std::string takes = entry.takes.empty() ? "{}" : "kTakes_" + entry.name;
-  return fmt::format("constexpr ErrorEntry kEntry_{} = {{{}, {}, {}, ErrorKind::{}, {}, {}, {}, {}, {}, {}, {}, {}}};\n",
-                     entry.name, quoted(entry.id), quoted(entry.name), quoted(room), entry.kind, quoted(entry.title), takes,
-                     field("where"), field("problem"), field("found"), field("expected"), field("remedy"),
-                     quoted(entry.explanation));
+  return fmt::format(
+      "constexpr ErrorEntry kEntry_{} = {{{}, {}, {}, ErrorKind::{}, {}, {}, {}, {}, {}, {}, {}, {}}};\n", entry.name,
+      quoted(entry.id), quoted(entry.name), quoted(room), entry.kind, quoted(entry.title), takes, field("where"),
+      field("problem"), field("found"), field("expected"), field("remedy"), quoted(entry.explanation));
 }
 
 std::string takes_of(const Entry& entry) {

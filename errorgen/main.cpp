@@ -1,5 +1,5 @@
-// errorgen --out FOLDER ROOM/errors.yaml...: turns the catalogue of errors into a header and a source for each room and a
-// table of all. Adding an error is one entry in one of these files; docs/internals/errors.md says what an entry has.
+// errorgen --out FOLDER ROOM/errors.yaml...: turns the catalogue of errors into a header and a source for each room and
+// a table of all. Adding an error is one entry in one of these files; docs/internals/errors.md says what an entry has.
 // Links nothing of the library, whose lowest room needs the header.
 #include <cstdio>
 #include <exception>

@@ -18,13 +18,14 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
+MODULES = ("nn", "optim")
 SOURCES = sorted((ROOT / "python/halfstep").glob("*.py*"))
 
 
 def public_names():
     face = ast.parse((ROOT / "python/halfstep/__init__.py").read_text())
     names = next(node.value for node in face.body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
-    return [name for name in ast.literal_eval(names) if name not in ("ops", "__version__")]
+    return [name for name in ast.literal_eval(names) if name not in (*MODULES, "ops", "__version__")]
 
 
 def definitions():
@@ -89,6 +90,13 @@ def python_page():
             names = [argument.arg for argument in (arguments.args + arguments.kwonlyargs)] if arguments else []
             text += [f"\n### {name}\n", *([signature(name, node)] if arguments else []), markdown(about, names), ""]
             text += members(node) if kind is ast.ClassDef else []
+    for module in MODULES:
+        text.append(f"\n## hs.{module}")
+        for node in ast.parse((ROOT / f"python/halfstep/{module}.py").read_text()).body:
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name[0] != "_":
+                made = next((part for part in node.body if getattr(part, "name", "") == "__init__"), node)
+                text += [f"\n### {module}.{node.name}\n", *([signature(node.name, made)] if hasattr(made, "args") else []), markdown(ast.get_docstring(node)), ""]
+                text += members(node) if isinstance(node, ast.ClassDef) else []
     return "\n".join(text)
 
 
@@ -113,7 +121,8 @@ def platforms_page():
     for path in sorted((ROOT / "platforms").glob("*.yaml")):
         record = yaml.safe_load(path.read_text())
         source = path.read_text()
-        fields = source[source.index("weights:") :]
+        keys = re.split(r"^(?=\w+:)", source, flags=re.MULTILINE)
+        fields = "".join(key for key in keys[1:] if not key.startswith(("platform:", "doc:")))
         text.append(f"## {record['platform']}\n\n{record['doc'].strip()}\n\n```yaml\n{fields.strip()}\n```\n")
     return "\n".join(text)
 

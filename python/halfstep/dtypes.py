@@ -22,11 +22,23 @@ _SHORT = {
 }  # fmt: skip
 _LONG = {short: name for name, short in _SHORT.items()}
 
-float32, float64, float16, bfloat16 = dtype("f32"), dtype("f64"), dtype("f16"), dtype("bf16")
+float32 = dtype("f32")
+float64 = dtype("f64")
+float16 = dtype("f16")
+bfloat16 = dtype("bf16")
 bool_ = dtype("bool")
-int8, uint8, int16, uint16 = dtype("i8"), dtype("u8"), dtype("i16"), dtype("u16")
-int32, uint32, int64, uint64 = dtype("i32"), dtype("u32"), dtype("i64"), dtype("u64")
-int4, uint4, int2, uint2 = dtype("i4"), dtype("u4"), dtype("i2"), dtype("u2")
+int8 = dtype("i8")
+uint8 = dtype("u8")
+int16 = dtype("i16")
+uint16 = dtype("u16")
+int32 = dtype("i32")
+uint32 = dtype("u32")
+int64 = dtype("i64")
+uint64 = dtype("u64")
+int4 = dtype("i4")
+uint4 = dtype("u4")
+int2 = dtype("i2")
+uint2 = dtype("u2")
 
 
 def _found(given: Any) -> str | None:

@@ -8,9 +8,9 @@ import halfstep as hs
 
 
 @contextlib.contextmanager
-def raises(name, kind=hs.Error, **fields):
-    """Fields that are not given may have any text."""
-    with pytest.raises(kind) as raised:
+def raises(name, kind=hs.Error, match=None, **fields):
+    """Fields that are not given may have any text. match: a value that the message names."""
+    with pytest.raises(kind, match=match) as raised:
         yield raised
     assert raised.value.name == name, raised.value
     assert {field: getattr(raised.value, field) for field in fields} == fields

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import halfstep as hs
+from raising import raises
 
 PROGRAM = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
 
@@ -65,7 +66,7 @@ def test_what_follows_is_what_the_verbs_give(prepared, samples):
 
 
 def test_refusals(prepared, samples):
-    with pytest.raises(hs.UnsupportedError, match="magik_t40"):
+    with raises("budget_out_of_reach", hs.UnsupportedError, match="magik_t40"):
         hs.bits(prepared, "size<=10B", samples, samples=32)
-    with pytest.raises(hs.Error, match="'cheap'"):
+    with raises("budget_malformed", match="'cheap'"):
         hs.bits(prepared, "cheap", samples)

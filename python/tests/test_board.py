@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import halfstep as hs
+from raising import raises
 
 PROGRAM = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
 
@@ -59,7 +60,7 @@ def test_dump_says_what_it_wrote(program, samples, tmp_path):
     assert [value["name"] for value in dump.entries] == ["conv1", "conv2", "conv3", "conv4", "conv5"]
     assert dump.values["network"] == "digits" and "NDHWC32" in str(dump)
     assert sorted(path.name for path in pathlib.Path(dump.path).iterdir()) == sorted(["manifest.json", *(value["file"] for value in dump.entries)])
-    with pytest.raises(hs.Error, match="some"):
+    with raises("dump_target_exists", match="some"):
         hs.dump(program, tmp_path / "some", samples)
 
 

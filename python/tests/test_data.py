@@ -83,14 +83,14 @@ def test_sizes_travel_with_the_network(photos, network):
 def test_what_is_wrong_is_said(photos, network):
     with raises("crop_exceeds_image", expected="at least the crop of 9", remedy="add --resize 9"):
         hs.evaluate(network, photos, preprocess={"crop": 9})
-    with pytest.raises(hs.Error, match="resize and size"):
+    with raises("frame_resize_and_size", match="resize and size"):
         hs.evaluate(network, photos, preprocess={"resize": 9, "size": [8, 8]})
-    with pytest.raises(hs.Error, match="'imagnet'"):
+    with raises("unknown_name", match="'imagnet'"):
         hs.evaluate(network, photos, preprocess="imagnet")
     with pytest.warns(UserWarning, match="raw values from .* go to network 'digits' as they are"):
         hs.evaluate(network, photos, preprocess={"scale": 1})
     (photos / "train/dark/bad.jpg").write_bytes(b"no picture")
-    with pytest.raises(hs.Error, match="bad.jpg"):
+    with raises("images_unreadable", match="bad.jpg"):
         hs.dataset(photos)
     with pytest.warns(UserWarning, match="1 of 33 images were left out: .*bad.jpg"):
         hs.evaluate(network, hs.dataset(photos, skip_bad=True))

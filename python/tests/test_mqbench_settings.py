@@ -8,6 +8,7 @@ from collections import Counter
 import pytest
 
 import halfstep as hs
+from raising import raises
 
 FOLDER = pathlib.Path(os.environ.get("HALFSTEP_TEST_DATA", "")) / "platforms" / "mqbench"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="there are no records of MQBench (HALFSTEP_TEST_DATA)")
@@ -107,15 +108,15 @@ def test_every_setting_on_every_back_end(network, samples, cases, tensors):
 
 def test_a_conflict_names_both_sides(network, samples):
     for backend in ("Tensorrt", "Vitis"):
-        with pytest.raises(hs.Error, match="'/block1/relu_1/.*'op:relu'"):
+        with raises("layer_in_float_and_quantized", match="'/block1/relu_1/.*'op:relu'"):
             hs.quantize(network, backend, calibrate=samples, also="/block1/relu_1/*", in_float="op:relu")
 
 
 def test_what_matches_nothing_is_refused(network, samples):
     for option in ("also", "in_float"):
-        with pytest.raises(hs.Error, match="'conv9'"):
+        with raises("selector_matches_nothing", match="'conv9'"):
             hs.quantize(network, "Tensorrt", calibrate=samples, **{option: "conv9"})
-    with pytest.raises(hs.Error, match="'op:ad'.*'op:add'"):
+    with raises("selector_matches_nothing", match="'op:ad'.*'op:add'"):
         hs.quantize(network, "Tensorrt", calibrate=samples, in_float="op:ad")
-    with pytest.raises(hs.Error, match="generic_int8"):
+    with raises("also_without_insertion_rules", match="generic_int8"):
         hs.quantize(network, "generic_int8", calibrate=samples, also="fc")

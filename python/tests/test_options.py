@@ -5,6 +5,7 @@ import inspect
 import pytest
 
 import halfstep as hs
+from raising import raises
 
 VERBS = ("inspect", "quantize", "change_bits", "train", "convert", "verify", "bits", "analyze", "evaluate", "dump", "compare", "export")
 WRONG_NUMBERS = {"int": (-1, 2**62, "x"), "float": (-1.0, float("nan"), float("inf"), "x")}
@@ -53,9 +54,9 @@ def test_what_no_option_takes_is_refused(given, tmp_path, monkeypatch, verb, arg
 
 def test_zero_bits_are_not_the_widths_of_the_platform(given, samples):
     for argument in ("weights", "features", "edges"):
-        with pytest.raises(hs.Error, match=f"{argument}.*0.*1 to 32"):
+        with raises("number_out_of_range", match=f"{argument}.*0.*1 to 32"):
             hs.quantize(given["quantize"]["network"], calibrate=samples[0], **{argument: 0})
-    with pytest.raises(hs.Error, match="weights.*0.*1 to 32"):
+    with raises("number_out_of_range", match="weights.*0.*1 to 32"):
         hs.change_bits(given["change_bits"]["prepared"], "*", weights=0)
 
 

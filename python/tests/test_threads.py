@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import halfstep
+from raising import raises
 
 SCALE, ZERO_POINT = np.array([0.1], np.float32), np.array([3], np.int32)
 
@@ -44,7 +45,7 @@ def test_number_of_threads():
             assert halfstep.threads() == count
             found.add(halfstep.ops.fake_quantize(x, SCALE, ZERO_POINT).tobytes())
         assert len(found) == 1
-        with pytest.raises(halfstep.Error, match="-1"):
+        with raises("thread_count_negative", match="-1"):
             halfstep.set_threads(-1)
     finally:
         halfstep.set_threads(0)

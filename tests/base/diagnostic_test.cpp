@@ -15,6 +15,7 @@ using test::kind_of;
 constexpr std::string_view kTakes[] = {"layer", "colour", "remedy"};
 constexpr ErrorEntry kWrongColour = {.id = "HS0001",
                                      .name = "wrong_colour",
+                                     .room = "tests",
                                      .kind = ErrorKind::unsupported,
                                      .title = "The colour is wrong",
                                      .takes = kTakes,

@@ -101,19 +101,21 @@ TEST_F(Analyze, refusals_say_what_to_do) {
   EXPECT_EQ(workspace->error(2, {"analyze", "quick/integer.safetensors"}),
             errors::wrong_stage("network 'digits'", "an integer program", "a float or prepared network",
                                 "give the one that it was made of"));
-  expect_values({"analyze", "quick/prepared.safetensors", "--data", "none.csv"}, {"none.csv"});
+  expect_values({"analyze", "quick/prepared.safetensors", "--data", "none.csv"}, {"cannot_be_read", "none.csv"});
   EXPECT_EQ(workspace->error(2, {"analyze", "quick/prepared.safetensors", "--part", "half"}),
             errors::wrong_argument("analyze", "analyze: --part", "", "'half'", "test, train"));
   Tensor x(DType::f32, {40, 1, 8, 8});
   std::ranges::fill(x.data<float>(), 0.25F);
   io::write_npz(*workspace / "constant.npz", {{"x", x}});
-  expect_values({"analyze", "quick/prepared.safetensors", "--data", "constant.npz"}, {"constant.npz", "0.25"});
+  expect_values({"analyze", "quick/prepared.safetensors", "--data", "constant.npz"},
+                {"calibration_input_constant", "constant.npz", "0.25"});
   Model broken = load_model(*workspace / "quick/prepared.safetensors");
   Tensor& bias = broken.tensors.at("head.b");
   bias = bias.clone();
   bias.data<float>()[3] = std::numeric_limits<float>::quiet_NaN();
   save_model(broken, *workspace / "broken.safetensors");
-  expect_values({"analyze", "broken.safetensors", "--samples", "50"}, {"'head'", "50 of 500"});
+  expect_values({"analyze", "broken.safetensors", "--samples", "50"},
+                {"float_network_not_finite", "'head'", "50 of 500"});
 }
 
 TEST_F(Analyze, without_labels_and_with_one_sample) {

@@ -91,17 +91,17 @@ class BadInput : public testing::Test {
 
 TEST_F(BadInput, wrong_column_count) {
   put("columns.csv", csv_with(5, pixels(65, "7")));
-  expect_data_values({"columns.csv", "line 5", "66", "65"}, "columns.csv");
+  expect_data_values({"csv_cells", "columns.csv", "line 5", "66", "65"}, "columns.csv");
 }
 
 TEST_F(BadInput, a_cell_that_is_no_number) {
   put("cell.csv", csv_with(7, "x1," + pixels(63, "7")));
-  expect_data_values({"cell.csv", "line 7", "column 1", "'x1'"}, "cell.csv");
+  expect_data_values({"csv_number", "cell.csv", "line 7", "column 1", "'x1'"}, "cell.csv");
 }
 
 TEST_F(BadInput, label_out_of_range) {
   put("negative.csv", csv_with(9, pixels(64, "-3")));
-  expect_data_values({"negative.csv", "line 9", "column 65", "'-3'", "65535"}, "negative.csv");
+  expect_data_values({"csv_label", "negative.csv", "line 9", "column 65", "'-3'", "65535"}, "negative.csv");
   put("gap.csv", csv_with(9, pixels(64, "99")));
   expect_data_error(errors::class_with_few_samples("gap.csv", "99", 0, "10", 3), "gap.csv");
   put("single.csv", csv_with(9, pixels(64, "10")));
@@ -118,15 +118,15 @@ TEST_F(BadInput, label_out_of_range) {
 
 TEST_F(BadInput, empty_file) {
   put("empty.csv", "");
-  expect_data_values({"empty.csv"}, "empty.csv");
+  expect_data_values({"no_samples", "empty.csv"}, "empty.csv");
 }
 
 TEST_F(BadInput, truncated_gzip) {
   put("cut.csv.gz", test::read_text(HALFSTEP_SOURCE_DIR "/models/optdigits.csv.gz").substr(0, 20000));
-  expect_data_values({"cut.csv.gz", "91469"}, "cut.csv.gz");
+  expect_data_values({"compressed_data_cut_off", "cut.csv.gz", "91469"}, "cut.csv.gz");
 }
 
-TEST_F(BadInput, missing_data) { expect_data_values({"none.csv"}, "none.csv"); }
+TEST_F(BadInput, missing_data) { expect_data_values({"cannot_be_read", "none.csv"}, "none.csv"); }
 
 TEST_F(BadInput, samples_of_another_size) {
   put("narrow.csv", "1,2,3,4,0\n1,2,3,4,1\n1,2,3,4,0\n");
@@ -140,7 +140,7 @@ TEST_F(BadInput, samples_of_one_value) {
   std::string csv;
   for (int i = 0; i < 40; ++i) csv += pixels(64, std::to_string(i % 10) + "\n");
   put("flat.csv", csv);
-  expect_values(kBadInput, {"flat.csv", "0.1875", "'x'"},
+  expect_values(kBadInput, {"calibration_input_constant", "flat.csv", "0.1875", "'x'"},
                 {"quantize", "quick/float.safetensors", "--calibrate", "flat.csv", "--out", "new.safetensors"});
 }
 
@@ -155,9 +155,9 @@ TEST_F(BadInput, unknown_platform) {
 TEST_F(BadInput, unknown_key_of_a_platform) {
   put("bad.yaml", replaced(test::read_text(HALFSTEP_SOURCE_DIR "/platforms/generic_int8.yaml"),
                            "\nlegal:", "\nroundign: 3\nlegal:"));
-  expect_values(kBadInput, {"bad.yaml:24", "roundign", "'rounding'"},
+  expect_values(kBadInput, {"record_key_unknown", "bad.yaml:24", "roundign", "'rounding'"},
                 {"quickstart", "--platform", "bad.yaml", "--out", "new"});
-  expect_values(kBadInput, {"'features.rat'", "'rat'", "'rate'"},
+  expect_values(kBadInput, {"override_of_unknown_key", "'features.rat'", "'rat'", "'rate'"},
                 {"quickstart", "--set", "features.rat=0.1", "--out", "new"});
   expect_error(kBadInput, errors::option_of_other_form("--set", "features", "KEY=VALUE"),
                {"quickstart", "--set", "features", "--out", "new"});
@@ -166,21 +166,24 @@ TEST_F(BadInput, unknown_key_of_a_platform) {
 TEST_F(BadInput, a_platform_that_cannot_be_done) {
   put("twice.yaml", replaced(test::read_text(HALFSTEP_SOURCE_DIR "/platforms/generic_int8.yaml"),
                              "\nlegal:", "\nedges: {bits: 4}\nlegal:"));
-  expect_values(kBadInput, {"twice.yaml:24", "edges", "17"},
+  expect_values(kBadInput, {"record_key_twice", "twice.yaml:24", "edges", "17"},
                 {"quickstart", "--platform", "twice.yaml", "--out", "new"});
-  expect_values(kBadInput, {"platforms/generic_int8.yaml:1", "activations.accumulates", "'leaky_relu'", "relu, relu6"},
+  expect_values(kBadInput,
+                {"record_name_unsuitable", "platforms/generic_int8.yaml:1", "activations.accumulates", "'leaky_relu'",
+                 "relu, relu6"},
                 {"quickstart", "--set", "activations.accumulates=[leaky_relu, relu, relu6]", "--out", "new"});
 }
 
 TEST_F(BadInput, unknown_operator) {
   put("operator.ir", replaced(test::linear_network("tiny"), "flatten(", "flaten("));
-  expect_values(kBadInput, {"operator.ir:4", "'flaten'", "'flatten'"},
+  expect_values(kBadInput, {"unknown_name", "operator.ir:4", "'flaten'", "'flatten'"},
                 {"train", "--data", "good.csv", "--network", "operator.ir", "--epochs", "1", "--out", "new"});
 }
 
 TEST_F(BadInput, unknown_operator_of_the_runner) {
-  expect_values(kBadInput, {"'softmx'", "'softmax'"}, {"op", "check", "softmx"});
-  expect_values(kBadInput, {"'conv3d*'", "'conv2d'"}, {"op", "check", "--operator", "conv3d*"});
+  expect_values(kBadInput, {"unknown_name", "'softmx'", "'softmax'"}, {"op", "check", "softmx"});
+  expect_values(kBadInput, {"checked_operator_unknown", "'conv3d*'", "'conv2d'"},
+                {"op", "check", "--operator", "conv3d*"});
 }
 
 TEST_F(BadInput, bits_for_an_unknown_or_illegal_layer) {
@@ -193,12 +196,14 @@ TEST_F(BadInput, bits_for_an_unknown_or_illegal_layer) {
   expect_error(kBadInput, errors::option_of_other_form("--bits 'conv4=x/4'", "x", "a number of bits"),
                with("conv4=x/4"));
   expect_values(kUnsupported,
-                {"digits:41: node 'conv4'", "generic_int8", "9", "2, 3, 4, 5, 6, 7, 8", "digits:44: node 'conv5'"},
+                {"bits_not_legal", "digits:41: node 'conv4'", "generic_int8", "9", "2, 3, 4, 5, 6, 7, 8",
+                 "digits:44: node 'conv5'"},
                 with("conv4=3/9"));
 }
 
 TEST_F(BadInput, unknown_network) {
-  expect_values(kBadInput, {"'digts'", "'digits'"}, {"train", "--network", "digts", "--epochs", "1", "--out", "new"});
+  expect_values(kBadInput, {"network_unknown", "'digts'", "'digits'"},
+                {"train", "--network", "digts", "--epochs", "1", "--out", "new"});
 }
 
 TEST_F(BadInput, unknown_command_or_option) {
@@ -238,11 +243,11 @@ TEST_F(BadInput, an_operator_that_cannot_become_integers) {
       replaced(test::read_text(*workspace / "soft.ir"), "  head =", "  share = log_softmax(x=flat)\n  head ="));
   workspace->expect(0, {"train", "--data", "good.csv", "--network", "soft.ir", "--epochs", "1", "--out", "soft"});
   workspace->expect(0, {"quantize", "soft/model.safetensors", "--calibrate", "good.csv", "--out", "soft.safetensors"});
-  expect_values(kUnsupported, {"'soft'", "log_softmax 'share'"},
+  expect_values(kUnsupported, {"operators_cannot_become_integers", "'soft'", "log_softmax 'share'"},
                 {"convert", "soft.safetensors", "--out", "new.safetensors"});
   workspace->expect(0, {"convert", "soft.safetensors", "--float-islands", "--out", "soft.integer"});
   workspace->expect(0, {"verify", "soft.safetensors", "soft.integer", "--data", "good.csv"});
-  expect_values(kUnsupported, {"soft.ir:5: node 'share'"},
+  expect_values(kUnsupported, {"not_exact_in_form", "soft.ir:5: node 'share'"},
                 {"export", "soft.integer", "--format", "qdq", "--out", "new.onnx"});
   expect_error(kUnsupported, errors::float_layers_in_onnxruntime("soft", "1 operator (log_softmax 'share')"),
                {"verify", "soft.safetensors", "soft.integer", "--data", "good.csv", "--with", "onnxruntime"});
@@ -280,9 +285,11 @@ TEST_F(BadInput, truncated_model) {
   const auto outcome = workspace->expect(kBadInput, {"eval", "--model", "cut.safetensors"});
   EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   EXPECT_TRUE(outcome.err.starts_with("halfstep: error HS")) << outcome.err;
-  expect_values(kBadInput, {"cut.safetensors", "'x.q.zero_point'"}, {"eval", "--model", "cut.safetensors"});
+  expect_values(kBadInput, {"safetensors_offsets", "cut.safetensors", "'x.q.zero_point'"},
+                {"eval", "--model", "cut.safetensors"});
   put("cut.safetensors", whole.substr(0, 4));
-  expect_values(kBadInput, {"cut.safetensors", "4"}, {"eval", "--model", "cut.safetensors"});
+  expect_values(kBadInput, {"safetensors_header_length", "cut.safetensors", "4"},
+                {"eval", "--model", "cut.safetensors"});
   put("cut.safetensors", "");
   EXPECT_EQ(workspace->error(kBadInput, {"inspect", "cut.safetensors"}).entry, &errors::not_a_network_file_entry);
 }
@@ -314,41 +321,44 @@ TEST_F(BadInput, model_with_a_flipped_bit) {
     std::string flipped = whole;
     flipped[at] = static_cast<char>(flipped[at] ^ 1);
     put("flipped.safetensors", flipped);
-    expect_values(kBadInput, {"flipped.safetensors"}, {"eval", "--model", "flipped.safetensors"});
+    expect_values(kBadInput, {"model_checksum", "flipped.safetensors"}, {"eval", "--model", "flipped.safetensors"});
   }
 }
 
 TEST_F(BadInput, model_of_a_future_version) {
   put("future.safetensors", replaced(integer_model(), R"("halfstep.version":"1")", R"("halfstep.version":"9")"));
-  expect_values(kBadInput, {"future.safetensors", "9", "2"}, {"eval", "--model", "future.safetensors"});
+  expect_values(kBadInput, {"model_version_newer", "future.safetensors", "9", "2"},
+                {"eval", "--model", "future.safetensors"});
 }
 
 TEST_F(BadInput, missing_model) {
-  expect_values(kBadInput, {"none.safetensors"}, {"inspect", "none.safetensors"});
-  expect_values(kBadInput, {"none/prepared.safetensors"}, {"verify", "none"});
+  expect_values(kBadInput, {"cannot_be_read", "none.safetensors"}, {"inspect", "none.safetensors"});
+  expect_values(kBadInput, {"cannot_be_read", "none/prepared.safetensors"}, {"verify", "none"});
 }
 
 // ---- folders and checkpoints
 
 TEST_F(BadInput, output_that_cannot_be_written) {
-  expect_values(kBadInput, {"file"}, {"train", "--epochs", "1", "--out", "file"});
-  expect_values(kBadInput, {"file"}, {"quickstart", "--out", "file"});
-  expect_values(kBadInput, {"file/new"}, {"quickstart", "--out", "file/new"});
-  expect_values(kBadInput, {"/proc/new"}, {"quickstart", "--out", "/proc/new"});
-  expect_values(kBadInput, {"file/new.safetensors"},
+  expect_values(kBadInput, {"output_not_a_folder", "file"}, {"train", "--epochs", "1", "--out", "file"});
+  expect_values(kBadInput, {"output_not_a_folder", "file"}, {"quickstart", "--out", "file"});
+  expect_values(kBadInput, {"folder_cannot_be_made", "file/new"}, {"quickstart", "--out", "file/new"});
+  expect_values(kBadInput, {"folder_cannot_be_made", "/proc/new"}, {"quickstart", "--out", "/proc/new"});
+  expect_values(kBadInput, {"cannot_be_written", "file/new.safetensors"},
                 {"convert", "quick/prepared.safetensors", "--out", "file/new.safetensors"});
 }
 
 TEST_F(BadInput, checkpoint_of_another_network) {
   put("other.ir", test::linear_network("other"));
   workspace->expect(0, {"train", "--data", "good.csv", "--network", "tiny.ir", "--epochs", "1", "--out", "run"});
-  expect_values(kBadInput, {"run/checkpoint_0001.safetensors", "graph tiny(", "graph other("},
+  expect_values(kBadInput,
+                {"checkpoint_of_another_network", "run/checkpoint_0001.safetensors", "graph tiny(", "graph other("},
                 {"train", "--data", "good.csv", "--network", "other.ir", "--epochs", "1", "--out", "run", "--resume"});
 }
 
 TEST_F(BadInput, checkpoint_of_another_run) {
   workspace->expect(0, {"train", "--data", "good.csv", "--network", "tiny.ir", "--epochs", "1", "--out", "again"});
-  expect_values(kBadInput, {"again/checkpoint_0001.safetensors", "epochs: 1", "epochs: 2"},
+  expect_values(kBadInput,
+                {"checkpoint_of_other_options", "again/checkpoint_0001.safetensors", "epochs: 1", "epochs: 2"},
                 {"train", "--data", "good.csv", "--network", "tiny.ir", "--epochs", "2", "--out", "again", "--resume"});
 }
 

@@ -105,18 +105,19 @@ TEST_F(Bits, latency_says_where_widths_make_no_difference) {
 }
 
 TEST_F(Bits, refusals_write_nothing) {
-  expect_values(3, {"generic_int8"}, {"--budget", "size<=1kB"});
-  expect_values(2, {"'size<=big'"}, {"--budget", "size<=big"});
+  expect_values(3, {"budget_out_of_reach", "generic_int8"}, {"--budget", "size<=1kB"});
+  expect_values(2, {"budget_malformed", "'size<=big'"}, {"--budget", "size<=big"});
   expect_error(errors::no_platform("digits", "a platform to quantize it for",
                                    "name one (--platform), or give a prepared network"),
                {"--budget", "size<=50kB"}, "float");
   expect_error(errors::wrong_stage("network 'digits'", "an integer program", "a float or prepared network",
                                    "give the one that it was made of"),
                {"--budget", "size<=50kB"}, "integer");
-  expect_values(2, {"none.csv"}, {"--budget", "latency<=1ms", "--table", "none.csv"});
+  expect_values(2, {"cannot_be_read", "none.csv"}, {"--budget", "latency<=1ms", "--table", "none.csv"});
   test::write_text(*workspace / "board.csv", "layer,weights,features,milliseconds\nconv1,8,8,1\n");
-  expect_values(2, {"board.csv", "conv2", "conv3"}, {"--budget", "latency<=1ms", "--table", "board.csv"});
-  expect_values(2, {"magic"}, {"--budget", "size<=50kB", "--repair", "magic"});
+  expect_values(2, {"latency_table_layer_missing", "board.csv", "conv2", "conv3"},
+                {"--budget", "latency<=1ms", "--table", "board.csv"});
+  expect_values(2, {"repair_method_unknown", "magic"}, {"--budget", "size<=50kB", "--repair", "magic"});
   expect_error(errors::nothing_to_resume("neither --repair nor --epochs", "the one to resume"),
                {"--budget", "size<=50kB", "--resume"});
   expect_error(errors::output_given_twice("--integer", "nothing.safetensors"),

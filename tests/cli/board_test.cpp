@@ -220,7 +220,7 @@ TEST_F(Board, a_cut_file_is_no_difference_of_codes) {
   copy("cut");
   const std::string file = file_of("cut", "conv4"), bytes = contents(file);
   write(file, bytes.substr(0, bytes.size() - 3));
-  expect_values({"compare", "ours", "cut"}, {"'conv4'", "2045", "2048", "u8[2, 64, 4, 4]"});
+  expect_values({"compare", "ours", "cut"}, {"dump_file_unfit", "'conv4'", "2045", "2048", "u8[2, 64, 4, 4]"});
 }
 
 TEST_F(Board, a_file_of_another_size_that_a_layout_explains_is_one) {
@@ -235,16 +235,17 @@ TEST_F(Board, a_file_of_another_size_that_a_layout_explains_is_one) {
 TEST_F(Board, sides_that_are_nothing_are_refused) {
   EXPECT_EQ(workspace->error(2, {"compare", "ours", "nowhere"}), errors::no_such_side("nowhere"));
   std::filesystem::create_directory(*workspace / "void");
-  expect_values({"compare", "ours", "void"}, {"void"});
+  expect_values({"compare", "ours", "void"}, {"dump_without_values", "void"});
   write("conv9.bin", "abc");
   EXPECT_EQ(workspace->error(2, {"compare", "ours", "conv9.bin"}), errors::bare_values("conv9.bin"));
-  expect_values({"compare", "ours", "conv9.bin", "--like", "conv9"}, {"'conv9'", "ours"});
+  expect_values({"compare", "ours", "conv9.bin", "--like", "conv9"}, {"dump_value_unknown", "'conv9'", "ours"});
 }
 
 TEST_F(Board, a_dump_takes_the_place_of_a_dump_alone) {
-  expect_values({"dump", "quick/integer.safetensors", "--out", "ours"}, {"ours", "--overwrite"});
+  expect_values({"dump", "quick/integer.safetensors", "--out", "ours"}, {"dump_target_exists", "ours", "--overwrite"});
   const auto before = test::listing(*workspace / "quick");
-  expect_values({"dump", "quick/integer.safetensors", "--out", "quick", "--overwrite"}, {"quick"});
+  expect_values({"dump", "quick/integer.safetensors", "--out", "quick", "--overwrite"},
+                {"dump_target_foreign", "quick"});
   EXPECT_EQ(test::listing(*workspace / "quick"), before);
   workspace->expect(0, {"dump", "quick/integer.safetensors", "--out", "once"});
   workspace->expect(0, {"dump", "quick/integer.safetensors", "--out", "once", "--overwrite", "--layers", "conv1"});

@@ -129,12 +129,13 @@ TEST_F(Files, pipes_and_links_in_place_of_inputs_are_named) {
   fs::create_symlink("circle", *workspace / "circle");
   fs::create_directories(*workspace / "images/a");
   fs::create_symlink("loop.png", *workspace / "images/a/loop.png");
-  expect_values({"p.csv", "a pipe"}, {"eval", "--model", "prepared", "--data", "p.csv"});
-  expect_values({"p.npz", "a pipe"}, {"run", "prepared", "--inputs", "p.npz"});
-  expect_values({"p.safetensors", "a pipe"}, {"convert", "p.safetensors", "--out", "new"});
-  expect_values({"circle"}, {"inspect", "circle"});
-  expect_values({"p.ir"}, {"train", "--data", "good.csv", "--network", "p.ir", "--out", "new"});
-  expect_values({"images", "a/loop.png"}, {"eval", "--model", "prepared", "--data", "images"});
+  expect_values({"not_a_file", "p.csv", "a pipe"}, {"eval", "--model", "prepared", "--data", "p.csv"});
+  expect_values({"not_a_file", "p.npz", "a pipe"}, {"run", "prepared", "--inputs", "p.npz"});
+  expect_values({"not_a_file", "p.safetensors", "a pipe"}, {"convert", "p.safetensors", "--out", "new"});
+  expect_values({"cannot_be_read", "circle"}, {"inspect", "circle"});
+  expect_values({"network_file_unreadable", "p.ir"},
+                {"train", "--data", "good.csv", "--network", "p.ir", "--out", "new"});
+  expect_values({"folder_with_others", "images", "a/loop.png"}, {"eval", "--model", "prepared", "--data", "images"});
   expect_values({"p.yaml", fmt::format("{}", fmt::join(quant::platform_names(), ", "))},
                 {"quickstart", "--platform", "p.yaml", "--out", "new"});
   for (const char* name : {"p.csv", "p.npz", "p.yaml", "p.ir", "p.safetensors"}) fs::remove(*workspace / name);

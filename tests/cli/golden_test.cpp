@@ -63,7 +63,7 @@ class BadGolden : public testing::Test {
 
 TEST_F(BadGolden, truncated) {
   for (size_t size = 0; size < json_.size() - 2; size += 1024) {
-    expect_values(json_.substr(0, size), {"a.json"});
+    expect_values(json_.substr(0, size), {"golden_file_unreadable", "a.json"});
   }
 }
 
@@ -79,7 +79,8 @@ TEST_F(BadGolden, no_tensors) {
 }
 
 TEST_F(BadGolden, missing_tensor) {
-  expect_values(one_case("fake_quantize_abs_max", "t9"), {"a.json", "'one'", "'x'", "'t9'", "a.safetensors"});
+  expect_values(one_case("fake_quantize_abs_max", "t9"),
+                {"golden_value_unfit", "a.json", "'one'", "'x'", "'t9'", "a.safetensors"});
 }
 
 TEST_F(BadGolden, unknown_operator) {
@@ -87,13 +88,13 @@ TEST_F(BadGolden, unknown_operator) {
   const size_t quote = tensors.find("\"t");
   const std::string tensor = tensors.substr(quote + 1, tensors.find('"', quote + 1) - quote - 1);
   expect_values(one_case("fake_quantize_abs_mux", tensor),
-                {"a.json", "'one'", "'fake_quantize_abs_mux'", "'fake_quantize_abs_max'"});
+                {"golden_operator_unknown", "a.json", "'one'", "'fake_quantize_abs_mux'", "'fake_quantize_abs_max'"});
 }
 
 TEST_F(BadGolden, no_list_of_cases) {
-  expect_values("{}", {"a.json", "object"});
-  expect_values(R"([{"op": "x"}])", {"a.json", "case 0", "'id'"});
-  expect_values(R"([{"id": 3}])", {"a.json", "case 0", "'id'", "number"});
+  expect_values("{}", {"golden_value_unfit", "a.json", "object"});
+  expect_values(R"([{"op": "x"}])", {"golden_value_unfit", "a.json", "case 0", "'id'"});
+  expect_values(R"([{"id": 3}])", {"golden_value_unfit", "a.json", "case 0", "'id'", "number"});
 }
 
 TEST_F(BadGolden, two_files) {

@@ -123,8 +123,8 @@ TEST(Islands, WithoutAGradientAreSaidWithWhatToDo) {
   const Diagnostic said = diagnostic_of([&] {
     train::training_graph(prepared.model, {{"x", {4, 1, 8, 8}}}, train::Loss::labels, {}, {});
   });
-  EXPECT_EQ(said, placed(errors::layer_not_trainable("hard.ir:21: node 'answer'", "hardmax has no gradient"), "answer",
-                         ""));
+  EXPECT_EQ(said,
+            placed(errors::layer_not_trainable("hard.ir:21: node 'answer'", "hardmax has no gradient"), "answer", ""));
 }
 
 TEST(Islands, ACorruptedConstantOfOneIsFound) {

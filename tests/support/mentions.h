@@ -1,4 +1,4 @@
-// Whether errors of other rooms name a value: a layer, a file, a number.
+// Whether errors have a value in them: the name of an entry, a layer, a file, a number.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace halfstep::test {
 
 inline bool mentions(const std::vector<Diagnostic>& diagnostics, const std::string& value) {
   return std::ranges::any_of(diagnostics, [&](const Diagnostic& one) {
-    return one.layer == value || one.message().find(value) != std::string::npos;
+    return one.entry->name == value || one.layer == value || one.message().find(value) != std::string::npos;
   });
 }
 

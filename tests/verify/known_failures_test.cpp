@@ -21,9 +21,10 @@ TEST(KnownFailures, AttributeMissingInOneOfTwoDefinitions) {
   const Attributes complete = complete_attributes(info, {}, "test");
   for (const AttributeInfo& attribute : info.attributes) EXPECT_TRUE(complete.contains(attribute.name));
   EXPECT_EQ(get<int64_t>(complete, "round_type"), 1);
-  EXPECT_EQ(
-      diagnostic_of([&] { complete_attributes(info, {{"round_typ", int64_t{0}}}, "node 'q'"); }),
-      errors::attribute_unknown("node 'q'", info.name, "round_typ", ", did you mean 'round_type'?"));
+  EXPECT_EQ(diagnostic_of([&] {
+              complete_attributes(info, {{"round_typ", int64_t{0}}}, "node 'q'");
+            }),
+            errors::attribute_unknown("node 'q'", info.name, "round_typ", ", did you mean 'round_type'?"));
 }
 
 /// "kernel output args defs should equal op outputs": the kernels of every operator give exactly the results that its

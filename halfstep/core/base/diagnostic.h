@@ -38,8 +38,7 @@ class Text {
   Text(std::string_view text) : text_(text) {}
   Text(const char* text) : text_(text) {}
   template <std::integral T>
-    requires(!std::same_as<T, bool> && !std::same_as<T, char>)
-  Text(T number) : text_(std::to_string(number)) {}
+  requires(!std::same_as<T, bool> && !std::same_as<T, char>) Text(T number) : text_(std::to_string(number)) {}
   Text(float number);
   Text(double number);
   const std::string& get() const { return text_; }

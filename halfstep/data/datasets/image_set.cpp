@@ -73,13 +73,13 @@ void ImageSet::scan(const std::vector<std::string>& paths, bool skip_bad) {
 /// The number of bad images, and the first of them with their reasons.
 void ImageSet::require_readable(std::span<const std::optional<Diagnostic>> faults) const {
   constexpr int64_t kShown = 4;
-  std::vector<Diagnostic> shown = {Diagnostic{}};
+  std::vector<Diagnostic> shown;
   int64_t count = 0;
   for (const auto& fault : faults) {
     if (fault && ++count <= kShown) shown.push_back(*fault);
   }
   if (count == 0) return;
-  shown.front() = errors::images_unreadable(where_, count, faults.size());
+  shown.insert(shown.begin(), errors::images_unreadable(where_, count, faults.size()));
   fail_on_any(std::move(shown));
 }
 

@@ -8,6 +8,7 @@ import pytest
 from captured.harness import array, seen
 
 import halfstep as hs
+from raising import raises
 
 
 def switches():
@@ -98,7 +99,7 @@ def test_parameters_at_another_place_than_the_input(captured):
     with hs.device("sim"):
         layer = hs.nn.Linear(2, 2)
     function = hs.jit(layer) if captured else layer
-    with pytest.raises(hs.Error, match=r"linear.*cpu and sim"):
+    with raises("arrays_on_different_devices", match=r"linear.*cpu and sim"):
         function(array(1.0, 2.0).reshape(1, 2))
     assert function(array(1.0, 2.0).reshape(1, 2).sim()).place == "sim"
 
