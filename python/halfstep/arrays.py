@@ -346,7 +346,7 @@ def _binary(function: Callable[..., Any], a: Any, b: Any) -> array:
                 a, b = (made, b) if one is a else (a, made)
                 break
     if isinstance(a, (bool, int, float)):
-        a = full((), a, b.dtype)
+        a = _filled((), a, b.dtype)
     elif not isinstance(a, array):
         a = array(a)
     result: array = function(a, b)
@@ -364,18 +364,22 @@ def matmul(a: array, b: array) -> array:
     return ops.squeeze(result, axes=gone) if gone else result
 
 
-@renamed(value="fill_value")
-def full(shape: Sequence[int], fill_value: Number, dtype: Any = "f32") -> array:
-    made: array = _core.full(float(fill_value), list(shape), dtype_name(dtype))
+def _filled(shape: Sequence[int], value: Number, dtype: str) -> array:
+    made: array = _core.full(float(value), list(shape), dtype)
     return made
 
 
+@renamed(value="fill_value")
+def full(shape: Sequence[int], fill_value: Number, dtype: Any = "f32") -> array:
+    return _filled(shape, fill_value, dtype_name(dtype))
+
+
 def zeros(shape: Sequence[int], dtype: Any = "f32") -> array:
-    return full(shape, 0, dtype)
+    return _filled(shape, 0, dtype_name(dtype))
 
 
 def ones(shape: Sequence[int], dtype: Any = "f32") -> array:
-    return full(shape, 1, dtype)
+    return _filled(shape, 1, dtype_name(dtype))
 
 
 def zeros_like(like: array) -> array:
@@ -397,9 +401,9 @@ def where(condition: array, a: Any, b: Any) -> array:
     if not isinstance(like, array):
         a, b = array(a), array(b)
     elif like is a:
-        b = b if isinstance(b, array) else full((), b, a.dtype)
+        b = b if isinstance(b, array) else _filled((), b, a.dtype)
     else:
-        a = full((), a, b.dtype)
+        a = _filled((), a, b.dtype)
     result: array = ops.select(condition, a, b)
     return result
 

@@ -21,7 +21,7 @@ def renamed(**names: str) -> Callable[[_F], _F]:
     def decorate(function: _F) -> _F:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            for old in names.keys() & kwargs.keys():
+            for old in names.keys() & kwargs.keys() if kwargs else ():
                 warn(f"{function.__qualname__.removesuffix('.__init__')}: the argument '{old}' is called '{names[old]}'", 2)
                 kwargs[names[old]] = kwargs.pop(old)
             return function(*args, **kwargs)

@@ -1,6 +1,8 @@
 """errorgen refuses a catalogue that breaks a rule; tools/check_errors.py an error that nothing raises or tests."""
 
+import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -73,3 +75,17 @@ def test_every_error_is_raised_and_tested(tmp_path, lacks):
     done = subprocess.run([sys.executable, ROOT / "tools/check_errors.py", tmp_path], capture_output=True, text=True, timeout=60)
     assert done.returncode == (1 if lacks else 0), done.stdout
     assert not lacks or f"no {lacks}" in done.stdout
+
+
+def test_entries_name_commands_and_options_that_there_are():
+    def run(*words):
+        return subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=60, check=True).stdout
+
+    commands = re.findall(r"^  (\w+) {2,}", run("--help").partition("Subcommands:")[2], re.MULTILINE)
+    options = {"--help", *(option for command in commands for option in re.findall(r"--[a-z][a-z-]*", run(command, "--help")))}
+    wrong = []
+    for entry in json.loads(run("explain", "--json"))["errors"]:
+        words = " ".join((entry["message"], entry["explanation"]))
+        wrong += [(entry["id"], option) for option in re.findall(r"(?<![\w-])(?<!tar )--[a-z][a-z-]*", words) if option not in options]
+        wrong += [(entry["id"], f"halfstep {verb}") for verb in re.findall(r"\bhalfstep ([a-z]+)\b", words) if verb not in commands]
+    assert wrong == []
