@@ -33,7 +33,7 @@ def measure(path, given):
     network.run(**first)
 
     def quantize(batches):
-        hs.quantize(network, given.platform, calibrate=x, calibration_batch=given.batch, calibration_batches=batches, keep_samples=0)
+        hs.quantize(network, given.platform, data=x, calibration_batch=given.batch, calibration_batches=batches, keep_samples=0)
 
     plain, observed = [], []
     for _ in range(given.rounds):

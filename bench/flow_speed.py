@@ -94,7 +94,7 @@ def main():
         for name in ("scan", "unrolled"):
             onnx.save(network(given, name == "unrolled"), folder / f"{name}.onnx")
             networks[name] = hs.load(folder / f"{name}.onnx")
-    prepared = {name: hs.quantize(each, given.platform, calibrate=x, keep_samples=0) for name, each in networks.items()}
+    prepared = {name: hs.quantize(each, given.platform, data=x, keep_samples=0) for name, each in networks.items()}
     first = x[: given.batch]
     show("float run", in_turns(given.rounds, {name: lambda n=n: n.run(x=first) for name, n in networks.items()}))
     integers = {name: hs.convert(each, float_islands=True) for name, each in prepared.items()}

@@ -1,29 +1,18 @@
 #include "cli/command.h"
 
 namespace halfstep::cli {
+namespace {
 
-void add_convert(CLI::App& program, Work& work) {
-  struct Options {
-    Common common;
-    std::filesystem::path model;
-    OutFile out;
-    quant::ConvertOptions convert;
-  };
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(program, "convert", "Turn a prepared Model into an integer program",
-                                  "halfstep convert prepared.safetensors --out integer.safetensors", options->common);
-  command->add_option("model", options->model, "prepared Model")->required();
-  add_out_file(*command, options->out, "--out", "file for the integer Model")->required();
-  add_islands_option(*command, options->convert);
-  command->callback([options, &work] {
-    work = [options] {
-      options->out.require();
-      const auto conversion = api::convert(api::load_stage(options->model, api::Stage::prepared), options->convert);
-      api::save(conversion.model, options->out.path);
-      print_result(options->common, conversion, options->out.path);
-      return int{kDone};
-    };
-  });
+int convert(api::ConvertCommand& command, const Given&) {
+  const auto claim = require(command.out);
+  const auto conversion = api::convert(api::load_stage(command.model, api::Stage::prepared), command.options);
+  api::save(conversion.model, command.out.path);
+  print_result(command.common, conversion, command.out.path);
+  return kDone;
 }
+
+}  // namespace
+
+void add_convert(const Program& program) { add_verb<api::ConvertCommand>(program, convert); }
 
 }  // namespace halfstep::cli

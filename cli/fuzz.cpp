@@ -1,35 +1,10 @@
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <charconv>
 #include <nlohmann/json.hpp>
 
 #include "cli/command.h"
-#include "halfstep/api/errors.h"
 
 namespace halfstep::cli {
 namespace {
-
-struct FuzzOptions {
-  Common common;
-  std::string seeds = "0:1000";
-  api::FuzzRequest request;
-};
-
-uint64_t number_of(const std::string& text, const std::string& all) {
-  uint64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size())
-    fail(errors::option_of_other_form("seeds", all, "A:B, or A for one"));
-  return number;
-}
-
-/// "A:B" without B, or one seed.
-void read_seeds(const std::string& text, api::FuzzRequest& request) {
-  const size_t colon = text.find(':');
-  request.first = number_of(text.substr(0, colon), text);
-  request.last = colon == std::string::npos ? request.first + 1 : number_of(text.substr(colon + 1), text);
-}
 
 nlohmann::json to_json(const api::FuzzReport& report) {
   nlohmann::json findings = nlohmann::json::array();
@@ -100,42 +75,17 @@ void print_report(const api::FuzzReport& report) {
   fmt::print("{} found\n", report.findings.size());
 }
 
+int fuzz(api::FuzzCommand& command, const Given&) {
+  const api::FuzzReport report = api::run_fuzz(command.request, settings_of(command.common));
+  if (command.common.json)
+    fmt::print("{}\n", to_json(report).dump(2));
+  else
+    print_report(report);
+  return report.findings.empty() ? kDone : kDifference;
+}
+
 }  // namespace
 
-void add_fuzz(CLI::App& program, Work& work) {
-  const auto options = std::make_shared<FuzzOptions>();
-  CLI::App* command = add_command(program, "fuzz", "Make random networks and look for what is wrong with any of them",
-                                  "halfstep fuzz --seeds 0:10000 --out findings\n"
-                                  "         halfstep fuzz --seeds 4711 --check roads",
-                                  options->common);
-  command->add_option("--seeds", options->seeds, "A:B, the numbers from A to before B, or one; each means one network")
-      ->capture_default_str();
-  command->add_option("--platform", options->request.platform, "a platform instead of random ones");
-  command->add_option(
-      "--check", options->request.check,
-      "one check alone: engine, reference, bypassed, roads, meaning, quality, answers, parts, integers, "
-      "extents, splits, ...");
-  command->add_option("--networks", options->request.networks,
-                      "a folder of networks instead of random ones, as tests/networks/modules.py writes them");
-  command->add_option("--out", options->request.out, "folder for failing networks, made small");
-  command->add_option("--time", options->request.seconds, "seconds after which no new network is begun")
-      ->check(within(limits::kSeconds));
-  command->add_option("--limit", options->request.seconds_each, "seconds that one network may take")
-      ->check(within(limits::kSeconds))
-      ->capture_default_str();
-  command->add_flag("--stop", options->request.stop_at_first, "end at the first finding");
-  command->callback([options, &work] {
-    work = [options] {
-      read_seeds(options->seeds, options->request);
-      const api::FuzzReport report = api::run_fuzz(options->request, options->common.settings());
-      if (options->common.json) {
-        fmt::print("{}\n", to_json(report).dump(2));
-      } else {
-        print_report(report);
-      }
-      return report.findings.empty() ? kDone : kDifference;
-    };
-  });
-}
+void add_fuzz(const Program& program) { add_verb<api::FuzzCommand>(program, fuzz); }
 
 }  // namespace halfstep::cli

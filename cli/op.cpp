@@ -110,65 +110,34 @@ void print_text(const verify::GoldenReport& report) {
   for (const verify::GoldenFailure& failure : report.failures) fmt::print("FAILED {}: {}\n", failure.id, failure.what);
 }
 
-struct OpCommand {
-  Common common;
-  std::string mode;
-  std::vector<std::string> arguments;
-  std::string operators;
-  std::string device = "cpu";
-  bool all = false;
-};
-
 template <class Report>
 int finish(const Report& report, bool json) {
   json ? print_json(report) : print_text(report);
   return report.passed() ? kDone : kDifference;
 }
 
-int run_golden_command(const OpCommand& command) {
-  if (command.arguments.size() != 1)
-    fail(errors::number_of_arguments("op", command.mode, command.arguments.size(), "FILE.json"));
-  api::GoldenRequest request{command.arguments.front()};
-  if (!command.operators.empty()) request.operators = command.operators;
-  return finish(api::run_golden(request, command.common.settings()), command.common.json);
+int run_golden_command(const api::OpCommand& command) {
+  const api::OpRequest& options = command.options;
+  if (options.problems.size() != 1)
+    fail(errors::number_of_arguments("op", options.mode, options.problems.size(), "FILE.json"));
+  api::GoldenRequest request{options.problems.front()};
+  if (options.operators) request.operators = *options.operators;
+  return finish(api::run_golden(request, settings_of(command.common)), command.common.json);
 }
 
-int run_operators_command(const OpCommand& command) {
-  api::OpRequest request;
-  request.mode = command.mode;
-  request.problems = command.arguments;
-  request.device = parse_device(command.device);
-  if (!command.operators.empty()) request.operators = command.operators;
-  const int ways = !command.arguments.empty() + !command.operators.empty() + command.all;
-  if (ways != 1) fail(errors::problems_not_chosen(command.mode, ways == 0 ? "none" : "more than one"));
-  return finish(api::run_operators(request, command.common.settings()), command.common.json);
+int run_operators_command(const api::OpCommand& command) {
+  const api::OpRequest& options = command.options;
+  const int ways = !options.problems.empty() + options.operators.has_value() + command.all;
+  if (ways != 1) fail(errors::problems_not_chosen(options.mode, ways == 0 ? "none" : "more than one"));
+  return finish(api::run_operators(options, settings_of(command.common)), command.common.json);
+}
+
+int check_operators(api::OpCommand& command, const Given&) {
+  return command.options.mode == "golden" ? run_golden_command(command) : run_operators_command(command);
 }
 
 }  // namespace
 
-void add_op(CLI::App& program, Work& work) {
-  const auto options = std::make_shared<OpCommand>();
-  CLI::App* command = add_command(
-      program, "op", "Check operators against references, promises, gradients, rules and their originals, or time them",
-      "halfstep op check 'conv2d x=f32[2,6,9,7] w=f32[4,3,3,3] groups=2 pad=[1,0,2,1]'\n"
-      "         halfstep op bitwise --all\n"
-      "         halfstep op golden golden/paddle.json",
-      options->common);
-  command
-      ->add_option("mode", options->mode,
-                   "what to hold an operator against; all is all but speed and golden, which takes a file")
-      ->check(one_of({"check", "bitwise", "grad", "reject", "speed", "all", "golden"}))
-      ->required();
-  command->add_option("problems", options->arguments, "OPERATOR PORT=TYPE ... ATTRIBUTE=VALUE ...; or the golden FILE");
-  command->add_option("--operator", options->operators, "which records, as in 'conv2d*', with their own cases");
-  command->add_flag("--all", options->all, "every record");
-  command->add_option("--device", options->device, "of check and speed: cpu, sim, cuda or cuda:N")
-      ->capture_default_str();
-  command->callback([options, &work] {
-    work = [options] {
-      return options->mode == "golden" ? run_golden_command(*options) : run_operators_command(*options);
-    };
-  });
-}
+void add_op(const Program& program) { add_verb<api::OpCommand>(program, check_operators); }
 
 }  // namespace halfstep::cli

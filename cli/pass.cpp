@@ -39,42 +39,20 @@ void print_course(const std::vector<api::PassCourse>& course, const std::vector<
   if (as_json) fmt::print("{}\n", list.dump(2));
 }
 
+int run_passes(api::PassCommand& command, const Given&) {
+  if (command.list) return print_list(command.common.json), kDone;
+  if (command.model.empty()) fail(errors::pass_without_network());
+  const auto claim = require(command.out);
+  const bool is_text = command.model.extension() == ".ir";
+  const Model network = is_text ? api::load_text(command.model, 0) : api::load(command.model);
+  const api::Passed passed = api::run_passes(network, command.passes, command.disable);
+  print_course(passed.course, command.print_after, command.common.json);
+  if (!command.out.path.empty()) api::save(passed.model, command.out.path);
+  return kDone;
+}
+
 }  // namespace
 
-void add_pass(CLI::App& program, Work& work) {
-  struct Options {
-    Common common;
-    std::vector<std::string> names, disabled, shown;
-    std::filesystem::path model;
-    OutFile out;
-    bool list = false;
-  };
-  const auto options = std::make_shared<Options>();
-  CLI::App* command = add_command(
-      program, "pass",
-      "Run optimizations on a network one by one: what each changes, and the network after "
-      "it; --list says what there is",
-      "halfstep pass simplify,cse,dce network.ir --print-after cse --out smaller.safetensors", options->common);
-  command->add_option("passes", options->names, "names with commas, or all")->delimiter(',')->allow_extra_args(false);
-  command->add_option("model", options->model, "Model, an .ir text, or an ONNX or Paddle file");
-  command->add_flag("--list", options->list, "the passes, with a sentence each");
-  command->add_option("--disable", options->disabled, "of all: those to leave out")->delimiter(',');
-  command->add_option("--print-after", options->shown, "passes behind which the network is printed, or all")
-      ->delimiter(',');
-  add_out_file(*command, options->out, "--out", "Model to write");
-  command->callback([options, &work] {
-    work = [options] {
-      if (options->list) return print_list(options->common.json), int{kDone};
-      if (options->model.empty()) fail(errors::pass_without_network());
-      options->out.require();
-      const bool is_text = options->model.extension() == ".ir";
-      const Model network = is_text ? api::load_text(options->model, 0) : api::load(options->model);
-      const api::Passed passed = api::run_passes(network, options->names, options->disabled);
-      print_course(passed.course, options->shown, options->common.json);
-      if (!options->out.path.empty()) api::save(passed.model, options->out.path);
-      return int{kDone};
-    };
-  });
-}
+void add_pass(const Program& program) { add_verb<api::PassCommand>(program, run_passes); }
 
 }  // namespace halfstep::cli

@@ -13,6 +13,7 @@
 
 #include "cli/command.h"
 #include "cli/completion.h"
+#include "cli/help.h"
 #include "cli/progress.h"
 #include "halfstep/api/errors.h"
 #include "halfstep/core/base/nearest.h"
@@ -63,25 +64,9 @@ std::string lower_case_first(std::string text) {
   return text;
 }
 
-/// "Could not convert: --epochs = x", or "--epochs: found 'x', expected 1 to 10", as our validators say it.
+/// The parser's own complaint, as "--epochs: 1 required".
 Diagnostic wrong_argument(const CLI::App& command, const CLI::ParseError& error) {
-  constexpr std::string_view kConversion = "Could not convert: ", kIs = " = ", kRequired = " is required";
-  constexpr std::string_view kFound = ": found ", kExpected = ", expected ";
-  const std::string text = error.what(), name = command.get_name();
-  const auto about = [&](const std::string& option) { return option.empty() ? name : name + ": " + option; };
-  if (text.ends_with(kRequired)) return errors::argument_missing(name, text.substr(0, text.size() - kRequired.size()));
-  if (const size_t is = text.find(kIs); text.starts_with(kConversion) && is != std::string::npos) {
-    const std::string option = text.substr(kConversion.size(), is - kConversion.size());
-    const bool whole = command.get_option(option)->get_type_name().find("INT") != std::string::npos;
-    return errors::wrong_argument(name, about(option), "", "'" + text.substr(is + kIs.size()) + "'",
-                                  whole ? "a whole number" : "a number");
-  }
-  const size_t found = text.find(kFound), expected = text.rfind(kExpected);
-  if (found == std::string::npos || expected == std::string::npos || expected < found)
-    return errors::wrong_argument(name, name, lower_case_first(text), "", "");
-  const size_t value = found + kFound.size();
-  return errors::wrong_argument(name, about(text.substr(0, found)), "", text.substr(value, expected - value),
-                                text.substr(expected + kExpected.size()));
+  return errors::wrong_argument(command.get_name(), lower_case_first(error.what()));
 }
 
 /// What is wrong with the arguments, in one line.
@@ -94,17 +79,6 @@ Diagnostic usage_error(const CLI::App& program, const CLI::ParseError& error, in
   return wrong_argument(command, error);
 }
 
-/// No option takes an empty word: who does not want one leaves it out.
-void refuse_empty_words(CLI::App& program) {
-  const CLI::Validator has_text(
-      [](const std::string& text) { return text.empty() ? "found '', expected a value" : std::string(); }, "");
-  for (CLI::App* command : program.get_subcommands([](CLI::App*) { return true; })) {
-    for (CLI::Option* option : command->get_options()) {
-      if (option->get_items_expected_max() > 0) option->check(has_text);
-    }
-  }
-}
-
 /// "--out=", which the parser would give the word behind it; else "".
 std::string option_without_value(int count, const char* const* arguments) {
   for (int i = 1; i < count; ++i) {
@@ -115,7 +89,12 @@ std::string option_without_value(int count, const char* const* arguments) {
   return "";
 }
 
-int parse_and_work(int count, const char* const* arguments) {
+int parse_and_work(int count, const char* const* given) {
+  std::vector<const char*> words(given, given + count);
+  const auto help_all = std::ranges::find(words, std::string_view("--help-all"));
+  const bool shows_all = help_all != words.end();
+  if (shows_all) *help_all = "--help";
+  const char* const* arguments = words.data();
   CLI::App program(
       "Halfstep trains quantized networks and proves that the integers on the device are the same, code for code.",
       "halfstep");
@@ -125,12 +104,14 @@ int parse_and_work(int count, const char* const* arguments) {
       "Exit codes: 0 done, 1 a check found a difference, 2 wrong use or bad input, 3 not supported, 70 a defect of "
       "Halfstep, 130 interrupted. Say what an error means: halfstep explain HS1100\n");
   Work work;
+  const auto formatter = std::make_shared<HelpFormatter>();
+  formatter->label("Positionals", "Arguments");
+  program.formatter(formatter);
   for (const auto add : {add_quickstart, add_data_command, add_train,   add_eval, add_run,    add_quantize, add_convert,
                          add_export,     add_verify,       add_analyze, add_bits, add_report, add_dump,     add_compare,
                          add_inspect,    add_platform,     add_op,      add_pass, add_fuzz,   add_explain})
-    add(program, work);
+    add({program, work, shows_all});
   if (count > 1 && std::string_view(arguments[1]) == kComplete) return print_completions(program);
-  refuse_empty_words(program);
   if (const std::string option = option_without_value(count, arguments); !option.empty())
     fail(errors::option_without_value(option));
   try {

@@ -1,17 +1,7 @@
-#include <fmt/format.h>
-
 #include "cli/command.h"
 
 namespace halfstep::cli {
 namespace {
-
-struct QuickstartOptions {
-  Common common;
-  DataArguments data;
-  std::filesystem::path model;
-  TargetOptions target;
-  api::QuickstartRequest request;
-};
 
 std::string percent(double share) { return fmt::format("{:.2f} %", 100 * share); }
 std::string kilobytes(int64_t bytes) { return fmt::format("{:.1f} kB", static_cast<double>(bytes) / 1000); }
@@ -35,75 +25,34 @@ void print_report(const api::QuickstartReport& report, const std::filesystem::pa
 }
 
 /// Reads what the options name, and writes the report beside the Models.
-api::QuickstartReport quickstart_of(QuickstartOptions& options) {
-  api::QuickstartRequest& request = options.request;
+api::QuickstartReport report_of(api::QuickstartCommand& command) {
+  api::QuickstartRequest& request = command.request;
   api::require_free(request);
-  request.platform = options.target.platform();
-  request.pad_channels = options.target.pad_channels;
-  request.preprocess = options.data.preprocess;
-  if (options.model.empty()) {
-    request.data = api::load_data(options.data.path, io::kMaxClasses, options.data.read);
+  request.platform = api::load_platform(command.target);
+  if (command.model.empty()) {
+    request.data = load_data(command.data, io::kMaxClasses);
   } else {
-    auto [network, data] = load_both(options.model, options.data);
+    auto [network, data] = load_both(command.model, command.data, request.quantize.preprocess);
     request.network = std::move(network);
     request.data = std::move(data);
   }
-  api::QuickstartReport report = api::quickstart(request, options.common.settings()).report;
+  api::QuickstartReport report = api::quickstart(request, settings_of(command.common)).report;
   report::write(report, request.out);
   return report;
 }
 
+int quickstart(api::QuickstartCommand& command, const Given&) {
+  const api::QuickstartReport report = report_of(command);
+  print_notes(report.notes);
+  if (command.common.json)
+    fmt::print("{}", report::as_json(report));
+  else
+    print_report(report, command.request.out);
+  return report.roads.equal() ? kDone : kDifference;
+}
+
 }  // namespace
 
-void add_quickstart(CLI::App& program, Work& work) {
-  const auto options = std::make_shared<QuickstartOptions>();
-  api::QuickstartRequest& request = options->request;
-  request.out = "quickstart_out";
-  CLI::App* command =
-      add_command(program, "quickstart",
-                  "Quantize, fine-tune, convert and verify: a digit classifier that it trains first, or your network",
-                  "halfstep quickstart --platform magik_t40 --weights 4 --features 4 --out magik\n"
-                  "         halfstep quickstart resnet.onnx --data cifar10.tar.zst --preprocess cifar10",
-                  options->common);
-  add_data(*command, options->data);
-  command->add_option("model,--model", options->model, "float Model, ONNX or Paddle file instead of training one");
-  command->add_option("--out", request.out, "folder for Models and report")->capture_default_str();
-  command->add_flag("--overwrite", request.overwrite, "replace an earlier run in that folder");
-  command->add_option("--epochs", request.float_epochs, "epochs of float training")
-      ->check(within(limits::kEpochs))
-      ->capture_default_str();
-  command->add_option("--tune-epochs", request.tune_epochs, "epochs of fine-tuning; 0: calibration alone")
-      ->check(within(limits::kTuneEpochs))
-      ->capture_default_str();
-  command->add_option("--batch", request.batch, "samples of a step")
-      ->check(within(limits::kBatch))
-      ->capture_default_str();
-  command
-      ->add_option("--learning-rate", request.tune_rate,
-                   "peak rate of fine-tuning; 0.001 for your network, 0.01 for a fresh one")
-      ->check(within(limits::kLearningRate));
-  add_max_length(*command, request.max_length);
-  add_augment(*command, request.augment);
-  command->add_flag("--distill", request.distill, "fine-tuning learns from the float form, not from labels");
-  add_islands_option(*command, request.convert);
-  command
-      ->add_option("--keep-samples", request.stored_samples,
-                   "how many samples travel with the prepared Model, for verify; 0: none, for privacy")
-      ->check(within(limits::kSamples))
-      ->capture_default_str();
-  add_target(*command, options->target, request.widths);
-  command->callback([options, &work] {
-    work = [options] {
-      const api::QuickstartReport report = quickstart_of(*options);
-      print_notes(report.notes);
-      if (options->common.json) {
-        fmt::print("{}", report::as_json(report));
-      } else {
-        print_report(report, options->request.out);
-      }
-      return int{report.roads.equal() ? kDone : kDifference};
-    };
-  });
-}
+void add_quickstart(const Program& program) { add_verb<api::QuickstartCommand>(program, quickstart); }
 
 }  // namespace halfstep::cli

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -53,52 +51,40 @@ void print_text(const RunReport& report) {
   }
 }
 
-struct RunArguments {
-  Common common;
-  std::filesystem::path model, inputs, expect, test_data;
-  OutFile outputs;
-  std::vector<std::filesystem::path> traces;
-  std::string place = "cpu";
-  api::RunOptions run;
-  api::Tolerance tolerance;
-};
-
 bool is_log(const std::filesystem::path& trace) { return trace.extension() == ".log"; }
 
 /// Before any work: files that can be written, of a kind that there is.
-std::vector<OutFile> required_traces(const RunArguments& arguments) {
-  std::vector<OutFile> traces;
-  for (const auto& path : arguments.traces) {
+std::vector<std::optional<io::Claim>> required_traces(const api::RunCommand& command) {
+  std::vector<std::optional<io::Claim>> claims;
+  for (const auto& path : command.trace) {
     if (path.extension() != ".json" && !is_log(path))
       fail(errors::wrong_extension(path.string(), path.extension().string(), ".json for a trace or .log for a log"));
-    traces.push_back({path, arguments.outputs.overwrite});
-    traces.back().require();
+    claims.push_back(require({path, command.outputs.overwrite}));
   }
-  return traces;
+  return claims;
 }
 
-void write_traces(const RunArguments& arguments, const RunReport& report) {
-  for (const auto& path : arguments.traces)
+void write_traces(const api::RunCommand& command, const RunReport& report) {
+  for (const auto& path : command.trace)
     io::write_file(path,
                    is_log(path) ? report::as_log(*report.result.trace) : report::as_chrome_trace(*report.result.trace));
 }
 
-api::RunOptions run_options(const RunArguments& arguments, const std::filesystem::path& source) {
-  api::RunOptions options = arguments.run;
-  options.place = parse_device(arguments.place);
+api::RunOptions run_options(const api::RunCommand& command, const std::filesystem::path& source) {
+  api::RunOptions options = command.options;
   options.source = source.string();
-  options.trace = !arguments.traces.empty();
+  options.trace = !command.trace.empty();
   return options;
 }
 
 /// Every set of a folder in ONNX's layout.
-RunReport run_test_data(const RunArguments& arguments) {
-  const auto file = formats::open(arguments.model);
-  const api::Tolerance tolerance = api::read_tolerance(arguments.test_data, arguments.tolerance);
+RunReport run_test_data(const api::RunCommand& command) {
+  const auto file = formats::open(command.model);
+  const api::Tolerance tolerance = api::read_tolerance(command.test_data, command.tolerance);
   RunReport report;
-  for (const api::TestSet& set : api::read_test_data(arguments.test_data, file->summary())) {
-    const auto options = run_options(arguments, arguments.test_data / set.name);
-    report.result = api::run(*file, set.inputs, options, arguments.common.settings());
+  for (const api::TestSet& set : api::read_test_data(command.test_data, file->summary())) {
+    const auto options = run_options(command, command.test_data / set.name);
+    report.result = api::run(*file, set.inputs, options, settings_of(command.common));
     for (api::Comparison& comparison : api::compare(report.result.outputs, set.outputs, tolerance)) {
       comparison.tensor = set.name + "/" + comparison.tensor;
       report.comparisons.push_back(std::move(comparison));
@@ -107,82 +93,42 @@ RunReport run_test_data(const RunArguments& arguments) {
   return report;
 }
 
-RunReport run_tensors(const RunArguments& arguments) {
-  const bool foreign = formats::is_foreign(arguments.model);
-  if (!foreign && arguments.inputs.empty()) fail(errors::run_without_inputs(arguments.model.string()));
-  const Tensors inputs = arguments.inputs.empty() ? Tensors() : api::read_tensors(arguments.inputs);
-  const Tensors expected = arguments.expect.empty() ? Tensors() : api::read_tensors(arguments.expect);
-  const auto settings = arguments.common.settings();
+RunReport run_tensors(const api::RunCommand& command) {
+  const bool foreign = formats::is_foreign(command.model);
+  if (!foreign && command.inputs.empty()) fail(errors::run_without_inputs(command.model.string()));
+  const Tensors inputs = command.inputs.empty() ? Tensors() : api::read_tensors(command.inputs);
+  const Tensors expected = command.expect.empty() ? Tensors() : api::read_tensors(command.expect);
+  const auto settings = settings_of(command.common);
   RunReport report;
-  const auto options = run_options(arguments, arguments.inputs.empty() ? arguments.model : arguments.inputs);
-  report.result = foreign ? api::run(*formats::open(arguments.model), inputs, options, settings)
-                          : api::run(api::load(arguments.model), inputs, options, settings);
+  const auto options = run_options(command, command.inputs.empty() ? command.model : command.inputs);
+  report.result = foreign ? api::run(*formats::open(command.model), inputs, options, settings)
+                          : api::run(api::load(command.model), inputs, options, settings);
   report.comparisons =
-      about(arguments.expect, [&] { return api::compare(report.result.outputs, expected, arguments.tolerance); });
+      about(command.expect, [&] { return api::compare(report.result.outputs, expected, command.tolerance); });
   return report;
 }
 
-RunReport run_all(RunArguments& arguments) {
-  (void)parse_device(arguments.place);
-  arguments.outputs.require();
-  const std::vector<OutFile> traces = required_traces(arguments);
-  api::require_tensor_file(arguments.outputs.path);
-  if (!arguments.test_data.empty() && !formats::is_foreign(arguments.model))
-    fail(errors::test_data_of_model(arguments.model.string()));
-  RunReport report = arguments.test_data.empty() ? run_tensors(arguments) : run_test_data(arguments);
-  if (!arguments.outputs.path.empty()) api::write_tensors(arguments.outputs.path, report.result.outputs);
-  write_traces(arguments, report);
+RunReport run_all(const api::RunCommand& command) {
+  const auto claim = require(command.outputs);
+  const auto claims = required_traces(command);
+  api::require_tensor_file(command.outputs.path);
+  if (!command.test_data.empty() && !formats::is_foreign(command.model))
+    fail(errors::test_data_of_model(command.model.string()));
+  RunReport report = command.test_data.empty() ? run_tensors(command) : run_test_data(command);
+  if (!command.outputs.path.empty()) api::write_tensors(command.outputs.path, report.result.outputs);
+  write_traces(command, report);
   return report;
+}
+
+int run_network(api::RunCommand& command, const Given&) {
+  const RunReport report = run_all(command);
+  if (!command.common.json) print_notes(report.result.notes);
+  command.common.json ? print_json(report) : print_text(report);
+  return report.equal() ? kDone : kDifference;
 }
 
 }  // namespace
 
-void add_run(CLI::App& program, Work& work) {
-  const auto options = std::make_shared<RunArguments>();
-  CLI::App* command =
-      add_command(program, "run", "Run a Model, or a file of ONNX or Paddle, on named tensors and compare its outputs",
-                  "halfstep run model.safetensors --inputs x.npz --expect y.npz --rtol 1e-4\n"
-                  "         halfstep run model.onnx --test-data FOLDER\n"
-                  "         halfstep run model.safetensors --inputs x.npz --trace run.json,run.log",
-                  options->common);
-  command->add_option("model", options->model, "Model of any stage, or a file of ONNX or Paddle")->required();
-  auto* inputs = command->add_option("--inputs", options->inputs,
-                                     "safetensors or npz, tensors by name, or npy for a network of one input");
-  command
-      ->add_option("--test-data", options->test_data,
-                   "folder with test_data_set_*/input_*.pb and output_*.pb; tolerance.json beside them comes before "
-                   "--rtol and --atol")
-      ->excludes(inputs);
-  add_out_file(*command, options->outputs, "--outputs", "file for the outputs: .safetensors or .npz");
-  command
-      ->add_option("--trace", options->traces,
-                   "each instruction with its operator, place, time, shapes and ranges: .json for chrome://tracing or "
-                   "Perfetto, .log for a log; both may be named. With --repeat times are those of the last run, which "
-                   "nothing else slows down")
-      ->delimiter(',')
-      ->type_name("FILE");
-  command->add_option("--expect", options->expect, "file with expected outputs; a difference exits with 1");
-  auto* relative = command->add_option("--rtol", options->tolerance.relative, "relative tolerance")
-                       ->check(within(limits::kTolerance))
-                       ->capture_default_str();
-  auto* absolute = command->add_option("--atol", options->tolerance.absolute, "absolute tolerance")
-                       ->check(within(limits::kTolerance))
-                       ->capture_default_str();
-  command->add_flag("--exact", options->tolerance.exact, "every bit must agree")
-      ->excludes(relative)
-      ->excludes(absolute);
-  command->add_option("--repeat", options->run.repeat, "further runs whose times are reported")
-      ->check(within(limits::kRepeats));
-  add_max_iterations(*command, options->run.max_iterations);
-  command->add_option("--place", options->place, "cpu, sim, cuda or cuda:N")->capture_default_str();
-  command->callback([options, &work] {
-    work = [options] {
-      const RunReport report = run_all(*options);
-      if (!options->common.json) print_notes(report.result.notes);
-      options->common.json ? print_json(report) : print_text(report);
-      return int{report.equal() ? kDone : kDifference};
-    };
-  });
-}
+void add_run(const Program& program) { add_verb<api::RunCommand>(program, run_network); }
 
 }  // namespace halfstep::cli

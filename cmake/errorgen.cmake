@@ -1,6 +1,6 @@
 # errorgen turns each room's errors.yaml into functions that make its diagnostics and a table of all. It
 # links nothing of the library.
-file(GLOB sources CONFIGURE_DEPENDS errorgen/*.cpp)
+file(GLOB sources CONFIGURE_DEPENDS errorgen/*.cpp buildgen/*.cpp)
 file(GLOB_RECURSE catalogue CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} halfstep/errors.yaml)
 add_executable(errorgen ${sources})
 target_include_directories(errorgen PRIVATE ${CMAKE_SOURCE_DIR})

@@ -50,4 +50,5 @@ if(SKBUILD)
   install(FILES cli/completion.bash DESTINATION ${SKBUILD_DATA_DIR}/share/bash-completion/completions RENAME halfstep
           COMPONENT python)
 endif()
-install(FILES ${HALFSTEP_PACKAGE}/ops.py ${HALFSTEP_PACKAGE}/ops.pyi DESTINATION halfstep COMPONENT python)
+install(FILES ${HALFSTEP_PACKAGE}/ops.py ${HALFSTEP_PACKAGE}/ops.pyi ${HALFSTEP_PACKAGE}/options.py
+              ${HALFSTEP_PACKAGE}/verbs.py DESTINATION halfstep COMPONENT python)

@@ -2,32 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+
+#include "buildgen/text.h"
 
 namespace halfstep::errorgen {
 namespace {
 
 constexpr const char* kMade = "// Made by errorgen of the rooms' errors.yaml.\n";
 
-void write(const std::filesystem::path& path, const std::string& text) {
-  std::ostringstream old;
-  if (std::ifstream file(path); file) old << file.rdbuf();
-  if (old.str() == text) return;
-  std::filesystem::create_directories(path.parent_path());
-  std::ofstream file(path);
-  file << text;
-  if (!file.flush()) throw Wrong(path.string() + ": cannot be written");
-}
-
-std::string quoted(const std::string& text) {
-  std::string result = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c == '\n' ? ' ' : c;
-  }
-  return result + "\"";
+/// Text of an entry is one line.
+std::string quoted(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  return buildgen::quoted(text);
 }
 
 std::string parameters(const Entry& entry) {
@@ -70,21 +58,23 @@ void write_room(const Room& room, const std::string& out) {
         entry.name, parameters(entry), entry.name, fmt::format("{}", fmt::join(entry.takes, ", ")), entry.name,
         entry.name);
   }
-  write(out + "/" + header, fmt::format("{}#pragma once\n\n#include \"halfstep/core/base/diagnostic.h\"\n\nnamespace "
-                                        "halfstep::errors {{\n\n{}\n}}  // namespace halfstep::errors\n",
-                                        kMade, declared));
-  write(out + "/" + room.folder + "/errors.cpp",
-        fmt::format("{}#include \"{}\"\n\nnamespace halfstep::errors {{\nnamespace {{\n{}}}  // namespace\n\n{}\n}}  "
-                    "// namespace "
-                    "halfstep::errors\n",
-                    kMade, header, rows, defined));
+  buildgen::write(out + "/" + header,
+                  fmt::format("{}#pragma once\n\n#include \"halfstep/core/base/diagnostic.h\"\n\nnamespace "
+                              "halfstep::errors {{\n\n{}\n}}  // namespace halfstep::errors\n",
+                              kMade, declared));
+  buildgen::write(
+      out + "/" + room.folder + "/errors.cpp",
+      fmt::format("{}#include \"{}\"\n\nnamespace halfstep::errors {{\nnamespace {{\n{}}}  // namespace\n\n{}\n}}  "
+                  "// namespace "
+                  "halfstep::errors\n",
+                  kMade, header, rows, defined));
 }
 
 void write_table(const Catalogue& catalogue, const std::string& out) {
   std::string includes, rows;
   for (const Room& room : catalogue.rooms()) includes += fmt::format("#include \"{}/errors.h\"\n", room.folder);
   for (const Entry* entry : catalogue.by_id()) rows += fmt::format("      &errors::{}_entry,\n", entry->name);
-  write(
+  buildgen::write(
       out + "/halfstep/api/error_table.cpp",
       fmt::format(
           "{}#include \"halfstep/api/explain.h\"\n{}\nnamespace halfstep::api {{\n\nstd::span<const ErrorEntry* const> "

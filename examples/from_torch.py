@@ -3,7 +3,7 @@
 
 usage: examples/from_torch.py [--model resnet18] [--side 64] [--bits 8 6 4]
 
-Weights are random unless --weights names some, and so are images: what is shown is that codes are equal, not accuracy.
+Weights are random unless --weight-bits names some, and so are images: what is shown is that codes are equal, not accuracy.
 Needs torch, torchvision and onnxscript.
 """
 
@@ -23,7 +23,7 @@ def worst(proof: hs.Proof) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="resnet18")
-    parser.add_argument("--weights")
+    parser.add_argument("--weight-bits")
     parser.add_argument("--side", type=int, default=64)
     parser.add_argument("--bits", type=int, nargs="+", default=[8, 6, 4])
     given = parser.parse_args()
@@ -33,10 +33,10 @@ def main() -> None:
 
     net = hs.from_torch(module, images[:2])
     print(f"{net!r}\nlayers: {', '.join(list(net.layers)[:5])} ...")
-    prepared = hs.quantize(net, "generic_int8", calibrate=images)
+    prepared = hs.quantize(net, "generic_int8", data=images)
     print(repr(prepared.report))
     for bits in given.bits:
-        at = hs.change_bits(prepared, "*", weights=bits, features=bits)  # ranges stay as they were observed
+        at = hs.change_bits(prepared, "*", weight_bits=bits, activation_bits=bits)  # ranges stay as they were observed
         proof = hs.verify(at, hs.convert(at), images)
         print(f"{bits} bits: {proof.verdict}; furthest from float: {worst(proof)}")
 

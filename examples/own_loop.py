@@ -66,7 +66,7 @@ def main() -> None:
     print(f"float: {accuracy(module, test_x, test_y):.2%}")
 
     net = hs.from_torch(module.eval(), test_x[:2])
-    prepared = hs.quantize(net, "onnxruntime_int8", calibrate=train_x.numpy(), weights=given.bits, features=given.bits, edges=8)
+    prepared = hs.quantize(net, "onnxruntime_int8", data=train_x.numpy(), weight_bits=given.bits, activation_bits=given.bits, edge_bits=8)
     quantized = prepared.as_torch()  # a torch.nn.Module that shares memory with `prepared`
     print(f"calibrated at {given.bits} bits: {accuracy(quantized, test_x, test_y):.2%}")
     fit(quantized, train_x, train_y, given.epochs, 0.002, "quantized")
@@ -77,7 +77,7 @@ def main() -> None:
     print(f"integers: {hs.evaluate(program, (test_x.numpy(), test_y.numpy()), metric=share):.2%}, outputs equal: {same}")
     print(hs.verify(prepared, program, test_x.numpy()))
     hs.export(program, given.onnx)
-    print(hs.verify(prepared, program, test_x.numpy(), with_="onnxruntime", exported=given.onnx))
+    print(hs.verify(prepared, program, test_x.numpy(), backend="onnxruntime", exported=given.onnx))
 
 
 def share(outputs: np.ndarray, labels: np.ndarray) -> float:

@@ -32,7 +32,7 @@ def main() -> None:
     data = hs.dataset(None)  # read once; a path, arrays or a DataLoader would do
     net = float_network(given.epochs)
     print(f"float: {hs.evaluate(net, data):.2%}")
-    prepared = hs.quantize(net, given.platform, calibrate=data, weights=given.bits, features=given.bits)
+    prepared = hs.quantize(net, given.platform, data=data, weight_bits=given.bits, activation_bits=given.bits)
     print(prepared.report)
     print(hs.train(prepared, data, epochs=3))
     program = hs.convert(prepared)

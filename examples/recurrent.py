@@ -70,11 +70,11 @@ def main() -> None:
             print(f"step {number}: loss {loss.item():.3f}")
 
     samples = sequences(256, 10_000)
-    prepared = hs.quantize(network, "onnxruntime_int8", calibrate=samples)
+    prepared = hs.quantize(network, "onnxruntime_int8", data=samples)
     program = hs.convert(prepared, float_islands=True)
     print(hs.verify(prepared, program, samples).verdict)
     hs.export(program, out / "reader.onnx", format="qoperator", approximate=True)
-    fixed = hs.quantize(hs.network(network, x=(1, LENGTH, WIDTH)), "generic_int8", calibrate=samples)
+    fixed = hs.quantize(hs.network(network, x=(1, LENGTH, WIDTH)), "generic_int8", data=samples)
     hs.export(hs.convert(fixed, float_islands=True), out / "c", format="c", float_islands=True)
     print("written:", *sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()))
 

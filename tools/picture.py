@@ -24,7 +24,7 @@ def head():
 
 
 def row(layer, y):
-    bits = " ".join(f"{kind}{layer[key]}" for kind, key in (("w", "weight_bits"), ("f", "feature_bits")) if layer[key])
+    bits = " ".join(f"{kind}{layer[key]}" for kind, key in (("w", "weight_bits"), ("f", "activation_bits")) if layer[key])
     length = round(LONGEST * min(layer["sqnr_db"], MOST_DECIBELS) / MOST_DECIBELS)
     differing = layer["differing"] + layer["parameters_differing"]
     return [text(LAYER, y, layer["name"], weight="bold"), text(OPERATOR, y, layer["op"], FAINT), text(BITS, y, bits, FAINT),

@@ -26,9 +26,7 @@ void add_crushed(analyze::Analysis& analysis, const Model& prepared, const train
 
 Analysis analyze(const Model& network, const Dataset& data, const AnalyzeOptions& options, const Settings& settings) {
   check_options(options.quantize);
-  limits::kSamples.require("samples", options.how.samples);
-  limits::kDirections.require("directions", options.how.directions);
-  limits::kTries.require("tries", options.tries);
+  require_in_range(options);
   const Model prepared = prepared_of(network, data, options.platform, options.quantize, settings);
   const auto parts = parts_for(prepared, data);
   ThreadPool pool(settings.threads);
@@ -36,12 +34,13 @@ Analysis analyze(const Model& network, const Dataset& data, const AnalyzeOptions
   analyze::AnalyzeOptions how = options.how;
   how.seed = settings.seed;
   Analysis analysis{{}, model.graph.name(), quant::platform_of(model).name, {}};
-  analysis.part = options.on_training ? "training part" : parts.tested;
-  const train::Samples& watched = options.on_training ? parts.train : parts.test;
+  const bool on_training = options.part == DataPart::train;
+  analysis.part = on_training ? "training part" : parts.tested;
+  const train::Samples& watched = on_training ? parts.train : parts.test;
   analysis.result = analyze::analyze(model, watched, how, pool, settings.progress);
-  const QuantizeOptions& quantize = options.quantize;
+  const train::CalibrateOptions& asked = options.quantize.calibration;
   const Trials trials{.learned = parts.train,
-                      .calibration = {quantize.calibration_batch, quantize.calibration_batches, settings.seed},
+                      .calibration = {.batch = asked.batch, .batches = asked.batches, .seed = settings.seed},
                       .pool = pool,
                       .for_large = true};
   const analyze::Trial trial(analyze::FloatNetwork(model).in_float(), watched, how.samples, settings.seed, pool);

@@ -15,7 +15,7 @@ namespace {
 /// Of a network whose bits are chosen.
 void follow_up(Bits& bits, const Dataset& data, const BitsOptions& options, const Settings& settings) {
   Model& model = bits.result.model;
-  if (options.quantize.repair.any()) {
+  if (repair::any(options.quantize.repair)) {
     QuantizeOptions how = options.quantize;
     how.bits.clear();
     Quantized repaired = repair(model, data, how, settings);
@@ -36,8 +36,7 @@ void follow_up(Bits& bits, const Dataset& data, const BitsOptions& options, cons
 
 Bits bits(const Model& network, const Dataset& data, const BitsOptions& options, const Settings& settings) {
   check_options(options.quantize);
-  limits::kSamples.require("samples", options.how.samples);
-  limits::kFront.require("front", options.how.front);
+  require_in_range(options);
   limits::kTuneEpochs.require("epochs", options.train.epochs);
   TrainOptions tuning = options.train;
   tuning.epochs = std::max<int64_t>(1, tuning.epochs);
@@ -49,8 +48,8 @@ Bits bits(const Model& network, const Dataset& data, const BitsOptions& options,
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
   bits::Options how = options.how;
-  how.calibration = {options.quantize.calibration_batch, options.quantize.calibration_batches, settings.seed,
-                     options.quantize.max_length};
+  how.calibration = options.quantize.calibration;
+  how.calibration.seed = settings.seed;
   Bits bits{bits::allocate(model, parts.train, how, settings.seed, pool, settings.progress), model.graph.name(),
             quant::platform_of(model).name};
   for (std::string& note : notes_on(model, data)) bits.result.notes.push_back(std::move(note));

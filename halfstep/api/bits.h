@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "halfstep/api/convert.h"
+#include "halfstep/api/options.h"
 #include "halfstep/api/quantize.h"
 #include "halfstep/api/train.h"
 #include "halfstep/api/verify.h"
@@ -13,17 +14,6 @@
 #include "halfstep/tune/allocation/allocation.h"
 
 namespace halfstep::api {
-
-struct BitsOptions {
-  bits::Options how = {};
-  /// For a float network: it is quantized for this platform first.
-  std::optional<Platform> platform = {};
-  /// Of a float network; how ranges are calibrated for any, and what repairs the network once its bits are chosen.
-  QuantizeOptions quantize = {};
-  TrainOptions train = {.epochs = 0};  ///< fine-tunes it after that; 0 epochs: nothing does
-  bool prove = false;                  ///< converts and verifies it at the end
-  quant::ConvertOptions convert = {};
-};
 
 struct Bits {
   struct Proof {

@@ -60,13 +60,13 @@ std::string program_in(const std::filesystem::path& folder) {
 /// The program, compiled.
 class Machine {
  public:
-  Machine(const Model& integer, const CRoadOptions& options, const std::map<std::string, Dims>& extents)
+  Machine(const Model& integer, const CProgramOptions& options, const std::map<std::string, Dims>& extents)
       : integer_(integer), options_(options) {
-    const bool is_given = !options.folder.empty();
-    const std::string name = is_given ? program_in(options.folder) : emit::to_c_identifier(integer.graph.name());
+    const bool is_given = !options.c_folder.empty();
+    const std::string name = is_given ? program_in(options.c_folder) : emit::to_c_identifier(integer.graph.name());
     program_ = emit::c_program(integer, {.name = name, .hooks = true, .float_islands = true, .extents = extents});
     for (const emit::CLayer& layer : program_.layers) layers_.emplace(layer.name, &layer);
-    const std::filesystem::path sources = is_given ? options.folder : folder_.path();
+    const std::filesystem::path sources = is_given ? options.c_folder : folder_.path();
     if (!is_given) {
       for (const emit::CFile& file : program_.files) io::write_file(folder_ / file.name, file.text);
     }
@@ -137,8 +137,8 @@ class Machine {
           sources / (name + ".c"), folder_ / driver})
       words.push_back(word.string());
     if (program_.uses_math) words.emplace_back("-lm");
-    require_success(io::run_program(words, "", options_.seconds), options_.compiler + " " + name + ".c " + driver,
-                    options_.seconds);
+    require_success(io::run_program(words, "", options_.time_limit), options_.compiler + " " + name + ".c " + driver,
+                    options_.time_limit);
   }
 
   /// Values without axes are the same in all calls.
@@ -173,8 +173,8 @@ class Machine {
   std::map<const emit::CLayer*, std::vector<Tensor>> run_calls(const Tensors& inputs, int64_t calls) const {
     std::vector<std::string> words = io::split_command(options_.runner);
     words.push_back((folder_ / "program").string());
-    const io::Ended ended = io::run_program(words, bytes_of(inputs, calls), options_.seconds);
-    require_success(ended, options_.runner + (options_.runner.empty() ? "" : " ") + "PROGRAM", options_.seconds);
+    const io::Ended ended = io::run_program(words, bytes_of(inputs, calls), options_.time_limit);
+    require_success(ended, options_.runner + (options_.runner.empty() ? "" : " ") + "PROGRAM", options_.time_limit);
     std::map<const emit::CLayer*, std::vector<Tensor>> shown;
     for (const emit::CLayer& layer : program_.layers) shown[&layer];
     for (size_t at = 0; at < ended.output.size();) {
@@ -218,7 +218,7 @@ class Machine {
   }
 
   Model integer_;
-  CRoadOptions options_;
+  CProgramOptions options_;
   io::TemporaryFolder folder_;
   emit::CProgram program_;
   std::map<std::string, const emit::CLayer*> layers_;  ///< by name
@@ -226,7 +226,7 @@ class Machine {
 
 }  // namespace
 
-void add_c(verify::Roads& roads, const CRoadOptions& options, const std::map<std::string, Dims>& extents) {
+void add_c(verify::Roads& roads, const CProgramOptions& options, const std::map<std::string, Dims>& extents) {
   const auto machine = std::make_shared<Machine>(roads.integer, options, extents);
   roads.engine = [machine](const Tensors& inputs) { return machine->run(inputs); };
   roads.inside = [machine](const Tensors& inputs) { return machine->run_inside(inputs); };

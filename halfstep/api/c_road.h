@@ -14,6 +14,6 @@ namespace halfstep::api {
 /// files live as long as the roads. Throws where there is no form in C, the folder holds no program with hooks or that
 /// of another Model, or, with its own words, where the compiler fails or the program ends badly or does not end.
 /// `extents` are those of the samples, for arguments that leave theirs open.
-void add_c(verify::Roads& roads, const CRoadOptions& options, const std::map<std::string, Dims>& extents = {});
+void add_c(verify::Roads& roads, const CProgramOptions& options, const std::map<std::string, Dims>& extents = {});
 
 }  // namespace halfstep::api

@@ -50,8 +50,7 @@ board::Side side_at(const fs::path& path, const Dataset* data, const CompareOpti
 /// Both sides; where either cannot be had, throws what is wrong with both.
 template <class First, class Second>
 board::Comparison compare_sides(First first, Second second, const CompareOptions& options, const Settings& settings) {
-  limits::kTolerance.require("rtol", options.tolerance.relative);
-  limits::kTolerance.require("atol", options.tolerance.absolute);
+  require_in_range(options);
   std::optional<board::Side> a, b;
   std::vector<Diagnostic> wrong;
   const auto read = [&](std::optional<board::Side>& side, auto& make) {

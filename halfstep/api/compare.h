@@ -5,20 +5,14 @@
 #include <string>
 
 #include "halfstep/api/dump.h"
+#include "halfstep/api/options.h"
 #include "halfstep/verify/board/compare.h"
 
 namespace halfstep::api {
 
 /// A side as a path: a folder of dumps, a folder of bare files called as values are, a bare file, arrays of another
 /// framework (npz, safetensors), or a Model. Arrays and bare files are taken for what the other side has under their
-/// names.
-struct CompareOptions {
-  std::string like = {};  ///< of a bare file: the value of the other side that it is
-  DumpOptions dump = {};  ///< of a Model: which values, on which samples
-  board::RealTolerance tolerance = {};
-};
-
-/// Throws with all that is missing, cut, empty or unknown; `data` is for Models among the two.
+/// names. Throws with all that is missing, cut, empty or unknown; `data` is for Models among the two.
 board::Comparison compare(const std::filesystem::path& first, const std::filesystem::path& second, const Dataset* data,
                           const CompareOptions& options, const Settings& settings);
 

@@ -160,7 +160,7 @@ void require_every_class(const Dataset& data) {
 
 Dataset load_data(const std::string& path, int64_t classes, const DataOptions& options) {
   limits::kSamples.require("samples", options.samples);
-  if (!path.empty()) return io::load_dataset(path, classes, options);
+  if (!path.empty() && path != kDigits) return io::load_dataset(path, classes, options);
   Dataset digits = io::load_dataset(embedded("models/optdigits.csv.gz"), "optdigits.csv.gz", classes, options);
   digits.name = "the embedded digits";
   return digits;
@@ -249,7 +249,7 @@ Model create_network(const std::string& architecture, const Dataset& data, uint6
   if (!data.has_labels()) fail(errors::new_network_without_labels(data.name));
   if (!data.has_x()) fail(errors::new_network_with_named_inputs(data.name));
   require_every_class(data);
-  const train::Preprocess own = preprocess.on(train::natural_scale(train::split(data).train));
+  const train::Preprocess own = train::applied(preprocess, train::natural_scale(train::split(data).train));
   const Dims sample = data.sample_dims(own.frame);
   if (std::ranges::find(sample, kUnknown) != sample.end())
     fail(errors::images_of_other_size(data.name, "several sizes", "one size", remedy_for(kUnknown, kUnknown)));

@@ -10,7 +10,10 @@
 
 namespace halfstep::api {
 
-/// The data set at `path` (docs/data.md has the layouts), or the embedded digits for "".
+/// Names the built-in digits where a path is expected.
+inline constexpr const char* kDigits = "digits";
+
+/// The data set at `path` (docs/data.md has the layouts), or the built-in digits for kDigits.
 /// Labels lie in [0, classes).
 Dataset load_data(const std::string& path, int64_t classes = io::kMaxClasses, const DataOptions& options = {});
 

@@ -320,13 +320,13 @@ DumpedValues values_of(const Model& given, const Dataset& data, const DumpOption
   const auto format = board::parse_format(options.format, "format");
   Plan plan = Planner(network, options).run();
   const auto parts = parts_for(network, data);
-  const auto engine = engine_of(network, plan, options.with);
+  const auto engine = engine_of(network, plan, options.backend);
   const auto contents = run_plan(plan, engine, parts.test, settings);
 
   DumpedValues dumped;
   dumped.manifest = {network.graph.name(),
                      std::string(name(stage_of(network))),
-                     options.with.empty() ? plan.road : options.with,
+                     options.backend.empty() ? plan.road : options.backend,
                      0,
                      plan.graph,
                      {}};

@@ -9,7 +9,7 @@ namespace halfstep::api {
 
 Evaluation evaluate(const Model& network, const Dataset& data, const EvaluateOptions& options,
                     const Settings& settings) {
-  limits::kTop.require("top", options.top);
+  require_in_range(options);
   Model model = network;
   train::change_preprocess(model, options.preprocess);
   const auto parts = parts_for(model, data);

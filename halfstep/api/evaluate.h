@@ -6,14 +6,10 @@
 #include <vector>
 
 #include "halfstep/api/model.h"
+#include "halfstep/api/options.h"
 #include "halfstep/data/pipeline/preprocess.h"
 
 namespace halfstep::api {
-
-struct EvaluateOptions {
-  train::PreprocessOptions preprocess = {};  ///< of raw values, over the Model's own
-  int64_t top = 1;  ///< more than 1: also the share of samples whose label is among this many largest outputs
-};
 
 struct Evaluation {
   Stage stage = Stage::in_float;

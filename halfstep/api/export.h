@@ -5,15 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "halfstep/api/options.h"
 #include "halfstep/core/ir/model.h"
 
 namespace halfstep::api {
-
-struct ExportOptions {
-  std::string format = {};   ///< float, qdq, qoperator; "": qoperator of an integer program, float of any other
-  int64_t opset = 21;        ///< 13 to 25
-  bool approximate = false;  ///< instead of refusing what the form has no arithmetic for
-};
 
 struct Exported {
   int64_t nodes = 0;

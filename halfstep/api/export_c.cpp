@@ -109,7 +109,7 @@ ExportedC export_c(const Model& network, const std::filesystem::path& folder, co
       {.name = name, .hooks = options.hooks, .float_islands = options.float_islands, .extents = source.extents()});
   ExportedC report{
       {}, 0, program.arena_bytes, program.weight_bytes, program.constant_bytes, program.uses_floats, program.islands};
-  if (options.test_program) {
+  if (options.main) {
     const auto cases = cases_of(integer, program, source);
     report.samples = static_cast<int64_t>(cases.size());
     program.files.push_back(emit::test_program(program, cases));

@@ -5,18 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "halfstep/api/options.h"
 #include "halfstep/api/settings.h"
 #include "halfstep/core/ir/model.h"
 
 namespace halfstep::api {
-
-struct ExportCOptions {
-  std::string name = {};       ///< of files and functions, a C identifier; "": made of the network's name
-  bool test_program = false;   ///< also NAME_main.c, with samples and what they must give
-  bool hooks = false;          ///< a function that shows every layer, which `verify` needs
-  bool float_islands = false;  ///< operators that stay in float are float operations in C
-  bool overwrite = false;      ///< files of these names are replaced
-};
 
 struct ExportedC {
   std::vector<std::string> files;  ///< names, in the folder

@@ -26,7 +26,7 @@ namespace {
 
 /// Warnings and undefined behaviour are findings too. Nothing where there is no compiler.
 std::function<void(verify::Roads&, const std::map<std::string, Dims>&)> c_compiler() {
-  CRoadOptions options;
+  CProgramOptions options;
   options.compiler =
       "cc -O1 -std=c99 -Wall -Wextra -Wconversion -pedantic -Werror -fsanitize=undefined "
       "-fsanitize-undefined-trap-on-error";
@@ -63,11 +63,11 @@ class FuzzRun {
         settings_(settings),
         out_(request.out),
         fleet_(options()),
-        next_(request.first),
-        last_(request.last) {
-    if (request.last <= request.first) fail(errors::seeds_out_of_order(request.first, request.last));
-    limits::kSeconds.require("limit", request.seconds_each);
-    if (request.seconds) limits::kSeconds.require("time", *request.seconds);
+        next_(request.seeds.first),
+        last_(request.seeds.last) {
+    if (request.seeds.last <= request.seeds.first)
+      fail(errors::seeds_out_of_order(request.seeds.first, request.seeds.last));
+    require_in_range(request);
     for (const std::string& title : fuzz::importable_operators()) report_.operators[title] = 0;
     for (const auto& recipe : fuzz::all_recipes()) {
       if (fuzz::has_codes(recipe.home)) codes_.insert(recipe.title());
@@ -154,7 +154,7 @@ class FuzzRun {
 
   void tell() const {
     if (!settings_.progress) return;
-    const double total = static_cast<double>(last_ - (networks_.empty() ? request_.first : 0)),
+    const double total = static_cast<double>(last_ - (networks_.empty() ? request_.seeds.first : 0)),
                  done = static_cast<double>(report_.graphs);
     double left = seconds() / done * (total - done);
     if (request_.seconds) left = std::min(left, *request_.seconds - seconds());

@@ -8,21 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "halfstep/api/options.h"
 #include "halfstep/api/settings.h"
 
 namespace halfstep::api {
 
-struct FuzzRequest {
-  uint64_t first = 0, last = 1000;  ///< seeds [first, last)
-  std::string platform;             ///< a built-in name or path instead of random platforms
-  std::filesystem::path
-      networks;                   ///< a folder of networks that are looked at instead of random ones (docs: HACKING.md)
-  std::string check;              ///< this check alone; "" for all that are due
-  std::filesystem::path out;      ///< a folder for what fails, made where it is not there; "" leaves it unwritten
-  std::optional<double> seconds;  ///< after which no new network is begun; without them not before the last seed
-  double seconds_each = 600;      ///< a network that takes longer is a finding
-  bool stop_at_first = false;
-};
 struct FuzzFinding {
   uint64_t seed = 0;
   std::string check, what;

@@ -100,7 +100,7 @@ bool build_with_others(const formats::File& file, const InspectOptions& options,
     next.summary = found.summary;
     next.nodes = found.nodes;
     next.dims = closed_extents(found.summary, options.batch, extent);
-    build(file, binding_of(next.dims), options.place, clock, next);
+    build(file, binding_of(next.dims), options.device, clock, next);
     if (!next.model) continue;
     next.seconds = found.seconds;
     found = std::move(next);
@@ -114,9 +114,9 @@ bool build_with_others(const formats::File& file, const InspectOptions& options,
 }  // namespace
 
 Inspection inspect(const Model& network, const InspectOptions& options) {
-  limits::kBatch.require("batch", options.batch);
+  require_in_range(options);
   CompileOptions compile_options;
-  compile_options.place = options.place;
+  compile_options.place = options.device;
   const Model form = train::evaluation_form(network);
   Model fixed = with_known_extents(form, options.batch);
   runtime::ProgramSpec program = plan_program(fixed, compile_options);
@@ -126,7 +126,7 @@ Inspection inspect(const Model& network, const InspectOptions& options) {
 }
 
 ForeignInspection inspect_file(const std::filesystem::path& path, const InspectOptions& options) {
-  limits::kBatch.require("batch", options.batch);
+  require_in_range(options);
   ForeignInspection found;
   StageClock clock(found.seconds);
   const auto file = formats::open(path);
@@ -134,7 +134,7 @@ ForeignInspection inspect_file(const std::filesystem::path& path, const InspectO
   found.summary = file->summary();
   if (options.nodes) found.nodes = formats::node_list(*file);
   found.dims = closed_extents(found.summary, options.batch, kAssumedExtents[0]);
-  build(*file, binding_of(found.dims), options.place, clock, found);
+  build(*file, binding_of(found.dims), options.device, clock, found);
   const bool is_network = found.model || (!found.dims.empty() && build_with_others(*file, options, clock, found));
   if (options.target && is_network)
     found.target = inspect_target(network_of(*file, found.model), *options.target);

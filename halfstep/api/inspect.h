@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "halfstep/api/model.h"
+#include "halfstep/api/options.h"
 #include "halfstep/core/base/diagnostics.h"
-#include "halfstep/core/base/place.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/engine/runtime/program.h"
 #include "halfstep/formats/import/import.h"
@@ -43,10 +43,7 @@ struct TargetInspection {
   bool holds() const;                   ///< no verb objects
 };
 
-struct InspectOptions {
-  bool nodes = false;  ///< of a foreign file also every node, with the names of its values
-  int64_t batch = 1;   ///< stands for unknown leading extents
-  Place place = {};
+struct InspectOptions : InspectFields {
   std::optional<Target> target = {};  ///< also what stands between the network and it
 };
 

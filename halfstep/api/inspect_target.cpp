@@ -7,7 +7,6 @@
 #include "halfstep/api/known_extents.h"
 #include "halfstep/api/model.h"
 #include "halfstep/core/base/status.h"
-#include "halfstep/quant/prepare/asked_widths.h"
 #include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/quant/prepare/regions.h"
 #include "halfstep/train/evaluate/teacher.h"
@@ -68,7 +67,7 @@ bool TargetInspection::holds() const {
 }
 
 TargetInspection inspect_target(const Model& network, const Target& target) {
-  quant::check_widths(target.widths);
+  require_in_range(target.widths);
   const Stage stage = stage_of(network);
   if (stage == Stage::integer)
     fail(errors::wrong_stage(place_of(network), "an integer program, which is made for its platform",

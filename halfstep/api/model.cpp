@@ -109,7 +109,7 @@ Model load(const std::filesystem::path& path, const Dataset& data, const train::
   const formats::Summary summary = file->summary();
   const auto first = std::ranges::find_if(summary.inputs, [](const auto& port) { return !port.has_default; });
   if (first == summary.inputs.end()) return imported_whole(*file, binding);
-  const train::Samples samples{&data, {}, first->name, preprocess.on({})};
+  const train::Samples samples{&data, {}, first->name, train::applied(preprocess, {})};
   binding.dims = closed_extents(summary, samples, kUnknown);
   if (auto model = try_import(*file, binding, again)) return with_closed_extents(std::move(*model), summary, why);
   binding.dims = closed_extents(summary, samples, 1);

@@ -100,7 +100,7 @@ class Engine {
 std::vector<std::string> names_of(const verify::Roads& roads) {
   std::vector<std::string> names;
   for (const verify::Layer& layer : roads.layers) {
-    if (layer.feature_bits <= 16) names.push_back(layer.name);
+    if (layer.activation_bits <= 16) names.push_back(layer.name);
   }
   return names;
 }

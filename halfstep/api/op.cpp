@@ -8,7 +8,7 @@ verify::OpReport run_operators(const OpRequest& request, const Settings& setting
   verify::OpOptions options;
   options.modes = verify::parse_op_modes(request.mode);
   options.problems = request.problems;
-  options.operators = request.operators;
+  if (request.operators) options.operators = *request.operators;
   options.threads = settings.threads;
   options.place = request.device;
   options.seed = settings.seed;

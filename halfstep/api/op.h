@@ -5,18 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "halfstep/api/options.h"
 #include "halfstep/api/settings.h"
 #include "halfstep/verify/operators/golden.h"
 #include "halfstep/verify/operators/runner.h"
 
 namespace halfstep::api {
 
-struct OpRequest {
-  std::vector<std::string> problems = {};  ///< lines such as "relu x=f32[2,3]"; without any the cases of the records
-  std::string operators = "*";             ///< which records: a pattern of names
-  std::string mode = "check";              ///< check, bitwise, grad, reject, speed, or all but speed
-  Place device = {};                       ///< of check and speed: cpu, sim, cuda, cuda:N
-};
 verify::OpReport run_operators(const OpRequest& request, const Settings& settings);
 
 struct GoldenRequest {

@@ -8,6 +8,12 @@
 #include "halfstep/api/errors.h"
 
 namespace halfstep::api {
+
+Platform load_platform(const TargetOptions& target) {
+  std::vector<quant::Override> overrides = target.overrides;
+  if (!target.insert_as.empty()) overrides.emplace_back("insert.as", target.insert_as);
+  return quant::load_platform(target.platform, overrides);
+}
 namespace {
 
 /// It becomes a word of reports, and of the command line.

@@ -4,12 +4,16 @@
 #include <string>
 #include <vector>
 
+#include "halfstep/api/options.h"
 #include "halfstep/core/base/diagnostics.h"
 #include "halfstep/quant/platform/platform_record.h"
 
 namespace halfstep::api {
 
 using quant::Platform;
+
+/// The platform that the options name, with their overrides. Throws Error for an unknown name or a wrong override.
+Platform load_platform(const TargetOptions& target);
 
 /// What is wrong with a record, all of it.
 struct PlatformCheck {

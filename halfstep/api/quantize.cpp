@@ -28,7 +28,9 @@ void set_bits(Model& model, const std::vector<LayerBits>& all) {
 }
 
 train::CalibrateOptions calibration_of(const QuantizeOptions& options, const Settings& settings) {
-  return {options.calibration_batch, options.calibration_batches, settings.seed, options.max_length};
+  train::CalibrateOptions calibration = options.calibration;
+  calibration.seed = settings.seed;
+  return calibration;
 }
 
 /// Adds what is suspicious about the result to its notes.
@@ -53,7 +55,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
                    const Settings& settings) {
   check_options(options);
   const Stage stage = stage_of(network);
-  if (stage == Stage::prepared && options.repair.any()) return repair(network, data, options, settings);
+  if (stage == Stage::prepared && repair::any(options.repair)) return repair(network, data, options, settings);
   if (stage == Stage::prepared)
     fail(errors::wrong_stage(place_of(network), "a prepared network", "a float network",
                              "name layers whose bits are to change, repair it, or start from the float network"));
@@ -71,10 +73,11 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   train::require_hiding_masks(model, parts.train, pool);
   const train::CalibrateOptions calibration = calibration_of(options, settings);
   train::Calibrated calibrated = train::calibrate(model, parts.train, calibration, pool, settings.progress);
-  model.source = source_of(source.model, parts.train, options.stored_samples, settings.seed);
+  model.source = source_of(source.model, parts.train, options.keep_samples, settings.seed);
   const verify::FloatReport floats = require_same_floats(model, parts.train, pool);
   std::optional<repair::Report> repaired;
-  if (options.repair.any()) repaired = mend(model, parts.train, calibration, options.repair, pool, settings.progress);
+  if (repair::any(options.repair))
+    repaired = mend(model, parts.train, calibration, options.repair, pool, settings.progress);
   Quantized result = described(std::move(model), calibrated.samples);
   result.notes = notes_on(result.model, data);
   std::ranges::move(calibrated.warnings, std::back_inserter(result.notes));
@@ -83,7 +86,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   result.padded = std::move(source.layers);
   const auto norms_of = [](const Model& of) { return std::ssize(of.graph.all<ops::BatchNorm>()); };
   result.normalizations = norms_of(source.model) - norms_of(result.model);
-  result.batch_norms = quant::name(options.widths.batch_norms);
+  result.batch_norms = choices_of(options.widths.batch_norm)[static_cast<size_t>(options.widths.batch_norm)];
   result.difference = floats.difference;
   result.repair = std::move(repaired);
   return result;

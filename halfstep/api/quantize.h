@@ -5,34 +5,12 @@
 #include <string>
 #include <vector>
 
+#include "halfstep/api/options.h"
 #include "halfstep/api/settings.h"
-#include "halfstep/data/pipeline/preprocess.h"
 #include "halfstep/quant/prepare/audit.h"
-#include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/tune/repair/repair.h"
 
 namespace halfstep::api {
-
-/// Widths for the layers that match `selector`.
-struct LayerBits {
-  std::string selector;  ///< `*` and `?` as in file names
-  std::optional<int> weights, features;
-};
-
-struct QuantizeOptions {
-  quant::PrepareOptions widths = {};
-  /// "A:B": quantize what lies between these tensors and leave the rest in float (quant::with_regions).
-  std::vector<std::string> regions = {};
-  bool pad_channels = false;  ///< zeros for the channels that convolutions miss of the platform's multiples
-  /// Samples of a step of an observer, and steps, at most; ranges that follow steps depend on both.
-  int64_t calibration_batch = 64, calibration_batches = 8;
-  std::optional<int64_t> max_length = {};  ///< the largest open extent that ranges are to hold for
-  /// From raw values (images, csv) to what the network takes; it travels with the Model.
-  train::PreprocessOptions preprocess = {};
-  std::vector<LayerBits> bits = {};  ///< applied in order, after calibration
-  int64_t stored_samples = 8;        ///< how many of the samples travel with the Model, for `verify`; 0: none
-  repair::Options repair = {};       ///< what mends the calibrated network, before `bits`; none: nothing
-};
 
 /// A prepared network and what is to be said of it.
 struct Quantized {

@@ -15,7 +15,7 @@
 #include "halfstep/core/base/limits.h"
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/core/files/claim.h"
-#include "halfstep/quant/prepare/asked_widths.h"
+#include "halfstep/quant/convert/convert.h"
 #include "halfstep/train/calibrate/calibrate.h"
 #include "halfstep/train/evaluate/executable.h"
 #include "halfstep/train/loop/fit.h"
@@ -37,8 +37,8 @@ class Quickstart {
         start_(started(request, settings)),
         parts_(parts_for(start_, request.data)),
         pool_(settings.threads) {
-    if (request.pad_channels)
-      start_ = with_padded_channels(start_, request.platform, request.widths, parts_.train, pool_).model;
+    if (request.quantize.pad_channels)
+      start_ = with_padded_channels(start_, request.platform, request.quantize.widths, parts_.train, pool_).model;
     report_.has_accuracy = train::have_answers(parts_.test, start_);
     report_.platform = request.platform.name;
     report_.data = request.data.name;
@@ -48,7 +48,7 @@ class Quickstart {
   }
 
   QuickstartOutcome run() {
-    Model network = quant::own_weights(start_, request_.widths);
+    Model network = quant::own_weights(start_, request_.quantize.widths);
     require_feasible(network);
     std::optional<io::Claim> claim;
     if (writes()) claim = io::Claim::of_folder(request_.out);
@@ -59,11 +59,12 @@ class Quickstart {
 
     Model prepared;
     timed("calibrate", [&] {
-      prepared = quant::prepare(network, request_.platform, request_.widths);
-      const train::CalibrateOptions options{.seed = settings_.seed, .max_length = request_.max_length};
+      prepared = quant::prepare(network, request_.platform, request_.quantize.widths);
+      train::CalibrateOptions options = request_.quantize.calibration;
+      options.seed = settings_.seed;
       auto calibrated = train::calibrate(prepared, parts_.train, options, pool_, settings_.progress);
       std::ranges::move(calibrated.warnings, std::back_inserter(report_.notes));
-      prepared.source = source_of(network, parts_.train, request_.stored_samples, settings_.seed);
+      prepared.source = source_of(network, parts_.train, request_.quantize.keep_samples, settings_.seed);
       require_same_floats(prepared, parts_.train, pool_);
     });
     report_.accuracy_calibrated = accuracy(prepared);
@@ -98,7 +99,7 @@ class Quickstart {
   /// What cannot have codes, become integers or be trained is said before any work, all of it.
   void require_feasible(const Model& network) const {
     std::vector<Diagnostic> objections;
-    const Model prepared = quant::prepare(network, request_.platform, request_.widths, &objections);
+    const Model prepared = quant::prepare(network, request_.platform, request_.quantize.widths, &objections);
     const std::string where = fmt::format("network '{}'", network.graph.name());
     collect(objections, "", where, [&] { quant::require_integers(prepared, request_.convert); });
     if (request_.tune_epochs > 0)
@@ -107,10 +108,10 @@ class Quickstart {
   }
 
   static Model started(const QuickstartRequest& request, const Settings& settings) {
-    Model model =
-        request.network ? *request.network : create_network("digits", request.data, settings.seed, request.preprocess);
+    Model model = request.network ? *request.network
+                                  : create_network("digits", request.data, settings.seed, request.quantize.preprocess);
     require_stage(model, Stage::in_float);
-    train::change_preprocess(model, request.preprocess);
+    train::change_preprocess(model, request.quantize.preprocess);
     return model;
   }
 
@@ -123,7 +124,7 @@ class Quickstart {
     options.batch = request_.batch;
     options.learning_rate = 0.05;
     options.optimizer.weight_decay = 5e-4;
-    options.average_decay = 0.99;
+    options.ema = 0.99;
     options.seed = settings_.seed;
     options.augment = request_.augment;
     return options;
@@ -182,15 +183,7 @@ void require_free(const QuickstartRequest& request) {
 
 namespace {
 
-void check_request(const QuickstartRequest& request) {
-  quant::check_widths(request.widths);
-  limits::kEpochs.require("epochs", request.float_epochs);
-  limits::kTuneEpochs.require("tune epochs", request.tune_epochs);
-  limits::kBatch.require("batch", request.batch);
-  if (request.tune_rate) limits::kLearningRate.require("learning rate", *request.tune_rate);
-  limits::kShift.require("shift", request.augment.shift);
-  limits::kSamples.require("keep samples", request.stored_samples);
-}
+void check_request(const QuickstartRequest& request) { require_in_range(request); }
 
 }  // namespace
 

@@ -1,41 +1,24 @@
 // All of the way at once: train, quantize, fine-tune, convert, verify.
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "halfstep/api/options.h"
 #include "halfstep/api/settings.h"
-#include "halfstep/data/pipeline/augment.h"
-#include "halfstep/data/pipeline/preprocess.h"
-#include "halfstep/quant/convert/convert.h"
 #include "halfstep/quant/prepare/audit.h"
 #include "halfstep/train/evaluate/standing.h"
 #include "halfstep/verify/equivalence/roads.h"
 
 namespace halfstep::api {
 
-struct QuickstartRequest {
+struct QuickstartRequest : QuickstartFields {
   Dataset data = {};
-  /// A float network, which is then not trained; without one a fresh one for the digits.
+  /// A float network, which is then not trained; without one a new one for the digits.
   std::optional<Model> network = {};
-  train::PreprocessOptions preprocess = {};  ///< of raw values
   Platform platform = {};
-  quant::PrepareOptions widths = {};
-  bool pad_channels = false;               ///< as in QuantizeOptions
-  std::optional<int64_t> max_length = {};  ///< the same
-  std::filesystem::path out = {};          ///< folder for the three Models; "": nothing is written
-  bool overwrite = false;                  ///< replace an earlier run in `out`, instead of refusing to
-  int64_t float_epochs = 30, tune_epochs = 12;
-  int64_t batch = 32;
-  /// Peak of fine-tuning; without one 0.001 for a given network, 0.01 for a fresh one.
-  std::optional<double> tune_rate = {};
-  train::Augment augment = {};  ///< of images, in training alone
-  bool distill = false;         ///< fine-tuning learns from the float form, though data has labels
-  quant::ConvertOptions convert = {};
-  int64_t stored_samples = 8;  ///< how many training samples travel with the prepared Model, for `verify`; 0: none
 };
 
 struct QuickstartReport {

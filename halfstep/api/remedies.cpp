@@ -50,14 +50,14 @@ Model prepared_anew(const Model& prepared, const Remedy& remedy, const Trials& t
   quant::PrepareOptions options;
   train::CalibrateOptions calibration = trials.calibration;
   for (const auto& [name, reason] : float_operators(prepared)) {
-    if (quant::was_asked_for(reason)) options.in_float.push_back(name);
+    if (quant::was_asked_for(reason)) options.skip_layers.push_back(name);
   }
   const std::string& value = remedy.values.front();
   const size_t equals = value.find('=');
-  if (remedy.option == "--float")
-    options.in_float.insert(options.in_float.end(), remedy.values.begin(), remedy.values.end());
+  if (remedy.option == "--skip-layers")
+    options.skip_layers.insert(options.skip_layers.end(), remedy.values.begin(), remedy.values.end());
   if (remedy.option == "--calibration-batches") calibration.batches = number_in(value);
-  if (remedy.option == "--set")
+  if (remedy.option == "--overrides")
     platform = quant::parse_platform(platform.text, "note 'platform' of the network",
                                      {{value.substr(0, equals), value.substr(equals + 1)}});
   Model anew = quant::prepare(analyze::FloatNetwork(prepared).in_float(), platform, options);
@@ -68,7 +68,7 @@ Model prepared_anew(const Model& prepared, const Remedy& remedy, const Trials& t
 
 Model repaired(const Model& prepared, const std::string& methods, const Trials& trials) {
   constexpr int64_t kSteps = 200;  // a fifth of what repairs take: whether it helps, not how much in the end
-  repair::Options options{.methods = {}, .steps = kSteps};
+  repair::Options options{.steps = kSteps};
   for (size_t begin = 0; begin < methods.size();) {
     const size_t end = std::min(methods.find(',', begin), methods.size());
     options.methods.push_back(methods.substr(begin, end - begin));
@@ -83,7 +83,7 @@ class Mender {
   Mender(const Model& prepared, const analyze::FloatAnswers& answers, const Trials& trials)
       : prepared_(prepared), answers_(answers), trials_(trials) {}
 
-  /// "; --float 'y' brings that to 36.7 dB".
+  /// "; --skip-layers 'y' brings that to 36.7 dB".
   std::string remedy_in_words(const analyze::CrushedPart& part) {
     if (answers_.is_large && !trials_.for_large) return "; 'halfstep analyze' tries what may help";
     constexpr size_t kMostTried = 5;
@@ -227,7 +227,7 @@ std::vector<CrushedWarning> warnings_on(const Model& prepared, const train::Samp
   for (const std::string& quantizer : crushed.infinite) {
     const std::string value = prepared.graph.op(quantizer).in(0).name();
     warnings.push_back({quantizer, fmt::format("'{0}': some of its numbers are infinite, which become the ends of its "
-                                               "range; keep it in float (--float {0})",
+                                               "range; keep it in float (--skip-layers {0})",
                                                value)});
   }
   Mender mender(prepared, crushed.answers, trials);
@@ -245,12 +245,12 @@ std::vector<std::string> warnings_on_tensors(const quant::Audit& audit) {
     if (codes.is_too_small())
       why = "have hardly any codes, as no scale is below 2^-23; use units in which they are larger";
     else if (codes.loses_all())
-      why = fmt::format("all become 0, as observer {} gives scale {}; quantize with --set {}.observer=minmax",
+      why = fmt::format("all become 0, as observer {} gives scale {}; quantize with --overrides {}.observer=minmax",
                         codes.observer, codes.scale.front(), codes.is_weight ? "weights" : "features");
     if (why.empty()) continue;
     notes.push_back(
         fmt::format("'{}': its numbers lie from {} to {} and {}, or keep in float what reads them "
-                    "(--float NAME)",
+                    "(--skip-layers NAME)",
                     codes.tensor, *std::ranges::min_element(codes.low), *std::ranges::max_element(codes.high), why));
   }
   return notes;

@@ -120,7 +120,7 @@ std::vector<TriedWidths> widths_in(const std::filesystem::path& path) {
 
 NetworkReport report(const Model& prepared, const std::optional<Model>& integer, const Dataset& data,
                      const ReportOptions& options, const Settings& settings) {
-  limits::kSamples.require("worst", options.worst);
+  require_in_range(options);
   NetworkReport report;
   if (!options.training.empty()) report.course = train::course_in(options.training);
   if (!options.bits.empty()) report.widths = widths_in(options.bits);
@@ -128,7 +128,7 @@ NetworkReport report(const Model& prepared, const std::optional<Model>& integer,
   const std::optional<Model> program = integers_of(prepared, integer, report.unproved);
   report.analysis = analyze(prepared, data, options.analyze, settings);
   if (!program) return report;
-  report.with = options.verify.with;
+  report.with = options.verify.backend;
   report.proof = verify(prepared, *program, data, options.verify, settings);
   const auto parts = parts_for(prepared, data);
   report.times = times_of(*program, parts.test, settings);

@@ -7,19 +7,12 @@
 #include <vector>
 
 #include "halfstep/api/analyze.h"
+#include "halfstep/api/options.h"
 #include "halfstep/api/quantize.h"
 #include "halfstep/api/verify.h"
 #include "halfstep/train/evaluate/standing.h"
 
 namespace halfstep::api {
-
-struct ReportOptions {
-  AnalyzeOptions analyze = {};
-  VerifyOptions verify = {};
-  std::filesystem::path training = {};  ///< folder of the run that the network comes from; may be empty
-  std::filesystem::path bits = {};      ///< what `halfstep bits --json` printed; may be empty
-  int64_t worst = 12;                   ///< samples that are shown
-};
 
 /// Widths that a choice of bits looked at.
 struct TriedWidths {

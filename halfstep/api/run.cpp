@@ -159,7 +159,7 @@ RunResult run_timed(runtime::Program program, const Tensors& inputs, const RunOp
 
 CompileOptions compile_options(const RunOptions& options, const ProgressCallback& progress) {
   CompileOptions result;
-  result.place = options.place;
+  result.place = options.device;
   result.watch_iterations = iteration_watch("run", options.max_iterations, progress);
   return result;
 }

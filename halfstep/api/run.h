@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "halfstep/api/options.h"
 #include "halfstep/api/settings.h"
-#include "halfstep/core/base/place.h"
 #include "halfstep/engine/runtime/program.h"
 #include "halfstep/formats/import/import.h"
 
@@ -44,14 +44,6 @@ struct ExecutionTrace {
   int64_t left_out = 0;  ///< runs of regions that are not shown
 };
 
-struct RunOptions {
-  Place place = {};
-  int64_t repeat = 0;             ///< runs that are timed, after the one that gives the outputs
-  std::string source = "inputs";  ///< where the inputs came from, for messages
-  bool trace = false;             ///< also how it went: ranges of the first run, times of the last
-  int64_t max_iterations = 0;     ///< of a loop; one that goes on is an error. 0: any number
-};
-
 struct RunResult {
   Tensors outputs;                           ///< by name
   std::vector<double> milliseconds;          ///< of each repeated run
@@ -71,11 +63,6 @@ RunResult run(const formats::File& file, const Tensors& inputs, const RunOptions
 /// Extents of the arguments of `graph`, by name, as `inputs` have them; throws, naming `source`, for a missing or
 /// unknown name.
 std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs, const std::string& source);
-
-struct Tolerance {
-  double relative = 1e-3, absolute = 1e-7;
-  bool exact = false;  ///< every bit
-};
 
 struct Comparison {
   std::string tensor;  ///< its name, and the types where they differ

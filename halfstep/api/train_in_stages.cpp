@@ -24,7 +24,7 @@ std::string folder_name(size_t index, const StageBits& bits) {
 
 QuantizeOptions with_widths(QuantizeOptions options, const StageBits& bits) {
   options.widths.weight_bits = bits.weights;
-  options.widths.feature_bits = bits.features;
+  options.widths.activation_bits = bits.features;
   return options;
 }
 

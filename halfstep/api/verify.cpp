@@ -27,11 +27,11 @@ constexpr int64_t kMostSamples = 64;  ///< at once
 /// Bits, scale and zero point of a step's codes; a step that only moves codes has those of what it moves.
 void describe_codes(const Model& prepared, const passes::QuantizedStep& step, verify::Layer& layer) {
   if (step.kind == passes::StepKind::real) {
-    layer.feature_bits = 32;
+    layer.activation_bits = 32;
     return;
   }
   const ops::FakeQuantize quantizer(passes::unmoved(step.result()).producer().node());
-  layer.feature_bits = quant::bits_of(quantizer);
+  layer.activation_bits = quant::bits_of(quantizer);
   layer.zero_point = prepared.tensors.at(quantizer.zero_point().name()).data<int32_t>()[0];
   layer.scale = quant::effective_scale(prepared, quantizer);
 }
@@ -54,16 +54,16 @@ verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step,
 }
 
 void add_engine(verify::Roads& roads, const VerifyOptions& options, const train::Samples& samples) {
-  const std::string named = options.with.empty() ? "nothing" : "'" + options.with + "'";
+  const std::string named = options.backend.empty() ? "nothing" : "'" + options.backend + "'";
   const bool asks_of_onnxruntime = options.variants || !options.exported.empty();
-  if (options.with != "onnxruntime" && asks_of_onnxruntime)
+  if (options.backend != "onnxruntime" && asks_of_onnxruntime)
     fail(errors::option_of_other_engine(named, "onnxruntime", "its files and variants"));
-  if (options.with != "c" && !options.c.folder.empty())
+  if (options.backend != "c" && !options.c.c_folder.empty())
     fail(errors::option_of_other_engine(named, "c", "a program in C"));
-  if (options.with.empty()) return;
-  if (options.with == "onnxruntime") return add_onnxruntime(roads, {options.exported, options.variants});
-  if (options.with == "c") return add_c(roads, options.c, samples.extents(1));
-  fail(errors::not_a_choice("with", options.with, "onnxruntime or c"));
+  if (options.backend.empty()) return;
+  if (options.backend == "onnxruntime") return add_onnxruntime(roads, {options.exported, options.variants});
+  if (options.backend == "c") return add_c(roads, options.c, samples.extents(1));
+  fail(errors::not_a_choice("backend", options.backend, "onnxruntime or c"));
 }
 
 /// Samples whose answers are compared with those that each has alone: some, even where one takes much memory.
@@ -140,8 +140,7 @@ verify::RoadReport prove(const verify::Roads& roads, const Model& prepared, cons
 
 verify::RoadReport verify(const Model& given, const Model& integer, const Dataset& data, const VerifyOptions& options,
                           const Settings& settings) {
-  limits::kSeconds.require("time limit", options.c.seconds);
-  if (options.batch) limits::kBatch.require("batch", *options.batch);
+  require_in_range(options);
   require_stage(given, Stage::prepared);
   Model prepared = given;
   train::change_preprocess(prepared, options.preprocess);
@@ -151,7 +150,7 @@ verify::RoadReport verify(const Model& given, const Model& integer, const Datase
   add_engine(roads, options, parts.test);
   if (!options.inject.empty()) verify::inject(roads.integer, options.inject);
   ThreadPool pool(settings.threads);
-  const verify::MeaningOptions meaning{.all = options.all_meaning, .seed = settings.seed};
+  const verify::MeaningOptions meaning{.all = options.meaning == MeaningCheck::all, .seed = settings.seed};
   verify::RoadReport report = prove(roads, prepared, parts.test, meaning, pool, settings.progress, options.batch);
   std::ranges::move(notes_on(prepared, data), std::back_inserter(report.notes));
   add_warnings(report.notes, prepared, parts.test, {parts.train, {.seed = settings.seed}, pool});

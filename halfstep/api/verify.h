@@ -5,35 +5,12 @@
 #include <optional>
 #include <string>
 
+#include "halfstep/api/options.h"
 #include "halfstep/api/settings.h"
 #include "halfstep/data/pipeline/samples.h"
 #include "halfstep/verify/equivalence/roads.h"
 
 namespace halfstep::api {
-
-/// How a program in C is made and run.
-struct CRoadOptions {
-  std::string compiler = "cc -O2";    ///< a command that sources and -o are given to
-  std::string runner = {};            ///< a command that the program is given to: "qemu-arm"; "": it runs by itself
-  std::filesystem::path folder = {};  ///< a program that was exported with hooks, instead of a new one; may be empty
-  double seconds = 1200;              ///< for the compiler, and for each batch of samples: a limit for what hangs
-};
-
-struct VerifyOptions {
-  /// LAYER:INDEX of a weight code whose top bit is flipped in the integer program first; may be empty.
-  std::string inject = {};
-  /// A third road on the integer program as it was before: "onnxruntime", that engine; "c", a program in C; may be
-  /// empty.
-  std::string with = {};
-  std::filesystem::path exported =
-      {};                 ///< the engine runs this ONNX file, exported from the integer program; may be empty
-  bool variants = false;  ///< also other forms of the file and the engine's optimizations; never a failure
-  CRoadOptions c = {};
-  train::PreprocessOptions preprocess = {};  ///< of raw values, over the prepared Model's own
-  bool all_meaning = false;                  ///< layers against the float operators in every element of every sample
-  /// Samples that run at once; without it 64, or as many as memory allows.
-  std::optional<int64_t> batch = {};
-};
 
 /// Compares `prepared` and `integer` code for code on the test part of `data`, and both with the network that came in.
 /// Throws for networks of other stages.

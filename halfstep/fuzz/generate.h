@@ -23,7 +23,7 @@ struct Target {
   std::vector<std::pair<int, int>> bits;  ///< of weights and features of some layers after calibration
   bool pad_channels = false;
 
-  /// "generic_int8 --set features.bits=4 --weights 2": as the command line takes it.
+  /// "generic_int8 --overrides features.bits=4 --weight-bits 2": as the command line takes it.
   std::string text() const;
 };
 

@@ -56,14 +56,14 @@ struct Sums {
 
   /// What rounding the output itself costs.
   double least(const Grid& grid) const {
-    const double step = (high - low) / (std::exp2(grid.feature_bits) - 1);
+    const double step = (high - low) / (std::exp2(grid.activation_bits) - 1);
     return static_cast<double>(count) * step * step / 12;
   }
   double expected(const Grid& grid) const { return std::max(std::ranges::max(drawn), least(grid)); }
   /// The same in dB; of signals that spread over their range 6 dB for each bit at most.
   double expected_db(const Grid& grid) const {
     constexpr double kEachBit = 6.02;
-    return std::min(decibels(signal, expected(grid)), kEachBit * grid.feature_bits);
+    return std::min(decibels(signal, expected(grid)), kEachBit * grid.activation_bits);
   }
 
   /// Whether draws show the same noise.
@@ -139,7 +139,7 @@ Grid grid_of(const Model& prepared) {
   grid.power_of_two = platform.power_of_two;
   grid.coarseness = platform.shift_rounding == "truncate" || platform.rounding == "truncate" ? 2 : 1;
   for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
-    int& bits = quant::is_weight(quantizer) ? grid.weight_bits : grid.feature_bits;
+    int& bits = quant::is_weight(quantizer) ? grid.weight_bits : grid.activation_bits;
     bits = std::min(bits, quant::bits_of(quantizer));
   }
   return grid;

@@ -228,7 +228,7 @@ void RoundedRun::require_no_poles(const Grid& grid) const {
   for (const Op& op : ops_) {
     if (op.is<ops::Asin, ops::Acos, ops::Atanh>() && dependent_.contains(op.in(0).node())) {
       const Range range = ranges_.contains(op.in(0).node()) ? range_of(op.in(0).node(), grid.joins) : Range();
-      const double step = step_of(range.high - range.low, grid.feature_bits, grid) * grid.coarseness * kLongest;
+      const double step = step_of(range.high - range.low, grid.activation_bits, grid) * grid.coarseness * kLongest;
       if (std::max(-range.low, range.high) + kNear * step >= 1) throw Skipped{"a function is at a pole"};
     }
     if (!op.is<ops::Reciprocal, ops::Div>()) continue;
@@ -254,7 +254,7 @@ Tensors RoundedRun::rounded(const Tensors& inputs, const Grid& grid, uint64_t dr
     } else {
       const Range range = range_of(rounding.like == nullptr ? value.node() : rounding.like, grid.joins);
       round_to(result.data<float>(),
-               step_of(range.high - range.low, grid.feature_bits, grid) * grid.coarseness * longer);
+               step_of(range.high - range.low, grid.activation_bits, grid) * grid.coarseness * longer);
     }
     return result;
   });

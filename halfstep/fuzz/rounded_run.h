@@ -13,7 +13,7 @@ namespace halfstep::fuzz {
 
 /// What the values of a run are rounded to.
 struct Grid {
-  int weight_bits = 8, feature_bits = 8;
+  int weight_bits = 8, activation_bits = 8;
   bool per_channel = true;    ///< each output channel of a weight has a step of its own
   bool power_of_two = false;  ///< steps are powers of two
   double coarseness = 1;      ///< factor of every step of a feature

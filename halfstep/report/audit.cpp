@@ -141,7 +141,7 @@ std::string as_text(const quant::Audit& audit) {
     table.add(std::move(row));
   }
   std::string text = table.text() + (audit.in_float.empty() ? "" : "\n" + as_text(audit.in_float));
-  if (!audit.deviations.empty()) text += "\nunlike MQBench (--as mqbench has its quantizers):\n";
+  if (!audit.deviations.empty()) text += "\nunlike MQBench (--insert-as mqbench has its quantizers):\n";
   for (const auto& [tensor, what] : audit.deviations) text += fmt::format("  {}: {}\n", tensor, what);
   return text;
 }

@@ -109,7 +109,7 @@ std::string layers_section(const NetworkReport& report) {
                     : own.weights ? escaped(own.weights->quantizer.op)
                                   : "-",
                     own.weights ? std::to_string(own.weights->quantizer.bits) : "-",
-                    proof ? std::to_string(proof->layer.feature_bits) : "-",
+                    proof ? std::to_string(proof->layer.activation_bits) : "-",
                     proof ? fmt::format("{:.4g}", proof->layer.scale) : "-", clipped(own.weights), clipped(features),
                     proof ? decibel_text(proof->sqnr_db) : "-",
                     features && features->seen.reached ? fmt::format("{:.4f}", features->seen.reached->cosine()) : "-",

@@ -14,8 +14,8 @@ namespace halfstep::report {
 namespace {
 
 std::string bits(const verify::Layer& layer) {
-  return layer.weight_bits ? fmt::format("w{} f{}", *layer.weight_bits, layer.feature_bits)
-                           : fmt::format("f{}", layer.feature_bits);
+  return layer.weight_bits ? fmt::format("w{} f{}", *layer.weight_bits, layer.activation_bits)
+                           : fmt::format("f{}", layer.activation_bits);
 }
 
 /// Whether a third road was there.
@@ -244,7 +244,7 @@ nlohmann::ordered_json json_of(const verify::LayerReport& report, bool with_engi
   nlohmann::ordered_json json = {{"name", report.layer.name},
                                  {"op", report.layer.op},
                                  {"weight_bits", weight_bits ? nlohmann::ordered_json(*weight_bits) : nullptr},
-                                 {"feature_bits", report.layer.feature_bits},
+                                 {"activation_bits", report.layer.activation_bits},
                                  {"scale", static_cast<double>(report.layer.scale)},
                                  {"sqnr_db", decibel_json(report.sqnr_db)},
                                  {"compared", report.compared},

@@ -3,7 +3,7 @@
     import halfstep as hs
 
     net = hs.load("resnet20.onnx")
-    prepared = hs.quantize(net, "onnxruntime_int8", calibrate=samples)
+    prepared = hs.quantize(net, "onnxruntime_int8", data=samples)
     fit = hs.train(prepared, samples, epochs=3)
     program = hs.convert(prepared)
     proof = hs.verify(prepared, program, samples)
@@ -83,7 +83,8 @@ from halfstep.jit import Captured, Programs, cond, jit, scan, trace, while_loop
 from halfstep.model import Layer, Layers, Model, load
 from halfstep.reports import Analysis, Audit, Comparison, DataReport, Dump, Exported, Fit, Objections, Proof, Proofs, Score, Widths
 from halfstep.torch_import import from_torch
-from halfstep.verbs import analyze, bits, change_bits, compare, convert, dump, evaluate, export, inspect, quantize, train, verify
+from halfstep._run import change_bits
+from halfstep.verbs import analyze, bits, compare, convert, dump, evaluate, export, inspect, quantize, train, verify
 
 __all__ = [
     "AbsentResultError",
@@ -187,7 +188,7 @@ _core.set_package(__path__[0])
 
 
 def __getattr__(name: str) -> Any:
-    """halfstep.magik needs PyTorch, and is imported when somebody asks for it."""
-    if name == "magik":
-        return importlib.import_module("halfstep.magik")
+    """halfstep.magik needs PyTorch, and halfstep.options dataclasses: each is imported when somebody asks for it."""
+    if name in ("magik", "options"):
+        return importlib.import_module(f"halfstep.{name}")
     raise AttributeError(f"module 'halfstep' has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Runs ONNX files in onnxruntime for `halfstep verify --with onnxruntime`, which starts it and asks.
+"""Runs ONNX files in onnxruntime for `halfstep verify --backend onnxruntime`, which starts it and asks.
 
     onnxruntime_codes.py FOLDER
 

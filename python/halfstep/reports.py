@@ -204,7 +204,7 @@ class Proof(Judgement):
         return self.values["layers"]
 
     def _repr_html_(self) -> str:
-        return table(self.layers, ["name", "op", "weight_bits", "feature_bits", "scale", "compared", "differing", "sqnr_db"], self.verdict)
+        return table(self.layers, ["name", "op", "weight_bits", "activation_bits", "scale", "compared", "differing", "sqnr_db"], self.verdict)
 
 
 class Dump(Report):

@@ -23,7 +23,7 @@ def network(samples, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def prepared(network, samples):
-    return hs.quantize(network, calibrate=samples, weights=4, features=4)
+    return hs.quantize(network, data=samples, weight_bits=4, activation_bits=4)
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_it_is_what_the_command_line_says(prepared, samples, analysis, tmp_path)
 def test_refusals(network, prepared, samples):
     with raises("no_platform"):
         hs.analyze(network, samples)
-    with raises("not_a_choice", where="part", found="'both'", expected="test or train"):
+    with raises("not_a_choice", where="part", found="'both'", expected="test, train"):
         hs.analyze(prepared, samples, part="both")
     report = hs.analyze(network, samples, platform="pow2_int8", samples=20, directions=0, observers=False)
     assert report.values["platform"] == "pow2_int8" and "hessian_trace" not in report.quantizers[0]

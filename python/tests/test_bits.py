@@ -19,7 +19,7 @@ def prepared(samples, tmp_path_factory):
     folder = tmp_path_factory.mktemp("bits")
     np.savez(folder / "samples.npz", x=samples[0], labels=samples[1])
     subprocess.run([PROGRAM, "train", "--data", folder / "samples.npz", "--epochs", "2", "--out", folder / "run"], check=True, capture_output=True, timeout=3000)
-    return hs.quantize(hs.load(folder / "run/model.safetensors"), "magik_t40", calibrate=samples)
+    return hs.quantize(hs.load(folder / "run/model.safetensors"), "magik_t40", data=samples)
 
 
 def test_the_bytes_of_the_command_line(prepared, samples, tmp_path):
@@ -60,7 +60,7 @@ def test_what_follows_is_what_the_verbs_give(prepared, samples):
     assert done.report.training["epochs"] == 1
     assert done.report.proof["equal"]
     assert done.report.verdict.endswith(done.report.proof["verdict"])
-    step = hs.quantize(hs.bits(prepared, "size<=60kB", samples, samples=64, front=0), "magik_t40", calibrate=samples, repair="bias")
+    step = hs.quantize(hs.bits(prepared, "size<=60kB", samples, samples=64, front=0), "magik_t40", data=samples, repair="bias")
     hs.train(step, samples, epochs=1)
     assert step == done
 

@@ -70,7 +70,7 @@ def test_dataset_says_what_it_is(photos, tmp_path_factory):
 def test_sizes_travel_with_the_network(photos, network):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        prepared = hs.quantize(network, calibrate=photos, preprocess={"resize": 9, "crop": 8})
+        prepared = hs.quantize(network, data=photos, preprocess={"resize": 9, "crop": 8})
         program = hs.convert(prepared)
         assert hs.verify(prepared, program, photos)
         score = hs.evaluate(program, photos, top=2)

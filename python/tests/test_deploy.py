@@ -43,7 +43,7 @@ def prepared_of(network, backend):
         batches = np.concatenate([tensors[f"calib.{i}.{name}"] for i in range(4)])
         data[name] = np.empty_like(batches)
         data[name][order] = batches
-    return hs.quantize(model, backend, calibrate=data, calibration_batch=batch)
+    return hs.quantize(model, backend, data=data, calibration_batch=batch)
 
 
 def numbers_of(text):

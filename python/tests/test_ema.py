@@ -37,7 +37,7 @@ def integers(prepared, x):
 def test_a_copy_that_is_averaged_outside_gives_new_integers_every_epoch(network, samples, bits):
     torch = pytest.importorskip("torch")
     x, labels = samples
-    prepared = hs.quantize(network, "magik_t40", calibrate=x, weights=bits, features=bits)
+    prepared = hs.quantize(network, "magik_t40", data=x, weight_bits=bits, activation_bits=bits)
     module = prepared.as_torch()
     ema = copy.deepcopy(module).eval()
     optimizer = torch.optim.SGD(module.parameters(), lr=0.05)
@@ -63,7 +63,7 @@ def test_a_copy_that_is_averaged_outside_gives_new_integers_every_epoch(network,
 def test_integers_are_those_of_the_averages_and_not_of_the_last_step(network, samples):
     results = {}
     for decay in (0, 0.5, 0.999):
-        prepared = hs.quantize(network, "magik_t40", calibrate=samples[0])
+        prepared = hs.quantize(network, "magik_t40", data=samples[0])
         fit = hs.train(prepared, samples, epochs=5, ema=decay, learning_rate=0.05)
         results[decay] = fit.digest, integers(prepared, samples[0])
         np.testing.assert_array_equal(prepared(samples[0]), results[decay][1])

@@ -39,13 +39,13 @@ def test_has_names_types_and_lines(classify):
 def test_goes_to_verified_integers(classify):
     digits = hs.dataset(None)
     for function in (classify, hs.jit(classify)):
-        prepared = hs.quantize(function, "generic_int8", calibrate=digits, preprocess={"scale": 1 / 16})
+        prepared = hs.quantize(function, "generic_int8", data=digits, preprocess={"scale": 1 / 16})
         assert hs.verify(prepared, hs.convert(prepared), digits).equal
 
 
 def test_messages_name_lines(classify, tmp_path):
     line = classify.__code__.co_firstlineno + 1
-    program = hs.convert(hs.quantize(classify, "generic_int8", calibrate=hs.dataset(None), preprocess={"scale": 1 / 16}))
+    program = hs.convert(hs.quantize(classify, "generic_int8", data=hs.dataset(None), preprocess={"scale": 1 / 16}))
     with raises("not_exact_in_form", hs.UnsupportedError, match=rf"test_functions\.py:{line}: node '\w+'"):
         hs.export(program, tmp_path / "classify.onnx", format="qoperator")
 
@@ -65,7 +65,7 @@ def test_loops_have_their_weights_inside():
     assert "w=@wx" in str(net)
     assert "w=@wh" in str(net)
     samples = np.random.default_rng(1).standard_normal((16, 5, 4)).astype(np.float32)
-    prepared = hs.quantize(net, "generic_int8", calibrate=samples)
+    prepared = hs.quantize(net, "generic_int8", data=samples)
     program = hs.convert(prepared, float_islands=True)
     assert hs.verify(prepared, program, samples).equal
 

@@ -30,14 +30,14 @@ def network(module):
 
 
 def quantized(module, platform="magik_t40", **options):
-    return hs.quantize(network(module), platform, calibrate=X, **options)
+    return hs.quantize(network(module), platform, data=X, **options)
 
 
 def refusal(module, platform="magik_t40", **options):
     """What quantize refuses, which inspect says too."""
     net = network(module)
     with pytest.raises(hs.Error) as raised:
-        hs.quantize(net, platform, calibrate=X, **options)
+        hs.quantize(net, platform, data=X, **options)
     assert not hs.inspect(net, platform, **options)
     return str(raised.value)
 
@@ -237,7 +237,7 @@ def test_rule_5_a_forward_that_is_assigned_is_the_one_that_is_followed():
 
 def test_rule_5_no_calibration_data_is_a_message_of_its_own():
     with pytest.raises(hs.Error) as raised:
-        hs.quantize(network(Marked()), "magik_t40", calibrate=X[:0])
+        hs.quantize(network(Marked()), "magik_t40", data=X[:0])
     assert raised.value.id
 
 

@@ -225,7 +225,7 @@ class Chain:
 def prepare(chain, backend):
     """None where no feature asks for a quantizer and no weight has one."""
     try:
-        return hs.quantize(chain.network, backend, calibrate=chain.samples, keep_samples=0)
+        return hs.quantize(chain.network, backend, data=chain.samples, keep_samples=0)
     except hs.Error as error:
         assert "found no operator" in str(error)
         return None

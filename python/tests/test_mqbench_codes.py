@@ -206,7 +206,7 @@ def compare(found, network, backend, quantizer, quotients, expected, ours):
 def test_codes_differ_on_ties_alone(network, backend, found):
     tensors = tensors_of(network)
     model = hs.load(DATA / network / f"{network}.onnx")
-    prepared = hs.quantize(model, backend, calibrate={name[8:]: tensor for name, tensor in tensors.items() if name.startswith("calib.0.")})
+    prepared = hs.quantize(model, backend, data={name[8:]: tensor for name, tensor in tensors.items() if name.startswith("calib.0.")})
     layers = set(prepared.layers)
     inputs = inputs_of(tensors)
     emulator = Emulator(network)

@@ -1,4 +1,4 @@
-"""Networks that no record of MQBench has, on its 14 back ends: with `--as mqbench` quantizers stand where its rules put them.
+"""Networks that no record of MQBench has, on its 14 back ends: with `--insert-as mqbench` quantizers stand where its rules put them.
 
 The rules are a witness (mqbench_rules.py), which is held against what the real MQBench recorded. What differs, and by
 which rule, is in docs/design/mqbench_sets.md and is computed here. Needs torch and, for most networks, torchvision.
@@ -197,7 +197,7 @@ class Network:
     def tensors(self, backend):
         """The names of those that have quantizers of ours."""
         try:
-            prepared = hs.quantize(self.network, backend, calibrate=self.samples, keep_samples=0, overrides={"insert.as": "mqbench"})
+            prepared = hs.quantize(self.network, backend, data=self.samples, keep_samples=0, overrides={"insert.as": "mqbench"})
         except hs.Error as error:
             assert "found no operator" in str(error)
             return []

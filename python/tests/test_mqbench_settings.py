@@ -98,7 +98,7 @@ def test_every_setting_on_every_back_end(network, samples, cases, tensors):
     for setting, options in OURS.items():
         for row in cases[setting]:
             for backend in row["backends"]:
-                ours = names_of(hs.quantize(network, backend, calibrate=samples, keep_samples=0, **options))
+                ours = names_of(hs.quantize(network, backend, data=samples, keep_samples=0, **options))
                 theirs = {tensors[node] for node in row["result"]["act"]}
                 theirs |= {weight.split(":")[0] + ".weight" for weight in row["result"]["weight"]}
                 assert ours ^ theirs <= deviating(setting, backend), (setting, backend)
@@ -109,14 +109,14 @@ def test_every_setting_on_every_back_end(network, samples, cases, tensors):
 def test_a_conflict_names_both_sides(network, samples):
     for backend in ("Tensorrt", "Vitis"):
         with raises("layer_in_float_and_quantized", match="'/block1/relu_1/.*'op:relu'"):
-            hs.quantize(network, backend, calibrate=samples, also="/block1/relu_1/*", in_float="op:relu")
+            hs.quantize(network, backend, data=samples, also="/block1/relu_1/*", skip_layers="op:relu")
 
 
 def test_what_matches_nothing_is_refused(network, samples):
     for option in ("also", "in_float"):
         with raises("selector_matches_nothing", match="'conv9'"):
-            hs.quantize(network, "Tensorrt", calibrate=samples, **{option: "conv9"})
+            hs.quantize(network, "Tensorrt", data=samples, **{option: "conv9"})
     with raises("selector_matches_nothing", match="'op:ad'.*'op:add'"):
-        hs.quantize(network, "Tensorrt", calibrate=samples, in_float="op:ad")
+        hs.quantize(network, "Tensorrt", data=samples, skip_layers="op:ad")
     with raises("also_without_insertion_rules", match="generic_int8"):
-        hs.quantize(network, "generic_int8", calibrate=samples, also="fc")
+        hs.quantize(network, "generic_int8", data=samples, also="fc")

@@ -94,7 +94,7 @@ def network(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def prepared(network):
-    return hs.quantize(hs.load(network), calibrate=sentences(32, 12))
+    return hs.quantize(hs.load(network), data=sentences(32, 12))
 
 
 @pytest.mark.parametrize("count, length", [(1, 1), (2, 1), (3, 12), (1, 40), (5, 7)])
@@ -137,5 +137,5 @@ def test_programs_in_c_take_ids_and_masks(prepared):
     program = hs.convert(prepared, float_islands=True)
     flags = "cc -O1 -std=c99 -Wall -Wextra -Wconversion -pedantic -Werror -fsanitize=undefined -fsanitize-undefined-trap-on-error"
     for length in (1, 9):
-        proof = hs.verify(prepared, program, sentences(4, length), with_="c", cc=flags)
+        proof = hs.verify(prepared, program, sentences(4, length), backend="c", compiler=flags)
         assert proof.equal, str(proof)

@@ -96,7 +96,7 @@ def test_the_whole_way():
     module = nn.Sequential(OrderedDict(stem=nn.Conv2d(3, 8, 3), block=Block(8), flat=nn.Flatten(), head=nn.Linear(288, 10)))
     network = hs.from_torch(module, torch.randn(2, 3, 8, 8))
     samples = np.random.default_rng(0).standard_normal((256, 3, 8, 8)).astype(np.float32)
-    prepared = hs.quantize(network, calibrate=samples, bits={"block.conv": (4, 8)})
+    prepared = hs.quantize(network, data=samples, bits={"block.conv": (4, 8)})
     bits = {row["layer"]: row["bits"] for row in prepared.report.quantizers if row["kind"] == "weight"}
     assert bits["block.conv"] == 4 and bits["stem"] == 8
     assert hs.verify(prepared, hs.convert(prepared), samples[:32]).equal
@@ -106,7 +106,7 @@ def test_messages_have_the_line_of_the_module(module):
     network = hs.from_torch(module, torch.randn(2, 3, 8, 8))
     samples = np.zeros((8, 3, 8, 8), np.float32)
     with pytest.raises(hs.Error, match=r"test_torch_import.py:\d+: node 'stem'"):
-        hs.quantize(network, "magik_t40", calibrate=samples, weights=4, features=4, overrides={"channels.above": 0})
+        hs.quantize(network, "magik_t40", data=samples, weight_bits=4, activation_bits=4, overrides={"channels.above": 0})
 
 
 class Branch(nn.Module):

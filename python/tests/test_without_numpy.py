@@ -65,7 +65,7 @@ def test_verbs(tmp_path):
     lines = (
         "net = hs.load(sys.argv[1])",
         "data = floats([i % 17 for i in range(40 * 64)], 40, 1, 8, 8), [i % 10 for i in range(40)]",
-        "prepared = hs.quantize(net, calibrate=data)",
+        "prepared = hs.quantize(net, data=data)",
         "fit = hs.train(prepared, data, epochs=1)",
         "program = hs.convert(prepared)",
         "assert hs.verify(prepared, program, data).equal",

@@ -39,7 +39,7 @@ def network(folder):
 
 @pytest.fixture(scope="module")
 def prepared(network, samples):
-    return hs.quantize(network, calibrate=samples)
+    return hs.quantize(network, data=samples)
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +57,7 @@ STAYS = {"magik_t02": ["conv2"]}  # the chip has no depthwise convolution
 
 def test_a_teacher_does_what_it_does_on_the_command_line(folder, network, samples, tmp_path):
     data, teacher = folder / "samples.npz", folder / "run/model.safetensors"
-    prepared = hs.quantize(network, "generic_int8", calibrate=samples, weights=4, features=4)
+    prepared = hs.quantize(network, "generic_int8", data=samples, weight_bits=4, activation_bits=4)
     prepared.save(tmp_path / "prepared.safetensors")
     taught = prepared.copy()
     fit = hs.train(taught, samples, epochs=1, teacher=hs.load(teacher), teacher_weight=4, weight_decay=1e-3)
@@ -77,8 +77,8 @@ def test_every_verb_gives_the_bytes_of_the_command_line(folder, network, samples
     model, data = folder / "run/model.safetensors", folder / "samples.npz"
     prepared_file, integer_file = tmp_path / "prepared.safetensors", tmp_path / "integer.safetensors"
     stays = STAYS.get(platform, [])
-    run("quantize", model, "--platform", platform, "--calibrate", data, "--out", prepared_file, *(word for layer in stays for word in ("--float", layer)))
-    prepared = hs.quantize(network, platform, calibrate=samples, in_float=stays)
+    run("quantize", model, "--platform", platform, "--calibrate", data, "--out", prepared_file, *(word for layer in stays for word in ("--skip-layers", layer)))
+    prepared = hs.quantize(network, platform, data=samples, skip_layers=stays)
     same_file(prepared, prepared_file, tmp_path)
     run("train", "--model", prepared_file, "--data", data, "--epochs", 1, "--out", tmp_path / "tuned")
     fit = hs.train(prepared, samples, epochs=1)
@@ -99,18 +99,18 @@ def test_every_verb_gives_the_bytes_of_the_command_line(folder, network, samples
 
 def test_a_program_in_c_is_that_of_the_command_line(folder, prepared, program, samples, tmp_path):
     prepared.save(tmp_path / "prepared.safetensors")
-    run("export", tmp_path / "prepared.safetensors", "--format", "c", "--name", "net", "--main", "--dump", "--out", tmp_path / "told")
-    written = hs.export(prepared, tmp_path / "own", format="c", name="net", main=True, dump=True)
+    run("export", tmp_path / "prepared.safetensors", "--format", "c", "--name", "net", "--main", "--hooks", "--out", tmp_path / "told")
+    written = hs.export(prepared, tmp_path / "own", format="c", name="net", main=True, hooks=True)
     assert written.files == ["net.h", "net.c", "net_main.c"] and written.memory > 0
     for name in written.files:
         assert (tmp_path / "own" / name).read_bytes() == (tmp_path / "told" / name).read_bytes()
     if not shutil.which("cc"):
         pytest.skip("there is no C compiler")
-    assert hs.verify(prepared, program, samples, with_="c", c=tmp_path / "own").equal
+    assert hs.verify(prepared, program, samples, backend="c", c_folder=tmp_path / "own").equal
     text = (tmp_path / "own/net.c").read_text()
     at = text.index("{\n    ", text.index("conv2_w[")) + 6
     (tmp_path / "own/net.c").write_text(text[:at] + "0 * " + text[at:])
-    assert not hs.verify(prepared, program, samples, with_="c", c=tmp_path / "own", cc="cc -O1").equal
+    assert not hs.verify(prepared, program, samples, backend="c", c_folder=tmp_path / "own", compiler="cc -O1").equal
     with raises("file_not_replaced"):
         hs.export(prepared, tmp_path / "own", format="c", name="net")
 
@@ -120,9 +120,9 @@ def bits_of(audit):
 
 
 def test_widths_are_those_of_the_command_line(folder, network, samples, tmp_path):
-    run("quantize", folder / "run/model.safetensors", "--calibrate", folder / "samples.npz", "--weights", 4, "--features", 6,
-        "--edges", 7, "--bits", "conv2=3/", "--keep-samples", 0, "--seed", 5, "--out", tmp_path / "prepared.safetensors")  # fmt: skip
-    prepared = hs.quantize(network, calibrate=samples, weights=4, features=6, edges=7, bits={"conv2": (3, None)}, keep_samples=0, seed=5)
+    run("quantize", folder / "run/model.safetensors", "--calibrate", folder / "samples.npz", "--weight-bits", 4, "--activation-bits", 6,
+        "--edge-bits", 7, "--bits", "conv2=3/", "--keep-samples", 0, "--seed", 5, "--out", tmp_path / "prepared.safetensors")  # fmt: skip
+    prepared = hs.quantize(network, data=samples, weight_bits=4, activation_bits=6, edge_bits=7, bits={"conv2": (3, None)}, keep_samples=0, seed=5)
     same_file(prepared, tmp_path / "prepared.safetensors", tmp_path)
     assert [bits_of(prepared.report)[f"conv{i}.w"] for i in (1, 2, 3)] == [7, 3, 4]
 
@@ -131,20 +131,20 @@ def test_widths_are_those_of_the_command_line(folder, network, samples, tmp_path
 def test_batch_norms_in_training_are_those_of_the_command_line(folder, network, samples, tmp_path, form):
     run("quantize", folder / "run/model.safetensors", "--calibrate", folder / "samples.npz", "--batch-norm", form,
         "--shared-weights", "duplicate", "--out", tmp_path / "prepared.safetensors")  # fmt: skip
-    prepared = hs.quantize(network, calibrate=samples, batch_norm=form, shared_weights="duplicate")
+    prepared = hs.quantize(network, data=samples, batch_norm=form, shared_weights="duplicate")
     same_file(prepared, tmp_path / "prepared.safetensors", tmp_path)
     before = prepared(samples[0][:9])
     hs.train(prepared, samples, epochs=1)
     program = hs.convert(prepared)
     assert program(samples[0][:9]).shape == before.shape and hs.verify(prepared, program, samples).equal
-    with raises("batch_norm_form_unknown", match="'foldet'.*'folded'"):
-        hs.quantize(network, calibrate=samples, batch_norm="foldet")
-    with raises("shared_weights_form_unknown", match="'both'.*tie or duplicate"):
-        hs.quantize(network, calibrate=samples, shared_weights="both")
+    with raises("not_a_choice", match="'foldet'.*'folded'"):
+        hs.quantize(network, data=samples, batch_norm="foldet")
+    with raises("not_a_choice", match="'both'.*tie, duplicate"):
+        hs.quantize(network, data=samples, shared_weights="both")
 
 
 def test_the_export_of_the_command_line(network, samples, tmp_path):
-    program = hs.convert(hs.quantize(network, "onnxruntime_int8", calibrate=samples))
+    program = hs.convert(hs.quantize(network, "onnxruntime_int8", data=samples))
     program.save(tmp_path / "integer.safetensors")
     run("export", tmp_path / "integer.safetensors", "--format", "qdq", "--out", tmp_path / "told.onnx")
     exported = hs.export(program, tmp_path / "own.onnx", format="qdq")
@@ -177,12 +177,12 @@ def test_stays_what_it_was(network, prepared, samples):
     before = network.digest, prepared.digest
     other = prepared.copy()
     hs.train(other, samples, epochs=1)
-    hs.change_bits(prepared, "conv2", weights=4, features=8)
+    hs.change_bits(prepared, "conv2", weight_bits=4, activation_bits=8)
     assert (network.digest, prepared.digest) == before
 
 
 def test_bits_and_overrides(network, samples):
-    prepared = hs.quantize(network, "pow2_int8", calibrate=samples, bits={"conv2": (4, 8)}, overrides={"features.rate": 0.5})
+    prepared = hs.quantize(network, "pow2_int8", data=samples, bits={"conv2": (4, 8)}, overrides={"features.rate": 0.5})
     assert bits_of(prepared.report)["conv2.w"] == 4
     assert "rate: 0.5" in prepared.notes["platform"]
 
@@ -209,11 +209,11 @@ def test_data_of_every_kind(network, prepared, samples, folder):
     halves = [(x[:200], labels[:200]), (x[200:], labels[200:])]
     forms = [(x, labels), {"x": x, "labels": labels}, Loader(*halves), (half for half in halves), hs.dataset((x, labels)),
              folder / "samples.npz", str(folder / "samples.npz"), [{"x": x, "labels": labels}]]  # fmt: skip
-    expected = hs.quantize(network, calibrate=forms[0])
+    expected = hs.quantize(network, data=forms[0])
     for form in forms[1:]:
-        assert hs.quantize(network, calibrate=form).digest == expected.digest
-    unlabelled = hs.quantize(network, calibrate=x)
-    assert unlabelled.stage == "prepared" and unlabelled.digest == hs.quantize(network, calibrate=Loader(x[:100], x[100:])).digest
+        assert hs.quantize(network, data=form).digest == expected.digest
+    unlabelled = hs.quantize(network, data=x)
+    assert unlabelled.stage == "prepared" and unlabelled.digest == hs.quantize(network, data=Loader(x[:100], x[100:])).digest
     assert len(hs.dataset((x, labels))) == 400 and hs.dataset((x, labels)).has_labels
     assert hs.evaluate(prepared, hs.dataset(samples, all=True)).samples == 400
     assert hs.evaluate(prepared, samples).samples == 80
@@ -254,35 +254,35 @@ BAD_DATA = [
 @pytest.mark.parametrize(("data", "fields"), BAD_DATA)
 def test_bad_data(network, data, fields):
     with pytest.raises(hs.Error) as raised:
-        hs.quantize(network, calibrate=data)
+        hs.quantize(network, data=data)
     assert {field: getattr(raised.value, field) for field in fields} == fields
 
 
 def test_data_that_are_none_or_raise(network):
     with pytest.raises(TypeError, match="batch 0: found str"):
-        hs.quantize(network, calibrate=["a"])
+        hs.quantize(network, data=["a"])
     with pytest.raises(TypeError, match="data: found int"):
-        hs.quantize(network, calibrate=3)
+        hs.quantize(network, data=3)
     with pytest.raises(RuntimeError, match="the disk is gone"):
-        hs.quantize(network, calibrate=raising())
+        hs.quantize(network, data=raising())
 
 
 def test_wrong_order_of_verbs(network, prepared, program, samples, tmp_path):
     with raises("wrong_stage", where="network 'digits'", found="a float network", expected="a prepared one"):
         hs.convert(network)
     with raises("wrong_stage", found="a prepared network"):
-        hs.quantize(prepared, calibrate=samples)
+        hs.quantize(prepared, data=samples)
     with raises("wrong_stage", found="a float network", expected="a prepared one"):
         hs.verify(network, program, samples)
     with raises("platform_unknown", match="'pow2_int8'"):
-        hs.quantize(network, "pow2_int9", calibrate=samples)
+        hs.quantize(network, "pow2_int9", data=samples)
     with raises("cannot_be_read", match="nothing.onnx"):
         hs.load(tmp_path / "nothing.onnx")
     (tmp_path / "net.pt").write_bytes(b"PK\x03\x04" + bytes(26) + b"net/data.pkl")
     with raises("not_a_network_file", where=str(tmp_path / "net.pt"), found="a PyTorch file"):
         hs.load(tmp_path / "net.pt")
     with pytest.raises(TypeError, match="preprocess: found 'men'"):
-        hs.quantize(network, calibrate=samples, preprocess={"men": 3})
+        hs.quantize(network, data=samples, preprocess={"men": 3})
     with raises("not_a_choice", where="meaning", found="'some'"):
         hs.verify(prepared, program, samples, meaning="some")
 
@@ -305,12 +305,12 @@ def test_wrong_inputs(program, samples):
 
 def test_unsupported_is_its_own_error(network, samples):
     with raises("bits_not_legal", hs.UnsupportedError, match="node 'conv2'.*magik_t40.*3 bits"):
-        hs.quantize(network, "magik_t40", calibrate=samples, weights=3)
+        hs.quantize(network, "magik_t40", data=samples, weight_bits=3)
 
 
 def test_inspect_says_everything_with_remedies(network, samples):
     strict = {"channels.multiple": 48, "channels.above": 1}
-    found = hs.inspect(network, "magik_t40", features=9, overrides=strict)
+    found = hs.inspect(network, "magik_t40", activation_bits=9, overrides=strict)
     assert not found and found.verdict.endswith("objections on the way to magik_t40")
     assert {one["verb"] for one in found.objections} == {"quantize"}
     assert {"features on magik_t40", "magik_t40 needs channels in multiples of 48 above 1"} == {one["problem"] for one in found.objections}
@@ -318,11 +318,11 @@ def test_inspect_says_everything_with_remedies(network, samples):
     asked = {"overrides": strict, "pad_channels": True, "in_float": "conv3"}
     assert [one["verb"] for one in hs.inspect(network, "magik_t40", **asked).objections] == ["convert"]
     assert hs.inspect(network, "magik_t40", **asked, float_islands=True)
-    prepared = hs.quantize(network, "magik_t40", calibrate=samples, **asked)
+    prepared = hs.quantize(network, "magik_t40", data=samples, **asked)
     assert prepared.report.values["padded"] and [one["tensor"] for one in prepared.report.in_float][0] == "conv3"
     assert hs.verify(prepared, hs.convert(prepared, float_islands=True), samples)
     with raises("selector_matches_nothing", match="'nothing'"):
-        hs.quantize(network, calibrate=samples, in_float=["nothing"])
+        hs.quantize(network, data=samples, skip_layers=["nothing"])
 
 
 def test_threads_run_one_model(program, samples):
@@ -387,19 +387,19 @@ def test_ctrl_c_stops(prepared, samples):
 
 
 def test_progress_in_a_terminal_has_the_time_left(capsys, network, samples):
-    hs.quantize(network, calibrate=samples, progress=True)
+    hs.quantize(network, data=samples, progress=True)
     assert "100 %" in capsys.readouterr().err
 
 
 def test_repair(network, samples):
     """A calibrated network is mended, and the report says by what."""
-    plain = hs.quantize(network, calibrate=samples, weights=3)
-    mended = hs.quantize(network, calibrate=samples, weights=3, repair=["batchnorm", "bias"])
+    plain = hs.quantize(network, data=samples, weight_bits=3)
+    mended = hs.quantize(network, data=samples, weight_bits=3, repair=["batchnorm", "bias"])
     assert plain.report.repair is None
     steps = mended.report.repair["steps"]
     assert [step["method"] for step in steps] == ["batchnorm", "bias"]
     assert any(step["outcome"] == "kept" for step in steps) and mended != plain
-    again = hs.quantize(plain, calibrate=samples, repair="batchnorm")
+    again = hs.quantize(plain, data=samples, repair="batchnorm")
     assert again.report.repair["steps"][0]["outcome"] == "kept"
     with raises("repair_method_unknown", match="magic.*equalize"):
-        hs.quantize(network, calibrate=samples, repair="magic")
+        hs.quantize(network, data=samples, repair="magic")

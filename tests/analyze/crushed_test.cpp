@@ -85,7 +85,7 @@ TEST(Crushed, AnOperandOfAConcatUnderASharedScale) {
   const std::string sentence = sentence_of(part);
   for (const char* words : {"'scores': values from ", " steps of ", "shares with 'boxes'", "output 'y' at index "})
     EXPECT_NE(sentence.find(words), std::string::npos) << words << " in " << sentence;
-  EXPECT_EQ(remedies_for(heads.model, part).front(), (Remedy{"--float", {"y"}}));
+  EXPECT_EQ(remedies_for(heads.model, part).front(), (Remedy{"--skip-layers", {"y"}}));
 }
 
 TEST(Crushed, InfinitiesAreNamedAndLeaveRangesToOtherNumbers) {
@@ -236,11 +236,11 @@ TEST(Crushed, ChannelsOfWeights) {
   ASSERT_FALSE(crushed.empty());
   EXPECT_TRUE(crushed[0].quantizer.is_weight);
   EXPECT_EQ(crushed[0].axis, 0);
-  EXPECT_EQ(remedies_for(heads.model, crushed[0]).front(), (Remedy{"--set", {"weights.granularity=channel"}}));
+  EXPECT_EQ(remedies_for(heads.model, crushed[0]).front(), (Remedy{"--overrides", {"weights.granularity=channel"}}));
 }
 
 TEST(Crushed, RemediesAreWordsForAShell) {
-  EXPECT_EQ(text_of({"--float", {"it's"}}), R"(--float 'it'\''s')");
+  EXPECT_EQ(text_of({"--skip-layers", {"it's"}}), R"(--skip-layers 'it'\''s')");
   EXPECT_EQ(text_of({"--bits", {"a=b=/16"}}), "--bits 'a=b'=/16");
   EXPECT_EQ(text_of({"--repair", {"equalize"}}), "--repair equalize");
 }

@@ -183,7 +183,7 @@ TEST(Errors, DumpsAndComparisons) {
   };
   EXPECT_EQ(dumped({.layers = {"cnv4"}}), errors::no_layer_to_dump("cnv4", ", did you mean 'conv4'?"));
   EXPECT_EQ(dumped({.layout = {.border = {{1, 2, 99}}}}), errors::wrong_border("1, 2, 99"));
-  EXPECT_EQ(dumped({.with = "c"}), errors::not_a_choice("with", "c", "onnxruntime"));
+  EXPECT_EQ(dumped({.backend = "c"}), errors::not_a_choice("backend", "c", "onnxruntime"));
   const TemporaryFolder folder;
   const auto side = [&](const std::string& name) {
     const auto other = folder / "other.npz";
@@ -217,10 +217,10 @@ TEST(Errors, EnginesOfVerify) {
   const auto verified = [](const VerifyOptions& options) {
     return diagnostic_of([&] { verify(prepared(), integer(), digits(), options, {}); });
   };
-  EXPECT_EQ(verified({.with = "openvino"}), errors::not_a_choice("with", "openvino", "onnxruntime or c"));
+  EXPECT_EQ(verified({.backend = "openvino"}), errors::not_a_choice("backend", "openvino", "onnxruntime or c"));
   EXPECT_EQ(verified({.variants = true}),
             errors::option_of_other_engine("nothing", "onnxruntime", "its files and variants"));
-  EXPECT_EQ(verified({.with = "onnxruntime", .c = {.folder = "x"}}),
+  EXPECT_EQ(verified({.backend = "onnxruntime", .c = {.c_folder = "x"}}),
             errors::option_of_other_engine("'onnxruntime'", "c", "a program in C"));
 }
 
@@ -234,21 +234,21 @@ std::string script(const TemporaryFolder& folder, const std::string& name, const
 TEST(Errors, ProgramsInC) {
   const TemporaryFolder folder;
   verify::Roads roads = roads_of(prepared(), integer());
-  const auto made = [&](const CRoadOptions& options) { return diagnostic_of([&] { add_c(roads, options); }); };
+  const auto made = [&](const CProgramOptions& options) { return diagnostic_of([&] { add_c(roads, options); }); };
   EXPECT_EQ(made({.compiler = ""}), errors::no_c_compiler());
   const Diagnostic failed = made({.compiler = script(folder, "cc_fails", "echo oh no >&2; exit 3")});
   EXPECT_EQ(failed.entry, &errors::c_command_failed_entry);
   EXPECT_EQ(failed.found, "exit code 3, with the output \noh no");
-  EXPECT_EQ(made({.compiler = script(folder, "cc_hangs", "exec sleep 60"), .seconds = 0.5}).entry,
+  EXPECT_EQ(made({.compiler = script(folder, "cc_hangs", "exec sleep 60"), .time_limit = 0.5}).entry,
             &errors::c_command_late_entry);
-  EXPECT_EQ(made({.folder = folder / "none"}),
+  EXPECT_EQ(made({.c_folder = folder / "none"}),
             errors::c_folder_unreadable((folder / "none").string(), "no such file or directory"));
-  EXPECT_EQ(made({.folder = folder.path()}), errors::not_one_c_program(folder.path().string(), 0));
+  EXPECT_EQ(made({.c_folder = folder.path()}), errors::not_one_c_program(folder.path().string(), 0));
   export_c(integer(), folder.path(), {.name = "net"});
-  EXPECT_EQ(made({.folder = folder.path()}), errors::c_program_without_layers((folder / "net.h").string()));
+  EXPECT_EQ(made({.c_folder = folder.path()}), errors::c_program_without_layers((folder / "net.h").string()));
   EXPECT_EQ(diagnostic_of([&] { export_c(integer(), folder.path(), {.name = "net"}); }),
             errors::file_not_replaced((folder / "net.h").string(), "folder"));
-  EXPECT_EQ(diagnostic_of([&] { export_c(integer(), folder.path(), {.name = "other", .test_program = true}); }),
+  EXPECT_EQ(diagnostic_of([&] { export_c(integer(), folder.path(), {.name = "other", .main = true}); }),
             errors::no_samples_kept("digits"));
 }
 

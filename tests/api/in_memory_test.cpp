@@ -67,7 +67,9 @@ TEST(InMemory, ArgumentsStayAsTheyWere) {
 
 TEST(InMemory, QuickstartGivesItsNetworks) {
   const EmptyFolder folder;
-  QuickstartRequest request{.data = digits(), .platform = quant::load_platform("generic_int8")};
+  QuickstartRequest request;
+  request.data = digits();
+  request.platform = quant::load_platform("generic_int8");
   request.float_epochs = 2;
   request.tune_epochs = 1;
   const QuickstartOutcome outcome = quickstart(request, {});

@@ -140,7 +140,7 @@ Pair pair_of(const std::string& line, const std::string& network, const std::str
   Dataset data = samples_of(network);
   const Model model = load(test::test_data(folder + network + ".onnx"));
   Quantized ours = quantize(model, quant::load_platform(backend, overrides), data,
-                            {.calibration_batch = batch_of(data), .stored_samples = 2}, {});
+                            {.calibration = {.batch = batch_of(data)}, .keep_samples = 2}, {});
   return {line, network, backend, nlohmann::json::parse(record), std::move(ours), std::move(data)};
 }
 

@@ -47,7 +47,7 @@ TEST(Remedies, QuantizeNamesInfiniteValues) {
       3);
   const Quantized quantized = quantize(network, quant::load_platform("generic_int8"), samples(), {}, {});
   const std::string warning =
-      "'l': some of its numbers are infinite, which become the ends of its range; keep it in float (--float l)\n";
+      "'l': some of its numbers are infinite, which become the ends of its range; keep it in float (--skip-layers l)\n";
   EXPECT_EQ(joined(quantized.notes), warning);
   EXPECT_NE(joined(verify(quantized.model, convert(quantized.model).model, samples(), {}, {}).notes).find(warning),
             std::string::npos);
@@ -57,11 +57,11 @@ TEST(Remedies, QuantizeAndVerifyWarnWithOneThatHelps) {
   const Dataset data = samples();
   const Platform platform = quant::load_platform("generic_int8");
   const Quantized crushed = quantize(two_heads(), platform, data, {}, {});
-  for (const char* words : {"'scores': values from ", "--float 'y' brings that to "})
+  for (const char* words : {"'scores': values from ", "--skip-layers 'y' brings that to "})
     EXPECT_NE(joined(crushed.notes).find(words), std::string::npos) << words << " in " << joined(crushed.notes);
   const auto proof = verify(crushed.model, convert(crushed.model).model, data, {}, {});
   EXPECT_TRUE(proof.equal());
-  EXPECT_NE(joined(proof.notes).find("--float 'y' brings that to "), std::string::npos) << joined(proof.notes);
+  EXPECT_NE(joined(proof.notes).find("--skip-layers 'y' brings that to "), std::string::npos) << joined(proof.notes);
   EXPECT_GT(proof.cosine, 0.999);
   const verify::OutputPart* const worst = verify::worst_of(proof.parts);
   ASSERT_NE(worst, nullptr);
@@ -69,7 +69,7 @@ TEST(Remedies, QuantizeAndVerifyWarnWithOneThatHelps) {
   EXPECT_LT(worst->sums.sqnr_db(), 1);
 
   QuantizeOptions options;
-  options.widths.in_float = {"y"};
+  options.widths.skip_layers = {"y"};
   const Quantized mended = quantize(two_heads(), platform, data, options, {});
   EXPECT_EQ(joined(mended.notes), "");
   const auto again = verify(mended.model, quant::convert(mended.model, {.float_islands = true}).model, data, {}, {});
@@ -99,7 +99,7 @@ TEST(Remedies, QuantizeAndVerifyNameATensorThatBecomesZero) {
   Model network = two_heads(1);
   for (float& value : network.tensors.at("v").data<float>()) value *= 0.001F;
   const std::string says =
-      "and all become 0, as observer power_floor gives scale 1; quantize with --set "
+      "and all become 0, as observer power_floor gives scale 1; quantize with --overrides "
       "weights.observer=minmax";
   const Dataset data = samples();
   const Quantized lost = quantize(network, quant::load_platform("vitis"), data, {}, {});
@@ -131,7 +131,7 @@ TEST(Remedies, AnalysisAdvisesWhatHelps) {
       all += suggestion + "\n";
     }
   }
-  EXPECT_NE(all.find("--float 'y' brings that to "), std::string::npos) << all;
+  EXPECT_NE(all.find("--skip-layers 'y' brings that to "), std::string::npos) << all;
   options.tries = 0;
   for (const auto& one : analyze(two_heads(), data, options, {}).result.quantizers) {
     for (const std::string& suggestion : one.suggestions)
@@ -143,12 +143,12 @@ TEST(Remedies, AnalysisAdvisesWhatHelps) {
 TEST(Remedies, WhatWasAskedForStays) {
   const Dataset data = samples();
   QuantizeOptions options;
-  options.widths.feature_bits = 6;
-  options.widths.in_float = {"scores"};
+  options.widths.activation_bits = 6;
+  options.widths.skip_layers = {"scores"};
   const Quantized prepared = quantize(two_heads(), quant::load_platform("generic_int8"), data, options, {});
   const auto parts = parts_for(prepared.model, data);
   ThreadPool pool(1);
-  const auto tried = with_remedy(prepared.model, {"--float", {"y"}}, {parts.train, {}, pool});
+  const auto tried = with_remedy(prepared.model, {"--skip-layers", {"y"}}, {parts.train, {}, pool});
   ASSERT_TRUE(tried.has_value());
   const auto before = quant::audit(prepared.model), after = quant::audit(*tried);
   std::map<std::string, int> widths;
@@ -161,7 +161,7 @@ TEST(Remedies, WhatWasAskedForStays) {
   std::set<std::string> in_float;
   for (const auto& one : after.in_float) in_float.insert(one.layer);
   EXPECT_EQ(in_float, (std::set<std::string>{"scores", "y"}));
-  EXPECT_FALSE(with_remedy(prepared.model, {"--float", {"nothing"}}, {parts.train, {}, pool}));
+  EXPECT_FALSE(with_remedy(prepared.model, {"--skip-layers", {"nothing"}}, {parts.train, {}, pool}));
 }
 
 }  // namespace

@@ -70,8 +70,8 @@ TEST(ScalarInputs, GoAllTheWayToIntegers) {
   const Model integer = convert(tuned.model).model;
   EXPECT_EQ(evaluate(integer, data, {}, {}).loss, evaluate(tuned.model, data, {}, {}).loss);
 
-  VerifyOptions options{.all_meaning = true};
-  if (io::run_program({"cc", "--version"}, "", 200).code == 0) options.with = "c";
+  VerifyOptions options{.meaning = MeaningCheck::all};
+  if (io::run_program({"cc", "--version"}, "", 200).code == 0) options.backend = "c";
   const verify::RoadReport report = verify(tuned.model, integer, data, options, {});
   EXPECT_TRUE(report.equal());
   EXPECT_EQ(report.meaning_samples, report.samples + 8);
@@ -129,7 +129,7 @@ TEST(ScalarInputs, AScriptedLoopOfPyTorchBecomesIntegers) {
   const Model integer = convert(tuned.model, {.float_islands = true}).model;
   for (const char* with : {"", "c"}) {
     VerifyOptions options;
-    options.with = with;
+    options.backend = with;
     const verify::RoadReport report = verify(tuned.model, integer, data, options, {});
     EXPECT_TRUE(report.equal()) << with;
     EXPECT_EQ(report.samples, kSamples) << with;

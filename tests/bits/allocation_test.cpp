@@ -68,7 +68,7 @@ Allocation allocated(const Model& model, const io::Dataset& data, const std::str
   ThreadPool pool(threads);
   options.budgets = parse_budgets(budget);
   options.samples = 64;
-  options.with_edges = true;
+  options.choose_edges = true;
   return allocate(model, all_of(data), options, 0, pool);
 }
 

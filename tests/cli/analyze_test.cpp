@@ -103,7 +103,7 @@ TEST_F(Analyze, refusals_say_what_to_do) {
                                 "give the one that it was made of"));
   expect_values({"analyze", "quick/prepared.safetensors", "--data", "none.csv"}, {"cannot_be_read", "none.csv"});
   EXPECT_EQ(workspace->error(2, {"analyze", "quick/prepared.safetensors", "--part", "half"}),
-            errors::wrong_argument("analyze", "analyze: --part", "", "'half'", "test, train"));
+            errors::not_a_choice("analyze: --part", "half", "test, train"));
   Tensor x(DType::f32, {40, 1, 8, 8});
   std::ranges::fill(x.data<float>(), 0.25F);
   io::write_npz(*workspace / "constant.npz", {{"x", x}});
@@ -140,7 +140,7 @@ TEST_F(Analyze, odd_names_stay_whole) {
   network.graph.rename(network.graph.op("conv3"), odd);
   save_model(network, *workspace / "odd.safetensors");
   const nlohmann::json report =
-      analyzed({"odd.safetensors", "--platform", "generic_int8", "--weights", "2", "--features", "2"});
+      analyzed({"odd.safetensors", "--platform", "generic_int8", "--weight-bits", "2", "--activation-bits", "2"});
   bool is_there = false;
   for (const auto& one : report["quantizers"]) {
     is_there = is_there || one["layer"] == odd;

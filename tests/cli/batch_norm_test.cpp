@@ -20,8 +20,8 @@ class BatchNorm : public testing::Test {
 
   static nlohmann::json quantize(const std::string& form) {
     return workspace
-        ->expect(0, {"quantize", "float/model.safetensors", "--features", "4", "--weights", "4", "--batch-norm", form,
-                     "--json", "--overwrite", "--out", form})
+        ->expect(0, {"quantize", "float/model.safetensors", "--activation-bits", "4", "--weight-bits", "4",
+                     "--batch-norm", form, "--json", "--overwrite", "--out", form})
         .json();
   }
   static std::vector<std::string> train(const std::string& form, const std::string& out,

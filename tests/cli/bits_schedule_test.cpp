@@ -70,13 +70,19 @@ TEST_F(BitsSchedule, TheEndsOfTheNetworkKeepTheirWidths) {
 }
 
 TEST_F(BitsSchedule, ItsWidthsAreThoseOfANetworkThatIsPreparedSo) {
-  for (const std::vector<std::string>& more :
-       {std::vector<std::string>{}, {"--set", "edges.first=3", "--set", "edges.last=3"}, {"--edges", "4"}}) {
-    std::vector<std::string> quantize = {"quantize",   "straight/1-float/model.safetensors",
-                                         "--platform", "magik_t40",
-                                         "--weights",  "4",
-                                         "--features", "4",
-                                         "--out",      "direct",
+  for (const std::vector<std::string>& more : {std::vector<std::string>{},
+                                               {"--overrides", "edges.first=3", "--overrides", "edges.last=3"},
+                                               {"--edge-bits", "4"}}) {
+    std::vector<std::string> quantize = {"quantize",
+                                         "straight/1-float/model.safetensors",
+                                         "--platform",
+                                         "magik_t40",
+                                         "--weight-bits",
+                                         "4",
+                                         "--activation-bits",
+                                         "4",
+                                         "--out",
+                                         "direct",
                                          "--overwrite"};
     std::vector<std::string> schedule = {"train",           "straight/1-float/model.safetensors",
                                          "--bits-schedule", "8,4",
@@ -141,15 +147,14 @@ TEST_F(BitsSchedule, WhatMakesNoSenseIsRefused) {
       {{"--bits-schedule", "8,float"}, errors::schedule_with_late_float()},
       {{"--bits-schedule", "8,x"}, errors::wrong_stage_of_schedule("x")},
       {{"--bits-schedule", "17"}, errors::wrong_stage_of_schedule("17")},
-      {{"--platform", "magik_t40"},
-       errors::wrong_argument("train", "train", "--platform requires --bits-schedule", "", "")},
-      {{"--model", prepared, "--bits-schedule", "8,4", "--set", "features.rate=0.1"},
+      {{"--platform", "magik_t40"}, errors::option_needs_another("train", "--platform", "--bits-schedule")},
+      {{"--model", prepared, "--bits-schedule", "8,4", "--overrides", "features.rate=0.1"},
        errors::wrong_stage("network 'digits'", "a prepared network", "a float network for a platform",
                            "leave the platform out")},
       {{"--model", prepared, "--bits-schedule", "float,4"},
        errors::wrong_stage("network 'digits'", "a prepared network", "a float network for a stage in float",
                            "start from the float network")},
-      {{"--ema", "1"}, errors::wrong_argument("train", "train: --ema", "", "'1'", "at least 0 and below 1")}};
+      {{"--ema", "1"}, errors::number_out_of_range("train: --ema", 1, "at least 0 and below 1")}};
   for (const auto& [arguments, expected] : cases) {
     std::vector<std::string> command = {"train", "--out", "never"};
     command.insert(command.end(), arguments.begin(), arguments.end());

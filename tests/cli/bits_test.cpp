@@ -65,7 +65,7 @@ TEST_F(Bits, the_whole_way) {
 /// What follows in one command is what the commands by themselves give.
 TEST_F(Bits, repaired_tuned_and_proven_in_one) {
   const nlohmann::json report = bits(0, {"--budget", "size<=50kB", "--repair", "bias", "--epochs", "1", "--json",
-                                         "--out", "done.safetensors", "--integer", "proven.safetensors"})
+                                         "--out", "done.safetensors", "--program-out", "proven.safetensors"})
                                     .json();
   EXPECT_EQ(report["repair"]["steps"][0]["method"].get<std::string>(), "bias");
   EXPECT_EQ(report["training"]["epochs"], 1);
@@ -80,9 +80,10 @@ TEST_F(Bits, repaired_tuned_and_proven_in_one) {
 }
 
 TEST_F(Bits, a_proof_that_cannot_be_is_refused_before_any_work) {
-  workspace->expect(0, {"quantize", "quick/float.safetensors", "--float", "conv3", "--out", "island.safetensors"});
+  workspace->expect(0,
+                    {"quantize", "quick/float.safetensors", "--skip-layers", "conv3", "--out", "island.safetensors"});
   const auto found = workspace->errors(3, {"bits", "island.safetensors", "--budget", "size<=50kB", "--out",
-                                           "nothing.safetensors", "--integer", "nothing_too.safetensors"});
+                                           "nothing.safetensors", "--program-out", "nothing_too.safetensors"});
   EXPECT_TRUE(test::mentions(found, "--float-islands"));
   EXPECT_FALSE(workspace->has("nothing.safetensors"));
 }
@@ -120,10 +121,10 @@ TEST_F(Bits, refusals_write_nothing) {
   expect_values(2, {"repair_method_unknown", "magic"}, {"--budget", "size<=50kB", "--repair", "magic"});
   expect_error(errors::nothing_to_resume("neither --repair nor --epochs", "the one to resume"),
                {"--budget", "size<=50kB", "--resume"});
-  expect_error(errors::output_given_twice("--integer", "nothing.safetensors"),
-               {"--budget", "size<=50kB", "--integer", "nothing.safetensors"});
+  expect_error(errors::output_given_twice("--program-out", "nothing.safetensors"),
+               {"--budget", "size<=50kB", "--program-out", "nothing.safetensors"});
   expect_error(errors::file_not_replaced("quick/integer.safetensors", "file"),
-               {"--budget", "size<=50kB", "--integer", "quick/integer.safetensors"});
+               {"--budget", "size<=50kB", "--program-out", "quick/integer.safetensors"});
   expect_error(errors::argument_missing("bits", "--budget"), {});
 }
 

@@ -123,7 +123,7 @@ TEST_F(Board, only_the_layers_that_are_asked_for) {
 
 TEST_F(Board, the_platform_names_the_layout) {
   workspace->expect(
-      0, {"quantize", "quick/float.safetensors", "--set",
+      0, {"quantize", "quick/float.safetensors", "--overrides",
           "dump={order: ndhwc32, border: {above: 1, below: 1, left: 1, right: 1}}", "--out", "chip.safetensors"});
   workspace->expect(0, {"convert", "chip.safetensors", "--out", "chip_integer.safetensors"});
   const json manifest =

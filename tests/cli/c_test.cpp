@@ -1,4 +1,4 @@
-// `halfstep export --format c` and `verify --with c` as a user meets them.
+// `halfstep export --format c` and `verify --backend c` as a user meets them.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -16,14 +16,14 @@ class CProgram : public testing::Test {
     workspace = new Workspace;
     quick_start(*workspace);
     workspace->expect(
-        0, {"export", "quick/integer.safetensors", "--format", "c", "--name", "digits", "--dump", "--out", "board"});
+        0, {"export", "quick/integer.safetensors", "--format", "c", "--name", "digits", "--hooks", "--out", "board"});
   }
   static void TearDownTestSuite() { delete workspace; }
   void SetUp() override {
     if (std::system("cc --version > /dev/null 2>&1") != 0) GTEST_SKIP() << "there is no C compiler";
   }
   static nlohmann::json verify(int code, std::vector<std::string> more) {
-    std::vector<std::string> words = {"verify", "quick", "--samples", "8", "--with", "c", "--json"};
+    std::vector<std::string> words = {"verify", "quick", "--samples", "8", "--backend", "c", "--json"};
     words.insert(words.end(), more.begin(), more.end());
     return workspace->expect(code, words).json();
   }
@@ -46,7 +46,7 @@ TEST_F(CProgram, says_what_it_takes) {
 }
 
 TEST_F(CProgram, has_the_codes_and_shows_where_it_has_not) {
-  const auto same = verify(0, {"--c", "board"});
+  const auto same = verify(0, {"--c-folder", "board"});
   for (const auto& layer : same["layers"]) EXPECT_EQ(layer["engine_differing"], 0);
   std::string text = test::read_text(*workspace / "board/digits.c");
   const size_t at = text.find("{\n    ", text.find("conv4_w[")) + 6;
@@ -57,8 +57,8 @@ TEST_F(CProgram, has_the_codes_and_shows_where_it_has_not) {
                            "arm-linux-gnueabihf-gcc --version > /dev/null 2>&1 && qemu-arm --version > "
                            "/dev/null 2>&1") == 0;
   std::vector<std::string> machine;
-  if (has_arm) machine = {"--cc", "arm-linux-gnueabihf-gcc -static -O2", "--run", "qemu-arm"};
-  machine.insert(machine.end(), {"--c", "changed"});
+  if (has_arm) machine = {"--compiler", "arm-linux-gnueabihf-gcc -static -O2", "--runner", "qemu-arm"};
+  machine.insert(machine.end(), {"--c-folder", "changed"});
   bool before = true;
   const auto other = verify(1, machine);
   for (const auto& layer : other["layers"]) {

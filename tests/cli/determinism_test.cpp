@@ -52,7 +52,7 @@ TEST(Determinism, an_integer_program_is_the_same_on_every_level_and_on_sim) {
       workspace.expect(0, arguments, environment);
       return test::read_text(workspace / out);
     };
-    const std::string sim = run("sim.safetensors", {"--place", "sim"}, {});
+    const std::string sim = run("sim.safetensors", {"--device", "sim"}, {});
     EXPECT_FALSE(sim.empty());
     for (const CpuLevel level : available_cpu_levels()) {
       const std::string text(name(level));

@@ -54,8 +54,8 @@ TEST(CommandLine, ADefectHasAnExitCodeOfItsOwn) {
   Workspace workspace;
   quick_start(workspace);
   const std::map<std::string, std::string> environment = {{"TMPDIR", "/nowhere"}};
-  EXPECT_EQ(workspace.error(70, {"verify", "quick", "--with", "c"}, environment).entry, &errors::defect_entry);
-  EXPECT_NE(workspace.expect(70, {"verify", "quick", "--with", "c"}, environment).err.find("error HS1000"),
+  EXPECT_EQ(workspace.error(70, {"verify", "quick", "--backend", "c"}, environment).entry, &errors::defect_entry);
+  EXPECT_NE(workspace.expect(70, {"verify", "quick", "--backend", "c"}, environment).err.find("error HS1000"),
             std::string::npos);
 }
 

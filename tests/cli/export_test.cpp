@@ -71,7 +71,7 @@ TEST_F(Export, a_wrong_form_leaves_nothing_behind) {
 
 TEST_F(Export, without_onnxruntime_verify_says_so) {
   const auto error = [](const std::map<std::string, std::string>& environment) {
-    return workspace->error(3, {"verify", "quick", "--with", "onnxruntime"}, environment);
+    return workspace->error(3, {"verify", "quick", "--backend", "onnxruntime"}, environment);
   };
   const Diagnostic found = error({{"HALFSTEP_PYTHON", "/nowhere/python"}});
   if (detected_cpu_level() >= CpuLevel::vnni) {
@@ -80,7 +80,7 @@ TEST_F(Export, without_onnxruntime_verify_says_so) {
   } else {  // it says so before it looks for a Python
     EXPECT_EQ(found, errors::processor_without_exact_sums(name(detected_cpu_level())));
   }
-  workspace->expect(2, {"verify", "quick", "--with", "openvino"});
+  workspace->expect(2, {"verify", "quick", "--backend", "openvino"});
 }
 
 /// A Python of that script.
@@ -93,7 +93,7 @@ std::string fake_python(Workspace& workspace, const std::string& name, const std
 TEST_F(Export, another_onnxruntime_or_one_that_ends_is_said) {
   if (detected_cpu_level() < CpuLevel::vnni) GTEST_SKIP() << "no VNNI";
   const auto said = [&](const std::string& name, const std::string& script) {
-    return workspace->error(3, {"verify", "quick", "--with", "onnxruntime"},
+    return workspace->error(3, {"verify", "quick", "--backend", "onnxruntime"},
                             {{"HALFSTEP_PYTHON", fake_python(*workspace, name, script)}});
   };
   const auto path = [&](const std::string& name) { return (*workspace / name).string(); };
@@ -124,23 +124,23 @@ TEST_F(Export, onnxruntime_gives_every_code_of_every_kind_of_layer) {
   test::write_text(*workspace / "kinds.ir", kKinds);
   workspace->expect(0, {"train", "--network", "kinds.ir", "--epochs", "2", "--out", "kinds"});
   for (const std::string bits : {"8", "4"}) {
-    workspace->expect(0, {"quantize", "kinds/model.safetensors", "--platform", "onnxruntime_int8", "--weights", bits,
-                          "--features", bits, "--out", "kinds_prepared", "--overwrite"});
+    workspace->expect(0, {"quantize", "kinds/model.safetensors", "--platform", "onnxruntime_int8", "--weight-bits",
+                          bits, "--activation-bits", bits, "--out", "kinds_prepared", "--overwrite"});
     workspace->expect(0, {"convert", "kinds_prepared", "--out", "kinds_integer", "--overwrite"});
-    const auto outcome = workspace->expect(
-        0, {"verify", "--prepared", "kinds_prepared", "--integer", "kinds_integer", "--with", "onnxruntime", "--json"});
+    const auto outcome = workspace->expect(0, {"verify", "--prepared", "kinds_prepared", "--integer", "kinds_integer",
+                                               "--backend", "onnxruntime", "--json"});
     EXPECT_EQ(outcome.json()["layers"].size(), 16U);
   }
 }
 
 TEST_F(Export, onnxruntime_gives_every_code) {
   NEEDS_ONNXRUNTIME();
-  const auto equal = workspace->expect(0, {"verify", "quick", "--with", "onnxruntime", "--json"}).json();
+  const auto equal = workspace->expect(0, {"verify", "quick", "--backend", "onnxruntime", "--json"}).json();
   for (const auto& layer : equal["layers"]) {
     EXPECT_GT(layer["engine_compared"], 0);
     EXPECT_EQ(layer["engine_differing"], 0) << layer["name"];
   }
-  const auto changed = workspace->expect(1, {"verify", "quick", "--with", "onnxruntime", "--inject", "conv4:17"});
+  const auto changed = workspace->expect(1, {"verify", "quick", "--backend", "onnxruntime", "--inject", "conv4:17"});
   EXPECT_NE(changed.out.find("layer 'conv4': weight code 17"), std::string::npos) << changed.out;
 }
 
@@ -162,7 +162,7 @@ void flip(const std::filesystem::path& path, const std::string& layer, size_t in
 TEST_F(Export, one_changed_code_of_an_exported_file_is_found) {
   NEEDS_ONNXRUNTIME();
   workspace->expect(0, {"export", "quick/integer.safetensors", "--format", "qoperator", "--out", "given.onnx"});
-  const std::vector<std::string> verify = {"verify", "quick", "--with", "onnxruntime", "--exported", "given.onnx"};
+  const std::vector<std::string> verify = {"verify", "quick", "--backend", "onnxruntime", "--exported", "given.onnx"};
   workspace->expect(0, verify);
   flip(*workspace / "given.onnx", "conv4", 17);
   const auto changed = workspace->expect(1, verify);
@@ -176,7 +176,8 @@ TEST_F(Export, one_changed_code_of_an_exported_file_is_found) {
 
 TEST_F(Export, variants_are_reported) {
   NEEDS_ONNXRUNTIME();
-  const auto report = workspace->expect(0, {"verify", "quick", "--with", "onnxruntime", "--variants", "--json"}).json();
+  const auto report =
+      workspace->expect(0, {"verify", "quick", "--backend", "onnxruntime", "--variants", "--json"}).json();
   ASSERT_EQ(report["variants"].size(), 5U);
   for (const auto& variant : report["variants"]) {
     EXPECT_GT(variant["compared"], 0);

@@ -93,8 +93,8 @@ class Names : public testing::Test {
       io::write_npz(workspace / (stem + ".npz"),
                     {{"x", Tensor::of<float>(DType::f32, {32, 3, 6, 6}, samples)},
                      {called("other", ours), Tensor::of<float>(DType::f32, {32, 4, 6, 6}, others)}});
-      workspace.expect(0, {"quantize", stem + ".onnx", "--calibrate", stem + ".npz", "--weights", "4", "--features",
-                           "4", "--edges", "4", "--out", stem + ".prepared"});
+      workspace.expect(0, {"quantize", stem + ".onnx", "--calibrate", stem + ".npz", "--weight-bits", "4",
+                           "--activation-bits", "4", "--edge-bits", "4", "--out", stem + ".prepared"});
     }
   }
 

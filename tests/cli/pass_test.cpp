@@ -74,7 +74,7 @@ TEST(ControlFlow, a_loop_is_inspected_and_run_to_where_its_condition_ends_it) {
   Workspace workspace;
   test::write_text(workspace / "loop.ir", kLoop);
   workspace.expect(0, {"pass", "all", "loop.ir", "--out", "loop.safetensors"});
-  const std::string listing = workspace.expect(0, {"inspect", "loop.safetensors", "--place", "sim"}).out;
+  const std::string listing = workspace.expect(0, {"inspect", "loop.safetensors", "--device", "sim"}).out;
   for (const char* part : {"while 'l' body", "transfer", "more = less"})
     EXPECT_NE(listing.find(part), std::string::npos) << part << "\n" << listing;
   const float values[] = {1, 2};
@@ -86,7 +86,7 @@ TEST(ControlFlow, a_loop_is_inspected_and_run_to_where_its_condition_ends_it) {
   EXPECT_EQ(out.at("l").data<float>()[0], 64);
   EXPECT_EQ(out.at("l").data<float>()[1], 128);
   for (const std::string place : {"cpu", "sim"}) {
-    workspace.expect(0, {"run", "loop.safetensors", "--inputs", "in.npz", "--place", place, "--repeat", "2", "--trace",
+    workspace.expect(0, {"run", "loop.safetensors", "--inputs", "in.npz", "--device", place, "--repeat", "2", "--trace",
                          place + ".log," + place + ".json"});
     const std::string log = test::read_text(workspace / (place + ".log"));
     for (const char* part : {"in while 'l', body, iteration 0\n", "in while 'l', body, iteration 5\n"})

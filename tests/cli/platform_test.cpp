@@ -47,8 +47,8 @@ TEST(PlatformCommand, new_replaces_nothing_unasked) {
     EXPECT_EQ(workspace.error(kBadInput, {"platform", "new", name, "--from", "magik_t40"}),
               errors::file_not_replaced("mychip.yaml", "file"));
   EXPECT_EQ(test::read_text(workspace / "mychip.yaml"), before);
-  workspace.expect(0,
-                   {"platform", "new", "mychip", "--from", "magik_t40", "--overwrite", "--set", "features.rate=0.5"});
+  workspace.expect(
+      0, {"platform", "new", "mychip", "--from", "magik_t40", "--overwrite", "--overrides", "features.rate=0.5"});
   const auto shown = workspace.expect(0, {"platform", "show", "mychip.yaml", "--json"}).json()["platform"];
   EXPECT_EQ(shown["channels"]["multiple"], 32);
   EXPECT_EQ(shown["features"]["rate"], 0.5);
@@ -110,7 +110,7 @@ TEST(PlatformCommand, check_names_what_is_no_record) {
 
 TEST(PlatformCommand, diff_shows_both_sides) {
   Workspace workspace;
-  workspace.expect(0, {"platform", "new", "mychip", "--set", "features.rate=0.5"});
+  workspace.expect(0, {"platform", "new", "mychip", "--overrides", "features.rate=0.5"});
   const auto outcome = workspace.expect(kDifference, {"platform", "diff", "generic_int8", "mychip.yaml"});
   EXPECT_EQ(outcome.out, "key            generic_int8  mychip.yaml\nfeatures.rate          0.05          0.5\n");
   const auto json = workspace.expect(kDifference, {"platform", "diff", "generic_int8", "mychip.yaml", "--json"}).json();
@@ -120,7 +120,7 @@ TEST(PlatformCommand, diff_shows_both_sides) {
 
 TEST(PlatformCommand, show_resolves_and_reads_back) {
   Workspace workspace;
-  const auto shown = workspace.expect(0, {"platform", "show", "magik_t40", "--set", "features.rate=0.5"}).out;
+  const auto shown = workspace.expect(0, {"platform", "show", "magik_t40", "--overrides", "features.rate=0.5"}).out;
   test::write_text(workspace / "shown.yaml", shown);
   EXPECT_EQ(workspace.expect(0, {"platform", "show", "shown.yaml"}).out, shown);
   EXPECT_NE(shown.find("  codes: unsigned\n"), std::string::npos) << shown;
@@ -133,8 +133,8 @@ TEST(PlatformCommand, wrong_use_is_named) {
     words.insert(words.begin(), "platform");
     return workspace.error(kBadInput, words);
   };
-  EXPECT_EQ(error({"chck"}), errors::wrong_argument("platform", "platform: mode", "", "'chck'",
-                                                    "check, diff, keys, list, new, show, did you mean 'check'?"));
+  EXPECT_EQ(error({"chck"}), errors::not_a_choice("platform: mode", "chck",
+                                                  "new, check, show, diff, list, keys, did you mean 'check'?"));
   EXPECT_EQ(error({"diff", "magik_t40"}), errors::number_of_arguments("platform", "diff", 1, "PLATFORM PLATFORM"));
   EXPECT_EQ(error({"list", "all"}), errors::number_of_arguments("platform", "list", 1, "none"));
   EXPECT_TRUE(test::mentions({error({"show", "magik_40"})}, "'magik_t40'"));
@@ -161,7 +161,8 @@ TEST(PlatformCommand, rules_of_a_record_reach_the_verbs) {
           "legal:\n  - {op: conv2d, where: depthwise, weights: [8], reason: the depthwise unit has 8-bit weights}\n"
           "  - {op: sigmoid, refused: true, reason: the chip has no tables}");
   const auto inspect = [&](const std::string& bits) {
-    return workspace.expect(kUnsupported, {"inspect", "net.ir", "--platform", "mychip.yaml", "--weights", bits}).out;
+    return workspace.expect(kUnsupported, {"inspect", "net.ir", "--platform", "mychip.yaml", "--weight-bits", bits})
+        .out;
   };
   const std::string at_four = inspect("4"), at_eight = inspect("8");
   const std::string depthwise =

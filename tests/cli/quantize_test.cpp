@@ -23,12 +23,12 @@ TEST(Quantize, widths_reach_every_layer) {
   Workspace workspace;
   workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
   for (const auto& [tensor, bits] : bits_of(workspace, {})) EXPECT_EQ(bits, 8) << tensor;
-  const auto asked = bits_of(workspace, {"--weights", "4", "--features", "6", "--edges", "7"});
+  const auto asked = bits_of(workspace, {"--weight-bits", "4", "--activation-bits", "6", "--edge-bits", "7"});
   EXPECT_EQ(asked.at("conv1.w"), 7);
   EXPECT_EQ(asked.at("conv3.w"), 4);
   EXPECT_EQ(asked.at("relu2"), 6);  // what conv3 reads
   EXPECT_EQ(asked.at("head.w"), 7);
-  const auto one = bits_of(workspace, {"--bits", "conv3=3/", "--weights", "5"});
+  const auto one = bits_of(workspace, {"--bits", "conv3=3/", "--weight-bits", "5"});
   EXPECT_EQ(one.at("conv3.w"), 3);
   EXPECT_EQ(one.at("conv4.w"), 5);
 }

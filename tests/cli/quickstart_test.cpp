@@ -20,7 +20,7 @@ void expect_layer(const nlohmann::json& layer) {
   EXPECT_TRUE(layer["name"].is_string());
   EXPECT_TRUE(layer["op"].is_string());
   EXPECT_TRUE(layer["weight_bits"].is_number_integer() || layer["weight_bits"].is_null());
-  EXPECT_TRUE(layer["feature_bits"].is_number_integer());
+  EXPECT_TRUE(layer["activation_bits"].is_number_integer());
   EXPECT_GT(layer["scale"].get<double>(), 0);
   EXPECT_GT(layer["compared"].get<int64_t>(), 0);
   EXPECT_EQ(layer["differing"].get<int64_t>(), 0);
@@ -75,15 +75,17 @@ class Quickstart : public testing::Test {
 TEST_F(Quickstart, generic_int8) { expect_report(quick_start(workspace).json(), "generic_int8", workspace, "quick"); }
 
 TEST_F(Quickstart, pow2_int8_in_four_bits) {
-  const auto report = quick_start(workspace, {"--platform", "pow2_int8", "--weights", "4", "--features", "4"}).json();
+  const auto report =
+      quick_start(workspace, {"--platform", "pow2_int8", "--weight-bits", "4", "--activation-bits", "4"}).json();
   expect_report(report, "pow2_int8", workspace, "quick");
   EXPECT_EQ(layer_of(report, "conv1")["weight_bits"], 8) << "the first layer stays at 8 bits";
   EXPECT_EQ(layer_of(report, "conv3")["weight_bits"], 4);
-  EXPECT_EQ(layer_of(report, "conv3")["feature_bits"], 4);
+  EXPECT_EQ(layer_of(report, "conv3")["activation_bits"], 4);
 }
 
 TEST_F(Quickstart, magik_t40_in_four_bits) {
-  const auto report = quick_start(workspace, {"--platform", "magik_t40", "--weights", "4", "--features", "4"}).json();
+  const auto report =
+      quick_start(workspace, {"--platform", "magik_t40", "--weight-bits", "4", "--activation-bits", "4"}).json();
   expect_report(report, "magik_t40", workspace, "quick");
   EXPECT_EQ(layer_of(report, "conv4")["weight_bits"], 4);
 }
@@ -93,7 +95,7 @@ TEST_F(Quickstart, a_fourth_platform_is_one_file) {
       quick_start(workspace, {"--platform", HALFSTEP_SOURCE_DIR "/tests/data/toy_platform.yaml"}).json();
   expect_report(report, "toy", workspace, "quick");
   EXPECT_EQ(layer_of(report, "conv3")["weight_bits"], 5);
-  EXPECT_EQ(layer_of(report, "conv3")["feature_bits"], 6);
+  EXPECT_EQ(layer_of(report, "conv3")["activation_bits"], 6);
 }
 
 TEST_F(Quickstart, prints_one_table_and_plain_lines_of_progress) {

@@ -15,7 +15,7 @@ TEST(Region, IsQuantizedConvertedAndVerifiedWithoutLeave) {
   const std::vector<std::string> prefix = {"quantize", "run/model.safetensors", "--platform", "magik_t40"};
   const auto quantize = [&](const std::string& region, const std::string& out) {
     std::vector<std::string> command = prefix;
-    command.insert(command.end(), {"--region", region, "--out", out});
+    command.insert(command.end(), {"--regions", region, "--out", out});
     return command;
   };
   const auto done = workspace.expect(0, quantize("pool:shortcut", "p"));

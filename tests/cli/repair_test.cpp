@@ -13,8 +13,9 @@ namespace {
 
 std::vector<std::string> repair(const std::string& method, const std::string& out,
                                 const std::vector<std::string>& more = {}) {
-  std::vector<std::string> words = {"quantize", "float/model.safetensors", "--weights", "3",     "--repair",
-                                    method,     "--repair-steps",          "60",        "--out", out};
+  std::vector<std::string> words = {
+      "quantize", "float/model.safetensors", "--weight-bits", "3", "--repair", method, "--repair-steps", "60", "--out",
+      out};
   words.insert(words.end(), more.begin(), more.end());
   return words;
 }

@@ -50,7 +50,7 @@ TEST_F(Report, the_page_has_what_the_json_has) {
 }
 
 TEST_F(Report, a_network_without_integers_says_why_there_is_no_proof) {
-  workspace->expect(0, {"quantize", "quick/float.safetensors", "--float", "conv2", "--out", "part.safetensors"});
+  workspace->expect(0, {"quantize", "quick/float.safetensors", "--skip-layers", "conv2", "--out", "part.safetensors"});
   const auto outcome = workspace->expect(1, words({"part.safetensors"}));
   EXPECT_NE(outcome.out.find("no integers, so no proof"), std::string::npos) << outcome.out;
   EXPECT_NE(page().find("There is no proof"), std::string::npos);
@@ -68,7 +68,7 @@ TEST_F(Report, names_are_text) {
 
 TEST_F(Report, refuses_what_it_cannot_show) {
   test::write_text(*workspace / "bits.json", "{}");
-  EXPECT_EQ(workspace->error(2, words({"quick/prepared.safetensors", "--bits", "bits.json"})),
+  EXPECT_EQ(workspace->error(2, words({"quick/prepared.safetensors", "--bits-report", "bits.json"})),
             errors::not_bits_json("bits.json"));
   EXPECT_TRUE(
       test::mentions(workspace->errors(2, words({"quick/prepared.safetensors", "--training", "quick"})), "quick"));

@@ -78,7 +78,7 @@ TEST_F(Run, takes_numbers_as_numpy_has_them) {
 TEST_F(Run, prepared_and_integer_networks_give_the_same_bits) {
   run(0, {"--inputs", "x.npz", "--outputs", "codes.npz"}, "prepared");
   run(0, {"--inputs", "x.npz", "--expect", "codes.npz", "--exact"}, "integer");
-  run(0, {"--inputs", "x.npz", "--expect", "codes.npz", "--exact", "--place", "sim"}, "integer");
+  run(0, {"--inputs", "x.npz", "--expect", "codes.npz", "--exact", "--device", "sim"}, "integer");
 }
 
 TEST_F(Run, a_difference_exits_with_1_and_says_where) {
@@ -126,7 +126,7 @@ TEST_F(Run, a_trace_has_every_instruction_with_what_it_gave) {
             std::vector{errors::wrong_extension("run.txt", ".txt", ".json for a trace or .log for a log")});
   EXPECT_EQ(run(2, {"--inputs", "x.npz", "--trace", "run.log", "--json"}).errors(),
             std::vector{errors::file_not_replaced("run.log", "file")});
-  run(0, {"--inputs", "x.npz", "--trace", "run.log", "--overwrite", "--place", "sim"});
+  run(0, {"--inputs", "x.npz", "--trace", "run.log", "--overwrite", "--device", "sim"});
   EXPECT_NE(test::read_text(*workspace / "run.log").find("runs on sim"), std::string::npos);
 }
 

@@ -56,7 +56,8 @@ TEST_F(SmallNetworks, single_weights_have_learned_scales) {
   text.add("Conv", {"r", "v"}, {"y"});
   text.output("y");
   for (const std::string platform : {"generic_int8", "pow2_int8"})
-    expect_all_verbs(text, {1, 4, 4}, {"--platform", platform, "--weights", "4", "--features", "4", "--edges", "4"});
+    expect_all_verbs(text, {1, 4, 4},
+                     {"--platform", platform, "--weight-bits", "4", "--activation-bits", "4", "--edge-bits", "4"});
 }
 
 /// The steps of one summand are 2^-40 of those of the sum: its codes say nothing, on both roads.
@@ -72,7 +73,7 @@ TEST_F(SmallNetworks, sums_have_summands_of_any_scale) {
   text.add("Conv", {"s", "u"}, {"y"});
   text.output("y");
   for (const std::string bits : {"31", "15"})
-    expect_all_verbs(text, {3, 4, 4}, {"--platform", "pow2_int8", "--set", "requantize.multiplier_bits=" + bits});
+    expect_all_verbs(text, {3, 4, 4}, {"--platform", "pow2_int8", "--overrides", "requantize.multiplier_bits=" + bits});
 }
 
 }  // namespace

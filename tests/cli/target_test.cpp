@@ -58,7 +58,7 @@ std::vector<std::string> texts(const nlohmann::json& objections, const std::stri
 }
 
 TEST_F(Target, four_broken_rules_are_said_at_once_and_their_remedies_lead_to_integers) {
-  const std::vector<std::string> target = {"--platform", "magik_t40", "--features", "10"};
+  const std::vector<std::string> target = {"--platform", "magik_t40", "--activation-bits", "10"};
   const auto with = [&](std::vector<std::string> words, const std::vector<std::string>& more) {
     words.insert(words.end(), target.begin(), target.end());
     words.insert(words.end(), more.begin(), more.end());
@@ -75,11 +75,11 @@ TEST_F(Target, four_broken_rules_are_said_at_once_and_their_remedies_lead_to_int
   for (const char* part :
        {"needs channels in multiples of 32 above 12: found 16 in and 24 out", "(--pad-channels)",
         "features on magik_t40: found 10 bits, expected 4, 8 (tables of sigmoid and silu have 4- or 8-bit codes)",
-        "(--float NAME)", "1 operator (hardmax 'share') cannot become integers", "(--float-islands)",
+        "(--skip-layers NAME)", "1 operator (hardmax 'share') cannot become integers", "(--float-islands)",
         "hardmax has no gradient, so that nothing before it can be trained", "quickstart --tune-epochs 0"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
 
-  const Words remedies = {"--pad-channels", "--float", "gate*"};
+  const Words remedies = {"--pad-channels", "--skip-layers", "gate*"};
   const auto left = workspace_.expect(kUnsupported, with({"inspect", "four.ir", "--json", "--float-islands"}, remedies))
                         .json()["target"];
   EXPECT_EQ(texts(left["objections"], "verb"), Words{"train"});
@@ -88,10 +88,10 @@ TEST_F(Target, four_broken_rules_are_said_at_once_and_their_remedies_lead_to_int
 
 TEST_F(Target, what_inspect_says_the_verbs_say) {
   const auto refused =
-      workspace_.errors(kUnsupported, {"quantize", "digits/model.safetensors", "--platform", "magik_t40", "--features",
-                                       "9", "--weights", "5", "--out", "new"});
+      workspace_.errors(kUnsupported, {"quantize", "digits/model.safetensors", "--platform", "magik_t40",
+                                       "--activation-bits", "9", "--weight-bits", "5", "--out", "new"});
   const auto report = workspace_.expect(kUnsupported, {"inspect", "digits/model.safetensors", "--platform", "magik_t40",
-                                                       "--features", "9", "--weights", "5", "--json"});
+                                                       "--activation-bits", "9", "--weight-bits", "5", "--json"});
   for (const std::string& part : texts(report.json()["target"]["objections"], "problem"))
     EXPECT_TRUE(test::mentions(refused, part)) << part;
   EXPECT_FALSE(workspace_.has("new"));
@@ -108,15 +108,15 @@ TEST_F(Target, a_network_that_fits_is_said_to) {
 
 TEST_F(Target, padded_networks_become_verified_integers) {
   workspace_.expect(0, {"inspect", "four.ir"});
-  workspace_.expect(0, {"quickstart", "--model", "digits/model.safetensors", "--platform", "magik_t40", "--set",
-                        "channels.multiple=48", "--set", "channels.above=1", "--pad-channels", "--tune-epochs", "1",
-                        "--out", "quick"});
+  workspace_.expect(0, {"quickstart", "--model", "digits/model.safetensors", "--platform", "magik_t40", "--overrides",
+                        "channels.multiple=48", "--overrides", "channels.above=1", "--pad-channels", "--tune-epochs",
+                        "1", "--out", "quick"});
   const auto inspected = workspace_.expect(0, {"inspect", "quick/integer.safetensors"}).out;
   EXPECT_NE(inspected.find("i8[96, 96, 3, 3]"), std::string::npos) << inspected;
   const auto report = workspace_
-                          .expect(0, {"quantize", "digits/model.safetensors", "--platform", "magik_t40", "--set",
-                                      "channels.multiple=48", "--set", "channels.above=1", "--pad-channels", "--float",
-                                      "conv3", "--out", "prepared", "--json"})
+                          .expect(0, {"quantize", "digits/model.safetensors", "--platform", "magik_t40", "--overrides",
+                                      "channels.multiple=48", "--overrides", "channels.above=1", "--pad-channels",
+                                      "--skip-layers", "conv3", "--out", "prepared", "--json"})
                           .json();
   EXPECT_FALSE(report["padded"].empty());
   EXPECT_EQ(report["float"][0]["tensor"], "conv3");

@@ -39,8 +39,8 @@ TEST(Train, profile_names_the_operators) {
 TEST(Train, resumes_learned_scales_to_the_same_bits) {
   Workspace workspace;
   workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
-  workspace.expect(0,
-                   {"quantize", "float/model.safetensors", "--weights", "4", "--features", "4", "--out", "prepared"});
+  workspace.expect(
+      0, {"quantize", "float/model.safetensors", "--weight-bits", "4", "--activation-bits", "4", "--out", "prepared"});
   const std::vector<std::string> train = {"train", "--model", "prepared", "--epochs", "2", "--json", "--out", "run"};
   const auto whole = workspace.expect(0, train).json();
   std::filesystem::remove(workspace / "run/model.safetensors");
@@ -67,8 +67,8 @@ TEST(Train, says_how_a_given_network_did) {
   Workspace workspace;
   const auto fresh = workspace.expect(0, {"train", "--epochs", "1", "--out", "float", "--json"}).json();
   EXPECT_FALSE(fresh.contains("held_back")) << "a fresh network learns from all samples";
-  workspace.expect(0,
-                   {"quantize", "float/model.safetensors", "--weights", "4", "--features", "4", "--out", "prepared"});
+  workspace.expect(
+      0, {"quantize", "float/model.safetensors", "--weight-bits", "4", "--activation-bits", "4", "--out", "prepared"});
   const auto done = workspace.expect(
       0, {"train", "--model", "prepared", "--distill", "--epochs", "2", "--learning-rate", "0.01", "--out", "good"});
   EXPECT_NE(done.out.find("on 143 samples held back: agreement "), std::string::npos) << done.out;
@@ -85,7 +85,7 @@ TEST(Train, learns_from_a_teacher) {
   workspace.expect(0, {"train", "--epochs", "4", "--out", "wise"});
   workspace.expect(0, {"train", "--epochs", "1", "--seed", "5", "--out", "float"});
   const std::string teacher = "wise/model.safetensors", start = "float/model.safetensors";
-  workspace.expect(0, {"quantize", start, "--weights", "4", "--features", "4", "--out", "prepared"});
+  workspace.expect(0, {"quantize", start, "--weight-bits", "4", "--activation-bits", "4", "--out", "prepared"});
   for (const std::string& model : {start, std::string("prepared")}) {
     const auto done = workspace.expect(0, {"train", model, "--teacher", teacher, "--distill", "--epochs", "2",
                                            "--learning-rate", "0.02", "--overwrite", "--out", "alone"});

@@ -226,7 +226,7 @@ TEST(Growth, InspectByLiveValues) {
 
 /// What stands between the network and a platform: quantizers, gradients and conversion are tried.
 std::function<void()> inspecting_for(const Model& network) {
-  return [network] { inspect(network, {.target = Target{quant::load_platform("generic_int8")}}); };
+  return [network] { inspect(network, {{}, Target{quant::load_platform("generic_int8")}}); };
 }
 
 TEST(Growth, InspectForAPlatform) {

@@ -14,7 +14,7 @@ constexpr uint64_t kSeeds = 1500;
 /// Fixed seeds, of which nothing is found, and of which most become integer programs on codes alone.
 TEST(Fuzz, FindsNothing) {
   api::FuzzRequest request;
-  request.last = kSeeds;
+  request.seeds.last = kSeeds;
   const api::FuzzReport report = api::run_fuzz(request, {});
   EXPECT_EQ(report.graphs, static_cast<int64_t>(kSeeds));
   EXPECT_GE(report.closed_without_islands * 10, report.closed * 7);  // resizing to open sizes is float
@@ -25,7 +25,7 @@ TEST(Fuzz, FindsNothing) {
 
 TEST(Fuzz, SeedsMustBeInOrder) {
   api::FuzzRequest request;
-  request.first = 5, request.last = 4;
+  request.seeds.first = 5, request.seeds.last = 4;
   EXPECT_THROW(api::run_fuzz(request, {}), Error);
 }
 

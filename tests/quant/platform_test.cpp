@@ -473,8 +473,8 @@ TEST(Platform, ObjectsToWidthsByTheFirstRuleThatHolds) {
                         "[{op: conv2d, features: [4, 8], weights: [8], reason: so it is built}, {op: sigmoid, refused: "
                         "true, reason: no table is long enough}, {trait: weighted, weights: [2], reason: tiny}]"}});
   using Objections = std::vector<Diagnostic>;
-  const auto objections = [&](const char* name, int weight_bits, int feature_bits) {
-    return platform.objections({.op = find_operator(name)}, weight_bits, feature_bits);
+  const auto objections = [&](const char* name, int weight_bits, int activation_bits) {
+    return platform.objections({.op = find_operator(name)}, weight_bits, activation_bits);
   };
   const auto wrong = [](const char* values, int bits, const char* legal) {
     return errors::bits_not_legal(values, "generic_int8", bits, legal);

@@ -354,16 +354,13 @@ TEST(Prepare, SumsThatNoZeroPointKeepsInBoundsAreRefused) {
 }
 
 TEST(Prepare, OptionsThatDoNotFitAreRefused) {
-  EXPECT_EQ(diagnostic_of([] { parse_batch_norms("foldd"); }),
-            errors::batch_norm_form_unknown("foldd", ", did you mean 'folded'?"));
-  EXPECT_EQ(diagnostic_of([] { parse_shared_weights("both"); }), errors::shared_weights_form_unknown("both"));
   const Model model = images("  c = conv2d(x, w=@w)\n  return c\n");
   PrepareOptions options;
   options.also = {"c"};
   EXPECT_EQ(diagnostic_of([&] { prepared(model, "generic_int8", options); }),
             errors::also_without_insertion_rules("c", "generic_int8"));
   PrepareOptions live;
-  live.batch_norms = BatchNorms::live;
+  live.batch_norm = BatchNorms::live;
   EXPECT_EQ(diagnostic_of([&] { prepared(model, "generic_int8", live); }), errors::no_batch_norm_to_train("g"));
   const Model normalized = network(
       "graph g(x: f32[2, 4]) {\n  param @w: f32[4, 4]\n  param @scale: f32[4]\n  param @shift: f32[4]\n"

@@ -48,7 +48,7 @@ io::Dataset samples() {
 
 Outcome repaired(const std::string& batch, const io::Dataset& data, const std::string& method) {
   quant::PrepareOptions widths;
-  widths.weight_bits = widths.feature_bits = 4;
+  widths.weight_bits = widths.activation_bits = 4;
   Model model = quant::prepare(network(batch), quant::load_platform("generic_int8"), widths);
   const train::Samples all = all_of(data);
   ThreadPool pool(2);

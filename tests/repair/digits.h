@@ -19,10 +19,10 @@ inline const Model& network() {
 inline api::QuantizeOptions options(int weights, int features, std::vector<std::string> methods) {
   api::QuantizeOptions options;
   options.widths.weight_bits = weights;
-  options.widths.feature_bits = features;
+  options.widths.activation_bits = features;
   options.repair.methods = std::move(methods);
   options.repair.steps = 60;  // a test's
-  options.calibration_batches = 3;
+  options.calibration.batches = 3;
   return options;
 }
 

@@ -47,7 +47,7 @@ TEST(Repair, LayersThatAreNotCorrectedAreNamed) {
   EXPECT_EQ(left_out(model), "; left out: a (no bias); d, e (shared weights)");
   EXPECT_EQ(layers_with_bias(model).size(), 1U);
   quant::PrepareOptions widths;
-  widths.in_float = {"a", "d", "e"};
+  widths.skip_layers = {"a", "d", "e"};
   EXPECT_EQ(left_out(quant::prepare(network, quant::load_platform("generic_int8"), widths)), "");
 }
 

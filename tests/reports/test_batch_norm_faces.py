@@ -16,7 +16,7 @@ def prepared(shared, form):
     arrays = hs.dataset(None).arrays()
     x, y = torch.from_numpy(arrays["x"]) / 16, torch.from_numpy(arrays["labels"]).long()
     network = hs.load(shared / "detector/small_bn.onnx")
-    return hs.quantize(network, "generic_int8", calibrate=x, batch_norm=form), x, y
+    return hs.quantize(network, "generic_int8", data=x, batch_norm=form), x, y
 
 
 def moved(before, after):

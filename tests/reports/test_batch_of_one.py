@@ -38,7 +38,7 @@ def quality(bench, cases, name, *options):
     return min(sqnr(found[key], expected[key]) for key in expected), deployed.quantized
 
 
-@pytest.mark.parametrize("options", [[], ["--set", "features.observer=ema_mse"], ["--set", "features.observer=percentile"]])
+@pytest.mark.parametrize("options", [[], ["--overrides", "features.observer=ema_mse"], ["--overrides", "features.observer=percentile"]])
 def test_a_batch_of_one_has_the_ranges_of_an_open_one(bench, cases, options):
     one, from_one = quality(bench, cases, "c46_one_0.5", *options)
     opened, from_open = quality(bench, cases, "c46_open_0.5", *options)
@@ -101,7 +101,7 @@ def of_both(cases, name="c46_{}_0.5"):
 @pytest.mark.parametrize("method", ["batchnorm", "bias", "ranges", "adaround", "brecq", "qdrop"])
 def test_repairs_do_not_depend_on_the_batch(bench, cases, method):
     *files, samples = of_both(cases)
-    options = ["--weights", "4", "--repair", method, "--repair-steps", "30"]
+    options = ["--weight-bits", "4", "--repair", method, "--repair-steps", "30"]
     made = []
     for network in files:
         report = bench.run("quantize", network, "--data", samples, *options, "--out", "q.st", "--overwrite", "--json").report
@@ -113,7 +113,7 @@ def test_training_does_not_depend_on_the_batch(bench, cases):
     *files, samples = of_both(cases)
     made = []
     for number, network in enumerate(files):
-        bench.run("quantize", network, "--data", samples, "--weights", "4", "--out", "q.st", "--overwrite")
+        bench.run("quantize", network, "--data", samples, "--weight-bits", "4", "--out", "q.st", "--overwrite")
         ended = bench.run("train", "q.st", "--data", samples, "--epochs", "2", "--learning-rate", "0.01", "--out", f"t{number}", "--json")
         made.append((tensors(bench.folder / f"t{number}" / "model.safetensors"), ended.report["held_back"]))
     assert made[0] == made[1]

@@ -214,11 +214,11 @@ def test_what_no_softmax_reads_is_refused_with_a_remedy(bench):
     mask = np.where(rng.random((64, 6, 16)) < 0.3, LOWEST, 0).astype(np.float32)
     np.savez(bench.folder / "data.npz", x=rng.normal(0, 1, (64, 6, 16)).astype(np.float32), mask=mask)
     ended = bench.run("quantize", network, "--data", "data.npz", "--repair", "ranges", "--out", "r", code=None)
-    assert ended.code == 3 and "--float m" in ended.err and "kernel" not in ended.err, ended.err
+    assert ended.code == 3 and "--skip-layers m" in ended.err and "kernel" not in ended.err, ended.err
     bench.run("quantize", network, "--data", "data.npz", "--out", "p")
     for words in (["convert", "p", "--out", "i"], ["inspect", "p", "--platform", "generic_int8"]):
         ended = bench.run(*words, code=3)
-        assert "--float m" in ended.out + ended.err
+        assert "--skip-layers m" in ended.out + ended.err
 
 
 def test_a_value_that_only_a_mask_reads_behind_a_pooling_is_observed(bench):

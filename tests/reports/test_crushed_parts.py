@@ -9,7 +9,7 @@ import pytest
 from conftest import sqnr
 
 WARNING = re.compile(r"'(?P<part>[^']+)'(?: at indices .* of axis \d+)?: values from \S+ to \S+(?: behind '[^']+')? span \S+ steps of (?P<step>\S+?),? ")
-PROMISE = re.compile(r"--float '(?P<name>[^']+)'(?: --float '[^']+')* brings that to (?P<decibels>[\d.]+) dB")
+PROMISE = re.compile(r"--skip-layers '(?P<name>[^']+)'(?: --skip-layers '[^']+')* brings that to (?P<decibels>[\d.]+) dB")
 ORDINARY = ["mobilenet_v2_w050_ts17", "mobilenet_v3_small_w050_ts11", "resnet20_cifar10", "shufflenet_v2_x0_5_ts13", "vit_cifar10"]
 
 
@@ -57,7 +57,7 @@ def test_the_option_that_is_named_keeps_its_promise(bench, detector):
     expected = scores_of(bench, network, samples)
     crushed = bench.deploy(network, samples, "--platform", "generic_int8")
     assert sqnr(scores_of(bench, crushed.integer, samples), expected) < 1
-    mended = bench.deploy(network, samples, "--platform", "generic_int8", "--float", "y", islands=True)
+    mended = bench.deploy(network, samples, "--platform", "generic_int8", "--skip-layers", "y", islands=True)
     assert sqnr(scores_of(bench, mended.integer, samples), expected) > 36
     assert not warnings(mended.quantized) + warnings(mended.verified)
 
@@ -73,7 +73,7 @@ def test_analysis_advises_what_helps_alone(bench, detector):
 
 def test_a_list_of_share_scales_does_not_part_a_concat(bench, detector):
     network, samples = detector
-    quantized = bench.deploy(network, samples, "--platform", "generic_int8", "--set", "share_scales=[]").quantized
+    quantized = bench.deploy(network, samples, "--platform", "generic_int8", "--overrides", "share_scales=[]").quantized
     assert PROMISE.search(warnings(quantized)[0])["name"] == "y"
 
 

@@ -64,13 +64,13 @@ def test_another_index_is_found(bench, case):
 
 def test_a_program_in_c_has_the_same_indices(bench, case):
     deployed = bench.deploy(case / "m.onnx", case / "d.npz", "--platform", "generic_int8")
-    proof = bench.run("verify", deployed.prepared, deployed.integer, "--data", case / "d.npz", "--with", "c", "--json").report
+    proof = bench.run("verify", deployed.prepared, deployed.integer, "--data", case / "d.npz", "--backend", "c", "--json").report
     assert all(layer["engine_differing"] == 0 for layer in proof["layers"])
 
 
 @pytest.mark.parametrize("bits", [2, 4])
 def test_low_bits_are_no_alarm(bench, case, bits):
-    options = ["--platform", "generic_int8", "--weights", bits, "--features", bits, "--edges", bits]
+    options = ["--platform", "generic_int8", "--weight-bits", bits, "--activation-bits", bits, "--edge-bits", bits]
     deployed = bench.deploy(case / "m.onnx", case / "d.npz", *options)
     assert deployed.verified["whole_network"]["holds"]
 

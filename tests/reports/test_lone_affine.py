@@ -159,7 +159,7 @@ def test_codes_cost_no_more_than_one_rounding(bench, tmp_path, name):
     """Beside the same network whose chains stay in float, which then has fewer roundings."""
     network, samples = NETWORKS[name](tmp_path / "n.onnx")
     found = decibels(bench, bench.deploy(network, samples), network, samples)
-    words = [word for pattern in CHAINS[name] for word in ("--float", pattern)]
+    words = [word for pattern in CHAINS[name] for word in ("--skip-layers", pattern)]
     in_float = decibels(bench, bench.deploy(network, samples, *words, islands=True), network, samples)
     print(f"{name}: {found:.1f} dB, with its chains in float {in_float:.1f} dB")
     assert found >= in_float - 1.0
@@ -169,7 +169,7 @@ def test_codes_cost_no_more_than_one_rounding(bench, tmp_path, name):
 def test_c_gives_the_same_codes(bench, tmp_path, name):
     network, samples = NETWORKS[name](tmp_path / "n.onnx")
     deployed = bench.deploy(network, samples)
-    bench.run("verify", deployed.prepared, deployed.integer, "--data", samples, "--with", "c")
+    bench.run("verify", deployed.prepared, deployed.integer, "--data", samples, "--backend", "c")
 
 
 @pytest.mark.parametrize("form", ["folded", "frozen", "live"])
@@ -184,17 +184,17 @@ def test_it_trains(bench, tmp_path, form):
 def test_it_is_neither_first_nor_last_layer(bench, tmp_path):
     """With 4 bits inside and 8 at the ends: the first convolution has 8, the norm in front of it 4."""
     network, samples = at_the_input(tmp_path / "n.onnx")
-    deployed = bench.deploy(network, samples, "--weights", "4", "--features", "4", "--edges", "8")
+    deployed = bench.deploy(network, samples, "--weight-bits", "4", "--activation-bits", "4", "--edge-bits", "8")
     bits = {entry["layer"]: entry["bits"] for entry in deployed.quantized["quantizers"] if entry["kind"] == "weight"}
     assert bits.pop("div2") == 4
     assert list(bits.values()) == [8, 8]
 
 
 def test_its_name_means_all_of_it(bench, tmp_path):
-    """--float NAME keeps reshapes and convolution in float."""
+    """--skip-layers NAME keeps reshapes and convolution in float."""
     network, samples = rows(tmp_path / "n.onnx")
     names = [node.name for node in onnx.load(network).graph.node if node.op_type == "BatchNormalization"]
-    deployed = bench.deploy(network, samples, "--float", names[0], islands=True)
+    deployed = bench.deploy(network, samples, "--skip-layers", names[0], islands=True)
     assert len(deployed.converted["float"]) == 3
 
 

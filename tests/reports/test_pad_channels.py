@@ -40,7 +40,7 @@ def test_as_many_quantizers(bench, gate):
     network(path, gate)
     words = ["quantize", path, "--data", path.with_suffix(".npz"), "--overwrite", "--json", "--platform", "generic_int8"]
     plain = bench.run(*words, "--out", "p").report
-    rule = ["--set", "channels.multiple=32", "--set", "channels.above=12", "--pad-channels"]
+    rule = ["--overrides", "channels.multiple=32", "--overrides", "channels.above=12", "--pad-channels"]
     padded = bench.run(*words, *rule, "--out", "p").report
     assert features(padded) == features(plain)
     bench.run("convert", "p", "--out", "i")

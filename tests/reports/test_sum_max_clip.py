@@ -74,7 +74,7 @@ def test_every_form_has_codes(bench, tmp_path, form, platform):
 def test_c_gives_the_same_codes(bench, tmp_path, form):
     network, samples = network_of(tmp_path / "n.onnx", FORMS[form][0], NUMBERS)
     deployed = bench.deploy(network, samples)
-    bench.run("verify", deployed.prepared, deployed.integer, "--data", samples, "--with", "c")
+    bench.run("verify", deployed.prepared, deployed.integer, "--data", samples, "--backend", "c")
 
 
 @pytest.mark.parametrize("form", ["max", "relu_of_min", "sum_of_four", "mean_of_three", "hardtanh", "most"])
@@ -90,4 +90,4 @@ def test_where_a_platform_has_no_table_it_says_so(bench, tmp_path):
     network, samples = network_of(tmp_path / "n.onnx", FORMS["hardtanh"][0], NUMBERS)
     ended = bench.run("quantize", network, "--data", samples, "--platform", "pytorch_x86", "--out", "p.safetensors", code=None)
     assert ended.code != 0
-    assert "hard_tanh" in ended.err and "--float" in ended.err
+    assert "hard_tanh" in ended.err and "--skip-layers" in ended.err

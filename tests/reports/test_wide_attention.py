@@ -56,7 +56,7 @@ class Case:
 
 
 CASES = {
-    "generic_int8": Case(("--set", "features.legal_bits=[8, 16]"), 30),  # codes of inputs and outputs have 8 bits
+    "generic_int8": Case(("--overrides", "features.legal_bits=[8, 16]"), 30),  # codes of inputs and outputs have 8 bits
     "signed_pow2_int8": Case((), 25),  # likewise
     "pplw8a16": Case((), 35, ("product",), True),  # its weights have zero points
 }
@@ -67,7 +67,7 @@ CASES = {
 def test_products_have_codes(bench, platform, head):
     case, path = CASES[platform], attention(bench.folder / "net.onnx", head)
     samples = path.with_suffix(".npz")
-    net = bench.deploy(path, samples, "--platform", platform, "--features", "16", *case.options, islands=case.islands)
+    net = bench.deploy(path, samples, "--platform", platform, "--activation-bits", "16", *case.options, islands=case.islands)
     bounds = {layer["layer"]: layer["accumulator_bound"] for layer in net.converted["accumulators"]}
     assert bounds["product"] == head * 65535**2 > 2**32
     in_float = {layer["tensor"] for layer in net.converted["float"]}
@@ -75,4 +75,4 @@ def test_products_have_codes(bench, platform, head):
     assert net.differing == 0
     quality = sqnr(bench.outputs(net.integer, samples)["y"], bench.outputs(path, samples)["y"])
     assert quality > case.quality, quality
-    bench.run("verify", net.prepared, net.integer, "--data", samples, "--with", "c")
+    bench.run("verify", net.prepared, net.integer, "--data", samples, "--backend", "c")

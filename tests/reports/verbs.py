@@ -40,7 +40,7 @@ WRITES = {
     ],
     "bits": [
         "bits IN/p.st --samples 16 --threads 1 --budget size<=50kB --choose-edges --epochs 1 --repair blocks "
-        "--repair-steps 2 --integer there/i.st --out there/p.st"
+        "--repair-steps 2 --program-out there/i.st --out there/p.st"
     ],
     "report": ["report IN/p.st IN/i.st SOME --analyzed 16 --out there/page.html"],
     "dump": ["dump IN/i.st --samples 1 --threads 1 --out there/values"],

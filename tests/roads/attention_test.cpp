@@ -45,7 +45,7 @@ TEST_P(AttentionOn, BothRoadsAreEqualAndMeanIt) {
   const auto [platform, bits] = GetParam();
   quant::PrepareOptions widths;
   widths.weight_bits = std::min(bits, 8);
-  widths.feature_bits = bits;
+  widths.activation_bits = bits;
   Prepared prepared = attention(platform, {}, widths);
   const auto conversion = quant::convert(prepared.model, {.float_islands = true});
   expect_equal(prepared, conversion.model);

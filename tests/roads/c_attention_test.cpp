@@ -125,7 +125,7 @@ TEST_F(CAttention, HasTheSameCodesOnEveryMachine) {
   if (machines.empty()) GTEST_SKIP() << "there is no compiler for another machine with an emulator of it";
   Prepared prepared("generic_int8", {}, {}, kAttention);
   Prepared wide("generic_int8", widths(8, 16), {{"features.legal_bits", "[8, 16]"}}, kAttention);
-  for (const api::CRoadOptions& machine : machines) {
+  for (const api::CProgramOptions& machine : machines) {
     SCOPED_TRACE(machine.runner);
     expect_equal_in_c(prepared, machine);
     expect_equal_in_c(wide, machine);

@@ -45,8 +45,8 @@ Tensor reals(const Dims& dims, uint64_t seed, float largest = 1) {
   return made;
 }
 
-std::vector<api::CRoadOptions> machines() {
-  std::vector<api::CRoadOptions> all = other_machines();
+std::vector<api::CProgramOptions> machines() {
+  std::vector<api::CProgramOptions> all = other_machines();
   all.push_back(with_compiler(kSanitized));
   all.push_back(with_compiler("cc -O2 -fsanitize=address"));
   return all;
@@ -55,7 +55,7 @@ std::vector<api::CRoadOptions> machines() {
 /// Every value outside of regions, of several runs.
 void expect_same(const Model& model, const std::vector<Tensors>& runs) {
   ThreadPool pool(1);
-  for (const api::CRoadOptions& machine : machines()) {
+  for (const api::CProgramOptions& machine : machines()) {
     SCOPED_TRACE(machine.compiler);
     verify::Roads roads;
     roads.integer = model;

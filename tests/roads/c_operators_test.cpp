@@ -230,9 +230,9 @@ TEST_F(COperators, HaveTheCodesOfTheirReferences) {
   Tensors inputs;
   for (const char* type : kTypes) inputs[std::string("x_") + type] = samples(type);
   const Tensors codes = expected(model, inputs);
-  std::vector<api::CRoadOptions> machines = other_machines();
+  std::vector<api::CProgramOptions> machines = other_machines();
   machines.push_back(with_compiler(kSanitized));
-  for (const api::CRoadOptions& machine : machines) {
+  for (const api::CProgramOptions& machine : machines) {
     verify::Roads roads;
     roads.integer = model;
     api::add_c(roads, machine);

@@ -20,18 +20,18 @@ inline bool is_there(const std::string& program) {
   }
 }
 
-inline api::CRoadOptions with_compiler(const std::string& compiler, const std::string& runner = "") {
+inline api::CProgramOptions with_compiler(const std::string& compiler, const std::string& runner = "") {
   return {.compiler = compiler + kWarnings, .runner = runner};
 }
 
 /// Machines whose compiler and emulator are there.
-inline std::vector<api::CRoadOptions> other_machines() {
+inline std::vector<api::CProgramOptions> other_machines() {
   constexpr std::pair<const char*, const char*> kMachines[] = {{"arm-linux-gnueabihf-gcc", "qemu-arm"},
                                                                {"aarch64-linux-gnu-gcc", "qemu-aarch64"},
                                                                {"riscv64-linux-gnu-gcc", "qemu-riscv64"},
                                                                {"s390x-linux-gnu-gcc", "qemu-s390x"},
                                                                {"powerpc-linux-gnu-gcc", "qemu-ppc"}};
-  std::vector<api::CRoadOptions> found;
+  std::vector<api::CProgramOptions> found;
   for (const auto& [compiler, runner] : kMachines) {
     if (is_there(compiler) && is_there(runner))
       found.push_back(with_compiler(compiler + std::string(" -static -O2"), runner));
@@ -40,13 +40,13 @@ inline std::vector<api::CRoadOptions> other_machines() {
 }
 
 /// The network, its integers and C; no operator is in float.
-inline verify::RoadReport compare(Prepared& prepared, const api::CRoadOptions& options, int64_t samples = 4) {
+inline verify::RoadReport compare(Prepared& prepared, const api::CProgramOptions& options, int64_t samples = 4) {
   verify::Roads roads = api::roads_of(prepared.model, api::convert(prepared.model).model);
   api::add_c(roads, options);
   return prepared.compare(roads, samples);
 }
 
-inline void expect_equal_in_c(Prepared& prepared, const api::CRoadOptions& options) {
+inline void expect_equal_in_c(Prepared& prepared, const api::CProgramOptions& options) {
   const auto report = compare(prepared, options);
   EXPECT_TRUE(report.equal());
   for (const auto& layer : report.layers) {
@@ -58,7 +58,7 @@ inline void expect_equal_in_c(Prepared& prepared, const api::CRoadOptions& optio
 inline quant::PrepareOptions widths(int weights, int features) {
   quant::PrepareOptions options;
   options.weight_bits = weights;
-  options.feature_bits = features;
+  options.activation_bits = features;
   return options;
 }
 

@@ -90,7 +90,7 @@ TEST_F(CRoad, HasTheSameCodesOnEveryMachine) {
   if (machines.empty()) GTEST_SKIP() << "there is no compiler for another machine with an emulator of it";
   for (const char* platform : {"generic_int8", "onnxruntime_int8", "magik_t40"}) {
     Prepared prepared(platform, widths(4, 8));
-    for (const api::CRoadOptions& machine : machines) {
+    for (const api::CProgramOptions& machine : machines) {
       SCOPED_TRACE(fmt::format("{} on {}", platform, machine.runner));
       expect_equal_in_c(prepared, machine);
     }
@@ -136,8 +136,8 @@ class Exported {
 TEST_F(CRoad, FindsOneWeightThatWasChanged) {
   Prepared prepared("generic_int8");
   Exported exported(prepared);
-  api::CRoadOptions options = with_compiler("cc -O1");
-  options.folder = exported.path();
+  api::CProgramOptions options = with_compiler("cc -O1");
+  options.c_folder = exported.path();
   EXPECT_TRUE(compare(prepared, options).equal());
   exported.change("conv4_w[", "{\n    ", "{\n    0 * ");  // the first weight
   const auto report = compare(prepared, options);
@@ -155,19 +155,19 @@ TEST_F(CRoad, FindsOneWeightThatWasChanged) {
 TEST_F(CRoad, ShowsTheWordsOfACompilerAndEndsWhatHangs) {
   Prepared prepared("generic_int8");
   Exported exported(prepared);
-  api::CRoadOptions options = with_compiler("cc -O1");
-  options.folder = exported.path();
+  api::CProgramOptions options = with_compiler("cc -O1");
+  options.c_folder = exported.path();
   exported.change("int net_run_showing(", "{\n", "{\n    ohno;\n");
   const Diagnostic words = diagnostic_of([&] { compare(prepared, options); });
   EXPECT_EQ(words.entry, &errors::c_command_failed_entry);
   EXPECT_NE(words.found.find("ohno"), std::string::npos) << words.found;
 
   exported.change("int net_run_showing(", "    ohno;\n", "    for (;;) x += 0;\n");
-  options.seconds = 2;
+  options.time_limit = 2;
   EXPECT_EQ(name_of([&] { compare(prepared, options); }), "c_command_late");
 
   exported.change("int net_run_showing(", "    for (;;) x += 0;\n", "    ((void (*)(void))0)();\n");
-  options = {.compiler = "cc -O0", .folder = exported.path()};
+  options = {.compiler = "cc -O0", .c_folder = exported.path()};
   const Diagnostic ended = diagnostic_of([&] { compare(prepared, options); });
   EXPECT_EQ(ended.entry, &errors::c_command_failed_entry);
   EXPECT_NE(ended.found.find("signal 11"), std::string::npos) << ended.found;
@@ -179,7 +179,7 @@ TEST_F(CRoad, ShowsTheWordsOfACompilerAndEndsWhatHangs) {
 TEST_F(CRoad, RefusesOtherFoldersAndOtherPrograms) {
   Prepared prepared("generic_int8");
   const TemporaryFolder empty;
-  api::CRoadOptions options{.folder = empty.path()};
+  api::CProgramOptions options{.c_folder = empty.path()};
   EXPECT_EQ(name_of([&] { compare(prepared, options); }), "not_one_c_program");
   const Model integer = api::convert(prepared.model).model;
   api::export_c(integer, empty.path(), {.name = "net"});
@@ -190,7 +190,7 @@ TEST_F(CRoad, RefusesOtherFoldersAndOtherPrograms) {
 TEST_F(CRoad, ATestProgramTestsItselfAndAnArenaIsMeasured) {
   Prepared prepared("generic_int8");
   const TemporaryFolder folder;
-  const auto written = api::export_c(prepared.model, folder.path(), {.name = "net", .test_program = true});
+  const auto written = api::export_c(prepared.model, folder.path(), {.name = "net", .main = true});
   EXPECT_EQ(written.samples, 3);
   const std::string sources = (folder / "net.c").string(), program = (folder / "program").string();
   const auto compile = [&](const std::string& file) {

@@ -80,7 +80,7 @@ TEST(FlowRoads, ObserveAllIterations) {
 
 TEST(FlowRoads, StayInFloatWholeWhereAsked) {
   quant::PrepareOptions options;
-  options.in_float = {"cell", "loop"};
+  options.skip_layers = {"cell", "loop"};
   Flow flow(options);
   const auto islands = quant::float_islands(flow.prepared);
   const auto has = [&](const char* name) {

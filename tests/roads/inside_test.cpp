@@ -40,8 +40,8 @@ class CInside : public CRoad {
         text.insert(at, change + "\n");
       io::write_file(folder / file.name, text);
     }
-    api::CRoadOptions options = with_compiler("cc -O1");
-    options.folder = folder.path();
+    api::CProgramOptions options = with_compiler("cc -O1");
+    options.c_folder = folder.path();
     verify::Roads roads = api::roads_of(flow_.prepared, integer);
     api::add_c(roads, options);
     return flow_.prove(roads);

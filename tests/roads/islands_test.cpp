@@ -23,7 +23,7 @@ namespace {
 
 Prepared with_islands(const std::string& platform = "generic_int8") {
   quant::PrepareOptions options;
-  options.in_float = {"placed", "norm", "scores", "shares", "mixed", "answer"};
+  options.skip_layers = {"placed", "norm", "scores", "shares", "mixed", "answer"};
   return Prepared(platform, options, {}, HALFSTEP_SOURCE_DIR "/tests/roads/islands.ir");
 }
 

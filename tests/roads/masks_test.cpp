@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Bits, MasksWith, testing::Values(8, 4));
 
 TEST_P(MasksWith, BothRoadsAreEqualAndMeanIt) {
   quant::PrepareOptions widths;
-  widths.weight_bits = widths.feature_bits = GetParam();
+  widths.weight_bits = widths.activation_bits = GetParam();
   Prepared prepared = masks(widths);
   const Model integer = quant::convert(prepared.model, {.float_islands = true}).model;
   const auto report = prepared.compare(api::roads_of(prepared.model, integer));

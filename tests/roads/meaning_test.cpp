@@ -254,7 +254,7 @@ TEST(Meaning, FoldedWeightsAreTheNetworks) {
 /// The network that came in has the numbers, and the program their codes, of few bits here.
 TEST(Meaning, NumbersThatAreTakenAwayAreCodes) {
   quant::PrepareOptions widths;
-  widths.feature_bits = widths.edge_bits = 4;
+  widths.activation_bits = widths.edge_bits = 4;
   Prepared prepared("pow2_int8", widths, {}, HALFSTEP_SOURCE_DIR "/tests/roads/differences.ir", [](Model& model) {
     model.tensors["number"] = Tensor::scalar(0.5782022F);
     model.tensors["divisor"] = Tensor::scalar(1.3891F);

@@ -21,14 +21,15 @@ class Sources : public testing::Test {
   }
 
   Model quantized(int64_t stored) {
-    return api::quantize(network, quant::load_platform("generic_int8"), data, {.stored_samples = stored}, {}).model;
+    return api::quantize(network, quant::load_platform("generic_int8"), data, {.keep_samples = stored}, {}).model;
   }
 
   /// The proof of the Model as its file has it.
   verify::RoadReport verified(const Model& prepared, bool all = false) {
     api::save(prepared, folder / "prepared");
     const Model read = api::load(folder / "prepared");
-    return api::verify(read, api::convert(read).model, data, {.all_meaning = all}, {});
+    return api::verify(read, api::convert(read).model, data,
+                       {.meaning = all ? api::MeaningCheck::all : api::MeaningCheck::sampled}, {});
   }
 
   TemporaryFolder folder;

@@ -29,7 +29,7 @@ std::vector<float> image(const Tensor& x, int64_t n) {
 
 TEST(Augment, FlipMirrorsAboutHalfOfTheImages) {
   const Tensor x = numbered({200, 1, 2, 3});
-  const Tensor y = Augment{.flip = true}.apply(x, 1, 0);
+  const Tensor y = Augment{{.flip = true}}.apply(x, 1, 0);
   int mirrored = 0;
   for (int64_t n = 0; n < 200; ++n) {
     const auto from = image(x, n), to = image(y, n);
@@ -43,7 +43,7 @@ TEST(Augment, FlipMirrorsAboutHalfOfTheImages) {
 
 TEST(Augment, ShiftMovesAllChannelsAlikeAndBringsZerosIn) {
   const Tensor x = numbered({300, 2, 4, 5});
-  const Tensor y = Augment{.shift = 1}.apply(x, 2, 7);
+  const Tensor y = Augment{{.shift = 1}}.apply(x, 2, 7);
   std::set<std::pair<int, int>> distances;
   for (int64_t n = 0; n < 300; ++n) {
     const auto from = image(x, n), to = image(y, n);
@@ -65,14 +65,14 @@ TEST(Augment, ShiftMovesAllChannelsAlikeAndBringsZerosIn) {
 
 TEST(Augment, DependsOnSeedAndStepAlone) {
   const Tensor x = numbered({50, 1, 6, 6});
-  const Augment both{.flip = true, .shift = 2};
+  const Augment both{{.flip = true, .shift = 2}};
   EXPECT_TRUE(both.apply(x, 3, 4).same_bits(both.apply(x, 3, 4)));
   EXPECT_FALSE(both.apply(x, 3, 4).same_bits(both.apply(x, 3, 5)));
   EXPECT_FALSE(both.apply(x, 3, 4).same_bits(both.apply(x, 4, 4)));
 }
 
 TEST(Augment, TakesImagesLargerThanTheShift) {
-  const Augment shift{.shift = 8};
+  const Augment shift{{.shift = 8}};
   EXPECT_EQ(diagnostic_of([&] { shift.check({64}, "table"); }), errors::augmented_samples_not_images("table", "[64]"));
   EXPECT_EQ(diagnostic_of([&] { shift.check({1, 8, 9}, "digits"); }), errors::shift_too_large(8, 8, 9, "digits"));
 }

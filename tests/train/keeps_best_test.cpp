@@ -38,7 +38,7 @@ FitOptions options_for(double rate, int64_t epochs = 4) {
   options.epochs = epochs;
   options.batch = 16;
   options.learning_rate = rate;
-  options.average_decay = 0.9;
+  options.ema = 0.9;
   options.keeps_best = true;
   return options;
 }

@@ -82,8 +82,8 @@ TEST(Recipe, NamesAllThatIsOutOfRange) {
   recipe.label_smoothing = 2;
   recipe.scale_rate = 0;
   EXPECT_EQ(test::diagnostics_of([&] { recipe.check(); }),
-            (std::vector<Diagnostic>{errors::recipe_number_out_of_range("label smoothing", 2, limits::kShare.text()),
-                                     errors::recipe_number_out_of_range("scale rate", 0, limits::kScaleRate.text())}));
+            (std::vector<Diagnostic>{errors::number_out_of_range("label_smoothing", 2, limits::kShare.text()),
+                                     errors::number_out_of_range("scale_rate", 0, limits::kScaleRate.text())}));
 }
 
 TEST(Recipe, FitsSamplesAndNetwork) {
@@ -98,7 +98,7 @@ TEST(Recipe, FitsSamplesAndNetwork) {
   Recipe smooth, mixes, freezes;
   smooth.label_smoothing = 0.1;
   mixes.mixup = 0.3;
-  freezes.freeze_above = 0.02;
+  freezes.freeze_oscillating = 0.02;
   EXPECT_EQ(refused(model, all_of(unlabelled), smooth), errors::label_smoothing_without_labels());
   EXPECT_EQ(refused(float_network(), all_of(labelled), freezes),
             errors::oscillation_of_float_network(float_network().graph.name()));
@@ -158,8 +158,8 @@ Recipe everything() {
   recipe.label_smoothing = 0.1;
   recipe.mixup = 0.3;
   recipe.scale_rate = 0.5;
-  recipe.freeze_above = 0.02;
-  recipe.features = {"a"};
+  recipe.freeze_oscillating = 0.02;
+  recipe.distill_features = {"a"};
   recipe.renormalize = 2;
   return recipe;
 }
@@ -177,8 +177,8 @@ TEST(Recipe, EveryPartChangesWhatIsLearned) {
     if (part == 1) recipe.label_smoothing = all.label_smoothing;
     if (part == 2) recipe.mixup = all.mixup;
     if (part == 3) recipe.scale_rate = all.scale_rate;
-    if (part == 4) recipe.freeze_above = 1e-3;
-    if (part == 5) recipe.features = all.features;
+    if (part == 4) recipe.freeze_oscillating = 1e-3;
+    if (part == 5) recipe.distill_features = all.distill_features;
     EXPECT_NE(trained(model, all_of(data), recipe, 1), plain) << part;
   }
 }
@@ -222,7 +222,7 @@ TEST(Features, MayBeAnOutput) {
   EXPECT_EQ(taught_by({{output, 2.0F}}, wide, model, true).outputs, (Spreads{{output, 2.0F}}));
   EXPECT_EQ(taught_by({{output, 2.0F}}, wide, model, true).features, Spreads{});
   Recipe recipe;
-  recipe.features = {"c"};
+  recipe.distill_features = {"c"};
   EXPECT_NE(trained(model, all_of(data), recipe, 1), trained(model, all_of(data), {}, 1));
 }
 

@@ -121,9 +121,9 @@ TEST(Teacher, GoesTogetherWithFeaturesOfTheFloatForm) {
   const Samples all = all_of(data);
   const Model start = prepared(all);
   FitOptions features = options_with({});
-  features.recipe.features = {"a"};
+  features.recipe.distill_features = {"a"};
   FitOptions both = options_with({teacher()});
-  both.recipe.features = {"a"};
+  both.recipe.distill_features = {"a"};
   const std::string of_both = digest_hex(trained(start, all, both));
   EXPECT_NE(of_both, digest_hex(trained(start, all, features)));
   EXPECT_NE(of_both, digest_hex(trained(start, all, options_with({teacher()}))));

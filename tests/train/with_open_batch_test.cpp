@@ -77,7 +77,7 @@ Model in_float(Model network, const Samples&) { return network; }
 Start prepared(quant::BatchNorms norms) {
   return [norms](const Model& network, const Samples& samples) {
     quant::PrepareOptions options;
-    options.batch_norms = norms;
+    options.batch_norm = norms;
     Model model = quant::prepare(network, quant::load_platform("generic_int8"), options);
     ThreadPool pool(1);
     calibrate(model, samples, {}, pool);
@@ -90,7 +90,7 @@ FitOptions options_for(double rate) {
   options.epochs = 2;
   options.batch = 16;
   options.learning_rate = rate;
-  options.average_decay = 0.5;
+  options.ema = 0.5;
   options.keeps_best = true;
   return options;
 }

@@ -13,6 +13,7 @@ bool Limits::contains(double number) const {
 }
 
 std::string Limits::text() const {
+  if (is_whole && most >= 1e9) return fmt::format("at least {:.0f}", least);
   if (is_whole) return fmt::format("{:.0f} to {:.0f}", least, most);
   if (!above && !below) return fmt::format("{:g} to {:g}", least, most);
   return fmt::format("{} {:g} and {} {:g}", above ? "above" : "at least", least, below ? "below" : "at most", most);

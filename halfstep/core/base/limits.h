@@ -1,8 +1,11 @@
-// The numbers that options take: one range for the command line, Python and C++.
+// The numbers that options take: one range for the command line, a configuration file, Python and C++.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "halfstep/core/base/status.h"
 
@@ -15,7 +18,7 @@ struct Limits {
 
   /// False for NaN and infinities.
   bool contains(double number) const;
-  /// "1 to 1024", "at least 0 and below 1", "above 0 and at most 100".
+  /// "1 to 1024", "at least 1" without a limit that people meet, "at least 0 and below 1", "above 0 and at most 100".
   std::string text() const;
 
   /// Throws number_out_of_range for a number that is not one of them.
@@ -23,34 +26,33 @@ struct Limits {
   void require(std::string_view where, Number found) const {
     if (!contains(static_cast<double>(found))) fail(errors::number_out_of_range(where, found, text()));
   }
+
+  /// Adds number_out_of_range for a number that is not one of them.
+  template <class Number>
+  void add_unless_in(std::string_view where, Number found, std::vector<Diagnostic>& diagnostics) const {
+    if (!contains(static_cast<double>(found))) diagnostics.push_back(errors::number_out_of_range(where, found, text()));
+  }
+  template <class Number>
+  void add_unless_in(std::string_view where, const std::optional<Number>& found,
+                     std::vector<Diagnostic>& diagnostics) const {
+    if (found) add_unless_in(where, *found, diagnostics);
+  }
+  template <class Number>
+  void add_unless_in(std::string_view where, const std::vector<Number>& found,
+                     std::vector<Diagnostic>& diagnostics) const {
+    for (const Number number : found) add_unless_in(where, number, diagnostics);
+  }
 };
 
-constexpr Limits whole_numbers(double least, double most = 1e9) { return {least, most}; }
-constexpr Limits reals(double least, double most) { return {least, most, false}; }
+/// Throws number_out_of_range for each number of the options that is out of its range.
+template <class Options>
+void require_in_range(const Options& options) {
+  std::vector<Diagnostic> found;
+  add_out_of_range(options, found);
+  fail_on_any(std::move(found));
+}
 
-namespace limits {
-
-inline constexpr Limits kThreads = whole_numbers(0, 1024), kSeed = whole_numbers(0, 1e18);
-
-// samples and runs
-inline constexpr Limits kSamples = whole_numbers(0), kPixels = whole_numbers(1, 65535), kTop = whole_numbers(1),
-                        kRepeats = whole_numbers(0, 1e6), kBatch = whole_numbers(1),
-                        kIterations = whole_numbers(0, 1e15);
-inline constexpr Limits kTolerance = reals(0, 1e30), kValue = reals(-1e30, 1e30), kDeviation = {0, 1e30, false, true},
-                        kSeconds = {0, 1e9, false, true};
-
-// quantization
-inline constexpr Limits kBits = whole_numbers(1, 32), kCalibrationBatches = whole_numbers(1),
-                        kRepairSteps = whole_numbers(1), kFront = whole_numbers(0, 100),
-                        kDirections = whole_numbers(0, 1e6), kTries = whole_numbers(0, 1e6), kLength = whole_numbers(1),
-                        kOpset = whole_numbers(13, 25), kBorder = whole_numbers(0, 64);
-
-// training
-inline constexpr Limits kEpochs = whole_numbers(1, 1e6), kTuneEpochs = whole_numbers(0, 1e6),
-                        kRenormalize = whole_numbers(0, 1e6), kShift = whole_numbers(0, 65535);
-inline constexpr Limits kShare = {0, 1, false, false, true}, kMixup = reals(0, 100),
-                        kLearningRate = {0, 1000, false, true}, kScaleRate = {0, 100, false, true},
-                        kTeacherWeight = {0, 10000, false, true};
-
-}  // namespace limits
 }  // namespace halfstep
+
+// The ranges of options.yaml, as limits::kBatch.
+#include "halfstep/core/base/ranges.h"

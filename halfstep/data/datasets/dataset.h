@@ -10,6 +10,7 @@
 
 #include "halfstep/data/datasets/csv.h"
 #include "halfstep/data/datasets/frame.h"
+#include "halfstep/data/datasets/options.h"
 
 namespace halfstep::io {
 
@@ -19,14 +20,6 @@ class ImageSet;
 struct Split {
   std::vector<int64_t> train, val, test;
   std::string tested = {};  ///< what `test` is: "test/", "val/", "a fifth of each class"
-};
-
-/// How a user wants a path to be read.
-struct DataOptions {
-  bool all = false;        ///< every sample both trains and tests
-  int64_t samples = 0;     ///< of each part at most, evenly spread over it; 0: all
-  bool skip_bad = false;   ///< images that cannot be read are left out, instead of refused by their names
-  std::string label = {};  ///< where a csv or a list has the label: first, last, none or a header's name; "": found out
 };
 
 /// As the source has them: no scale or mean is applied. Images stay u8, a quarter of the memory of f32.

@@ -5,15 +5,11 @@
 #include <string>
 
 #include "halfstep/core/base/tensor.h"
+#include "halfstep/data/pipeline/options.h"
 
 namespace halfstep::train {
 
-struct Augment {
-  bool flip = false;  ///< mirrors an image left to right, with probability 1/2
-  /// Moves an image by at most this many pixels along each axis; what comes into view is 0, as in a crop of a padded
-  /// image.
-  int64_t shift = 0;
-
+struct Augment : AugmentFields {
   bool any() const { return flip || shift > 0; }
   /// "flip, shift 4", or "none".
   std::string text() const;

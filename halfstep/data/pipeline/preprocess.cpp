@@ -151,7 +151,8 @@ Tensor Preprocess::apply(Tensor batch) const {
   return channels_last && dims.size() == 4 ? to_channels_last(batch) : batch;
 }
 
-Preprocess PreprocessOptions::on(const Preprocess& own) const {
+Preprocess applied(const PreprocessOptions& options, const Preprocess& own) {
+  const auto& [preset, scale, mean, deviation, bgr, channels_last, resize, crop, size, ignore_orientation] = options;
   Preprocess result = own;
   if (preset || scale || mean || deviation) {
     const Preprocess values = preset ? preset_of(*preset) : Preprocess();
@@ -159,14 +160,14 @@ Preprocess PreprocessOptions::on(const Preprocess& own) const {
     result.mean = mean.value_or(values.mean);
     result.deviation = deviation.value_or(values.deviation);
   }
-  result.reverses_channels = reverses_channels.value_or(own.reverses_channels);
+  result.reverses_channels = bgr.value_or(own.reverses_channels);
   result.channels_last = channels_last.value_or(own.channels_last);
   if (resize || crop || size) {
     result.frame.resize = resize.value_or(0);
     result.frame.crop = crop.value_or(0);
     result.frame.size = size.value_or(io::PictureSize());
   }
-  result.frame.ignores_orientation = ignores_orientation.value_or(own.frame.ignores_orientation);
+  result.frame.ignores_orientation = ignore_orientation.value_or(own.frame.ignores_orientation);
   check(result, "preprocessing");
   return result;
 }
@@ -177,12 +178,12 @@ PreprocessOptions parse_preprocess_options(const std::string& text, const std::s
           .scale = members.value<float>("scale"),
           .mean = members.numbers("mean"),
           .deviation = members.numbers("std"),
-          .reverses_channels = members.value<bool>("bgr"),
+          .bgr = members.value<bool>("bgr"),
           .channels_last = members.value<bool>("channels_last"),
           .resize = members.value<int64_t>("resize"),
           .crop = members.value<int64_t>("crop"),
           .size = members.size("size"),
-          .ignores_orientation = members.value<bool>("ignore_orientation")};
+          .ignore_orientation = members.value<bool>("ignore_orientation")};
 }
 
 std::string to_text(const Preprocess& p) {
@@ -221,7 +222,7 @@ void set_preprocess(Model& model, const Preprocess& preprocess) {
 }
 
 void change_preprocess(Model& model, const PreprocessOptions& options) {
-  const Preprocess own = preprocess_of(model), changed = options.on(own);
+  const Preprocess own = preprocess_of(model), changed = applied(options, own);
   if (!(changed == own)) set_preprocess(model, changed);
 }
 

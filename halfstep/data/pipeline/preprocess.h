@@ -7,6 +7,7 @@
 
 #include "halfstep/core/ir/model.h"
 #include "halfstep/data/datasets/frame.h"
+#include "halfstep/data/pipeline/options.h"
 
 namespace halfstep::train {
 
@@ -31,21 +32,10 @@ struct Preprocess {
   Tensor apply(Tensor batch) const;
 };
 
-/// What somebody says of preprocessing. Each line of this list is taken as a whole: what it does not name is then as in
-/// Preprocess{}; a line of which nothing is said stays as the Model has it.
-struct PreprocessOptions {
-  std::optional<std::string> preset = {};  ///< scale, mean and std by name: imagenet, cifar10 or unit (0 to 1)
-  std::optional<float> scale = {};
-  std::optional<std::vector<float>> mean = {}, deviation = {};  ///< over those of the preset
-  std::optional<bool> reverses_channels = {};
-  std::optional<bool> channels_last = {};
-  std::optional<int64_t> resize = {}, crop = {};
-  std::optional<io::PictureSize> size = {};
-  std::optional<bool> ignores_orientation = {};
-
-  /// Throws for a preset that there is not, and for sides that contradict each other.
-  Preprocess on(const Preprocess& own) const;
-};
+/// `own` with what the options say. Each line of options.yaml is taken as a whole: what it does not name is then as in
+/// Preprocess{}; a line of which nothing is said stays. Throws for a preset that there is not, and for sides that
+/// contradict each other.
+Preprocess applied(const PreprocessOptions& options, const Preprocess& own);
 
 /// Keys of JSON: preset, scale, mean, std, bgr, channels_last, resize, crop, size ([height, width]),
 /// ignore_orientation. Throws Error that starts with `where`.

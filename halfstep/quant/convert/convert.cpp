@@ -56,7 +56,7 @@ class Converter final : passes::CodedRebuild {
         stand_in(step);
       }
     }
-    add_remedy(found_.objections, "calibrate again, or keep the layer in float (--float NAME)");
+    add_remedy(found_.objections, "calibrate again, or keep the layer in float (--skip-layers NAME)");
     fail_on_any(std::move(found_.objections));
     finish_network();
     note_formats(steps);

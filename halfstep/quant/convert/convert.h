@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "halfstep/core/ir/model.h"
+#include "halfstep/quant/convert/options.h"
 #include "halfstep/quant/prepare/accumulators.h"
 #include "halfstep/quant/prepare/float_islands.h"
 
@@ -15,11 +16,6 @@ struct Conversion {
   Model model;
   std::vector<AccumulatorProof> proofs;  ///< one for each layer that accumulates, in graph order
   std::vector<FloatIsland> islands;
-};
-
-struct ConvertOptions {
-  bool float_islands = false;  ///< keep operators without a form on codes in float, instead of refusing them; no
-                               ///< leave is needed outside of regions that markers bound
 };
 
 /// Derives codes, biases, multipliers and shifts from the float32 tensors of `prepared` (docs/arithmetic.md, section

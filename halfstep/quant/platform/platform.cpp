@@ -327,7 +327,7 @@ std::optional<Diagnostic> objection_to(std::string_view platform, std::string_vi
 
 }  // namespace
 
-std::vector<Diagnostic> Platform::objections(const Selected& operation, int weight_bits, int feature_bits) const {
+std::vector<Diagnostic> Platform::objections(const Selected& operation, int weight_bits, int activation_bits) const {
   const auto rule = std::ranges::find_if(legal, [&](const LegalRule& one) { return one.selects(operation); });
   const bool ruled = rule != legal.end();
   if (ruled && rule->refused) return {errors::operator_refused(name, operation.op->name, rule->reason)};
@@ -338,7 +338,7 @@ std::vector<Diagnostic> Platform::objections(const Selected& operation, int weig
     if (!objection && special != nullptr) objection = objection_to(name, values, bits, *special, rule->reason);
     if (objection) found.push_back(std::move(*objection));
   };
-  require("features", feature_bits, features, ruled ? &rule->features : nullptr);
+  require("features", activation_bits, features, ruled ? &rule->features : nullptr);
   if (weight_bits > 0) require("weights", weight_bits, weights, ruled ? &rule->weights : nullptr);
   if (ruled && operation.gives > 0) {
     const std::string values = fmt::format("results of {}", operation.op->name);

@@ -76,18 +76,18 @@ struct Platform {
 
   /// Why the operation is refused or cannot have these widths, nothing when it can; weight_bits 0 means no weight.
   /// Neither place nor remedy is said.
-  std::vector<Diagnostic> objections(const Selected& operation, int weight_bits, int feature_bits) const;
+  std::vector<Diagnostic> objections(const Selected& operation, int weight_bits, int activation_bits) const;
   /// Whether `activation` fuses into an operator of that trait.
   bool fuses(std::string_view activation, Trait trait) const;
 };
 
-/// A built-in name (in any case) or the path of a YAML file; `overrides` are dotted keys with their new value
-/// ("features.rate", "0.1").
-Platform load_platform(const std::string& name_or_path,
-                       const std::vector<std::pair<std::string, std::string>>& overrides = {});
+/// A dotted key of a record and its new value: ("features.rate", "0.1").
+using Override = std::pair<std::string, std::string>;
+
+/// A built-in name (in any case) or the path of a YAML file.
+Platform load_platform(const std::string& name_or_path, const std::vector<Override>& overrides = {});
 
 /// From the text of a record; `file` is for messages.
-Platform parse_platform(const std::string& text, const std::string& file,
-                        const std::vector<std::pair<std::string, std::string>>& overrides = {});
+Platform parse_platform(const std::string& text, const std::string& file, const std::vector<Override>& overrides = {});
 
 }  // namespace halfstep::quant

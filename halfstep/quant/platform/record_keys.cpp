@@ -382,7 +382,8 @@ std::vector<RecordKey> insertion_keys() {
       ends_key("outputs", "Whether the network's outputs have quantizers: where an operator asks, always or never."),
       {"insert.as",
        text,
-       "Whose habits decide where the two differ: its own rules, or with all of quirks MQBench's (`--as mqbench`).",
+       "Whose habits decide where the two differ: its own rules, or with all of quirks MQBench's (`--insert-as "
+       "mqbench`).",
        "mqbench",
        {.choices = {"itself", "mqbench"}},
        "itself"},

@@ -301,7 +301,7 @@ AskedLayers asked_layers(const Model& model, const std::vector<std::string>& pat
 }
 
 AskedLayers staying_in_float(const Model& model, const std::vector<std::string>& in_float) {
-  AskedLayers asked = asked_layers(model, in_float, "float");
+  AskedLayers asked = asked_layers(model, in_float, "skip_layers");
   asked.merge(outside_regions(model.graph));
   return asked;
 }

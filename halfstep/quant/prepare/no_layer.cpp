@@ -55,7 +55,7 @@ bool multiplies(Op op) {
 
 std::string remedy_for(const LayerInFloat& layer) {
   const std::string& reason = layer.reason;
-  if (was_asked_for(reason)) return "leave it out of what stays in float (--float)";
+  if (was_asked_for(reason)) return "leave it out of what stays in float (--skip-layers)";
   if (reason == kTwoActivations) return "quantize it with the layers around it";
   if (reason.ends_with(" is computed")) return "store it in the file, as exporters do with constants";
   const Way* way = find_way(layer.op);

@@ -31,7 +31,7 @@ using passes::moves_codes;
 
 using PointSet = std::set<size_t>;
 
-const std::string kFloat = "keep the layer in float (--float NAME)";
+const std::string kFloat = "keep the layer in float (--skip-layers NAME)";
 
 /// Decides where quantizers go in the graph's body, or in the region in its place, and how wide they are; the graph
 /// changes only in `insert`.
@@ -46,7 +46,7 @@ class Preparation {
         indices_(model.graph),
         is_region_(model.graph.body().parent()),
         weight_bits_(options.weight_bits.value_or(platform.weights.default_bits)),
-        feature_bits_(options.feature_bits.value_or(platform.features.default_bits)),
+        feature_bits_(options.activation_bits.value_or(platform.features.default_bits)),
         edge_bits_(options.edge_bits.value_or(platform.edge_bits.value_or(feature_bits_))),
         edge_weight_bits_(options.edge_bits.value_or(
             platform.edge_bits ? std::min(*platform.edge_bits, widest(platform.weights)) : weight_bits_)),
@@ -278,8 +278,9 @@ class Preparation {
   void check_width(Op op, int weight_bits, Value value) {
     for (const size_t point : points_behind(value)) {
       for (Diagnostic& one : platform_.objections(selection(op), weight_bits, points_[point].bits)) {
-        one.remedy =
-            one.expected.empty() ? kFloat : "ask for one of these (--weights, --features, --edges), or " + kFloat;
+        one.remedy = one.expected.empty()
+                         ? kFloat
+                         : "ask for one of these (--weight-bits, --activation-bits, --edge-bits), or " + kFloat;
         object(op, std::move(one));
       }
     }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/limits.h"
 #include "halfstep/core/ir/flow.h"
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/core/ir/region.h"
@@ -12,7 +12,6 @@
 #include "halfstep/passes/quantized/normalizations.h"
 #include "halfstep/passes/quantized/pad_channels.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
-#include "halfstep/quant/prepare/asked_widths.h"
 #include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/float_form.h"
 #include "halfstep/quant/prepare/foreign_quantizers.h"
@@ -22,8 +21,6 @@
 
 namespace halfstep::quant {
 namespace {
-
-const std::vector<std::string> kBatchNorms = {"folded", "frozen", "live"};
 
 void require_float(const Model& model) {
   for (Op op : model.graph.all_ops()) {
@@ -36,7 +33,7 @@ Requested requested_of(const Model& model, const Platform& platform, const Prepa
   if (!options.also.empty() && !platform.insertion)
     fail(errors::also_without_insertion_rules(options.also[0], platform.name));
   Requested requested{
-      staying_in_float(model, options.in_float), asked_layers(model, options.also, "also"), {}, rewritten.means};
+      staying_in_float(model, options.skip_layers), asked_layers(model, options.also, "also"), {}, rewritten.means};
   for (const passes::FoldedNorm& one : rewritten.folded) requested.normalized.insert(one.layer);
   return requested;
 }
@@ -86,31 +83,18 @@ std::vector<Diagnostic> prepare_blocks(Model& model, const Graph& given, const P
 
 }  // namespace
 
-std::string name(BatchNorms batch_norms) { return kBatchNorms.at(static_cast<size_t>(batch_norms)); }
-
-BatchNorms parse_batch_norms(std::string_view name) {
-  const auto known = std::ranges::find(kBatchNorms, name);
-  if (known == kBatchNorms.end()) fail(errors::batch_norm_form_unknown(name, did_you_mean(name, kBatchNorms)));
-  return static_cast<BatchNorms>(known - kBatchNorms.begin());
-}
-
-bool parse_shared_weights(std::string_view name) {
-  if (name != "tie" && name != "duplicate") fail(errors::shared_weights_form_unknown(name));
-  return name == "duplicate";
-}
-
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options,
               std::vector<Diagnostic>* objections) {
-  check_widths(options);
+  require_in_range(options);
   Model prepared = clone(model);
   const Rewritten rewritten = rewrite_floats(prepared, platform);
   std::vector<Diagnostic> found = prepare_blocks(prepared, model.graph, platform, options, rewritten);
-  if (options.batch_norms != BatchNorms::folded) {
+  if (options.batch_norm != BatchNorms::folded) {
     if (rewritten.folded.empty()) fail(errors::no_batch_norm_to_train(model.graph.name()));
     const QuantizerKind kind = platform.weight_quantizer.value_or(QuantizerKind::fixed);
     if (kind == QuantizerKind::dorefa || kind == QuantizerKind::adaround)
       fail(errors::quantizer_kind_rewrites_weights(platform.name, traits_of(kind).name));
-    passes::keep_normalizations(prepared, rewritten.folded, options.batch_norms == BatchNorms::live);
+    passes::keep_normalizations(prepared, rewritten.folded, options.batch_norm == BatchNorms::live);
   }
   if (objections == nullptr)
     fail_on_any(std::move(found));
@@ -123,13 +107,13 @@ Model prepare(const Model& model, const Platform& platform, const PrepareOptions
 
 Model own_weights(const Model& model, const PrepareOptions& options) {
   Model own = model;
-  if (options.duplicate_weights) passes::duplicate_weights(own);
+  if (options.shared_weights == SharedWeights::duplicate) passes::duplicate_weights(own);
   return own;
 }
 
 Padded pad_channels(const Model& model, const Platform& platform, const PrepareOptions& options) {
   const Model form = float_form(model, platform);
-  const AskedLayers in_float = staying_in_float(form, options.in_float);
+  const AskedLayers in_float = staying_in_float(form, options.skip_layers);
   const CodePlan plan = plan_codes(form, platform, in_float);
   std::set<std::string> layers;
   for (Op op : form.graph.ops()) {

@@ -8,32 +8,9 @@
 
 #include "halfstep/core/ir/model.h"
 #include "halfstep/quant/platform/platform.h"
+#include "halfstep/quant/prepare/options.h"
 
 namespace halfstep::quant {
-
-/// What becomes of batch norms that are folded into the layers before them.
-enum class BatchNorms {
-  folded,  ///< weights are trained as they are folded
-  frozen,  ///< what they are folded of is trained, by the running statistics
-  live     ///< as frozen, but by those of each batch, which move the running ones
-};
-std::string name(BatchNorms batch_norms);
-/// Throws for what is no name of one.
-BatchNorms parse_batch_norms(std::string_view name);
-
-/// Whether "duplicate" is asked for, and not "tie"; throws for anything else.
-bool parse_shared_weights(std::string_view name);
-
-/// What is asked for; without a width the platform's.
-struct PrepareOptions {
-  std::optional<int> weight_bits, feature_bits;
-  std::optional<int> edge_bits;  ///< first and last weighted layers: weights, inputs, and the last ones' outputs
-  std::vector<std::string> in_float = {};  ///< patterns of layers (LayerNames) that stay in float
-  /// Patterns of layers whose features get quantizers though the platform's rules ask for none.
-  std::vector<std::string> also = {};
-  BatchNorms batch_norms = BatchNorms::folded;
-  bool duplicate_weights = false;  ///< whoever prepares gives each layer weights of its own (own_weights) before
-};
 
 /// The float `model` with batch norms folded (options.batch_norms says how training sees them) and quantizers where the
 /// platform has them, by the traits that operators state. Quantizers have seen no data yet: calibrate before use.
@@ -61,10 +38,10 @@ Padded pad_channels(const Model& model, const Platform& platform, const PrepareO
 /// throws when none matches, or the platform in the Model's note forbids it to any operator that reads or gives the
 /// codes; then nothing is changed and every such operator named.
 void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
-              std::optional<int> feature_bits);
+              std::optional<int> activation_bits);
 
 /// The same for every layer but those at the ends of the network, which keep their widths.
-void set_inner_bits(Model& model, int weight_bits, int feature_bits);
+void set_inner_bits(Model& model, int weight_bits, int activation_bits);
 
 /// The record that prepare left in the Model; throws for a Model that is not prepared.
 Platform platform_of(const Model& model);

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/limits.h"
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/platform/selector.h"
-#include "halfstep/quant/prepare/asked_widths.h"
 #include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
@@ -41,20 +41,20 @@ std::vector<QuantizedStep> matching(const std::vector<QuantizedStep>& steps, con
 }  // namespace
 
 void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
-              std::optional<int> feature_bits) {
-  check_widths({weight_bits, feature_bits, {}});
+              std::optional<int> activation_bits) {
+  require_in_range(PrepareOptions{.weight_bits = weight_bits, .activation_bits = activation_bits});
   const Platform platform = platform_of(model);
   Widths widths;
   const auto steps = passes::quantized_steps(model);
   for (const auto& step : matching(steps, selector, LayerNames(model))) {
     if (weight_bits && step.weight) widths[passes::scale_tensor(step.weight).name()] = *weight_bits;
-    if (feature_bits && step.quantizer) widths[passes::scale_tensor(step.quantizer).name()] = *feature_bits;
+    if (activation_bits && step.quantizer) widths[passes::scale_tensor(step.quantizer).name()] = *activation_bits;
   }
   set_widths(model, platform, widths);
 }
 
-void set_inner_bits(Model& model, int weight_bits, int feature_bits) {
-  check_widths({weight_bits, feature_bits, {}});
+void set_inner_bits(Model& model, int weight_bits, int activation_bits) {
+  require_in_range(PrepareOptions{.weight_bits = weight_bits, .activation_bits = activation_bits});
   const Platform platform = platform_of(model);
   const auto edges = edge_scales(model);
   Widths widths;
@@ -65,7 +65,7 @@ void set_inner_bits(Model& model, int weight_bits, int feature_bits) {
   };
   for (const auto& step : passes::quantized_steps(model)) {
     set(step.weight, weight_bits);
-    set(step.quantizer, feature_bits);
+    set(step.quantizer, activation_bits);
   }
   set_widths(model, platform, widths);
 }

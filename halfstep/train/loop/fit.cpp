@@ -87,12 +87,13 @@ Model step_graph(const Model& model, const Samples& train, const FitOptions& opt
 
 /// Whether the network's own float form teaches it.
 bool teaches_itself(const Samples& samples, const FitOptions& options) {
-  return !options.recipe.features.empty() || (loss_for(samples, options) == Loss::teacher && options.teachers.empty());
+  return !options.recipe.distill_features.empty() ||
+         (loss_for(samples, options) == Loss::teacher && options.teachers.empty());
 }
 
 /// The network with everything as an output that counts; what another network teaches beside labels is a feature.
 Wide wide_for(const Model& model, const Samples& samples, const FitOptions& options) {
-  Wide wide = with_features(model, options.recipe.features);
+  Wide wide = with_features(model, options.recipe.distill_features);
   if (!options.teachers.empty() && loss_for(samples, options) != Loss::teacher) {
     for (const std::string& name : model.graph.body().output_names()) wide.features.insert(name);
   }
@@ -181,7 +182,7 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
   const bool is_soft = loss_for(samples, options) == Loss::soft_labels;
   const int64_t classes = is_soft ? class_dims(model.graph.outputs().front().dims()).back() : 0;
   std::optional<Oscillations> oscillations;
-  if (options.recipe.freeze_above > 0) oscillations.emplace(model_, options.recipe.freeze_above);
+  if (options.recipe.freeze_oscillating > 0) oscillations.emplace(model_, options.recipe.freeze_oscillating);
   CompileOptions compile_options;
   compile_options.freeze_tensors = false;
   compile_options.watch_iterations = options.watch_iterations;
@@ -193,7 +194,7 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
   }
   state_.tensors = running_->program.tensors();
   state_.course = {samples_.held_back.size(), !is_taught, {}, 0};
-  if (options.average_decay > 0) {
+  if (options.ema > 0) {
     for (const Value tensor : model_.graph.tensors()) {
       if (tensor.role() == Role::parameter) state_.average[tensor.name()] = model_.tensors.at(tensor.name()).clone();
     }
@@ -289,11 +290,11 @@ double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) 
   return loss_sum / static_cast<double>(steps_per_epoch_);
 }
 
-/// average' = average + (1 - d) * (parameter - average); d rises from small to average_decay so that the start is
+/// average' = average + (1 - d) * (parameter - average); d rises from small to ema so that the start is
 /// forgotten soon.
 void Fit::average_parameters(int64_t step) {
   const double grown = (1.0 + static_cast<double>(step)) / (10.0 + static_cast<double>(step));
-  const auto rest = static_cast<float>(1.0 - std::min(options_.average_decay, grown));
+  const auto rest = static_cast<float>(1.0 - std::min(options_.ema, grown));
   for (auto& [name, average] : state_.average) {
     const Tensor now = running_->program.tensor(name);
     auto to = average.data<float>();

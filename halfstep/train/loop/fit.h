@@ -33,10 +33,10 @@ struct FitOptions {
   /// What the network learns from in place of its own float form, in the mean, and beside labels where it learns from
   /// these.
   std::vector<Model> teachers = {};
-  double average_decay = 0.0;  ///< exponential moving average of the parameters, kept as the result; 0: none
-  uint64_t seed = 0;           ///< shuffling, and what is held back
-  bool keeps_best = false;     ///< holds samples back and ends with the best state on them, which may be the first
-  bool profile = false;        ///< times() also knows the operators
+  double ema = 0.0;         ///< exponential moving average of the parameters, kept as the result; 0: none
+  uint64_t seed = 0;        ///< shuffling, and what is held back
+  bool keeps_best = false;  ///< holds samples back and ends with the best state on them, which may be the first
+  bool profile = false;     ///< times() also knows the operators
   std::function<void(int64_t)> watch_iterations = {};  ///< as in CompileOptions
 };
 

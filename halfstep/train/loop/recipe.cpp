@@ -63,15 +63,7 @@ std::string to_text(const RateSchedule& schedule) {
 
 void Recipe::check() const {
   std::vector<Diagnostic> objections;
-  const auto require = [&](const char* option, double found, const Limits& limits) {
-    if (!limits.contains(found)) objections.push_back(errors::recipe_number_out_of_range(option, found, limits.text()));
-  };
-  require("label smoothing", label_smoothing, limits::kShare);
-  require("mixup", mixup, limits::kMixup);
-  require("scale rate", scale_rate, limits::kScaleRate);
-  require("freeze oscillating", freeze_above, limits::kShare);
-  require("teacher weight", teacher_weight, limits::kTeacherWeight);
-  require("renormalize", static_cast<double>(renormalize), limits::kRenormalize);
+  add_out_of_range(*this, objections);
   fail_on_any(std::move(objections));
 }
 
@@ -79,8 +71,8 @@ std::string Recipe::text() const {
   return fmt::format(
       "{}, smoothing {}, mixup {}, scales {}, frozen above {}, features {}, renormalized by {}, "
       "teachers count {}",
-      to_text(schedule), label_smoothing, mixup, scale_rate, freeze_above, fmt::join(features, " "), renormalize,
-      teacher_weight);
+      to_text(schedule), label_smoothing, mixup, scale_rate, freeze_oscillating, fmt::join(distill_features, " "),
+      renormalize, teacher_weight);
 }
 
 double rate_at(const RateSchedule& schedule, double peak, int64_t step, int64_t steps, int64_t warmup) {

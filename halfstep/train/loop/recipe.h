@@ -7,32 +7,11 @@
 #include <vector>
 
 #include "halfstep/core/base/tensor.h"
+#include "halfstep/train/loop/options.h"
 
 namespace halfstep::train {
 
-/// What the learning rate does after its rise.
-struct RateSchedule {
-  /// Shares of the training after each of which the rate is a tenth of what it was; empty: half a cosine down to 0.
-  std::vector<double> drops = {};
-};
-/// "cosine", "steps" (at 0.5 and 0.75) or "steps:0.5,0.75,0.9". Throws bad_input for anything else.
-RateSchedule parse_rate_schedule(std::string_view text);
-std::string to_text(const RateSchedule& schedule);
-
-struct Recipe {
-  RateSchedule schedule;
-  double label_smoothing = 0;  ///< share of a label that all classes have alike (Szegedy et al., 2016)
-  /// Parameter of the beta distribution that pairs of samples are mixed by (Zhang et al., 2018); 0: none are.
-  double mixup = 0;
-  double scale_rate = 1;  ///< learned scales move at so many times the learning rate
-  /// Weights whose code goes back and forth in a larger share of steps are frozen at the code that they were nearest to
-  /// (Nagel et al., 2022); 0: none are.
-  double freeze_above = 0;
-  /// Patterns of layers whose results are to be the float network's, beside what the outputs are to be.
-  std::vector<std::string> features = {};
-  double teacher_weight = 1;  ///< how much outputs of other networks count beside the loss of labels
-  int64_t renormalize = 0;    ///< batches that running statistics are taken anew from at the end; 0: they stay
-
+struct Recipe : RecipeFields {
   bool softens_labels() const { return label_smoothing > 0 || mixup > 0; }
   /// Throws bad_input naming everything that is out of range.
   void check() const;

@@ -31,7 +31,7 @@ RunKey key_of(const Model& model, const Samples& samples, const FitOptions& fit)
   add("learning rate", fit.learning_rate);
   add("recipe", fit.recipe.text());
   add("warmup", fit.warmup);
-  add("average", fit.average_decay);
+  add("average", fit.ema);
   add("seed", fit.seed);
   add("optimizer", is_adam ? "adam" : "sgd");
   add("momentum", optimizer.momentum);

@@ -12,17 +12,9 @@
 #include "halfstep/train/calibrate/calibrate.h"
 #include "halfstep/train/evaluate/standing.h"
 #include "halfstep/tune/allocation/choose.h"
+#include "halfstep/tune/allocation/options.h"
 
 namespace halfstep::bits {
-
-struct Options {
-  std::vector<Budget> budgets;
-  std::filesystem::path table = {};  ///< of latencies; empty: they are measured where the budgets ask for them
-  int64_t samples = 256;             ///< that harm is measured on, of those given; 0: all
-  int64_t front = 8;                 ///< points of the front, at most
-  bool with_edges = false;           ///< also the first and last layers, where they have widths of their own
-  train::CalibrateOptions calibration = {};
-};
 
 /// Some widths, what they should cost, and what they do.
 struct Point {

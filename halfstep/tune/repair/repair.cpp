@@ -132,8 +132,7 @@ class Repair {
 }  // namespace
 
 void check_methods(const Options& options) {
-  limits::kRepairSteps.require("repair steps", options.steps);
-  limits::kBatch.require("repair batch", options.batch);
+  require_in_range(options);
   if (options.resume && options.folder.empty()) fail(errors::repair_resume_without_folder());
   std::vector<std::string> known;
   for (const MethodInfo& method : method_list()) known.emplace_back(method.name);

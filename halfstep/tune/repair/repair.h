@@ -13,6 +13,7 @@
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/train/calibrate/calibrate.h"
 #include "halfstep/train/evaluate/standing.h"
+#include "halfstep/tune/repair/options.h"
 
 namespace halfstep::repair {
 
@@ -29,15 +30,8 @@ struct MethodInfo {
 /// All of them, in the order in which they are applied, which is also that of their cost.
 std::vector<MethodInfo> method_list();
 
-struct Options {
-  std::vector<std::string> methods = {};  ///< names in method_list(), or kAuto; in whatever order
-  int64_t steps = 1000;                   ///< of each block that learns
-  int64_t batch = 32;                     ///< samples of a step
-  size_t memory = size_t{1} << 30;        ///< bytes of stored values; what comes on top goes into temporary files
-  std::filesystem::path folder = {};  ///< takes each block as it is learned (remove_checkpoints clears it); "": none
-  bool resume = false;                ///< goes on from the blocks in `folder`, instead of refusing to
-  bool any() const { return !methods.empty(); }
-};
+/// Whether any method is asked for.
+inline bool any(const Options& options) { return !options.methods.empty(); }
 
 /// What one method did.
 struct Step {

@@ -89,7 +89,7 @@ Advice spread_of_weights(const Case& about) {
   if (about.quantizer().axis >= 0)
     return {{words + ": each channel has a scale of its own, but what the layer gives has one",
              {{"--repair", {"equalize"}}}}};
-  return {{words + " under one scale", {{"--repair", {"equalize"}}, {"--set", {"weights.granularity=channel"}}}}};
+  return {{words + " under one scale", {{"--repair", {"equalize"}}, {"--overrides", {"weights.granularity=channel"}}}}};
 }
 
 Advice spread_of_features(const Case& about) {
@@ -121,7 +121,7 @@ Advice wide(const Case& about) {
 Advice observer(const Case& about) {
   if (about.nearer() < kNearer || !about.is_harmful()) return {};
   return {{fmt::format("another observer (for all layers) is {:.1f} dB nearer here", about.nearer()),
-           {{"--set", {fmt::format("{}={}", about.observer_key(), about.best_range()->observer)}}}}};
+           {{"--overrides", {fmt::format("{}={}", about.observer_key(), about.best_range()->observer)}}}}};
 }
 
 Advice width(const Case& about) {
@@ -135,7 +135,7 @@ Advice width(const Case& about) {
     return {{cost,
              {{"--bits",
                {layer + (about.quantizer().is_weight ? fmt::format("={}/", wider) : fmt::format("=/{}", wider))}}}}};
-  return {{cost + ", the most that it can have", {{"--float", {layer}}}}};
+  return {{cost + ", the most that it can have", {{"--skip-layers", {layer}}}}};
 }
 
 Advice rounding(const Case& about) {

@@ -13,6 +13,7 @@
 #include "halfstep/quant/prepare/audit.h"
 #include "halfstep/train/evaluate/standing.h"
 #include "halfstep/tune/sensitivity/curvature.h"
+#include "halfstep/tune/sensitivity/options.h"
 #include "halfstep/tune/sensitivity/remedy.h"
 #include "halfstep/tune/sensitivity/watch.h"
 
@@ -60,13 +61,6 @@ double harm_of(const Change& alone, const Change& without);
 /// A quantizer is a misfit where its range wastes three bits more than the median quantizer's and leaves its median
 /// channel fewer than six. What that costs on some samples may be no more than chance, and on others it is not.
 void mark_misfits(std::vector<QuantizerAnalysis>& quantizers);
-
-struct AnalyzeOptions {
-  int64_t samples = 1000;  ///< at most; 0: all
-  uint64_t seed = 0;       ///< which samples, and the directions that curvature is taken along
-  int64_t directions = 8;  ///< for the Hessian's trace; 0: no gradients are taken
-  bool observers = true;   ///< ranges by all observers
-};
 
 struct Analysis {
   int64_t samples = 0;

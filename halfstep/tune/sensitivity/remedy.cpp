@@ -42,7 +42,9 @@ std::vector<Op> readers_of(Value codes) {
 std::string text_of(const Remedy& remedy) {
   std::string text;
   for (const std::string& value : remedy.values) {
-    const size_t name = remedy.option == "--float" ? value.size() : remedy.option == "--bits" ? value.rfind('=') : 0;
+    const size_t name = remedy.option == "--skip-layers" ? value.size()
+                        : remedy.option == "--bits"      ? value.rfind('=')
+                                                         : 0;
     text += text.empty() ? remedy.option + " " : " " + remedy.option + " ";
     text += name == 0 ? value : in_quotes(value.substr(0, name)) + value.substr(name);
   }
@@ -59,16 +61,16 @@ std::vector<Remedy> remedies_for(const Model& prepared, const CrushedPart& part)
   std::vector<std::string> movers;  // behind the layer: in float with it, or its values have codes before they part
   if (!quantizer.layer.empty()) movers.push_back(quantizer.layer);
   if (quantizer.is_weight) {
-    add("--set", {"weights.granularity=channel"});
+    add("--overrides", {"weights.granularity=channel"});
   } else {
     const ops::FakeQuantize codes(prepared.graph.op(part.name).node());
     for (const Op reader : readers_of(codes.out())) {
-      if (shares_scale(reader, codes)) add("--float", {reader.name()});
+      if (shares_scale(reader, codes)) add("--skip-layers", {reader.name()});
       if (passes::moves_codes(reader)) movers.push_back(reader.name());
     }
   }
   if (part.axis >= 0) add("--repair", {"equalize"});
-  add("--float", movers);
+  add("--skip-layers", movers);
   return remedies;
 }
 

@@ -9,7 +9,8 @@
 
 namespace halfstep::analyze {
 
-/// "--float" with one layer or several; "--repair" with "equalize"; "--set" with "weights.granularity=channel";
+/// "--skip-layers" with one layer or several; "--repair" with "equalize"; "--overrides" with
+/// "weights.granularity=channel";
 /// "--bits" with "fc=8/"; or "--calibration-batches" with "64".
 struct Remedy {
   std::string option;

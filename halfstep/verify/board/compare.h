@@ -9,6 +9,7 @@
 
 #include "halfstep/core/base/log.h"
 #include "halfstep/verify/board/evidence.h"
+#include "halfstep/verify/board/options.h"
 #include "halfstep/verify/board/side.h"
 
 namespace halfstep::board {
@@ -61,11 +62,8 @@ struct Comparison {
 };
 
 /// How far reals may be from those of the first side; codes are equal or not.
-struct RealTolerance {
-  double relative = 0, absolute = 0;
-  bool holds(double first, double second) const {
-    return std::abs(first - second) <= absolute + relative * std::abs(first);
-  }
+struct RealTolerance : ToleranceFields {
+  bool holds(double first, double second) const { return std::abs(first - second) <= atol + rtol * std::abs(first); }
 };
 
 /// Walks through the values of `first`, or of `second` where only that one knows the network, in the order of

@@ -1,0 +1,122 @@
+#include "cli/verb.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "cli/help.h"
+
+namespace halfstep::cli {
+namespace {
+
+/// The words behind one flag, as the parser collects them.
+struct Slot {
+  const api::BoundOption* option;
+  api::Words words;
+  std::string where, deprecated;  ///< deprecated: the earlier spelling that the words came by
+};
+
+struct Parsed {
+  std::string verb;
+  std::vector<api::BoundOption> options;
+  std::vector<std::unique_ptr<Slot>> slots;
+  std::filesystem::path config;
+  bool prints_config = false;
+};
+
+/// Groups of a help, in their order.
+constexpr std::array kGroups = {"Model", "Data", "Preprocessing", "Quantization", "Training", "Output", "General"};
+
+size_t group_rank(const api::BoundOption& option) {
+  return static_cast<size_t>(std::ranges::find(kGroups, option.entry->group) - kGroups.begin());
+}
+
+/// Switches that are on have a flag to turn them off; those that may stay unsaid have both.
+std::string switch_flags(const api::BoundOption& option, const std::string& flag) {
+  const api::Words now = option.words();
+  const std::string off = "!--no-" + flag.substr(2);
+  if (now.empty()) return flag + "," + off;
+  return now.front() == "true" ? off : flag;
+}
+
+CLI::Option* add_flag(CLI::App& command, const api::BoundOption& option, const std::string& flag, Slot& slot) {
+  if (option.is_switch)
+    return command.add_flag_function(switch_flags(option, flag),
+                                     [&slot](int64_t count) { slot.words = {count > 0 ? "true" : "false"}; });
+  CLI::Option* added = command.add_option(flag, slot.words);
+  if (option.is_list && (option.entry->separator.empty() || option.entry->count != 1)) {
+    if (!option.entry->separator.empty()) added->allow_extra_args(false);
+  } else {
+    added->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  }
+  return added;
+}
+
+void add_option(CLI::App& command, const api::BoundOption& option, bool shows_all, Parsed& parsed) {
+  const api::OptionEntry& entry = *option.entry;
+  const auto add = [&](const std::string& flag, const std::string& deprecated) {
+    parsed.slots.push_back(std::make_unique<Slot>(Slot{&option, {}, parsed.verb + ": " + flag, deprecated}));
+    return add_flag(command, option, flag, *parsed.slots.back());
+  };
+  const std::string flag = entry.long_flag();
+  CLI::Option* added = add(entry.positional ? std::string(entry.name) : flag, "");
+  added->description(describe(option))->type_name(type_name(option));
+  added->group(entry.advanced && !shows_all ? "" : std::string(entry.group));
+  if (entry.positional) add(flag, "")->group("");
+  for (const std::string& old : api::words_in(entry.earlier)) {
+    if (old.starts_with("--")) add(old, old)->group("");
+  }
+}
+
+void collect(Parsed& parsed, Given& given) {
+  for (const auto& slot : parsed.slots) {
+    if (slot->words.empty()) continue;
+    const api::OptionEntry& entry = *slot->option->entry;
+    if (!slot->deprecated.empty())
+      std::fputs(fmt::format("halfstep: note: {} is now {}; the old spelling goes away in 0.2\n", slot->deprecated,
+                             entry.long_flag())
+                     .c_str(),
+                 stderr);
+    given.on_command_line[std::string(entry.name)] = {slot->words, slot->where};
+  }
+}
+
+int run_with(Parsed& parsed, const std::function<int(const Given& given)>& run) {
+  Given given;
+  collect(parsed, given);
+  if (!parsed.config.empty()) read_config(parsed.config, parsed.options, given);
+  set_options(parsed.verb, parsed.options, given, !parsed.prints_config);
+  if (!parsed.prints_config) return run(given);
+  fmt::print("{}", config_text(parsed.options, given));
+  return 0;
+}
+
+}  // namespace
+
+CLI::App* add_verb(const Program& program, const api::VerbEntry& verb, std::vector<api::BoundOption> options,
+                   std::function<int(const Given& given)> run) {
+  const auto parsed = std::make_shared<Parsed>();
+  parsed->verb = verb.name;
+  std::ranges::stable_sort(options, {}, group_rank);
+  parsed->options = std::move(options);
+  CLI::App* command = program.app.add_subcommand(parsed->verb, std::string(verb.summary));
+  command->footer(examples_text(verb));
+  for (const api::BoundOption& option : parsed->options) {
+    if (option.entry->face != api::OptionFace::python) add_option(*command, option, program.shows_all, *parsed);
+  }
+  command->add_option("--config", parsed->config, "YAML file with values of options; the command line overrides it")
+      ->type_name("FILE")
+      ->group("General");
+  command->add_flag("--print-config", parsed->prints_config, "print the value of every option, and where it comes from")
+      ->group("General");
+  command->set_help_flag("-h,--help", "print this help")->group("General");
+  command->add_flag("--help-all")->description("print this help with advanced options")->group("General");
+  command->callback([parsed, run = std::move(run), &work = program.work] {
+    work = [parsed, run] { return run_with(*parsed, run); };
+  });
+  return command;
+}
+
+}  // namespace halfstep::cli

@@ -1,0 +1,153 @@
+"""What the verbs do; `halfstep.verbs` has their options and docstrings."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Callable, cast
+
+from halfstep import _core
+from halfstep.data import LABELS, Data, dataset
+from halfstep.functions import network_for
+from halfstep.model import Model
+from halfstep.progress import Progress, callback
+from halfstep.renamed import renamed
+from halfstep.reports import Analysis, Audit, Comparison, Dump, Exported, Fit, Objections, Proof, Proofs, Score, Widths
+
+if TYPE_CHECKING:
+    from halfstep import options as given
+
+
+def _warn(notes: list[str]) -> None:
+    for note in notes:
+        warnings.warn(note, stacklevel=4)
+
+
+def _path(name: str, path: str | os.PathLike[str]) -> str:
+    text = os.fspath(path)
+    if not text:
+        raise _core.error("empty_argument", name)
+    return text
+
+
+def inspect(network: Model, options: given.InspectOptions, progress: Progress) -> Objections:
+    return Objections(*_core.inspect(network.core, options, callback(progress)))
+
+
+def quantize(network: Model | Callable[..., Any], data: Data, options: given.QuantizeOptions, progress: Progress) -> Model:
+    if not isinstance(network, Model):
+        data = dataset(data)
+        network = network_for(network, data)
+    samples = dataset(data, network)
+    prepared, text, values = _core.quantize(network.core, samples, options, callback(progress))
+    audit = Audit(text, values)
+    _warn(audit.values["notes"])
+    return Model(prepared, audit)
+
+
+@renamed(weights="weight_bits", features="activation_bits")
+def change_bits(prepared: Model, layers: str, *, weight_bits: int | None = None, activation_bits: int | None = None) -> Model:
+    """A prepared network with other bit widths for the layers that match a pattern (`*` and `?` as in file names).
+
+    Ranges stay as they were observed. Raises UnsupportedError where the platform forbids it, naming every operator.
+    """
+    changed, text, values = _core.change_bits(prepared.core, _path("layers", layers), weight_bits, activation_bits)
+    return Model(changed, Audit(text, values))
+
+
+def train(network: Model, data: Data, teacher: Model | Sequence[Model], options: given.TrainOptions, progress: Progress) -> Fit:
+    samples = dataset(data, network)
+    teachers = [one.core for one in ([teacher] if isinstance(teacher, Model) else teacher)]
+    text, values = _core.train(network.core, samples, teachers, options, callback(progress))
+    fit = Fit(text, values)
+    _warn(fit.values["notes"])
+    return fit
+
+
+def convert(prepared: Model, options: given.ConvertOptions, progress: Progress) -> Model:
+    integer, text, values = _core.convert(prepared.core, options, callback(progress))
+    return Model(integer, Proofs(text, values))
+
+
+def verify(prepared: Model, program: Model, data: Data, options: given.VerifyOptions, progress: Progress) -> Proof:
+    samples = dataset(data, prepared)
+    if options.backend == "onnxruntime":
+        os.environ.setdefault("HALFSTEP_PYTHON", sys.executable)  # which runs the engine
+    equal, text, values = _core.verify(prepared.core, program.core, samples, options, callback(progress))
+    proof = Proof(equal, text, values)
+    _warn(proof.values["notes"])
+    return proof
+
+
+def bits(network: Model, data: Data, options: given.BitsOptions, progress: Progress) -> Model:
+    chosen, text, values = _core.bits(network.core, dataset(data, network), options, callback(progress))
+    report = Widths(text, values)
+    _warn(report.values["notes"])
+    return Model(chosen, report)
+
+
+def analyze(network: Model, data: Data, options: given.AnalyzeOptions, progress: Progress) -> Analysis:
+    analysis = Analysis(*_core.analyze(network.core, dataset(data, network), options, callback(progress)))
+    _warn(analysis.values["notes"])
+    return analysis
+
+
+def evaluate(
+    network: Model, data: Data, metric: Callable[[Any, Any], float] | None, options: given.EvalOptions, progress: Progress
+) -> Score:
+    if metric is None:
+        accuracy, samples, among, tested, notes, loss = _core.evaluate(network.core, dataset(data, network), options, callback(progress))
+        _warn(notes)
+        return Score(accuracy, samples, among, tested, loss)
+    if options.preprocess is not None:
+        raise TypeError("evaluate: preprocess is for raw samples; a metric gets batches as the network takes them")
+    total, samples = 0.0, 0
+    for arrays, labels, count in _pairs(data):
+        total += count * float(metric(network(**arrays) if isinstance(arrays, dict) else network(arrays), labels))
+        samples += count
+    if samples == 0:
+        raise _core.error("no_batch", "evaluate")
+    return Score(total / samples, samples)
+
+
+def _pairs(data: Any) -> Iterator[tuple[Any, Any, int]]:
+    """Inputs, labels and the number of samples of each batch."""
+    whole = isinstance(data, (Mapping, tuple)) or hasattr(data, "__dlpack__")
+    for item in cast("Iterable[Any]", [data] if whole else data):
+        if isinstance(item, Mapping):
+            arrays = dict(cast("Mapping[str, Any]", item))
+            labels = arrays.pop(LABELS, None)
+            yield arrays, labels, len(next(iter(arrays.values())))
+        elif isinstance(item, (tuple, list)):
+            parts = list(cast("Sequence[Any]", item))
+            yield parts[0], parts[1] if len(parts) > 1 else None, len(parts[0])
+        else:
+            yield item, None, len(item)
+
+
+def dump(network: Model, path: str | os.PathLike[str], data: Data, options: given.DumpOptions, progress: Progress) -> Dump:
+    path = _path("path", path)
+    return Dump(path, *_core.dump(network.core, dataset(data, network), path, options, callback(progress)))
+
+
+def compare(
+    first: Model | str | os.PathLike[str], second: str | os.PathLike[str], data: Data, options: given.CompareOptions, progress: Progress
+) -> Comparison:
+    second = _path("second", second)
+    if isinstance(first, Model):
+        return Comparison(*_core.compare(first.core, "", second, dataset(data, first), options, callback(progress)))
+    samples = None if data is None else dataset(data)
+    return Comparison(*_core.compare(None, _path("first", first), second, samples, options, callback(progress)))
+
+
+def export(network: Model, path: str | os.PathLike[str], data: Data, options: given.ExportOptions, progress: Progress) -> Exported:
+    path = _path("path", path)
+    samples = None if data is None else dataset(data, network)
+    if options.format == "c":
+        files, memory, constants, islands = _core.export_c(network.core, path, samples, options, callback(progress))
+        return Exported(path, 0, islands, files, memory, constants)
+    if options.format == "deploy":
+        return Exported(path, 0, [], _core.export_deploy(network.core, path, options.overwrite))
+    return Exported(path, *_core.export(network.core, path, options, callback(progress)))

@@ -1,0 +1,93 @@
+// --config and --print-config: a file of options is read back as it is printed, and what is wrong in one is named.
+#include <gtest/gtest.h>
+
+#include "halfstep/api/errors.h"
+#include "halfstep/core/base/errors.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/errors.h"
+#include "tests/cli/program.h"
+#include "tests/support/error.h"
+
+namespace halfstep {
+namespace {
+
+class Config : public testing::Test {
+ protected:
+  void write(const std::string& text) { io::write_file(workspace_ / "run.yaml", text); }
+
+  std::vector<Diagnostic> errors_with_file(const std::string& text) {
+    write(text);
+    return workspace_.errors(2, {"train", "--out", "never", "--config", "run.yaml"});
+  }
+
+  test::Workspace workspace_;
+};
+
+TEST_F(Config, what_is_printed_is_read_back) {
+  for (const char* verb : {"quickstart", "train", "quantize", "convert", "bits", "analyze", "verify", "export", "dump",
+                           "compare", "report", "eval", "run", "inspect", "op", "pass", "fuzz", "data", "platform"}) {
+    SCOPED_TRACE(verb);
+    const std::string printed = workspace_.expect(0, {verb, "--print-config", "--threads", "3"}).out;
+    EXPECT_NE(printed.find("threads: 3  # command line\n"), std::string::npos) << printed;
+    write(printed);
+    const std::string again = workspace_.expect(0, {verb, "--print-config", "--config", "run.yaml"}).out;
+    const auto values = [](const std::string& text) {
+      std::string kept;
+      std::istringstream lines(text);
+      for (std::string line; std::getline(lines, line);) kept += line.substr(0, line.find("  # ")) + "\n";
+      return kept;
+    };
+    EXPECT_EQ(values(again), values(printed));
+    EXPECT_NE(again.find("threads: 3  # run.yaml\n"), std::string::npos) << again;
+  }
+}
+
+TEST_F(Config, values_of_every_kind_are_taken) {
+  write(
+      "epochs: 3\nlearning-rate: 1/4\nmean: [0.5, 1]\nflip: true\npreprocess: unit\nsize: 8x9\n"
+      "bits_schedule: [float, 8, 4/8]\noverrides: ['features.rate=0.1', 'edges.first=8']\nmixup: 0.25\nmodel: null\n");
+  const std::string out = workspace_.expect(0, {"train", "--config", "run.yaml", "--print-config"}).out;
+  for (const char* line :
+       {"epochs: 3  #", "learning_rate: 0.25  #", "mean: [0.5, 1]  #", "flip: true  #", "preprocess: unit  #",
+        "size: 8x9  #", "bits_schedule: [float, 8, 4/8]  #", "overrides: [features.rate=0.1, edges.first=8]  #",
+        "mixup: 0.25  #", "model: null  # default"})
+    EXPECT_NE(out.find(line), std::string::npos) << line << "\n" << out;
+}
+
+TEST_F(Config, the_command_line_comes_first_and_says_so) {
+  write("epochs: 3\nseed: 7\n");
+  const std::string out =
+      workspace_.expect(0, {"train", "--config", "run.yaml", "--epochs", "5", "--print-config"}).out;
+  EXPECT_NE(out.find("epochs: 5  # command line, over 3 in run.yaml\n"), std::string::npos) << out;
+  EXPECT_NE(out.find("seed: 7  # run.yaml\n"), std::string::npos) << out;
+}
+
+TEST_F(Config, what_is_wrong_is_named_all_at_once) {
+  using Errors = std::vector<Diagnostic>;
+  EXPECT_EQ(errors_with_file("epoch: 3\nseeds: 1\n"),
+            (Errors{errors::unknown_option("run.yaml:1", "epoch", ", did you mean 'epochs'?"),
+                    errors::unknown_option("run.yaml:2", "seeds", ", did you mean 'seed'?")}));
+  EXPECT_EQ(errors_with_file("epochs: many\nbatch: 0\nflip: perhaps\n"),
+            (Errors{errors::option_of_other_form("run.yaml:1: epochs", "many", "1 to 1000000"),
+                    errors::number_out_of_range("run.yaml:2: batch", 0, "at least 1"),
+                    errors::not_a_choice("run.yaml:3: flip", "perhaps", "true or false")}));
+  EXPECT_EQ(errors_with_file("epochs: [1, 2]\n"),
+            (Errors{errors::option_of_other_form("run.yaml:1: epochs", "1 2", "one value")}));
+  EXPECT_EQ(errors_with_file("epochs: {a: 1}\n").front().entry, &errors::config_of_other_form_entry);
+  EXPECT_EQ(errors_with_file("epochs: 1\nepochs: 2\n").front().entry, &errors::config_of_other_form_entry);
+  EXPECT_EQ(errors_with_file("- epochs\n").front().entry, &errors::config_of_other_form_entry);
+  EXPECT_EQ(errors_with_file("epochs: [1\n").front().entry, &errors::config_of_other_form_entry);
+  EXPECT_EQ(workspace_.error(2, {"train", "--out", "never", "--config", "none.yaml"}).entry,
+            &errors::cannot_be_read_entry);
+  EXPECT_EQ(errors_with_file("resume: true\noverwrite: true\n").front(),
+            errors::options_exclude_each_other("train", "--resume", "--overwrite"));
+}
+
+TEST_F(Config, earlier_spellings_work_with_a_note) {
+  const auto done = workspace_.expect(0, {"train", "--bits-schedule", "8", "--edges", "4", "--print-config"});
+  EXPECT_NE(done.out.find("edge_bits: 4  # command line\n"), std::string::npos) << done.out;
+  EXPECT_NE(done.err.find("--edges is now --edge-bits"), std::string::npos) << done.err;
+}
+
+}  // namespace
+}  // namespace halfstep
