@@ -1,0 +1,98 @@
+// Model files of earlier versions (README.md says how they were made): each opens, computes what it computed, and goes
+// on to the next stage.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "halfstep/halfstep.h"
+#include "tests/support/files.h"
+
+namespace halfstep::api {
+namespace {
+
+std::filesystem::path sample(const std::string& name) {
+  return std::filesystem::path(HALFSTEP_SOURCE_DIR) / "tests/compat" / (name + ".safetensors");
+}
+
+Model open(const std::string& name) { return load(sample(name)); }
+
+const Dataset& digits() {
+  static const Dataset kDigits = load_data("");
+  return kDigits;
+}
+
+struct Sample {
+  const char* name;
+  Stage stage;
+  int right;  ///< of the 359 digits of the test part
+};
+
+constexpr Sample kSamples[] = {
+    {"float", Stage::in_float, 340},
+    {"generic_int8_prepared", Stage::prepared, 340},
+    {"generic_int8_trained", Stage::prepared, 340},
+    {"generic_int8_integer", Stage::integer, 340},
+    {"onnxruntime_int8_prepared", Stage::prepared, 339},
+    {"onnxruntime_int8_integer", Stage::integer, 339},
+    {"pact_prepared", Stage::prepared, 332},
+    {"pact_trained", Stage::prepared, 332},
+    {"pact_integer", Stage::integer, 332},
+    {"pow2_int8_prepared", Stage::prepared, 341},
+    {"pow2_int8_trained", Stage::prepared, 341},
+    {"pow2_int8_integer", Stage::integer, 341},
+    {"pow2_int8_checkpoint", Stage::prepared, 340},
+    {"tensorrt_prepared", Stage::prepared, 340},
+};
+
+TEST(EarlierFiles, OpenAndComputeWhatTheyComputed) {
+  for (const Sample& one : kSamples) {
+    const Model model = open(one.name);
+    EXPECT_EQ(name(stage_of(model)), name(one.stage)) << one.name;
+    const Evaluation found = evaluate(model, digits(), {}, {});
+    EXPECT_EQ(found.samples, 359);
+    EXPECT_EQ(found.accuracy, one.right / 359.0) << one.name << ": " << found.accuracy * 359;
+  }
+}
+
+struct Pair {
+  const char *prepared, *integer, *platform;
+};
+
+constexpr Pair kPairs[] = {
+    {"generic_int8_trained", "generic_int8_integer", "generic_int8"},
+    {"onnxruntime_int8_prepared", "onnxruntime_int8_integer", "onnxruntime_int8"},
+    {"pact_trained", "pact_integer", "generic_int8"},
+    {"pow2_int8_trained", "pow2_int8_integer", "pow2_int8"},
+};
+
+TEST(EarlierFiles, AreProvedEqual) {
+  for (const Pair& one : kPairs) {
+    const Model prepared = open(one.prepared);
+    EXPECT_EQ(quant::platform_of(prepared).name, one.platform);
+    EXPECT_TRUE(verify(prepared, open(one.integer), digits(), {}, {}).equal()) << one.prepared;
+  }
+}
+
+/// What travels with a Model decides the program: the same is made of an earlier file as was made of it then.
+TEST(EarlierFiles, ConvertToTheProgramsOfThen) {
+  for (const Pair& one : kPairs) {
+    const Model made = convert(open(one.prepared), {.float_islands = true}).model;
+    EXPECT_EQ(serialize(made), serialize(open(one.integer))) << one.prepared;
+  }
+}
+
+TEST(EarlierFiles, ACheckpointGoesOn) {
+  const test::TemporaryFolder folder;
+  std::filesystem::copy(sample("pow2_int8_checkpoint"), folder / "checkpoint_0002.safetensors");
+  TrainOptions options;
+  options.epochs = 4;
+  options.learning_rate = 0.02;
+  options.folder = folder.path();
+  options.resume = true;
+  const Trained trained = train(open("pow2_int8_prepared"), digits(), options, {});
+  EXPECT_EQ(trained.first_epoch, 2);
+  EXPECT_EQ(trained.digest, digest_hex(open("pow2_int8_trained")));
+}
+
+}  // namespace
+}  // namespace halfstep::api
