@@ -228,8 +228,7 @@ void add_range_note(const Model& model, const Dataset& data, std::vector<std::st
 std::vector<std::string> notes_on(const Model& model, const Dataset& data) {
   constexpr size_t kShown = 4;
   std::vector<std::string> notes;
-  if (const auto closed = model.notes.find(kClosedExtents); closed != model.notes.end())
-    notes.push_back(closed->second);
+  if (!model.metadata.closed_extents.empty()) notes.push_back(model.metadata.closed_extents);
   if (auto note = note_on_quantizers(model)) notes.push_back(std::move(*note));
   add_range_note(model, data, notes);
   train::TrainTest parts = train::split(data);

@@ -86,7 +86,7 @@ std::string platforms_with_files() {
 
 std::vector<std::string> export_deploy(const Model& prepared, const std::filesystem::path& out, bool overwrite) {
   require_stage(prepared, Stage::prepared);
-  const quant::Platform platform = quant::platform_of(prepared);
+  const quant::Platform& platform = quant::platform_of(prepared);
   if (platform.deploy.empty()) fail(errors::platform_without_files(platform.name, platforms_with_files()));
   Model network = prepared;
   passes::set_mode(network.graph, passes::Mode::evaluation);

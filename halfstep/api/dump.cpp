@@ -66,7 +66,7 @@ class Planner {
     } else {
       plan_.road = stage == Stage::integer ? "integer program" : "float network";
       if (stage == Stage::integer) plan_.graph = print(plan_.form.graph);
-      plan_operators(code_formats(plan_.form));
+      plan_operators(plan_.form.metadata.code_formats);
     }
     return std::move(plan_);
   }
@@ -136,9 +136,8 @@ class Planner {
     add_arguments();
     if (const auto integer = program()) {
       plan_.graph = print(integer->graph);
-      const CodeFormats formats = code_formats(*integer);
       for (const Op op : integer->graph.ops()) {
-        if (wants(op)) add_computed(op, *integer, formats);
+        if (wants(op)) add_computed(op, *integer, integer->metadata.code_formats);
       }
       return;
     }
@@ -215,8 +214,7 @@ class Planner {
 
 board::Layout layout_of(const Model& network, const LayoutOptions& options, const std::string& format) {
   quant::DumpLayout said;
-  if (const auto note = network.notes.find("platform"); note != network.notes.end())
-    said = quant::parse_platform(note->second, "note 'platform' of the network").dump;
+  if (network.metadata.platform) said = quant::parsed(network.metadata.platform).dump;
   const std::vector<int64_t> border = options.border.value_or(said.border);
   if (border.size() != 4 || std::ranges::any_of(border, [](int64_t side) { return side < 0 || side > 64; }))
     fail(errors::wrong_border(fmt::format("{}", fmt::join(border, ", "))));

@@ -66,7 +66,7 @@ std::optional<Model> try_import(const formats::File& file, const formats::Bindin
   }
 }
 
-/// Notes which open extents of the file the Model has fixed, and what the importer could not do with open ones.
+/// Says which open extents of the file the Model has fixed, and what the importer could not do with open ones.
 Model with_closed_extents(Model model, const formats::Summary& summary, const std::string& why) {
   std::vector<std::string> closed;
   for (const formats::Port& port : summary.inputs) {
@@ -75,7 +75,7 @@ Model with_closed_extents(Model model, const formats::Summary& summary, const st
       closed.push_back(fmt::format("'{}' of {} is {}", port.name, port.type, to_string(argument.type())));
   }
   if (!closed.empty())
-    model.notes[kClosedExtents] =
+    model.metadata.closed_extents =
         fmt::format("inputs have fixed extents, and the network takes no others: {}; {}", fmt::join(closed, ", "), why);
   return model;
 }
@@ -132,12 +132,13 @@ Diagnostic other_stage(const std::string& place, Stage found, Stage expected) {
 }  // namespace
 
 std::optional<std::string> note_on_quantizers(const Model& model) {
-  const auto quantizers = model.notes.find(formats::kQuantizersAsArithmetic);
-  if (quantizers == model.notes.end()) return std::nullopt;
+  std::vector<std::string> quantizers = model.metadata.quantizers_as_arithmetic;
+  if (quantizers.empty()) return std::nullopt;
+  for (std::string& name : quantizers) name = quote(name);
   return fmt::format(
       "the network is quantized already: {} make codes, and stay in it as float arithmetic; give the float network "
       "that it was made of",
-      quantizers->second);
+      fmt::join(quantizers, ", "));
 }
 
 Model load_stage(const std::filesystem::path& path, Stage expected) {
@@ -156,14 +157,9 @@ Model load_text(const std::filesystem::path& path, uint64_t seed) {
 
 void save(const Model& model, const std::filesystem::path& path) { save_model(model, path); }
 
-std::string_view name(Stage stage) {
-  constexpr std::string_view kNames[] = {"float", "prepared", "integer"};
-  return kNames[static_cast<size_t>(stage)];
-}
-
 Stage stage_of(const Model& model) {
-  if (quant::is_prepared(model)) return Stage::prepared;
-  return quant::is_integer(model) ? Stage::integer : Stage::in_float;
+  if (model.metadata.stage == Stage::integer) quant::require_program(model);
+  return model.metadata.stage;
 }
 
 std::string place_of(const Model& model) { return fmt::format("network '{}'", model.graph.name()); }

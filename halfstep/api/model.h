@@ -22,16 +22,13 @@ Model load(const std::filesystem::path& path);
 Model load_onnx(std::span<const std::byte> bytes, const std::string& name);
 
 /// The same for samples: where a foreign file cannot be translated with open extents, those of a sample are taken, and
-/// if need be a batch of one. The note kClosedExtents of the Model then says which are fixed, and for which operator;
-/// reports show it (notes_on).
+/// if need be a batch of one. The metadata of the Model then say which are fixed (closed_extents), and for which
+/// operator; reports show it (notes_on).
 Model load(const std::filesystem::path& path, const Dataset& data, const train::PreprocessOptions& preprocess = {});
 
-inline constexpr const char* kClosedExtents = "closed_extents";
-
-/// What has been done to a network: nothing, quantize, convert.
-enum class Stage { in_float, prepared, integer };
-/// "float", "prepared", "integer".
-std::string_view name(Stage stage);
+using halfstep::name;
+using halfstep::Stage;
+/// Throws for an integer program that computes in float.
 Stage stage_of(const Model& model);
 /// "network 'digits'": the place of an error that is about the whole network.
 std::string place_of(const Model& model);

@@ -107,7 +107,7 @@ std::vector<std::string> names_of(const verify::Roads& roads) {
 
 /// What stays in float may be computed otherwise, and nothing else.
 void export_codes(const Model& integer, formats::onnx::ExportOptions options, const std::filesystem::path& path) {
-  const FloatOperators islands = float_operators(integer);
+  const FloatOperators& islands = integer.metadata.float_operators;
   options.approximate = !islands.empty();
   const auto report = formats::onnx::export_file(integer, options, path);
   const auto is_island = [&](const std::string& name) { return islands.contains(name); };

@@ -49,7 +49,7 @@ Model prepared_anew(const Model& prepared, const Remedy& remedy, const Trials& t
   quant::Platform platform = quant::platform_of(prepared);
   quant::PrepareOptions options;
   train::CalibrateOptions calibration = trials.calibration;
-  for (const auto& [name, reason] : float_operators(prepared)) {
+  for (const auto& [name, reason] : prepared.metadata.float_operators) {
     if (quant::was_asked_for(reason)) options.skip_layers.push_back(name);
   }
   const std::string& value = remedy.values.front();

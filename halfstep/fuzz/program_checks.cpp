@@ -45,7 +45,7 @@ void require_same(const Tensors& found, const Tensors& expected, const std::stri
 
 void require_same(const Model& found, const Model& expected, const std::string& when) {
   if (!(found.graph == expected.graph)) throw Found{"another graph " + when};
-  if (found.notes != expected.notes) throw Found{"other notes " + when};
+  if (found.metadata != expected.metadata) throw Found{"other metadata " + when};
   if (found.tensors.size() != expected.tensors.size()) throw Found{"other tensors " + when};
   for (const auto& [name, tensor] : expected.tensors) {
     if (!found.tensors.contains(name) || !found.tensors.at(name).same_bits(tensor))
@@ -268,7 +268,7 @@ bool parameters_matter(const Model& source, const Tensors& inputs, ThreadPool& p
 /// less than the threshold's last bit.
 bool learns(const Model& model) {
   std::set<std::string> thresholds;
-  for (const LearnedQuantizer& one : learned_quantizers(model)) thresholds.insert(one.log2_scale);
+  for (const LearnedQuantizer& one : model.metadata.learned_quantizers) thresholds.insert(one.log2_scale);
   return std::ranges::any_of(model.graph.tensors(), [&](Value tensor) {
     return tensor.role() == Role::parameter && !thresholds.contains(tensor.name());
   });

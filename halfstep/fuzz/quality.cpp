@@ -133,7 +133,7 @@ std::vector<std::string> judged_outputs(const Answered& answered) {
 }  // namespace
 
 Grid grid_of(const Model& prepared) {
-  const quant::Platform platform = quant::platform_of(prepared);
+  const quant::Platform& platform = quant::platform_of(prepared);
   Grid grid;
   grid.per_channel = platform.per_channel;
   grid.power_of_two = platform.power_of_two;

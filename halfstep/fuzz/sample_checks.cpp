@@ -24,7 +24,7 @@ namespace {
 /// are known, fewer operators may be there: the last layer may be another, the first of a module has its name, and
 /// extents that are read as numbers are tensors.
 void require_same_scales(const Model& found, const Model& expected, const std::string& when) {
-  const auto found_names = given_names(found.notes), expected_names = given_names(expected.notes);
+  const GivenNames &found_names = found.metadata.given_names, &expected_names = expected.metadata.given_names;
   for (const auto& quantizer : expected.graph.all<ops::FakeQuantize>()) {
     if (const Op op = found.graph.op(quantizer.name()); op.is<ops::FakeQuantize>()) {
       const ops::FakeQuantize same(op.node());
@@ -54,7 +54,7 @@ void check_splits(Trial& trial) {
 void check_integers(Trial& trial) {
   const Network& network = trial.network();
   if (network.on_codes.empty()) throw Skipped{"no layer with a tail"};
-  const quant::Platform platform = quant::platform_of(trial.prepared());
+  const quant::Platform& platform = quant::platform_of(trial.prepared());
   if (platform.name != "generic_int8" || platform.requantize != "fixed_point") throw Skipped{"not all forms are there"};
   for (const quant::FloatIsland& island : trial.conversion().islands) {
     if (quant::is_of_another(island.reason)) continue;

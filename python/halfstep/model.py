@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -94,9 +95,9 @@ class Model:
         return self.core.outputs()
 
     @property
-    def notes(self) -> dict[str, str]:
-        """What travels with the network, such as its platform and preprocessing."""
-        return self.core.notes()
+    def metadata(self) -> dict[str, Any]:
+        """What travels with the network, such as its stage, platform and preprocessing, as its file has it."""
+        return json.loads(self.core.metadata())
 
     @property
     def layers(self) -> Layers:

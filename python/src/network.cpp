@@ -189,7 +189,7 @@ void define_networks(nb::module_& module) {
       .def("inputs", &inputs_of)
       .def("outputs", &outputs_of)
       .def("values", [](const Network& network) { return api::value_names(*network.model()); })
-      .def("notes", [](const Network& network) { return network.model()->notes; })
+      .def("metadata", [](const Network& network) { return metadata_json(*network.model()); })
       .def("text", [](const Network& network) { return api::graph_text(*network.model()); })
       .def("digest", [](const Network& network) { return digest_hex(*network.model()); })
       .def(

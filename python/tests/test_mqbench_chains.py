@@ -188,8 +188,7 @@ class Chain:
         self.values = values_by_node(module, arrays)
         self.network = hs.from_torch(module, tuple(arrays))
         self.samples = {name: array.numpy() for name, array in zip(self.network.inputs, arrays)}
-        lines = self.network.notes.get("given_names", "").splitlines()
-        self.ours = {given: own for own, given in (line.split("\t") for line in lines)}
+        self.ours = {given: own for own, given in self.network.metadata.get("given_names", {}).items()}
 
     def nodes_of(self, tensor):
         """Nodes that have the value of a tensor; it may be of a form that the file has not."""

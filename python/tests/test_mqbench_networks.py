@@ -207,7 +207,7 @@ class Network:
         """The places of our quantizers, by their tensors."""
         names = self.tensors(backend)
         if unknown := [name for name in names if name not in self.found]:
-            own = dict(reversed(line.split("\t")) for line in self.network.notes.get("given_names", "").splitlines())
+            own = {given: ours for ours, given in self.network.metadata.get("given_names", {}).items()}
             values = self.network.run(**self.samples, fetch=[own.get(name, name) for name in unknown])
             self.found |= {name: self.places.of(values[own.get(name, name)]) for name in unknown}
         return {name: self.found[name] for name in names}

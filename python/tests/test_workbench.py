@@ -184,7 +184,7 @@ def test_stays_what_it_was(network, prepared, samples):
 def test_bits_and_overrides(network, samples):
     prepared = hs.quantize(network, "pow2_int8", data=samples, bits={"conv2": (4, 8)}, overrides={"features.rate": 0.5})
     assert bits_of(prepared.report)["conv2.w"] == 4
-    assert "rate: 0.5" in prepared.notes["platform"]
+    assert "rate: 0.5" in prepared.metadata["platform"]
 
 
 def test_pickles_copies_compares_prints(program, prepared):

@@ -65,7 +65,7 @@ const Kind kWithout[] = {
 /// How many of what quantizers of a network learn have other bits in the other one.
 int moved(const Model& before, const Model& after) {
   int count = 0;
-  for (const LearnedQuantizer& one : learned_quantizers(before)) {
+  for (const LearnedQuantizer& one : before.metadata.learned_quantizers) {
     for (const std::string& name : {one.offset, one.low, one.high, one.log2_scale, one.choice, one.scale, one.weight}) {
       if (!name.empty() && !before.tensors.at(name).same_bits(after.tensors.at(name))) ++count;
     }
@@ -77,7 +77,7 @@ class LearnedQuantizers : public testing::TestWithParam<Kind> {};
 
 TEST_P(LearnedQuantizers, TrainAndBecomeIntegers) {
   const Model prepared = GetParam().quantized();
-  ASSERT_FALSE(learned_quantizers(prepared).empty());
+  ASSERT_FALSE(prepared.metadata.learned_quantizers.empty());
   for (const auto& one : audit(prepared).audit.quantizers) {
     if (one.is_weight == GetParam().of_weights) {
       EXPECT_EQ(one.quantizer, GetParam().name()) << one.tensor;
@@ -128,7 +128,7 @@ TEST_P(LearnedQuantizers, AreInTheFile) {
   const Model loaded = load(folder.path() / "prepared.safetensors");
   EXPECT_EQ(digest_hex(prepared), digest_hex(loaded));
   passes::close_learned_parts(closed);
-  EXPECT_TRUE(learned_quantizers(closed).empty());
+  EXPECT_TRUE(closed.metadata.learned_quantizers.empty());
   EXPECT_EQ(digest_hex(convert(closed).model), digest_hex(convert(loaded).model));
 }
 

@@ -213,7 +213,7 @@ TEST(Allocation, NeedsAPreparedNetworkABudgetAndAChoice) {
 TEST(Allocation, NamesALayerThatHasNoWidth) {
   const io::Dataset data = random_data();
   Model model = three_layers(data, chip());
-  model.notes["platform"] = chip("[{op: linear, refused: true, reason: no products}]").text;
+  model.metadata.platform = PlatformRecord(chip("[{op: linear, refused: true, reason: no products}]").text);
   EXPECT_EQ(test::name_of([&] { allocated(model, data, "size<=1kB"); }), "no_width_for_layer");
 }
 

@@ -326,8 +326,8 @@ TEST_F(BadInput, model_with_a_flipped_bit) {
 }
 
 TEST_F(BadInput, model_of_a_future_version) {
-  put("future.safetensors", replaced(integer_model(), R"("halfstep.version":"1")", R"("halfstep.version":"9")"));
-  expect_values(kBadInput, {"model_version_newer", "future.safetensors", "9", "2"},
+  put("future.safetensors", replaced(integer_model(), R"("halfstep.version":"3")", R"("halfstep.version":"9")"));
+  expect_values(kBadInput, {"model_version_newer", "future.safetensors", "9", "3"},
                 {"eval", "--model", "future.safetensors"});
 }
 

@@ -50,7 +50,7 @@ TEST(Import, layers_have_the_names_of_their_modules) {
   const Model model = import_text(text);
   EXPECT_TRUE(model.graph.op("stem.2") && model.graph.op("stem.2.relu"));
   EXPECT_EQ(model.graph.body().output_names(), std::vector<std::string>{"val_7"});
-  EXPECT_EQ(given_names(model.notes),
+  EXPECT_EQ(model.metadata.given_names,
             (std::map<std::string, std::string>{{"stem.2", "getitem"}, {"stem.2.relu", "val_7"}}));
 }
 

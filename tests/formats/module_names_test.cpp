@@ -68,15 +68,14 @@ TEST(SourceLine, is_unknown_where_nothing_says_it) {
     EXPECT_EQ(line_of(trace).line, 0) << trace;
 }
 
-TEST(GivenNames, travel_as_a_note) {
-  Notes notes;
-  note_given_name(notes, "layers.0.conv1", "getitem_3");
-  note_given_name(notes, "same", "same");
-  note_given_name(notes, "a\tb", "c");
-  EXPECT_EQ(given_names(notes), (std::map<std::string, std::string>{{"layers.0.conv1", "getitem_3"}}));
-  rename_layers(notes, {{"layers.0.conv1", "layers.0_conv1"}, {"other", "another"}});
-  EXPECT_EQ(given_names(notes), (std::map<std::string, std::string>{{"layers.0_conv1", "getitem_3"}}));
-  EXPECT_TRUE(given_names({}).empty());
+TEST(GivenNames, are_those_that_differ_and_follow_their_layers) {
+  GivenNames names;
+  add_given_name(names, "layers.0.conv1", "getitem_3");
+  add_given_name(names, "layers.0.conv1", "getitem_4");
+  add_given_name(names, "same", "same");
+  EXPECT_EQ(names, (GivenNames{{"layers.0.conv1", "getitem_3"}}));
+  rename_layers(names, {{"layers.0.conv1", "layers.0_conv1"}, {"other", "another"}});
+  EXPECT_EQ(names, (GivenNames{{"layers.0_conv1", "getitem_3"}}));
 }
 
 }  // namespace

@@ -32,12 +32,12 @@ Model small() {
   model.tensors["codes"] = Tensor::of<int8_t>(DType::i4, {5}, std::vector<int8_t>{-8, 7, 0, -1, 3});
   model.tensors["scale"] = Tensor::scalar(0.25f);
   model.tensors["k"] = Tensor(DType::boolean, {2});
-  model.notes["platform"] = "caf\xc3\xa9 \"int8\"";
+  model.metadata.platform = PlatformRecord("caf\xc3\xa9 \"int8\"");
   return model;
 }
 
 bool same_model(const Model& a, const Model& b) {
-  return a.graph == b.graph && a.notes == b.notes &&
+  return a.graph == b.graph && a.metadata == b.metadata &&
          std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(), b.tensors.end(),
                     [](const auto& x, const auto& y) { return x.first == y.first && x.second.same_bits(y.second); });
 }
@@ -88,7 +88,7 @@ TEST(Model, DigestSeesTrainedBitsAlone) {
     change(model);
     return digest(model);
   };
-  EXPECT_EQ(changed([](Model& m) { m.notes.clear(); }), digest_before);
+  EXPECT_EQ(changed([](Model& m) { m.metadata = {}; }), digest_before);
   EXPECT_EQ(changed([](Model& m) { m.tensors["k"].raw()[0] = std::byte{1}; }), digest_before)
       << "constants are not trained";
   EXPECT_NE(changed([](Model& m) { m.tensors["w"].raw()[0] = std::byte{1}; }), digest_before);
@@ -170,12 +170,12 @@ TEST(ModelFile, EveryFlippedBitIsFound) {
 }
 
 TEST(ModelFile, Refuses) {
-  EXPECT_EQ(load_error(with_metadata({{"halfstep.version", "7"}})), errors::model_version_newer("m.safetensors", 7, 2));
+  EXPECT_EQ(load_error(with_metadata({{"halfstep.version", "7"}})), errors::model_version_newer("m.safetensors", 7, 3));
   EXPECT_EQ(load_error(with_metadata({{"halfstep.version", "new"}})),
             errors::model_version_malformed("m.safetensors", "\"new\""));
   EXPECT_EQ(load_error(with_metadata({{"halfstep.graph", ""}})),
             errors::not_a_model_file("m.safetensors", "halfstep.graph"));
-  EXPECT_EQ(load_error(with_metadata({{"halfstep.note.more", "text"}})), errors::model_checksum("m.safetensors"));
+  EXPECT_EQ(load_error(with_metadata({{"halfstep.more", "text"}})), errors::model_checksum("m.safetensors"));
   EXPECT_EQ(load_error(with_metadata({{"halfstep.checksum", "short"}})), errors::model_checksum("m.safetensors"));
   EXPECT_EQ(load_error(with_metadata({{"halfstep.checksum", ""}})),
             errors::not_a_model_file("m.safetensors", "halfstep.checksum"));
@@ -187,8 +187,9 @@ TEST(ModelFile, RefusesWhatItCouldNotRead) {
   model.tensors["__metadata__"] = Tensor::scalar(1.0f);
   EXPECT_EQ(diagnostic_of([&] { serialize(model); }), errors::reserved_tensor_name("small", "__metadata__"));
   model = small();
-  model.notes["bad"] = "\xff";
+  model.metadata.notes["bad"] = "\xff";
   EXPECT_EQ(diagnostic_of([&] { serialize(model); }), errors::text_not_utf8("small"));
+  EXPECT_EQ(diagnostic_of([&] { metadata_json(model); }), errors::text_not_utf8("small"));
 }
 
 /// Made from a network that shares "w", has other "codes" and one more tensor, whose name in a file is taken.
@@ -205,7 +206,7 @@ Model with_source() {
   network.tensors["w"] = small().tensors.at("w");
   network.tensors["codes"] = Tensor::of<int8_t>(DType::i4, {5}, std::vector<int8_t>{1, 2, 3, 4, 5});
   network.tensors["more"] = Tensor::scalar(4.0f);
-  network.notes["producer"] = "net";
+  network.metadata.notes["producer"] = "net";
   Model model = small();
   model.graph.add_tensor("halfstep.source/more", {DType::f32, {1}}, Role::constant);
   model.tensors["halfstep.source/more"] = Tensor::scalar(5.0f);
@@ -232,20 +233,17 @@ TEST(ModelFile, KeepsTheSource) {
   EXPECT_EQ(clone(model).source, model.source);
 }
 
-TEST(ModelFile, OneWithoutASourceIsAsBefore) {
-  const auto version = [](const Model& model) {
-    return io::parse_safetensors(serialize(model), "m").metadata.at("halfstep.version");
-  };
-  EXPECT_EQ(version(small()), "1");
-  EXPECT_EQ(version(with_source()), "2");
-  EXPECT_FALSE(deserialize(serialize(small()), "m").source);
-}
-
 /// The error of a file with this metadata, under a checksum that is right.
 Diagnostic source_error(const std::map<std::string, std::string>& metadata) {
   io::TensorFile file = io::parse_safetensors(serialize(with_source()), "m");
   for (const auto& [key, text] : metadata) file.metadata[key] = text;
-  return diagnostic_of([&] { detail::take_source(file, "m"); });
+  return diagnostic_of([&] { detail::take_source(file, kModelFileVersion, "m"); });
+}
+
+TEST(ModelFile, HasASourceWhereTheModelHas) {
+  EXPECT_FALSE(deserialize(serialize(small()), "m").source);
+  EXPECT_EQ(source_error({{"halfstep.source.metadata", "{}"}}),
+            errors::metadata_value("m: halfstep.source.metadata.stage", "null", "one of 3 names, such as 'float'"));
 }
 
 TEST(ModelFile, RefusesADamagedSource) {

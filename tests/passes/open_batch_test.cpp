@@ -32,7 +32,7 @@ void expect_opened(const std::string& text, const std::string& batch, const Dims
   EXPECT_EQ(specialize(*opened, {{"x", five}}).graph.outputs().front().dims(), expected);
   const Model closed = close_batch(*opened, fixed);
   EXPECT_EQ(closed.graph, fixed.graph) << text << batch;
-  EXPECT_EQ(closed.notes, fixed.notes);
+  EXPECT_EQ(closed.metadata, fixed.metadata);
 }
 
 void expect_opened(const std::string& text, const Dims& output) {

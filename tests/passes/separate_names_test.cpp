@@ -30,13 +30,13 @@ TEST(SeparateNames, NothingOfTheNetworkLiesBelowAnother) {
       "  return y.q.real = a.b\n"
       "}\n");
   Graph& graph = model.graph;
-  note_given_name(model.notes, "c", "theirs");
-  note_given_name(model.notes, "a.b", "kept");
+  add_given_name(model.metadata.given_names, "c", "theirs");
+  add_given_name(model.metadata.given_names, "a.b", "kept");
   separate_names(model);
   EXPECT_EQ(operations_of(graph),
             (std::vector<std::string>{"c_", "c_acc", "x_q_real", "x_q", "x_q_", "w_step", "a.b"}));
   EXPECT_EQ(graph.body().output_names(), std::vector<std::string>{"y.q.real"});
-  EXPECT_EQ(given_names(model.notes), (std::map<std::string, std::string>{{"c_", "theirs"}, {"a.b", "kept"}}));
+  EXPECT_EQ(model.metadata.given_names, (std::map<std::string, std::string>{{"c_", "theirs"}, {"a.b", "kept"}}));
   const std::string once = print(graph);
   separate_names(model);
   EXPECT_EQ(print(graph), once);

@@ -94,7 +94,7 @@ void run_quantized_patterns(Work& work, const Arguments& arguments) {
   const bool training = arguments == Arguments{"training"};
   FloatOperators in_float;
   for (const std::string& name : arguments) in_float.emplace(name, "the test says so");
-  if (!training) set_float_operators(work.model, in_float);
+  if (!training) work.model.metadata.float_operators = in_float;
   work.model = quantized_patterns(work.model, training);
 }
 

@@ -93,14 +93,14 @@ TEST(Normalizations, NeedTheirLayer) {
   Model model;
   model.graph = parse("graph g(x: f32[4]) { param @t: f32[4] y = add(a=x, b=@t) return y }");
   model.tensors["t"] = Tensor(DType::f32, {4});
-  set_normalizations(model, {{.layer = "conv",
-                              .weight = "t",
-                              .bias = "t",
-                              .raw_weight = "t",
-                              .scale = "t",
-                              .shift = "t",
-                              .mean = "t",
-                              .variance = "t"}});
+  model.metadata.normalizations = {{.layer = "conv",
+                                    .weight = "t",
+                                    .bias = "t",
+                                    .raw_weight = "t",
+                                    .scale = "t",
+                                    .shift = "t",
+                                    .mean = "t",
+                                    .variance = "t"}};
   EXPECT_EQ(test::diagnostic_of([&] { open_normalizations(model); }),
             errors::normalized_layer_missing(model.graph.name(), "conv"));
 }

@@ -83,7 +83,7 @@ TEST(Audit, NamesWhatSharesAScale) {
 
 TEST(Audit, NamesAreThoseOfTheFile) {
   Model model = prepared(images(kTwoLayers));
-  note_given_name(model.notes, "d", "getitem_3");
+  add_given_name(model.metadata.given_names, "d", "getitem_3");
   EXPECT_EQ(of(audit(model), "getitem_3").layer, "d");
 }
 

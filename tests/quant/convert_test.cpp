@@ -128,12 +128,11 @@ TEST(Convert, FunctionsBecomeTablesThatSayWhatTheyWere) {
   const Conversion conversion =
       convert(product("generic_int8", {}, "  s = sigmoid(y)\n  l = leaky_relu(s) {alpha: -0.5}\n  return l\n"));
   EXPECT_EQ(conversion.model.tensors.at("s.table").dims(), Dims{256});
-  const auto origin = table_origin(conversion.model.notes, "s");
-  ASSERT_TRUE(origin.has_value());
-  EXPECT_EQ(origin->function, "sigmoid");
-  EXPECT_EQ(origin->alpha, 0.0);
-  EXPECT_EQ(origin->x_zero_point, 128);
-  EXPECT_EQ(table_origin(conversion.model.notes, "l")->alpha, -0.5);
+  const TableOrigins& origins = conversion.model.metadata.tables;
+  EXPECT_EQ(origins.at("s").function, "sigmoid");
+  EXPECT_EQ(origins.at("s").alpha, 0.0);
+  EXPECT_EQ(origins.at("s").x_zero_point, 128);
+  EXPECT_EQ(origins.at("l").alpha, -0.5);
 }
 
 TEST(Convert, MovesFillPlacesWithTheCodeOfWhatTheyFillWith) {
@@ -171,22 +170,22 @@ TEST(Convert, IslandsNeedLeaveAndAreNamed) {
   const Conversion conversion = convert(model, {.float_islands = true});
   ASSERT_EQ(conversion.islands.size(), 1U);
   EXPECT_EQ(conversion.islands[0].layer, "s");
-  EXPECT_TRUE(is_integer(conversion.model));
+  EXPECT_EQ(conversion.model.metadata.stage, Stage::integer);
   // The codes of c are dequantized once, for the island and for the output.
   EXPECT_EQ(conversion.model.graph.all<ops::Dequantize>().size(), 2U);
   EXPECT_EQ(conversion.model.graph.op("s").in(0).name(), "c.q.real");
   EXPECT_EQ(conversion.model.graph.all<ops::Quantize>().size(), 2U);
 }
 
-TEST(Convert, AModelSaysWhetherItIsIntegers) {
+TEST(Convert, AModelSaysItsStage) {
   Model model = product();
-  EXPECT_FALSE(is_integer(model));
-  EXPECT_FALSE(is_integer(images("  c = conv2d(x, w=@w)\n  return c\n")));
+  EXPECT_EQ(model.metadata.stage, Stage::prepared);
+  EXPECT_EQ(images("  c = conv2d(x, w=@w)\n  return c\n").metadata.stage, Stage::in_float);
   Model program = convert(model).model;
-  EXPECT_TRUE(is_integer(program));
+  EXPECT_EQ(program.metadata.stage, Stage::integer);
   Builder builder(program.graph);
   program.graph.set_outputs({ops::relu(builder, {.x = program.graph.outputs()[0], .name = "late"}).out()});
-  EXPECT_EQ(diagnostic_of([&] { is_integer(program); }), errors::float_operator_in_program("node 'late'", "relu"));
+  EXPECT_EQ(diagnostic_of([&] { require_program(program); }), errors::float_operator_in_program("node 'late'", "relu"));
 }
 
 TEST(Convert, NeedsCalibration) {
@@ -284,11 +283,11 @@ TEST(Convert, WeightsWithoutAQuantizerAreRefused) {
   EXPECT_TRUE(diagnostic_of([&] { convert(model); }).message().starts_with("g.ir:6: node 'd': "));
 }
 
-/// The note of a Model says which operators stay in float; a graph that disagrees with it is refused.
-TEST(Convert, NetworksThatDisagreeWithTheirNoteAreRefused) {
+/// The metadata of a Model say which operators stay in float; a graph that disagrees with it is refused.
+TEST(Convert, NetworksThatDisagreeWithTheirMetadataAreRefused) {
   const auto said = [](const FloatOperators& note) {
     Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  return s\n")));
-    set_float_operators(model, note);
+    model.metadata.float_operators = note;
     return diagnostic_of([&] { convert(model, {.float_islands = true}); });
   };
   EXPECT_TRUE(said({}).message().starts_with("g.ir:6: node 's': "));

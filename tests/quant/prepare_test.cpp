@@ -188,7 +188,7 @@ TEST(Prepare, LeavesTheRecordAndTheReasonsInTheModel) {
   const Model model = prepared(images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  return s\n"),
                                "generic_int8", {}, {{"features.rate", "0.25"}});
   EXPECT_EQ(platform_of(model).rate, 0.25);
-  EXPECT_EQ(float_operators(model), (FloatOperators{{"s", "log_softmax has no form on codes"}}));
+  EXPECT_EQ(model.metadata.float_operators, (FloatOperators{{"s", "log_softmax has no form on codes"}}));
   EXPECT_TRUE(is_prepared(model));
 }
 
@@ -196,13 +196,13 @@ TEST(Prepare, ANetworkWithoutQuantizersIsNotPrepared) {
   Model model = images("  c = conv2d(x, w=@w)\n  return c\n");
   EXPECT_FALSE(is_prepared(model));
   EXPECT_EQ(diagnostic_of([&] { platform_of(model); }), errors::network_not_prepared());
-  model.notes["platform"] = load_platform("generic_int8").text;
+  model.metadata.platform = PlatformRecord(load_platform("generic_int8").text);
   EXPECT_EQ(diagnostic_of([&] { platform_of(model); }), errors::network_not_prepared());
   Model once = prepared(images("  c = conv2d(x, w=@w)\n  return c\n"));
-  once.notes["platform"] = "weights: 8\n";
+  once.metadata.platform = PlatformRecord("weights: 8\n");
   const auto all = diagnostics_of([&] { platform_of(once); });
   const Diagnostic section =
-      test::at("note 'platform' of the network:1: weights", errors::record_section_without_keys("no mapping"));
+      test::at("the platform of the network:1: weights", errors::record_section_without_keys("no mapping"));
   EXPECT_NE(std::ranges::find(all, section), all.end());
 }
 

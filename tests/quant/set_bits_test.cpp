@@ -48,7 +48,7 @@ TEST(SetBits, TheReadersOfALayersCodesHaveASayToo) {
 
 TEST(SetBits, SelectorsKnowTheNamesOfTheFileToo) {
   Model model = prepared("  c = conv2d(x=x, w=@w)\n  d = conv2d(x=c, w=@v)\n  return d\n", "[]");
-  note_given_name(model.notes, "c", "getitem_27");
+  add_given_name(model.metadata.given_names, "c", "getitem_27");
   set_bits(model, "getitem_*", {}, 4);
   EXPECT_EQ(bits(model, "c.q"), 4);
   EXPECT_EQ(bits(model, "d.q"), 8);

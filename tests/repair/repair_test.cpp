@@ -137,7 +137,8 @@ TEST(Repair, WidensFeaturesWhereThePlatformCan) {
     weight = std::round(weight / 0.7F * 127) * 0.7F / 127;
   const Outcome refused = repair(one.model, one.samples(), {}, {{"wide"}}, one.pool);
   EXPECT_EQ(refused.report.steps[0].what, "the platform has no features of 16 bits for any of its layers");
-  one.model.notes["platform"] = quant::load_platform("generic_int8", {{"features.legal_bits", "[8, 16]"}}).text;
+  one.model.metadata.platform =
+      PlatformRecord(quant::load_platform("generic_int8", {{"features.legal_bits", "[8, 16]"}}).text);
   const Outcome outcome = repair(one.model, one.samples(), {}, {{"wide"}}, one.pool);
   EXPECT_TRUE(outcome.report.steps[0].kept) << outcome.report.steps[0].what;
   const auto quantizers = outcome.model.graph.all<ops::FakeQuantize>();

@@ -26,8 +26,8 @@ void expect_equal(Prepared& prepared, const Model& integer) {
 }
 
 TEST(Attention, HasNothingInFloat) {
-  EXPECT_TRUE(float_operators(attention("generic_int8").model).empty());
-  const FloatOperators in_float = float_operators(attention("pow2_int8").model);
+  EXPECT_TRUE(attention("generic_int8").model.metadata.float_operators.empty());
+  const FloatOperators in_float = attention("pow2_int8").model.metadata.float_operators;
   EXPECT_EQ(in_float.size(), 7U);  // the norms, and what only reals come to
   for (const char* norm : {"norm", "root"})
     EXPECT_EQ(in_float.at(norm), "it multiplies by numbers that are no powers of two");

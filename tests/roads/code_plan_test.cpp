@@ -46,7 +46,7 @@ class CodePlan : public testing::TestWithParam<PlanCase> {};
 TEST_P(CodePlan, IsObeyedByBothRoads) {
   const PlanCase& c = GetParam();
   const Model prepared = quant::prepare(network(c.body), quant::load_platform(c.platform));
-  EXPECT_EQ(float_operators(prepared), c.in_float);
+  EXPECT_EQ(prepared.metadata.float_operators, c.in_float);
   const auto report = compare(prepared, images());
   EXPECT_TRUE(report.equal());
   EXPECT_GT(report.layers.size(), 1U);

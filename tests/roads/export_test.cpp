@@ -274,25 +274,28 @@ TEST(Export, TheVerbChoosesByTheStageOfTheModel) {
   EXPECT_EQ(name_of([&] { exported(prepared.model, "quantized"); }), "not_a_choice");
 }
 
-/// The note says a function's name and numbers; whatever they are, the table decides.
-TEST(Export, AWrongNoteOfATableChangesNoCode) {
+/// The metadata say a function's name and numbers; whatever they are, the table decides.
+TEST(Export, AWrongOriginOfATableChangesNoCode) {
   const TemporaryFolder folder;
   std::ofstream(folder / "table.ir") << "graph table(x: f32[?, $channels, $height, $width]) {\n"
                                         "  param @w: f32[$classes, 64]\n  flat = flatten(x)\n"
                                         "  head = linear(flat, w=@w)\n  share = sigmoid(head)\n  return y = share\n}\n";
   const Prepared prepared("onnxruntime_int8", {}, {}, (folder / "table.ir").string());
   Model integer = quant::convert(prepared.model).model;
-  ASSERT_TRUE(integer.notes.contains("table.share"));
+  ASSERT_TRUE(integer.metadata.tables.contains("share"));
   const Tensor x = prepared.parts.test.inputs(0, 20).at("x");
   const auto codes = run(integer, {"share"}, x);
-  for (const char* note : {"sigmoid 0.5 0.1 3 0.004 0", "leaky_relu 0.5 0.1 3 0.004 0", "sigmoid 0 0 0 0 0",
-                           "sigmoid 0 -1 0 -1 0", "sigmoid 0 0.1 4000 0.004 -4000", "linear 1 1 1 1 1", "sigmoid"}) {
-    integer.notes["table.share"] = note;
+  for (const TableOrigin& origin : {TableOrigin{"sigmoid", 0.5, 0.1F, 3, 0.004F, 0},
+                                    {"leaky_relu", 0.5, 0.1F, 3, 0.004F, 0},
+                                    {"sigmoid", 0, 0.1F, 4000, 0.004F, -4000},
+                                    {"linear", 1, 1, 1, 1, 1},
+                                    {"sigmoid"}}) {
+    integer.metadata.tables["share"] = origin;
     ExportOptions options{.form = ExportForm::qoperator, .evaluate = eager::call};
     options.outputs = {"share"};
     EXPECT_EQ(
         differing(codes.at("share"), run_exported(formats::onnx::export_model(integer, options, ""), x).at("share")), 0)
-        << note;
+        << origin.function << " " << origin.x_zero_point;
   }
 }
 

@@ -34,7 +34,7 @@ Prepared masks(quant::PrepareOptions widths = {}) {
 
 TEST(Masks, LeaveNothingButTheConditionInFloat) {
   std::set<std::string> in_float;
-  for (const auto& [layer, reason] : float_operators(masks().model)) in_float.insert(layer);
+  for (const auto& [layer, reason] : masks().model.metadata.float_operators) in_float.insert(layer);
   EXPECT_EQ(in_float, (std::set<std::string>{"pixels", "sees"}));  // the condition reads the image as it is
 }
 

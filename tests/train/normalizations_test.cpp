@@ -182,7 +182,7 @@ TEST(Normalizations, ClosedOnesAreThoseThatWereFolded) {
   passes::fold_tails(folded);
   passes::close_normalizations(closed);
   EXPECT_EQ(print(closed.graph), print(folded.graph));
-  EXPECT_EQ(closed.notes, folded.notes);
+  EXPECT_EQ(closed.metadata, folded.metadata);
   ASSERT_EQ(closed.tensors.size(), folded.tensors.size());
   for (const auto& [name, tensor] : folded.tensors) EXPECT_TRUE(closed.tensors.at(name).same_bits(tensor)) << name;
 }

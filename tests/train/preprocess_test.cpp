@@ -40,20 +40,32 @@ TEST(Preprocess, ChannelsGoLast) {
 TEST(Preprocess, TravelsWithAModel) {
   Model model;
   EXPECT_EQ(preprocess_of(model), Preprocess());
-  const Preprocess p{
-      .scale = 1.0F / 255, .mean = {0.1F, 0.2F}, .deviation = {0.3F}, .reverses_channels = true, .channels_last = true};
-  set_preprocess(model, p);
-  EXPECT_EQ(preprocess_of(model), p);
+  const Preprocess p{.scale = 1.0F / 255,
+                     .mean = {0.1F, 0.2F},
+                     .deviation = {0.3F},
+                     .reverses_channels = true,
+                     .channels_last = true,
+                     .frame = {.resize = 9, .crop = 5, .ignores_orientation = true}};
+  const Preprocess sized{.frame = {.size = {7, 8}}};
+  for (const Preprocess& one : {sized, p}) {
+    set_preprocess(model, one);
+    EXPECT_EQ(preprocess_of(model), one);
+  }
+  model.metadata.preprocess->scale = 0;
+  EXPECT_EQ(diagnostic_of([&] { preprocess_of(model); }),
+            errors::preprocess_number("network '': preprocessing", "scale", 0, "a number that is not 0"));
 }
 
 TEST(Preprocess, RefusesWhatIsNoPreprocessing) {
-  const auto error = [](const std::string& text) { return diagnostic_of([&] { parse_preprocess(text, "note"); }); };
-  EXPECT_EQ(error("scale"), errors::preprocess_not_json("note"));
-  EXPECT_EQ(error(R"({"scale": "big"})"), errors::preprocess_value("note", "scale", "a number"));
-  EXPECT_EQ(error(R"({"scale": 0})"), errors::preprocess_number("note", "scale", 0, "a number that is not 0"));
-  EXPECT_EQ(error(R"({"mean": [1, "x"]})"), errors::preprocess_value("note", "mean", "a list of numbers"));
-  EXPECT_EQ(error(R"({"std": [0]})"), errors::preprocess_number("note", "std", 0, "numbers above 0"));
-  EXPECT_EQ(error(R"({"mean": [1, 2], "std": [1, 2, 3]})"), errors::preprocess_lengths("note", 2, 3));
+  const auto error = [](const std::string& text) {
+    return diagnostic_of([&] { parse_preprocess_options(text, "it").on({}); });
+  };
+  EXPECT_EQ(error("scale"), errors::preprocess_not_json("it"));
+  EXPECT_EQ(error(R"({"scale": "big"})"), errors::preprocess_value("it", "scale", "a number"));
+  EXPECT_EQ(error(R"({"scale": 0})"), errors::preprocess_number("preprocessing", "scale", 0, "a number that is not 0"));
+  EXPECT_EQ(error(R"({"mean": [1, "x"]})"), errors::preprocess_value("it", "mean", "a list of numbers"));
+  EXPECT_EQ(error(R"({"std": [0]})"), errors::preprocess_number("preprocessing", "std", 0, "numbers above 0"));
+  EXPECT_EQ(error(R"({"mean": [1, 2], "std": [1, 2, 3]})"), errors::preprocess_lengths("preprocessing", 2, 3));
   EXPECT_EQ(diagnostic_of([] {
               Preprocess{.mean = {1, 2}}.apply(floats({1, 3}, {1, 2, 3}));
             }),

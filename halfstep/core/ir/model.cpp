@@ -8,6 +8,7 @@
 #include "halfstep/core/ir/detail.h"
 #include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/hash.h"
+#include "halfstep/core/ir/metadata/metadata_json.h"
 
 namespace halfstep {
 namespace {
@@ -92,6 +93,7 @@ void check(const Model& model) {
   for (const auto& [name, tensor] : model.tensors) {
     if (!model.graph.tensor(name)) fail(errors::tensor_undeclared(model.graph.name(), name));
   }
+  detail::check_metadata(model);
   if (model.source) detail::with_prefix("source", [&] { check_source(*model.source); });
 }
 

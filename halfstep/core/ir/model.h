@@ -3,12 +3,12 @@
 // The file is safetensors with the graph's text in the metadata, so that any tool can read the weights and a person the
 // graph:
 //
-//   halfstep.version           "1"; "2" with a source
+//   halfstep.version           "3"; files of "1" and "2" have notes in place of metadata (earlier_notes.h)
 //   halfstep.graph             the text form, with locations
 //   halfstep.checksum          XXH3-128 in hex, over the whole file with these 32 digits as zeros
-//   halfstep.note.KEY          Model::notes
+//   halfstep.metadata          Model::metadata as JSON (metadata_fields.h has its keys)
 //   halfstep.source.graph      the text form of Model::source, where there is one
-//   halfstep.source.note.KEY   its notes
+//   halfstep.source.metadata   its metadata
 //   halfstep.source.tensors    a JSON object: where the file has those of its tensors that are not the Model's of the
 //                              same name, by name
 //   halfstep.source.samples    the same of its samples
@@ -25,6 +25,7 @@
 
 #include "halfstep/core/base/tensor.h"
 #include "halfstep/core/ir/graph.h"
+#include "halfstep/core/ir/metadata/metadata.h"
 
 namespace halfstep {
 
@@ -32,8 +33,8 @@ struct Source;
 
 struct Model {
   Graph graph;
-  std::map<std::string, Tensor> tensors;     ///< contents of graph.tensors(), by name
-  std::map<std::string, std::string> notes;  ///< free text that travels with the model, such as the platform's name
+  std::map<std::string, Tensor> tensors;  ///< contents of graph.tensors(), by name
+  Metadata metadata;                      ///< what was done to the network, and what was decided then
   /// What a quantized network was made from; null for any other. Nobody changes it, and copies share it.
   std::shared_ptr<const Source> source;
 };
@@ -50,8 +51,8 @@ struct Source {
   Tensors inputs(int64_t begin, int64_t count) const;
 };
 
-/// Every declared tensor has contents of its type (4-bit codes in -8..7), and nothing else has; so in the source, whose
-/// samples are what its arguments take.
+/// Every declared tensor has contents of its type (4-bit codes in -8..7), and nothing else has; the metadata agrees
+/// with graph and tensors. So in the source, whose samples are what its arguments take.
 void check(const Model& model);
 
 /// A copy whose tensors share no storage; copying a Model shares theirs.
@@ -66,9 +67,12 @@ uint64_t digest(const Model& model);
 /// The digest as 16 hex digits.
 std::string digest_hex(const Model& model);
 
-inline constexpr int kModelFileVersion = 2;
+inline constexpr int kModelFileVersion = 3;
 
-/// The same bytes for the same model; checks it first. Names and notes must be UTF-8.
+/// The metadata as the JSON object that a file has; throws for text that is not UTF-8.
+std::string metadata_json(const Model& model);
+
+/// The same bytes for the same model; checks it first. Names and metadata must be UTF-8.
 std::vector<std::byte> serialize(const Model& model);
 /// Trusts nothing: layout, version, checksum, graph and types are checked. `name` starts the messages.
 Model deserialize(std::span<const std::byte> bytes, const std::string& name);

@@ -12,6 +12,7 @@
 #include "halfstep/core/ir/detail.h"
 #include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/hash.h"
+#include "halfstep/core/ir/metadata/metadata_json.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/core/ir/source_file.h"
 #include "halfstep/core/ir/text/parse.h"
@@ -26,14 +27,14 @@ using detail::Hash;
 constexpr std::string_view kVersionKey = "halfstep.version";
 constexpr std::string_view kGraphKey = "halfstep.graph";
 constexpr std::string_view kChecksumKey = "halfstep.checksum";
-constexpr std::string_view kNotePrefix = "halfstep.note.";
+constexpr const char* kPrefix = "halfstep.";
 constexpr size_t kHeaderLengthBytes = 8;
-constexpr int kVersionWithoutSource = 1;
 
 constexpr std::string_view kBlankChecksum = "00000000000000000000000000000000";
 static_assert(kBlankChecksum.size() == Hash::kHexDigits);
 
-using Metadata = std::map<std::string, std::string>;
+/// The texts of a file by key.
+using Texts = std::map<std::string, std::string>;
 
 /// Bytes before the checksum's digits; nothing when the file does not have it as `serialize` writes it. The pattern
 /// cannot lie in a string of the JSON header, where its quotes would be escaped, and what comes before the data is all
@@ -54,23 +55,24 @@ std::string checksum(std::span<const std::byte> bytes, size_t position) {
   return hash.hex128();
 }
 
-const std::string& metadata_at(const Metadata& metadata, std::string_view key, const std::string& name) {
-  const auto found = metadata.find(std::string(key));
-  if (found == metadata.end()) fail(errors::not_a_model_file(name, key));
+const std::string& text_at(const Texts& texts, std::string_view key, const std::string& name) {
+  const auto found = texts.find(std::string(key));
+  if (found == texts.end()) fail(errors::not_a_model_file(name, key));
   return found->second;
 }
 
-void check_version(const Metadata& metadata, const std::string& name) {
-  const std::string& text = metadata_at(metadata, kVersionKey, name);
+int version_of(const Texts& texts, const std::string& name) {
+  const std::string& text = text_at(texts, kVersionKey, name);
   int version = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), version);
   if (error != std::errc() || end != text.data() + text.size() || version < 1)
     fail(errors::model_version_malformed(name, quote(text)));
   if (version > kModelFileVersion) fail(errors::model_version_newer(name, version, kModelFileVersion));
+  return version;
 }
 
-void check_checksum(const Metadata& metadata, std::span<const std::byte> bytes, const std::string& name) {
-  const std::string& stored = metadata_at(metadata, kChecksumKey, name);
+void check_checksum(const Texts& texts, std::span<const std::byte> bytes, const std::string& name) {
+  const std::string& stored = text_at(texts, kChecksumKey, name);
   const std::optional<size_t> position = checksum_position(bytes);
   if (!position || stored != checksum(bytes, *position)) fail(errors::model_checksum(name));
 }
@@ -84,28 +86,41 @@ void unpack_codes(Model& model, const std::string& name) {
   }
 }
 
-std::vector<std::byte> encode(const io::TensorFile& file, const std::string& graph) {
-  constexpr const char* kMetadata = "__metadata__";
-  if (file.tensors.contains(kMetadata)) fail(errors::reserved_tensor_name(graph, kMetadata));
+/// What `write` gives of the model, whose names and texts have to be UTF-8.
+template <class Write>
+auto as_utf8(const Model& model, const Write& write) {
   try {
-    return io::serialize_safetensors(file);
+    return write();
   } catch (const nlohmann::json::exception&) {
-    fail(errors::text_not_utf8(graph));
+    fail(errors::text_not_utf8(model.graph.name()));
   }
+}
+
+/// With a blank checksum.
+std::vector<std::byte> encode(const Model& model) {
+  constexpr const char* kReserved = "__metadata__";
+  io::TensorFile file;
+  for (const auto& [name, tensor] : model.tensors) file.tensors.emplace(name, detail::packed(tensor));
+  if (file.tensors.contains(kReserved)) fail(errors::reserved_tensor_name(model.graph.name(), kReserved));
+  file.metadata.emplace(kVersionKey, std::to_string(kModelFileVersion));
+  file.metadata.emplace(kGraphKey, print(model.graph, {.locations = true}));
+  file.metadata.emplace(kChecksumKey, kBlankChecksum);
+  return as_utf8(model, [&] {
+    file.metadata.emplace(std::string(kPrefix) + detail::kMetadata, detail::metadata_text(model.metadata));
+    if (model.source) detail::add_source(file, model);
+    return io::serialize_safetensors(file);
+  });
 }
 
 }  // namespace
 
+std::string metadata_json(const Model& model) {
+  return as_utf8(model, [&] { return detail::metadata_text(model.metadata); });
+}
+
 std::vector<std::byte> serialize(const Model& model) {
   check(model);
-  io::TensorFile file;
-  for (const auto& [name, tensor] : model.tensors) file.tensors.emplace(name, detail::packed(tensor));
-  file.metadata.emplace(kVersionKey, std::to_string(model.source ? kModelFileVersion : kVersionWithoutSource));
-  file.metadata.emplace(kGraphKey, print(model.graph, {.locations = true}));
-  file.metadata.emplace(kChecksumKey, kBlankChecksum);
-  for (const auto& [key, text] : model.notes) file.metadata.emplace(std::string(kNotePrefix) + key, text);
-  if (model.source) detail::add_source(file, model);
-  std::vector<std::byte> bytes = encode(file, model.graph.name());
+  std::vector<std::byte> bytes = encode(model);
   const std::optional<size_t> position = checksum_position(bytes);
   HS_CHECK(position.has_value());
   const std::string digits = checksum(bytes, *position);
@@ -115,17 +130,15 @@ std::vector<std::byte> serialize(const Model& model) {
 
 Model deserialize(std::span<const std::byte> bytes, const std::string& name) {
   io::TensorFile file = io::parse_safetensors(bytes, name);
-  const std::string& text = metadata_at(file.metadata, kGraphKey, name);
-  check_version(file.metadata, name);
+  const std::string& text = text_at(file.metadata, kGraphKey, name);
+  const int version = version_of(file.metadata, name);
   check_checksum(file.metadata, bytes, name);
   Model model;
   model.graph = parse(text, name + ": graph", {.locations = false});
-  model.source = detail::take_source(file, name);
+  model.metadata = detail::metadata_in(file, version, kPrefix, model.graph, name);
+  model.source = detail::take_source(file, version, name);
   model.tensors = std::move(file.tensors);
   unpack_codes(model, name);
-  for (const auto& [key, value] : file.metadata) {
-    if (key.starts_with(kNotePrefix)) model.notes.emplace(key.substr(kNotePrefix.size()), value);
-  }
   detail::with_prefix(name, [&] {
     verify(model.graph);
     check(model);

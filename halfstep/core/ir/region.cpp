@@ -32,7 +32,7 @@ void in_each_block(Graph& graph, const std::function<void()>& run) {
 }
 
 Model region_model(const Model& model, const Block& region, std::string name) {
-  Model made{region_graph(region, std::move(name)), {}, model.notes, {}};
+  Model made{region_graph(region, std::move(name)), {}, model.metadata, {}};
   for (const Value tensor : made.graph.tensors()) made.tensors.emplace(tensor.name(), model.tensors.at(tensor.name()));
   return made;
 }

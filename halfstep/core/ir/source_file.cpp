@@ -9,6 +9,8 @@
 
 #include "halfstep/core/ir/detail.h"
 #include "halfstep/core/ir/errors.h"
+#include "halfstep/core/ir/metadata/earlier_notes.h"
+#include "halfstep/core/ir/metadata/metadata_json.h"
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/core/ir/text/print.h"
 #include "halfstep/core/ir/verify.h"
@@ -19,7 +21,8 @@ namespace {
 constexpr const char* kGraphKey = "halfstep.source.graph";
 constexpr const char* kTensorsKey = "halfstep.source.tensors";
 constexpr const char* kSamplesKey = "halfstep.source.samples";
-constexpr std::string_view kNotePrefix = "halfstep.source.note.";
+constexpr const char* kPrefix = "halfstep.source.";
+constexpr int kLastVersionOfNotes = 2;
 
 /// Names of the file's tensors by the names that they have in the source.
 using Places = std::map<std::string, std::string>;
@@ -54,6 +57,22 @@ const Tensor& tensor_at(const io::TensorFile& file, const std::string& place, co
 
 }  // namespace
 
+Metadata metadata_in(const io::TensorFile& file, int version, const std::string& prefix, const Graph& graph,
+                     const std::string& name) {
+  if (version <= kLastVersionOfNotes) {
+    const std::string note = prefix + "note.";
+    std::map<std::string, std::string> notes;
+    for (const auto& [key, text] : file.metadata) {
+      if (key.starts_with(note)) notes.emplace(key.substr(note.size()), text);
+    }
+    return metadata_of_notes(notes, graph, name);
+  }
+  const std::string key = prefix + kMetadata;
+  const auto found = file.metadata.find(key);
+  if (found == file.metadata.end()) fail(errors::not_a_model_file(name, key));
+  return parse_metadata(found->second, fmt::format("{}: {}", name, key));
+}
+
 Tensor packed(const Tensor& tensor) { return io::safetensors_has(tensor.dtype()) ? tensor : io::pack(tensor); }
 
 Tensor unpacked(const Tensor& tensor, Value declared, const std::string& name) {
@@ -72,12 +91,12 @@ void add_source(io::TensorFile& file, const Model& model) {
   for (const auto& [name, tensor] : model.source->samples)
     samples[name] = put(file, "halfstep.samples/" + name, tensor);
   file.metadata.emplace(kGraphKey, print(network.graph, {.locations = true}));
-  for (const auto& [key, text] : network.notes) file.metadata.emplace(std::string(kNotePrefix) + key, text);
+  file.metadata.emplace(std::string(kPrefix) + kMetadata, metadata_text(network.metadata));
   write_places(file, kTensorsKey, tensors);
   write_places(file, kSamplesKey, samples);
 }
 
-std::shared_ptr<const Source> take_source(io::TensorFile& file, const std::string& name) {
+std::shared_ptr<const Source> take_source(io::TensorFile& file, int version, const std::string& name) {
   const auto text = file.metadata.find(kGraphKey);
   if (text == file.metadata.end()) return nullptr;
   Source source;
@@ -97,9 +116,7 @@ std::shared_ptr<const Source> take_source(io::TensorFile& file, const std::strin
     own.insert(place);
   }
   for (const std::string& place : own) file.tensors.erase(place);
-  for (const auto& [key, note] : file.metadata) {
-    if (key.starts_with(kNotePrefix)) network.notes.emplace(key.substr(kNotePrefix.size()), note);
-  }
+  network.metadata = metadata_in(file, version, kPrefix, network.graph, name);
   return std::make_shared<const Source>(std::move(source));
 }
 

@@ -9,6 +9,8 @@
 
 namespace halfstep::detail {
 
+inline constexpr const char* kMetadata = "metadata";  ///< behind a prefix the key of the metadata
+
 /// As a file holds it: codes that the format lacks are packed.
 Tensor packed(const Tensor& tensor);
 
@@ -20,6 +22,11 @@ void add_source(io::TensorFile& file, const Model& model);
 
 /// The source that `file` holds, or null; takes the tensors that are its own out. Trusts nothing: throws Error, `name`
 /// starting the message.
-std::shared_ptr<const Source> take_source(io::TensorFile& file, const std::string& name);
+std::shared_ptr<const Source> take_source(io::TensorFile& file, int version, const std::string& name);
+
+/// The metadata of `graph` in a file of this version, whose keys begin with `prefix`: "halfstep." or that of the
+/// source. Throws Error, `name` starting the message.
+Metadata metadata_in(const io::TensorFile& file, int version, const std::string& prefix, const Graph& graph,
+                     const std::string& name);
 
 }  // namespace halfstep::detail

@@ -1,5 +1,7 @@
 #include "halfstep/data/pipeline/preprocess.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -9,8 +11,6 @@
 
 namespace halfstep::train {
 namespace {
-
-constexpr const char* kNote = "input.preprocess";
 
 /// The number of channel c, of a list of one or of all; `otherwise` for an empty one.
 float of_channel(const std::vector<float>& list, int64_t c, float otherwise) {
@@ -200,25 +200,20 @@ std::string to_text(const Preprocess& p) {
   return json.dump();
 }
 
-Preprocess parse_preprocess(const std::string& text, const std::string& where) {
-  const Members members(text, where);
-  Preprocess p;
-  p.scale = members.value<float>("scale").value_or(1.0F);
-  p.mean = members.numbers("mean").value_or(p.mean);
-  p.deviation = members.numbers("std").value_or(p.deviation);
-  p.reverses_channels = members.value<bool>("reverse_channels").value_or(false);
-  p.channels_last = members.value<bool>("channels_last").value_or(false);
-  p.frame.size = members.size("size").value_or(io::PictureSize());
-  p.frame.resize = members.value<int64_t>("resize").value_or(0);
-  p.frame.crop = members.value<int64_t>("crop").value_or(0);
-  p.frame.ignores_orientation = members.value<bool>("ignore_orientation").value_or(false);
-  check(p, where);
-  return p;
-}
-
 void set_preprocess(Model& model, const Preprocess& preprocess) {
   check(preprocess, "preprocessing");
-  model.notes[kNote] = to_text(preprocess);
+  const io::Frame& frame = preprocess.frame;
+  model.metadata.preprocess = PreprocessRecord{
+      .size = {frame.size.height, frame.size.width},
+      .resize = frame.resize,
+      .crop = frame.crop,
+      .ignores_orientation = frame.ignores_orientation,
+      .scale = preprocess.scale,
+      .mean = preprocess.mean,
+      .deviation = preprocess.deviation,
+      .reverses_channels = preprocess.reverses_channels,
+      .channels_last = preprocess.channels_last,
+  };
 }
 
 void change_preprocess(Model& model, const PreprocessOptions& options) {
@@ -227,9 +222,15 @@ void change_preprocess(Model& model, const PreprocessOptions& options) {
 }
 
 std::optional<Preprocess> said_preprocess(const Model& model) {
-  const auto note = model.notes.find(kNote);
-  if (note == model.notes.end()) return std::nullopt;
-  return parse_preprocess(note->second, "note 'input.preprocess'");
+  if (!model.metadata.preprocess) return std::nullopt;
+  const PreprocessRecord& record = *model.metadata.preprocess;
+  Preprocess said{record.scale, record.mean, record.deviation, record.reverses_channels, record.channels_last, {}};
+  said.frame.size = {record.size.first, record.size.second};
+  said.frame.resize = record.resize;
+  said.frame.crop = record.crop;
+  said.frame.ignores_orientation = record.ignores_orientation;
+  check(said, fmt::format("network '{}': preprocessing", model.graph.name()));
+  return said;
 }
 
 Preprocess preprocess_of(const Model& model) { return said_preprocess(model).value_or(Preprocess()); }

@@ -1,4 +1,4 @@
-// From what a data set has (pixels) to what a network takes: stated once, it travels with the Model as a note.
+// From what a data set has (pixels) to what a network takes: stated once, it travels with the Model.
 #pragma once
 
 #include <optional>
@@ -43,15 +43,13 @@ PreprocessOptions parse_preprocess_options(const std::string& text, const std::s
 
 /// As JSON; the same text for the same numbers.
 std::string to_text(const Preprocess& preprocess);
-/// Throws Error that starts with `where`.
-Preprocess parse_preprocess(const std::string& text, const std::string& where);
 
 void set_preprocess(Model& model, const Preprocess& preprocess);
 /// The Model's own with what the options say; nothing where they say nothing.
 void change_preprocess(Model& model, const PreprocessOptions& options);
-/// What the Model's note says; nothing without one.
+/// What the Model says; nothing where it does not.
 std::optional<Preprocess> said_preprocess(const Model& model);
-/// The same; without a note it takes values as they are.
+/// The same; where it does not say, it takes values as they are.
 Preprocess preprocess_of(const Model& model);
 
 }  // namespace halfstep::train

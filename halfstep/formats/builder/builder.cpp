@@ -90,10 +90,7 @@ Operand Builder::lost() {
   return operand;
 }
 
-void Builder::note_quantizer(const Node& node) {
-  std::string& note = model_.notes[kQuantizersAsArithmetic];
-  note += fmt::format("{}{}", note.empty() ? "" : ", ", quote(node.name()));
-}
+void Builder::note_quantizer(const Node& node) { model_.metadata.quantizers_as_arithmetic.push_back(node.name()); }
 
 // ---- inputs and outputs
 
@@ -219,7 +216,7 @@ void Builder::name_result(const Node& node, const std::string& name, Operand& op
     if (chosen == better.end() && !free(name)) return;
     made_.erase(op.name());
     model_.graph.rename(op, chosen == better.end() ? name : *chosen);
-    if (chosen != better.end()) note_given_name(model_.notes, *chosen, name);
+    if (chosen != better.end()) add_given_name(model_.metadata.given_names, *chosen, name);
   } else if (operand.name.empty()) {
     operand.name = name;
   }

@@ -93,7 +93,7 @@ class Builder {
   std::optional<std::vector<TriedReals>> tried_reals(const Operand& operand);
   std::vector<int64_t> integers(const Node& node, const Operand& operand);
 
-  /// Says of the Model that `node`, which it has as arithmetic on floats, makes codes (kQuantizersAsArithmetic).
+  /// Says of the Model that `node`, which it has as arithmetic on floats, makes codes.
   void note_quantizer(const Node& node);
   /// In a survey: what a node lacks.
   void note(const Node& node, const Error& error);

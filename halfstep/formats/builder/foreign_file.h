@@ -13,9 +13,6 @@
 
 namespace halfstep::formats {
 
-/// A note of Models: the nodes of the file that make codes although the Model has floats there.
-inline constexpr const char* kQuantizersAsArithmetic = "quantizers_as_arithmetic";
-
 /// Runs one operator: operands by flat position (undefined where absent), results by port.
 using Evaluate =
     std::function<std::vector<Tensor>(const OpInfo&, const Attributes&, const std::vector<Tensor>& operands)>;

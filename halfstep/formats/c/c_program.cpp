@@ -68,7 +68,7 @@ class Emitter {
   Emitter(const Model& model, const COptions& options)
       : model_(model),
         options_(options),
-        islands_(float_operators(model)),
+        islands_(model.metadata.float_operators),
         body_(model_, names_),
         ends_(model_, names_) {
     program_.name = options.name;

@@ -388,14 +388,16 @@ class IntegerExporter {
   }
 
   bool add_function(const ops::IntegerLookup& op) {
-    const auto origin = table_origin(nodes_.model().notes, op.name());
-    if (!origin || !options_.evaluate) return false;
+    const TableOrigins& origins = nodes_.model().metadata.tables;
+    const auto known = origins.find(op.name());
+    if (known == origins.end() || !options_.evaluate) return false;
+    const TableOrigin& origin = known->second;
     const Tensor& table = nodes_.contents(op.table());
-    const Scale x{origin->x_scale, origin->x_zero_point}, y{origin->y_scale, origin->y_zero_point};
+    const Scale x{origin.x_scale, origin.x_zero_point}, y{origin.y_scale, origin.y_zero_point};
     for (const CodeFunction& function : kCodeFunctions) {
-      if (origin->function != function.ours || !gives_table(function, *origin, table)) continue;
+      if (origin.function != function.ours || !gives_table(function, origin, table)) continue;
       NodeText node{function.onnx, op.name(), {}, {nodes_.name(op.out())}};
-      node.attributes = attributes_of(function, *origin);
+      node.attributes = attributes_of(function, origin);
       if (as_floats()) {
         node.inputs = {real(op, op.x(), "x", x)};
         add_float(op, std::move(node), y, nodes_.name(op.out()));

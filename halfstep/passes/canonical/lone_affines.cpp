@@ -114,9 +114,9 @@ class LoneAffines {
 
   /// Whoever asks for the last part of the chain means all of the layer.
   void note_names(const std::vector<Op>& layer, const std::string& result) {
-    const std::string given = given_name(given_names(model_.notes), result);
+    const std::string given = given_name(model_.metadata.given_names, result);
     for (const Op op : layer) {
-      if (op.name() != result) note_given_name(model_.notes, op.name(), given);
+      if (op.name() != result) add_given_name(model_.metadata.given_names, op.name(), given);
     }
   }
 

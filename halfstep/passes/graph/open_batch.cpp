@@ -66,12 +66,11 @@ class Choices {
 
 /// A prepared network says which operators are in float.
 void set_in_float(Model& model, const Op& op, bool is_in_float) {
-  FloatOperators all = float_operators(model);
+  FloatOperators& all = model.metadata.float_operators;
   if (is_in_float)
     all.emplace(op.name(), "it repeats stored numbers for each sample");
   else
     all.erase(op.name());
-  set_float_operators(model, all);
 }
 
 class Opening {

@@ -72,6 +72,6 @@ class Separation {
 
 }  // namespace
 
-void separate_names(Model& model) { rename_layers(model.notes, Separation(model.graph).run()); }
+void separate_names(Model& model) { rename_layers(model.metadata.given_names, Separation(model.graph).run()); }
 
 }  // namespace halfstep::passes

@@ -8,7 +8,7 @@
 namespace halfstep::passes {
 
 CodedRebuild::CodedRebuild(const Model& source) : source_(source) {
-  result_.notes = source.notes;
+  result_.metadata = source.metadata;
   graph().set_name(source.graph.name());
   for (const Value argument : source.graph.arguments())
     set_real(argument, graph().add_argument(argument.name(), argument.type()));

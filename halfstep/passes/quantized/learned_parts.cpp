@@ -9,11 +9,11 @@ namespace halfstep::passes {
 
 LearnedParts learned_parts(const Model& model) {
   LearnedParts parts;
-  for (const Normalization& norm : normalizations(model)) {
+  for (const Normalization& norm : model.metadata.normalizations) {
     parts.learned.insert({norm.raw_weight, norm.raw_bias, norm.scale, norm.shift, norm.mean, norm.variance});
     parts.settled.insert({norm.weight, norm.bias});
   }
-  for (const LearnedQuantizer& one : learned_quantizers(model)) {
+  for (const LearnedQuantizer& one : model.metadata.learned_quantizers) {
     parts.learned.insert({one.offset, one.low, one.high, one.log2_scale, one.raw, one.choice});
     parts.settled.insert(one.weight);
     const bool moves_scale = !one.high.empty() || !one.log2_scale.empty();

@@ -311,7 +311,7 @@ class QuantizerOpening {
 
 void keep_quantizer(Model& model, const FakeQuantize& quantizer, QuantizerKind kind, double number) {
   const Value scale = scale_tensor(quantizer), x = quantizer.x();
-  std::vector<LearnedQuantizer> all = learned_quantizers(model);
+  std::vector<LearnedQuantizer>& all = model.metadata.learned_quantizers;
   LearnedQuantizer one{.kind = kind, .scale = scale.name(), .zero_point = quantizer.zero_point().name()};
   one.number = number;
   const std::string base = one.scale.substr(0, one.scale.rfind('.'));
@@ -338,11 +338,10 @@ void keep_quantizer(Model& model, const FakeQuantize& quantizer, QuantizerKind k
   }
   if (kind == QuantizerKind::dorefa) settle_dorefa(model, one);
   all.push_back(std::move(one));
-  set_learned_quantizers(model, all);
 }
 
 QuantizerKinds::QuantizerKinds(const Model& model) {
-  for (const LearnedQuantizer& one : learned_quantizers(model)) by_scale_.emplace(one.scale, one.kind);
+  for (const LearnedQuantizer& one : model.metadata.learned_quantizers) by_scale_.emplace(one.scale, one.kind);
 }
 
 QuantizerKind QuantizerKinds::of(const FakeQuantize& quantizer) const {
@@ -352,7 +351,7 @@ QuantizerKind QuantizerKinds::of(const FakeQuantize& quantizer) const {
 }
 
 void start_quantizers(Model& model, const std::string& scale) {
-  for (const LearnedQuantizer& one : learned_quantizers(model)) {
+  for (const LearnedQuantizer& one : model.metadata.learned_quantizers) {
     if (!scale.empty() && one.scale != scale) continue;
     start(model, one);
     settle(model, one);
@@ -360,7 +359,7 @@ void start_quantizers(Model& model, const std::string& scale) {
 }
 
 void settle_quantizers(Model& model) {
-  for (const LearnedQuantizer& one : learned_quantizers(model)) settle(model, one);
+  for (const LearnedQuantizer& one : model.metadata.learned_quantizers) settle(model, one);
 }
 
 namespace {
@@ -377,15 +376,14 @@ void forget(Model& model, const LearnedQuantizer& one) {
 }  // namespace
 
 void close_quantizers(Model& model) {
-  std::vector<LearnedQuantizer> all = learned_quantizers(model);
+  std::vector<LearnedQuantizer>& all = model.metadata.learned_quantizers;
   for (const LearnedQuantizer& one : all) settle(model, one);
   for (const LearnedQuantizer& one : all) forget(model, one);
   std::erase_if(all, [](const LearnedQuantizer& one) { return !is_uneven(one.kind); });
-  set_learned_quantizers(model, all);
 }
 
 void restore_weights(Model& model) {
-  std::vector<LearnedQuantizer> all = learned_quantizers(model);
+  std::vector<LearnedQuantizer>& all = model.metadata.learned_quantizers;
   const auto makes_weight = [](const LearnedQuantizer& one) { return !one.weight.empty(); };
   for (const LearnedQuantizer& one : all) {
     if (makes_weight(one)) model.tensors.at(one.weight) = model.tensors.at(one.raw);
@@ -394,11 +392,10 @@ void restore_weights(Model& model) {
     if (makes_weight(one)) forget(model, one);
   }
   std::erase_if(all, makes_weight);
-  set_learned_quantizers(model, all);
 }
 
 bool has_uneven_levels(const Model& model) {
-  return std::ranges::any_of(learned_quantizers(model), is_uneven, &LearnedQuantizer::kind);
+  return std::ranges::any_of(model.metadata.learned_quantizers, is_uneven, &LearnedQuantizer::kind);
 }
 
 namespace {
@@ -412,14 +409,14 @@ void open(Model& model, const LearnedQuantizer& one, int64_t& number) {
 
 void open_levels(Model& model) {
   int64_t number = 0;
-  for (const LearnedQuantizer& one : learned_quantizers(model)) {
+  for (const LearnedQuantizer& one : model.metadata.learned_quantizers) {
     if (is_uneven(one.kind)) open(model, one, number);
   }
 }
 
 void open_quantizers(Model& model) {
   int64_t number = 0;
-  for (const LearnedQuantizer& one : learned_quantizers(model)) {
+  for (const LearnedQuantizer& one : model.metadata.learned_quantizers) {
     const bool moves_scale = !one.high.empty() || !one.log2_scale.empty() || !one.choice.empty();
     if (moves_scale) observer_of(model.graph, one.scale).set_attributes({{"is_test", true}});
     open(model, one, number);

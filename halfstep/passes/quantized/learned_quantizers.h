@@ -31,10 +31,10 @@ void start_quantizers(Model& model, const std::string& scale = "");
 /// Scales, zero points and weights made anew of what quantizers have learned.
 void settle_quantizers(Model& model);
 
-/// The same for good: nothing that is learned is left. Those whose levels are not evenly spaced stay in the note.
+/// The same for good: nothing that is learned is left. Those whose levels are not evenly spaced stay in the metadata.
 void close_quantizers(Model& model);
 
-/// Weights as they are without the quantizers that make others of them (dorefa, adaround), which the note forgets.
+/// Weights as they are without the quantizers that make others of them (dorefa, adaround), which the metadata forget.
 void restore_weights(Model& model);
 
 /// Whether quantizers have levels that are not evenly spaced, so that the network has no form on codes.
@@ -43,7 +43,7 @@ bool has_uneven_levels(const Model& model);
 /// In the places of such quantizers, what computes them.
 void open_levels(Model& model);
 
-/// The form that gradients are taken of: every quantizer of the note computed of what it learns, in float.
+/// The form that gradients are taken of: every quantizer of the metadata computed of what it learns, in float.
 void open_quantizers(Model& model);
 
 }  // namespace halfstep::passes

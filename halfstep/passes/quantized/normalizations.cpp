@@ -134,11 +134,11 @@ void keep_normalizations(Model& model, const std::vector<FoldedNorm>& folded, bo
     for (const std::string& made : {one.weight, one.bias}) model.graph.tensor(made).node()->role = Role::state;
     all.push_back(std::move(norm));
   }
-  set_normalizations(model, all);
+  model.metadata.normalizations = std::move(all);
 }
 
 void settle_normalizations(Model& model) {
-  for (const Normalization& norm : normalizations(model)) {
+  for (const Normalization& norm : model.metadata.normalizations) {
     const auto contents = [&](const std::string& name) { return model.tensors.at(name); };
     const ChannelAffine affine = norm_affine(contents(norm.scale), contents(norm.shift), contents(norm.mean),
                                              contents(norm.variance), norm.epsilon);
@@ -150,7 +150,7 @@ void settle_normalizations(Model& model) {
 
 void close_normalizations(Model& model) {
   settle_normalizations(model);
-  for (const Normalization& norm : normalizations(model)) {
+  for (const Normalization& norm : model.metadata.normalizations) {
     for (const std::string& folded : {norm.weight, norm.bias})
       model.graph.tensor(folded).node()->role = Role::parameter;
     for (const std::string& name : {norm.raw_weight, norm.raw_bias, norm.scale, norm.shift, norm.mean, norm.variance}) {
@@ -158,13 +158,12 @@ void close_normalizations(Model& model) {
       if (tensor && tensor.unused()) erase_tensor(model, tensor);
     }
   }
-  set_normalizations(model, {});
+  model.metadata.normalizations.clear();
 }
 
 void open_normalizations(Model& model) {
-  FloatOperators in_float = float_operators(model);
-  for (const Normalization& norm : normalizations(model)) NormOpening(model, norm).run(in_float);
-  set_float_operators(model, in_float);
+  for (const Normalization& norm : model.metadata.normalizations)
+    NormOpening(model, norm).run(model.metadata.float_operators);
 }
 
 }  // namespace halfstep::passes

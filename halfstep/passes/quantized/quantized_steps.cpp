@@ -20,7 +20,7 @@ bool read_only_by(Value value, Op reader) {
 
 class Matcher {
  public:
-  explicit Matcher(const Model& model) : graph_(model.graph), float_(float_operators(model)) {}
+  explicit Matcher(const Model& model) : graph_(model.graph), float_(model.metadata.float_operators) {}
 
   std::vector<QuantizedStep> run() {
     for (Op op : graph_.ops()) visit(op);

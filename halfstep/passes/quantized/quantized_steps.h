@@ -42,9 +42,9 @@ struct QuantizedStep {
   float sign(size_t operand) const { return operand == 1 && main.is<ops::Sub>() ? -1.0F : 1.0F; }
 };
 
-/// Steps in the order of the graph. Every quantizer is in one step, and every operator but observers: operators of the
-/// Model's note (float_operators) are real steps, all others must have codes. Throws unsupported, naming the operator,
-/// where the graph and that note disagree: a quantizer that no pattern takes in, a result that no quantizer takes.
+/// Steps in the order of the graph. Every quantizer is in one step, and every operator but observers: float_operators
+/// of the Model's metadata are real steps, all others must have codes. Throws unsupported, naming the operator, where
+/// the graph and they disagree: a quantizer that no pattern takes in, a result that no quantizer takes.
 std::vector<QuantizedStep> quantized_steps(const Model& model);
 
 /// The tensor behind a quantizer's scale operand, seen through the power-of-two rounding of a learned scale.

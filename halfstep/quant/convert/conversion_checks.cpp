@@ -47,9 +47,8 @@ void require_integers(const Model& prepared, const ConvertOptions& options) {
   fail(errors::operators_cannot_become_integers(prepared.graph.name(), describe(islands)));
 }
 
-bool is_integer(const Model& model) {
-  if (!passes::computes_on_codes(model.graph) || !model.graph.all<ops::FakeQuantize>().empty()) return false;
-  const FloatOperators islands = float_operators(model);
+void require_program(const Model& model) {
+  const FloatOperators& islands = model.metadata.float_operators;
   const auto is_island = [&](Op op) { return op && islands.contains(op.name()); };
   for (Op op : model.graph.all_ops()) {
     const bool enters =
@@ -58,7 +57,6 @@ bool is_integer(const Model& model) {
     if (!enters && !leaves && !is_island(op) && touches_float(op))
       fail(errors::float_operator_in_program(op.where(), op.info().name));
   }
-  return true;
 }
 
 }  // namespace halfstep::quant

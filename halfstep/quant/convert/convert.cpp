@@ -470,10 +470,13 @@ Conversion convert(const Model& prepared, const ConvertOptions& options) {
   found.unseen = unseen_scales(evaluated);
   Conversion conversion{Converter(evaluated, found).run(), {}, {}};
   conversion.proofs = std::move(found.proofs);
-  set_code_formats(conversion.model, found.formats);
-  for (const auto& [name, origin] : found.tables) set_table_origin(conversion.model.notes, name, origin);
+  Metadata& metadata = conversion.model.metadata;
+  metadata.stage = Stage::integer;
+  metadata.code_formats = std::move(found.formats);
+  metadata.tables = std::move(found.tables);
   conversion.islands = float_islands(conversion.model);
-  HS_CHECK(is_integer(conversion.model));
+  HS_CHECK(stage_of_graph(conversion.model.graph, true) == Stage::integer);
+  require_program(conversion.model);
   return conversion;
 }
 

@@ -391,6 +391,11 @@ Platform parse_platform(const std::string& text, const std::string& file, const 
   return parse({text, file}, overrides, {});
 }
 
+const Platform& parsed(const PlatformRecord& record) {
+  return record.as<Platform>(
+      [](const std::string& text) { return parse_platform(text, "the platform of the network"); });
+}
+
 Platform load_platform(const std::string& name_or_path, const Overrides& overrides) {
   return parse(find_record(name_or_path), overrides, {});
 }

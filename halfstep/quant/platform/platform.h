@@ -11,6 +11,7 @@
 
 #include "halfstep/core/base/diagnostics.h"
 #include "halfstep/core/ir/metadata/learned_quantizer.h"
+#include "halfstep/core/ir/metadata/platform_record.h"
 #include "halfstep/passes/quantized/pad_channels.h"
 #include "halfstep/quant/platform/insertion_rules.h"
 #include "halfstep/quant/platform/legal_rules.h"
@@ -89,5 +90,8 @@ Platform load_platform(const std::string& name_or_path, const std::vector<Overri
 
 /// From the text of a record; `file` is for messages.
 Platform parse_platform(const std::string& text, const std::string& file, const std::vector<Override>& overrides = {});
+
+/// What a Model has of its platform, read once for all copies of it; the record is there.
+const Platform& parsed(const PlatformRecord& record);
 
 }  // namespace halfstep::quant

@@ -28,7 +28,7 @@ bool fits_name(const std::string& pattern, const std::string& name) {
 
 }  // namespace
 
-LayerNames::LayerNames(const Model& model) : given_(given_names(model.notes)) {}
+LayerNames::LayerNames(const Model& model) : given_(model.metadata.given_names) {}
 
 bool LayerNames::fits(const std::string& pattern, const std::string& name) const {
   return fits_name(pattern, name) || fits_name(pattern, given_name(given_, name));

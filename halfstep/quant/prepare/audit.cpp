@@ -45,7 +45,7 @@ std::vector<float> floats_of(const Model& model, Value tensor) {
 class Auditor {
  public:
   explicit Auditor(const Model& model)
-      : model_(model), given_(given_names(model.notes)), reasons_(quantizer_reasons(model)), kinds_(model) {}
+      : model_(model), given_(model.metadata.given_names), reasons_(model.metadata.quantizer_reasons), kinds_(model) {}
 
   Audit run() {
     Audit audit;
@@ -54,7 +54,7 @@ class Auditor {
     for (const auto& quantizer : quantizers) audit.quantizers.push_back(describe(quantizer));
     audit.in_float = float_islands(model_);
     for (Op op : model_.graph.all_ops()) add_missing(op, audit.in_float);
-    for (const auto& [name, what] : deviations(model_)) {
+    for (const auto& [name, what] : model_.metadata.deviations) {
       const Value value = model_.graph.value(name);
       audit.deviations.push_back({value ? result_name(value) : name, what});
     }

@@ -78,7 +78,7 @@ bool reaches_codes(Op op) {
 }  // namespace
 
 std::vector<FloatIsland> float_islands(const Model& model) {
-  const FloatOperators reasons = float_operators(model);
+  const FloatOperators& reasons = model.metadata.float_operators;
   const auto outside = outside_regions(model.graph);
   const passes::IndexArithmetic indices(model.graph);
   std::vector<FloatIsland> islands;

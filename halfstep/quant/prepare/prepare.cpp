@@ -74,10 +74,10 @@ std::vector<Diagnostic> prepare_blocks(Model& model, const Graph& given, const P
   in_each_block(model.graph, [&] { prepare_block(model, platform, options, requested, found); });
   if (!found.has_weights) refuse_without_layer(given, found.layers_in_float);
   share_results(model, found.edge_scales);
-  set_float_operators(model, found.in_float);
-  set_quantizer_reasons(model, found.quantizers);
-  set_deviations(model, found.deviations);
-  set_edge_scales(model, found.edge_scales);
+  model.metadata.float_operators = std::move(found.in_float);
+  model.metadata.quantizer_reasons = std::move(found.quantizers);
+  model.metadata.deviations = std::move(found.deviations);
+  model.metadata.edge_scales = std::move(found.edge_scales);
   return std::move(found.objections);
 }
 
@@ -101,7 +101,8 @@ Model prepare(const Model& model, const Platform& platform, const PrepareOptions
   else
     objections->insert(objections->end(), found.begin(), found.end());
   keep_learned_ranges(prepared, rewritten.learned);
-  prepared.notes["platform"] = platform.text;
+  prepared.metadata.platform = PlatformRecord(platform.text);
+  prepared.metadata.stage = stage_of_graph(prepared.graph, true);
   return prepared;
 }
 
@@ -127,13 +128,12 @@ Padded pad_channels(const Model& model, const Platform& platform, const PrepareO
 }
 
 bool is_prepared(const Model& model) {
-  return model.notes.contains("platform") && !model.graph.all<ops::FakeQuantize>().empty();
+  return model.metadata.stage == Stage::prepared;
 }
 
-Platform platform_of(const Model& model) {
-  const auto note = model.notes.find("platform");
+const Platform& platform_of(const Model& model) {
   if (!is_prepared(model)) fail(errors::network_not_prepared());
-  return parse_platform(note->second, "note 'platform' of the network");
+  return parsed(model.metadata.platform);
 }
 
 }  // namespace halfstep::quant

@@ -16,7 +16,7 @@ namespace halfstep::quant {
 /// platform has them, by the traits that operators state. Quantizers have seen no data yet: calibrate before use.
 /// Throws a Error with every place and what to do there for what cannot become integers; with `objections` they go
 /// there, and the network is prepared with the platform's own widths where those that were asked for are not legal. The
-/// resolved platform record travels in the Model's note "platform".
+/// resolved platform record travels in the Model's metadata.
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options = {},
               std::vector<Diagnostic>* objections = nullptr);
 
@@ -35,7 +35,7 @@ struct Padded {
 Padded pad_channels(const Model& model, const Platform& platform, const PrepareOptions& options = {});
 
 /// Changes widths of the layers whose name matches `selector` (`*` and `?` as in file names) at any time after prepare;
-/// throws when none matches, or the platform in the Model's note forbids it to any operator that reads or gives the
+/// throws when none matches, or the platform in the Model's metadata forbids it to any operator that reads or gives the
 /// codes; then nothing is changed and every such operator named.
 void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
               std::optional<int> activation_bits);
@@ -43,8 +43,9 @@ void set_bits(Model& model, const std::string& selector, std::optional<int> weig
 /// The same for every layer but those at the ends of the network, which keep their widths.
 void set_inner_bits(Model& model, int weight_bits, int activation_bits);
 
-/// The record that prepare left in the Model; throws for a Model that is not prepared.
-Platform platform_of(const Model& model);
+/// The platform that prepare left in the Model, for as long as a copy of it lives; throws for a Model that is not
+/// prepared.
+const Platform& platform_of(const Model& model);
 /// Whether its quantizers are those of a platform: one that somebody wrote into a network is an operator as any other.
 bool is_prepared(const Model& model);
 

@@ -43,7 +43,7 @@ std::vector<QuantizedStep> matching(const std::vector<QuantizedStep>& steps, con
 void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
               std::optional<int> activation_bits) {
   require_in_range(PrepareOptions{.weight_bits = weight_bits, .activation_bits = activation_bits});
-  const Platform platform = platform_of(model);
+  const Platform& platform = platform_of(model);
   Widths widths;
   const auto steps = passes::quantized_steps(model);
   for (const auto& step : matching(steps, selector, LayerNames(model))) {
@@ -55,8 +55,8 @@ void set_bits(Model& model, const std::string& selector, std::optional<int> weig
 
 void set_inner_bits(Model& model, int weight_bits, int activation_bits) {
   require_in_range(PrepareOptions{.weight_bits = weight_bits, .activation_bits = activation_bits});
-  const Platform platform = platform_of(model);
-  const auto edges = edge_scales(model);
+  const Platform& platform = platform_of(model);
+  const EdgeScales& edges = edge_scales(model);
   Widths widths;
   const auto set = [&](const ops::FakeQuantize& quantizer, int bits) {
     if (!quantizer) return;

@@ -23,7 +23,7 @@ Value value_of(const Graph& graph, const std::string& name) {
 }
 
 std::string our_name(const Model& model, const std::string& name) {
-  for (const auto& [ours, given] : given_names(model.notes)) {
+  for (const auto& [ours, given] : model.metadata.given_names) {
     if (given == name) return ours;
   }
   return name;

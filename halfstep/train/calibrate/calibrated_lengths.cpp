@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
@@ -14,15 +13,11 @@
 namespace halfstep::train {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr const char* kNote = "calibrated_lengths";
-
-/// Extents by argument; an object without entries where there are none.
-Json kept_lengths(const Model& model) {
-  const auto note = model.notes.find(kNote);
-  Json lengths = note == model.notes.end() ? Json::object() : Json::parse(note->second, nullptr, false);
-  return lengths.is_object() ? lengths : Json::object();
+/// Those that the ranges hold up to; none of an argument without open extents.
+Dims held_extents(const Model& model, const std::string& argument) {
+  const auto& lengths = model.metadata.calibrated_lengths;
+  const auto found = lengths.find(argument);
+  return found == lengths.end() ? Dims() : found->second;
 }
 
 /// Whether another watched value lies between `value` and the extents that it depends on.
@@ -80,9 +75,8 @@ CalibratedLengths::CalibratedLengths(const Model& prepared, const Model& observi
 std::optional<int64_t> CalibratedLengths::longer_before(const Model& prepared) const {
   std::optional<int64_t> longest;
   bool is_longer = false;
-  const Json lengths = kept_lengths(prepared);
   for (const auto& [name, open] : open_) {
-    const Dims held = lengths.value(name, Dims());
+    const Dims held = held_extents(prepared, name);
     for (size_t axis = 1; axis < std::min(held.size(), open.size()); ++axis) {
       if (open[axis] != kUnknown) continue;
       if (held[axis] < found_.at(name)[axis]) return std::nullopt;
@@ -122,19 +116,17 @@ std::map<std::string, Dims> CalibratedLengths::longest(std::map<std::string, Dim
 }
 
 void CalibratedLengths::keep(Model& prepared) const {
-  prepared.notes.erase(kNote);
+  auto& lengths = prepared.metadata.calibrated_lengths;
+  lengths.clear();
   if (observers_.empty()) return;
-  Json lengths;
   for (const auto& [name, dims] : longest(found_)) {
     if (open_.contains(name)) lengths[name] = dims;
   }
-  prepared.notes[kNote] = lengths.dump();
 }
 
 std::optional<std::string> beyond_calibrated(const Model& model, const std::map<std::string, Dims>& extents) {
-  const Json lengths = kept_lengths(model);
   for (const auto& [name, dims] : extents) {
-    const Dims held = lengths.value(name, Dims());
+    const Dims held = held_extents(model, name);
     for (size_t axis = 1; axis < std::min(held.size(), dims.size()); ++axis) {
       if (dims[axis] > held[axis])
         return fmt::format(

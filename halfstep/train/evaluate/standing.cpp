@@ -24,13 +24,6 @@ Json json_of(const Course& course, const Standing& standing) {
   return json;
 }
 
-Standing standing_in(const Json& json, const Course& course) {
-  Standing standing;  // what is no number is null
-  standing.loss = json.at("loss").is_null() ? std::numeric_limits<double>::quiet_NaN() : double{json.at("loss")};
-  if (json.contains(name_of_right(course))) standing.right = json.at(name_of_right(course));
-  return standing;
-}
-
 /// What `answers` are on whole batches that `model` takes, against a teacher's or against labels.
 Standing tallied(const Answers& answers, const Model& model, const Samples& samples, const Answers& teacher,
                  const Spreads& spreads) {
@@ -88,20 +81,6 @@ std::string to_text(const Course& course) {
   json["best_epoch"] = course.best;
   json["ended_below"] = course.ended_below();
   return json.dump();
-}
-
-Course parse_course(const std::string& text, const std::string& where) {
-  try {
-    const Json json = Json::parse(text);
-    Course course{json.at("samples"), json.at("has_labels"), {}, json.at("best_epoch")};
-    for (const Json& entry : json.at("standings")) course.standings.push_back(standing_in(entry, course));
-    if (json.contains("teacher")) course.teacher = standing_in(json.at("teacher"), course);
-    if (course.best < 0 || course.best >= std::max<int64_t>(1, static_cast<int64_t>(course.standings.size())))
-      fail(errors::course_best_out_of_range(where, course.best, course.standings.size()));
-    return course;
-  } catch (const Json::exception&) {
-    fail(errors::course_malformed(where, quote(text)));
-  }
 }
 
 Standing standing_of(const Model& model, const Samples& samples, const Answers& teacher, const Spreads& spreads,

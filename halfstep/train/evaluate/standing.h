@@ -3,10 +3,9 @@
 
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string>
-#include <vector>
 
+#include "halfstep/core/ir/metadata/training_run.h"
 #include "halfstep/data/pipeline/samples.h"
 #include "halfstep/train/evaluate/executable.h"
 
@@ -15,25 +14,14 @@ namespace halfstep::train {
 /// The spread of a teacher's outputs, by name (see teacher.h).
 using Spreads = std::map<std::string, float>;
 
-struct Standing {
-  /// Share of samples whose largest output is their label, or without labels the teacher's largest. Of the first
-  /// output; absent where that has no classes ([n, classes], two or more) and there are no labels.
-  std::optional<double> right;
-  double loss = 0;  ///< softmax cross-entropy, or without labels the distance to the teacher in its spreads
-};
+using halfstep::Standing;
 
 /// A state that is as right as the start on the samples held back has to come this much nearer to be worth a change: on
 /// so few samples a smaller fall of the loss says nothing about decisions on others.
 inline constexpr double kLeastGain = 0.25;
 
-/// What a run found on the samples that it held back.
-struct Course {
-  int64_t samples = 0;              ///< held back
-  bool has_labels = false;          ///< `right` is accuracy; without labels it is agreement with the teacher
-  std::vector<Standing> standings;  ///< before training, then after each epoch
-  int64_t best = 0;                 ///< the epoch with the least loss of those that gain on the start; 0: none
-  std::optional<Standing> teacher = std::nullopt;  ///< that of other networks which are learned from beside labels
-
+/// What a run found on the samples that it held back, as a checkpoint has it.
+struct Course : CourseRecord {
   /// Whether this standing, the next epoch's, is the best so far.
   bool add(const Standing& standing);
   /// Whether its loss is lower than the start's and it is more right, or as right and lower by kLeastGain; where
@@ -51,8 +39,6 @@ std::string best_text(const Course& course);
 
 /// As JSON; the same text for the same numbers.
 std::string to_text(const Course& course);
-/// Throws Error that starts with `where`.
-Course parse_course(const std::string& text, const std::string& where);
 
 /// `model` (of any stage) on whole batches of `samples`. With a teacher its answers stand for labels, each under its
 /// spread; without one (a null function) the samples have labels.

@@ -14,16 +14,6 @@ namespace {
 
 constexpr std::string_view kPrefix = "checkpoint_";
 constexpr std::string_view kSuffix = ".safetensors";
-constexpr const char* kLive = "live";
-constexpr const char* kAverage = "average";
-constexpr const char* kBest = "best";
-constexpr const char* kEpochNote = "train.epoch";
-constexpr const char* kSettingsNote = "train.settings";
-constexpr const char* kNetworkNote = "train.network";
-constexpr const char* kStartNote = "train.start";
-constexpr const char* kDataNote = "train.data";  ///< DIGEST NAME
-constexpr const char* kCourseNote = "train.course";
-
 std::optional<int64_t> epoch_of(const std::string& name) {
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix) || name.size() <= kPrefix.size() + kSuffix.size())
     return std::nullopt;
@@ -49,24 +39,18 @@ void add_state(Model& model, const std::string& name, const Tensor& tensor) {
   model.tensors[name] = tensor;
 }
 
-std::string note(const Model& model, const std::string& key) {
-  const auto found = model.notes.find(key);
-  return found == model.notes.end() ? std::string() : found->second;
-}
-
-/// Copies that a run keeps beside the state, under names that no tensor has; the note says where they begin.
-void add_copies(Model& file, const char* what, const std::map<std::string, Tensor>& copies) {
-  if (copies.empty()) return;
+/// Copies that a run keeps beside the state, under names that no tensor has. Gives what these begin with; "" for none.
+std::string add_copies(Model& file, const char* what, const std::map<std::string, Tensor>& copies) {
+  if (copies.empty()) return {};
   std::string prefix = std::string(what) + ":";
   const auto is_taken = [&](const auto& entry) { return entry.first.starts_with(prefix); };
   while (std::ranges::any_of(file.tensors, is_taken)) prefix += ":";
   for (const auto& [name, tensor] : copies) add_state(file, prefix + name, tensor);
-  file.notes[std::string("train.") + what] = prefix;
+  return prefix;
 }
 
 /// Takes them out of `tensors` again.
-std::map<std::string, Tensor> take_copies(const Model& file, const char* what, std::map<std::string, Tensor>& tensors) {
-  const std::string prefix = note(file, std::string("train.") + what);
+std::map<std::string, Tensor> take_copies(const std::string& prefix, std::map<std::string, Tensor>& tensors) {
   std::map<std::string, Tensor> copies;
   if (prefix.empty()) return copies;
   std::erase_if(tensors, [&](const auto& entry) {
@@ -87,29 +71,27 @@ void require_same_network(const std::filesystem::path& path, const std::string& 
   fail(errors::checkpoint_of_another_network(path.string(), quote(excerpt(found, a)), quote(excerpt(expected, b))));
 }
 
-void require_same_data(const std::filesystem::path& path, const std::string& found, const RunKey& key) {
-  const std::string digest = found.substr(0, found.find(' '));
-  if (digest == key.data_digest) return;
-  const std::string name = digest.size() < found.size() ? found.substr(digest.size() + 1) : std::string();
-  fail(errors::checkpoint_of_other_data(path.string(), quote(name), digest, quote(key.data_name), key.data_digest));
+void require_same_data(const std::filesystem::path& path, const TrainingRun& found, const RunKey& key) {
+  if (found.data_digest == key.data_digest) return;
+  fail(errors::checkpoint_of_other_data(path.string(), quote(found.data_name), found.data_digest, quote(key.data_name),
+                                        key.data_digest));
 }
 
-std::string settings_text(const RunKey& key) {
+using Settings = std::vector<std::pair<std::string, std::string>>;
+
+/// Those of `settings` that `others` lack.
+std::string beyond(const Settings& settings, const Settings& others) {
   std::string text;
-  for (const auto& [name, value] : key.settings) text += fmt::format("{}: {}\n", name, value);
-  return text;
+  for (const auto& setting : settings) {
+    if (std::ranges::find(others, setting) != others.end()) continue;
+    text += fmt::format("{}{}: {}", text.empty() ? "" : ", ", setting.first, setting.second);
+  }
+  return text.empty() ? "nothing else" : text;
 }
 
-/// The lines of `text` that `other` lacks.
-std::string lines_beyond(const std::string& text, const std::string& other) {
-  std::string lines;
-  for (size_t begin = 0, end = 0; begin < text.size(); begin = end + 1) {
-    end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, end - begin);
-    if (("\n" + other).find("\n" + line + "\n") != std::string::npos) continue;
-    lines += (lines.empty() ? "" : ", ") + line;
-  }
-  return lines.empty() ? "nothing else" : lines;
+const TrainingRun& run_of(const Model& file, const std::filesystem::path& path) {
+  if (!file.metadata.training_run) fail(errors::model_without_training_state(path.string()));
+  return *file.metadata.training_run;
 }
 
 }  // namespace
@@ -127,7 +109,7 @@ Course course_in(const std::filesystem::path& folder) {
   const auto last = last_checkpoint(folder);
   if (!last) fail(errors::folder_without_checkpoint(folder.string()));
   const Model file = load_model(*last);
-  return parse_course(note(file, kCourseNote), fmt::format("{}: note '{}'", last->string(), kCourseNote));
+  return Course{run_of(file, *last).course};
 }
 
 void remove_checkpoints_after(const std::filesystem::path& folder, int64_t epoch) {
@@ -147,37 +129,37 @@ void save_checkpoint(const std::filesystem::path& path, const Model& network, co
     else if (!learned->second.same_bits(tensor))
       live[name] = tensor;
   }
-  add_copies(file, kLive, live);
-  add_copies(file, kAverage, state.average);
-  add_copies(file, kBest, state.best);
-  file.notes[kNetworkNote] = print(network.graph);
-  file.notes[kStartNote] = key.start;
-  file.notes[kDataNote] = key.data_digest + " " + key.data_name;
-  file.notes[kSettingsNote] = settings_text(key);
-  file.notes[kCourseNote] = to_text(state.course);
-  file.notes[kEpochNote] = std::to_string(state.epoch);
+  file.metadata.training_run = TrainingRun{
+      .epoch = state.epoch,
+      .network = print(network.graph),
+      .start = key.start,
+      .data_name = key.data_name,
+      .data_digest = key.data_digest,
+      .settings = key.settings,
+      .course = state.course,
+      .live = add_copies(file, "live", live),
+      .average = add_copies(file, "average", state.average),
+      .best = add_copies(file, "best", state.best),
+  };
   save_model(file, path);
 }
 
 TrainingState load_checkpoint(const std::filesystem::path& path, const Model& network, const RunKey& key) {
   const Model file = load_model(path);
-  if (!file.notes.contains(kEpochNote)) fail(errors::model_without_training_state(path.string()));
-  require_same_network(path, note(file, kNetworkNote), print(network.graph));
-  if (const std::string start = note(file, kStartNote); start != key.start)
-    fail(errors::checkpoint_of_other_weights(path.string(), start, key.start));
-  require_same_data(path, note(file, kDataNote), key);
-  const std::string found = note(file, kSettingsNote), expected = settings_text(key);
-  if (found != expected)
-    fail(errors::checkpoint_of_other_options(path.string(), lines_beyond(found, expected),
-                                             lines_beyond(expected, found)));
+  const TrainingRun& run = run_of(file, path);
+  require_same_network(path, run.network, print(network.graph));
+  if (run.start != key.start) fail(errors::checkpoint_of_other_weights(path.string(), run.start, key.start));
+  require_same_data(path, run, key);
+  if (run.settings != key.settings)
+    fail(errors::checkpoint_of_other_options(path.string(), beyond(run.settings, key.settings),
+                                             beyond(key.settings, run.settings)));
   TrainingState state;
-  const std::string epoch = note(file, kEpochNote);
-  std::from_chars(epoch.data(), epoch.data() + epoch.size(), state.epoch);
-  state.course = parse_course(note(file, kCourseNote), fmt::format("{}: note '{}'", path.string(), kCourseNote));
+  state.epoch = run.epoch;
+  state.course = Course{run.course};
   state.tensors = file.tensors;
-  const auto live = take_copies(file, kLive, state.tensors);
-  state.average = take_copies(file, kAverage, state.tensors);
-  state.best = take_copies(file, kBest, state.tensors);
+  const auto live = take_copies(run.live, state.tensors);
+  state.average = take_copies(run.average, state.tensors);
+  state.best = take_copies(run.best, state.tensors);
   for (const auto& [name, tensor] : live) state.tensors[name] = tensor;
   return state;
 }

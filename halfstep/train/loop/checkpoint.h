@@ -31,7 +31,7 @@ struct RunKey {
   std::vector<std::pair<std::string, std::string>> settings;  ///< names with values, in order
 };
 
-/// `network`, as it stands after the epoch (Fit::current), with the run's state beside it and `key` as notes.
+/// `network`, as it stands after the epoch (Fit::current), with the run's state beside it and `key` in its metadata.
 /// Deterministic to the byte; whole or not there.
 void save_checkpoint(const std::filesystem::path& path, const Model& network, const TrainingState& state,
                      const RunKey& key);

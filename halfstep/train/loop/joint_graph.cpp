@@ -17,7 +17,7 @@ Model differentiable_form(const Model& model, const std::map<std::string, Dims>&
   Model form = specialize(model, extents);
   passes::set_mode(form.graph, passes::Mode::training);
   passes::open_normalizations(form);
-  if (!learned_quantizers(form).empty()) {
+  if (!form.metadata.learned_quantizers.empty()) {
     passes::open_quantizers(form);
   } else if (quant::is_prepared(form)) {
     form = passes::quantized_patterns(form, true);
@@ -31,7 +31,7 @@ std::set<std::string> learned_scales(const Model& network) {
   for (const auto& quantizer : network.graph.all<ops::FakeQuantize>()) {
     if (quant::is_learned(quantizer)) names.insert(passes::scale_tensor(quantizer).name());
   }
-  for (const LearnedQuantizer& one : learned_quantizers(network)) {
+  for (const LearnedQuantizer& one : network.metadata.learned_quantizers) {
     if (!one.high.empty()) names.insert(one.high);
   }
   return names;

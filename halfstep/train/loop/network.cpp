@@ -72,6 +72,7 @@ Model initialize(Graph graph, uint64_t seed) {
   uint64_t index = 0;
   for (const Value tensor : model.graph.tensors())
     model.tensors[tensor.name()] = draw(tensor.type(), fill_of(tensor), Random(seed, kStream + index++));
+  model.metadata.stage = stage_of_graph(model.graph, false);
   return model;
 }
 

@@ -121,10 +121,10 @@ std::map<std::string, Tensor> units_of(const Model& prepared, const Spreads& spr
     unit->second = unit->second.clone();  // a scale's and its weights' share storage
     for (float& element : unit->second.data<float>()) element *= spread;
   }
-  for (const LearnedQuantizer& one : learned_quantizers(prepared)) {
+  for (const LearnedQuantizer& one : prepared.metadata.learned_quantizers) {
     if (!one.choice.empty()) units[one.choice] = choice_units(prepared, one);
   }
-  for (const Normalization& norm : normalizations(prepared)) {
+  for (const Normalization& norm : prepared.metadata.normalizations) {
     units.erase(norm.weight);  // its scale and shift say how large a channel is
     if (const auto bias = units.extract(norm.bias)) units[norm.scale] = units[norm.shift] = bias.mapped();
   }

@@ -145,7 +145,7 @@ class Allocator {
   /// Every quantizer that may have that width has it, legal together or not: each is tried alone.
   Model with_all(int width) const {
     Model model = prepared_;
-    const quant::Platform platform = quant::platform_of(prepared_);
+    const quant::Platform& platform = quant::platform_of(prepared_);
     std::set<std::string> names;
     for (const Group& group : layout_.groups) {
       if (std::ranges::find(group.widths, width) != group.widths.end()) names.insert(group.quantizers.front());

@@ -147,11 +147,11 @@ std::string target_argument(const std::string& output) { return "target." + outp
 std::string importance_argument(const std::string& output) { return "importance." + output; }
 std::string real_argument(const std::string& input) { return "real." + input; }
 
-bool LearningBlock::learns() const { return !scales.empty() || !learned_quantizers(part).empty(); }
+bool LearningBlock::learns() const { return !scales.empty() || !part.metadata.learned_quantizers.empty(); }
 
 std::vector<std::string> LearningBlock::choices() const {
   std::vector<std::string> names;
-  for (const LearnedQuantizer& one : learned_quantizers(part)) {
+  for (const LearnedQuantizer& one : part.metadata.learned_quantizers) {
     if (!one.choice.empty()) names.push_back(one.choice);
   }
   return names;

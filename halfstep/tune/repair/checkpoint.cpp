@@ -10,7 +10,6 @@
 namespace halfstep::repair {
 namespace {
 
-constexpr const char* kKey = "repair.run";
 constexpr const char* kEnd = ".block.safetensors";
 
 bool is_block(const std::filesystem::path& path) { return path.filename().string().ends_with(kEnd); }
@@ -41,9 +40,8 @@ std::filesystem::path Checkpoints::path(size_t number) const {
 std::optional<Model> Checkpoints::load(size_t number, const Model& part) const {
   if (folder_.empty() || !resume_ || !std::filesystem::exists(path(number))) return std::nullopt;
   Model block = load_model(path(number));
-  const auto note = block.notes.find(kKey);
-  const std::string found = note == block.notes.end() ? std::string() : note->second;
-  if (found != key_) fail(errors::repair_block_of_another_run(path(number).string(), quote(found), quote(key_)));
+  if (const std::string& found = block.metadata.repair_run; found != key_)
+    fail(errors::repair_block_of_another_run(path(number).string(), quote(found), quote(key_)));
   for (const auto& [name, tensor] : block.tensors) {
     const auto known = part.tensors.find(name);
     if (known == part.tensors.end() || known->second.type() != tensor.type())
@@ -55,7 +53,7 @@ std::optional<Model> Checkpoints::load(size_t number, const Model& part) const {
 void Checkpoints::save(size_t number, const Model& part) {
   if (folder_.empty()) return;
   Model file = part;
-  file.notes[kKey] = key_;
+  file.metadata.repair_run = key_;
   save_model(file, path(number));
 }
 

@@ -148,9 +148,9 @@ std::string left_inside(const Model& prepared) {
 }
 
 std::string why_weights_stay(const Model& prepared) {
-  if (!normalizations(prepared).empty())
+  if (!prepared.metadata.normalizations.empty())
     return "batch norms are kept for training, and make the weights anew; quantize with them folded";
-  const auto all = learned_quantizers(prepared);
+  const auto& all = prepared.metadata.learned_quantizers;
   const auto made = std::ranges::find_if(all, [](const LearnedQuantizer& one) { return !one.raw.empty(); });
   if (made == all.end()) return {};
   return fmt::format("quantizers of kind {} make the weights anew; training repairs such a network",

@@ -112,7 +112,7 @@ class Learner {
  private:
   static Model settled(const Model& prepared) {
     Model network = simulated(prepared);
-    network.notes.clear();
+    network.metadata = {};
     return network;
   }
 

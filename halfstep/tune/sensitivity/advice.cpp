@@ -161,7 +161,7 @@ std::string in_words(const Suggestion& suggestion) {
 }  // namespace
 
 void add_advice(Analysis& analysis, const Model& prepared) {
-  const quant::Platform platform = quant::platform_of(prepared);
+  const quant::Platform& platform = quant::platform_of(prepared);
   double all_harm = 0;
   for (const QuantizerAnalysis& one : analysis.quantizers) all_harm += one.harm;
   for (QuantizerAnalysis& one : analysis.quantizers) {

@@ -26,9 +26,9 @@ Model FloatNetwork::in_float() const {
 Model rounding(const Model& closed, const Stays& stays) {
   Model network = closed;
   passes::bypass_quantizers(network.graph, [&](Op op) { return !stays(op.name()); });
-  passes::dce(network.graph);  // its tensors stay: notes name some
+  passes::dce(network.graph);  // its tensors stay: the metadata names some
   if (passes::has_uneven_levels(network)) passes::open_levels(network);
-  network.notes.erase("platform");  // nothing in it has codes
+  network.metadata.stage = Stage::in_float;  // nothing in it has codes
   return network;
 }
 
@@ -48,7 +48,7 @@ Model FloatNetwork::part(const std::vector<std::string>& given, const std::vecto
     passes::dce(graph);
   } else {
     passes::dce(network);
-    network.notes.clear();  // they speak of all of the network
+    network.metadata = {};  // it speaks of all of the network
   }
   return Model(std::as_const(network));  // a graph keeps the memory of what is erased, its copy does not
 }

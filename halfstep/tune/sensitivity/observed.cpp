@@ -33,7 +33,7 @@ Model with_observer(const FloatNetwork& network, quant::Platform platform, const
 
 std::vector<Observed> observed_ranges(const Model& prepared, const FloatNetwork& network, const train::Samples& samples,
                                       uint64_t seed, ThreadPool& pool, const ProgressCallback& progress) {
-  const quant::Platform platform = quant::platform_of(prepared);
+  const quant::Platform& platform = quant::platform_of(prepared);
   const std::vector<std::string> names = observers_for(platform);
   std::vector<Observed> all;
   for (const std::string& name : names) {

@@ -1,12 +1,9 @@
-// How the codes of an integer program's values read as reals. The program computes without it; whoever shows codes as
-// reals asks here. It travels with the Model as a note.
+// How the codes of an integer program's values read as reals. The program computes without it.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <string>
-
-#include "halfstep/core/ir/model.h"
 
 namespace halfstep {
 
@@ -17,12 +14,7 @@ struct ValueCodes {
   bool operator==(const ValueCodes&) const = default;
 };
 
-/// By name of the value.
+/// By name of the value; nothing of programs that early versions made.
 using CodeFormats = std::map<std::string, ValueCodes>;
-
-void set_code_formats(Model& model, const CodeFormats& formats);
-
-/// Nothing of programs that earlier versions made. Throws bad_input for a note that is no such list.
-CodeFormats code_formats(const Model& model);
 
 }  // namespace halfstep

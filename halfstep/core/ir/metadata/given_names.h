@@ -1,5 +1,4 @@
-// What the file that a network came from calls its layers, where that is not what we call them. It travels with the
-// Model as a note.
+// What the file that a network came from calls its layers, where that is not what we call them.
 #pragma once
 
 #include <map>
@@ -7,18 +6,16 @@
 
 namespace halfstep {
 
-using Notes = std::map<std::string, std::string>;
+/// The file's names by ours.
+using GivenNames = std::map<std::string, std::string>;
 
-/// Adds a name.
-void note_given_name(Notes& notes, const std::string& layer, const std::string& given);
+/// Adds a name where it differs; the first one of a layer stays.
+void add_given_name(GivenNames& names, const std::string& layer, const std::string& given);
 
 /// Layers got other names: theirs by what they were called.
-void rename_layers(Notes& notes, const std::map<std::string, std::string>& renamed);
+void rename_layers(GivenNames& names, const std::map<std::string, std::string>& renamed);
 
-/// The file's names by ours.
-std::map<std::string, std::string> given_names(const Notes& notes);
-
-/// The file's name of what we call `ours`, by given_names: the same where there is none.
-std::string given_name(const std::map<std::string, std::string>& given, const std::string& ours);
+/// The file's name of what we call `ours`: the same where there is none.
+std::string given_name(const GivenNames& names, const std::string& ours);
 
 }  // namespace halfstep

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <vector>
 
 #include "halfstep/core/base/nearest.h"
 #include "halfstep/core/base/status.h"
@@ -11,8 +11,6 @@
 
 namespace halfstep {
 namespace {
-
-constexpr const char* kQuantizersNote = "learned_quantizers";
 
 constexpr QuantizerTraits kKinds[] = {
     {"fixed", true, true},
@@ -30,14 +28,6 @@ constexpr QuantizerTraits kKinds[] = {
 
 }  // namespace
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(LearnedQuantizer, kind, scale, zero_point, offset, low, high, log2_scale, weight,
-                                   raw, choice, number)
-
-void to_json(nlohmann::json& json, QuantizerKind kind) { json = traits_of(kind).name; }
-void from_json(const nlohmann::json& json, QuantizerKind& kind) {
-  kind = parse_quantizer_kind(json.get<std::string>());
-}
-
 std::span<const QuantizerTraits> quantizer_kinds() { return kKinds; }
 
 QuantizerKind parse_quantizer_kind(std::string_view name) {
@@ -47,31 +37,6 @@ QuantizerKind parse_quantizer_kind(std::string_view name) {
   for (const QuantizerTraits& one : kKinds) known.emplace_back(one.name);
   fail(errors::unknown_name("quantizer", name, fmt::format("one of {} kinds", known.size()),
                             did_you_mean(std::string(name), known)));
-}
-
-void set_learned_quantizers(Model& model, const std::vector<LearnedQuantizer>& all) {
-  model.notes.erase(kQuantizersNote);
-  if (!all.empty()) model.notes[kQuantizersNote] = nlohmann::json(all).dump();
-}
-
-std::vector<LearnedQuantizer> learned_quantizers(const Model& model) {
-  const auto note = model.notes.find(kQuantizersNote);
-  if (note == model.notes.end()) return {};
-  std::vector<LearnedQuantizer> all;
-  try {
-    all = nlohmann::json::parse(note->second).get<std::vector<LearnedQuantizer>>();
-  } catch (const nlohmann::json::exception&) {
-    fail(errors::note_malformed(model.graph.name(), kQuantizersNote, "a list of quantizers"));
-  }
-  for (const LearnedQuantizer& one : all) {
-    for (const std::string& name :
-         {one.scale, one.zero_point, one.offset, one.low, one.high, one.log2_scale, one.weight, one.raw, one.choice}) {
-      if (!name.empty() && !model.tensors.contains(name))
-        fail(errors::note_without_tensor(model.graph.name(), kQuantizersNote,
-                                         fmt::format("a quantizer of kind {}", traits_of(one.kind).name), name));
-    }
-  }
-  return all;
 }
 
 }  // namespace halfstep

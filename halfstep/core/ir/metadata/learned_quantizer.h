@@ -4,9 +4,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include "halfstep/core/ir/model.h"
 
 namespace halfstep {
 
@@ -23,6 +20,7 @@ struct QuantizerTraits {
 /// In the order of QuantizerKind.
 std::span<const QuantizerTraits> quantizer_kinds();
 inline const QuantizerTraits& traits_of(QuantizerKind kind) { return quantizer_kinds()[static_cast<size_t>(kind)]; }
+inline std::string_view name(QuantizerKind kind) { return traits_of(kind).name; }
 /// Throws bad_input for what is no name of one.
 QuantizerKind parse_quantizer_kind(std::string_view name);
 
@@ -37,11 +35,8 @@ struct LearnedQuantizer {
   std::string log2_scale = {};                     ///< tqt: f32, like the scale
   std::string weight = {}, raw = {}, choice = {};  ///< dorefa: weight and raw; adaround: choice too, like the weight
   double number = 0;                               ///< dsq: softness; qdrop: keep
-};
 
-/// In a note of the Model, which none leave out.
-void set_learned_quantizers(Model& model, const std::vector<LearnedQuantizer>& all);
-/// Throws bad_input for a note that is no such list, or that names tensors which the network does not have.
-std::vector<LearnedQuantizer> learned_quantizers(const Model& model);
+  bool operator==(const LearnedQuantizer&) const = default;
+};
 
 }  // namespace halfstep

@@ -2,9 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
-
-#include "halfstep/core/ir/model.h"
 
 namespace halfstep {
 
@@ -17,11 +14,8 @@ struct Normalization {
   std::string scale = {}, shift = {}, mean = {}, variance = {};
   double epsilon = 0, momentum = 0;
   bool live = false;  ///< training normalizes by the batch's statistics and moves the running ones
-};
 
-/// In a note of the Model, which none leave out.
-void set_normalizations(Model& model, const std::vector<Normalization>& all);
-/// Throws bad_input for a note that is no such list, or that names tensors which the network does not have.
-std::vector<Normalization> normalizations(const Model& model);
+  bool operator==(const Normalization&) const = default;
+};
 
 }  // namespace halfstep
