@@ -97,7 +97,7 @@ verify::FloatReport check_floats(const Model& prepared, const Tensors& inputs, T
   Model unquantized = prepared;
   passes::restore_weights(unquantized);
   unquantized = evaluating(std::move(unquantized));
-  passes::bypass_quantizers(unquantized.graph);
+  passes::bypass_quantizers(unquantized);
   passes::dce(rewritten);
   passes::dce(unquantized);
   auto report = verify::same_floats(evaluating(source.network), rewritten, inputs, {}, pool);

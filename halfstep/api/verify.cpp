@@ -95,7 +95,7 @@ verify::Roads roads_of(const Model& prepared, const Model& integer) {
   if (prepared.source) {
     passes::set_mode(real, passes::Mode::evaluation);
   } else {
-    passes::bypass_quantizers(real);
+    passes::bypass_quantizers(roads.unquantized);
   }
   for (const auto& step : passes::quantized_steps(prepared)) {
     const bool is_real = step.kind == passes::StepKind::real;

@@ -114,7 +114,7 @@ void check_reference(Trial& trial) {
 void check_bypassed(Trial& trial) {
   Model plain = trial.prepared();
   passes::set_mode(plain.graph, passes::Mode::evaluation);
-  passes::bypass_quantizers(plain.graph);
+  passes::bypass_quantizers(plain);
   ThreadPool& pool = trial.tools().pool;
   require_close(trial, trial.source(), run_model(plain, trial.inputs(), pool),
                 run_model(trial.source(), trial.inputs(), pool, {.reference = true}));

@@ -116,7 +116,7 @@ Tensors quantized_values(Trial& trial, const Tensors& inputs) {
   std::vector<Value> values;
   for (const std::string& name : names) values.push_back(plain.graph.value(name));
   plain.graph.set_outputs(std::move(values), {names.begin(), names.end()});
-  passes::bypass_quantizers(plain.graph);
+  passes::bypass_quantizers(plain);
   return run_model(plain, inputs, trial.tools().pool);
 }
 

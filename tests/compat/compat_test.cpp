@@ -4,7 +4,10 @@
 
 #include <filesystem>
 
+#include "halfstep/core/files/file.h"
+#include "halfstep/core/ir/errors.h"
 #include "halfstep/halfstep.h"
+#include "tests/support/error.h"
 #include "tests/support/files.h"
 
 namespace halfstep::api {
@@ -92,6 +95,17 @@ TEST(EarlierFiles, ACheckpointGoesOn) {
   const Trained trained = train(open("pow2_int8_prepared"), digits(), options, {});
   EXPECT_EQ(trained.first_epoch, 2);
   EXPECT_EQ(trained.digest, digest_hex(open("pow2_int8_trained")));
+}
+
+TEST(EarlierFiles, DamagedOnesAreRefused) {
+  for (const char* damaged : {"float", "pow2_int8_prepared"}) {
+    const std::vector<std::byte> whole = io::read_file(sample(damaged));
+    for (const size_t at : {whole.size() / 4, whole.size() - 1}) {
+      std::vector<std::byte> bytes = whole;
+      bytes[at] ^= std::byte{1};
+      EXPECT_EQ(test::diagnostic_of([&] { deserialize(bytes, "m"); }), halfstep::errors::model_checksum("m")) << at;
+    }
+  }
 }
 
 }  // namespace

@@ -130,7 +130,7 @@ const std::map<std::string, Pass>& all_passes() {
   static const std::map<std::string, Pass> passes = {
       {"add_optimizer", {run_add_optimizer, false}},
       {"autodiff", {run_autodiff, false}},
-      {"bypass_quantizers", on_graph<bypass_quantizers>()},
+      {"bypass_quantizers", on_model<bypass_quantizers>()},
       {"channels_last", on_model<channels_last>()},
       {"channels_last_codes", on_model<channels_last_codes>()},
       {"clip_forms", on_model<clip_forms>()},

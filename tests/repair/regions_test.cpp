@@ -89,7 +89,7 @@ TEST_F(RepairOfRegions, ChannelsInsideAreEvenedOutAndTheFloatNetworkStays) {
   EXPECT_FALSE(scaled.tensors.at("u").same_bits(prepared_.tensors.at("u")));
   const Tensors inputs = samples_.inputs(0, 1);
   const auto in_float = [&](Model model) {
-    passes::bypass_quantizers(model.graph);
+    passes::bypass_quantizers(model);
     return train::BatchRunner(train::evaluation_form(model), {}, pool_).run(inputs).at("y");
   };
   EXPECT_TRUE(in_float(scaled).same_bits(in_float(prepared_)));

@@ -53,7 +53,7 @@ TEST(Preprocess, TravelsWithAModel) {
   }
   model.metadata.preprocess->scale = 0;
   EXPECT_EQ(diagnostic_of([&] { preprocess_of(model); }),
-            errors::preprocess_number("network '': preprocessing", "scale", 0, "a number that is not 0"));
+            errors::preprocess_number("network 'graph': preprocessing", "scale", 0, "a number that is not 0"));
 }
 
 TEST(Preprocess, RefusesWhatIsNoPreprocessing) {

@@ -18,8 +18,9 @@ void bypass(Graph& graph, const Block& block, const std::function<bool(Op)>& goe
 
 }  // namespace
 
-void bypass_quantizers(Graph& graph) {
-  bypass_quantizers(graph, [](Op) { return true; });
+void bypass_quantizers(Model& model) {
+  bypass_quantizers(model.graph, [](Op) { return true; });
+  model.metadata.stage = Stage::in_float;
 }
 
 void bypass_quantizers(Graph& graph, const std::function<bool(Op)>& goes) { bypass(graph, graph.body(), goes); }

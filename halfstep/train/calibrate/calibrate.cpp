@@ -66,7 +66,7 @@ void require_ranges(const Model& calibrated) {
 Model observing_form(const Model& prepared) {
   Model observing = prepared;
   passes::set_mode(observing.graph, passes::Mode::calibration);
-  passes::bypass_quantizers(observing.graph);
+  passes::bypass_quantizers(observing);
   passes::within_reach(observing);
   return observing;
 }

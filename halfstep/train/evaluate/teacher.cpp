@@ -172,7 +172,7 @@ Model teacher_of(const Model& model, const std::string& data) {
   require_teacher(model, data);
   Model teacher = clone(model);
   passes::set_mode(teacher.graph, passes::Mode::evaluation);
-  passes::bypass_quantizers(teacher.graph);
+  passes::bypass_quantizers(teacher);
   return teacher;
 }
 

@@ -119,7 +119,7 @@ class Learner {
   void take(const Block& block) {
     const Model part = part_of(network_, block);
     Model in_float = part;
-    passes::bypass_quantizers(in_float.graph);
+    passes::bypass_quantizers(in_float);
     Stores targets = run_part(in_float, in_float_, batch_, room_, scene_.pool);
     LearningBlock learning = learning_block(part, learning_, scales_);
     Stores given = run_quantized(part);
@@ -201,7 +201,7 @@ class Learner {
   Stores importance_behind(const Stores& targets) {
     if (number_ + 1 == blocks_.size()) return {};
     Model rest = part_of(network_, behind(network_, blocks_, number_));
-    passes::bypass_quantizers(rest.graph);
+    passes::bypass_quantizers(rest);
     Stores inputs = in_float_;
     for (const auto& [name, store] : targets) inputs.insert_or_assign(name, store);
     return importance_of(rest, inputs, scene_.spreads, batch_, scene_.calibration.seed, room_, scene_.pool);

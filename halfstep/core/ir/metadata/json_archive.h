@@ -91,7 +91,8 @@ Json json_of(const T& value) {
 
 [[noreturn]] inline void refuse_value(const Json& json, const std::string& where, std::string_view expected) {
   constexpr size_t kShown = 60;
-  fail(errors::metadata_value(where, json.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, kShown), expected));
+  fail(errors::metadata_value(where, json.dump(-1, ' ', true, Json::error_handler_t::replace).substr(0, kShown),
+                              expected));
 }
 
 template <class T>
