@@ -127,9 +127,7 @@ Padded pad_channels(const Model& model, const Platform& platform, const PrepareO
   return padded;
 }
 
-bool is_prepared(const Model& model) {
-  return model.metadata.stage == Stage::prepared;
-}
+bool is_prepared(const Model& model) { return model.metadata.stage == Stage::prepared; }
 
 const Platform& platform_of(const Model& model) {
   if (!is_prepared(model)) fail(errors::network_not_prepared());
