@@ -6,7 +6,7 @@ namespace {
 int analyze(api::AnalyzeCommand& command, const Given&) {
   api::AnalyzeOptions& options = command.options;
   options.platform = platform_of(command.target);
-  const auto [network, data] = load_both(command.model, command.data, options.quantize.preprocess);
+  const auto [network, data] = load_both(command.common, command.model, command.data, options.quantize.preprocess);
   const api::Analysis analysis = api::analyze(network, data, options, settings_of(command.common));
   print_notes(analysis.result.notes);
   print(command.common, analysis);

@@ -24,7 +24,7 @@ int choose_bits(api::BitsCommand& command, const Given&) {
   options.prove = !program.path.empty();
   name_training_folder(options.train, options.quantize.repair, command.out);
   name_repair_folder(options.quantize.repair, command.out);
-  const auto [network, data] = load_both(command.model, command.data, options.quantize.preprocess);
+  const auto [network, data] = load_both(command.common, command.model, command.data, options.quantize.preprocess);
   const api::Bits result = api::bits(network, data, options, settings_of(command.common));
   api::save(result.result.model, command.out.path);
   if (result.proof) api::save(result.proof->integer, program.path);

@@ -25,15 +25,28 @@ std::optional<io::Claim> require(const api::OutFile& file) {
   return claim;
 }
 
-api::Dataset load_data(const api::DataPath& data, int64_t classes) {
-  if (data.path.empty()) print_notes({"without --data the built-in digits are used; from 0.2 on pass --data digits"});
-  return api::load_data(data.path.empty() ? api::kDigits : data.path.string(), classes, data.read);
+namespace {
+
+std::string path_of(const api::DataPath& data) { return data.path.empty() ? api::kDigits : data.path.string(); }
+
+void note_digits(const api::CommonOptions& common, const api::DataPath& data) {
+  if (data.path.empty() && !common.json)
+    print_notes({"without --data the built-in digits are used; from 0.2 on pass --data digits"});
 }
 
-api::LoadedPair load_both(const std::filesystem::path& network, const api::DataPath& data,
-                          const train::PreprocessOptions& preprocess) {
-  if (data.path.empty()) print_notes({"without --data the built-in digits are used; from 0.2 on pass --data digits"});
-  return api::load_both(network, data.path.empty() ? api::kDigits : data.path.string(), data.read, preprocess);
+}  // namespace
+
+api::Dataset load_data(const api::CommonOptions& common, const api::DataPath& data, int64_t classes) {
+  api::Dataset loaded = api::load_data(path_of(data), classes, data.read);
+  note_digits(common, data);
+  return loaded;
+}
+
+api::LoadedPair load_both(const api::CommonOptions& common, const std::filesystem::path& network,
+                          const api::DataPath& data, const train::PreprocessOptions& preprocess) {
+  api::LoadedPair loaded = api::load_both(network, path_of(data), data.read, preprocess);
+  note_digits(common, data);
+  return loaded;
 }
 
 std::optional<api::Platform> platform_of(const api::TargetOptions& target) {

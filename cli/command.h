@@ -34,10 +34,10 @@ auto about(const std::filesystem::path& file, Work work) {
 std::optional<io::Claim> require(const api::OutFile& file);
 
 /// The samples. Without a path they are the digits, with a warning.
-api::Dataset load_data(const api::DataPath& data, int64_t classes);
+api::Dataset load_data(const api::CommonOptions& common, const api::DataPath& data, int64_t classes);
 /// A network and its samples.
-api::LoadedPair load_both(const std::filesystem::path& network, const api::DataPath& data,
-                          const train::PreprocessOptions& preprocess = {});
+api::LoadedPair load_both(const api::CommonOptions& common, const std::filesystem::path& network,
+                          const api::DataPath& data, const train::PreprocessOptions& preprocess);
 
 /// The platform that the options name; absent for none.
 std::optional<api::Platform> platform_of(const api::TargetOptions& target);

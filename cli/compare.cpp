@@ -9,7 +9,7 @@ board::Comparison compared(const api::CompareCommand& command) {
   const api::Settings settings = settings_of(command.common);
   for (const auto& path : {command.first, command.second}) {
     if (!api::is_network(path)) continue;
-    const api::LoadedPair pair = load_both(path, command.data, options.dump.preprocess);
+    const api::LoadedPair pair = load_both(command.common, path, command.data, options.dump.preprocess);
     return api::compare(command.first, command.second, &pair.data, options, settings);
   }
   return api::compare(command.first, command.second, nullptr, options, settings);

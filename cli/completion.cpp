@@ -42,6 +42,7 @@ Words command_names(const CLI::App& program) {
 Words option_names(const CLI::App& command) {
   Words names;
   for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group().empty()) continue;  // an earlier spelling
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   return names;

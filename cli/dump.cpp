@@ -4,7 +4,7 @@ namespace halfstep::cli {
 namespace {
 
 int dump(api::DumpCommand& command, const Given&) {
-  const auto pair = load_both(command.model, command.data, command.options.preprocess);
+  const auto pair = load_both(command.common, command.model, command.data, command.options.preprocess);
   print(command.common, api::dump(pair.network, pair.data, command.out.path, command.options, command.out.overwrite,
                                   settings_of(command.common)));
   return kDone;

@@ -13,7 +13,7 @@ nlohmann::ordered_json json_of(const api::Evaluation& report, int64_t top) {
 }
 
 int evaluate(api::EvalCommand& command, const Given&) {
-  const auto [network, data] = load_both(command.model, command.data, command.options.preprocess);
+  const auto [network, data] = load_both(command.common, command.model, command.data, command.options.preprocess);
   const int64_t top = command.options.top;
   const api::Evaluation report = api::evaluate(network, data, command.options, settings_of(command.common));
   print_notes(report.notes);

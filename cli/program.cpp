@@ -92,8 +92,9 @@ std::string option_without_value(int count, const char* const* arguments) {
 int parse_and_work(int count, const char* const* given) {
   std::vector<const char*> words(given, given + count);
   const auto help_all = std::ranges::find(words, std::string_view("--help-all"));
-  const bool shows_all = help_all != words.end();
-  if (shows_all) *help_all = "--help";
+  const bool completes = count > 1 && std::string_view(given[1]) == kComplete;
+  const bool shows_all = help_all != words.end() || completes;
+  if (help_all != words.end()) *help_all = "--help";
   const char* const* arguments = words.data();
   CLI::App program(
       "Halfstep trains quantized networks and proves that the integers on the device are the same, code for code.",
@@ -111,7 +112,7 @@ int parse_and_work(int count, const char* const* given) {
                          add_export,     add_verify,       add_analyze, add_bits, add_report, add_dump,     add_compare,
                          add_inspect,    add_platform,     add_op,      add_pass, add_fuzz,   add_explain})
     add({program, work, shows_all});
-  if (count > 1 && std::string_view(arguments[1]) == kComplete) return print_completions(program);
+  if (completes) return print_completions(program);
   if (const std::string option = option_without_value(count, arguments); !option.empty())
     fail(errors::option_without_value(option));
   try {

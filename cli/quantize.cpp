@@ -7,7 +7,7 @@ namespace {
 /// A prepared network with other bit widths needs no samples; any other is prepared and calibrated.
 api::Quantized quantized(const api::QuantizeCommand& command) {
   const api::Platform platform = api::load_platform(command.target);
-  const auto [network, data] = load_both(command.model, command.data, command.options.preprocess);
+  const auto [network, data] = load_both(command.common, command.model, command.data, command.options.preprocess);
   const api::QuantizeOptions& options = command.options;
   const bool is_prepared = api::stage_of(network) == api::Stage::prepared;
   const api::Settings settings = settings_of(command.common);

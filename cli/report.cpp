@@ -8,7 +8,7 @@ int show_report(api::ReportCommand& command, const Given&) {
   const Model prepared = api::load_stage(command.prepared, api::Stage::prepared);
   std::optional<Model> integer;
   if (!command.integer.empty()) integer = api::load_stage(command.integer, api::Stage::integer);
-  const api::Dataset data = load_data(command.data, api::classes_of(prepared));
+  const api::Dataset data = load_data(command.common, command.data, api::classes_of(prepared));
   api::ReportOptions& options = command.options;
   options.analyze.quantize.preprocess = options.verify.preprocess;
   const api::NetworkReport found = api::report(prepared, integer, data, options, settings_of(command.common));

@@ -18,10 +18,10 @@ api::Trained trained(api::TrainCommand& command, const Given& given) {
   command.options.keeps_best = !command.model.empty();
   const api::Settings settings = settings_of(command.common);
   if (command.options.keeps_best) {
-    const auto [network, data] = load_both(command.model, command.data, command.options.preprocess);
+    const auto [network, data] = load_both(command.common, command.model, command.data, command.options.preprocess);
     return api::train(network, data, options_for(command, network, given), settings);
   }
-  const api::Dataset data = load_data(command.data, io::kMaxClasses);
+  const api::Dataset data = load_data(command.common, command.data, io::kMaxClasses);
   const Model network = api::create_network(command.network, data, command.common.seed, command.options.preprocess);
   return api::train(network, data, options_for(command, network, given), settings);
 }

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 
+#include "cli/command.h"
 #include "cli/help.h"
 
 namespace halfstep::cli {
@@ -49,7 +49,7 @@ CLI::Option* add_flag(CLI::App& command, const api::BoundOption& option, const s
   if (option.is_list && (option.entry->separator.empty() || option.entry->count != 1)) {
     if (!option.entry->separator.empty()) added->allow_extra_args(false);
   } else {
-    added->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    added->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
   }
   return added;
 }
@@ -71,16 +71,16 @@ void add_option(CLI::App& command, const api::BoundOption& option, bool shows_al
 }
 
 void collect(Parsed& parsed, Given& given) {
+  std::vector<std::string> notes;
   for (const auto& slot : parsed.slots) {
     if (slot->words.empty()) continue;
     const api::OptionEntry& entry = *slot->option->entry;
     if (!slot->deprecated.empty())
-      std::fputs(fmt::format("halfstep: note: {} is now {}; the old spelling goes away in 0.2\n", slot->deprecated,
-                             entry.long_flag())
-                     .c_str(),
-                 stderr);
+      notes.push_back(
+          fmt::format("{} is now {}; the old spelling goes away in 0.2", slot->deprecated, entry.long_flag()));
     given.on_command_line[std::string(entry.name)] = {slot->words, slot->where};
   }
+  if (!given.has("json")) print_notes(notes);
 }
 
 int run_with(Parsed& parsed, const std::function<int(const Given& given)>& run) {

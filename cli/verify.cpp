@@ -31,7 +31,7 @@ int verify_and_report(api::VerifyCommand& command, const Given&) {
   find_models(command);
   const Model prepared = api::load_stage(command.prepared, api::Stage::prepared);
   const Model integer = api::load_stage(command.integer, api::Stage::integer);
-  const api::Dataset data = load_data(command.data, api::classes_of(prepared));
+  const api::Dataset data = load_data(command.common, command.data, api::classes_of(prepared));
   const auto roads = api::verify(prepared, integer, data, command.options, settings_of(command.common));
   print_notes(roads.notes);
   print(command.common, roads);

@@ -3,7 +3,7 @@
 
 usage: tools/reference.py BUILD OUT    (BUILD: a finished build folder, such as build/release)
 
-Writes python.md, cpp.md, operators.md, platforms.md and errors.md into the folder OUT.
+Writes python.md, commands.md, cpp.md, operators.md, platforms.md and errors.md into the folder OUT.
 """
 import ast
 import inspect
@@ -19,7 +19,6 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
 MODULES = ("nn", "optim")
-SOURCES = sorted((ROOT / "python/halfstep").glob("*.py*"))
 
 
 def public_names():
@@ -28,10 +27,10 @@ def public_names():
     return [name for name in ast.literal_eval(names) if name not in (*MODULES, "ops", "__version__")]
 
 
-def definitions():
+def definitions(build):
     """Functions, classes and other names at the top of the modules: (node, the string behind it)."""
     found = {}
-    for path in SOURCES:
+    for path in sorted({*(ROOT / "python/halfstep").glob("*.py*"), build / "gen/python/halfstep/verbs.py"}):
         body = ast.parse(path.read_text()).body
         for node, after in zip(body, [*body[1:], None]):
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -76,8 +75,8 @@ def members(kind):
             yield markdown(ast.get_docstring(node))
 
 
-def python_page():
-    found = definitions()
+def python_page(build):
+    found = definitions(build)
     kinds = {ast.FunctionDef: "Functions", ast.ClassDef: "Classes", ast.Assign: "Types"}
     text = ["# Python\n\n`import halfstep as hs`. Single operators, `hs.ops`, are in [Operators](operators.md)."]
     for kind, title in kinds.items():
@@ -117,7 +116,7 @@ def prose(source):
 
 def platforms_page():
     text = ["# Platforms\n\nA platform is a record that says what a chip can do: one of those built in, by its name, or a file of your own, by its\n"
-            "path. `--set KEY=VALUE` and `overrides={KEY: VALUE}` replace any field.\n"]
+            "path. `--overrides KEY=VALUE` and `overrides={KEY: VALUE}` replace any field.\n"]
     for path in sorted((ROOT / "platforms").glob("*.yaml")):
         record = yaml.safe_load(path.read_text())
         source = path.read_text()
@@ -132,6 +131,17 @@ def operators_page(build):
     return text.replace("# Operators\n", "# Operators\n\nEach is a function of the same name in `hs.ops`, whose docstring and stubs say types and rules.\n", 1)
 
 
+def commands_page(build):
+    """The help of every command, advanced options too."""
+    def help_of(*words):
+        return subprocess.run([build / "halfstep", *words], capture_output=True, text=True, check=True).stdout
+
+    commands = re.findall(r"^  (\w+) {2,}", help_of("--help").partition("Subcommands:")[2], re.MULTILINE)
+    text = ["# Commands\n\nEvery command takes its options from `--config FILE` too. The names of options are those of Python."]
+    text += [f"## {name}\n\n```text\n{help_of(name, '--help-all').strip()}\n```" for name in commands]
+    return "\n\n".join(text) + "\n"
+
+
 def errors_page(build):
     found = subprocess.run([build / "halfstep", "explain", "--json"], capture_output=True, text=True, check=True)
     text = ["# Errors\n\n`halfstep explain HS1100` prints an entry of this page. Names in braces stand for values."]
@@ -142,7 +152,7 @@ def errors_page(build):
 def main():
     build, out = map(pathlib.Path, sys.argv[1:])
     out.mkdir(parents=True, exist_ok=True)
-    pages = {"python": python_page(), "cpp": cpp_page(), "operators": operators_page(build), "platforms": platforms_page(), "errors": errors_page(build)}
+    pages = {"python": python_page(build), "commands": commands_page(build), "cpp": cpp_page(), "operators": operators_page(build), "platforms": platforms_page(), "errors": errors_page(build)}
     for name, text in pages.items():
         (out / f"{name}.md").write_text(text)
 

@@ -246,7 +246,7 @@ Tensor joined(const std::vector<Tensor>& parts) {
 /// The codes of every layer by another engine, where one is asked for.
 verify::Engine engine_of(const Model& network, const Plan& plan, const std::string& with) {
   if (with.empty()) return {};
-  if (with != "onnxruntime") fail(errors::not_a_choice("with", with, "onnxruntime"));
+  if (with != "onnxruntime") fail(errors::not_a_choice("backend", with, "onnxruntime"));
   require_stage(network, Stage::integer);
   verify::Roads roads;
   roads.integer = network;

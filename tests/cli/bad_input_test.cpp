@@ -159,7 +159,7 @@ TEST_F(BadInput, unknown_key_of_a_platform) {
                 {"quickstart", "--platform", "bad.yaml", "--out", "new"});
   expect_values(kBadInput, {"override_of_unknown_key", "'features.rat'", "'rat'", "'rate'"},
                 {"quickstart", "--overrides", "features.rat=0.1", "--out", "new"});
-  expect_error(kBadInput, errors::option_of_other_form("--overrides", "features", "KEY=VALUE"),
+  expect_error(kBadInput, errors::option_of_other_form("quickstart: --overrides", "features", "KEY=VALUE"),
                {"quickstart", "--overrides", "features", "--out", "new"});
 }
 
@@ -191,10 +191,13 @@ TEST_F(BadInput, bits_for_an_unknown_or_illegal_layer) {
     return Arguments{"quantize", "quick/prepared.safetensors", "--bits", bits, "--out", "new.safetensors"};
   };
   expect_values(kBadInput, {"'conv9'", "'conv1'"}, with("conv9=4/4"));
-  expect_error(kBadInput, errors::option_of_other_form("--bits", "conv4", "LAYERS=WEIGHTS/FEATURES, as in 'conv*=4/8'"),
+  expect_error(kBadInput,
+               errors::option_of_other_form("quantize: --bits", "conv4", "LAYERS=WEIGHTS/ACTIVATIONS, as in conv*=4/8"),
                with("conv4"));
-  expect_error(kBadInput, errors::option_of_other_form("--bits 'conv4=x/4'", "x", "a number of bits"),
-               with("conv4=x/4"));
+  expect_error(
+      kBadInput,
+      errors::option_of_other_form("quantize: --bits", "conv4=x/4", "LAYERS=WEIGHTS/ACTIVATIONS, as in conv*=4/8"),
+      with("conv4=x/4"));
   expect_values(kUnsupported,
                 {"bits_not_legal", "digits:41: node 'conv4'", "generic_int8", "9", "2, 3, 4, 5, 6, 7, 8",
                  "digits:44: node 'conv5'"},
@@ -388,7 +391,7 @@ TEST_F(BadInput, tensors_that_the_network_does_not_take) {
   expected.where = "x.npz";
   expect_error(kBadInput, expected,
                {"run", "quick/float.safetensors", "--inputs", "x.npz", "--expect", "x.npz", "--outputs", "new.npz"});
-  expect_error(kBadInput, errors::not_a_choice("place", "moon", "cpu, sim, cuda or cuda:N"),
+  expect_error(kBadInput, errors::not_a_choice("run: --device", "moon", "cpu, sim, cuda or cuda:N"),
                {"run", "quick/float.safetensors", "--inputs", "x.npz", "--device", "moon"});
 }
 

@@ -66,7 +66,7 @@ TEST(CommandLine, WhatGoesTogetherAndWhatDoesNot) {
   EXPECT_EQ(workspace.error(2, {"run", model}), errors::run_without_inputs(model));
   EXPECT_EQ(workspace.error(2, {"run", model, "--test-data", "."}), errors::test_data_of_model(model));
   EXPECT_EQ(workspace.error(2, {"eval", model, "--size", "8"}),
-            errors::option_of_other_form("--size", "8", "HEIGHTxWIDTH, as in 224x224"));
+            errors::option_of_other_form("eval: --size", "8", "HEIGHTxWIDTH, as in 224x224"));
   EXPECT_EQ(workspace.error(2, {"op", "check", "--all", "--operator", "add"}),
             errors::problems_not_chosen("check", "more than one"));
 }

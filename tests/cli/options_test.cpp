@@ -215,6 +215,11 @@ TEST_F(Options, AnEqualsSignWithoutAValueIsRefused) {
             errors::option_without_value("--weight-bits"));
 }
 
+TEST_F(Options, AnOptionWithoutItsValueIsNamed) {
+  EXPECT_EQ(workspace->error(2, {"train", "--out", "new", "--epochs"}),
+            errors::wrong_argument("train", "--epochs: 1 required INT missing"));
+}
+
 /// Found in use: zero stood for an option that is not given.
 TEST_F(Options, ZeroBitsAreNotTheWidthsOfThePlatform) {
   for (const char* option : {"--weight-bits", "--activation-bits", "--edge-bits"}) {

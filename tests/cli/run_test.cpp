@@ -143,7 +143,7 @@ TEST_F(Run, every_command_has_help_with_an_example) {
        {"quickstart", "data", "train", "eval", "run", "quantize", "convert", "export", "verify", "analyze", "bits",
         "report", "dump", "compare", "inspect", "platform", "op", "pass", "fuzz"}) {
     const auto help = workspace->expect(0, {command, "--help"});
-    EXPECT_NE(help.out.find("Example:\n  halfstep " + command), std::string::npos) << help.out;
+    EXPECT_NE(help.out.find("Examples:\n  halfstep " + command), std::string::npos) << help.out;
     EXPECT_NE(help.out.find("--threads"), std::string::npos) << command;
     EXPECT_NE(help.out.find("--seed"), std::string::npos) << command;
   }

@@ -82,7 +82,7 @@ def test_entries_name_commands_and_options_that_there_are():
         return subprocess.run([PROGRAM, *words], capture_output=True, text=True, timeout=60, check=True).stdout
 
     commands = re.findall(r"^  (\w+) {2,}", run("--help").partition("Subcommands:")[2], re.MULTILINE)
-    options = {"--help", *(option for command in commands for option in re.findall(r"--[a-z][a-z-]*", run(command, "--help")))}
+    options = {"--help", *(option for command in commands for option in re.findall(r"--[a-z][a-z-]*", run(command, "--help-all")))}
     wrong = []
     for entry in json.loads(run("explain", "--json"))["errors"]:
         words = " ".join((entry["message"], entry["explanation"]))

@@ -1,4 +1,4 @@
-"""tools/reference.py makes the references of the site: every public name and every error is in them."""
+"""tools/reference.py makes the references of the site: every public name, option and error is in them."""
 
 import pathlib
 import re
@@ -15,5 +15,7 @@ def test_references(tmp_path):
     python = (tmp_path / "python.md").read_text()
     missing = [name for name in halfstep.__all__ if name not in ("__version__", "ops", "nn", "optim") and f"### {name}\n" not in python]
     assert missing == [] and "### nn.Conv2d\n" in python and "in_channels" in python
+    commands = (tmp_path / "commands.md").read_text()
+    assert "## train\n" in commands and "--freeze-oscillating NUMBER" in commands
     listed = re.findall(r"HS\d{4}", subprocess.run([PROGRAM, "explain"], capture_output=True, text=True, check=True).stdout)
     assert listed == re.findall(r"^## (HS\d{4}) ", (tmp_path / "errors.md").read_text(), re.MULTILINE) != []

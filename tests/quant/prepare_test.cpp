@@ -299,7 +299,7 @@ TEST(Prepare, LayersStayInFloatWhenTheyAreAskedTo) {
   all.erase(all.begin());
   EXPECT_EQ(bare(all), (Diagnostics{on("c", 5, asked), on("d", 7, asked), on("e", 8, asked)}));
   EXPECT_EQ(diagnostic_of([&] { islands({"conv"}); }),
-            errors::selector_matches_nothing("float", "conv", "; there are c, r, d, e"));
+            errors::selector_matches_nothing("skip_layers", "conv", "; there are c, r, d, e"));
   EXPECT_EQ(feature_quantizers(prepared(model, "generic_int8", {{}, {}, {}, {"d"}})),
             (std::vector<std::string>{"x.q", "r.q", "d.q", "e.q"}));
 }

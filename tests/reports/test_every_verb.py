@@ -17,7 +17,7 @@ def test_every_verb_has_a_line(bench):
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_options_that_write(bench, verb):
-    options = {option.strip() for option in re.findall(OPTIONS, bench.run(verb, "--help").out)}
+    options = {option.strip() for option in re.findall(OPTIONS, bench.run(verb, "--help-all").out)}
     lines = " ".join(WRITES.get(verb, []))
     assert all(option + " " in lines for option in options), (verb, options)
     assert all(line.startswith(verb + " ") for line in WRITES.get(verb, []) + PRINTS.get(verb, []))

@@ -58,7 +58,7 @@ TEST(Preprocess, TravelsWithAModel) {
 
 TEST(Preprocess, RefusesWhatIsNoPreprocessing) {
   const auto error = [](const std::string& text) {
-    return diagnostic_of([&] { parse_preprocess_options(text, "it").on({}); });
+    return diagnostic_of([&] { applied(parse_preprocess_options(text, "it"), {}); });
   };
   EXPECT_EQ(error("scale"), errors::preprocess_not_json("it"));
   EXPECT_EQ(error(R"({"scale": "big"})"), errors::preprocess_value("it", "scale", "a number"));
