@@ -84,10 +84,12 @@ void read_config(const std::filesystem::path& file, const std::vector<api::Bound
   for (const auto& pair : root) {
     const std::string at = fmt::format("{}:{}", given.file, pair.first.Mark().line + 1);
     try {
-      const auto& entry = *named(options, pair.first.Scalar(), at).entry;
+      const api::BoundOption& option = named(options, pair.first.Scalar(), at);
       if (pair.second.IsNull()) continue;
       const std::string where = fmt::format("{}: {}", at, pair.first.Scalar());
-      if (!given.in_file.emplace(entry.name, GivenWords{words_of(pair.second, where), where}).second)
+      const api::Words words = words_of(pair.second, where);
+      if (words == option.words()) continue;  // a default goes with every other option
+      if (!given.in_file.emplace(option.entry->name, GivenWords{words, where}).second)
         fail(errors::config_of_other_form(where, "a second value", "one"));
     } catch (const Error& error) {
       found.insert(found.end(), error.diagnostics().begin(), error.diagnostics().end());

@@ -26,7 +26,8 @@ struct Given {
   bool has(const std::string& option) const { return on_command_line.contains(option) || in_file.contains(option); }
 };
 
-/// Reads a configuration file: a YAML mapping from names of options to values. Throws config_unreadable,
+/// Reads a configuration file: a YAML mapping from names of options to values. Values that are the default are as if
+/// they were not there. Throws config_unreadable,
 /// config_of_other_form, and unknown_option with the nearest name.
 void read_config(const std::filesystem::path& file, const std::vector<api::BoundOption>& options, Given& given);
 

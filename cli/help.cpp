@@ -5,6 +5,8 @@
 
 #include <sstream>
 
+#include "halfstep/halfstep.h"
+
 namespace halfstep::cli {
 namespace {
 
@@ -42,6 +44,7 @@ std::string type_name(const api::BoundOption& option) {
   if (option.is_switch) return "";
   if (const api::Words choices = api::words_in(entry.choices); !choices.empty())
     return fmt::format("{{{}}}", fmt::join(choices, ","));
+  if (entry.type == "platform") return fmt::format("{{{}}}|FILE", fmt::join(quant::platform_names(), ","));
   if (entry.type.find("int") != std::string_view::npos) return "INT";
   if (entry.type == "number" || entry.type == "float") return "NUMBER";
   return entry.type == "path" ? "FILE" : "TEXT";

@@ -3,13 +3,20 @@
 namespace halfstep::cli {
 namespace {
 
+/// A float network is quantized for generic_int8 where no platform is named.
+api::TargetOptions target_of(const api::TrainCommand& command) {
+  api::TargetOptions target = command.target;
+  if (target.platform.empty()) target.platform = "generic_int8";
+  return target;
+}
+
 api::TrainOptions options_for(const api::TrainCommand& command, const Model& network, const Given& given) {
   api::TrainOptions options = command.options;
   for (const auto& teacher : command.teacher) options.teachers.push_back(api::load(teacher));
   const bool is_float = api::stage_of(network) == api::Stage::in_float;
   const bool has_target = given.has("platform") || given.has("overrides");
   if (!options.schedule.stages.empty() && (is_float || has_target))
-    options.schedule.platform = api::load_platform(command.target);
+    options.schedule.platform = api::load_platform(target_of(command));
   return options;
 }
 

@@ -7,6 +7,7 @@
 
 #include "cli/command.h"
 #include "cli/help.h"
+#include "halfstep/api/errors.h"
 
 namespace halfstep::cli {
 namespace {
@@ -22,7 +23,7 @@ struct Parsed {
   std::string verb;
   std::vector<api::BoundOption> options;
   std::vector<std::unique_ptr<Slot>> slots;
-  std::filesystem::path config;
+  std::optional<std::string> config;
   bool prints_config = false;
 };
 
@@ -86,7 +87,9 @@ void collect(Parsed& parsed, Given& given) {
 int run_with(Parsed& parsed, const std::function<int(const Given& given)>& run) {
   Given given;
   collect(parsed, given);
-  if (!parsed.config.empty()) read_config(parsed.config, parsed.options, given);
+  if (parsed.config && parsed.config->empty())
+    fail(errors::option_of_other_form(parsed.verb + ": --config", "", "one value"));
+  if (parsed.config) read_config(*parsed.config, parsed.options, given);
   set_options(parsed.verb, parsed.options, given, !parsed.prints_config);
   if (!parsed.prints_config) return run(given);
   fmt::print("{}", config_text(parsed.options, given));

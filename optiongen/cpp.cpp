@@ -11,8 +11,9 @@ namespace halfstep::optiongen {
 namespace {
 
 const std::map<std::string, std::string> kTypes = {
-    {"flag", "bool"},     {"int", "int"},     {"int64", "int64_t"},    {"uint64", "uint64_t"},
-    {"number", "double"}, {"float", "float"}, {"text", "std::string"}, {"path", "std::filesystem::path"}};
+    {"flag", "bool"},           {"int", "int"},     {"int64", "int64_t"},    {"uint64", "uint64_t"},
+    {"number", "double"},       {"float", "float"}, {"text", "std::string"}, {"path", "std::filesystem::path"},
+    {"platform", "std::string"}};
 
 /// A name that C++ has for itself gets an underscore.
 std::string enumerator(const std::string& choice) {
@@ -181,7 +182,7 @@ std::string Option::cpp_type() const {
 std::string Option::cpp_default() const {
   if (!has_default) return type == "flag" && !optional ? "false" : "";
   if (!enumeration.empty()) return enumeration + "::" + enumerator(default_text);
-  return type == "text" || type == "path" ? quoted(default_text) : default_text;
+  return type == "text" || type == "path" || type == "platform" ? quoted(default_text) : default_text;
 }
 
 void write_room(const Descriptions& all, const Room& room, const std::string& out) {

@@ -22,7 +22,7 @@ std::string base_type(const Option& option) {
   if (option.type.find("int") != std::string::npos) return "int";
   if (option.type == "number" || option.type == "float") return "float";
   if (option.type == "flag") return "bool";
-  return option.type == "path" ? "str | os.PathLike[str]" : "str";
+  return option.type == "path" || option.type == "platform" ? "str | os.PathLike[str]" : "str";
 }
 
 std::string type_of(const Option& option) {

@@ -74,7 +74,7 @@ TEST(CommandLine, WhatGoesTogetherAndWhatDoesNot) {
 TEST(CommandLine, SeedsOfTheFuzzer) {
   Workspace workspace;
   EXPECT_EQ(workspace.error(2, {"fuzz", "--seeds", "x:3"}),
-            errors::option_of_other_form("seeds", "x:3", "A:B, or A for one"));
+            errors::option_of_other_form("fuzz: --seeds", "x:3", "A:B, or A for one"));
   EXPECT_EQ(workspace.error(2, {"fuzz", "--seeds", "3:3"}), errors::seeds_out_of_order(3, 3));
 }
 
