@@ -248,27 +248,26 @@ HWY_INLINE void write_row(D d, T* dst, int64_t size, bool past_caches, const Row
   const int64_t block = kGroup<T, D> * lanes;
   constexpr size_t kVector = hn::MaxLanes(Bytes());
   auto* const bytes = reinterpret_cast<uint8_t*>(dst);
+  const size_t over = past_caches ? reinterpret_cast<uintptr_t>(dst) % kVector : 0;
   int64_t i = 0;
-  // A call would keep the row, and so its parameters, in memory.
-  const auto write_rest = [&](int64_t end) __attribute__((always_inline)) HWY_ATTR {
+  // Elements before the first aligned vector, blocks, the rest: a loop, so that what is no block is compiled once.
+  for (int64_t end = over == 0 ? 0 : std::min(size, static_cast<int64_t>((kVector - over) / sizeof(T)));; end = size) {
     for (; i + lanes <= end; i += lanes) store(d, row(i, Whole()), dst + i);
     if (i < end) store(d, row(i, Part{end - i}), dst + i, Part{end - i});
     i = end;
-  };
-  if (past_caches) {
-    const size_t over = reinterpret_cast<uintptr_t>(dst) % kVector;
-    if (over != 0) write_rest(std::min(size, static_cast<int64_t>((kVector - over) / sizeof(T))));
+    if (end == size) return;
     for (; i + block <= size; i += block) {
       row.fetch(i, block);
-      hn::Stream(block_of<D, T>(d, row, i), Bytes(), bytes + static_cast<size_t>(i) * sizeof(T));
+      auto* const to = bytes + static_cast<size_t>(i) * sizeof(T);
+      const auto v = block_of<D, T>(d, row, i);
+      if (past_caches) {
+        hn::Stream(v, Bytes(), to);
+      } else {
+        fetch_ahead(to, kVector);
+        hn::StoreU(v, Bytes(), to);
+      }
     }
   }
-  for (; i + block <= size; i += block) {
-    row.fetch(i, block);
-    fetch_ahead(dst + i, kVector);
-    hn::StoreU(block_of<D, T>(d, row, i), Bytes(), bytes + static_cast<size_t>(i) * sizeof(T));
-  }
-  write_rest(size);
 }
 
 template <class Sources, size_t... I>
@@ -343,53 +342,73 @@ HWY_INLINE void expand(const Channels& channels, const C* parameters, int64_t be
     std::memcpy(to + made, to, static_cast<size_t>(std::min(made, size - made)) * sizeof(C));
 }
 
+/// Rows whose parameters are read as vectors: one copy of the code for all forms of a walk.
+template <class D, class U, class C, size_t P, class Function, class... T>
+HWY_NOINLINE void write_varying(VaryingRow<D, C, P, Function, T...> row, U* dst, int64_t size, bool past_caches) {
+  write_row(D(), dst, size, past_caches, row);
+}
+
+/// The elements [begin, end) in chunks whose parameters are laid out beside them. One layout serves the same place of
+/// every stride that the elements pass through.
+template <class C, size_t P, class Function, class U, class... T>
+HWY_NOINLINE void write_expanded(const Walk& walk, int64_t stride, int64_t chunk, const Function& function,
+                                 const std::array<const C*, P>& parameters, int64_t begin, int64_t end, U* dst,
+                                 const T*... src) {
+  using D = hn::ScalableTag<C>;
+  HWY_ALIGN C laid_out[P == 0 ? 1 : P][kExpanded + hn::MaxLanes(D())];
+  for (int64_t first = begin; first < std::min(begin + stride, end); first += chunk) {
+    const int64_t most = std::min(chunk, begin + stride - first);
+    for (size_t k = 0; k < P; ++k) expand(walk.channels, parameters[k], first, most, laid_out[k]);
+    for (int64_t i = first; i < end; i += stride) {
+      VaryingRow<D, C, P, Function, T...> row{function, {}, {src + i...}};
+      for (size_t k = 0; k < P; ++k) row.parameters[k] = laid_out[k];
+      write_varying(row, dst + i, std::min(most, end - i), walk.stream);
+    }
+  }
+}
+
+/// One run of a channel. `Function::Uniform` is for the parameters that it holds for; the others, which are rare, are
+/// laid out.
+template <class C, size_t P, class Function, class U, class... T>
+HWY_INLINE void write_uniform(const Walk& walk, const RunWalk& run, const Function& function,
+                              const std::array<const C*, P>& parameters, U* dst, const T*... src) {
+  using D = hn::ScalableTag<C>;
+  std::array<hn::Vec<D>, P> uniform;
+  for (size_t k = 0; k < P; ++k) uniform[k] = hn::Set(D(), parameters[k][run.channel()]);
+  if constexpr (requires { typename Function::template Uniform<D>; }) {
+    using Faster = typename Function::template Uniform<D>;
+    if (const Faster faster(function, uniform); faster.holds()) {
+      const UniformRow<D, U, 0, Faster, T...> row{faster, {}, {src + run.begin()...}};
+      write_row(D(), dst + run.begin(), run.size(), walk.stream, row);
+    } else {
+      write_expanded(walk, run.size(), kExpanded, function, parameters, run.begin(), run.begin() + run.size(), dst,
+                     src...);
+    }
+  } else {
+    const UniformRow<D, U, P, Function, T...> row{function, uniform, {src + run.begin()...}};
+    write_row(D(), dst + run.begin(), run.size(), walk.stream, row);
+  }
+}
+
 /// dst[i] = function(d, parameters of i's channel, src[i]...) for the elements i in [begin, end) of a tensor. C is
 /// float or double, the type that is computed in; `parameters` are P arrays by channel. All pointers are to the first
 /// element of their tensor or array. dst may be one of src, no other overlap.
 template <class C, size_t P, class Function, class U, class... T>
 void apply(const Walk& walk, const Function& function, const std::array<const C*, P>& parameters, int64_t begin,
            int64_t end, U* dst, const T*... src) {
-  using D = hn::ScalableTag<C>;
-  const D d;
   const Channels& channels = walk.channels;
   if (walk.form == Walk::Form::runs) {
-    for (RunWalk run(channels, begin, end); run.next();) {
-      const auto write = [&]<class F, size_t Q>(const F& with, const std::array<hn::Vec<D>, Q>& uniform) HWY_ATTR {
-        const UniformRow<D, U, Q, F, T...> row{with, uniform, {src + run.begin()...}};
-        write_row(d, dst + run.begin(), run.size(), walk.stream, row);
-      };
-      std::array<hn::Vec<D>, P> uniform;
-      for (size_t k = 0; k < P; ++k) uniform[k] = hn::Set(d, parameters[k][run.channel()]);
-      if constexpr (requires { typename Function::template Uniform<D>; }) {
-        const typename Function::template Uniform<D> faster(function, uniform);
-        if (faster.holds()) {
-          write(faster, std::array<hn::Vec<D>, 0>());
-          continue;
-        }
-      }
-      write(function, uniform);
-    }
+    for (RunWalk run(channels, begin, end); run.next();) write_uniform(walk, run, function, parameters, dst, src...);
   } else if (walk.form == Walk::Form::columns) {
     for (int64_t i = begin, size = 0; i < end; i += size) {
       const int64_t channel = i % channels.count;
       size = std::min(channels.count - channel, end - i);
-      VaryingRow<D, C, P, Function, T...> row{function, parameters, {src + i...}};
+      VaryingRow<hn::ScalableTag<C>, C, P, Function, T...> row{function, parameters, {src + i...}};
       for (const C*& at : row.parameters) at += channel;
-      write_row(d, dst + i, size, walk.stream, row);
+      write_varying(row, dst + i, size, walk.stream);
     }
   } else {
-    // One layout serves the same place of every period, or of every few periods, that the elements pass through.
-    HWY_ALIGN C laid_out[P == 0 ? 1 : P][kExpanded + hn::MaxLanes(D())];
-    const int64_t stride = std::max(walk.period, walk.chunk);
-    for (int64_t first = begin; first < std::min(begin + stride, end); first += walk.chunk) {
-      const int64_t most = std::min(walk.chunk, begin + stride - first);
-      for (size_t k = 0; k < P; ++k) expand(channels, parameters[k], first, most, laid_out[k]);
-      for (int64_t i = first; i < end; i += stride) {
-        VaryingRow<D, C, P, Function, T...> row{function, {}, {src + i...}};
-        for (size_t k = 0; k < P; ++k) row.parameters[k] = laid_out[k];
-        write_row(d, dst + i, std::min(most, end - i), walk.stream, row);
-      }
-    }
+    write_expanded(walk, std::max(walk.period, walk.chunk), walk.chunk, function, parameters, begin, end, dst, src...);
   }
   if (walk.stream) hwy::FlushStream();
 }

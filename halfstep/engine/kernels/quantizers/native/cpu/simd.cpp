@@ -147,7 +147,8 @@ PieceFunction choose_fake_quantize(const arith::CodeRule& rule) { return choose_
 PieceFunction choose_fake_quantize_grad(const arith::CodeRule& rule) { return choose_by_rule<GradWork>(rule); }
 
 PieceFunction choose_quantize(const arith::CodeRule& rule, DType dtype) {
-  return with_codes(dtype, [&]<class Code>() { return choose_by_rule<QuantizeWork<Code>>(rule); });
+  // Codes are stored by their low bits, so their width alone counts.
+  return is_wide(dtype) ? choose_by_rule<QuantizeWork<uint16_t>>(rule) : choose_by_rule<QuantizeWork<uint8_t>>(rule);
 }
 
 PieceFunction choose_dequantize(DType dtype) {

@@ -7,6 +7,7 @@
 
 #include <memory>
 
+#include "halfstep/engine/kernels/common/codes.h"
 #include "halfstep/engine/kernels/common/float_types.h"
 #include "halfstep/engine/kernels/ops.h"
 #include "halfstep/engine/kernels/quantizers/onnx/cpu/regions.h"
@@ -60,17 +61,14 @@ void quantize_region(const elements::Walk& walk, const QuantizeRule& rule, const
                         call.in[Op::in::x].as<const T>() + first);
 }
 
+/// Codes are stored by their low bits, so their width alone counts.
 template <class Function>
 QuantizeRegion choose_quantized(DType x, DType y) {
   return with_quantizable(x, [&]<class T>() -> QuantizeRegion {
-    if constexpr (Function::kSmall) {
-      return &quantize_region<Function, T, uint8_t>;
-    } else {
-      if (stored_as<int8_t>(y)) return &quantize_region<Function, T, int8_t>;
-      if (y == DType::i16) return &quantize_region<Function, T, int16_t>;
-      if (y == DType::u16) return &quantize_region<Function, T, uint16_t>;
-      return &quantize_region<Function, T, uint8_t>;
+    if constexpr (!Function::kSmall) {
+      if (is_wide(y)) return &quantize_region<Function, T, uint16_t>;
     }
+    return &quantize_region<Function, T, uint8_t>;
   });
 }
 

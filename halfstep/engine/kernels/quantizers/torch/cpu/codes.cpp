@@ -19,11 +19,16 @@
 #define HALFSTEP_KERNELS_TORCH_CPU_CODES_ONCE
 namespace halfstep::kernels::torch {
 
+/// The lowest and the highest code of a type.
+struct CodeEnds {
+  double low, high;
+};
+
 /// Elements [begin, end). `parameters`: reciprocals of all channels' scales (dequantizing: the scales), then their zero
 /// points, as float, or as double where `wide`.
 struct CodePiece {
-  void (*run)(const elements::Walk& walk, const void* parameters, const void* src, void* dst, int64_t begin,
-              int64_t end);
+  void (*run)(const elements::Walk& walk, const CodeEnds& ends, const void* parameters, const void* src, void* dst,
+              int64_t begin, int64_t end);
   bool wide;
 };
 
@@ -40,25 +45,33 @@ namespace simd = elements::HWY_NAMESPACE;
 template <class V>
 using CodeVectors = std::array<V, 2>;
 
-/// A whole number, or NaN, saturated to the codes of a type. x86's maximum and minimum give their second operand where
-/// the first is NaN.
-template <class Code, class D, class V = hn::Vec<D>>
-HWY_INLINE V saturate(D d, V code) {
-  using C = hn::TFromD<D>;
-  const V low = hn::Set(d, static_cast<C>(std::numeric_limits<Code>::min()));
-  const V high = hn::Set(d, static_cast<C>(std::numeric_limits<Code>::max()));
-  const V whole = hn::Min(hn::Max(code, low), high);
-  return sizeof(Code) == 1 ? hn::IfThenElse(hn::IsNaN(code), hn::Zero(d), whole) : whole;
-}
+/// The codes of a type, in float lanes those of 8 bits, in double lanes those of 32.
+struct Codes {
+  explicit Codes(const CodeEnds& of) : ends(of) {}
+  template <class D>
+  HWY_INLINE hn::Vec<D> low(D d) const {
+    return hn::Set(d, static_cast<hn::TFromD<D>>(ends.low));
+  }
+  template <class D>
+  HWY_INLINE hn::Vec<D> high(D d) const {
+    return hn::Set(d, static_cast<hn::TFromD<D>>(ends.high));
+  }
+  /// A whole number, or NaN, saturated. x86's maximum and minimum give their second operand where the first is NaN.
+  template <class D, class V = hn::Vec<D>>
+  HWY_INLINE V saturate(D d, V code) const {
+    const V whole = hn::Min(hn::Max(code, low(d)), high(d));
+    return sizeof(hn::TFromD<D>) == sizeof(float) ? hn::IfThenElse(hn::IsNaN(code), hn::Zero(d), whole) : whole;
+  }
+  CodeEnds ends;
+};
 
 /// wrapping_code without integers: a sum with an 8-bit zero point leaves int32 at its bottom alone, where the steps are
 /// -2^31 and the zero point is negative, and comes back at the top.
-template <class Code>
-struct WrappingCodes {
+struct WrappingCodes : Codes {
+  using Codes::Codes;
   template <class D, class V>
   HWY_INLINE V operator()(D d, const CodeVectors<V>& p, V x) const {
-    const V low = hn::Sub(hn::Set(d, static_cast<float>(std::numeric_limits<Code>::min())), p[1]);
-    const V high = hn::Sub(hn::Set(d, static_cast<float>(std::numeric_limits<Code>::max())), p[1]);
+    const V low = hn::Sub(this->low(d), p[1]), high = hn::Sub(this->high(d), p[1]);
     const V nan = hn::Set(d, std::numeric_limits<float>::quiet_NaN());
     const V bottom = hn::IfThenElse(hn::Lt(p[1], hn::Zero(d)), hn::Set(d, kBottomSteps), nan);
     const V steps = hn::Mul(x, p[0]);
@@ -67,19 +80,20 @@ struct WrappingCodes {
   }
 };
 
-template <class Code, bool kFloatZero>
-struct SaturatingCodes {
+template <bool kFloatZero>
+struct SaturatingCodes : Codes {
+  using Codes::Codes;
   template <class D, class V>
   HWY_INLINE V operator()(D d, const CodeVectors<V>& p, V x) const {
-    if constexpr (sizeof(Code) == 1) {
-      return simd::as_low_bits(d, saturate<Code>(d, steps(p[0], p[1], x)));
+    if constexpr (std::is_same_v<hn::TFromD<D>, float>) {
+      return simd::as_low_bits(d, saturate(d, steps(p[0], p[1], x)));
     } else {
       const hn::Rebind<float, D> single;
       const auto inverse = hn::DemoteTo(single, p[0]);
       const auto x_single = hn::DemoteTo(single, x);
       if constexpr (kFloatZero)
-        return saturate<Code>(d, hn::PromoteTo(d, steps(inverse, hn::DemoteTo(single, p[1]), x_single)));
-      return saturate<Code>(d, hn::Add(hn::PromoteTo(d, hn::Round(hn::Mul(x_single, inverse))), p[1]));
+        return saturate(d, hn::PromoteTo(d, steps(inverse, hn::DemoteTo(single, p[1]), x_single)));
+      return saturate(d, hn::Add(hn::PromoteTo(d, hn::Round(hn::Mul(x_single, inverse))), p[1]));
     }
   }
   template <class V>
@@ -91,6 +105,7 @@ struct SaturatingCodes {
 
 /// (code - zero_point) * scale in the lanes' type.
 struct RealOf {
+  explicit RealOf(const CodeEnds&) {}
   template <class D, class V>
   HWY_INLINE V operator()(D, const CodeVectors<V>& p, V code) const {
     return hn::Mul(hn::Sub(code, p[1]), p[0]);
@@ -99,6 +114,7 @@ struct RealOf {
 
 /// The difference wraps around in int32, then becomes a float32. In float64 lanes.
 struct WrappedRealOf {
+  explicit WrappedRealOf(const CodeEnds&) {}
   template <class D, class V>
   HWY_INLINE V operator()(D d, const CodeVectors<V>& p, V code) const {
     const hn::Rebind<float, D> single;
@@ -111,33 +127,36 @@ struct WrappedRealOf {
 };
 
 template <class C, class Function, class U, class T>
-void code_elements(const elements::Walk& walk, const void* parameters, const void* src, void* dst, int64_t begin,
-                   int64_t end) {
+void code_elements(const elements::Walk& walk, const CodeEnds& ends, const void* parameters, const void* src, void* dst,
+                   int64_t begin, int64_t end) {
   const auto* first = static_cast<const C*>(parameters);
-  simd::apply<C, 2>(walk, Function(), {first, first + walk.channels.count}, begin, end, static_cast<U*>(dst),
+  simd::apply<C, 2>(walk, Function(ends), {first, first + walk.channels.count}, begin, end, static_cast<U*>(dst),
                     static_cast<const T*>(src));
 }
 
-template <class T, class Code>
+template <class T, class C, class Code>
 CodePiece quantize_piece(CodeForm form) {
-  using C = std::conditional_t<sizeof(Code) == 1, float, double>;
-  constexpr bool kWide = sizeof(Code) > 1;
+  constexpr bool kWide = std::is_same_v<C, double>;
   if constexpr (!kWide) {
-    if (form == CodeForm::wrapping) return {&code_elements<C, WrappingCodes<Code>, Code, T>, kWide};
+    if (form == CodeForm::wrapping) return {&code_elements<C, WrappingCodes, Code, T>, kWide};
   }
-  return {form == CodeForm::float_zero ? &code_elements<C, SaturatingCodes<Code, true>, Code, T>
-                                       : &code_elements<C, SaturatingCodes<Code, false>, Code, T>,
+  return {form == CodeForm::float_zero ? &code_elements<C, SaturatingCodes<true>, Code, T>
+                                       : &code_elements<C, SaturatingCodes<false>, Code, T>,
           kWide};
 }
 
+/// Codes are stored by their low bits, so their width alone counts.
+template <class T>
+CodePiece quantize_piece(CodeForm form, DType code) {
+  return code == DType::i32 ? quantize_piece<T, double, int32_t>(form) : quantize_piece<T, float, uint8_t>(form);
+}
+
 CodePiece choose_quantize(CodeForm form, DType x, DType code) {
-  return with_code(code, [&]<class Code>() {
-    switch (x) {
-      case DType::f16: return quantize_piece<Half, Code>(form);
-      case DType::bf16: return quantize_piece<BFloat16, Code>(form);
-      default: return quantize_piece<float, Code>(form);
-    }
-  });
+  switch (x) {
+    case DType::f16: return quantize_piece<Half>(form, code);
+    case DType::bf16: return quantize_piece<BFloat16>(form, code);
+    default: return quantize_piece<float>(form, code);
+  }
 }
 
 /// `wraps`: whether the difference may leave int32, or the 24 bits of a float32.
@@ -161,6 +180,7 @@ struct CodeState {
   CodeChannels codes;
   elements::Walk walk;
   ChannelArrays arrays;
+  CodeEnds ends;
   CodePiece piece;
   bool quantizes;
 };
@@ -170,6 +190,9 @@ Plan plan_of(const CodeChannels& codes, const CodePiece& piece, bool quantizes, 
   state->codes = codes;
   state->walk = elements::Walk(codes.channels, codes.channels.size() * static_cast<int64_t>(result_width));
   state->arrays = ChannelArrays(codes.channels.count, 2);
+  state->ends = with_code(codes.code_type, []<class Code>() {
+    return CodeEnds{std::numeric_limits<Code>::min(), std::numeric_limits<Code>::max()};
+  });
   state->piece = piece;
   state->quantizes = quantizes;
   Plan plan = state->arrays.plan(state->walk.pieces());
@@ -216,7 +239,7 @@ Status run_codes(const Call& call, int phase, int64_t piece) {
     }
   }
   if (state.arrays.works(phase))
-    state.piece.run(state.walk, arrays, call.in[0].data, call.out[0].data, state.walk.piece_begin(piece),
+    state.piece.run(state.walk, state.ends, arrays, call.in[0].data, call.out[0].data, state.walk.piece_begin(piece),
                     state.walk.piece_end(piece));
   return {};
 }
