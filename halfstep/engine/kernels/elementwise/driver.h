@@ -67,6 +67,68 @@ inline bool all_are(const Problem& problem, DType dtype) {
   return std::all_of(problem.in.begin(), problem.in.end(), is) && is(problem.out[0]);
 }
 
+/// What a kernel keeps: its function object, whose type only its loop knows, and how the operands walk.
+struct PointwiseState {
+  std::shared_ptr<const void> function;
+  Runs runs;
+
+  template <class Function>
+  static PointwiseState of(const Problem& problem) {
+    return {std::make_shared<const Function>(problem.attributes), Runs(problem.in, problem.out[0]->dims)};
+  }
+};
+
+template <class State>
+Plan plan_of(State&& state) {
+  const int64_t count = pieces(state.runs.size());
+  return {.state = std::make_shared<State>(std::move(state)), .phases = {count}};
+}
+
+/// Elements that are read, computed and written at once.
+inline constexpr int64_t kBlock = 256;
+inline constexpr size_t kMostOperands = 3;
+
+template <class C>
+using Block = std::array<C, kBlock>;
+/// dst[i] = function(src[0][i], src[1][i], ...) for i below `count`.
+template <class C>
+using BlockLoop = void (*)(const void* function, const Block<C>* src, int64_t count, Block<C>& dst);
+
+template <class Function, class C, size_t... I>
+void compute_block(const void* function, const Block<C>* src, int64_t count, Block<C>& dst) {
+  const auto& f = *static_cast<const Function*>(function);
+  for (size_t i = 0; i < static_cast<size_t>(count); ++i) dst[i] = f(src[I][i]...);
+}
+
+template <class Function, class C, size_t... I>
+constexpr BlockLoop<C> block_loop(std::index_sequence<I...>) {
+  return &compute_block<Function, C, I...>;
+}
+
+/// All elements of a piece, for operators of any number of operands: reading and writing a type is compiled once, not
+/// once for each operator.
+template <class T>
+void compute_piece(const PointwiseState& state, size_t operands, const Call& call, int64_t piece,
+                   BlockLoop<Computed<T>> loop) {
+  using C = Computed<T>;
+  const Runs& runs = state.runs;
+  const int64_t begin = piece * kPiece;
+  T* dst = call.out[0].as<T>() + begin;
+  Block<C> src[kMostOperands], result;
+  runs.for_each(begin, std::min(begin + kPiece, runs.size()), [&](int64_t run, int64_t first, int64_t size) {
+    for (int64_t at = 0; at < size; at += kBlock) {
+      const int64_t count = std::min(kBlock, size - at);
+      for (size_t k = 0; k < operands; ++k) {
+        const int64_t step = runs.step(k);
+        const T* from = call.in[k].template as<const T>() + runs.offset(k, run) + (first + at) * step;
+        for (int64_t i = 0; i < count; ++i) src[k][static_cast<size_t>(i)] = static_cast<C>(from[i * step]);
+      }
+      loop(state.function.get(), src, count, result);
+      for (int64_t i = 0; i < count; ++i) *dst++ = static_cast<T>(result[static_cast<size_t>(i)]);
+    }
+  });
+}
+
 /// One element after the other, every step rounded in the operands' own type; of half precision in float, and the
 /// result once more.
 template <class Function, size_t N, Elements elements>
@@ -77,39 +139,14 @@ class Reference {
     if (has(elements, dtype) && all_are(problem, dtype)) return halfstep::accept();
     return refuse(errors::kernel_takes_other_types("the result", name(dtype), "a type that the operator computes in"));
   }
-  static Plan prepare(const Problem& problem) {
-    auto state = std::make_shared<State>(State{Function(problem.attributes), Runs(problem.in, problem.out[0]->dims)});
-    const int64_t count = pieces(state->runs.size());
-    return {.state = std::move(state), .phases = {count}};
-  }
+  static Plan prepare(const Problem& problem) { return plan_of(PointwiseState::of<Function>(problem)); }
   static Status run(const Call& call, int, int64_t piece) {
-    with_element<elements>(call.out[0].dtype, [&]<class T>() { compute<T>(call, piece); });
-    return {};
-  }
-
- private:
-  struct State {
-    Function function;
-    Runs runs;
-  };
-
-  template <class T>
-  static void compute(const Call& call, int64_t piece) {
-    const auto& [function, runs] = state_of<State>(call);
-    const int64_t begin = piece * kPiece;
-    T* dst = call.out[0].as<T>() + begin;
-    runs.for_each(begin, std::min(begin + kPiece, runs.size()), [&](int64_t run, int64_t first, int64_t count) {
-      std::array<const T*, N> src;
-      for (size_t i = 0; i < N; ++i)
-        src[i] = call.in[i].template as<const T>() + runs.offset(i, run) + first * runs.step(i);
-      for (int64_t e = 0; e < count; ++e) *dst++ = apply<T>(function, src, runs, e, std::make_index_sequence<N>());
+    static_assert(N <= kMostOperands);
+    with_element<elements>(call.out[0].dtype, [&]<class T>() {
+      compute_piece<T>(state_of<PointwiseState>(call), N, call, piece,
+                       block_loop<Function, Computed<T>>(std::make_index_sequence<N>()));
     });
-  }
-
-  template <class T, size_t... I>
-  static T apply(const Function& function, const std::array<const T*, N>& src, const Runs& runs, int64_t e,
-                 std::index_sequence<I...>) {
-    return static_cast<T>(function(static_cast<Computed<T>>(src[I][e * runs.step(I)])...));
+    return {};
   }
 };
 

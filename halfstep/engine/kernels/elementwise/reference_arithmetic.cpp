@@ -80,26 +80,46 @@ uint64_t whole_power(uint64_t base, uint64_t exponent) {
   return result;
 }
 
-template <class T, class U>
-T power_of(T a, U b) {
-  if constexpr (kIsFloat<T>) {
-    return from_double<T>(std::pow(to_double(a), to_double(b)));
-  } else if constexpr (kIsFloat<U>) {
-    return saturated<T>(std::pow(static_cast<double>(a), to_double(b)));
+/// An exponent of any type, so that what is raised is the one type that the loop is compiled for.
+struct Exponent {
+  double real;     ///< of a whole number rounded
+  uint64_t whole;  ///< modulo 2^64
+  bool is_whole, negative;
+};
+
+template <class U>
+Exponent exponent_at(const void* exponents, int64_t i) {
+  const U b = static_cast<const U*>(exponents)[i];
+  if constexpr (kIsFloat<U>) {
+    return {to_double(b), 0, false, false};
   } else {
-    if constexpr (std::is_signed_v<U>) {
-      if (b < 0)
-        return static_cast<T>(a == 1 ? 1 : std::is_signed_v<T> && a == static_cast<T>(-1) ? (b % 2 ? -1 : 1) : 0);
-    }
-    return static_cast<T>(whole_power(static_cast<uint64_t>(a), static_cast<uint64_t>(b)));
+    return {to_double(b), static_cast<uint64_t>(b), true, std::is_signed_v<U> && b < U(0)};
+  }
+}
+
+template <class T>
+T power_of(T a, const Exponent& b) {
+  if constexpr (kIsFloat<T>) {
+    return from_double<T>(std::pow(to_double(a), b.real));
+  } else {
+    if (!b.is_whole) return saturated<T>(std::pow(static_cast<double>(a), b.real));
+    if (b.negative)
+      return static_cast<T>(a == 1 ? 1 : std::is_signed_v<T> && a == static_cast<T>(-1) ? (b.whole % 2 ? -1 : 1) : 0);
+    return static_cast<T>(whole_power(static_cast<uint64_t>(a), b.whole));
   }
 }
 
 Status run_power(const Call& call, int, int64_t piece) {
   const auto& runs = state_of<BroadcastState<Power>>(call).runs;
+  const auto exponent = with_number(call.in[1].dtype, []<class U>() { return &exponent_at<U>; });
   with_number(call.in[0].dtype, [&]<class T>() {
-    with_number(call.in[1].dtype, [&]<class U>() {
-      map_two(runs, call.in[0].as<const T>(), call.in[1].as<const U>(), call.out[0].as<T>(), piece, power_of<T, U>);
+    for_each_run(runs, piece, [&](int64_t run, int64_t first, int64_t count, int64_t at) {
+      const Cursor<T> base(runs, 0, call.in[0].as<const T>(), run, first);
+      const int64_t step = base.moves, exponent_step = runs.step(1);
+      const int64_t start = runs.offset(1, run) + first * exponent_step;
+      T* dst = call.out[0].as<T>() + at;
+      for (int64_t e = 0; e < count; ++e)
+        dst[e] = power_of(base.at[e * step], exponent(call.in[1].data, start + e * exponent_step));
     });
   });
   return {};

@@ -28,60 +28,56 @@ struct Row {
 template <size_t N>
 using RowLoop = void (*)(const void* function, const Row<N>& row);
 
-/// `choose` gives the loop of a level from avx2 on. `exact`: its numbers are those of Function, bit for bit.
-template <class Function, size_t N, RowLoop<N> (*choose)(CpuLevel), bool exact>
-class Simd {
- public:
-  static Verdict accept(const Problem& problem) {
-    if constexpr (!exact) {
-      if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
-    }
-    if (!all_are(problem, DType::f32))
-      return refuse(errors::kernel_takes_other_types("the result", name(problem.out[0]->dtype), "f32"));
-    return accept_simd(problem);
-  }
-  static Plan prepare(const Problem& problem) {
-    auto state = std::make_shared<State>(
-        State{Function(problem.attributes), Runs(problem.in, problem.out[0]->dims), choose(problem.level)});
-    const int64_t count = pieces(state->runs.size());
-    return {.state = std::move(state), .phases = {count}};
-  }
-  static Status run(const Call& call, int, int64_t piece) {
-    const State& state = state_of<State>(call);
-    const Runs& runs = state.runs;
-    const int64_t begin = piece * kPiece;
-    float* dst = call.out[0].as<float>() + begin;
-    runs.for_each(begin, std::min(begin + kPiece, runs.size()), [&](int64_t run, int64_t first, int64_t count) {
-      std::array<std::array<float, kMostLanes>, N> repeated;
-      Row<N> row;
-      for (size_t i = 0; i < N; ++i) {
-        row.step[i] = runs.step(i);
-        row.src[i] = call.in[i].template as<const float>() + runs.offset(i, run) + first * row.step[i];
-        if (row.step[i] == 0) {
-          repeated[i].fill(*row.src[i]);
-          row.src[i] = repeated[i].data();
-        }
-      }
-      row.dst = dst;
-      row.size = count;
-      state.loop(&state.function, row);
-      dst += count;
-    });
-    return {};
-  }
-
- private:
-  struct State {
-    Function function;
-    Runs runs;
-    RowLoop<N> loop;
-  };
+template <size_t N>
+struct SimdState : PointwiseState {
+  RowLoop<N> loop;
 };
+
+template <size_t N>
+Status run_rows(const Call& call, int, int64_t piece) {
+  const auto& state = state_of<SimdState<N>>(call);
+  const Runs& runs = state.runs;
+  const int64_t begin = piece * kPiece;
+  float* dst = call.out[0].as<float>() + begin;
+  runs.for_each(begin, std::min(begin + kPiece, runs.size()), [&](int64_t run, int64_t first, int64_t count) {
+    std::array<std::array<float, kMostLanes>, N> repeated;
+    Row<N> row;
+    for (size_t i = 0; i < N; ++i) {
+      row.step[i] = runs.step(i);
+      row.src[i] = call.in[i].template as<const float>() + runs.offset(i, run) + first * row.step[i];
+      if (row.step[i] == 0) {
+        repeated[i].fill(*row.src[i]);
+        row.src[i] = repeated[i].data();
+      }
+    }
+    row.dst = dst;
+    row.size = count;
+    state.loop(state.function.get(), row);
+    dst += count;
+  });
+  return {};
+}
+
+/// `exact`: the numbers are those of Function, bit for bit.
+template <bool exact>
+Verdict accept_rows(const Problem& problem) {
+  if constexpr (!exact) {
+    if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
+  }
+  if (!all_are(problem, DType::f32))
+    return refuse(errors::kernel_takes_other_types("the result", name(problem.out[0]->dtype), "f32"));
+  return accept_simd(problem);
+}
+
+/// `choose` gives the loop of a level from avx2 on.
+template <class Function, size_t N, RowLoop<N> (*choose)(CpuLevel)>
+Plan prepare_rows(const Problem& problem) {
+  return plan_of(SimdState<N>{PointwiseState::of<Function>(problem), choose(problem.level)});
+}
 
 template <class Function, size_t N, RowLoop<N> (*choose)(CpuLevel), bool exact>
 constexpr Kernel simd() {
-  using K = Simd<Function, N, choose, exact>;
-  return {"simd", K::accept, K::prepare, K::run};
+  return {"simd", accept_rows<exact>, prepare_rows<Function, N, choose>, run_rows<N>};
 }
 
 }  // namespace halfstep::kernels::elementwise
