@@ -31,8 +31,19 @@ function(halfstep_use_precompiled TARGET FROM)
   endif()
 endfunction()
 halfstep_precompiled(halfstep_heavy)
-halfstep_precompiled(halfstep_kernels_heavy <immintrin.h> <cmath> <cstring> <limits> <hwy/base.h>)
+# Kernels: Highway too, for all levels. Its functions carry the options that they were precompiled with.
+halfstep_precompiled(halfstep_kernels_heavy <immintrin.h> <cmath> <cstring> <limits>
+                     ${CMAKE_SOURCE_DIR}/halfstep/engine/kernels/common/simd/highway.h)
+function(halfstep_kernel_options TARGET)
+  target_compile_options(${TARGET} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O3>)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+    # Precompiled, GCC 12's own intrinsics are reported for what they leave undefined on purpose (GCC bug 105593).
+    target_compile_options(${TARGET} PRIVATE -Wno-uninitialized -Wno-maybe-uninitialized)
+  endif()
+endfunction()
 if(TARGET halfstep_kernels_heavy)
+  halfstep_kernel_options(halfstep_kernels_heavy)
+  target_include_directories(halfstep_kernels_heavy PRIVATE ${CMAKE_SOURCE_DIR} ${HALFSTEP_GEN})
   target_link_libraries(halfstep_kernels_heavy PRIVATE hwy::hwy)
 endif()
 

@@ -117,11 +117,8 @@ std::string emit_pointwise_functions(const Records& records) {
 std::string emit_pointwise_kernels(const Records& records) {
   Text text;
   text.add(generated_by("Kernels of pointwise operators."));
-  text.add(R"(#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/pointwise.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+  text.add(R"(#define HS_LEVEL_SOURCE "halfstep/engine/kernels/pointwise.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #include "halfstep/core/arith/pointwise_functions.h"
 #include "halfstep/engine/kernels/ops.h"

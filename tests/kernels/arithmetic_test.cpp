@@ -1,9 +1,6 @@
 // Division and rounding without their instructions: the bits of the plain forms, on numbers that make them hard.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tests/kernels/arithmetic_test.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "tests/kernels/arithmetic_test.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,7 @@
 // The shared layer of elements: conversions against core/base/small_float.h, and the loop over channels of every
 // length.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "tests/kernels/elements_test.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "tests/kernels/elements_test.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #include <gtest/gtest.h>
 

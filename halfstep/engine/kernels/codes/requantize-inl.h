@@ -11,7 +11,7 @@
 
 #include "halfstep/core/arith/requantizer.h"
 #include "halfstep/engine/kernels/common/codes.h"
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::codes::HWY_NAMESPACE {

@@ -16,7 +16,7 @@
 #include "halfstep/core/arith/row_softmax.h"
 #include "halfstep/engine/kernels/codes/requantize-inl.h"
 #include "halfstep/engine/kernels/codes/rows.h"
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::codes::HWY_NAMESPACE {

@@ -1,8 +1,5 @@
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/common/byte_table.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/common/byte_table.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #include <algorithm>
 #include <array>

@@ -10,9 +10,8 @@
 #include <utility>
 
 #include "halfstep/engine/kernels/common/simd/exponential-inl.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 #include "halfstep/engine/kernels/elementwise/simd.h"
-#include "hwy/contrib/math/math-inl.h"
-#include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::elementwise::HWY_NAMESPACE {

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::norm::HWY_NAMESPACE {

@@ -8,7 +8,7 @@
 
 #include <cmath>
 
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::arithmetic::HWY_NAMESPACE {

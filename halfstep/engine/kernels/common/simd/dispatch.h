@@ -1,29 +1,4 @@
-// One source, compiled for AVX2 and for AVX-512 through Highway, chosen by the level of the Problem. A kernel file
-// looks so:
-//
-//   #undef HWY_TARGET_INCLUDE
-//   #define HWY_TARGET_INCLUDE "halfstep/engine/kernels/affine/cpu/simd.cpp"  // this very file
-//   #include "halfstep/engine/kernels/common/simd/dispatch.h"
-//   #include "hwy/foreach_target.h"
-//   #include "hwy/highway.h"
-//
-//   HWY_BEFORE_NAMESPACE();
-//   namespace halfstep::kernels::affine::HWY_NAMESPACE {
-//   void round_row(const float* src, float* dst, int64_t size) { ... hn::ScalableTag<float> ... }
-//   }  // namespace halfstep::kernels::affine::HWY_NAMESPACE
-//   HWY_AFTER_NAMESPACE();
-//
-//   #if HWY_ONCE
-//   namespace halfstep::kernels::affine {
-//   Verdict accept(const Problem& problem) {
-//     if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
-//     ...
-//   }
-//   Plan prepare(const Problem& problem) { ... state->row = HS_SIMD_CHOOSE(problem.level, round_row); ... }
-//   }  // namespace halfstep::kernels::affine
-//   #endif
-//
-// The namespace is the family's own (affine), since these functions have external names.
+// The choice among the levels that a source is compiled for (each_level.h), by the level of the Problem.
 //
 // A Call does not carry the level, so prepare keeps the chosen function in its state. Highway's own dynamic dispatch is
 // not used: it would look at the machine and not at HALFSTEP_CPU.
@@ -33,7 +8,7 @@
 #include "halfstep/engine/kernels/kernel.h"
 
 #ifdef HIGHWAY_HWY_DETECT_TARGETS_H_
-#error "include halfstep/engine/kernels/common/simd/dispatch.h before any header of Highway"
+#error "include halfstep/engine/kernels/common/simd/highway.h in place of headers of Highway"
 #endif
 
 // x86-64 only, as the levels are. Highway compiles its baseline always; naming AVX2 so saves a pass for a processor

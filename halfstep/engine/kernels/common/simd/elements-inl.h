@@ -26,8 +26,7 @@
 
 #include "halfstep/core/base/small_float.h"
 #include "halfstep/engine/kernels/common/elements.h"
-#include "hwy/cache_control.h"
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::elements::HWY_NAMESPACE {

@@ -6,7 +6,7 @@
 #define HALFSTEP_KERNELS_EXPONENTIAL_INL_H_
 #endif
 
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::exponential::HWY_NAMESPACE {

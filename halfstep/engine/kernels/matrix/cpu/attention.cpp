@@ -10,10 +10,8 @@
 #include "halfstep/engine/kernels/matrix/attention.h"
 #include "halfstep/engine/kernels/ops.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/matrix/cpu/attention.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/matrix/cpu/attention.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 // behind the targets: they are compiled once for each
 #include "halfstep/engine/kernels/common/simd/squares-inl.h"
 #include "halfstep/engine/kernels/matrix/cpu/tiles-inl.h"

@@ -11,11 +11,8 @@
 #include "halfstep/engine/kernels/matrix/product.h"
 #include "halfstep/engine/kernels/ops.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/matrix/cpu/doubles.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/matrix/cpu/doubles.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #ifndef HALFSTEP_KERNELS_LINEAR_DOUBLES
 #define HALFSTEP_KERNELS_LINEAR_DOUBLES

@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "halfstep/core/base/divide.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 #include "halfstep/engine/kernels/matrix/cpu/tile_product.h"
-#include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::matrix::HWY_NAMESPACE {

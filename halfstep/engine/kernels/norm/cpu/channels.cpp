@@ -6,11 +6,8 @@
 #include "halfstep/engine/kernels/common/blocks.h"
 #include "halfstep/engine/kernels/norm/channel.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/norm/cpu/channels.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/norm/cpu/channels.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #ifndef HALFSTEP_KERNELS_NORM_CHANNELS
 #define HALFSTEP_KERNELS_NORM_CHANNELS

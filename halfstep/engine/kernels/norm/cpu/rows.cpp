@@ -10,11 +10,8 @@
 #include "halfstep/engine/kernels/norm/rows.h"
 #include "halfstep/engine/kernels/ops.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/norm/cpu/rows.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/norm/cpu/rows.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 // behind Highway's own headers: it is compiled once for every target
 #include "halfstep/engine/kernels/norm/rows-inl.h"
 

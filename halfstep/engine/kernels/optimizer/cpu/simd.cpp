@@ -6,11 +6,8 @@
 #include "halfstep/engine/kernels/common/channels.h"
 #include "halfstep/engine/kernels/optimizer/rule.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/optimizer/cpu/simd.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/optimizer/cpu/simd.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #ifndef HALFSTEP_KERNELS_OPTIMIZER_SIMD
 #define HALFSTEP_KERNELS_OPTIMIZER_SIMD

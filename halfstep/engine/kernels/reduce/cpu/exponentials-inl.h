@@ -10,7 +10,7 @@
 #include <limits>
 
 #include "halfstep/engine/kernels/common/simd/exponential-inl.h"
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::reduce::HWY_NAMESPACE {

@@ -1,18 +1,15 @@
 // reduce_max and reduce_min over the last axes.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/reduce/cpu/extremes.cpp"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/reduce/cpu/extremes.cpp"
 #include <algorithm>
 #include <memory>
 
 #include "halfstep/core/base/divide.h"
 #include "halfstep/engine/kernels/common/channels.h"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 #include "halfstep/engine/kernels/kernel.h"
 #include "halfstep/engine/kernels/ops.h"
 #include "halfstep/engine/kernels/reduce/axes.h"
 #include "halfstep/engine/kernels/reduce/extreme.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::reduce::HWY_NAMESPACE {

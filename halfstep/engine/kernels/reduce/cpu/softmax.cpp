@@ -2,13 +2,10 @@
 #include "halfstep/engine/kernels/ops.h"
 #include "halfstep/engine/kernels/reduce/softmax_lines.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/reduce/cpu/softmax.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/reduce/cpu/softmax.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 // behind the targets: it is compiled once for each
 #include "halfstep/engine/kernels/reduce/cpu/exponentials-inl.h"
-#include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::reduce::HWY_NAMESPACE {

@@ -9,13 +9,10 @@
 #include "halfstep/engine/kernels/ops.h"
 #include "halfstep/engine/kernels/tensor/maps.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/tensor/cpu/transpose.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/tensor/cpu/transpose.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 // behind the targets: it is compiled once for each
 #include "halfstep/engine/kernels/common/simd/squares-inl.h"
-#include "hwy/highway.h"
 
 #ifndef HALFSTEP_KERNELS_SHAPE_TRANSPOSE
 #define HALFSTEP_KERNELS_SHAPE_TRANSPOSE

@@ -1,17 +1,14 @@
 // Sum of two values of codes on vectors.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/codes/integer/cpu/add.cpp"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/integer/cpu/add.cpp"
 #include <algorithm>
 #include <memory>
 
 #include "halfstep/core/base/divide.h"
 #include "halfstep/engine/kernels/codes/integer/step.h"
 #include "halfstep/engine/kernels/common/broadcast.h"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 #include "halfstep/engine/kernels/kernel.h"
 #include "halfstep/engine/kernels/ops.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
 #include "halfstep/engine/kernels/codes/integer/cpu/lane_codes-inl.h"
 

@@ -13,7 +13,7 @@
 #include "halfstep/core/arith/row_norm.h"
 #include "halfstep/core/arith/row_softmax.h"
 #include "halfstep/engine/kernels/codes/integer/cpu/lane_codes-inl.h"
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {

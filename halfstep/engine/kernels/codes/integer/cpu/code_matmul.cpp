@@ -1,13 +1,10 @@
 #include "halfstep/engine/kernels/codes/integer/cpu/code_matmul.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/codes/integer/cpu/code_matmul.cpp"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/integer/cpu/code_matmul.cpp"
 #include <cstring>
 
 #include "halfstep/engine/kernels/common/codes.h"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 // behind Highway's own headers: it is compiled once for every target
 #include "halfstep/engine/kernels/codes/integer/cpu/products-inl.h"
 

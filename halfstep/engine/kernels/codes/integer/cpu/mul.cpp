@@ -1,6 +1,5 @@
 // Products of two values of codes of one byte, element by element, on vectors.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/codes/integer/cpu/mul.cpp"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/integer/cpu/mul.cpp"
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,10 +11,8 @@
 #include "halfstep/engine/kernels/codes/integer/pieces.h"
 #include "halfstep/engine/kernels/common/broadcast.h"
 #include "halfstep/engine/kernels/common/byte_table.h"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 #include "halfstep/engine/kernels/ops.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
 #include "halfstep/engine/kernels/codes/requantize-inl.h"
 

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/codes/integer/cpu/nhwc_codes.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/integer/cpu/nhwc_codes.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 // behind Highway's own headers: it is compiled once for every target
 #include "halfstep/engine/kernels/codes/integer/cpu/lane_codes-inl.h"
 

@@ -8,11 +8,8 @@
 #include "halfstep/core/base/divide.h"
 #include "halfstep/engine/kernels/codes/integer/cpu/nhwc_layer.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/codes/integer/cpu/nhwc_depthwise.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/integer/cpu/nhwc_depthwise.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 // behind Highway's own headers: it is compiled once for every target
 #include "halfstep/engine/kernels/codes/integer/cpu/products-inl.h"
 

@@ -1,15 +1,12 @@
 // Softmax and normalizations of rows of codes on vectors.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/codes/integer/cpu/rows.cpp"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/integer/cpu/rows.cpp"
 #include <memory>
 
 #include "halfstep/engine/kernels/codes/integer/cpu/nhwc_layer.h"
 #include "halfstep/engine/kernels/codes/integer/step.h"
 #include "halfstep/engine/kernels/codes/rows.h"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 #include "halfstep/engine/kernels/ops.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
 #include "halfstep/engine/kernels/codes/integer/cpu/byte_rows-inl.h"
 #include "halfstep/engine/kernels/codes/rows-inl.h"

@@ -1,6 +1,5 @@
 // Backward passes of requantizations on vectors.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/codes/training/cpu/gradients.cpp"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/training/cpu/gradients.cpp"
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -9,11 +8,8 @@
 #include "halfstep/engine/kernels/codes/training/gradient.h"
 #include "halfstep/engine/kernels/codes/training/layer_parameters.h"
 #include "halfstep/engine/kernels/common/channels.h"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 #include "halfstep/engine/kernels/ops.h"
-#include "hwy/cache_control.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
 #include "halfstep/engine/kernels/codes/training/cpu/stream-inl.h"
 

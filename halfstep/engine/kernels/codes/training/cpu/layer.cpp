@@ -9,7 +9,7 @@
 #include "halfstep/engine/kernels/codes/training/cpu/rows.h"
 #include "halfstep/engine/kernels/codes/training/layer_parameters.h"
 #include "halfstep/engine/kernels/common/codes.h"
-#include "hwy/cache_control.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 
 namespace halfstep::kernels::training {
 namespace {

@@ -1,6 +1,5 @@
 // Pointwise functions of codes of one byte: tables of what there is for every byte that x can have.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/codes/training/cpu/lookup.cpp"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/training/cpu/lookup.cpp"
 #include <algorithm>
 #include <memory>
 
@@ -8,10 +7,8 @@
 #include "halfstep/engine/kernels/common/byte_table.h"
 #include "halfstep/engine/kernels/common/channels.h"
 #include "halfstep/engine/kernels/common/codes.h"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 #include "halfstep/engine/kernels/ops.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::training::HWY_NAMESPACE {

@@ -1,6 +1,5 @@
 // Softmax and normalizations of rows of codes in training, on vectors.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/codes/training/cpu/normalized_rows.cpp"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/training/cpu/normalized_rows.cpp"
 #include <algorithm>
 #include <memory>
 #include <span>
@@ -9,10 +8,8 @@
 #include "halfstep/engine/kernels/codes/rows.h"
 #include "halfstep/engine/kernels/codes/training/operand.h"
 #include "halfstep/engine/kernels/common/codes.h"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 #include "halfstep/engine/kernels/ops.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
 // behind Highway's own headers: it is compiled once for every target
 #include "halfstep/engine/kernels/codes/rows-inl.h"
 

@@ -1,13 +1,10 @@
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/codes/training/cpu/rows.cpp"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/training/cpu/rows.cpp"
 #include "halfstep/engine/kernels/codes/training/cpu/rows.h"
 
 #include <algorithm>
 
 #include "halfstep/engine/kernels/common/codes.h"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 // behind Highway's own headers: it is compiled once for every target
 #include "halfstep/engine/kernels/codes/training/cpu/stream-inl.h"
 

@@ -7,7 +7,7 @@
 #endif
 
 #include "halfstep/engine/kernels/codes/requantize-inl.h"
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::training::HWY_NAMESPACE {

@@ -9,11 +9,8 @@
 #include "halfstep/core/base/tensor.h"
 #include "halfstep/engine/kernels/image/channels_last/cpu/conv.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/image/channels_last/cpu/depthwise.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/image/channels_last/cpu/depthwise.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 // after highway.h
 #include "halfstep/engine/kernels/image/channels_last/cpu/vectors-inl.h"
 

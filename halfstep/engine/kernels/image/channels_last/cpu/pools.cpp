@@ -6,11 +6,8 @@
 #include "halfstep/core/base/divide.h"
 #include "halfstep/engine/kernels/image/channels_last/cpu/conv.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/image/channels_last/cpu/pools.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/image/channels_last/cpu/pools.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 // after highway.h
 #include "halfstep/engine/kernels/image/channels_last/cpu/vectors-inl.h"
 
@@ -31,8 +28,8 @@ struct PoolState {
   int64_t all_lines() const { return pool.geometry.planes * pool.geometry.oh; }
   int64_t parts() const { return ceil_div(pool.channels, channels); }
   int64_t pieces() const { return ceil_div(all_lines(), lines) * parts(); }
-  PoolPiece at(int64_t piece) const {
-    const int64_t line = piece / parts() * lines, channel = piece % parts() * channels;
+  PoolPiece at(int64_t index) const {
+    const int64_t line = index / parts() * lines, channel = index % parts() * channels;
     return {line, std::min(all_lines(), line + lines), channel, std::min(pool.channels, channel + channels)};
   }
 };

@@ -12,12 +12,8 @@
 #include "halfstep/engine/kernels/image/channels_last/cpu/conv.h"
 #include "halfstep/engine/kernels/image/channels_last/cpu/tiling.h"
 
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/image/channels_last/cpu/tiles.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/cache_control.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/image/channels_last/cpu/tiles.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 // after highway.h
 #include "halfstep/engine/kernels/image/channels_last/cpu/vectors-inl.h"
 

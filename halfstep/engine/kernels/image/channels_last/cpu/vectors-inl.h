@@ -6,8 +6,8 @@
 #define HALFSTEP_KERNELS_CHANNELS_LAST_CPU_VECTORS_INL_H_
 #endif
 
+#include "halfstep/engine/kernels/common/simd/highway.h"
 #include "halfstep/engine/kernels/image/channels_last/cpu/conv.h"
-#include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::channels_last::HWY_NAMESPACE {

@@ -1,9 +1,6 @@
 // drop_quantized and its gradient, on vectors: Philox has a block of four numbers in each lane of 64 bits.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/quantizers/learning/cpu/drop.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/learning/cpu/drop.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #include <algorithm>
 #include <memory>

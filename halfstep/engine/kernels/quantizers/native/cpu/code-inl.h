@@ -11,7 +11,7 @@
 #include "halfstep/core/arith/code.h"
 #include "halfstep/engine/kernels/common/simd/arithmetic-inl.h"
 #include "halfstep/engine/kernels/common/simd/elements-inl.h"
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::native::HWY_NAMESPACE {

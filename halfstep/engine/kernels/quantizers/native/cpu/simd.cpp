@@ -1,9 +1,6 @@
 // Elementwise quantizers on vectors: fake_quantize, fake_quantize_grad, quantize, dequantize.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/quantizers/native/cpu/simd.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/native/cpu/simd.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #include <array>
 #include <memory>

@@ -9,7 +9,7 @@
 #include <algorithm>
 
 #include "halfstep/engine/kernels/common/blocks.h"
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::native::HWY_NAMESPACE {

@@ -1,9 +1,6 @@
 // qlinear_add on vectors: operands of the same extents, or one that the other repeats by channel.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/quantizers/onnx/cpu/add.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/onnx/cpu/add.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #include <limits>
 #include <memory>

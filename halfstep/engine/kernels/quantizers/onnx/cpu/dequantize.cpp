@@ -1,9 +1,6 @@
 // onnx_dequantize_linear on vectors.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/quantizers/onnx/cpu/dequantize.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/onnx/cpu/dequantize.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #include <array>
 #include <memory>

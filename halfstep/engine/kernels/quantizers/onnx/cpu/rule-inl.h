@@ -8,8 +8,8 @@
 
 #include "halfstep/engine/kernels/common/simd/arithmetic-inl.h"
 #include "halfstep/engine/kernels/common/simd/elements-inl.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 #include "halfstep/engine/kernels/quantizers/onnx/parameters.h"
-#include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::onnx::HWY_NAMESPACE {

@@ -1,9 +1,6 @@
 // Paddle's dequantizers on vectors.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/quantizers/paddle/cpu/dequantize.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/paddle/cpu/dequantize.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #include <memory>
 

@@ -3,12 +3,9 @@
 // Where a channel (or the tensor) fits into a piece, one pass over the pieces does both, the second read coming from
 // the cache. Else a pass finds the largest magnitudes of blocks, a short one combines them into scales, and a third
 // applies these. Scales that are given need the last pass alone.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/quantizers/paddle/cpu/quantize.cpp"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/paddle/cpu/quantize.cpp"
 #include "halfstep/core/base/divide.h"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #include <cstring>
 #include <memory>

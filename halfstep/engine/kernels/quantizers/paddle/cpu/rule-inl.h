@@ -12,8 +12,8 @@
 
 #include "halfstep/engine/kernels/common/simd/arithmetic-inl.h"
 #include "halfstep/engine/kernels/common/simd/elements-inl.h"
+#include "halfstep/engine/kernels/common/simd/highway.h"
 #include "halfstep/engine/kernels/quantizers/paddle/rule.h"
-#include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::paddle::HWY_NAMESPACE {

@@ -1,10 +1,7 @@
 // PyTorch's integer codes on vectors. Codes of 8 bits are found in float32 lanes, where every one of them and every sum
 // that is not clamped is exact; those of 32 bits in float64 lanes, each product and rounding still float32.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/quantizers/torch/cpu/codes.cpp"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/torch/cpu/codes.cpp"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #include <cmath>
 #include <limits>

@@ -1,12 +1,9 @@
 // Gradients of PyTorch's learned quantizers on vectors, in one pass. Sums keep the order of SumBlocks, so every level
 // gives the bits of the reference: along the runs of a channel, or, where runs are short, across rows, a sum for
 // each column, which is then the only element of its lane.
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/quantizers/torch/cpu/learnable_grad.cpp"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/torch/cpu/learnable_grad.cpp"
 #include "halfstep/core/base/divide.h"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #include <algorithm>
 #include <memory>

@@ -1,9 +1,6 @@
-#undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "halfstep/engine/kernels/quantizers/torch/cpu/range_search.cpp"
+#define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/torch/cpu/range_search.cpp"
 #include "halfstep/core/base/divide.h"
-#include "halfstep/engine/kernels/common/simd/dispatch.h"
-#include "hwy/foreach_target.h"
-#include "hwy/highway.h"
+#include "halfstep/engine/kernels/common/simd/each_level.h"
 
 #include <algorithm>
 

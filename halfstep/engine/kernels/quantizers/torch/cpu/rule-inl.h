@@ -10,8 +10,8 @@
 #include <array>
 #include <type_traits>
 
+#include "halfstep/engine/kernels/common/simd/highway.h"
 #include "halfstep/engine/kernels/quantizers/torch/rule.h"
-#include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::torch::HWY_NAMESPACE {

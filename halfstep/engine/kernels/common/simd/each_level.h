@@ -1,0 +1,46 @@
+// Compiles a source for AVX-512, then, as what is left of it, for AVX2: Highway's foreach_target.h, with its headers
+// read already. A kernel file looks so:
+//
+//   #define HS_LEVEL_SOURCE "halfstep/engine/kernels/affine/cpu/simd.cpp"  // this very file
+//   #include "halfstep/engine/kernels/common/simd/each_level.h"
+//
+//   HWY_BEFORE_NAMESPACE();
+//   namespace halfstep::kernels::affine::HWY_NAMESPACE {
+//   void round_row(const float* src, float* dst, int64_t size) { ... hn::ScalableTag<float> ... }
+//   }  // namespace halfstep::kernels::affine::HWY_NAMESPACE
+//   HWY_AFTER_NAMESPACE();
+//
+//   #if HWY_ONCE
+//   namespace halfstep::kernels::affine {
+//   Verdict accept(const Problem& problem) {
+//     if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
+//     ...
+//   }
+//   Plan prepare(const Problem& problem) { ... state->row = HS_SIMD_CHOOSE(problem.level, round_row); ... }
+//   }  // namespace halfstep::kernels::affine
+//   #endif
+//
+// The namespace is the family's own (affine), since these functions have external names. Headers that a file needs for
+// each level are guarded by HWY_TARGET_TOGGLE (elements-inl.h).
+#ifndef HALFSTEP_KERNELS_EACH_LEVEL_H_
+#define HALFSTEP_KERNELS_EACH_LEVEL_H_
+
+#include "halfstep/engine/kernels/common/simd/highway.h"
+
+#undef HWY_SET_MACROS_PER_TARGET
+#undef HWY_TARGET_TOGGLE
+#undef HWY_TARGET
+#undef HWY_ONCE
+#define HWY_TARGET HWY_AVX3
+#define HWY_ONCE 0
+#include "hwy/ops/set_macros-inl.h"
+#include HS_LEVEL_SOURCE
+
+#define HWY_TARGET_TOGGLE
+#undef HWY_TARGET
+#undef HWY_ONCE
+#define HWY_TARGET HWY_AVX2
+#define HWY_ONCE 1
+#include "hwy/ops/set_macros-inl.h"
+
+#endif  // HALFSTEP_KERNELS_EACH_LEVEL_H_
