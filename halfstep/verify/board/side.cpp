@@ -47,10 +47,10 @@ void note_changed(Side& side) {
   for (size_t i = 0; i < side.manifest.entries.size(); ++i) {
     const Entry& entry = side.manifest.entries[i];
     const auto file = io::MappedFile::open_below(side.folder, entry.file);
-    constexpr size_t kPart = size_t{64} << 20;
+    constexpr size_t kChunk = size_t{64} << 20;
     if (sha256(file->bytes()) != entry.digests.sha256) changed.push_back(entry.file);
-    for (size_t at = 0; at < file->bytes().size(); at += kPart)
-      file->forget(file->bytes().subspan(at, std::min(kPart, file->bytes().size() - at)));
+    for (size_t at = 0; at < file->bytes().size(); at += kChunk)
+      file->forget(file->bytes().subspan(at, std::min(kChunk, file->bytes().size() - at)));
   }
   if (changed.empty()) return;
   const size_t count = changed.size();
