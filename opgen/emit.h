@@ -71,6 +71,8 @@ std::string foreign_names(const Foreign& foreign);
 std::string attribute_members(const Record& record);
 /// The whole of `std::vector<Type> infer_NAME(const OpSite& site)`.
 std::string infer_function(const Record& record);
+/// The record as constants of halfstep/core/ir/op_record.h.
+std::string operator_record(const Record& record);
 /// The whole of `int64_t flops_NAME(const OpTypes& types)` for a record that says its operations.
 std::string flops_function(const Record& record);
 /// The constants kFloat and so on that the inference functions of the records use.

@@ -5,7 +5,6 @@
 #include "opgen/cpp.h"
 #include "opgen/emit.h"
 #include "opgen/presence.h"
-#include "opgen/scalar.h"
 #include "opgen/text.h"
 
 namespace halfstep::opgen {
@@ -96,129 +95,6 @@ void write_builder(Text& text, const Record& record) {
   text.line("}}");
 }
 
-std::string presence_cpp(const Port& port) {
-  return port.condition ? "presence::unless_" + condition_name(*port.condition) : "nullptr";
-}
-
-/// "float", "u8 or i8": the element types that a port may have.
-std::string port_class(const Port& port, const Record& record) {
-  if (port.type.kind == TypeSpec::Kind::like) return port_class(*record.input(port.type.name), record);
-  if (port.type.kind != TypeSpec::Kind::variable) return type_text(port.type);
-  const auto declared = record.type_variables.find(port.type.name);
-  return declared == record.type_variables.end() ? "any" : declared->second.name;
-}
-
-void write_ports(Text& text, const char* which, const std::vector<Port>& ports, const Record& record) {
-  std::vector<std::string> infos, presence;
-  for (const Port& port : ports) {
-    std::string info = ".name = " + string_literal(port.name) + ", .type = " + string_literal(port_class(port, record));
-    if (port.optional) info += ", .optional = true";
-    if (port.variadic) info += ", .variadic = true";
-    if (!port.state_of.empty())
-      info += fmt::format(", .state_of = {}", record.input(port.state_of) - record.inputs.data());
-    if (port.condition) info += ", .unless = " + string_literal(port.unless);
-    infos.push_back("{" + info + "}");
-    presence.push_back(presence_cpp(port));
-  }
-  text.line("  info.{}puts = {{{}}};", which, join(infos, ", "));
-  text.line("  info.{}put_present = {{{}}};", which, join(presence, ", "));
-}
-
-void write_attributes(Text& text, const Record& record) {
-  if (record.attributes.empty()) return;
-  text.line("  info.attributes = {{");
-  for (const AttributeSpec& spec : record.attributes) {
-    std::vector<std::string> choices;
-    for (const std::string& choice : spec.choices) choices.push_back(string_literal(choice));
-    text.line("      {{.name = {}, .default_value = {}{}{}}},", string_literal(spec.name), attribute_cpp(spec.value),
-              spec.required ? ", .required = true" : "",
-              choices.empty() ? "" : ", .choices = {" + join(choices, ", ") + "}");
-  }
-  text.line("  }};");
-}
-
-void write_quant(Text& text, const Record& record) {
-  if (!record.quant) return;
-  const Quant& quant = *record.quant;
-  const auto port = [&record](const std::string& name) { return record.input(name) - record.inputs.data(); };
-  const auto assign = [&text](const char* field, const std::string& value) {
-    text.line("  info.quant.{} = {};", field, value);
-  };
-  assign("trait", "Trait::" + quant.trait);
-  if (!quant.accumulates.empty()) assign("accumulates", "Accumulation::" + quant.accumulates);
-  if (!quant.weight.empty()) assign("weight", std::to_string(port(quant.weight)));
-  if (!quant.weight.empty()) assign("weight_axis", std::to_string(quant.axis));
-  if (!quant.factor.empty()) assign("factor", std::to_string(port(quant.factor)));
-  if (!quant.bias.empty()) assign("bias", std::to_string(port(quant.bias)));
-  if (!quant.fill.empty()) assign("fill", std::to_string(port(quant.fill)));
-  if (!quant.index.empty()) assign("index", std::to_string(port(quant.index)));
-  if (!quant.magnitude.empty()) assign("magnitude", std::to_string(port(quant.magnitude)));
-  if (!quant.quantized.empty()) assign("quantized", string_literal(quant.quantized));
-  if (!quant.integer.empty()) assign("integer", string_literal(quant.integer));
-  if (!quant.activation.empty()) assign("activation", string_literal(quant.activation));
-  if (quant.lookup) assign("lookup", "true");
-}
-
-std::string foreign_values(const char* field, const std::vector<std::pair<std::string, Attribute>>& values) {
-  std::vector<std::string> parts;
-  for (const auto& [ours, value] : values)
-    parts.push_back("{" + string_literal(ours) + ", " + attribute_cpp(value) + "}");
-  return parts.empty() ? "" : fmt::format(", .{} = {{{}}}", field, join(parts, ", "));
-}
-
-/// What only some foreign names have.
-std::string foreign_details(const Foreign& foreign) {
-  std::vector<std::string> inputs;
-  for (const auto& [ours, position] : foreign.inputs)
-    inputs.push_back(fmt::format("{{{}, {}}}", string_literal(ours), position));
-  std::string text = inputs.empty() ? "" : ", .inputs = {" + join(inputs, ", ") + "}";
-  text += foreign_values("fixed", foreign.fixed) + foreign_values("defaults", foreign.defaults);
-  if (!foreign.domain.empty()) text += ", .domain = " + string_literal(foreign.domain);
-  if (foreign.since != 1) text += fmt::format(", .since = {}", foreign.since);
-  if (foreign.until) text += fmt::format(", .until = {}", *foreign.until);
-  return text;
-}
-
-void write_foreign(Text& text, const Record& record) {
-  if (record.foreign.empty()) return;
-  text.line("  info.foreign = {{");
-  for (const Foreign& foreign : record.foreign) {
-    std::vector<std::string> names;
-    for (const auto& [ours, theirs] : foreign.names)
-      names.push_back("{" + string_literal(ours) + ", " + string_literal(theirs) + "}");
-    text.line("      {{.format = {}, .op = {}, .names = {{{}}}{}}},", string_literal(foreign.format),
-              string_literal(foreign.op), join(names, ", "), foreign_details(foreign));
-  }
-  text.line("  }};");
-}
-
-void write_record(Text& text, const Record& record) {
-  static constexpr const char* kRules[] = {"none", "derivative", "straight_through"};
-  std::vector<std::string> regions;
-  for (const std::string& region : record.regions) regions.push_back(string_literal(region));
-  text.line("OpInfo records::{}() {{", cpp_name(record.name));
-  text.line("  OpInfo info;");
-  text.line("  info.name = {};", string_literal(record.name));
-  text.line("  info.doc = {};", string_literal(record.doc));
-  text.line("  info.record = {};", string_literal(record_place(record)));
-  write_ports(text, "in", record.inputs, record);
-  write_ports(text, "out", record.outputs, record);
-  if (!regions.empty()) text.line("  info.regions = {{{}}};", join(regions, ", "));
-  if (!record.flow.empty()) text.line("  info.flow = Flow::{};", record.flow);
-  write_attributes(text, record);
-  text.line("  info.infer = infer_{};", record.name);
-  if (record.flops) text.line("  info.flops = flops_{};", record.name);
-  if (record.gradient.rule != Gradient::Rule::none)
-    text.line("  info.gradient = GradientKind::{};", kRules[static_cast<size_t>(record.gradient.rule)]);
-  if (record.is_elementwise()) text.line("  info.elementwise = true;");
-  if (record.compute) text.line("  info.c_expression = {};", string_literal(scalar_c(record.compute->expr, record)));
-  if (record.has_codes()) text.line("  info.codes = true;");
-  write_quant(text, record);
-  write_foreign(text, record);
-  text.line("  return info;");
-  text.line("}}");
-}
-
 /// bool unless_is_test(const Attributes&) and the like, once each.
 void write_presence_functions(Text& text, const Records& records) {
   std::map<std::string, std::string> functions;
@@ -249,7 +125,7 @@ OutputFile write_source(const std::string& stem, const std::vector<const Record*
   text.line("\n}}  // namespace");
   for (const Record* record : records) {
     text.blank();
-    write_record(text, *record);
+    text.add(operator_record(*record));
     text.blank();
     write_builder(text, *record);
   }
@@ -273,16 +149,17 @@ std::string emit_ops_header(const Records& records) {
 
 std::string emit_ops_records(const Records& records) {
   Text text;
-  text.add(generated_by("Positions in all_operators(), the functions that fill it, and what these share."));
+  text.add(generated_by("Positions in all_operators(), the records in it, and what these share."));
   text.line("#pragma once\n");
   text.line("#include <cstddef>\n");
+  text.line("#include \"halfstep/core/ir/op_record.h\"");
   text.line("#include \"halfstep/core/ir/shapes/infer.h\"\n");
   text.line("namespace halfstep::ops::records {{\n");
   size_t position = 0;
   for (const Record* record : by_name(records))
     text.line("inline constexpr size_t k{} = {};", pascal_case(record->name), position++);
   text.blank();
-  for (const Record* record : by_name(records)) text.line("OpInfo {}();", cpp_name(record->name));
+  for (const Record* record : by_name(records)) text.line("extern const OpRecord {};", cpp_name(record->name));
   text.line("\n}}  // namespace halfstep::ops::records\n");
   text.line("namespace halfstep::ops::classes {{\n");
   text.add(type_class_constants(records));
@@ -312,9 +189,8 @@ std::string emit_ops_table(const Records& records) {
   text.line("#include \"halfstep/core/ir/ops_records.h\"\n");
   text.line("namespace halfstep {{");
   text.line("namespace {{\n");
-  text.line("using Record = OpInfo (*)();");
-  text.line("constexpr std::array<Record, {}> kRecords = {{{{", records.size());
-  for (const Record* record : by_name(records)) text.line("    ops::records::{},", cpp_name(record->name));
+  text.line("constexpr std::array<const ops::OpRecord*, {}> kRecords = {{{{", records.size());
+  for (const Record* record : by_name(records)) text.line("    &ops::records::{},", cpp_name(record->name));
   text.line("}}}};\n");
   text.line("/// In the order of format and name.");
   text.line("struct ForeignName {{\n  std::string_view format, op;\n  size_t position;\n}};");
@@ -329,7 +205,7 @@ std::span<const OpInfo> all_operators() {
   static const std::vector<OpInfo> kOperators = [] {
     std::vector<OpInfo> list;
     list.reserve(kRecords.size());
-    for (const Record record : kRecords) list.push_back(record());
+    for (const ops::OpRecord* record : kRecords) list.push_back(ops::info_of(*record));
     return list;
   }();
   return kOperators;
