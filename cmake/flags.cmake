@@ -27,13 +27,15 @@ endif()
 
 # ccache rewrites absolute paths to ones relative to the build folder, so that build folders and clones share results; not where
 # it is switched off or coverage is counted. __FILE__ is mapped to a path inside the project from either form. Builds with and
-# without -Werror share results too: what is kept has compiled, and its warnings are shown again.
+# without -Werror share results too: what is kept has compiled, and its warnings are shown again. tools/check_build_cost.py reads
+# in ccache.log which sources were not compiled.
 find_program(HALFSTEP_CCACHE ccache)
 mark_as_advanced(HALFSTEP_CCACHE)
 if(HALFSTEP_CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER
       ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=/ CCACHE_NOHASHDIR=1
       CCACHE_IGNOREOPTIONS=-Werror
+      CCACHE_STATSLOG=${CMAKE_BINARY_DIR}/ccache.log
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${HALFSTEP_CCACHE})
 endif()
 cmake_path(RELATIVE_PATH CMAKE_SOURCE_DIR BASE_DIRECTORY ${CMAKE_BINARY_DIR} OUTPUT_VARIABLE relative)

@@ -142,6 +142,9 @@ foreach(folder IN LISTS folders)
   halfstep_test(${folder})
 endforeach()
 
+# The unit of tools/check_build_cost.py.
+add_library(halfstep_calibrate OBJECT tests/cost/calibrate.cpp)
+
 # tools/check_*: checks of the sources themselves; each prints its figures and exits non-zero at a violation.
 file(GLOB checks CONFIGURE_DEPENDS tools/check_*)
 foreach(check IN LISTS checks)
