@@ -1,5 +1,5 @@
 # Each target is a short call of tools/steps.sh or a script; CMakePresets.json has the builds.
-.PHONY: quickstart install wheel test test-asan test-tsan check-deep bench format lint site
+.PHONY: quickstart install wheel test test-affected test-asan test-tsan check-deep bench format lint site
 
 # Installs what is missing (apt), builds build/release, runs the main job. Done steps are not repeated.
 quickstart:
@@ -17,6 +17,10 @@ wheel:
 # As quickstart, then every test through ctest.
 test:
 	@tools/steps.sh test release
+
+# Of those tests the ones whose programs were linked since all passed.
+test-affected:
+	@tools/steps.sh test-affected release
 
 test-asan:
 	@tools/steps.sh test asan

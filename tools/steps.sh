@@ -1,5 +1,5 @@
 #!/bin/sh
-# tools/steps.sh quickstart|install|test|bench|lint PRESET: set up, configure, build, then the job; says which step it is at.
+# tools/steps.sh quickstart|install|test|test-affected|bench|lint PRESET: set up, configure, build, then the job; says which step it is at.
 # A step that is done already says so and costs nothing.
 set -eu
 cd "$(dirname "$0")/.."
@@ -57,9 +57,11 @@ quickstart() {
 
 set_up build
 case $job in
-  test | lint) set_up checks ;;
+  test | test-affected | lint) set_up checks ;;
 esac
-[ "$job" != test ] || tools/python_env.sh
+case $job in
+  test | test-affected) tools/python_env.sh ;;
+esac
 configure
 case $job in
   quickstart)
@@ -72,10 +74,17 @@ case $job in
     cmake --install "$tree" --prefix "$PREFIX" --component library > "$tree/install.log"
     [ "$(command -v halfstep)" = "$PREFIX/bin/halfstep" ] || echo "installed $PREFIX/bin/halfstep; to find it: PATH=$PREFIX/bin:\$PATH"
     ;;
-  test)
+  test | test-affected)
     build all
-    say 4 "test: ctest in $tree"
-    ctest --preset "$preset" -j "$(nproc)"
+    affected=$(tools/affected.sh "$tree")
+    say 4 "test: ctest in $tree; linked since all tests passed: ${affected:-nothing}"
+    if [ "$job" = test ]; then
+      touch "$tree/tests.started"
+      ctest --preset "$preset" -j "$(nproc)"
+      mv "$tree/tests.started" "$tree/tests.passed"
+    elif [ -n "$affected" ]; then
+      ctest --preset "$preset" -j "$(nproc)" -L "^($(echo "$affected" | tr ' ' '|'))\$"
+    fi
     ;;
   bench)
     build bench
