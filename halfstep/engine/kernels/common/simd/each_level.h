@@ -22,8 +22,7 @@
 //
 // The namespace is the family's own (affine), since these functions have external names. Headers that a file needs for
 // each level are guarded by HWY_TARGET_TOGGLE (elements-inl.h).
-#ifndef HALFSTEP_KERNELS_EACH_LEVEL_H_
-#define HALFSTEP_KERNELS_EACH_LEVEL_H_
+#pragma once
 
 #include "halfstep/engine/kernels/common/simd/highway.h"
 
@@ -42,5 +41,3 @@
 #define HWY_TARGET HWY_AVX2
 #define HWY_ONCE 1
 #include "hwy/ops/set_macros-inl.h"
-
-#endif  // HALFSTEP_KERNELS_EACH_LEVEL_H_
