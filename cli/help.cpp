@@ -10,7 +10,7 @@
 namespace halfstep::cli {
 namespace {
 
-constexpr size_t kWidth = 100, kColumn = 34;
+constexpr size_t kHelpWidth = 100, kHelpColumn = 34;
 
 /// Lines of at most `width` characters.
 std::string wrapped(const std::string& text, size_t width, const std::string& indent) {
@@ -61,13 +61,13 @@ std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positi
   std::string name = "  " + make_option_name(option, is_positional);
   if (const size_t negated = name.find("{false}"); negated != std::string::npos) name.erase(negated, 7);
   if (!option->get_type_name().empty()) name += " " + option->get_type_name();
-  const std::string indent(kColumn, ' ');
-  name += name.size() + 1 < kColumn ? std::string(kColumn - name.size(), ' ') : "\n" + indent;
-  return name + wrapped(option->get_description(), kWidth - kColumn, indent) + "\n";
+  const std::string indent(kHelpColumn, ' ');
+  name += name.size() + 1 < kHelpColumn ? std::string(kHelpColumn - name.size(), ' ') : "\n" + indent;
+  return name + wrapped(option->get_description(), kHelpWidth - kHelpColumn, indent) + "\n";
 }
 
 std::string HelpFormatter::make_description(const CLI::App* command) const {
-  return wrapped(command->get_description(), kWidth, "") + "\n";
+  return wrapped(command->get_description(), kHelpWidth, "") + "\n";
 }
 
 }  // namespace halfstep::cli

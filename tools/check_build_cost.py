@@ -15,7 +15,7 @@ BUDGET = 190  # units
 LARGEST_SHARE = 0.08  # of one source, or of a group that is compiled as one
 CALIBRATION = "halfstep_calibrate"
 OBJECT = re.compile(r"CMakeFiles/(?P<target>\w+)\.dir/(?P<source>.+)\.(o|gch)$")
-INSTALLED = re.compile(r"halfstep_(?!test_|python|cuda_|calibrate)|opgen|errorgen")
+INSTALLED = re.compile(r"halfstep_(?!test_|python|cuda_|calibrate)|opgen|errorgen|optiongen")
 SKIPPED = 77
 
 
