@@ -47,8 +47,9 @@ CLI::Option* add_flag(CLI::App& command, const api::BoundOption& option, const s
     return command.add_flag_function(switch_flags(option, flag),
                                      [&slot](int64_t count) { slot.words = {count > 0 ? "true" : "false"}; });
   CLI::Option* added = command.add_option(flag, slot.words);
-  if (option.is_list && (option.entry->separator.empty() || option.entry->count != 1)) {
-    if (!option.entry->separator.empty()) added->allow_extra_args(false);
+  const bool is_split = !option.entry->separator.empty();
+  if (option.is_list && !(option.entry->positional && is_split)) {
+    if (is_split) added->allow_extra_args(false);
   } else {
     added->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)->allow_extra_args(false);
   }

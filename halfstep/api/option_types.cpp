@@ -84,10 +84,13 @@ Words elements_of(const OptionEntry& entry, const Words& words, const std::strin
   for (const std::string& element : elements) {
     if (element.empty()) fail(errors::option_of_other_form(where, element, "a value"));
   }
-  if (entry.count > 0 && elements.size() != static_cast<size_t>(entry.count))
-    fail(errors::option_of_other_form(where, fmt::format("{}", fmt::join(words, " ")),
-                                      fmt::format("{} values", entry.count)));
   return elements;
+}
+
+void require_count(const OptionEntry& entry, const Words& elements, const std::string& where) {
+  if (entry.count > 0 && elements.size() != static_cast<size_t>(entry.count))
+    fail(errors::option_of_other_form(where, fmt::format("{}", fmt::join(elements, ",")),
+                                      fmt::format("{} values", entry.count)));
 }
 
 const std::string& only_word(const Words& words, const std::string& where) {

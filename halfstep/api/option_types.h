@@ -82,9 +82,10 @@ HALFSTEP_OPTION_TYPE(Place)
 HALFSTEP_OPTION_TYPE(SeedRange)
 #undef HALFSTEP_OPTION_TYPE
 
-/// The elements of a list: words, each split where the entry has a separator. Throws for a number of them that is not
-/// the entry's.
+/// The elements of a list: words, each split where the entry has a separator.
 Words elements_of(const OptionEntry& entry, const Words& words, const std::string& where);
+/// Throws option_of_other_form for a number of elements that is not the entry's.
+void require_count(const OptionEntry& entry, const Words& elements, const std::string& where);
 /// The only word. Throws option_of_other_form for more or none.
 const std::string& only_word(const Words& words, const std::string& where);
 
@@ -114,8 +115,9 @@ struct OptionWords<std::vector<T>> {
   static constexpr bool kIsList = true;
   static std::vector<T> read(const OptionEntry& entry, const Words& words, const std::string& where) {
     std::vector<T> values;
-    for (const std::string& word : elements_of(entry, words, where))
-      values.push_back(OptionText<T>::read(entry, word, where));
+    const Words elements = elements_of(entry, words, where);
+    for (const std::string& word : elements) values.push_back(OptionText<T>::read(entry, word, where));
+    require_count(entry, elements, where);
     return values;
   }
   static Words write(const std::vector<T>& values) {

@@ -67,7 +67,9 @@ Words commands_in(const std::string& help) {
 
 /// The words of "{a,b}".
 Words choices_of(const Option& option) {
-  return option.type.starts_with('{') ? split(option.type.substr(1, option.type.size() - 2)) : Words();
+  return option.type.starts_with('{') && option.type.ends_with('}')
+             ? split(option.type.substr(1, option.type.size() - 2))
+             : Words();
 }
 
 struct Range {
@@ -216,8 +218,8 @@ TEST_F(Options, AnEqualsSignWithoutAValueIsRefused) {
 }
 
 TEST_F(Options, AnOptionWithoutItsValueIsNamed) {
-  EXPECT_EQ(workspace->error(2, {"train", "--out", "new", "--epochs"}),
-            errors::wrong_argument("train", "--epochs: 1 required INT missing"));
+  const std::string said = workspace->expect(2, {"train", "--out", "new", "--epochs"}).err;
+  EXPECT_NE(said.find(errors::wrong_argument("train", "--epochs: 1 required INT missing").message()), std::string::npos);
 }
 
 /// Found in use: zero stood for an option that is not given.

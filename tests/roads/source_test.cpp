@@ -61,7 +61,7 @@ TEST_F(Sources, AreStoredWithoutSamplesForPrivacy) {
   const auto report = verified(prepared);
   EXPECT_TRUE(report.equal());
   EXPECT_EQ(report.meaning_samples, 64) << "of the data that verify has anyway";
-  EXPECT_EQ(diagnostic_of([&] { quantized(-1); }), errors::number_out_of_range("keep samples", -1, "0 to 1000000000"));
+  EXPECT_EQ(diagnostic_of([&] { quantized(-1); }), errors::number_out_of_range("keep_samples", -1, "at least 0"));
 }
 
 TEST_F(Sources, SurviveOtherWidthsAndTraining) {
