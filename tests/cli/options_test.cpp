@@ -219,7 +219,8 @@ TEST_F(Options, AnEqualsSignWithoutAValueIsRefused) {
 
 TEST_F(Options, AnOptionWithoutItsValueIsNamed) {
   const std::string said = workspace->expect(2, {"train", "--out", "new", "--epochs"}).err;
-  EXPECT_NE(said.find(errors::wrong_argument("train", "--epochs: 1 required INT missing").message()), std::string::npos);
+  EXPECT_NE(said.find(errors::wrong_argument("train", "--epochs: 1 required INT missing").message()),
+            std::string::npos);
 }
 
 /// Found in use: zero stood for an option that is not given.
