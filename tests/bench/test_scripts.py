@@ -66,7 +66,7 @@ FORMS = {
     "models.py": Form("{folder} --program {program} --only small", ("ok   small", "1 models, 0 failed")),
     # 1: it says so where onnxruntime opens a file faster.
     "onnx_open.py": Form("--program {program} --rounds 1", ("one_tensor", "ok   zeros"), ("onnx", "onnxruntime"), (0, 1)),
-    "onnx_exports.py": Form("--program {program} --skip-layers {network} --integer {integer} --samples 8", ("qoperator  opset 25", "checker ok"), ("onnx", "onnxruntime")),
+    "onnx_exports.py": Form("--program {program} --float {network} --integer {integer} --samples 8", ("qoperator  opset 25", "checker ok"), ("onnx", "onnxruntime")),
     "onnx_node_tests.py": Form("{cases} --program {program}", ("1 cases: 1 pass, 0 unsupported, 0 wrong",), ("onnx",)),
     "onnx_codes.py": Form("{folder} --program {program} --only codes", ("ok   codes 0",), ("onnx", "onnxruntime", "safetensors")),
     "torch_codes.py": Form("{torch_integer} --inputs {x} --program {program}", ("alone", "whole"), ("torch", "onnx", "safetensors")),

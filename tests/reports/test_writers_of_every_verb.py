@@ -9,7 +9,7 @@ import pytest
 from verbs import (
     WRITING,
     contents,
-    end,
+    end_all,
     expect_no_bug,
     expect_whole,
     is_folder,
@@ -17,7 +17,6 @@ from verbs import (
     run,
     start,
     targets,
-    temporaries,
     whole,
 )
 
@@ -59,9 +58,8 @@ def test_two_at_once(tmp_path, line):
     """One is done and one is refused, at the latest because the result is there; nothing else remains."""
     (tmp_path / "there").mkdir()
     processes = [start(tmp_path, line) for _ in range(2)]
-    ends = sorted((end(process, tmp_path) for process in processes), key=lambda ended: ended.code)
+    ends = sorted(end_all(processes, tmp_path), key=lambda ended: ended.code)
     assert [ended.code for ended in ends] == [whole(line).code, 2], (line, [ended.err for ended in ends])
-    ends[1].temporary = temporaries(tmp_path)  # when both have ended
     expect_no_bug(line, ends[1])
     (said,) = ends[1].errors
     assert "there" in said and "HS" in said, (line, said)

@@ -166,8 +166,15 @@ def start(folder, line, **process):
 
 
 def end(process, folder):
-    out, err = process.communicate(timeout=LIMIT)
-    return Run(process.returncode, out or "", err or "", contents(folder / "there"), temporaries(folder))
+    (run,) = end_all([process], folder)
+    return run
+
+
+def end_all(processes, folder):
+    """Files are read when all have ended: a process that still runs may remove a file while it is read."""
+    said = [process.communicate(timeout=LIMIT) for process in processes]
+    return [Run(process.returncode, out or "", err or "", contents(folder / "there"), temporaries(folder))
+            for process, (out, err) in zip(processes, said)]
 
 
 def temporaries(folder):
