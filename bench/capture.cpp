@@ -4,15 +4,15 @@
 
 #include <map>
 
-#include "halfstep/api/dataset.h"
+#include "halfstep/api/inputs/dataset.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/engine/capture/apply.h"
 #include "halfstep/engine/capture/call_kind.h"
 #include "halfstep/engine/capture/function.h"
-#include "halfstep/engine/capture/random.h"
-#include "halfstep/engine/capture/step.h"
+#include "halfstep/engine/capture/random_arrays.h"
+#include "halfstep/engine/capture/tape.h"
 #include "halfstep/engine/eager/team.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 
 namespace {
 
@@ -82,9 +82,9 @@ void captured_step(benchmark::State& state, bool captures) {
     digits.update();
     return {loss};
   });
-  const io::Dataset data = api::load_data("");
+  const data::Dataset data = api::load_data("");
   const Array x = capture::uniform({kBatch, 1, 8, 8});
-  const Array labels(train::split(data).train.labels(0, kBatch));
+  const Array labels(data::split(data).train.labels(0, kBatch));
   capture::Switches now = capture::switches();
   now.captures = captures;
   const capture::Switched with(now);

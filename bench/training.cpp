@@ -3,11 +3,11 @@
 
 #include <memory>
 
-#include "halfstep/api/dataset.h"
+#include "halfstep/api/inputs/dataset.h"
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/calibrate/calibrate.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "halfstep/train/loop/training_graph.h"
 
 namespace {
@@ -18,8 +18,8 @@ constexpr int64_t kBatch = 32;
 
 /// The network on the embedded digits, float, or prepared for a platform and calibrated.
 struct Step {
-  io::Dataset data = api::load_data("");
-  train::TrainTest parts = train::split(data);
+  data::Dataset data = api::load_data("");
+  data::TrainTest parts = data::split(data);
   ThreadPool pool;
   std::unique_ptr<runtime::Program> program;
 

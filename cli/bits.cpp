@@ -19,7 +19,7 @@ int choose_bits(api::BitsCommand& command, const Given&) {
   if (program.path == command.out.path) fail(errors::output_given_twice("--program-out", program.path.string()));
   const auto claim = require(command.out), program_claim = require(program);
   api::BitsOptions& options = command.options;
-  options.how.budgets = bits::parse_budgets(command.budget);
+  options.how.budgets = allocation::parse_budgets(command.budget);
   options.platform = platform_of(command.target);
   options.prove = !program.path.empty();
   name_training_folder(options.train, options.quantize.repair, command.out);

@@ -43,7 +43,7 @@ api::Dataset load_data(const api::CommonOptions& common, const api::DataPath& da
 }
 
 api::LoadedPair load_both(const api::CommonOptions& common, const std::filesystem::path& network,
-                          const api::DataPath& data, const train::PreprocessOptions& preprocess) {
+                          const api::DataPath& data, const data::PreprocessOptions& preprocess) {
   api::LoadedPair loaded = api::load_both(network, path_of(data), data.read, preprocess);
   note_digits(common, data);
   return loaded;

@@ -37,7 +37,7 @@ std::optional<io::Claim> require(const api::OutFile& file);
 api::Dataset load_data(const api::CommonOptions& common, const api::DataPath& data, int64_t classes);
 /// A network and its samples.
 api::LoadedPair load_both(const api::CommonOptions& common, const std::filesystem::path& network,
-                          const api::DataPath& data, const train::PreprocessOptions& preprocess);
+                          const api::DataPath& data, const data::PreprocessOptions& preprocess);
 
 /// The platform that the options name; absent for none.
 std::optional<api::Platform> platform_of(const api::TargetOptions& target);

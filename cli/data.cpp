@@ -5,7 +5,7 @@ namespace {
 
 int describe_data(api::DataCommand& command, const Given&) {
   const auto claim = require(command.sheet);
-  const api::Dataset data = load_data(command.common, command.data, io::kMaxClasses);
+  const api::Dataset data = load_data(command.common, command.data, data::kMaxClasses);
   print(command.common, api::inspect_data(data, settings_of(command.common)));
   if (command.sheet.path.empty()) return kDone;
   api::write_contact_sheet(data, command.sheet.path);

@@ -1,4 +1,4 @@
-#include "halfstep/api/explain.h"
+#include "halfstep/api/tools/explain.h"
 
 #include "cli/command.h"
 

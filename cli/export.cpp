@@ -32,7 +32,7 @@ int export_as_c(Model network, api::ExportCommand& command, bool has_data) {
   command.c.overwrite = command.out.overwrite;
   std::optional<api::Dataset> data;
   if (has_data) data = load_data(command.common, command.data, api::classes_of(network));
-  train::change_preprocess(network, command.preprocess);
+  data::change_preprocess(network, command.preprocess);
   const api::ExportedC written = api::export_c(network, command.out.path, command.c, data ? &*data : nullptr);
   fmt::print("{}", command.common.json ? report::as_json(written) : report::as_text(written, command.out.path));
   return kDone;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/api/option.h"
+#include "halfstep/api/inputs/option.h"
 
 namespace halfstep::cli {
 

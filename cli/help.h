@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "halfstep/api/option.h"
+#include "halfstep/api/inputs/option.h"
 
 namespace halfstep::cli {
 

@@ -16,7 +16,7 @@
 #include "cli/help.h"
 #include "cli/progress.h"
 #include "halfstep/api/errors.h"
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/report/errors.h"
 
 namespace halfstep::cli {

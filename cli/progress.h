@@ -1,7 +1,7 @@
 // Progress for people: a bar on a terminal, plain lines elsewhere. Ctrl-C becomes Error(interrupted) at the next step.
 #pragma once
 
-#include "halfstep/core/base/log.h"
+#include "halfstep/core/base/progress.h"
 
 namespace halfstep::cli {
 

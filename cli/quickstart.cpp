@@ -30,7 +30,7 @@ api::QuickstartReport report_of(api::QuickstartCommand& command) {
   api::require_free(request);
   request.platform = api::load_platform(command.target);
   if (command.model.empty()) {
-    request.data = load_data(command.common, command.data, io::kMaxClasses);
+    request.data = load_data(command.common, command.data, data::kMaxClasses);
   } else {
     auto [network, data] = load_both(command.common, command.model, command.data, request.quantize.preprocess);
     request.network = std::move(network);

@@ -28,7 +28,7 @@ api::Trained trained(api::TrainCommand& command, const Given& given) {
     const auto [network, data] = load_both(command.common, command.model, command.data, command.options.preprocess);
     return api::train(network, data, options_for(command, network, given), settings);
   }
-  const api::Dataset data = load_data(command.common, command.data, io::kMaxClasses);
+  const api::Dataset data = load_data(command.common, command.data, data::kMaxClasses);
   const Model network = api::create_network(command.network, data, command.common.seed, command.options.preprocess);
   return api::train(network, data, options_for(command, network, given), settings);
 }

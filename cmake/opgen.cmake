@@ -20,7 +20,7 @@ add_executable(opgen opgen/main.cpp)
 target_link_libraries(opgen PRIVATE opgen_lib)
 
 # Functions that translate foreign operators: found here, listed by opgen.
-file(GLOB forms CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} halfstep/formats/*/ops/*.cpp)
+file(GLOB forms CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} halfstep/formats/*/ops/*.cpp halfstep/formats/*/ops/*/*.cpp)
 set(form_options "")
 foreach(form IN LISTS forms)
   list(APPEND form_options --form ${form})

@@ -59,7 +59,7 @@ void write_room(const Room& room, const std::string& out) {
         entry.name);
   }
   buildgen::write(out + "/" + header,
-                  fmt::format("{}#pragma once\n\n#include \"halfstep/core/base/diagnostic.h\"\n\nnamespace "
+                  fmt::format("{}#pragma once\n\n#include \"halfstep/core/base/diagnostics/diagnostic.h\"\n\nnamespace "
                               "halfstep::errors {{\n\n{}\n}}  // namespace halfstep::errors\n",
                               kMade, declared));
   buildgen::write(
@@ -77,7 +77,8 @@ void write_table(const Catalogue& catalogue, const std::string& out) {
   buildgen::write(
       out + "/halfstep/api/error_table.cpp",
       fmt::format(
-          "{}#include \"halfstep/api/explain.h\"\n{}\nnamespace halfstep::api {{\n\nstd::span<const ErrorEntry* const> "
+          "{}#include \"halfstep/api/tools/explain.h\"\n{}\nnamespace halfstep::api {{\n\nstd::span<const ErrorEntry* "
+          "const> "
           "all_errors() {{\n  static const ErrorEntry* const kAll[] = {{\n{}  }};\n  return kAll;\n}}\n\n}}  // "
           "namespace "
           "halfstep::api\n",

@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "opgen/presence.h"
 #include "opgen/scalar.h"
 #include "opgen/typing.h"

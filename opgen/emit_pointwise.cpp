@@ -162,7 +162,7 @@ std::string emit_function_table(const Records& records) {
   Text text;
   text.add(generated_by("Unary pointwise operators as plain functions."));
   text.line("#include <algorithm>\n#include <array>\n");
-  text.line("#include \"halfstep/core/arith/function.h\"");
+  text.line("#include \"halfstep/core/arith/scalar_functions.h\"");
   text.line("#include \"halfstep/core/arith/pointwise_functions.h\"\n");
   text.line("namespace halfstep::arith {{");
   text.line("namespace {{\n");

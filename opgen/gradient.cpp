@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "opgen/gradient_calls.h"
 #include "opgen/scalar.h"
 #include "opgen/synthesize.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "opgen/attribute_value.h"
 
 namespace halfstep::opgen {

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "opgen/attribute_value.h"
 #include "opgen/load.h"
 #include "opgen/presence.h"

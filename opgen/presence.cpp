@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "opgen/cpp.h"
 
 namespace halfstep::opgen {

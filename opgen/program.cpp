@@ -9,7 +9,7 @@
 #include <sstream>
 #include <tuple>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "opgen/check.h"
 #include "opgen/gradient.h"
 #include "opgen/load.h"
@@ -112,6 +112,13 @@ std::string first_comment(const std::string& file) {
   return comment;
 }
 
+/// The FOLDER of halfstep/formats/FOLDER/ops/NAME.cpp, or of a file in a folder below ops.
+std::string importer_of(const fs::path& file) {
+  fs::path folder = file.parent_path();
+  while (folder.has_filename() && folder.filename() != "ops") folder = folder.parent_path();
+  return folder.parent_path().filename().string();
+}
+
 /// Records and fragments of all files, in order.
 std::vector<Yaml> load_entries(const std::vector<std::string>& files, const fs::path& root) {
   std::vector<Yaml> entries;
@@ -155,10 +162,10 @@ Records load_all(const std::string& schema_file, const std::vector<std::string>&
 
 std::vector<Importer> load_importers(std::vector<std::string> files) {
   std::vector<Importer> all = importers();
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files, {}, [](const std::string& file) { return fs::path(file).stem().string(); });
   for (const std::string& file : files) {
-    const std::string folder = fs::path(file).parent_path().parent_path().filename().string();
-    const auto importer = std::find_if(all.begin(), all.end(), [&](const Importer& i) { return i.folder == folder; });
+    const std::string folder = importer_of(file);
+    const auto importer = std::ranges::find(all, folder, &Importer::folder);
     if (importer == all.end()) fail(errors::record_wrong(fmt::format("{}: there is no importer '{}'", file, folder)));
     importer->forms.push_back({fs::path(file).stem().string(), first_comment(file)});
   }

@@ -19,8 +19,8 @@ std::vector<Enum> load_enums(const std::string& schema);
 /// Writes what changed; everything else keeps its time, so that a build stops there.
 void write_all(const std::vector<OutputFile>& files, const std::string& folder);
 
-/// The importers with the functions of these files, halfstep/formats/FOLDER/ops/NAME.cpp, in the order of their names;
-/// each file starts with a comment that says what it does.
+/// The importers with the functions of these files, halfstep/formats/FOLDER/ops/NAME.cpp or in a folder below ops, in
+/// the order of their names; each file starts with a comment that says what it does.
 std::vector<Importer> load_importers(std::vector<std::string> files);
 
 }  // namespace halfstep::opgen

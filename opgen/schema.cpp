@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 
 namespace halfstep::opgen {
 namespace {

@@ -196,7 +196,7 @@ void write_room(const Descriptions& all, const Room& room, const std::string& ou
   included.erase(header_of(room.folder));
   if (!room.ranges.empty()) write(out + "/" + room.folder + "/ranges.h", ranges_header(room));
   if (room.structs.empty()) return;
-  if (!checks.empty()) included.insert("halfstep/core/base/diagnostic.h");
+  if (!checks.empty()) included.insert("halfstep/core/base/diagnostics/diagnostic.h");
   write(out + "/" + header_of(room.folder),
         fmt::format("{}#pragma once\n\n{}{}\nnamespace halfstep::{} {{\n{}\n}}  // namespace halfstep::{}\n", kMade,
                     kSystem, includes_of(included), room.space, structs, room.space));
@@ -217,14 +217,14 @@ void write_commands(const Descriptions& all, const std::string& out) {
     bindings += binding(all, verb);
     included.merge(headers(all, verb.command.options));
   }
-  included.insert("halfstep/api/option.h");
+  included.insert("halfstep/api/inputs/option.h");
   write(out + "/halfstep/api/commands.h", fmt::format("{}// A verb with all that it is told, and each option of it by "
                                                       "name.\n#pragma once\n\n{}{}\nnamespace halfstep::api "
                                                       "{{\n{}\n{}\n}}  // namespace halfstep::api\n",
                                                       kMade, kSystem, includes_of(included), structs, declared));
   write(
       out + "/halfstep/api/commands.cpp",
-      fmt::format("{}#include \"halfstep/api/commands.h\"\n\n#include \"halfstep/api/option_types.h\"\n#include "
+      fmt::format("{}#include \"halfstep/api/commands.h\"\n\n#include \"halfstep/api/inputs/option_types.h\"\n#include "
                   "\"halfstep/core/base/limits.h\"\n\nnamespace halfstep::api {{\n\n{}}}  // namespace halfstep::api\n",
                   kMade, bindings));
 }

@@ -21,7 +21,7 @@ OTHERS = {"face": "all", "opgen": "core/base", "cli": "face", "python": "face", 
 # The program and the Python extension see the face's one public header; these come with it and say what its signatures mean.
 # Python has the program as a command.
 FACE_USERS = ("cli", "python")
-FACE_HEADERS = {"halfstep/halfstep.h", "halfstep/core/base/limits.h", "halfstep/core/base/small_vector.h", "halfstep/core/base/nearest.h", "halfstep/core/base/log.h", "halfstep/core/base/status.h", "halfstep/api/errors.h", "halfstep/api/explain.h", "halfstep/api/option.h", "halfstep/api/commands.h", "halfstep/core/files/file.h", "halfstep/report/errors.h",
+FACE_HEADERS = {"halfstep/halfstep.h", "halfstep/core/base/limits.h", "halfstep/core/base/small_vector.h", "halfstep/core/base/diagnostics/nearest.h", "halfstep/core/base/progress.h", "halfstep/core/base/status.h", "halfstep/api/errors.h", "halfstep/api/tools/explain.h", "halfstep/api/inputs/option.h", "halfstep/api/commands.h", "halfstep/core/files/file.h", "halfstep/report/errors.h",
                 "cli/program.h"}
 # The same among the folders of kernels, which all may include common.
 KERNEL_ARROWS = {

@@ -20,7 +20,7 @@ jobs=$(nproc)
 seconds=${HALFSTEP_FUZZ_SECONDS:-60}
 networks=${HALFSTEP_FUZZ_NETWORKS:-200}
 levels='\.(scalar|avx2|avx512|vnni|amx)$'
-threaded="base formats kernels runtime compile eager train verify roads device"
+threaded="base formats kernels runtime compile eager train verify equivalence device"
 
 build() {
   preset=$1

@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 packages="nanobind numpy pytest ml_dtypes"
 # Tests leave out what these are for where they cannot be had: tests/networks asks onnxruntime, benchmarks write networks with onnx,
-# tests/pages pyyaml, tools/check_format this clang-format. Of onnxruntime those whose arithmetic was measured (halfstep/api/onnxruntime_road.cpp).
+# tests/pages pyyaml, tools/check_format this clang-format. Of onnxruntime those whose arithmetic was measured (halfstep/api/detail/onnxruntime_backend.cpp).
 extras="onnxruntime>=1.31,<1.33 onnx safetensors pyyaml clang-format==14.0.6"
 venv=build/venv
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "halfstep/api/checks.h"
-#include "halfstep/api/dataset.h"
-#include "halfstep/api/model.h"
-#include "halfstep/api/remedies.h"
+#include "halfstep/api/detail/option_checks.h"
+#include "halfstep/api/detail/remedies.h"
+#include "halfstep/api/inputs/dataset.h"
+#include "halfstep/api/inputs/model.h"
 #include "halfstep/core/base/limits.h"
 #include "halfstep/train/evaluate/with_open_batch.h"
 #include "halfstep/tune/sensitivity/networks.h"
@@ -14,10 +14,10 @@ namespace halfstep::api {
 namespace {
 
 /// What is said of a quantizer that crushes something is that, and what helps there.
-void add_crushed(analyze::Analysis& analysis, const Model& prepared, const train::Samples& watched,
+void add_crushed(sensitivity::Analysis& analysis, const Model& prepared, const data::Samples& watched,
                  const Trials& trials) {
   for (CrushedWarning& warning : warnings_on(prepared, watched, trials)) {
-    const auto one = std::ranges::find(analysis.quantizers, warning.quantizer, &analyze::QuantizerAnalysis::name);
+    const auto one = std::ranges::find(analysis.quantizers, warning.quantizer, &sensitivity::QuantizerAnalysis::name);
     if (one != analysis.quantizers.end()) one->suggestions = {std::move(warning.sentence)};
   }
 }
@@ -31,19 +31,20 @@ Analysis analyze(const Model& network, const Dataset& data, const AnalyzeOptions
   const auto parts = parts_for(prepared, data);
   ThreadPool pool(settings.threads);
   const Model model = train::with_open_batch(prepared, parts.train, pool);
-  analyze::AnalyzeOptions how = options.how;
+  sensitivity::AnalyzeOptions how = options.how;
   how.seed = settings.seed;
   Analysis analysis{{}, model.graph.name(), quant::platform_of(model).name, {}};
   const bool on_training = options.part == DataPart::train;
   analysis.part = on_training ? "training part" : parts.tested;
-  const train::Samples& watched = on_training ? parts.train : parts.test;
-  analysis.result = analyze::analyze(model, watched, how, pool, settings.progress);
+  const data::Samples& watched = on_training ? parts.train : parts.test;
+  analysis.result = sensitivity::analyze(model, watched, how, pool, settings.progress);
   const train::CalibrateOptions& asked = options.quantize.calibration;
   const Trials trials{.learned = parts.train,
                       .calibration = {.batch = asked.batch, .batches = asked.batches, .seed = settings.seed},
                       .pool = pool,
                       .for_large = true};
-  const analyze::Trial trial(analyze::FloatNetwork(model).in_float(), watched, how.samples, settings.seed, pool);
+  const sensitivity::Trial trial(sensitivity::FloatNetwork(model).in_float(), watched, how.samples, settings.seed,
+                                 pool);
   try_advice(analysis.result, model, trial, trials, options.tries, settings.progress);
   add_crushed(analysis.result, model, watched, trials);
   for (std::string& note : notes_on(model, data)) analysis.result.notes.push_back(std::move(note));

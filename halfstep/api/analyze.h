@@ -11,12 +11,12 @@
 namespace halfstep::api {
 
 struct Analysis {
-  analyze::Analysis result;
+  sensitivity::Analysis result;
   std::string network, platform;
   std::string part;  ///< which samples: "test/", "a fifth of each class"
 };
 
-/// Throws for an integer program, for a float network without a platform, and as analyze::analyze.
+/// Throws for an integer program, for a float network without a platform, and as sensitivity::analyze.
 Analysis analyze(const Model& network, const Dataset& data, const AnalyzeOptions& options, const Settings& settings);
 
 }  // namespace halfstep::api

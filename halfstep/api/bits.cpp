@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "halfstep/api/checks.h"
-#include "halfstep/api/dataset.h"
-#include "halfstep/api/model.h"
+#include "halfstep/api/detail/option_checks.h"
+#include "halfstep/api/inputs/dataset.h"
+#include "halfstep/api/inputs/model.h"
 #include "halfstep/core/base/limits.h"
 
 namespace halfstep::api {
@@ -47,10 +47,10 @@ Bits bits(const Model& network, const Dataset& data, const BitsOptions& options,
   if (options.prove) quant::require_integers(model, options.convert);
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
-  bits::Options how = options.how;
+  allocation::Options how = options.how;
   how.calibration = options.quantize.calibration;
   how.calibration.seed = settings.seed;
-  Bits bits{bits::allocate(model, parts.train, how, settings.seed, pool, settings.progress), model.graph.name(),
+  Bits bits{allocation::allocate(model, parts.train, how, settings.seed, pool, settings.progress), model.graph.name(),
             quant::platform_of(model).name};
   for (std::string& note : notes_on(model, data)) bits.result.notes.push_back(std::move(note));
   follow_up(bits, data, options, settings);

@@ -10,7 +10,7 @@
 #include "halfstep/api/quantize.h"
 #include "halfstep/api/train.h"
 #include "halfstep/api/verify.h"
-#include "halfstep/train/loop/run.h"
+#include "halfstep/train/loop/run_folder.h"
 #include "halfstep/tune/allocation/allocation.h"
 
 namespace halfstep::api {
@@ -20,7 +20,7 @@ struct Bits {
     Model integer;
     verify::RoadReport roads;  ///< on the test part
   };
-  bits::Allocation result;  ///< its model is what came out at the end, all else is of the network before repair
+  allocation::Allocation result;  ///< its model is what came out at the end, all else is of the network before repair
   std::string network, platform;
   std::optional<repair::Report> repaired = {};
   std::optional<Trained> trained = {};  ///< without its model, which is the result's
@@ -28,8 +28,8 @@ struct Bits {
 };
 
 /// The prepared network with the widths of the least harm within all budgets, by the training part of `data`, and what
-/// the options ask for after that. Throws as bits::allocate, for an integer program, for a float network without a
-/// platform, and before any work what repair, training or conversion would refuse.
+/// the options ask for after that. Throws as allocation::allocate, for an integer program, for a float network without
+/// a platform, and before any work what repair, training or conversion would refuse.
 Bits bits(const Model& network, const Dataset& data, const BitsOptions& options, const Settings& settings);
 
 }  // namespace halfstep::api

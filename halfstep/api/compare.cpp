@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "halfstep/api/errors.h"
-#include "halfstep/api/model.h"
+#include "halfstep/api/inputs/model.h"
 #include "halfstep/api/run.h"
 #include "halfstep/core/base/limits.h"
 #include "halfstep/formats/import/import.h"

@@ -1,6 +1,6 @@
 #include "halfstep/api/convert.h"
 
-#include "halfstep/api/model.h"
+#include "halfstep/api/inputs/model.h"
 
 namespace halfstep::api {
 

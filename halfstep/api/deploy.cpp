@@ -7,12 +7,12 @@
 #include <map>
 
 #include "halfstep/api/errors.h"
-#include "halfstep/api/model.h"
+#include "halfstep/api/inputs/model.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/core/files/claim.h"
 #include "halfstep/core/ir/ops.h"
-#include "halfstep/formats/onnx_export/export.h"
+#include "halfstep/formats/onnx_export/onnx_writer.h"
 #include "halfstep/formats/vendor/ranges.h"
 #include "halfstep/passes/quantized/learned_parts.h"
 #include "halfstep/passes/quantized/training_form.h"
@@ -26,19 +26,19 @@ using formats::onnx::ExportForm;
 
 struct RangeFile {
   const char* ending;
-  std::string (*write)(const Model& prepared, const deploy::Ranges& ranges);
+  std::string (*write)(const Model& prepared, const formats::vendor::Ranges& ranges);
 };
 
 const std::map<std::string, RangeFile>& range_files() {
   static const std::map<std::string, RangeFile> kFiles = {
-      {"tensorrt_ranges", {"_clip_ranges.json", deploy::tensorrt_ranges}},
-      {"snpe_encodings", {"_clip_ranges.json", deploy::snpe_encodings}},
-      {"ppl_ranges", {"_clip_ranges.json", deploy::ppl_ranges}},
-      {"pplcuda_ranges", {"_clip_ranges.txt", deploy::pplcuda_ranges}},
-      {"vitis_scales", {"_clip_ranges.json", deploy::vitis_scales}},
-      {"nnie_parameters", {"_gfpq_param_dict.json", deploy::nnie_parameters}},
-      {"tengine_scales", {"_for_tengine.scale", deploy::tengine_scales}},
-      {"stpu_ranges", {"_stpu_minmax.json", deploy::stpu_ranges}}};
+      {"tensorrt_ranges", {"_clip_ranges.json", formats::vendor::tensorrt_ranges}},
+      {"snpe_encodings", {"_clip_ranges.json", formats::vendor::snpe_encodings}},
+      {"ppl_ranges", {"_clip_ranges.json", formats::vendor::ppl_ranges}},
+      {"pplcuda_ranges", {"_clip_ranges.txt", formats::vendor::pplcuda_ranges}},
+      {"vitis_scales", {"_clip_ranges.json", formats::vendor::vitis_scales}},
+      {"nnie_parameters", {"_gfpq_param_dict.json", formats::vendor::nnie_parameters}},
+      {"tengine_scales", {"_for_tengine.scale", formats::vendor::tengine_scales}},
+      {"stpu_ranges", {"_stpu_minmax.json", formats::vendor::stpu_ranges}}};
   return kFiles;
 }
 
@@ -56,10 +56,10 @@ const std::map<std::string, ModelFile>& model_files() {
 }
 
 /// Weights where codes can follow them: what is beyond the range of its quantizer is at its end.
-void clip_weights(Model& model, const deploy::Ranges& ranges) {
+void clip_weights(Model& model, const formats::vendor::Ranges& ranges) {
   for (const auto& quantizer : model.graph.all<ops::FakeQuantize>()) {
     if (!quantizer.x().is_tensor()) continue;
-    const auto found = std::ranges::find(ranges.all, quantizer.x().name(), &deploy::Range::tensor);
+    const auto found = std::ranges::find(ranges.all, quantizer.x().name(), &formats::vendor::Range::tensor);
     Tensor& weight = model.tensors.at(quantizer.x().name());
     weight = weight.clone();
     const Dims& dims = weight.dims();
@@ -91,7 +91,7 @@ std::vector<std::string> export_deploy(const Model& prepared, const std::filesys
   Model network = prepared;
   passes::set_mode(network.graph, passes::Mode::evaluation);
   passes::close_learned_parts(network);
-  const deploy::Ranges ranges = deploy::ranges_of(network);
+  const formats::vendor::Ranges ranges = formats::vendor::ranges_of(network);
   clip_weights(network, ranges);
 
   io::require_folder_target(out);

@@ -7,11 +7,11 @@
 #include <optional>
 #include <set>
 
-#include "halfstep/api/dataset.h"
+#include "halfstep/api/detail/onnxruntime_backend.h"
 #include "halfstep/api/errors.h"
-#include "halfstep/api/model.h"
-#include "halfstep/api/onnxruntime_road.h"
-#include "halfstep/core/base/elements.h"
+#include "halfstep/api/inputs/dataset.h"
+#include "halfstep/api/inputs/model.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/metadata/code_formats.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/core/ir/text/print.h"
@@ -260,7 +260,7 @@ verify::Engine engine_of(const Model& network, const Plan& plan, const std::stri
 }
 
 /// Runs the plan; contents that are parameters come from the first batch.
-std::map<std::string, Tensor> run_plan(const Plan& plan, const verify::Engine& engine, const train::Samples& samples,
+std::map<std::string, Tensor> run_plan(const Plan& plan, const verify::Engine& engine, const data::Samples& samples,
                                        const Settings& settings) {
   Model form = plan.form;
   std::vector<Value> outputs;  // called as their values are
@@ -276,8 +276,8 @@ std::map<std::string, Tensor> run_plan(const Plan& plan, const verify::Engine& e
   }
   ThreadPool pool(settings.threads);
   train::BatchRunner runner(form, fetch, pool);
-  const int64_t batch = train::judged_batch(form, 64), end = train::usable(form, samples.size());
-  if (end == 0) fail(errors::too_few_samples(form.graph.name(), samples.size(), train::batch_of(form, 1)));
+  const int64_t batch = data::judged_batch(form, 64), end = data::usable(form, samples.size());
+  if (end == 0) fail(errors::too_few_samples(form.graph.name(), samples.size(), data::batch_of(form, 1)));
   std::map<std::string, std::vector<Tensor>> parts;
   for (int64_t begin = 0; begin < end; begin += batch) {
     const Tensors inputs = samples.inputs(begin, std::min(batch, end - begin));
@@ -313,7 +313,7 @@ Tensor reals_of(const Tensor& codes, const Codes& format, const std::string& nam
 
 DumpedValues values_of(const Model& given, const Dataset& data, const DumpOptions& options, const Settings& settings) {
   Model network = given;
-  train::change_preprocess(network, options.preprocess);
+  data::change_preprocess(network, options.preprocess);
   const board::Layout layout = layout_of(network, options.layout, options.format);
   const auto format = board::parse_format(options.format, "format");
   Plan plan = Planner(network, options).run();

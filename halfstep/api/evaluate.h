@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/api/model.h"
+#include "halfstep/api/inputs/model.h"
 #include "halfstep/api/options.h"
 #include "halfstep/data/pipeline/preprocess.h"
 

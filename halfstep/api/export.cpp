@@ -1,11 +1,11 @@
 #include "halfstep/api/export.h"
 
 #include "halfstep/api/errors.h"
-#include "halfstep/api/model.h"
+#include "halfstep/api/inputs/model.h"
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/engine/eager/call.h"
-#include "halfstep/formats/onnx_export/export.h"
+#include "halfstep/formats/onnx_export/onnx_writer.h"
 #include "halfstep/passes/quantized/learned_parts.h"
 #include "halfstep/quant/convert/convert.h"
 

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
-#include "halfstep/api/dataset.h"
 #include "halfstep/api/errors.h"
-#include "halfstep/api/model.h"
+#include "halfstep/api/inputs/dataset.h"
+#include "halfstep/api/inputs/model.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/core/files/claim.h"
 #include "halfstep/formats/c/c_program.h"
 #include "halfstep/formats/c/c_text.h"
 #include "halfstep/quant/convert/convert.h"
-#include "halfstep/verify/equivalence/programs.h"
+#include "halfstep/verify/equivalence/compared_programs.h"
 
 namespace halfstep::api {
 namespace {
@@ -55,37 +55,39 @@ class CallSource {
   }
 
  private:
-  static int64_t batch(const Model& network) { return train::batch_of(network, 1); }
-  std::optional<train::Samples> samples_;
+  static int64_t batch(const Model& network) { return data::batch_of(network, 1); }
+  std::optional<data::Samples> samples_;
   const Source* kept_ = nullptr;
   int64_t calls_ = 0, batch_ = 1;
 };
 
-std::vector<Tensor> in_memory(const std::vector<emit::CPort>& ports, const Tensors& values) {
+std::vector<Tensor> in_memory(const std::vector<formats::c::CPort>& ports, const Tensors& values) {
   std::vector<Tensor> tensors;
-  for (const emit::CPort& port : ports) tensors.push_back(emit::to_memory(values.at(port.codes), port.is_image));
+  for (const formats::c::CPort& port : ports)
+    tensors.push_back(formats::c::to_memory(values.at(port.codes), port.is_image));
   return tensors;
 }
 
-size_t bytes_of(const emit::CProgram& program) {
+size_t bytes_of(const formats::c::CProgram& program) {
   size_t bytes = 0;
   for (const auto& ports : {program.inputs, program.outputs}) {
-    for (const emit::CPort& port : ports)
+    for (const formats::c::CPort& port : ports)
       bytes += static_cast<size_t>(count_elements(port.type.dims)) * size_of(port.type.dtype);
   }
   return bytes;
 }
 
-std::vector<emit::Case> cases_of(const Model& integer, const emit::CProgram& program, const CallSource& source) {
+std::vector<formats::c::Case> cases_of(const Model& integer, const formats::c::CProgram& program,
+                                       const CallSource& source) {
   if (source.calls() == 0) fail(errors::no_samples_kept(integer.graph.name()));
   const auto most = static_cast<int64_t>(std::max<size_t>(1, kMostTestBytes / std::max<size_t>(1, bytes_of(program))));
   std::vector<std::string> fetch;
   for (const auto& ports : {program.inputs, program.outputs}) {
-    for (const emit::CPort& port : ports) {
+    for (const formats::c::CPort& port : ports) {
       if (std::ranges::find(fetch, port.codes) == fetch.end()) fetch.push_back(port.codes);
     }
   }
-  std::vector<emit::Case> cases;
+  std::vector<formats::c::Case> cases;
   auto runnable = verify::program_of(integer, source.inputs(0), fetch);
   ThreadPool pool(1);
   for (int64_t call = 0; call < std::min({source.calls(), most, kMostTestSamples}); ++call) {
@@ -102,9 +104,9 @@ std::vector<emit::Case> cases_of(const Model& integer, const emit::CProgram& pro
 ExportedC export_c(const Model& network, const std::filesystem::path& folder, const ExportCOptions& options,
                    const Dataset* data) {
   const Model integer = program_of(network, options);
-  const std::string name = options.name.empty() ? emit::to_c_identifier(network.graph.name()) : options.name;
+  const std::string name = options.name.empty() ? formats::c::to_c_identifier(network.graph.name()) : options.name;
   const CallSource source(network, data);
-  emit::CProgram program = emit::c_program(
+  formats::c::CProgram program = formats::c::c_program(
       integer,
       {.name = name, .hooks = options.hooks, .float_islands = options.float_islands, .extents = source.extents()});
   ExportedC report{
@@ -112,15 +114,15 @@ ExportedC export_c(const Model& network, const std::filesystem::path& folder, co
   if (options.main) {
     const auto cases = cases_of(integer, program, source);
     report.samples = static_cast<int64_t>(cases.size());
-    program.files.push_back(emit::test_program(program, cases));
+    program.files.push_back(formats::c::test_program(program, cases));
   }
   const io::Claim claim = io::Claim::of_folder(folder);
-  for (const emit::CFile& file : program.files) {
+  for (const formats::c::CFile& file : program.files) {
     if (!options.overwrite && std::filesystem::exists(folder / file.name))
       fail(errors::file_not_replaced((folder / file.name).string(), "folder"));
   }
   std::vector<io::NewFile> files;
-  for (const emit::CFile& file : program.files) {
+  for (const formats::c::CFile& file : program.files) {
     files.push_back({folder / file.name, std::as_bytes(std::span(file.text))});
     report.files.push_back(file.name);
   }

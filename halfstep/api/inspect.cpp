@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
+#include "halfstep/api/detail/known_extents.h"
 #include "halfstep/api/errors.h"
-#include "halfstep/api/known_extents.h"
-#include "halfstep/api/model.h"
+#include "halfstep/api/inputs/model.h"
 #include "halfstep/core/base/limits.h"
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/engine/eager/call.h"

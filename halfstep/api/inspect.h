@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/api/model.h"
+#include "halfstep/api/inputs/model.h"
 #include "halfstep/api/options.h"
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/engine/runtime/program.h"
 #include "halfstep/formats/import/import.h"

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "halfstep/api/checks.h"
-#include "halfstep/api/dataset.h"
+#include "halfstep/api/detail/network_source.h"
+#include "halfstep/api/detail/option_checks.h"
+#include "halfstep/api/detail/remedies.h"
 #include "halfstep/api/errors.h"
-#include "halfstep/api/model.h"
-#include "halfstep/api/remedies.h"
-#include "halfstep/api/source.h"
+#include "halfstep/api/inputs/dataset.h"
+#include "halfstep/api/inputs/model.h"
 #include "halfstep/core/ir/ops.h"
-#include "halfstep/quant/prepare/regions.h"
+#include "halfstep/quant/prepare/quantized_regions.h"
 #include "halfstep/train/calibrate/calibrate.h"
 #include "halfstep/train/calibrate/hiding_masks.h"
 
@@ -19,7 +19,7 @@ namespace {
 Quantized described(Model model, int64_t samples) {
   quant::Audit audit = quant::audit(model);
   quant::Platform platform = quant::platform_of(model);
-  std::string preprocess = train::to_text(train::preprocess_of(model));
+  std::string preprocess = to_text(data::preprocess_of(model));
   return {std::move(model), std::move(audit), std::move(platform), std::move(preprocess), samples, {}};
 }
 
@@ -34,14 +34,14 @@ train::CalibrateOptions calibration_of(const QuantizeOptions& options, const Set
 }
 
 /// Adds what is suspicious about the result to its notes.
-void warn(Quantized& result, const train::Samples& samples, const train::CalibrateOptions& calibration,
+void warn(Quantized& result, const data::Samples& samples, const train::CalibrateOptions& calibration,
           ThreadPool& pool) {
   in_words_of_convert(result.model, [&] {
     add_warnings(result.notes, result.model, samples, {samples, calibration, pool});
   });
 }
 
-repair::Report mend(Model& model, const train::Samples& samples, const train::CalibrateOptions& calibration,
+repair::Report mend(Model& model, const data::Samples& samples, const train::CalibrateOptions& calibration,
                     const repair::Options& options, ThreadPool& pool, const ProgressCallback& progress) {
   repair::Outcome outcome =
       in_words_of_convert(model, [&] { return repair::repair(model, samples, calibration, options, pool, progress); });
@@ -63,7 +63,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
     fail(errors::wrong_stage(place_of(network), "an integer program", "a float or prepared network",
                              "give the one that it was made of"));
   Model model = quant::own_weights(quant::with_regions(network, options.regions), options.widths);
-  train::change_preprocess(model, options.preprocess);
+  data::change_preprocess(model, options.preprocess);
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
   quant::Padded source{model, {}};
@@ -121,7 +121,7 @@ Model prepared_of(const Model& network, const Dataset& data, const std::optional
                              "name one (--platform), or give a prepared network"));
   }
   Model model = network;
-  train::change_preprocess(model, options.preprocess);
+  data::change_preprocess(model, options.preprocess);
   return model;
 }
 

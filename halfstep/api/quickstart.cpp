@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <chrono>
 
-#include "halfstep/api/dataset.h"
+#include "halfstep/api/detail/network_source.h"
 #include "halfstep/api/errors.h"
-#include "halfstep/api/model.h"
-#include "halfstep/api/source.h"
+#include "halfstep/api/inputs/dataset.h"
+#include "halfstep/api/inputs/model.h"
 #include "halfstep/api/verify.h"
 #include "halfstep/core/base/limits.h"
 #include "halfstep/core/files/atomic_file.h"
@@ -19,7 +19,7 @@
 #include "halfstep/train/calibrate/calibrate.h"
 #include "halfstep/train/evaluate/executable.h"
 #include "halfstep/train/loop/fit.h"
-#include "halfstep/train/loop/run.h"
+#include "halfstep/train/loop/run_folder.h"
 
 namespace halfstep::api {
 namespace {
@@ -39,7 +39,7 @@ class Quickstart {
         pool_(settings.threads) {
     if (request.quantize.pad_channels)
       start_ = with_padded_channels(start_, request.platform, request.quantize.widths, parts_.train, pool_).model;
-    report_.has_accuracy = train::have_answers(parts_.test, start_);
+    report_.has_accuracy = data::have_answers(parts_.test, start_);
     report_.platform = request.platform.name;
     report_.data = request.data.name;
     report_.samples = parts_.test.size();
@@ -111,7 +111,7 @@ class Quickstart {
     Model model = request.network ? *request.network
                                   : create_network("digits", request.data, settings.seed, request.quantize.preprocess);
     require_stage(model, Stage::in_float);
-    train::change_preprocess(model, request.quantize.preprocess);
+    data::change_preprocess(model, request.quantize.preprocess);
     return model;
   }
 
@@ -165,7 +165,7 @@ class Quickstart {
   const QuickstartRequest& request_;
   const Settings& settings_;
   Model start_;
-  train::TrainTest parts_;
+  data::TrainTest parts_;
   ThreadPool pool_;
   QuickstartReport report_;
 };

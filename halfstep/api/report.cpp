@@ -4,11 +4,11 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "halfstep/api/contact_sheet.h"
 #include "halfstep/api/convert.h"
-#include "halfstep/api/dataset.h"
 #include "halfstep/api/errors.h"
-#include "halfstep/api/model.h"
+#include "halfstep/api/inputs/contact_sheet.h"
+#include "halfstep/api/inputs/dataset.h"
+#include "halfstep/api/inputs/model.h"
 #include "halfstep/api/run.h"
 #include "halfstep/core/base/limits.h"
 #include "halfstep/core/files/file.h"
@@ -29,14 +29,14 @@ std::optional<Model> integers_of(const Model& prepared, const std::optional<Mode
   }
 }
 
-std::vector<LayerTime> times_of(const Model& integer, const train::Samples& samples, const Settings& settings) {
+std::vector<LayerTime> times_of(const Model& integer, const data::Samples& samples, const Settings& settings) {
   constexpr int kRuns = 9;
   Settings quiet = settings;
   quiet.progress = {};
   RunOptions options;
   options.repeat = 1;
   options.trace = true;
-  const Tensors inputs = samples.inputs(0, train::batch_of(integer, 1));
+  const Tensors inputs = samples.inputs(0, data::batch_of(integer, 1));
   std::map<std::string, std::vector<double>> taken;
   std::vector<std::string> order;
   for (int i = 0; i < kRuns; ++i) {
@@ -69,7 +69,7 @@ Harm harm_of(int64_t label, int64_t in_float, int64_t on_codes) {
   return in_float == label ? Harm::by_codes : Harm::in_both;
 }
 
-void add_worst(NetworkReport& report, const train::Samples& samples, int64_t most) {
+void add_worst(NetworkReport& report, const data::Samples& samples, int64_t most) {
   const verify::Answers& answers = report.proof->answers;
   const Dataset& data = *samples.data;
   const auto count = static_cast<int64_t>(answers.integer.size());

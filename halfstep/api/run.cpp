@@ -8,10 +8,10 @@
 #include <cstring>
 #include <ranges>
 
+#include "halfstep/api/detail/iterations.h"
 #include "halfstep/api/errors.h"
-#include "halfstep/api/iterations.h"
-#include "halfstep/core/base/elements.h"
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/core/files/npy.h"
 #include "halfstep/core/files/npz.h"

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "halfstep/core/base/log.h"
+#include "halfstep/core/base/progress.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/data/datasets/dataset.h"
 #include "halfstep/quant/platform/platform.h"
@@ -11,8 +11,8 @@
 
 namespace halfstep::api {
 
-using Dataset = io::Dataset;
-using DataOptions = io::DataOptions;
+using Dataset = data::Dataset;
+using DataOptions = data::DataOptions;
 using Platform = quant::Platform;
 
 /// What every verb that computes takes.

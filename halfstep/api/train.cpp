@@ -1,14 +1,14 @@
 #include "halfstep/api/train.h"
 
-#include "halfstep/api/checks.h"
-#include "halfstep/api/dataset.h"
+#include "halfstep/api/detail/iterations.h"
+#include "halfstep/api/detail/option_checks.h"
+#include "halfstep/api/detail/train_in_stages.h"
 #include "halfstep/api/errors.h"
-#include "halfstep/api/iterations.h"
-#include "halfstep/api/model.h"
-#include "halfstep/api/train_in_stages.h"
+#include "halfstep/api/inputs/dataset.h"
+#include "halfstep/api/inputs/model.h"
 #include "halfstep/passes/canonical/layer_forms.h"
 #include "halfstep/train/evaluate/executable.h"
-#include "halfstep/train/loop/run.h"
+#include "halfstep/train/loop/run_folder.h"
 
 namespace halfstep::api {
 namespace {
@@ -43,7 +43,7 @@ Trained train(const Model& given, const Dataset& data, const TrainOptions& optio
     fail(errors::platform_without_schedule(options.schedule.platform->name));
   if (!options.schedule.stages.empty()) return train_in_stages(given, data, options, settings);
   Model network = given;
-  train::change_preprocess(network, options.preprocess);
+  data::change_preprocess(network, options.preprocess);
   const Stage stage = stage_of(network);
   if (stage == Stage::integer)
     fail(errors::wrong_stage(place_of(network), "an integer program", "a prepared or float network",
@@ -60,7 +60,7 @@ Trained train(const Model& given, const Dataset& data, const TrainOptions& optio
       in_words_of_convert(network, [&] { return train::run(network, parts.train, run, pool, settings.progress); });
   Trained result;
   result.digest = digest_hex(outcome.model);
-  if (train::have_answers(parts.test, outcome.model))
+  if (data::have_answers(parts.test, outcome.model))
     result.accuracy = train::accuracy(outcome.model, parts.test, pool, watch);
   result.model = std::move(outcome.model);
   result.loss = outcome.loss;

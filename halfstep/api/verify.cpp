@@ -1,13 +1,13 @@
 #include "halfstep/api/verify.h"
 
-#include "halfstep/api/c_road.h"
-#include "halfstep/api/dataset.h"
+#include "halfstep/api/detail/c_backend.h"
+#include "halfstep/api/detail/network_source.h"
+#include "halfstep/api/detail/onnxruntime_backend.h"
+#include "halfstep/api/detail/remedies.h"
+#include "halfstep/api/detail/verify_regions.h"
 #include "halfstep/api/errors.h"
-#include "halfstep/api/model.h"
-#include "halfstep/api/onnxruntime_road.h"
-#include "halfstep/api/remedies.h"
-#include "halfstep/api/source.h"
-#include "halfstep/api/verify_regions.h"
+#include "halfstep/api/inputs/dataset.h"
+#include "halfstep/api/inputs/model.h"
 #include "halfstep/core/base/limits.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/graph/traits.h"
@@ -53,7 +53,7 @@ verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step,
   return layer;
 }
 
-void add_engine(verify::Roads& roads, const VerifyOptions& options, const train::Samples& samples) {
+void add_engine(verify::Roads& roads, const VerifyOptions& options, const data::Samples& samples) {
   const std::string named = options.backend.empty() ? "nothing" : "'" + options.backend + "'";
   const bool asks_of_onnxruntime = options.variants || !options.exported.empty();
   if (options.backend != "onnxruntime" && asks_of_onnxruntime)
@@ -67,14 +67,14 @@ void add_engine(verify::Roads& roads, const VerifyOptions& options, const train:
 }
 
 /// Samples whose answers are compared with those that each has alone: some, even where one takes much memory.
-int64_t whole_batch(const verify::Roads& roads, const train::Samples& samples) {
+int64_t whole_batch(const verify::Roads& roads, const data::Samples& samples) {
   constexpr int64_t kFewest = 4;
   const int64_t at_once = std::max(kFewest, train::fetching_batch(roads.unquantized, samples, kMostSamples));
-  return train::judged_batch(roads.unquantized, at_once);
+  return data::judged_batch(roads.unquantized, at_once);
 }
 
 /// Nothing where samples have not one label each, or no answers.
-std::optional<verify::Accuracy> accuracy_of(const verify::Answers& answers, const train::Samples& samples) {
+std::optional<verify::Accuracy> accuracy_of(const verify::Answers& answers, const data::Samples& samples) {
   const size_t count = answers.integer.size();
   if (count == 0 || samples.data->labels_each() != 1) return std::nullopt;
   const Tensor labels = samples.labels(0, static_cast<int64_t>(count));
@@ -109,27 +109,27 @@ verify::Roads roads_of(const Model& prepared, const Model& integer) {
   return roads;
 }
 
-verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& samples, ThreadPool& pool,
+verify::RoadReport compare_on(const verify::Roads& roads, const data::Samples& samples, ThreadPool& pool,
                               const ProgressCallback& progress, std::optional<int64_t> batch) {
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
-  const int64_t usable = train::usable(roads.unquantized, samples.size());
+  const int64_t usable = data::usable(roads.unquantized, samples.size());
   if (usable == 0)
     fail(errors::too_few_samples(roads.unquantized.graph.name(), samples.size(),
-                                 train::batch_of(roads.unquantized, kMostSamples)));
-  const int64_t at_once = batch ? train::judged_batch(roads.unquantized, *batch)
+                                 data::batch_of(roads.unquantized, kMostSamples)));
+  const int64_t at_once = batch ? data::judged_batch(roads.unquantized, *batch)
                                 : train::fetching_batch(roads.unquantized, samples, kMostSamples);
   auto report = verify::compare_roads(roads, source, usable, at_once, pool, progress);
   report.accuracy = accuracy_of(report.answers, samples);
   return report;
 }
 
-verify::RoadReport prove(const verify::Roads& roads, const Model& prepared, const train::Samples& samples,
+verify::RoadReport prove(const verify::Roads& roads, const Model& prepared, const data::Samples& samples,
                          const verify::MeaningOptions& options, ThreadPool& pool, const ProgressCallback& progress,
                          std::optional<int64_t> batch) {
   verify::RoadReport report = compare_on(roads, samples, pool, progress, batch);
   if (prepared.source) {
     const auto inputs = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
-    const int64_t together = batch ? train::judged_batch(roads.unquantized, *batch) : whole_batch(roads, samples);
+    const int64_t together = batch ? data::judged_batch(roads.unquantized, *batch) : whole_batch(roads, samples);
     report.whole =
         verify::check_whole_network(roads.unquantized, roads.integer, inputs, std::min(report.samples, together), pool);
   }
@@ -143,7 +143,7 @@ verify::RoadReport verify(const Model& given, const Model& integer, const Datase
   require_in_range(options);
   require_stage(given, Stage::prepared);
   Model prepared = given;
-  train::change_preprocess(prepared, options.preprocess);
+  data::change_preprocess(prepared, options.preprocess);
   require_stage(integer, Stage::integer);
   verify::Roads roads = roads_of(prepared, integer);
   const auto parts = parts_for(prepared, data);

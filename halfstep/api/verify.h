@@ -21,12 +21,12 @@ verify::RoadReport verify(const Model& prepared, const Model& integer, const Dat
 verify::Roads roads_of(const Model& prepared, const Model& integer);
 
 /// The roads on samples, layer by layer. `batch` as in VerifyOptions.
-verify::RoadReport compare_on(const verify::Roads& roads, const train::Samples& samples, ThreadPool& pool,
+verify::RoadReport compare_on(const verify::Roads& roads, const data::Samples& samples, ThreadPool& pool,
                               const ProgressCallback& progress, std::optional<int64_t> batch = {});
 
 /// compare_on, and all of it with the network that came in, inside of branches and loops too. `prepared` is what the
 /// roads were made of.
-verify::RoadReport prove(const verify::Roads& roads, const Model& prepared, const train::Samples& samples,
+verify::RoadReport prove(const verify::Roads& roads, const Model& prepared, const data::Samples& samples,
                          const verify::MeaningOptions& options, ThreadPool& pool, const ProgressCallback& progress,
                          std::optional<int64_t> batch = {});
 

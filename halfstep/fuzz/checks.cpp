@@ -121,11 +121,11 @@ void check_bypassed(Trial& trial) {
 }
 
 void require_same_codes(Trial& trial, const verify::Roads& roads) {
-  const train::Samples& samples = trial.samples();
+  const data::Samples& samples = trial.samples();
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
   const auto report =
-      verify::compare_roads(roads, source, train::usable(roads.unquantized, samples.size()),
-                            train::batch_of(roads.unquantized, trial.network().batch), trial.tools().pool);
+      verify::compare_roads(roads, source, data::usable(roads.unquantized, samples.size()),
+                            data::batch_of(roads.unquantized, trial.network().batch), trial.tools().pool);
   if (report.equal()) return;
   for (const auto& layer : report.layers) {
     if (layer.differing + layer.parameters_differing == 0) continue;
@@ -142,10 +142,10 @@ void check_c(Trial& trial) {
   if (!trial.tools().add_c) throw Skipped{"there is no C compiler"};
   if (!trial.network().rows) throw Skipped{"samples of a batch are not apart"};
   verify::Roads roads = trial.roads();
-  const train::Samples& samples = trial.samples();
+  const data::Samples& samples = trial.samples();
   trial.tools().add_c(roads, samples.extents(1));
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
-  const int64_t batch = train::batch_of(roads.unquantized, trial.network().batch);
+  const int64_t batch = data::batch_of(roads.unquantized, trial.network().batch);
   for (const auto& layer : verify::compare_roads(roads, source, batch, batch, trial.tools().pool).layers) {
     if (layer.engine_differing == 0) continue;
     throw Found{fmt::format("layer '{}' ({}): {} of {} codes differ in C", layer.layer.name, layer.layer.op,

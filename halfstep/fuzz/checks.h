@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "halfstep/fuzz/trial.h"
+#include "halfstep/fuzz/network_trial.h"
 
 namespace halfstep::fuzz {
 

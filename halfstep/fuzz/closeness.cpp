@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 
 namespace halfstep::fuzz {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/core/machine/cpu.h"
 

@@ -5,7 +5,7 @@
 
 #include "halfstep/core/base/tensor.h"
 #include "halfstep/core/ir/graph.h"
-#include "halfstep/fuzz/network.h"
+#include "halfstep/fuzz/networks/random_network.h"
 
 namespace halfstep::fuzz {
 

@@ -41,7 +41,7 @@ struct FleetOptions {
   std::function<verify::Roads(const Model& prepared, const Model& integer)> roads_of;
   std::function<void(verify::Roads& roads, const std::map<std::string, Dims>& extents)>
       add_c;  ///< empty leaves that check out
-  std::function<bool(const Model& prepared, const train::Samples& samples, ThreadPool& pool)> warns_of_crushed;
+  std::function<bool(const Model& prepared, const data::Samples& samples, ThreadPool& pool)> warns_of_crushed;
   std::function<std::vector<Diagnostic>(const Model& source, const Target& target)> objections_of;
 };
 

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/fuzz/network_trial.h"
 #include "halfstep/fuzz/stepwise.h"
-#include "halfstep/fuzz/trial.h"
 
 namespace halfstep::fuzz {
 namespace {

@@ -6,7 +6,7 @@
 #include <limits>
 #include <set>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/metadata/learned_quantizer.h"
 #include "halfstep/core/ir/ops.h"
@@ -14,12 +14,12 @@
 #include "halfstep/core/ir/text/print.h"
 #include "halfstep/engine/eager/call.h"
 #include "halfstep/formats/import/import.h"
-#include "halfstep/formats/onnx/file.h"
-#include "halfstep/formats/onnx_export/export.h"
+#include "halfstep/formats/onnx/onnx_file.h"
+#include "halfstep/formats/onnx_export/onnx_writer.h"
 #include "halfstep/fuzz/checks.h"
 #include "halfstep/fuzz/engine_habits.h"
 #include "halfstep/fuzz/perturbed_runs.h"
-#include "halfstep/train/loop/run.h"
+#include "halfstep/train/loop/run_folder.h"
 
 namespace halfstep::fuzz {
 namespace {

@@ -7,8 +7,8 @@
 #include <limits>
 #include <span>
 
-#include "halfstep/core/base/elements.h"
-#include "halfstep/core/base/likeness.h"
+#include "halfstep/core/base/element_values.h"
+#include "halfstep/core/base/sqnr.h"
 #include "halfstep/fuzz/checks.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
@@ -153,7 +153,7 @@ Answered answer(Trial& trial, uint64_t draws) {
   answered.grid = grid_of(trial.prepared());
   RoundedRun run(floats);
   train::BatchRunner runner(train::evaluation_form(integer), {}, trial.tools().pool);
-  const int64_t batch = train::batch_of(floats, network.samples);
+  const int64_t batch = data::batch_of(floats, network.samples);
   std::vector<Tensors> inputs;
   for (int64_t begin = 0; begin + batch <= network.samples; begin += batch) {
     Tensors fed;

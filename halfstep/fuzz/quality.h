@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "halfstep/fuzz/trial.h"
+#include "halfstep/fuzz/network_trial.h"
 
 namespace halfstep::fuzz {
 

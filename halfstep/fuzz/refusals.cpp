@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/fuzz/checks.h"
 
 namespace halfstep::fuzz {

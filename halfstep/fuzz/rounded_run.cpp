@@ -5,8 +5,8 @@
 
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/fuzz/network_trial.h"
 #include "halfstep/fuzz/stepwise.h"
-#include "halfstep/fuzz/trial.h"
 
 namespace halfstep::fuzz {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/metadata/given_names.h"
 #include "halfstep/fuzz/checks.h"

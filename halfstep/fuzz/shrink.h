@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <functional>
 
-#include "halfstep/fuzz/network.h"
+#include "halfstep/fuzz/networks/random_network.h"
 
 namespace halfstep::fuzz {
 

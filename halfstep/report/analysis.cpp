@@ -6,20 +6,20 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "halfstep/report/decibels.h"
-#include "halfstep/report/json.h"
-#include "halfstep/report/table.h"
+#include "halfstep/report/common/decibels.h"
+#include "halfstep/report/common/json.h"
+#include "halfstep/report/common/text_table.h"
 
 namespace halfstep::report {
 namespace {
 
-using analyze::Change;
-using analyze::QuantizerAnalysis;
 using nlohmann::ordered_json;
+using sensitivity::Change;
+using sensitivity::QuantizerAnalysis;
 
 constexpr size_t kMostRows = 20;
 
-double share_clipped(const analyze::Watched& seen) {
+double share_clipped(const sensitivity::Watched& seen) {
   return seen.elements == 0 ? 0 : static_cast<double>(seen.clipped) / static_cast<double>(seen.elements);
 }
 
@@ -28,7 +28,7 @@ std::string points(const Change& change) {
 }
 
 std::vector<std::string> row_of(const QuantizerAnalysis& one) {
-  const analyze::Watched& seen = one.seen;
+  const sensitivity::Watched& seen = one.seen;
   return {place_of(one.quantizer),
           fmt::format("{}", one.quantizer.bits),
           decibel_text(seen.alone.sqnr_db()),
@@ -68,7 +68,7 @@ ordered_json to_json(const Change& change, bool has_labels) {
 
 ordered_json ranges_of(const QuantizerAnalysis& one) {
   ordered_json ranges = ordered_json::array();
-  for (const analyze::ObservedRange& range : one.ranges)
+  for (const sensitivity::ObservedRange& range : one.ranges)
     ranges.push_back({{"observer", range.observer},
                       {"low", range.low},
                       {"high", range.high},
@@ -76,15 +76,15 @@ ordered_json ranges_of(const QuantizerAnalysis& one) {
   return ranges;
 }
 
-ordered_json channels_of(const analyze::Watched& seen) {
+ordered_json channels_of(const sensitivity::Watched& seen) {
   ordered_json outliers = ordered_json::array();
-  for (const analyze::Outlier& one : seen.outliers)
+  for (const sensitivity::Outlier& one : seen.outliers)
     outliers.push_back({{"channel", one.channel}, {"ratio", one.ratio}});
   return {{"spread", seen.spread}, {"outliers", outliers}};
 }
 
 ordered_json to_json(const QuantizerAnalysis& one, bool has_labels) {
-  const analyze::Watched& seen = one.seen;
+  const sensitivity::Watched& seen = one.seen;
   const quant::AuditedQuantizer& quantizer = one.quantizer;
   ordered_json json = {{"quantizer", one.name},
                        {"place", place_of(quantizer)},
@@ -124,7 +124,7 @@ ordered_json to_json(const QuantizerAnalysis& one, bool has_labels) {
   return json;
 }
 
-std::string suggestions_of(const analyze::Analysis& analysis) {
+std::string suggestions_of(const sensitivity::Analysis& analysis) {
   std::string text;
   for (const QuantizerAnalysis& one : analysis.quantizers) {
     for (const std::string& suggestion : one.suggestions)
@@ -143,7 +143,7 @@ std::string place_of(const quant::AuditedQuantizer& one) {
 }
 
 std::string as_text(const api::Analysis& analysis) {
-  const analyze::Analysis& result = analysis.result;
+  const sensitivity::Analysis& result = analysis.result;
   std::string text = fmt::format(
       "network {} on platform {}, {} samples of {}\nwithout quantizers {}\nwith quantizers    {}\ninteger codes      "
       "{}\n\n",
@@ -160,7 +160,7 @@ std::string as_text(const api::Analysis& analysis) {
 }
 
 std::string as_json(const api::Analysis& analysis) {
-  const analyze::Analysis& result = analysis.result;
+  const sensitivity::Analysis& result = analysis.result;
   ordered_json json = {{"network", analysis.network},
                        {"platform", analysis.platform},
                        {"samples", result.samples},

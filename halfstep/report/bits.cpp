@@ -5,20 +5,20 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "halfstep/report/json.h"
+#include "halfstep/report/common/json.h"
+#include "halfstep/report/common/text_table.h"
 #include "halfstep/report/repaired.h"
 #include "halfstep/report/roads.h"
-#include "halfstep/report/table.h"
 #include "halfstep/report/trained.h"
 
 namespace halfstep::report {
 namespace {
 
-using bits::Costs;
-using bits::Currency;
-using bits::Group;
-using bits::Layer;
-using bits::Point;
+using allocation::Costs;
+using allocation::Currency;
+using allocation::Group;
+using allocation::Layer;
+using allocation::Point;
 using nlohmann::ordered_json;
 
 std::string percent(const std::optional<double>& right) {
@@ -40,17 +40,17 @@ std::vector<std::string> row_of(const Point& point) {
           percent(point.right)};
 }
 
-Table table_of_points(const bits::Allocation& result, const std::string& first) {
+Table table_of_points(const allocation::Allocation& result, const std::string& first) {
   return Table(
       {first, "size", "bitops", "latency", "predicted loss", "loss", result.has_labels ? "accuracy" : "agreement"});
 }
 
-std::string width_text(const bits::Allocation& result, int group) {
+std::string width_text(const allocation::Allocation& result, int group) {
   return group < 0 ? "-" : fmt::format("{}", result.chosen.assignment[static_cast<size_t>(group)]);
 }
 
 /// Layers with weights, and what they read.
-std::string layers_text(const bits::Allocation& result) {
+std::string layers_text(const allocation::Allocation& result) {
   Table table({"layer", "operator", "weights", "reads"});
   for (const Layer& layer : result.layout.layers) {
     if (layer.weight >= 0)
@@ -59,9 +59,9 @@ std::string layers_text(const bits::Allocation& result) {
   return table.text();
 }
 
-std::string costs_text(const bits::Allocation& result) {
+std::string costs_text(const allocation::Allocation& result) {
   std::string text;
-  for (const bits::Budget& budget : result.budgets) {
+  for (const allocation::Budget& budget : result.budgets) {
     text += fmt::format("{} {} of {}", name(budget.currency),
                         in_words(budget.currency, result.chosen.costs.of(budget.currency)),
                         in_words(budget.currency, budget.most));
@@ -100,7 +100,7 @@ ordered_json points_in_json(const std::vector<Point>& points, bool has_labels) {
   return json;
 }
 
-ordered_json groups_in_json(const bits::Allocation& result) {
+ordered_json groups_in_json(const allocation::Allocation& result) {
   ordered_json groups = ordered_json::array();
   for (size_t g = 0; g < result.layout.groups.size(); ++g) {
     const Group& group = result.layout.groups[g];
@@ -132,7 +132,7 @@ std::string follow_up_text(const api::Bits& bits) {
 }  // namespace
 
 std::string as_text(const api::Bits& bits) {
-  const bits::Allocation& result = bits.result;
+  const allocation::Allocation& result = bits.result;
   Table points = table_of_points(result, "widths");
   points.add(row_of(result.before));
   for (const Point& point : result.uniform) points.add(row_of(point));
@@ -148,14 +148,14 @@ std::string as_text(const api::Bits& bits) {
 }
 
 std::string as_json(const api::Bits& bits) {
-  const bits::Allocation& result = bits.result;
+  const allocation::Allocation& result = bits.result;
   ordered_json json = {{"network", bits.network},
                        {"platform", bits.platform},
                        {"samples", result.samples},
                        {"has_labels", result.has_labels}};
   if (result.in_float.right) json[result.has_labels ? "float_accuracy" : "float_agreement"] = *result.in_float.right;
   json["budgets"] = ordered_json::array();
-  for (const bits::Budget& budget : result.budgets)
+  for (const allocation::Budget& budget : result.budgets)
     json["budgets"].push_back({{"of", name(budget.currency)}, {"most", budget.most}});
   json["groups"] = groups_in_json(result);
   json["before"] = to_json(result.before, result.has_labels);

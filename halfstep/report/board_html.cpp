@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "halfstep/report/board.h"
-#include "halfstep/report/html.h"
-#include "halfstep/report/table.h"
+#include "halfstep/report/common/html.h"
+#include "halfstep/report/common/text_table.h"
 
 namespace halfstep::report {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "halfstep/report/islands.h"
-#include "halfstep/report/json.h"
-#include "halfstep/report/table.h"
+#include "halfstep/report/common/islands.h"
+#include "halfstep/report/common/json.h"
+#include "halfstep/report/common/text_table.h"
 
 namespace halfstep::report {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "halfstep/api/inspect_data.h"
+#include "halfstep/api/inputs/inspect_data.h"
 
 namespace halfstep::report {
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "halfstep/report/json.h"
+#include "halfstep/report/common/json.h"
 
 namespace halfstep::report {
 namespace {

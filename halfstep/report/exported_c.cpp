@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "halfstep/report/json.h"
+#include "halfstep/report/common/json.h"
 
 namespace halfstep::report {
 

@@ -5,8 +5,8 @@
 #include "halfstep/core/ir/flops.h"
 #include "halfstep/core/ir/text/print.h"
 #include "halfstep/engine/compile/describe.h"
+#include "halfstep/report/common/text_table.h"
 #include "halfstep/report/inspection.h"
-#include "halfstep/report/table.h"
 #include "halfstep/report/target.h"
 
 namespace halfstep::report {

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "halfstep/report/common/json.h"
+#include "halfstep/report/common/text_table.h"
 #include "halfstep/report/errors.h"
-#include "halfstep/report/json.h"
-#include "halfstep/report/table.h"
 
 namespace halfstep::report {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/api/platform.h"
+#include "halfstep/api/tools/platform.h"
 
 namespace halfstep::report {
 

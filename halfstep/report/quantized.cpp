@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "halfstep/report/audit.h"
-#include "halfstep/report/json.h"
+#include "halfstep/report/common/json.h"
 #include "halfstep/report/repaired.h"
 
 namespace halfstep::report {

@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "halfstep/report/table.h"
+#include "halfstep/report/common/text_table.h"
 
 namespace halfstep::report {
 namespace {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halfstep/report/decibels.h"
-#include "halfstep/report/json.h"
-#include "halfstep/report/table.h"
+#include "halfstep/report/common/decibels.h"
+#include "halfstep/report/common/json.h"
+#include "halfstep/report/common/text_table.h"
 
 namespace halfstep::report {
 namespace {

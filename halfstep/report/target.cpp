@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "halfstep/report/common/islands.h"
+#include "halfstep/report/common/json.h"
 #include "halfstep/report/errors.h"
-#include "halfstep/report/islands.h"
-#include "halfstep/report/json.h"
 
 namespace halfstep::report {
 namespace {

@@ -6,7 +6,7 @@
 #include <new>
 #include <vector>
 
-#include "halfstep/api/explain.h"
+#include "halfstep/api/tools/explain.h"
 #include "halfstep/report/errors.h"
 
 namespace halfstep::python {

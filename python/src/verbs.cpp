@@ -62,7 +62,7 @@ void save(const Network& network, const Path& path) {
 api::Dataset* load_data(const Path& path, const Network* network, bool all, int64_t samples, bool skip_bad,
                         const std::string& label) {
   const nb::gil_scoped_release release;
-  const int64_t classes = network == nullptr ? io::kMaxClasses : api::classes_of(*network->model());
+  const int64_t classes = network == nullptr ? data::kMaxClasses : api::classes_of(*network->model());
   return new api::Dataset(
       api::load_data(path, classes, {.all = all, .samples = samples, .skip_bad = skip_bad, .label = label}));
 }
@@ -180,7 +180,7 @@ Report analyze(const Network& network, const api::Dataset& data, const nb::objec
 nb::tuple choose_bits(const Network& network, const api::Dataset& data, const nb::object& options,
                       const nb::object& progress) {
   auto command = command_of<api::BitsCommand>(options);
-  command.options.how.budgets = bits::parse_budgets(command.budget);
+  command.options.how.budgets = allocation::parse_budgets(command.budget);
   command.options.platform = platform_of(command.target);
   auto result = work(progress, command.common, [&](const api::Settings& settings) {
     return api::bits(*network.model(), data, command.options, settings);

@@ -10,7 +10,7 @@
 #include "halfstep/core/files/zip.h"
 #include "halfstep/data/datasets/image.h"
 #include "halfstep/halfstep.h"
-#include "tests/io/bytes.h"
+#include "tests/files/bytes.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 #include "tests/support/mentions.h"
@@ -48,7 +48,7 @@ const char* class_of(int number) { return number % 2 == 1 ? "right" : "left"; }
 void put_pictures(const Path& folder, const std::string& prefix, bool classes, int count = kSamples, int channels = 3) {
   for (int i = 0; i < count; ++i)
     put(folder / prefix / (classes ? class_of(i) : "") / (std::to_string(i) + ".png"),
-        io::encode_png(picture(i, kSide, kSide, channels)));
+        data::encode_png(picture(i, kSide, kSide, channels)));
 }
 
 /// A line of a csv: pixels by channel, one row behind the other.
@@ -115,7 +115,7 @@ struct Layout {
   bool labels = true;        ///< eval refuses to do without
   int64_t tested = 0;        ///< samples of the test part; 0: a fifth, or all without labels
   std::string refused = "";  ///< a value that the error names where no verb takes it
-  train::PreprocessOptions preprocess = {.preset = "unit"};
+  data::PreprocessOptions preprocess = {.preset = "unit"};
   DataOptions read = {};
 };
 
@@ -149,7 +149,7 @@ const std::vector<Layout>& layouts() {
        "d",
        [](const Path& f) {
          for (int i = 0; i < kSamples; ++i)
-           put(f / "d" / class_of(i) / (std::to_string(i) + ".png"), io::encode_png(picture(i, 10 + i, 30 - i)));
+           put(f / "d" / class_of(i) / (std::to_string(i) + ".png"), data::encode_png(picture(i, 10 + i, 30 - i)));
        },
        3,
        true,
@@ -280,13 +280,13 @@ const std::vector<Layout>& layouts() {
       {"other_format", "d", [](const Path& f) { put_text(f / "d/a.gif", "GIF89a"); }, 3, true, 0, "a.gif"},
       {"sizes_without_a_frame", "d",
        [](const Path& f) {
-         put(f / "d/1.png", io::encode_png(picture(1, 20, 30)));
-         put(f / "d/2.png", io::encode_png(picture(2, 40, 10)));
+         put(f / "d/1.png", data::encode_png(picture(1, 20, 30)));
+         put(f / "d/2.png", data::encode_png(picture(2, 40, 10)));
        },
        3, true, 0, "10 x 20 to 30 x 40 pixels"},
       {"crop_too_large",
        "d",
-       [](const Path& f) { put(f / "d/1.png", io::encode_png(picture(1, 20, 6))); },
+       [](const Path& f) { put(f / "d/1.png", data::encode_png(picture(1, 20, 6))); },
        3,
        true,
        0,
@@ -351,19 +351,19 @@ INSTANTIATE_TEST_SUITE_P(All, DataLayouts, testing::ValuesIn(layouts()),
                          [](const auto& layout) { return std::string(layout.param.name); });
 
 TEST(DataOptionsOfVerbs, PartsAndSamples) {
-  const Dataset all = load_data("", io::kMaxClasses, {.all = true});
-  EXPECT_EQ(train::split(all).test.size(), 1797);
-  EXPECT_EQ(train::split(all).tested, "all samples");
-  const Dataset some = load_data("", io::kMaxClasses, {.samples = 50});
-  EXPECT_EQ(train::split(some).train.size(), 50);
-  EXPECT_EQ(train::split(some).test.size(), 50);
-  EXPECT_EQ(train::split(load_data("")).test.size(), 359);
+  const Dataset all = load_data("", data::kMaxClasses, {.all = true});
+  EXPECT_EQ(data::split(all).test.size(), 1797);
+  EXPECT_EQ(data::split(all).tested, "all samples");
+  const Dataset some = load_data("", data::kMaxClasses, {.samples = 50});
+  EXPECT_EQ(data::split(some).train.size(), 50);
+  EXPECT_EQ(data::split(some).test.size(), 50);
+  EXPECT_EQ(data::split(load_data("")).test.size(), 359);
 }
 
 TEST(DataNotes, RawValuesWithoutPreprocessingAreSaid) {
   const Dataset data = make_data(tensors(DType::u8, true), "pictures");
   Model network = network_for(3);
-  train::set_preprocess(network, train::Preprocess());
+  data::set_preprocess(network, data::Preprocess());
   const Evaluation raw = evaluate(network, data, {}, {});
   ASSERT_EQ(raw.notes.size(), 1U);
   EXPECT_TRUE(raw.notes[0].starts_with("pictures: raw values from 20 to 219 go to network 'digits' as they are"))
@@ -374,7 +374,7 @@ TEST(DataNotes, RawValuesWithoutPreprocessingAreSaid) {
 TEST(InspectData, SaysWhatThereIs) {
   const test::TemporaryFolder folder;
   put_pictures(folder.path(), "train", true, 12);
-  put(folder / "val/left/9.png", io::encode_png(picture(0, 4, 16)));
+  put(folder / "val/left/9.png", data::encode_png(picture(0, 4, 16)));
   const Dataset data = load_data(folder.path().string());
   const DataReport report = inspect_data(data, {});
   EXPECT_EQ(report.form, "image folder");
@@ -391,7 +391,7 @@ TEST(InspectData, SaysWhatThereIs) {
   EXPECT_NEAR(report.mean[0], 119.5, 2);
   EXPECT_NEAR(report.deviation[0], 90, 2);
   write_contact_sheet(data, folder / "sheet.png");
-  const Tensor sheet = io::decode_image(io::read_file(folder / "sheet.png"), "sheet");
+  const Tensor sheet = data::decode_image(io::read_file(folder / "sheet.png"), "sheet");
   EXPECT_EQ(sheet.dims(), (Dims{204, 1204, 3}));
   EXPECT_NE(report::as_text(report).find("--scale 1/255 --mean"), std::string::npos);
 }

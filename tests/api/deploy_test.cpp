@@ -9,7 +9,7 @@ namespace halfstep::api {
 namespace {
 
 TEST(Deploy, EveryFormatIsWritten) {
-  const Dataset data = load_data("", io::kMaxClasses, {.samples = 64});
+  const Dataset data = load_data("", data::kMaxClasses, {.samples = 64});
   const Model network = create_network("digits", data, 3);
   for (const std::string& format : quant::deploy_formats()) {
     const test::TemporaryFolder folder;

@@ -1,17 +1,17 @@
 // The errors of the verbs: each is raised, with its values.
 #include <gtest/gtest.h>
 
-#include "halfstep/api/c_road.h"
+#include "halfstep/api/detail/c_backend.h"
+#include "halfstep/api/detail/iterations.h"
+#include "halfstep/api/detail/network_source.h"
 #include "halfstep/api/errors.h"
-#include "halfstep/api/gradient.h"
-#include "halfstep/api/iterations.h"
-#include "halfstep/api/source.h"
+#include "halfstep/api/tools/gradient.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/core/files/npz.h"
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/data/datasets/image.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 
@@ -116,13 +116,13 @@ TEST(Errors, SamplesThatANetworkDoesNotTake) {
 
 TEST(Errors, Images) {
   const TemporaryFolder folder;
-  io::write_file(folder / "1.png", io::encode_png(Tensor(DType::u8, {20, 6, 3})));
+  io::write_file(folder / "1.png", data::encode_png(Tensor(DType::u8, {20, 6, 3})));
   const std::string name = folder.path().filename().string();
-  const auto taken = [&](const train::PreprocessOptions& preprocess) {
+  const auto taken = [&](const data::PreprocessOptions& preprocess) {
     return diagnostic_of([&] {
       Model colours =
           train::initialize(parse("graph g(x: f32[?, 3, 8, 8]) {\n  y = relu(x)\n  return y\n}\n", "g.ir"), 1);
-      train::change_preprocess(colours, preprocess);
+      data::change_preprocess(colours, preprocess);
       parts_for(colours, load_data(folder.path().string()));
     });
   };

@@ -96,8 +96,8 @@ const Dataset& samples() {
 }
 
 /// One step's samples, which are all that the run has.
-train::Samples batch() {
-  train::Samples few{&samples(), {}, "x", {}};
+data::Samples batch() {
+  data::Samples few{&samples(), {}, "x", {}};
   for (int64_t i = 0; i < kBatch; ++i) few.indices.push_back(i);
   return few;
 }
@@ -182,7 +182,7 @@ Model by_us(const Model& model) {
   options.warmup = 0;
   options.optimizer.momentum = 0;
   ThreadPool pool(1);
-  const train::Samples all = batch();
+  const data::Samples all = batch();
   train::Fit fit(model, all, options, pool);
   fit.run_epoch();
   return fit.current();
@@ -211,7 +211,7 @@ void by_hand(const Model& model) {
   for (const auto& [name, role] : trainable.roles()) {
     if (role == Role::parameter) wanted.push_back(name);
   }
-  const train::Samples all = batch();
+  const data::Samples all = batch();
   const std::vector<int64_t> order = Random(0, 0).permutation(kBatch);
   auto run = trainable.forward(all.inputs(0, kBatch, &order), wanted);
   const Tensors gradients = run.backward({{"y", slope_of(run.outputs().at("y"), all.labels(0, kBatch, &order))}});

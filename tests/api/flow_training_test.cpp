@@ -8,7 +8,7 @@
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "halfstep/train/loop/training_graph.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"

@@ -7,7 +7,7 @@
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/halfstep.h"
 #include "halfstep/quant/prepare/quantizer.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 
 namespace halfstep::api {
 namespace {

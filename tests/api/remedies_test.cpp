@@ -1,5 +1,5 @@
 // Remedies are tried before they are advised.
-#include "halfstep/api/remedies.h"
+#include "halfstep/api/detail/remedies.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 
 namespace halfstep::api {
 namespace {

@@ -7,7 +7,7 @@
 #include "halfstep/api/errors.h"
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/halfstep.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "tests/support/error.h"
 #include "tests/support/mentions.h"
 

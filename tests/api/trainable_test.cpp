@@ -1,5 +1,5 @@
 // A network in a loop that is not ours.
-#include "halfstep/api/trainable.h"
+#include "halfstep/api/inputs/trainable.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

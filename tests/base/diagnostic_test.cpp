@@ -1,5 +1,5 @@
 // Refusals name everything at once, and each reason once.
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 
 #include <gtest/gtest.h>
 

@@ -4,9 +4,9 @@
 
 #include <cmath>
 
+#include "halfstep/core/base/diagnostics/location.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/base/limits.h"
-#include "halfstep/core/base/location.h"
-#include "halfstep/core/base/nearest.h"
 #include "halfstep/core/base/place.h"
 #include "tests/support/error.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/verify/board/errors.h"
 #include "tests/support/error.h"

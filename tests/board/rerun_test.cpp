@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/verify/board/evidence.h"

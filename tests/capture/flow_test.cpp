@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/engine/capture/errors.h"
-#include "halfstep/engine/capture/random.h"
-#include "halfstep/engine/capture/step.h"
-#include "halfstep/engine/capture/trace.h"
+#include "halfstep/engine/capture/random_arrays.h"
+#include "halfstep/engine/capture/tape.h"
+#include "halfstep/engine/capture/tracing.h"
 #include "tests/capture/captured.h"
 #include "tests/support/error.h"
 

@@ -6,8 +6,8 @@
 
 #include "halfstep/engine/capture/captured.h"
 #include "halfstep/engine/capture/errors.h"
-#include "halfstep/engine/capture/random.h"
-#include "halfstep/engine/capture/step.h"
+#include "halfstep/engine/capture/random_arrays.h"
+#include "halfstep/engine/capture/tape.h"
 #include "tests/capture/captured.h"
 #include "tests/support/error.h"
 

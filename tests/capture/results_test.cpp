@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "halfstep/core/ir/ops.h"
-#include "halfstep/engine/capture/step.h"
+#include "halfstep/engine/capture/tape.h"
 #include "tests/capture/captured.h"
 
 namespace halfstep::capture {

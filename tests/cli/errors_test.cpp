@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/api/errors.h"
-#include "halfstep/api/explain.h"
+#include "halfstep/api/tools/explain.h"
 #include "halfstep/core/base/errors.h"
 #include "tests/cli/program.h"
 #include "tests/support/error.h"

@@ -10,7 +10,7 @@
 #include <fstream>
 #include <thread>
 
-#include "halfstep/api/explain.h"
+#include "halfstep/api/tools/explain.h"
 
 namespace halfstep::test {
 namespace {

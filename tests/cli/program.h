@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/diagnostic.h"
+#include "halfstep/core/base/diagnostics/diagnostic.h"
 #include "tests/support/files.h"
 
 namespace halfstep::test {

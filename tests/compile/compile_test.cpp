@@ -6,7 +6,7 @@
 #include "halfstep/core/base/system_memory.h"
 #include "halfstep/engine/compile/describe.h"
 #include "halfstep/engine/compile/errors.h"
-#include "halfstep/engine/compile/evaluate.h"
+#include "halfstep/engine/compile/evaluate_operation.h"
 #include "halfstep/engine/compile/pipeline.h"
 #include "halfstep/engine/compile/select.h"
 #include "halfstep/engine/kernels/errors.h"

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "halfstep/core/ir/text/print.h"
-#include "halfstep/core/ir/verify.h"
+#include "halfstep/core/ir/verify_graph.h"
 #include "halfstep/passes/gradient/autodiff.h"
 #include "halfstep/passes/gradient/errors.h"
 #include "tests/compile/support.h"

@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "halfstep/core/ir/verify.h"
+#include "halfstep/core/ir/verify_graph.h"
 #include "halfstep/passes/gradient/autodiff.h"
 #include "tests/compile/support.h"
 #include "tests/support/scalars.h"

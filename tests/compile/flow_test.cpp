@@ -7,7 +7,7 @@
 #include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/flow.h"
 #include "halfstep/core/ir/text/print.h"
-#include "halfstep/core/ir/verify.h"
+#include "halfstep/core/ir/verify_graph.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/engine/compile/describe.h"
 #include "halfstep/engine/kernels/errors.h"

@@ -7,7 +7,7 @@
 
 #include "halfstep/core/ir/op_info.h"
 #include "halfstep/core/ir/text/parse.h"
-#include "halfstep/engine/compile/evaluate.h"
+#include "halfstep/engine/compile/evaluate_operation.h"
 #include "halfstep/engine/eager/call.h"
 #include "halfstep/engine/kernels/errors.h"
 #include "tests/support/error.h"

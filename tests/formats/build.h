@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/formats/onnx/file.h"
+#include "halfstep/formats/onnx/onnx_file.h"
 #include "onnx.pb.h"
 
 namespace halfstep::formats::onnx::test {

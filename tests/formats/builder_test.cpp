@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/formats/builder/errors.h"
-#include "halfstep/formats/builder/range.h"
+#include "halfstep/formats/builder/number_steps.h"
 #include "halfstep/formats/builder/record_form.h"
-#include "halfstep/formats/builder/window.h"
+#include "halfstep/formats/builder/window_attributes.h"
 #include "tests/support/error.h"
 
 namespace halfstep::formats {

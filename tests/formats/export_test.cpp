@@ -5,9 +5,9 @@
 
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/engine/compile/compile.h"
-#include "halfstep/formats/onnx/file.h"
+#include "halfstep/formats/onnx/onnx_file.h"
 #include "halfstep/formats/onnx_export/errors.h"
-#include "halfstep/formats/onnx_export/export.h"
+#include "halfstep/formats/onnx_export/onnx_writer.h"
 #include "onnx.pb.h"
 #include "tests/formats/evaluate.h"
 #include "tests/support/error.h"

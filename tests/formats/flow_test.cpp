@@ -1,11 +1,11 @@
 // Control flow in files of ONNX: what becomes of it, what they may get wrong, and counts below zero.
 #include <gtest/gtest.h>
 
-#include "halfstep/core/ir/verify.h"
+#include "halfstep/core/ir/verify_graph.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/formats/builder/errors.h"
-#include "halfstep/formats/onnx_export/export.h"
+#include "halfstep/formats/onnx_export/onnx_writer.h"
 #include "tests/formats/evaluate.h"
 #include "tests/support/error.h"
 #include "tests/support/scalars.h"

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "halfstep/core/ir/metadata/given_names.h"
-#include "halfstep/core/ir/verify.h"
+#include "halfstep/core/ir/verify_graph.h"
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/errors.h"
 #include "halfstep/formats/onnx/node.h"

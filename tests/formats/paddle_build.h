@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/formats/paddle/file.h"
+#include "halfstep/formats/paddle/paddle_file.h"
 #include "program.pb.h"
 
 namespace halfstep::formats::paddle::test {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/files/safetensors.h"
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/engine/compile/pipeline.h"

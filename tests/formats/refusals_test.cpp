@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "halfstep/formats/builder/errors.h"
-#include "halfstep/formats/builder/wire.h"
+#include "halfstep/formats/builder/protobuf_wire.h"
 #include "halfstep/formats/import/errors.h"
 #include "halfstep/formats/import/import.h"
 #include "halfstep/formats/onnx/errors.h"

@@ -4,10 +4,10 @@
 #include <fstream>
 
 #include "halfstep/formats/builder/errors.h"
-#include "halfstep/formats/builder/operand.h"
+#include "halfstep/formats/builder/foreign_operand.h"
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/errors.h"
-#include "halfstep/formats/onnx/file.h"
+#include "halfstep/formats/onnx/onnx_file.h"
 #include "halfstep/formats/onnx/tensor_data.h"
 #include "tests/formats/build.h"
 #include "tests/support/error.h"

@@ -1,10 +1,10 @@
 // The wire walker: limits, what is left in the file, and files that mean harm.
-#include "halfstep/formats/onnx/wire.h"
 #include "halfstep/formats/builder/errors.h"
+#include "halfstep/formats/onnx/onnx_messages.h"
 
 #include <gtest/gtest.h>
 
-#include "halfstep/formats/onnx/file.h"
+#include "halfstep/formats/onnx/onnx_file.h"
 #include "tests/formats/build.h"
 #include "tests/support/error.h"
 

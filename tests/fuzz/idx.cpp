@@ -3,5 +3,5 @@
 #include "tests/fuzz/target.h"
 
 HS_FUZZ_TARGET(bytes) {
-  halfstep::io::read_idx(*halfstep::io::decompressed(halfstep::io::memory_source(bytes, "fuzz")));
+  halfstep::data::read_idx(*halfstep::io::decompressed(halfstep::io::memory_source(bytes, "fuzz")));
 }

@@ -1,5 +1,5 @@
 #include "halfstep/engine/eager/call.h"
-#include "halfstep/formats/onnx/file.h"
+#include "halfstep/formats/onnx/onnx_file.h"
 #include "tests/fuzz/target.h"
 
 HS_FUZZ_TARGET(bytes) {

@@ -1,4 +1,4 @@
-#include "halfstep/formats/onnx/wire.h"
+#include "halfstep/formats/onnx/onnx_messages.h"
 
 #include "tests/fuzz/target.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "halfstep/engine/eager/call.h"
-#include "halfstep/formats/paddle/file.h"
+#include "halfstep/formats/paddle/paddle_file.h"
 #include "tests/fuzz/target.h"
 
 namespace halfstep::fuzz {

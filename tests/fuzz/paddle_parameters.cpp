@@ -1,4 +1,4 @@
-#include "halfstep/formats/paddle/parameters.h"
+#include "halfstep/formats/paddle/parameter_file.h"
 
 #include "tests/fuzz/target.h"
 

@@ -1,7 +1,7 @@
 // A text that parses is a graph that verifies, prints and parses to itself.
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/core/ir/text/print.h"
-#include "halfstep/core/ir/verify.h"
+#include "halfstep/core/ir/verify_graph.h"
 #include "tests/fuzz/target.h"
 
 namespace {

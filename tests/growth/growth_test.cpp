@@ -307,7 +307,7 @@ TEST(Growth, TriesByLayers) {
   };
   const auto choosing = [](const Model& prepared, const Model&, const Dataset& data) {
     BitsOptions options;
-    options.how.budgets = {{bits::Currency::size, 1e9}};
+    options.how.budgets = {{allocation::Currency::size, 1e9}};
     bits(prepared, data, options, one_thread());
   };
   for (const auto& [name, verb] : {std::pair<const char*, Verb>{"analyze", analyzing}, {"bits", choosing}}) {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "halfstep/core/ir/text/print.h"
-#include "halfstep/core/ir/verify.h"
+#include "halfstep/core/ir/verify_graph.h"
 #include "tests/ir/ir_test.h"
 
 namespace halfstep {

@@ -1,4 +1,4 @@
-#include "halfstep/core/ir/verify.h"
+#include "halfstep/core/ir/verify_graph.h"
 
 #include "halfstep/core/ir/text/parse.h"
 #include "tests/ir/ir_test.h"

@@ -6,7 +6,7 @@
 
 #include "halfstep/core/arith/bias.h"
 #include "halfstep/core/arith/requantizer.h"
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/engine/kernels/ops.h"
 #include "tests/kernels/kernel_harness.h"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "halfstep/core/arith/function.h"
+#include "halfstep/core/arith/scalar_functions.h"
 #include "halfstep/engine/kernels/common/broadcast.h"
 #include "halfstep/engine/kernels/elementwise/runs.h"
 #include "halfstep/engine/kernels/ops.h"

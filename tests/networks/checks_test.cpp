@@ -5,12 +5,12 @@
 
 #include <functional>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/fuzz/errors.h"
 #include "halfstep/fuzz/fleet.h"
-#include "halfstep/fuzz/maker.h"
+#include "halfstep/fuzz/networks/maker.h"
 #include "halfstep/fuzz/quality.h"
 #include "halfstep/fuzz/shrink.h"
 #include "halfstep/train/loop/errors.h"

@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "halfstep/fuzz/generate.h"
+#include "halfstep/fuzz/networks/generate.h"
 
 namespace halfstep::fuzz {
 namespace {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "halfstep/fuzz/generate.h"
-#include "halfstep/fuzz/recipe.h"
+#include "halfstep/fuzz/networks/generate.h"
+#include "halfstep/fuzz/networks/node_recipes.h"
 
 namespace halfstep::fuzz {
 namespace {

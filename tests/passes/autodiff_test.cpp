@@ -7,7 +7,7 @@
 
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/core/ir/text/parse.h"
-#include "halfstep/core/ir/verify.h"
+#include "halfstep/core/ir/verify_graph.h"
 #include "halfstep/passes/graph/dce.h"
 #include "halfstep/passes/optimize/cse.h"
 #include "halfstep/passes/optimize/simplify.h"

@@ -1,4 +1,4 @@
-// Contents of folded tensors; which networks fold is a page of text cases (tests/ir/fold_tails.ir).
+// Contents of folded tensors; which networks fold is a page of text cases (tests/passes/texts/fold_tails.ir).
 #include "halfstep/passes/canonical/fold_tails.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Contents of the tensors that the optimizer keeps; their names and operations are text cases
-// (tests/ir/add_optimizer.ir).
+// (tests/passes/texts/add_optimizer.ir).
 #include "halfstep/passes/gradient/optimizer.h"
 
 #include <gtest/gtest.h>

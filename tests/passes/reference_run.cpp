@@ -1,7 +1,7 @@
 #include "tests/passes/reference_run.h"
 
 #include "halfstep/core/base/random.h"
-#include "halfstep/engine/compile/evaluate.h"
+#include "halfstep/engine/compile/evaluate_operation.h"
 
 namespace halfstep::passes {
 namespace {

@@ -1,4 +1,4 @@
-// Text tests of passes: tests/ir/*.ir.
+// Text tests of passes: tests/passes/texts/*.ir.
 //
 //   # passes: NAME, NAME(ARGUMENT, ...)      starts a case
 //   graph ...                                what the passes are given

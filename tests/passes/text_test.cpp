@@ -1,5 +1,5 @@
-// Runs the cases of tests/ir/*.ir, and holds every pass to what all passes promise: the graph verifies afterwards,
-// survives its text form, and a second run changes nothing.
+// Runs the cases of tests/passes/texts/*.ir, and holds every pass to what all passes promise: the graph verifies
+// afterwards, survives its text form, and a second run changes nothing.
 #include <fmt/format.h>
 
 #include <gtest/gtest.h>
@@ -10,8 +10,8 @@
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/core/ir/text/print.h"
-#include "halfstep/core/ir/verify.h"
-#include "halfstep/engine/compile/evaluate.h"
+#include "halfstep/core/ir/verify_graph.h"
+#include "halfstep/engine/compile/evaluate_operation.h"
 #include "halfstep/passes/canonical/clip_forms.h"
 #include "halfstep/passes/canonical/code_forms.h"
 #include "halfstep/passes/canonical/computed_masks.h"
@@ -108,7 +108,7 @@ void run_fold_lone_affines(Work& work, const Arguments& arguments) {
   fold_lone_affines(work.model, [&](Op) { return arguments.empty(); });
 }
 
-/// Two wrong passes; tests/ir/run_pass.ir.
+/// Two wrong passes; tests/passes/texts/run_pass.ir.
 void run_replace(Work& work, const Arguments& arguments) {
   work.model.graph.value(arguments.at(0)).replace_all_uses_with(work.model.graph.value(arguments.at(1)));
 }
@@ -243,7 +243,7 @@ void expect_same_values(const TextCase& text_case, const Model& after) {
 
 std::vector<TextCase> all_cases() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(HALFSTEP_SOURCE_DIR "/tests/ir")) {
+  for (const auto& entry : std::filesystem::directory_iterator(HALFSTEP_SOURCE_DIR "/tests/passes/texts")) {
     if (entry.path().extension() == ".ir") files.push_back(entry.path());
   }
   std::ranges::sort(files);

@@ -8,7 +8,7 @@
 
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/core/ir/text/parse.h"
-#include "halfstep/core/ir/verify.h"
+#include "halfstep/core/ir/verify_graph.h"
 #include "halfstep/passes/canonical/code_forms.h"
 #include "tests/passes/reference_run.h"
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "halfstep/core/arith/function.h"
+#include "halfstep/core/arith/scalar_functions.h"
 #include "halfstep/core/ir/text/parse.h"
 
 namespace halfstep::quant {

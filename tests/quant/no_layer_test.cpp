@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/quant/prepare/errors.h"
 #include "tests/quant/networks.h"
 

@@ -1,5 +1,5 @@
 // Markers bound what is quantized; wrong ones are named, all at once.
-#include "halfstep/quant/prepare/regions.h"
+#include "halfstep/quant/prepare/quantized_regions.h"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/quant/prepare/prepare.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "tests/repair/digits.h"
 
 namespace halfstep::repair {
@@ -35,8 +35,8 @@ Model network(const std::string& batch) {
   return train::initialize(parse(text, "g.ir"), 7);
 }
 
-io::Dataset samples() {
-  io::Dataset data;
+data::Dataset samples() {
+  data::Dataset data;
   data.name = "given";
   data.raw = false;
   data.x = Tensor(DType::f32, {kSamples, 3, 5, 5});
@@ -46,11 +46,11 @@ io::Dataset samples() {
   return data;
 }
 
-Outcome repaired(const std::string& batch, const io::Dataset& data, const std::string& method) {
+Outcome repaired(const std::string& batch, const data::Dataset& data, const std::string& method) {
   quant::PrepareOptions widths;
   widths.weight_bits = widths.activation_bits = 4;
   Model model = quant::prepare(network(batch), quant::load_platform("generic_int8"), widths);
-  const train::Samples all = all_of(data);
+  const data::Samples all = all_of(data);
   ThreadPool pool(2);
   const train::CalibrateOptions calibration{.batch = 20};
   train::calibrate(model, all, calibration, pool);
@@ -61,7 +61,7 @@ Outcome repaired(const std::string& batch, const io::Dataset& data, const std::s
 }
 
 TEST(Batches, EveryMethodMakesTheSameOfEach) {
-  const io::Dataset data = samples();
+  const data::Dataset data = samples();
   int kept = 0;
   for (const MethodInfo& method : method_list()) {
     const Outcome open = repaired("?", data, method.name);

@@ -33,8 +33,8 @@ inline api::Quantized quantized(const Model& model, const api::QuantizeOptions& 
 }
 
 /// The samples of a data set that the argument x takes.
-inline train::Samples all_of(const io::Dataset& data) {
-  train::Samples all{&data, {}, "x", {}};
+inline data::Samples all_of(const data::Dataset& data) {
+  data::Samples all{&data, {}, "x", {}};
   for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
   return all;
 }

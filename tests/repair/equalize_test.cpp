@@ -1,5 +1,5 @@
 // Channels scaled between layers: the float function stays, to the bit, and what was scaled apart comes together.
-#include "halfstep/tune/repair/channels.h"
+#include "halfstep/tune/repair/scalable_channels.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/evaluate/executable.h"
 #include "halfstep/train/evaluate/teacher.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "halfstep/tune/repair/judge.h"
 #include "halfstep/tune/repair/repair.h"
 #include "tests/repair/digits.h"

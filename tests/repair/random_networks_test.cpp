@@ -7,7 +7,7 @@
 
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/ir/text/parse.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "halfstep/tune/repair/part.h"
 #include "tests/repair/digits.h"
 

@@ -7,9 +7,9 @@
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/calibrate/calibrate.h"
 #include "halfstep/train/evaluate/executable.h"
-#include "halfstep/train/loop/network.h"
-#include "halfstep/tune/repair/channels.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "halfstep/tune/repair/repair.h"
+#include "halfstep/tune/repair/scalable_channels.h"
 
 namespace halfstep::repair {
 namespace {
@@ -71,8 +71,8 @@ class RepairOfRegions : public testing::Test {
     return repair(prepared_, samples_, calibration_, {.methods = methods}, pool_);
   }
 
-  io::Dataset data_;
-  train::Samples samples_{&data_, {}, "x", {}};
+  data::Dataset data_;
+  data::Samples samples_{&data_, {}, "x", {}};
   train::CalibrateOptions calibration_{.batch = 32, .batches = 5};
   ThreadPool pool_{1};
   Model prepared_;

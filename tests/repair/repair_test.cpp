@@ -11,7 +11,7 @@
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/train/evaluate/teacher.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "halfstep/tune/repair/errors.h"
 #include "halfstep/tune/repair/layers.h"
 #include "tests/repair/digits.h"
@@ -58,7 +58,7 @@ TEST(Repair, MomentsAreThoseOfTheValue) {
                               "  z = slice(x=y) {starts: [0], ends: [4], axes: [1]}\n  return y = z\n}\n",
                               "g.ir"),
                         3);
-  io::Dataset data;
+  data::Dataset data;
   data.name = "zeros";
   data.raw = false;
   data.x = Tensor(DType::f32, {4, 8});
@@ -78,7 +78,7 @@ TEST(Repair, WhatIsUndoneLeavesNoTrace) {
 /// A layer of four outputs whose rounding moves their means by a known number.
 struct Shifted {
   static constexpr double kShift = -0.14;  // seven weights of 1.4 steps of 0.1, which become 1, on inputs of mean 1/2
-  io::Dataset data;
+  data::Dataset data;
   Model model;
   ThreadPool pool{1};
 
@@ -100,7 +100,7 @@ struct Shifted {
     train::calibrate(model, samples(), {}, pool);
   }
 
-  train::Samples samples() const { return all_of(data); }
+  data::Samples samples() const { return all_of(data); }
 
   double mean(const Model& of) { return moments_of(of, {{"y"}}, samples(), pool).at("y").mean[2]; }
 };
@@ -157,7 +157,7 @@ TEST(Repair, NamesWhatItDoesNotKnow) {
 
 TEST(Repair, NeedsMoreThanOneSample) {
   Shifted one;
-  train::Samples single = one.samples();
+  data::Samples single = one.samples();
   single.indices.resize(1);
   EXPECT_EQ(test::kind_of([&] { repair(one.model, single, {}, {{"bias"}}, one.pool); }), ErrorKind::bad_input);
 }

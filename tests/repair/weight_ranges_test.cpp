@@ -12,7 +12,7 @@
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/train/calibrate/calibrate.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "halfstep/tune/repair/layers.h"
 #include "tests/repair/digits.h"
 
@@ -22,7 +22,7 @@ namespace {
 /// A layer of two groups, whose inputs have means far from zero, as those behind a relu have.
 struct Grouped {
   static constexpr size_t kSamples = 64, kInputs = 64, kOutputs = 8, kEach = 32;
-  io::Dataset data;
+  data::Dataset data;
   Model model;
   std::pair<double, double> codes;
   ThreadPool pool{2};
@@ -46,7 +46,7 @@ struct Grouped {
     codes = {quantizer.code_min(), quantizer.code_max()};
   }
 
-  train::Samples samples() const { return all_of(data); }
+  data::Samples samples() const { return all_of(data); }
 
   /// Of all outputs of a channel, weights rounded to the nearest code.
   double squared_error(size_t channel, float scale) const {

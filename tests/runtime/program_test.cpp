@@ -7,7 +7,7 @@
 
 #include "halfstep/core/base/system_memory.h"
 #include "halfstep/engine/runtime/errors.h"
-#include "halfstep/engine/runtime/rows.h"
+#include "halfstep/engine/runtime/iterated_rows.h"
 #include "tests/runtime/toy.h"
 #include "tests/support/error.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/diagnostic.h"
+#include "halfstep/core/base/diagnostics/diagnostic.h"
 
 namespace halfstep::test {
 

@@ -17,11 +17,11 @@ int64_t counted(Count&& count, int64_t elements, const std::string& batch) {
                     {},
                     {},
                     {}};
-  io::Dataset data;
+  data::Dataset data;
   data.name = "given";
   data.raw = false;
   data.x = Tensor(DType::f32, {3, elements});
-  return count(model, Samples{.data = &data, .indices = {0, 1, 2}, .argument = "x", .preprocess = {}}, 64);
+  return count(model, data::Samples{.data = &data, .indices = {0, 1, 2}, .argument = "x", .preprocess = {}}, 64);
 }
 int64_t batch_at(int64_t elements, const std::string& batch = "?") { return counted(fetching_batch, elements, batch); }
 

@@ -12,7 +12,7 @@
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/train/calibrate/errors.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "tests/support/error.h"
 
 namespace halfstep::train {
@@ -29,11 +29,11 @@ Diagnostic said_of(const Tensor& x) {
   const std::string text =
       "graph g(x: f32[?, 8], mask: f32[?, 16]) {\n  param @w: f32[16, 8]\n  a = linear(x, w=@w)\n"
       "  b = mul(a, b=mask)\n  return b\n}\n";
-  io::Dataset data;
+  data::Dataset data;
   data.name = "given";
   data.inputs = {{"x", x}, {"mask", filled({x.dims()[0], 16}, 1)}};
   Model model = quant::prepare(initialize(parse(text, "g.ir"), 3), quant::load_platform("generic_int8"));
-  const TrainTest parts = split(data);
+  const data::TrainTest parts = split(data);
   ThreadPool pool(1);
   return test::diagnostic_of([&] { calibrate(model, parts.train, {.batch = 16, .batches = 1}, pool); });
 }
@@ -60,11 +60,11 @@ TEST(Calibrate, AgainIsAsForTheFirstTime) {
   for (size_t i = 0; i < 256; ++i) wide.data<float>()[i] = 50 * (x.data<float>()[i] = random.uniform() - 0.5F);
   ThreadPool pool(1);
   const auto calibrated = [&](Model model, const Tensor& values) {
-    io::Dataset data;
+    data::Dataset data;
     data.name = "given";
     data.x = values;
     data.raw = false;
-    Samples samples{&data, {}, "x", {}};
+    data::Samples samples{&data, {}, "x", {}};
     for (int64_t i = 0; i < data.size(); ++i) samples.indices.push_back(i);
     calibrate(model, samples, {.batch = 16, .batches = 2}, pool);
     return model;

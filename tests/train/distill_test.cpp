@@ -5,8 +5,8 @@
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/calibrate/calibrate.h"
 #include "halfstep/train/evaluate/errors.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "halfstep/train/loop/fit.h"
-#include "halfstep/train/loop/network.h"
 #include "tests/support/error.h"
 #include "tests/train/three_layers.h"
 
@@ -14,8 +14,8 @@ namespace halfstep::train {
 namespace {
 
 /// Losses of some epochs.
-std::vector<double> losses(const Model& model, const io::Dataset& data, bool distill) {
-  const Samples all = all_of(data);
+std::vector<double> losses(const Model& model, const data::Dataset& data, bool distill) {
+  const data::Samples all = all_of(data);
   ThreadPool pool(1);
   Model network = model;
   if (quant::is_prepared(network)) calibrate(network, all, {.batch = 96, .batches = 1}, pool);

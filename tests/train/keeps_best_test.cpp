@@ -12,10 +12,10 @@
 #include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/train/calibrate/calibrate.h"
 #include "halfstep/train/evaluate/errors.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "halfstep/train/loop/checkpoint.h"
 #include "halfstep/train/loop/errors.h"
-#include "halfstep/train/loop/network.h"
-#include "halfstep/train/loop/run.h"
+#include "halfstep/train/loop/run_folder.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 #include "tests/train/three_layers.h"
@@ -24,7 +24,7 @@ namespace halfstep::train {
 namespace {
 
 /// Calibrated; the last layer is `factor` times what it would be.
-Model prepared_network(const io::Dataset& data, const quant::PrepareOptions& widths = {4, 4, {}}, float factor = 1) {
+Model prepared_network(const data::Dataset& data, const quant::PrepareOptions& widths = {4, 4, {}}, float factor = 1) {
   Model model = float_network();
   for (float& weight : model.tensors.at("v").data<float>()) weight *= factor;
   Model prepared = quant::prepare(model, quant::load_platform("generic_int8"), widths);
@@ -44,11 +44,11 @@ FitOptions options_for(double rate, int64_t epochs = 4) {
 }
 
 TEST(HoldBack, TakesATenthInWholeNumbers) {
-  const io::Dataset data = random_data(2000);
+  const data::Dataset data = random_data(2000);
   const auto held_back_of = [&](int64_t count, int64_t at_once) {
-    Samples some = all_of(data);
+    data::Samples some = all_of(data);
     some.indices.resize(static_cast<size_t>(count));
-    const HeldBack parts = hold_back(some, at_once, 1);
+    const data::HeldBack parts = data::hold_back(some, at_once, 1);
     EXPECT_EQ(parts.train.size() + parts.held_back.size(), count);
     std::set<int64_t> together(parts.train.indices.begin(), parts.train.indices.end());
     together.insert(parts.held_back.indices.begin(), parts.held_back.indices.end());
@@ -65,13 +65,15 @@ TEST(HoldBack, TakesATenthInWholeNumbers) {
 }
 
 TEST(HoldBack, DependsOnTheSeed) {
-  const io::Dataset data = random_data(200);
-  EXPECT_EQ(hold_back(all_of(data), 1, 1).held_back.indices, hold_back(all_of(data), 1, 1).held_back.indices);
-  EXPECT_NE(hold_back(all_of(data), 1, 1).held_back.indices, hold_back(all_of(data), 1, 2).held_back.indices);
+  const data::Dataset data = random_data(200);
+  EXPECT_EQ(data::hold_back(all_of(data), 1, 1).held_back.indices,
+            data::hold_back(all_of(data), 1, 1).held_back.indices);
+  EXPECT_NE(data::hold_back(all_of(data), 1, 1).held_back.indices,
+            data::hold_back(all_of(data), 1, 2).held_back.indices);
 }
 
 TEST(KeepsBest, EndsWithTheBestOfTheEpochs) {
-  const io::Dataset data = random_data(256);
+  const data::Dataset data = random_data(256);
   const Model model = prepared_network(data, {2, 3, {}});
   ThreadPool pool(1);
   Fit fit(model, all_of(data), options_for(0.02, 6), pool);
@@ -94,7 +96,7 @@ TEST(KeepsBest, EndsWithTheBestOfTheEpochs) {
 
 /// A rate that ruins the network: what was given comes back, and the run says that it ended below.
 TEST(KeepsBest, GivesBackWhatItWasGiven) {
-  const io::Dataset data = random_data(256);
+  const data::Dataset data = random_data(256);
   const Model model = prepared_network(data, {8, 8, {}});
   ThreadPool pool(1);
   Fit fit(model, all_of(data), options_for(5.0), pool);
@@ -144,7 +146,7 @@ TEST(Course, IsText) {
 
 /// Bit for bit, since the factor is a power of two: the loss is counted in spreads, and so is the last layer.
 TEST(Spread, MakesAFactorOfTheLastLayerCountForNothing) {
-  const io::Dataset data = random_data(256);
+  const data::Dataset data = random_data(256);
   ThreadPool pool(1);
   const auto course = [&](float factor) {
     const Model model = prepared_network(data, {4, 4, 4}, factor);
@@ -159,7 +161,7 @@ TEST(Spread, MakesAFactorOfTheLastLayerCountForNothing) {
 
 /// At a rate that would throw every scale below zero.
 TEST(LearnedScales, StayPositive) {
-  const io::Dataset data = random_data(256);
+  const data::Dataset data = random_data(256);
   for (const char* platform : {"generic_int8", "pow2_int8"}) {
     Model model = quant::prepare(
         initialize(parse("graph g(x: f32[?, 8]) {\n  param @u: f32[16, 8]\n  param @w: f32[16, 16]\n  a = linear(x, "
@@ -191,7 +193,7 @@ TEST(LearnedScales, StayPositive) {
 
 class InAFolder : public testing::Test {
  protected:
-  RunOutcome train(const Model& model, const io::Dataset& data, const FitOptions& options, bool resume = false) {
+  RunOutcome train(const Model& model, const data::Dataset& data, const FitOptions& options, bool resume = false) {
     RunOptions run_options;
     run_options.fit = options;
     run_options.folder = folder_ / "run";
@@ -206,7 +208,7 @@ class InAFolder : public testing::Test {
 };
 
 TEST_F(InAFolder, TheBestStateAndTheCourseResume) {
-  const io::Dataset data = random_data(256);
+  const data::Dataset data = random_data(256);
   const Model model = prepared_network(data);
   const FitOptions options = options_for(0.02);
   const RunOutcome whole = train(model, data, options);
@@ -223,23 +225,23 @@ TEST_F(InAFolder, TheBestStateAndTheCourseResume) {
 }
 
 TEST_F(InAFolder, DataIsKnownByItsContent) {
-  const io::Dataset data = random_data(256);
+  const data::Dataset data = random_data(256);
   const Model model = prepared_network(data);
   const FitOptions options = options_for(0.02, 1);
   train(model, data, options);
-  io::Dataset renamed = data;
+  data::Dataset renamed = data;
   renamed.name = "elsewhere";
   EXPECT_TRUE(train(model, renamed, options, true).was_finished);
 
-  const io::Dataset other = random_data(256, 6);
-  EXPECT_EQ(
-      test::diagnostic_of([&] { train(model, other, options, true); }),
-      errors::checkpoint_of_other_data((*this / "checkpoint_0001.safetensors").string(), "\"random\"",
-                                       content_digest(all_of(data)), "\"random\"", content_digest(all_of(other))));
+  const data::Dataset other = random_data(256, 6);
+  EXPECT_EQ(test::diagnostic_of([&] { train(model, other, options, true); }),
+            errors::checkpoint_of_other_data((*this / "checkpoint_0001.safetensors").string(), "\"random\"",
+                                             data::content_digest(all_of(data)), "\"random\"",
+                                             data::content_digest(all_of(other))));
 }
 
 TEST_F(InAFolder, OtherSettingsAreNamedWhole) {
-  const io::Dataset data = random_data(256);
+  const data::Dataset data = random_data(256);
   const Model model = prepared_network(data);
   FitOptions options = options_for(0.02, 1);
   train(model, data, options);
@@ -263,7 +265,7 @@ TEST_F(InAFolder, OtherSettingsAreNamedWhole) {
 }
 
 TEST_F(InAFolder, OfAnEarlierRunIsNotOverwritten) {
-  const io::Dataset data = random_data(256);
+  const data::Dataset data = random_data(256);
   const std::string folder = (folder_ / "run").string();
   EXPECT_EQ(test::diagnostic_of([&] { course_in(folder); }), errors::folder_without_checkpoint(folder));
   const Model model = prepared_network(data);
@@ -277,7 +279,7 @@ TEST_F(InAFolder, OfAnEarlierRunIsNotOverwritten) {
 }
 
 TEST_F(InAFolder, WhatBecomesNoNumberKeepsTheBestState) {
-  io::Dataset data = random_data(256);
+  data::Dataset data = random_data(256);
   data.labels = Tensor(DType::i32, {256});
   data.classes = {"a", "b", "c", "d"};
   const Model model = float_network();
@@ -290,7 +292,7 @@ TEST_F(InAFolder, WhatBecomesNoNumberKeepsTheBestState) {
 
 /// Whatever stops it: here a scale that no multiplier can express.
 TEST_F(InAFolder, WhatCannotRunKeepsTheBestState) {
-  const io::Dataset data = random_data(256);
+  const data::Dataset data = random_data(256);
   const Model model = prepared_network(data);
   const auto all = test::diagnostics_of([&] { train(model, data, options_for(1e38)); });
   ASSERT_FALSE(all.empty());
@@ -301,7 +303,7 @@ TEST_F(InAFolder, WhatCannotRunKeepsTheBestState) {
 TEST_F(InAFolder, FilesOfOthersStay) {
   std::filesystem::create_directories(folder_ / "run");
   io::write_file(folder_ / "run/notes.tmp", "mine");
-  const io::Dataset data = random_data(64);
+  const data::Dataset data = random_data(64);
   train(prepared_network(data), data, options_for(0.02, 1));
   EXPECT_TRUE(std::filesystem::exists(folder_ / "run/notes.tmp"));
 }

@@ -87,9 +87,9 @@ TEST(Recipe, NamesAllThatIsOutOfRange) {
 }
 
 TEST(Recipe, FitsSamplesAndNetwork) {
-  const io::Dataset labelled = random_samples(true), unlabelled = random_samples(false);
+  const data::Dataset labelled = random_samples(true), unlabelled = random_samples(false);
   ThreadPool pool(1);
-  const auto refused = [&](const Model& model, const Samples& samples, const Recipe& recipe) {
+  const auto refused = [&](const Model& model, const data::Samples& samples, const Recipe& recipe) {
     FitOptions options;
     options.recipe = recipe;
     return test::diagnostic_of([&] { Fit(model, samples, options, pool); });
@@ -112,7 +112,7 @@ TEST(Recipe, FitsSamplesAndNetwork) {
                                         "g.ir"),
                                   1);
   EXPECT_EQ(refused(vector, all_of(labelled), {}).entry, &errors::labels_without_output_entry);
-  Samples none = all_of(labelled);
+  data::Samples none = all_of(labelled);
   none.indices.clear();
   EXPECT_EQ(refused(float_network(), none, {}), errors::training_samples_too_few(0, 1));
 }
@@ -129,7 +129,7 @@ TEST(SoftTargets, LabelsAreClasses) {
   EXPECT_EQ(test::diagnostic_of([&] { soft_targets(labels, 4, 0.1); }), errors::label_out_of_classes(4, 1, 3));
 }
 
-Model prepared(const Samples& samples, ThreadPool& pool) {
+Model prepared(const data::Samples& samples, ThreadPool& pool) {
   quant::Platform platform = quant::load_platform("generic_int8");
   Model model = quant::prepare(float_network(), platform, {2, 3, {}});
   calibrate(model, samples, {.batch = 96, .batches = 1}, pool);
@@ -145,7 +145,7 @@ FitOptions options_with(const Recipe& recipe) {
   return options;
 }
 
-std::string trained(const Model& model, const Samples& samples, const Recipe& recipe, int threads) {
+std::string trained(const Model& model, const data::Samples& samples, const Recipe& recipe, int threads) {
   ThreadPool pool(threads);
   Fit fit(model, samples, options_with(recipe), pool);
   while (!fit.finished()) fit.run_epoch();
@@ -165,7 +165,7 @@ Recipe everything() {
 }
 
 TEST(Recipe, EveryPartChangesWhatIsLearned) {
-  const io::Dataset data = random_samples(true);
+  const data::Dataset data = random_samples(true);
   ThreadPool pool(1);
   const Model model = prepared(all_of(data), pool);
   const std::string plain = trained(model, all_of(data), {}, 1);
@@ -184,7 +184,7 @@ TEST(Recipe, EveryPartChangesWhatIsLearned) {
 }
 
 TEST(Recipe, GoesOnWithTheSameBitsOnAnyNumberOfThreads) {
-  const io::Dataset data = random_samples(true);
+  const data::Dataset data = random_samples(true);
   ThreadPool pool(1);
   const Model model = prepared(all_of(data), pool);
   const Recipe recipe = everything();
@@ -199,7 +199,7 @@ TEST(Recipe, GoesOnWithTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(Features, AreWhatTheQuantizerBehindALayerGives) {
-  const io::Dataset data = random_samples(true);
+  const data::Dataset data = random_samples(true);
   ThreadPool pool(1);
   const Model model = prepared(all_of(data), pool);
   const Wide wide = with_features(model, {"a", "r"});  // which one quantizer follows
@@ -211,7 +211,7 @@ TEST(Features, AreWhatTheQuantizerBehindALayerGives) {
 
 /// A network's own output is one too, and counts once where the network learns from its float form anyway.
 TEST(Features, MayBeAnOutput) {
-  const io::Dataset data = random_samples(true);
+  const data::Dataset data = random_samples(true);
   ThreadPool pool(1);
   const Model model = prepared(all_of(data), pool);
   const Wide wide = with_features(model, {"c"});
@@ -227,7 +227,7 @@ TEST(Features, MayBeAnOutput) {
 }
 
 TEST(Oscillations, FreezeWhatGoesBackAndForth) {
-  const io::Dataset data = random_samples(true);
+  const data::Dataset data = random_samples(true);
   ThreadPool pool(1);
   const Model model = prepared(all_of(data), pool);
   CompileOptions options;
@@ -262,7 +262,7 @@ Model norm_of_samples() {
 
 TEST(Renormalize, GivesTheStatisticsOfTheSamples) {
   Model model = norm_of_samples();
-  const io::Dataset data = random_samples(true);
+  const data::Dataset data = random_samples(true);
   ThreadPool pool(1);
   EXPECT_EQ(renormalize(model, all_of(data), {96, 5, all_of(data).indices, {}}, pool), 1);
   for (size_t c = 0; c < 8; ++c) {
@@ -278,7 +278,7 @@ TEST(Renormalize, GivesTheStatisticsOfTheSamples) {
 
 /// Samples of a folder lie class by class: the first batches of them are one class.
 TEST(Renormalize, SeesSamplesInTheOrderOfTraining) {
-  io::Dataset data = random_samples(true);
+  data::Dataset data = random_samples(true);
   for (int64_t i = 0; i < 96 * 8; ++i) data.x.data<float>()[static_cast<size_t>(i)] += i < 48 * 8 ? -10.0F : 10.0F;
   const Model model = norm_of_samples();
   ThreadPool pool(1);

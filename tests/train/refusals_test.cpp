@@ -27,7 +27,7 @@ using test::diagnostic_of;
 Model network(const std::string& text) { return initialize(parse(text, "g.ir"), 1); }
 
 TEST(Refusals, OfEvaluation) {
-  const io::Dataset data = random_samples(false);
+  const data::Dataset data = random_samples(false);
   ThreadPool pool(1);
   EXPECT_EQ(diagnostic_of([&] { scores(float_network(), all_of(data), {1}, pool); }),
             errors::samples_without_labels("random"));
@@ -42,8 +42,8 @@ TEST(Refusals, OfEvaluation) {
 }
 
 TEST(Refusals, OfCalibration) {
-  io::Dataset data = random_data(32);
-  Samples none = all_of(data);
+  data::Dataset data = random_data(32);
+  data::Samples none = all_of(data);
   none.indices.clear();
   ThreadPool pool(1);
   Model floats = float_network();
@@ -63,12 +63,12 @@ TEST(Refusals, OfMasksThatHideAHalf) {
       "  y = softmax(d) {axis: 1}\n  z = linear(y, w=@w)\n  return z\n}\n");
   model.tensors.at("one").data<float>()[0] = 1;
   model.tensors.at("low").data<float>()[0] = -10000;
-  io::Dataset data;
+  data::Dataset data;
   data.name = "given";
   data.inputs = {{"x", Tensor(DType::f32, {64, 6})}, {"m", Tensor(DType::f32, {64, 6})}};
   for (float& value : data.inputs.at("m").data<float>()) value = 0.5F;
   const Model prepared = quant::prepare(model, quant::load_platform("generic_int8"));
-  const TrainTest parts = split(data);
+  const data::TrainTest parts = split(data);
   ThreadPool pool(1);
   const Diagnostic refused = diagnostic_of([&] { require_hiding_masks(prepared, parts.train, pool); });
   EXPECT_EQ(refused.entry, &errors::mask_hides_by_product_entry) << refused.message();

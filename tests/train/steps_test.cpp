@@ -11,7 +11,7 @@
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/train/calibrate/calibrate.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "tests/support/error.h"
 
 namespace halfstep::train {
@@ -103,8 +103,8 @@ constexpr const char* kRepeatedPlaces = R"(graph places(x: f32[$, 4, 1, ?]) {
 })";
 
 /// Numbers of samples whose spreads differ widely, so that an average of their ranges is none of all.
-io::Dataset samples_of(const Dims& sample, int64_t count) {
-  io::Dataset data;
+data::Dataset samples_of(const Dims& sample, int64_t count) {
+  data::Dataset data;
   data.name = "given";
   data.raw = false;
   Dims dims = sample;
@@ -132,8 +132,8 @@ struct Setting {
 
 /// `model` is prepared.
 Model calibrated(Model model, const Dims& sample, const CalibrateOptions& options, int threads, int64_t count) {
-  const io::Dataset data = samples_of(sample, count);
-  Samples samples{&data, {}, "x", {}};
+  const data::Dataset data = samples_of(sample, count);
+  data::Samples samples{&data, {}, "x", {}};
   for (int64_t i = 0; i < count; ++i) samples.indices.push_back(i);
   ThreadPool pool(threads);
   calibrate(model, samples, options, pool);

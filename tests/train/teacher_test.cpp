@@ -10,9 +10,9 @@
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/calibrate/calibrate.h"
 #include "halfstep/train/evaluate/errors.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "halfstep/train/loop/errors.h"
 #include "halfstep/train/loop/fit.h"
-#include "halfstep/train/loop/network.h"
 #include "tests/support/error.h"
 #include "tests/train/three_layers.h"
 
@@ -37,7 +37,7 @@ FitOptions options_with(std::vector<Model> teachers) {
   return options;
 }
 
-Model trained(const Model& model, const Samples& samples, const FitOptions& options) {
+Model trained(const Model& model, const data::Samples& samples, const FitOptions& options) {
   ThreadPool pool(1);
   Fit fit(model, samples, options, pool);
   while (!fit.finished()) fit.run_epoch();
@@ -45,7 +45,7 @@ Model trained(const Model& model, const Samples& samples, const FitOptions& opti
 }
 
 /// The root of the mean squared difference of what two networks give.
-double distance(const Model& model, const Model& teacher, const Samples& samples) {
+double distance(const Model& model, const Model& teacher, const data::Samples& samples) {
   ThreadPool pool(1);
   const Tensor x = samples.inputs(0, samples.size()).at("x");
   const auto output = [&](const Model& of) {
@@ -59,7 +59,7 @@ double distance(const Model& model, const Model& teacher, const Samples& samples
   return std::sqrt(sum / static_cast<double>(a.size()));
 }
 
-Model prepared(const Samples& samples) {
+Model prepared(const data::Samples& samples) {
   ThreadPool pool(1);
   Model model = quant::prepare(float_network(), quant::load_platform("generic_int8"), {4, 4, {}});
   calibrate(model, samples, {.batch = 96, .batches = 1}, pool);
@@ -67,7 +67,7 @@ Model prepared(const Samples& samples) {
 }
 
 TEST(Teacher, IsLearnedFromWithoutLabels) {
-  const io::Dataset data = random_samples(false);
+  const data::Dataset data = random_samples(false);
   for (const Model& start : {float_network(), prepared(all_of(data))}) {
     const double before = distance(start, teacher(), all_of(data));
     EXPECT_LT(distance(trained(start, all_of(data), options_with({teacher()})), teacher(), all_of(data)), 0.5 * before);
@@ -75,8 +75,8 @@ TEST(Teacher, IsLearnedFromWithoutLabels) {
 }
 
 TEST(Teacher, CountsBesideLabelsAndInTheirPlace) {
-  const io::Dataset data = random_samples(true);
-  const Samples all = all_of(data);
+  const data::Dataset data = random_samples(true);
+  const data::Samples all = all_of(data);
   const Model start = prepared(all);
   FitOptions alone = options_with({teacher()});
   alone.distill = true;
@@ -87,14 +87,14 @@ TEST(Teacher, CountsBesideLabelsAndInTheirPlace) {
   FitOptions weighty = options_with({teacher()});
   weighty.recipe.teacher_weight = 9;
   EXPECT_LT(distance(trained(start, all, weighty), teacher(), all), by_both);
-  const io::Dataset bare = random_samples(false);
+  const data::Dataset bare = random_samples(false);
   EXPECT_EQ(digest_hex(trained(start, all, alone)),
             digest_hex(trained(start, all_of(bare), options_with({teacher()}))));
 }
 
 TEST(Teacher, MayBeTheMeanOfSeveral) {
-  const io::Dataset data = random_samples(true);
-  const Samples all = all_of(data);
+  const data::Dataset data = random_samples(true);
+  const data::Samples all = all_of(data);
   ThreadPool pool(1);
   Teachers teachers;
   const auto add = [&](const Model& model) {
@@ -117,8 +117,8 @@ TEST(Teacher, MayBeTheMeanOfSeveral) {
 }
 
 TEST(Teacher, GoesTogetherWithFeaturesOfTheFloatForm) {
-  const io::Dataset data = random_samples(true);
-  const Samples all = all_of(data);
+  const data::Dataset data = random_samples(true);
+  const data::Samples all = all_of(data);
   const Model start = prepared(all);
   FitOptions features = options_with({});
   features.recipe.distill_features = {"a"};
@@ -138,7 +138,7 @@ TEST(Teacher, GoesTogetherWithFeaturesOfTheFloatForm) {
 }
 
 TEST(Teacher, WeighsNothingAlone) {
-  const io::Dataset data = random_samples(true);
+  const data::Dataset data = random_samples(true);
   ThreadPool pool(1);
   FitOptions options = options_with({});
   options.recipe.teacher_weight = 2;
@@ -160,11 +160,11 @@ TEST(Teacher, NamesAllThatSetsItApart) {
   EXPECT_EQ(refused(initialize(parse("graph other(y: f32[?, 8], z: f32[?]) {\n  return y\n}\n", "other.ir"), 1)),
             errors::teacher_arguments_miscounted("other", "input", 2, 1));
   Model halved = teacher();
-  Preprocess preprocess;
+  data::Preprocess preprocess;
   preprocess.scale = 0.5F;
-  set_preprocess(halved, preprocess);
+  data::set_preprocess(halved, preprocess);
   EXPECT_EQ(refused(halved),
-            errors::teacher_preprocesses_otherwise("wise", to_text(preprocess), to_text(Preprocess())));
+            errors::teacher_preprocesses_otherwise("wise", to_text(preprocess), to_text(data::Preprocess())));
   EXPECT_EQ(as_teacher(teacher(), float_network(), {{"x", {16, 8}}}).graph.arguments()[0].name(), "x");
 }
 

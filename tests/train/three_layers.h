@@ -4,7 +4,7 @@
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/data/pipeline/samples.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 
 namespace halfstep::train {
 
@@ -17,8 +17,8 @@ inline Model float_network() {
       3);
 }
 
-inline io::Dataset random_data(int64_t count, uint64_t seed = 5) {
-  io::Dataset data;
+inline data::Dataset random_data(int64_t count, uint64_t seed = 5) {
+  data::Dataset data;
   data.name = "random";
   data.x = Tensor(DType::f32, {count, 8});
   Random random(seed, 0);
@@ -28,9 +28,9 @@ inline io::Dataset random_data(int64_t count, uint64_t seed = 5) {
 }
 
 /// 96 of them, of four classes in turn where they are labelled.
-inline io::Dataset random_samples(bool labelled) {
+inline data::Dataset random_samples(bool labelled) {
   constexpr int64_t kSamples = 96;
-  io::Dataset data = random_data(kSamples);
+  data::Dataset data = random_data(kSamples);
   if (!labelled) return data;
   data.labels = Tensor(DType::i32, {kSamples});
   for (size_t i = 0; i < kSamples; ++i) data.labels.data<int32_t>()[i] = static_cast<int32_t>(i % 4);
@@ -38,8 +38,8 @@ inline io::Dataset random_samples(bool labelled) {
   return data;
 }
 
-inline Samples all_of(const io::Dataset& data) {
-  Samples all{&data, {}, "x", {}};
+inline data::Samples all_of(const data::Dataset& data) {
+  data::Samples all{&data, {}, "x", {}};
   for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
   return all;
 }

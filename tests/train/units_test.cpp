@@ -7,7 +7,7 @@
 
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/quant/prepare/prepare.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 
 namespace halfstep::train {
 namespace {

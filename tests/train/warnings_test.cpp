@@ -12,7 +12,7 @@
 #include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/train/calibrate/calibrate.h"
 #include "halfstep/train/calibrate/errors.h"
-#include "halfstep/train/loop/network.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "tests/support/error.h"
 
 namespace halfstep::train {
@@ -69,7 +69,7 @@ Outcome outcome_of(const char* network, const Dims& sample, float limit, std::op
   if (const auto found = source.tensors.find("limit"); found != source.tensors.end())
     found->second.data<float>()[0] = limit;
   Outcome outcome{quant::prepare(source, quant::load_platform("generic_int8")), {}};
-  io::Dataset data;
+  data::Dataset data;
   data.name = "given";
   data.raw = false;
   Dims dims = sample;
@@ -77,7 +77,7 @@ Outcome outcome_of(const char* network, const Dims& sample, float limit, std::op
   data.x = Tensor(DType::f32, dims);
   Random random(5, 0);
   for (float& value : data.x.data<float>()) value = random.normal();
-  Samples samples{&data, {}, "x", {}};
+  data::Samples samples{&data, {}, "x", {}};
   for (int64_t i = 0; i < data.size(); ++i) samples.indices.push_back(i);
   ThreadPool pool(1);
   outcome.calibrated = calibrate(outcome.model, samples, {.batch = 16, .max_length = max_length}, pool);

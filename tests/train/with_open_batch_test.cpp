@@ -10,8 +10,8 @@
 #include "halfstep/passes/graph/open_batch.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/loop/builtin_networks.h"
 #include "halfstep/train/loop/fit.h"
-#include "halfstep/train/loop/network.h"
 
 namespace halfstep::train {
 namespace {
@@ -49,8 +49,8 @@ constexpr const char* kMixed = R"(graph mixed(x: f32[$, 3, 6, 6]) {
   return y
 })";
 
-io::Dataset images(bool labelled) {
-  io::Dataset data;
+data::Dataset images(bool labelled) {
+  data::Dataset data;
   data.name = "given";
   data.raw = false;
   data.x = Tensor(DType::f32, {kSamples, 3, 6, 6});
@@ -64,18 +64,18 @@ io::Dataset images(bool labelled) {
   return data;
 }
 
-Samples all_of(const io::Dataset& data) {
-  Samples all{&data, {}, "x", {}};
+data::Samples all_of(const data::Dataset& data) {
+  data::Samples all{&data, {}, "x", {}};
   for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);
   return all;
 }
 
-using Start = std::function<Model(Model network, const Samples& samples)>;
+using Start = std::function<Model(Model network, const data::Samples& samples)>;
 
-Model in_float(Model network, const Samples&) { return network; }
+Model in_float(Model network, const data::Samples&) { return network; }
 
 Start prepared(quant::BatchNorms norms) {
-  return [norms](const Model& network, const Samples& samples) {
+  return [norms](const Model& network, const data::Samples& samples) {
     quant::PrepareOptions options;
     options.batch_norm = norms;
     Model model = quant::prepare(network, quant::load_platform("generic_int8"), options);
@@ -100,9 +100,9 @@ struct Trained {
   std::string course;
 };
 
-Trained trained(const Start& start, const std::string& batch, const io::Dataset& data, const FitOptions& options) {
+Trained trained(const Start& start, const std::string& batch, const data::Dataset& data, const FitOptions& options) {
   const Model model = start(initialize(parse(with_batch(kImages, batch), "g.ir"), 3), all_of(data));
-  const Samples samples = all_of(data);
+  const data::Samples samples = all_of(data);
   ThreadPool pool(2);
   Fit fit(model, samples, options, pool);
   while (!fit.finished()) fit.run_epoch();
@@ -114,7 +114,7 @@ Trained trained(const Start& start, const std::string& batch, const io::Dataset&
 
 /// Everything that training leaves, and what it says on the samples held back.
 void expect_same_training(const Start& start, bool labelled, const FitOptions& options) {
-  const io::Dataset data = images(labelled);
+  const data::Dataset data = images(labelled);
   const Trained open = trained(start, "?", data, options);
   EXPECT_FALSE(open.model.tensors.empty());
   for (const char* batch : {"1", "7"}) {
@@ -145,8 +145,8 @@ TEST(WithOpenBatch, TeachersTakeAsManySamples) {
 }
 
 TEST(WithOpenBatch, SamplesThatAreNotApartKeepTheirBatch) {
-  const io::Dataset data = images(true);
-  const Samples samples = all_of(data);
+  const data::Dataset data = images(true);
+  const data::Samples samples = all_of(data);
   ThreadPool pool(1);
   const Model model = initialize(parse(with_batch(kMixed, "7"), "g.ir"), 3);
   EXPECT_TRUE(passes::open_batch(model).has_value());

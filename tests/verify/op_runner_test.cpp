@@ -1,5 +1,5 @@
 // The operator runner finds what is wrong, and finds nothing wrong with the records.
-#include "halfstep/verify/operators/runner.h"
+#include "halfstep/verify/operators/operator_runner.h"
 
 #include <gtest/gtest.h>
 
@@ -7,15 +7,15 @@
 #include <limits>
 #include <set>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/core/files/temporary_folder.h"
 #include "halfstep/passes/gradient/gradients.h"
-#include "halfstep/verify/operators/checks.h"
-#include "halfstep/verify/operators/compare.h"
+#include "halfstep/verify/operators/compare_tensors.h"
 #include "halfstep/verify/operators/errors.h"
 #include "halfstep/verify/operators/golden.h"
 #include "halfstep/verify/operators/golden_form.h"
+#include "halfstep/verify/operators/result_checks.h"
 #include "tests/support/error.h"
 
 namespace halfstep::verify {

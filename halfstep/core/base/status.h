@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "halfstep/core/base/diagnostic.h"
+#include "halfstep/core/base/diagnostics/diagnostic.h"
 #include "halfstep/core/base/errors.h"
 
 namespace halfstep {

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "halfstep/core/base/location.h"
+#include "halfstep/core/base/diagnostics/location.h"
 #include "halfstep/core/ir/op_info.h"
 
 namespace halfstep {

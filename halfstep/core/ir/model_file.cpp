@@ -17,7 +17,7 @@
 #include "halfstep/core/ir/source_file.h"
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/core/ir/text/print.h"
-#include "halfstep/core/ir/verify.h"
+#include "halfstep/core/ir/verify_graph.h"
 
 namespace halfstep {
 namespace {

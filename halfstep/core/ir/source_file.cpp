@@ -13,7 +13,7 @@
 #include "halfstep/core/ir/metadata/metadata_json.h"
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/core/ir/text/print.h"
-#include "halfstep/core/ir/verify.h"
+#include "halfstep/core/ir/verify_graph.h"
 
 namespace halfstep::detail {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/ir/detail.h"
 #include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/model.h"

@@ -11,7 +11,7 @@
 #include "halfstep/data/datasets/csv_lines.h"
 #include "halfstep/data/datasets/errors.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 using Cells = CsvLines::Cells;
@@ -46,7 +46,7 @@ struct ColumnHabit {
 
 class CsvReader {
  public:
-  CsvReader(Source& source, int64_t classes, const std::string& label)
+  CsvReader(io::Source& source, int64_t classes, const std::string& label)
       : lines_(source), classes_(classes), asked_(label) {}
 
   LabelledData read() {
@@ -161,8 +161,8 @@ std::vector<std::string> number_names(const Tensor& labels, int64_t classes) {
   return names;
 }
 
-LabelledData read_csv(Source& source, int64_t classes, const std::string& label) {
+LabelledData read_csv(io::Source& source, int64_t classes, const std::string& label) {
   return CsvReader(source, classes, label).read();
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

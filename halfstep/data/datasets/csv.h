@@ -7,7 +7,7 @@
 #include "halfstep/core/base/tensor.h"
 #include "halfstep/core/files/source.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 
 struct LabelledData {
   Tensor x;                               ///< f32 or u8, samples first
@@ -29,6 +29,6 @@ std::vector<std::string> number_names(const Tensor& labels, int64_t classes);
 /// number, or the first where the last is the same in the first lines and the first is not; `label` (first, last, none
 /// or a name of the header) decides otherwise. Labels lie in [0, classes), or are words under a header. Errors name
 /// line and column.
-LabelledData read_csv(Source& source, int64_t classes = kMaxClasses, const std::string& label = "");
+LabelledData read_csv(io::Source& source, int64_t classes = kMaxClasses, const std::string& label = "");
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

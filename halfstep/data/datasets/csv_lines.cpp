@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <charconv>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/data/datasets/csv.h"
 #include "halfstep/data/datasets/errors.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 std::string_view trimmed(std::string_view text) {
@@ -152,4 +152,4 @@ LabelNames::Result LabelNames::finish(int64_t classes, const std::string& where)
   return result;
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

@@ -11,7 +11,7 @@
 #include "halfstep/core/base/tensor.h"
 #include "halfstep/core/files/source.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 
 /// Lines end with LF or CR LF; blank ones and a byte order mark are passed over. Blanks around a cell do not count, and
 /// quotes around it are taken away; a quote inside of them is doubled.
@@ -19,7 +19,7 @@ class CsvLines {
  public:
   using Cells = std::span<const std::string_view>;
 
-  explicit CsvLines(Source& source) : source_(source) {}
+  explicit CsvLines(io::Source& source) : source_(source) {}
 
   /// The cells of the next line, valid until the next call; nothing at the end. Without a comma, tabs separate them.
   std::optional<Cells> next();
@@ -33,7 +33,7 @@ class CsvLines {
   bool refill();
   void split(std::string_view line);
 
-  Source& source_;
+  io::Source& source_;
   std::string buffer_;
   size_t start_ = 0;     ///< of the next line
   size_t searched_ = 0;  ///< no line end before here
@@ -74,4 +74,4 @@ class LabelNames {
   std::map<std::string, int32_t, std::less<>> known_;
 };
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

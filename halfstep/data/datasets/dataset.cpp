@@ -19,11 +19,11 @@
 #include "halfstep/data/datasets/image_set.h"
 #include "halfstep/data/datasets/split.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 using Path = std::filesystem::path;
-using Open = std::function<std::unique_ptr<SeekableSource>()>;
+using Open = std::function<std::unique_ptr<io::SeekableSource>()>;
 
 bool has_ending(const std::string& name, std::initializer_list<std::string_view> endings) {
   return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return name.ends_with(ending); });
@@ -46,7 +46,7 @@ struct Reading {
   const DataOptions& options;
 };
 
-Dataset from_csv(Source& source, const Reading& reading) {
+Dataset from_csv(io::Source& source, const Reading& reading) {
   LabelledData data = read_csv(source, reading.classes, reading.options.label);
   const int64_t columns = data.x.dims()[1];
   const auto side = static_cast<int64_t>(std::lround(std::sqrt(static_cast<double>(columns))));
@@ -67,7 +67,7 @@ Dataset from_images(std::unique_ptr<const ImageTree> tree, const std::string& fo
 }
 
 /// The images that a text beside them names.
-Dataset from_list(const Path& path, Source& source, const Reading& reading) {
+Dataset from_list(const Path& path, io::Source& source, const Reading& reading) {
   ImageList list = read_image_list(source, reading.classes, reading.options.label);
   const auto images = std::make_shared<const ImageSet>(std::make_unique<FolderTree>(path.parent_path()), list.paths,
                                                        reading.where, reading.options.skip_bad);
@@ -100,15 +100,15 @@ std::vector<std::byte> read_all(const Open& open) {
 Dataset from_single_file(const Open& open, const std::string& name, const Reading& reading);
 
 /// Images, or the one file of samples that it holds.
-Dataset from_archive(const Open& open, ArchiveForm form, const Reading& reading) {
+Dataset from_archive(const Open& open, io::ArchiveForm form, const Reading& reading) {
   auto tree = std::make_unique<ArchiveTree>(open(), form);
   if (!tree->paths().empty() || tree->others().size() != 1)
     return from_images(std::move(tree), "image archive", reading);
-  ArchiveReader reader(open(), form);
+  io::ArchiveReader reader(open(), form);
   while (const auto path = reader.next()) {
     if (!path->ends_with(tree->others().front())) continue;
     const auto bytes = reader.contents();
-    return from_single_file([&] { return memory_source(bytes, reading.where + ": " + *path); }, *path, reading);
+    return from_single_file([&] { return io::memory_source(bytes, reading.where + ": " + *path); }, *path, reading);
   }
   fail(errors::cannot_be_read(fmt::format("{}: '{}'", reading.where, tree->others().front()), "is gone"));
 }
@@ -120,28 +120,28 @@ Dataset named(Dataset data, const std::string& form) {
 
 Dataset from_single_file(const Open& open, const std::string& name, const Reading& reading) {
   const std::string unpacked = without_compression(name);
-  if (unpacked.ends_with(".csv")) return from_csv(*decompressed(open()), reading);
-  if (has_ending(unpacked, {".tar", ".tgz"})) return from_archive(open, ArchiveForm::tar, reading);
-  if (name.ends_with(".zip")) return from_archive(open, ArchiveForm::zip, reading);
+  if (unpacked.ends_with(".csv")) return from_csv(*io::decompressed(open()), reading);
+  if (has_ending(unpacked, {".tar", ".tgz"})) return from_archive(open, io::ArchiveForm::tar, reading);
+  if (name.ends_with(".zip")) return from_archive(open, io::ArchiveForm::zip, reading);
   if (name.ends_with(".safetensors"))
-    return named(dataset_of(parse_safetensors(read_all(open), name).tensors, name, reading.classes), "safetensors");
-  if (name.ends_with(".npz")) return named(dataset_of(read_npz(open()), name, reading.classes), "npz");
+    return named(dataset_of(io::parse_safetensors(read_all(open), name).tensors, name, reading.classes), "safetensors");
+  if (name.ends_with(".npz")) return named(dataset_of(io::read_npz(open()), name, reading.classes), "npz");
   if (name.ends_with(".npy"))
-    return named(dataset_of({{"x", parse_npy(read_all(open), name)}}, name, reading.classes), "npy");
+    return named(dataset_of({{"x", io::parse_npy(read_all(open), name)}}, name, reading.classes), "npy");
   fail(errors::data_set_form_unknown(name));
 }
 
 /// Whether a file of that name lists images.
 bool is_list(const Path& path) {
   if (!has_ending(without_compression(path.string()), {".csv", ".txt"})) return false;
-  return is_image_list(*decompressed(file_source(path)));
+  return is_image_list(*io::decompressed(io::file_source(path)));
 }
 
 Dataset from_path(const Path& path, const Reading& reading) {
   if (std::filesystem::is_directory(path)) return from_folder(path, reading);
   if (path.filename().string().find("idx3") != std::string::npos) return load_idx_file(path, reading.classes);
-  if (is_list(path)) return from_list(path, *decompressed(file_source(path)), reading);
-  return from_single_file([&] { return file_source(path); }, path.string(), reading);
+  if (is_list(path)) return from_list(path, *io::decompressed(io::file_source(path)), reading);
+  return from_single_file([&] { return io::file_source(path); }, path.string(), reading);
 }
 
 Dataset finished(Dataset data, const std::string& name, const DataOptions& options) {
@@ -216,14 +216,14 @@ Tensor Dataset::batch_labels(std::span<const int64_t> indices) const {
 Dataset load_dataset(const std::filesystem::path& path, int64_t classes, const DataOptions& options) {
   std::error_code reason;
   if (!std::filesystem::exists(path, reason))
-    fail(errors::cannot_be_read(path.string(), reason ? system_reason(reason.value()) : "no such file or folder"));
+    fail(errors::cannot_be_read(path.string(), reason ? io::system_reason(reason.value()) : "no such file or folder"));
   return finished(from_path(path, {path.string(), classes, options}), path, options);
 }
 
 Dataset load_dataset(std::span<const std::byte> bytes, const std::string& name, int64_t classes,
                      const DataOptions& options) {
   const Reading reading{name, classes, options};
-  return finished(from_single_file([&] { return memory_source(bytes, name); }, name, reading), name, options);
+  return finished(from_single_file([&] { return io::memory_source(bytes, name); }, name, reading), name, options);
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

@@ -12,7 +12,7 @@
 #include "halfstep/data/datasets/frame.h"
 #include "halfstep/data/datasets/options.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 
 class ImageSet;
 
@@ -68,4 +68,4 @@ Dataset dataset_of(const std::map<std::string, Tensor>& tensors, const std::stri
 Dataset load_dataset(std::span<const std::byte> bytes, const std::string& name, int64_t classes = kMaxClasses,
                      const DataOptions& options = {});
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

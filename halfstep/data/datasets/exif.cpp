@@ -4,7 +4,7 @@
 
 #include "halfstep/core/files/magic.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 /// Numbers of either byte order; 0 behind the end.
@@ -26,8 +26,8 @@ struct TiffReader {
 int exif_orientation(std::span<const std::byte> tiff) {
   constexpr uint32_t kOrientation = 0x0112;
   constexpr size_t kEntry = 12;
-  const TiffReader reader{tiff, starts_with(tiff, {'M', 'M', 0, 42})};
-  if (!reader.big_endian && !starts_with(tiff, {'I', 'I', 42, 0})) return 1;
+  const TiffReader reader{tiff, io::starts_with(tiff, {'M', 'M', 0, 42})};
+  if (!reader.big_endian && !io::starts_with(tiff, {'I', 'I', 42, 0})) return 1;
   const size_t directory = reader.number(4, 4);
   const size_t entries = reader.number(directory, 2);
   for (size_t i = 0; i < entries; ++i) {
@@ -39,4 +39,4 @@ int exif_orientation(std::span<const std::byte> tiff) {
   return 1;
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <span>
 
-namespace halfstep::io {
+namespace halfstep::data {
 
 /// Tag 0x0112 of the first directory of a TIFF block, 1 to 8; 1 (upright) where there is none or the block is damaged,
 /// as every viewer takes it.
 int exif_orientation(std::span<const std::byte> tiff);
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

@@ -8,7 +8,7 @@
 #include "halfstep/data/datasets/image.h"
 #include "halfstep/data/datasets/resample.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 /// Half of what is left over; half a pixel goes to the even side.
@@ -111,4 +111,4 @@ Tensor with_channels(const Tensor& image, int64_t channels) {
   return result;
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

@@ -5,7 +5,7 @@
 
 #include "halfstep/core/base/tensor.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 
 /// Extents of a picture in pixels.
 struct PictureSize {
@@ -43,4 +43,4 @@ inline bool turns(int orientation) { return orientation >= 5; }
 /// u8 [h, w, 1 or 3] with so many channels: grey is copied, colours become 0.299 R + 0.587 G + 0.114 B as Pillow's "L".
 Tensor with_channels(const Tensor& image, int64_t channels);
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

@@ -7,7 +7,7 @@
 
 #include "halfstep/data/datasets/errors.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 std::optional<DType> dtype_of(std::byte code) {
@@ -27,7 +27,7 @@ struct IdxHeader {
   Dims dims;
 };
 
-IdxHeader read_header(Source& source) {
+IdxHeader read_header(io::Source& source) {
   std::array<std::byte, 4> magic;
   if (source.read(magic) != magic.size()) fail(errors::idx_truncated(source.name()));
   const auto dtype = dtype_of(magic[2]);
@@ -46,7 +46,7 @@ IdxHeader read_header(Source& source) {
 }
 
 /// Memory grows with the data that is there, so that a header alone cannot ask for much.
-std::vector<std::byte> read_at_most(Source& source, uint64_t size) {
+std::vector<std::byte> read_at_most(io::Source& source, uint64_t size) {
   constexpr uint64_t kStep = uint64_t{1} << 20;
   std::vector<std::byte> bytes;
   while (bytes.size() < size) {
@@ -62,7 +62,7 @@ std::vector<std::byte> read_at_most(Source& source, uint64_t size) {
 
 }  // namespace
 
-Tensor read_idx(Source& source) {
+Tensor read_idx(io::Source& source) {
   const IdxHeader header = read_header(source);
   const std::string type = to_string(Type{header.dtype, header.dims});
   uint64_t size = size_of(header.dtype);
@@ -84,7 +84,7 @@ Tensor read_idx(Source& source) {
   return tensor;
 }
 
-LabelledData read_idx_pair(Source& images, Source& labels, int64_t classes) {
+LabelledData read_idx_pair(io::Source& images, io::Source& labels, int64_t classes) {
   LabelledData data{read_idx(images), Tensor()};
   if (data.x.dtype() != DType::u8 || data.x.dims().size() != 3)
     fail(errors::idx_type(images.name(), to_string(data.x.type()), "images: u8[n, height, width]"));
@@ -102,4 +102,4 @@ LabelledData read_idx_pair(Source& images, Source& labels, int64_t classes) {
   return data;
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

@@ -3,13 +3,13 @@
 
 #include "halfstep/data/datasets/csv.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 
 /// An array of any element type of the format; big-endian numbers are turned round. The data must end where its dims
 /// say.
-Tensor read_idx(Source& source);
+Tensor read_idx(io::Source& source);
 
 /// x: u8 [n, height, width] from `images`; labels in [0, classes) from `labels`, as many.
-LabelledData read_idx_pair(Source& images, Source& labels, int64_t classes = kMaxClasses);
+LabelledData read_idx_pair(io::Source& images, io::Source& labels, int64_t classes = kMaxClasses);
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

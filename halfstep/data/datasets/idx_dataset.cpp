@@ -7,7 +7,7 @@
 #include "halfstep/data/datasets/errors.h"
 #include "halfstep/data/datasets/idx.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 /// Grey images: [n, h, w] to [n, 1, h, w].
@@ -28,8 +28,8 @@ std::filesystem::path labels_path(const std::filesystem::path& images) {
 }
 
 LabelledData read_pair(const std::filesystem::path& images, int64_t classes) {
-  const auto pixels = decompressed(file_source(images));
-  const auto labels = decompressed(file_source(labels_path(images)));
+  const auto pixels = io::decompressed(io::file_source(images));
+  const auto labels = io::decompressed(io::file_source(labels_path(images)));
   return read_idx_pair(*pixels, *labels, classes);
 }
 
@@ -73,4 +73,4 @@ Dataset load_idx_folder(const std::filesystem::path& train_images, int64_t class
   return dataset;
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

@@ -3,7 +3,7 @@
 
 #include "halfstep/data/datasets/dataset.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 
 /// PREFIX-images-idx3-ubyte in `folder`, compressed or not; nothing when it is not there.
 std::optional<std::filesystem::path> find_idx_images(const std::filesystem::path& folder, const std::string& prefix);
@@ -14,4 +14,4 @@ Dataset load_idx_file(const std::filesystem::path& images, int64_t classes);
 /// With the t10k files beside them as the test part, where there are any.
 Dataset load_idx_folder(const std::filesystem::path& train_images, int64_t classes);
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

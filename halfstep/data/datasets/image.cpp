@@ -7,7 +7,7 @@
 #include "halfstep/core/files/magic.h"
 #include "halfstep/data/datasets/errors.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 using std::string_view_literals::operator""sv;
@@ -46,8 +46,8 @@ std::string lower_ending(std::string_view path) {
   fail(errors::image_form_unknown(name, "another kind of file"));
 }
 
-bool is_png(std::span<const std::byte> bytes) { return starts_with(bytes, {0x89, 'P', 'N', 'G'}); }
-bool is_jpeg(std::span<const std::byte> bytes) { return starts_with(bytes, {0xFF, 0xD8, 0xFF}); }
+bool is_png(std::span<const std::byte> bytes) { return io::starts_with(bytes, {0x89, 'P', 'N', 'G'}); }
+bool is_jpeg(std::span<const std::byte> bytes) { return io::starts_with(bytes, {0xFF, 0xD8, 0xFF}); }
 
 }  // namespace
 
@@ -77,4 +77,4 @@ std::string_view other_image_kind(std::string_view path) {
   return "";
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

@@ -9,7 +9,7 @@
 
 #include "halfstep/data/datasets/frame.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 
 /// Largest image, in pixels: 4096 x 4096.
 inline constexpr int64_t kMaxPixels = int64_t{1} << 24;
@@ -43,4 +43,4 @@ bool is_image_name(std::string_view path);
 /// "a WebP image": a kind that is not read, by a file's name; "" for any other.
 std::string_view other_image_kind(std::string_view path);
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

@@ -7,7 +7,7 @@
 
 #include "halfstep/data/datasets/errors.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 using Folders = std::vector<std::string>;
@@ -113,4 +113,4 @@ void describe(const ImageLayout& layout, const std::vector<int64_t>& kept, Datas
   if (!split.train.empty() && !split.test.empty()) dataset.split = std::move(split);
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

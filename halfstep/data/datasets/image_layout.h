@@ -6,7 +6,7 @@
 
 #include "halfstep/data/datasets/dataset.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 
 /// What one path says.
 struct ImagePlace {
@@ -28,4 +28,4 @@ ImageLayout layout_of(const std::vector<std::string>& paths, const std::string& 
 /// Labels, classes and split of those of the layout's images whose number is in `kept`.
 void describe(const ImageLayout& layout, const std::vector<int64_t>& kept, Dataset& dataset);
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

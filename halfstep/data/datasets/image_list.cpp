@@ -4,14 +4,14 @@
 #include "halfstep/data/datasets/errors.h"
 #include "halfstep/data/datasets/image.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 bool names_image(CsvLines::Cells cells) { return is_image_name(cells[0]) || !other_image_kind(cells[0]).empty(); }
 
 }  // namespace
 
-bool is_image_list(Source& source) {
+bool is_image_list(io::Source& source) {
   CsvLines lines(source);
   for (int i = 0; i < 2; ++i) {
     const auto cells = lines.next();
@@ -20,7 +20,7 @@ bool is_image_list(Source& source) {
   return false;
 }
 
-ImageList read_image_list(Source& source, int64_t classes, const std::string& label) {
+ImageList read_image_list(io::Source& source, int64_t classes, const std::string& label) {
   ImageList list;
   CsvLines lines(source);
   LabelNames names;
@@ -47,4 +47,4 @@ ImageList read_image_list(Source& source, int64_t classes, const std::string& la
   return list;
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

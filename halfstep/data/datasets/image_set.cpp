@@ -6,7 +6,7 @@
 #include "halfstep/core/files/errors.h"
 #include "halfstep/data/datasets/errors.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 constexpr size_t kWhole = std::numeric_limits<size_t>::max();
@@ -177,4 +177,4 @@ void ImageSet::read_ahead(std::vector<int64_t> indices, const Frame& frame) cons
   ahead_ = std::async(std::launch::async, [this] { return decoded(next_, next_frame_); });
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

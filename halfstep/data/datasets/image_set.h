@@ -6,12 +6,12 @@
 #include <optional>
 #include <span>
 
-#include "halfstep/core/base/diagnostic.h"
+#include "halfstep/core/base/diagnostics/diagnostic.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/data/datasets/image.h"
 #include "halfstep/data/datasets/image_tree.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 
 /// Memory is bounded: pixels are kept where all of them take no more than kMostKept, and decoded anew each time where
 /// they take more. What is asked for next is decoded ahead, by threads of its own.
@@ -68,4 +68,4 @@ class ImageSet {
   mutable std::future<Tensor> ahead_;  ///< of next_; last, so that its thread ends before what it works on
 };
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

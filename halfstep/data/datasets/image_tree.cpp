@@ -11,7 +11,7 @@
 #include "halfstep/data/datasets/errors.h"
 #include "halfstep/data/datasets/image.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 bool is_hidden(const std::string& path) {
@@ -37,7 +37,7 @@ class FolderWalk {
       std::error_code reason;
       std::filesystem::directory_iterator entry(folder, reason);
       for (; !reason && entry != std::filesystem::directory_iterator(); entry.increment(reason)) visit(*entry, folders);
-      if (reason) fail(errors::cannot_be_read(folder.string(), system_reason(reason.value())));
+      if (reason) fail(errors::cannot_be_read(folder.string(), io::system_reason(reason.value())));
     }
     refuse_others();
   }
@@ -55,7 +55,7 @@ class FolderWalk {
     } else if (type == std::filesystem::file_type::regular) {
       if (is_wanted(path)) images_.push_back(path);
     } else if (is_wanted(path) || entry.is_directory(gone)) {
-      others_.push_back(fmt::format("'{}' ({})", path, name_of(type)));
+      others_.push_back(fmt::format("'{}' ({})", path, io::name_of(type)));
     }
   }
 
@@ -84,17 +84,17 @@ std::vector<std::string> FolderTree::paths() const {
 }
 
 std::vector<std::byte> FolderTree::contents(const std::string& path, size_t most) const {
-  const auto source = file_source(root_ / path);
+  const auto source = io::file_source(root_ / path);
   std::vector<std::byte> bytes(static_cast<size_t>(std::min<uint64_t>(most, source->size())));
   bytes.resize(source->read(bytes));
   return bytes;
 }
 
-ArchiveTree::ArchiveTree(std::unique_ptr<SeekableSource> source, ArchiveForm form) {
+ArchiveTree::ArchiveTree(std::unique_ptr<io::SeekableSource> source, io::ArchiveForm form) {
   const std::string where = source->name();
   const size_t most = machine_memory() / 2;
   size_t taken = 0;
-  ArchiveReader reader(std::move(source), form);
+  io::ArchiveReader reader(std::move(source), form);
   while (const auto stored = reader.next()) {
     const std::string path = without_dot(*stored);
     if (!is_wanted(path)) {
@@ -121,4 +121,4 @@ std::vector<std::byte> ArchiveTree::contents(const std::string& path, size_t mos
   return {bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(std::min(most, bytes.size()))};
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

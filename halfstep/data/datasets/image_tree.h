@@ -8,7 +8,7 @@
 
 #include "halfstep/core/files/archive.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 
 /// Images that can be read in any order, from any thread.
 class ImageTree {
@@ -36,7 +36,7 @@ class FolderTree : public ImageTree {
 /// the machine's memory is refused.
 class ArchiveTree : public ImageTree {
  public:
-  ArchiveTree(std::unique_ptr<SeekableSource> source, ArchiveForm form);
+  ArchiveTree(std::unique_ptr<io::SeekableSource> source, io::ArchiveForm form);
   std::vector<std::string> paths() const override;
   std::vector<std::byte> contents(const std::string& path, size_t most) const override;
   /// Files that are no images, without hidden ones.
@@ -47,4 +47,4 @@ class ArchiveTree : public ImageTree {
   std::vector<std::string> others_;
 };
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

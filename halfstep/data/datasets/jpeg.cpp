@@ -10,7 +10,7 @@
 #include "halfstep/data/datasets/exif.h"
 #include "halfstep/data/datasets/image.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 constexpr int kExifMarker = JPEG_APP0 + 1;
@@ -110,7 +110,7 @@ int orientation_of(const jpeg_decompress_struct& decoder) {
   constexpr size_t kName = 6;  // "Exif" and two zeros
   for (auto marker = decoder.marker_list; marker != nullptr; marker = marker->next) {
     const std::span data(reinterpret_cast<const std::byte*>(marker->data), marker->data_length);
-    if (starts_with(data, {'E', 'x', 'i', 'f', 0, 0})) return exif_orientation(data.subspan(kName));
+    if (io::starts_with(data, {'E', 'x', 'i', 'f', 0, 0})) return exif_orientation(data.subspan(kName));
   }
   return 1;
 }
@@ -145,4 +145,4 @@ Tensor decode_jpeg(std::span<const std::byte> bytes, const std::string& name) {
   return image;
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

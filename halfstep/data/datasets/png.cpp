@@ -9,7 +9,7 @@
 #include "halfstep/data/datasets/exif.h"
 #include "halfstep/data/datasets/image.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 struct PngReader {
@@ -126,4 +126,4 @@ std::vector<std::byte> encode_png(const Tensor& image) {
   return bytes;
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

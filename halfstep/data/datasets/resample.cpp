@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 constexpr int kFraction = 22;
@@ -86,4 +86,4 @@ Tensor resample(const Tensor& x, size_t axis, int64_t extent) {
   return result;
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

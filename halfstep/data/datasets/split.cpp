@@ -6,7 +6,7 @@
 #include "halfstep/core/base/random.h"
 #include "halfstep/data/datasets/errors.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 /// The samples of each class, or all together where a sample has several labels.
@@ -66,4 +66,4 @@ void choose(Dataset& data, bool all, int64_t samples) {
   for (auto* part : {&data.split->train, &data.split->val, &data.split->test}) thin_out(*part, samples);
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

@@ -3,11 +3,11 @@
 #include <cmath>
 #include <numeric>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/data/datasets/dataset.h"
 #include "halfstep/data/datasets/errors.h"
 
-namespace halfstep::io {
+namespace halfstep::data {
 namespace {
 
 Tensor to_labels(const Tensor& raw, int64_t classes, const std::string& where) {
@@ -153,4 +153,4 @@ Dataset dataset_of(const Tensors& tensors, const std::string& where, int64_t cla
   return data;
 }
 
-}  // namespace halfstep::io
+}  // namespace halfstep::data

@@ -9,7 +9,7 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/data/pipeline/errors.h"
 
-namespace halfstep::train {
+namespace halfstep::data {
 namespace {
 
 /// Streams of random numbers beside those that shuffle, which are numbered by epochs.
@@ -57,4 +57,4 @@ Tensor Augment::apply(const Tensor& x, uint64_t seed, uint64_t step) const {
   return result;
 }
 
-}  // namespace halfstep::train
+}  // namespace halfstep::data

@@ -7,7 +7,7 @@
 #include "halfstep/core/base/tensor.h"
 #include "halfstep/data/pipeline/options.h"
 
-namespace halfstep::train {
+namespace halfstep::data {
 
 struct Augment : AugmentFields {
   bool any() const { return flip || shift > 0; }
@@ -19,4 +19,4 @@ struct Augment : AugmentFields {
   Tensor apply(const Tensor& x, uint64_t seed, uint64_t step) const;
 };
 
-}  // namespace halfstep::train
+}  // namespace halfstep::data

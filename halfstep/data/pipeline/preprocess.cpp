@@ -9,7 +9,7 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/data/pipeline/errors.h"
 
-namespace halfstep::train {
+namespace halfstep::data {
 namespace {
 
 /// The number of channel c, of a list of one or of all; `otherwise` for an empty one.
@@ -80,11 +80,11 @@ class Members {
     return found->template get<T>();
   }
 
-  std::optional<io::PictureSize> size(const char* key) const {
+  std::optional<data::PictureSize> size(const char* key) const {
     const auto sides = numbers(key);
     if (!sides) return std::nullopt;
     if (sides->size() != 2) fail(errors::preprocess_value(where_, key, "[height, width]"));
-    return io::PictureSize{static_cast<int64_t>((*sides)[0]), static_cast<int64_t>((*sides)[1])};
+    return data::PictureSize{static_cast<int64_t>((*sides)[0]), static_cast<int64_t>((*sides)[1])};
   }
 
  private:
@@ -165,7 +165,7 @@ Preprocess applied(const PreprocessOptions& options, const Preprocess& own) {
   if (resize || crop || size) {
     result.frame.resize = resize.value_or(0);
     result.frame.crop = crop.value_or(0);
-    result.frame.size = size.value_or(io::PictureSize());
+    result.frame.size = size.value_or(data::PictureSize());
   }
   result.frame.ignores_orientation = ignore_orientation.value_or(own.frame.ignores_orientation);
   check(result, "preprocessing");
@@ -202,7 +202,7 @@ std::string to_text(const Preprocess& p) {
 
 void set_preprocess(Model& model, const Preprocess& preprocess) {
   check(preprocess, "preprocessing");
-  const io::Frame& frame = preprocess.frame;
+  const data::Frame& frame = preprocess.frame;
   model.metadata.preprocess = PreprocessRecord{
       .size = {frame.size.height, frame.size.width},
       .resize = frame.resize,
@@ -235,4 +235,4 @@ std::optional<Preprocess> said_preprocess(const Model& model) {
 
 Preprocess preprocess_of(const Model& model) { return said_preprocess(model).value_or(Preprocess()); }
 
-}  // namespace halfstep::train
+}  // namespace halfstep::data

@@ -9,7 +9,7 @@
 #include "halfstep/data/datasets/frame.h"
 #include "halfstep/data/pipeline/options.h"
 
-namespace halfstep::train {
+namespace halfstep::data {
 
 /// Pictures are framed; then x = (value * scale - mean[c]) / deviation[c], in float32 in this order; c counts channels
 /// as the network has them.
@@ -19,7 +19,7 @@ struct Preprocess {
   std::vector<float> deviation = {};  ///< by channel, or one for all; empty: 1
   bool reverses_channels = false;     ///< RGB becomes BGR, which `mean` and `deviation` then count
   bool channels_last = false;         ///< the network takes [n, h, w, c]; a data set has [n, c, h, w]
-  io::Frame frame = {};
+  data::Frame frame = {};
 
   bool operator==(const Preprocess&) const = default;
 
@@ -52,4 +52,4 @@ std::optional<Preprocess> said_preprocess(const Model& model);
 /// The same; where it does not say, it takes values as they are.
 Preprocess preprocess_of(const Model& model);
 
-}  // namespace halfstep::train
+}  // namespace halfstep::data

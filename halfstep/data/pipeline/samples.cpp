@@ -10,7 +10,7 @@
 #include "halfstep/data/datasets/split.h"
 #include "halfstep/data/pipeline/errors.h"
 
-namespace halfstep::train {
+namespace halfstep::data {
 namespace {
 
 std::vector<int64_t> chosen(const std::vector<int64_t>& indices, int64_t begin, int64_t count,
@@ -47,9 +47,9 @@ Tensors Samples::rows(int64_t begin, int64_t count, const std::vector<int64_t>* 
                       const Augmentation& augmentation) const {
   const std::vector<int64_t> at = chosen(indices, begin, count, order);
   Tensors rows;
-  for (const auto& [name, tensor] : data->inputs) rows.emplace(name, io::rows_of(tensor, at));
+  for (const auto& [name, tensor] : data->inputs) rows.emplace(name, data::rows_of(tensor, at));
   if (!data->has_x()) return rows;
-  Tensor x = data->batch(at, data->raw ? preprocess.frame : io::Frame());
+  Tensor x = data->batch(at, data->raw ? preprocess.frame : data::Frame());
   if (data->images) {
     const int64_t next = begin + count, more = std::min(count, size() - next);
     if (more > 0) data->images->read_ahead(chosen(indices, next, more, order), preprocess.frame);
@@ -61,7 +61,7 @@ Tensors Samples::rows(int64_t begin, int64_t count, const std::vector<int64_t>* 
 }
 
 Dims Samples::sample_dims() const {
-  return shape.empty() ? data->sample_dims(data->raw ? preprocess.frame : io::Frame()) : shape;
+  return shape.empty() ? data->sample_dims(data->raw ? preprocess.frame : data::Frame()) : shape;
 }
 
 std::map<std::string, Dims> Samples::extents(int64_t count) const {
@@ -79,8 +79,8 @@ Tensor Samples::labels(int64_t begin, int64_t count, const std::vector<int64_t>*
   return data->batch_labels(chosen(indices, begin, count, order));
 }
 
-TrainTest split(const io::Dataset& data) {
-  io::Split parts = io::parts_of(data);
+TrainTest split(const data::Dataset& data) {
+  data::Split parts = data::parts_of(data);
   TrainTest result{{&data, std::move(parts.train), {}, {}}, {&data, std::move(parts.test), {}, {}}, parts.tested};
   result.train.validation = std::move(parts.val);
   return result;
@@ -89,7 +89,7 @@ TrainTest split(const io::Dataset& data) {
 void TrainTest::feed(const Model& model) {
   const Value argument = model.graph.arguments().front();
   for (Samples* samples : {&train, &test}) {
-    const io::Dataset& data = *samples->data;
+    const data::Dataset& data = *samples->data;
     samples->argument = argument.name();
     samples->preprocess = preprocess_of(model);
     for (const Value taken : model.graph.arguments()) {
@@ -200,4 +200,4 @@ Dims class_dims(Dims output) {
   return output;
 }
 
-}  // namespace halfstep::train
+}  // namespace halfstep::data

@@ -9,7 +9,7 @@
 #include "halfstep/data/pipeline/augment.h"
 #include "halfstep/data/pipeline/preprocess.h"
 
-namespace halfstep::train {
+namespace halfstep::data {
 
 /// How the images of a training step are changed.
 struct Augmentation {
@@ -19,7 +19,7 @@ struct Augmentation {
 
 /// Chosen samples of a data set, on the way to a network.
 struct Samples {
-  const io::Dataset* data = nullptr;
+  const data::Dataset* data = nullptr;
   std::vector<int64_t> indices;
   std::string argument;                  ///< of the network: what a data set's x becomes
   Preprocess preprocess;                 ///< of raw values
@@ -51,7 +51,7 @@ struct TrainTest {
   /// Names the argument and the preprocessing of this network, and what it wants of pictures and rows.
   void feed(const Model& model);
 };
-TrainTest split(const io::Dataset& data);
+TrainTest split(const data::Dataset& data);
 
 /// What a run learns from, and what it keeps for finding out how it does.
 struct HeldBack {
@@ -93,4 +93,4 @@ int64_t usable(const Model& model, int64_t samples);
 /// one pixel has them.
 Dims class_dims(Dims output);
 
-}  // namespace halfstep::train
+}  // namespace halfstep::data

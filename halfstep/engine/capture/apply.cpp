@@ -4,12 +4,12 @@
 
 #include <algorithm>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/engine/capture/errors.h"
-#include "halfstep/engine/capture/step.h"
-#include "halfstep/engine/capture/trace.h"
+#include "halfstep/engine/capture/tape.h"
+#include "halfstep/engine/capture/tracing.h"
 
 namespace halfstep::capture {
 namespace {

@@ -7,7 +7,7 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/engine/capture/apply.h"
 #include "halfstep/engine/capture/errors.h"
-#include "halfstep/engine/capture/trace.h"
+#include "halfstep/engine/capture/tracing.h"
 
 namespace halfstep::capture {
 

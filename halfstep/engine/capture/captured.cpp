@@ -10,8 +10,8 @@
 #include "halfstep/core/ir/region.h"
 #include "halfstep/core/ir/text/print.h"
 #include "halfstep/engine/capture/captured_tree.h"
-#include "halfstep/engine/capture/random.h"
-#include "halfstep/engine/capture/step.h"
+#include "halfstep/engine/capture/random_arrays.h"
+#include "halfstep/engine/capture/tape.h"
 #include "halfstep/passes/graph/tensors.h"
 
 namespace halfstep::capture {

@@ -9,10 +9,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "halfstep/core/base/location.h"
+#include "halfstep/core/base/diagnostics/location.h"
 #include "halfstep/engine/capture/array.h"
 #include "halfstep/engine/capture/recorded.h"
-#include "halfstep/engine/capture/trace.h"
+#include "halfstep/engine/capture/tracing.h"
 
 namespace halfstep::capture {
 

@@ -12,7 +12,7 @@
 #include "halfstep/core/ir/region.h"
 #include "halfstep/engine/capture/apply.h"
 #include "halfstep/engine/capture/errors.h"
-#include "halfstep/engine/capture/trace.h"
+#include "halfstep/engine/capture/tracing.h"
 #include "halfstep/passes/graph/tensors.h"
 
 namespace halfstep::capture {

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <list>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/engine/capture/captured_programs.h"
 #include "halfstep/engine/capture/errors.h"
-#include "halfstep/engine/capture/programs.h"
-#include "halfstep/engine/capture/trace.h"
+#include "halfstep/engine/capture/tracing.h"
 
 namespace halfstep::capture {
 

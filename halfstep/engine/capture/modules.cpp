@@ -8,9 +8,9 @@
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/engine/capture/apply.h"
 #include "halfstep/engine/capture/errors.h"
-#include "halfstep/engine/capture/random.h"
-#include "halfstep/engine/capture/step.h"
-#include "halfstep/engine/capture/trace.h"
+#include "halfstep/engine/capture/random_arrays.h"
+#include "halfstep/engine/capture/tape.h"
+#include "halfstep/engine/capture/tracing.h"
 
 namespace halfstep::capture {
 namespace {

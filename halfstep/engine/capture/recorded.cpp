@@ -8,7 +8,7 @@
 #include "halfstep/core/base/small_vector.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
-#include "halfstep/engine/capture/step.h"
+#include "halfstep/engine/capture/tape.h"
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/engine/eager/call.h"
 #include "halfstep/passes/graph/tensors.h"

@@ -15,7 +15,7 @@
 #include "halfstep/engine/compile/pipeline.h"
 #include "halfstep/engine/compile/placement.h"
 #include "halfstep/engine/compile/plan.h"
-#include "halfstep/engine/compile/regions.h"
+#include "halfstep/engine/compile/region_programs.h"
 #include "halfstep/engine/compile/select.h"
 #include "halfstep/engine/runtime/errors.h"
 #include "halfstep/passes/graph/run_pass.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/engine/compile/errors.h"
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/engine/compile/errors.h"
-#include "halfstep/engine/compile/evaluate.h"
+#include "halfstep/engine/compile/evaluate_operation.h"
 #include "halfstep/passes/canonical/fold_tails.h"
 #include "halfstep/passes/canonical/layer_forms.h"
 #include "halfstep/passes/graph/dce.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "halfstep/engine/runtime/rows.h"
+#include "halfstep/engine/runtime/iterated_rows.h"
 
 namespace halfstep::runtime {
 namespace {

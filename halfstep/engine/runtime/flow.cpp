@@ -7,7 +7,7 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/engine/runtime/backward.h"
-#include "halfstep/engine/runtime/rows.h"
+#include "halfstep/engine/runtime/iterated_rows.h"
 
 namespace halfstep::runtime {
 namespace {

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/engine/runtime/check.h"
 #include "halfstep/engine/runtime/errors.h"
-#include "halfstep/engine/runtime/frame.h"
+#include "halfstep/engine/runtime/execution_frame.h"
 
 namespace halfstep::runtime {
 namespace {

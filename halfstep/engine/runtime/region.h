@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "halfstep/core/machine/parallel.h"
-#include "halfstep/engine/runtime/frame.h"
+#include "halfstep/engine/runtime/execution_frame.h"
 
 namespace halfstep::runtime {
 

@@ -7,7 +7,7 @@
 
 #include "halfstep/core/ir/metadata/given_names.h"
 #include "halfstep/core/ir/shapes/infer.h"
-#include "halfstep/core/ir/verify.h"
+#include "halfstep/core/ir/verify_graph.h"
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/open_extents.h"
 

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "halfstep/formats/builder/foreign_file.h"
+#include "halfstep/formats/builder/foreign_operand.h"
 #include "halfstep/formats/builder/node.h"
-#include "halfstep/formats/builder/operand.h"
-#include "halfstep/formats/builder/regions.h"
+#include "halfstep/formats/builder/region_builder.h"
 
 namespace halfstep::formats {
 

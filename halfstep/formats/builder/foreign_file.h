@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "halfstep/core/base/diagnostic.h"
+#include "halfstep/core/base/diagnostics/diagnostic.h"
 #include "halfstep/core/base/tensor.h"
 #include "halfstep/core/ir/model.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/formats/builder/record_form.h"
 
 namespace halfstep::formats {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "halfstep/core/base/attribute.h"
-#include "halfstep/core/base/location.h"
+#include "halfstep/core/base/diagnostics/location.h"
 #include "halfstep/core/ir/op_info.h"
 
 namespace halfstep::formats {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "halfstep/formats/builder/operand.h"
+#include "halfstep/formats/builder/foreign_operand.h"
 
 namespace halfstep::formats {
 

@@ -5,7 +5,7 @@
 #include "halfstep/formats/c/errors.h"
 #include "halfstep/formats/c/orders.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 
 std::string name_of(const std::string& layer, const std::string& what) { return to_c_identifier(layer) + "_" + what; }
 
@@ -86,4 +86,4 @@ void Body::open(const std::string& statement) {
   ++depth_;
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

@@ -11,7 +11,7 @@
 #include "halfstep/formats/c/c_text.h"
 #include "halfstep/formats/c/kernels.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 
 enum class Storage { arena, input, output };
 
@@ -102,4 +102,4 @@ class Body {
   int begun_ = 0;  ///< those that were when the call began
 };
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

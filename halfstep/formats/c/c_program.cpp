@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/ir/flow.h"
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/core/ir/ops.h"
@@ -17,7 +17,7 @@
 #include "halfstep/passes/graph/close_extents.h"
 #include "halfstep/quant/prepare/float_islands.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 /// The program for as many samples as it takes at once: 1 where it takes any number.
@@ -232,4 +232,4 @@ Tensor from_memory(const Tensor& codes, bool is_image) {
   return result;
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

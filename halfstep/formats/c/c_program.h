@@ -7,7 +7,7 @@
 
 #include "halfstep/core/ir/model.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 
 /// One sample for the test program: codes of each parameter, and of each output, as they lie in memory.
 struct Case {
@@ -72,4 +72,4 @@ CFile driver_program(const CProgram& program);
 Tensor to_memory(const Tensor& codes, bool is_image);
 Tensor from_memory(const Tensor& codes, bool is_image);
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

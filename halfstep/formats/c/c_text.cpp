@@ -9,7 +9,7 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/formats/c/errors.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 constexpr size_t kLineEnd = 110;
@@ -142,4 +142,4 @@ std::string Identifiers::unique(std::string_view hint) {
   return name;
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

@@ -10,7 +10,7 @@
 
 #include "halfstep/core/base/dtype.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 
 /// "uint8_t", "float"; types of fewer bits as they lie in memory.
 std::string c_type(DType dtype);
@@ -47,4 +47,4 @@ class Identifiers {
   std::set<std::string> taken_;
 };
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/ir/flow.h"
 #include "halfstep/formats/c/errors.h"
 #include "halfstep/formats/c/operators.h"
 #include "halfstep/formats/c/orders.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 int64_t bytes_of(Value value) { return count_elements(value.dims()) * static_cast<int64_t>(size_of(value.dtype())); }
@@ -242,4 +242,4 @@ void require_known_extents(const Graph& graph) {
   fail_on_any(std::move(objections));
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

@@ -3,13 +3,13 @@
 
 #include <cmath>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/formats/c/operators.h"
 #include "halfstep/formats/c/scales.h"
 #include "halfstep/formats/c/strides.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 float narrow(double scale) { return static_cast<float>(scale); }
@@ -49,7 +49,7 @@ std::string float_sum_text(const ops::IntegerAdd& add, bool is_engine) {
 Scale float_sum(Body& body, const ops::IntegerAdd& add) {
   const bool engine = is_engine(add);
   body.uses_floats = true;
-  for (const char* part : {"nearest", "multiply_add", "float_sum"}) body.kernels.use(part);
+  for (const char* part : {"scalar/nearest", "scalar/multiply_add", "scalar/float_sum"}) body.kernels.use(part);
   Scale scale{"float_sum", engine ? "added_engine" : "added_float32", "int32_t",
               "&" + body.object(name_of(add.name(), "q"), "float_sum",
                                 float_sum_text(add, engine) + ", " + clamp_text(add), 32)};
@@ -62,7 +62,7 @@ Scale float_sum(Body& body, const ops::IntegerAdd& add) {
 
 Scale fixed_sum(Body& body, const ops::IntegerAdd& add) {
   const std::string shift = shift_function(body, add);
-  body.kernels.use("fixed_sum");
+  body.kernels.use("scalar/fixed_sum");
   const std::string text = fmt::format(
       ".a_multiplier = {}, .b_multiplier = {}, .shift = {}, .a_zero_point = {}, .b_zero_point = {}, {}",
       add.a_multiplier(), add.b_multiplier(), add.shift(), add.a_zero_point(), add.b_zero_point(), clamp_text(add));
@@ -175,4 +175,4 @@ void add_lookup(Body& body, Op op) {
                        count_elements(lookup.out().dims()), lookup.x_code_min(), table.size() - 1));
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

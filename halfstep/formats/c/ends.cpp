@@ -1,12 +1,12 @@
 // Between reals and codes.
 #include <fmt/format.h>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/formats/c/operators.h"
 #include "halfstep/formats/c/orders.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 /// Loops over all elements: from the network's order to that of memory, or back, or as they lie.
@@ -81,4 +81,4 @@ void add_dequantize(Body& body, Op op) {
   body.say(dequantize_call(body, op, x, y, false));
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

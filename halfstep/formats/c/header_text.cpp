@@ -6,7 +6,7 @@
 #include "halfstep/formats/c/orders.h"
 #include "halfstep/formats/c/source_text.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 /// "[8][8][1]"
@@ -144,4 +144,4 @@ std::string header_text(const SourceParts& parts) {
   return text + "#endif\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

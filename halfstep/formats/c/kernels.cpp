@@ -5,7 +5,7 @@
 #include "halfstep/core/base/embedded.h"
 #include "halfstep/core/base/status.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 std::string filled(std::string_view text, const Words& words) {
@@ -40,4 +40,4 @@ std::string Kernels::text(const Kernels& others) const {
   return text;
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

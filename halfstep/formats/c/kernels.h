@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 
 /// What stands for `@word@` in a template.
 using Words = std::map<std::string, std::string, std::less<>>;
@@ -23,4 +23,4 @@ class Kernels {
   std::vector<std::string> functions_;
 };
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

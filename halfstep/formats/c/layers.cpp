@@ -10,7 +10,7 @@
 #include "halfstep/formats/c/operators.h"
 #include "halfstep/formats/c/scales.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 constexpr int64_t kRows = 8;    ///< of weights that one pass over a patch multiplies (c/dot.c)
@@ -139,7 +139,7 @@ Words layer_words(Body& body, const Layer& layer, const Scale& scale, int bits, 
   words["dot_tag"] = words["x_tag"] + (fits ? "" : "_wrapping");
   words["packing"] = bits == 8 ? "" : fmt::format(", {} in a byte", 8 / bits);
   words["unpacked_argument"] = bits == 8 ? "" : ", int8_t *unpacked";
-  if (!fits) body.kernels.use("wrapped");
+  if (!fits) body.kernels.use("scalar/wrapped");
   if (bits != 8) body.kernels.use(fmt::format("unpack{}", bits));
   return words;
 }
@@ -249,4 +249,4 @@ void add_layer(Body& body, Op op) {
   layer.is_depthwise ? add_depthwise(body, layer, scale, fits) : add_conv(body, layer, scale, fits);
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

@@ -2,7 +2,7 @@
 
 #include "halfstep/engine/compile/plan.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 
 size_t plan_arena(Body& body) {
   runtime::ProgramSpec spec;
@@ -23,4 +23,4 @@ size_t plan_arena(Body& body) {
   return spec.arenas.empty() ? 0 : spec.arenas.begin()->second;
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

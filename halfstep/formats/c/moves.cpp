@@ -5,13 +5,13 @@
 #include <algorithm>
 #include <numeric>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/ops.h"
-#include "halfstep/engine/compile/evaluate.h"
+#include "halfstep/engine/compile/evaluate_operation.h"
 #include "halfstep/formats/c/operators.h"
 #include "halfstep/formats/c/orders.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 /// More loops than this are longer than a list of places.
@@ -180,4 +180,4 @@ void add_move(Body& body, Op op) {
               to);
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

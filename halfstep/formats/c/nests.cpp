@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 Step distance(const Step& a, const Step& b) { return {b.to - a.to, b.from - a.from}; }
@@ -44,4 +44,4 @@ std::vector<Nest> nests_of(std::span<const Step> steps) {
   return nests;
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 
 /// An element that goes from one place to another.
 struct Step {
@@ -23,4 +23,4 @@ struct Nest {
 /// Nests that make all steps once; `steps` are in the order of their `to`.
 std::vector<Nest> nests_of(std::span<const Step> steps);
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

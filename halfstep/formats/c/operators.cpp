@@ -7,7 +7,7 @@
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/formats/c/errors.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 using Add = void (*)(Body&, Op);
@@ -59,4 +59,4 @@ void add_operator(Body& body, Op op) {
   fail(errors::no_c_form(op.where(), op.info().name));
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

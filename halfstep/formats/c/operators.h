@@ -6,7 +6,7 @@
 #include "halfstep/formats/c/body.h"
 #include "halfstep/formats/c/nests.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 
 /// Adds the calls for `op`. Throws unsupported, naming the operator, where C has no form of it.
 void add_operator(Body& body, Op op);
@@ -77,4 +77,4 @@ struct WindowText {
 };
 std::string window_object(Body& body, Op op, Value x, Value y, const WindowText& window);
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

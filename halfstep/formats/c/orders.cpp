@@ -8,7 +8,7 @@
 #include "halfstep/core/ir/flow.h"
 #include "halfstep/core/ir/ops.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 using Node = const detail::ValueNode*;
@@ -99,4 +99,4 @@ std::vector<int64_t> stored_places(const Dims& dims, bool is_image) {
   return places;
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

@@ -6,7 +6,7 @@
 
 #include "halfstep/core/ir/graph.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 
 /// The values that are images: [n, c, h, w] under a window somewhere, or added, multiplied, joined, cut or padded with
 /// such. They are kept channels last, all others as they are.
@@ -18,4 +18,4 @@ Dims stored_dims(const Dims& dims, bool is_image);
 /// Where each element of a value, by its index in the graph's order, is in memory.
 std::vector<int64_t> stored_places(const Dims& dims, bool is_image);
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

@@ -8,7 +8,7 @@
 #include "halfstep/formats/c/operators.h"
 #include "halfstep/formats/c/scales.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 Dims dims_of(const std::vector<int64_t>& list) { return {list.begin(), list.end()}; }
@@ -68,10 +68,10 @@ StoredFactors fixed_factors(const ops::IntegerAvgPool2d& op, const std::vector<i
 /// The scale of windows whose reals are added up, which only onnxruntime's form does.
 Scale mean_scale(Body& body, const ops::IntegerAvgPool2d& op, const std::vector<int64_t>& counts) {
   body.uses_floats = true;
-  body.kernels.use("nearest");
+  body.kernels.use("scalar/nearest");
   const std::string fields = "    const float *count;\n    float x_scale, y_scale;\n";
   body.kernels.use(
-      "float_scale",
+      "scalar/float_scale",
       {{"what", "a sum of reals over a count, as onnxruntime has it"},
        {"fields", fields},
        {"scale", "scale_mean"},
@@ -153,4 +153,4 @@ void add_average(Body& body, Op op) {
                        pool.count_include_pad() ? 1 : 0, divisors, scale.object));
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

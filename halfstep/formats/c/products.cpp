@@ -9,7 +9,7 @@
 #include "halfstep/formats/c/scales.h"
 #include "halfstep/formats/c/strides.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 /// Extents of a product, and how far apart elements are in its operands.
@@ -165,7 +165,7 @@ void add_float_reduction(Body& body, Op op) {
   words["reduce"] = "float_" + op.info().name;
   body.uses_floats = true;
   body.kernels.use("axes");
-  body.kernels.use("float_reduction", words);
+  body.kernels.use("islands/float_reduction", words);
   const std::string extents = reduction_of(body, op).object(body, op);
   const std::string x = memory_of(body, op, op.in(0), "x"), y = body.write(op.out(0));
   body.say(fmt::format("{}({}, {}, {});", words["reduce"], x, y, extents));
@@ -176,7 +176,7 @@ void add_float_product(Body& body, Op op) {
   const ops::Matmul matmul(op.node());
   body.uses_floats = true;
   body.kernels.use("product");
-  body.kernels.use("float_product");
+  body.kernels.use("islands/float_product");
   const std::string extents = product_object(body, op, product_of(body, matmul));
   for (const Value factor : {matmul.a(), matmul.b()}) {
     if (factor.is_tensor()) body.weight_bytes += body.contents(factor).bytes();
@@ -185,4 +185,4 @@ void add_float_product(Body& body, Op op) {
   body.say(fmt::format("float_product({}, {}, {}, {});", a, b, body.write(matmul.out()), extents));
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

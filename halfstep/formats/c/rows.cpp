@@ -7,7 +7,7 @@
 #include "halfstep/formats/c/scales.h"
 #include "halfstep/formats/c/strides.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 constexpr int64_t kEntries = 256;    ///< of a table of exponentials
@@ -80,7 +80,7 @@ void add_softmax(Body& body, Op op) {
   const Scale scale = shifted_scale(body, op);
   Words words = row_words(x, y, scale);
   words["softmax"] = function_name("softmax", x, y, scale);
-  body.kernels.use("exponential");
+  body.kernels.use("scalar/exponential");
   body.kernels.use("softmax", words);
   const std::string fine_name = body.numbers(name_of(op.name(), "fine"), "int32_t", fine, 4);
   const std::string coarse_name = body.numbers(name_of(op.name(), "coarse"), "int32_t", coarse, 4);
@@ -97,7 +97,7 @@ void add_norm(Body& body, Op op) {
   const Scale scale = shifted_scale(body, op);
   Words words = row_words(x, y, scale);
   words["norm"] = function_name("norm", x, y, scale);
-  for (const char* kernel : {"whole_root", "nearest_quotient", "norm"}) body.kernels.use(kernel, words);
+  for (const char* kernel : {"scalar/whole_root", "scalar/nearest_quotient", "norm"}) body.kernels.use(kernel, words);
   const std::string factor =
       body.numbers(name_of(op.name(), "factor"), "int32_t", whole_numbers<int32_t>(body.contents(norm.factor())), 4);
   const std::string bias =
@@ -119,10 +119,10 @@ void add_float_softmax(Body& body, Op op) {
   const int64_t last = softmax.flattened() ? rank - 1 : axis;
   if (body.is_image(x) && axis != last) fail(errors::no_c_form(op.where(), "softmax over several axes of an image"));
   body.uses_floats = body.uses_math = true;
-  body.kernels.use("float_softmax");
+  body.kernels.use("islands/float_softmax");
   const std::string from = memory_of(body, op, x, "x");
   body.say(fmt::format("float_softmax({}, {}, {});", from, body.write(softmax.out()),
                        rows_along(body, x, axis, last).text()));
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/ops.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 /// The shift of power_of_two says how far below 2^30 a factor is.
@@ -39,7 +39,7 @@ std::string parts_function(Body& body, Op op) {
   words["shifted"] = rounding_of(op) == "doubled" ? "bits > 31 ? shift_half_away(shift_half_up(upper, 15), bits - 31)\n"
                                                     "                     : shift_half_up(upper, bits - 16)"
                                                   : words["shift"] + "(upper, bits - 16)";
-  body.kernels.use("parts", words);
+  body.kernels.use("scalar/parts", words);
   return "parts_" + rounding_of(op);
 }
 
@@ -74,15 +74,15 @@ class ScaleWriter {
     words["pick"] = pick;
     words["shifted"] = has_parts_ ? parts_function(body_, op_) + "(sum, factor, bits)"
                                   : shift_function(body_, op_) + "((int64_t)sum * factor, bits)";
-    body_.kernels.use("fixed_scale", words);
+    body_.kernels.use("scalar/fixed_scale", words);
     return finish();
   }
   Scale in_float(const std::string& what, const std::string& steps) {
     body_.uses_floats = true;
     Words words = words_of(what);
     words["steps"] = steps;
-    body_.kernels.use("nearest");
-    body_.kernels.use("float_scale", words);
+    body_.kernels.use("scalar/nearest");
+    body_.kernels.use("scalar/float_scale", words);
     return finish();
   }
 
@@ -211,10 +211,10 @@ std::string clamp_text(Op op) {
 std::string shift_function(Body& body, Op op) {
   std::string name = "shift_" + rounding_of(op);
   if (rounding_of(op) == "doubled") {
-    body.kernels.use("shift_half_up");
-    body.kernels.use("shift_half_away");
+    body.kernels.use("scalar/shift_half_up");
+    body.kernels.use("scalar/shift_half_away");
   }
-  body.kernels.use(name);
+  body.kernels.use("scalar/" + name);
   return name;
 }
 
@@ -259,4 +259,4 @@ int64_t reach(Value operand, int64_t zero_point) {
   return std::max(std::abs(static_cast<int64_t>(low) - zero_point), std::abs(static_cast<int64_t>(high) - zero_point));
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

@@ -6,7 +6,7 @@
 
 #include "halfstep/formats/c/body.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 
 /// What a function of C calls to make a code of a sum.
 struct Scale {
@@ -50,4 +50,4 @@ std::string shift_function(Body& body, Op op);
 /// ".zero_point = 3, .low = 0, .high = 255": an operator's zero point and clamp.
 std::string clamp_text(Op op);
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 constexpr const char* kFloatGuards =
@@ -109,4 +109,4 @@ std::string source_text(const SourceParts& parts) {
   return parts.end_texts.empty() ? text : text + ends_text(parts);
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

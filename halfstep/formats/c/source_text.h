@@ -4,7 +4,7 @@
 #include "halfstep/formats/c/body.h"
 #include "halfstep/formats/c/c_program.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 
 /// Between the network's own reals and codes, outside of NAME_run.
 struct EndText {
@@ -34,4 +34,4 @@ std::string end_function(const CProgram& program, const EndText& end);
 /// The same for a port.
 std::string end_function(const CProgram& program, const std::string& verb, const CPort& port);
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

@@ -4,7 +4,7 @@
 
 #include "halfstep/formats/c/errors.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 
 std::vector<size_t> memory_axes(const Body& body, Value value) {
   if (body.is_image(value)) return {0, 2, 3, 1};
@@ -50,4 +50,4 @@ void require_four(Op op, const Loops& loops, const std::string& what) {
   if (loops.count.size() > 4) fail(errors::c_too_many_axes(op.where(), what, loops.count.size(), 4));
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

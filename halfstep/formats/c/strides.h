@@ -6,7 +6,7 @@
 
 #include "halfstep/formats/c/body.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 
 /// Axes of a value from the outermost in memory to the innermost.
 std::vector<size_t> memory_axes(const Body& body, Value value);
@@ -29,4 +29,4 @@ std::string four(const Dims& values, int64_t missing);
 /// Refuses more than four loops: `what` is "operands that are repeated".
 void require_four(Op op, const Loops& loops, const std::string& what);
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/embedded.h"
 #include "halfstep/formats/c/source_text.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 std::vector<int64_t> wholes(const Tensor& codes) {
@@ -112,4 +112,4 @@ CFile driver_program(const CProgram& program) {
   return {program.name + "_driver.c", text + "    }\n}\n"};
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

@@ -1,12 +1,12 @@
 // Whole numbers and conditions, as ids and masks are made of: docs/arithmetic.md, section 11.
 #include <fmt/format.h>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/formats/c/errors.h"
 #include "halfstep/formats/c/operators.h"
 
-namespace halfstep::emit {
+namespace halfstep::formats::c {
 namespace {
 
 /// What ends in a number of the type modulo 2^bits: "wrapped((uint32_t)a + (uint32_t)b)".
@@ -14,7 +14,7 @@ std::string wrapped(Body& body, DType type, const std::string& left, const std::
                     const std::string& right) {
   const bool wide = type == DType::i64;
   const std::string function = wide ? "wrapped64" : "wrapped", unsigned_type = wide ? "uint64_t" : "uint32_t";
-  body.kernels.use(function);
+  body.kernels.use("scalar/" + function);
   return fmt::format("{0}(({1}){2} {3} ({1}){4})", function, unsigned_type, left, sign, right);
 }
 
@@ -122,4 +122,4 @@ void add_gather(Body& body, Op op) {
                        count_elements(indices.dims()), x.dims()[axis], inner));
 }
 
-}  // namespace halfstep::emit
+}  // namespace halfstep::formats::c

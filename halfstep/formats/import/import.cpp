@@ -4,8 +4,8 @@
 #include <array>
 
 #include "halfstep/formats/import/errors.h"
-#include "halfstep/formats/onnx/file.h"
-#include "halfstep/formats/paddle/file.h"
+#include "halfstep/formats/onnx/onnx_file.h"
+#include "halfstep/formats/paddle/paddle_file.h"
 
 namespace halfstep::formats {
 namespace {

@@ -1,7 +1,7 @@
 #include "halfstep/formats/import/node_list.h"
 
-#include "halfstep/formats/onnx/file.h"
-#include "halfstep/formats/paddle/file.h"
+#include "halfstep/formats/onnx/onnx_file.h"
+#include "halfstep/formats/paddle/paddle_file.h"
 
 namespace halfstep::formats {
 namespace {

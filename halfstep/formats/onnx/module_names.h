@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/location.h"
+#include "halfstep/core/base/diagnostics/location.h"
 #include "onnx.pb.h"
 
 namespace halfstep::formats::onnx {

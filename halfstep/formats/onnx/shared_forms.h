@@ -1,7 +1,7 @@
 // Translations that several foreign operators share.
 #pragma once
 
-#include "halfstep/formats/builder/window.h"
+#include "halfstep/formats/builder/window_attributes.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

@@ -9,7 +9,7 @@
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/errors.h"
-#include "halfstep/formats/onnx/wire.h"
+#include "halfstep/formats/onnx/onnx_messages.h"
 
 namespace halfstep::formats::onnx {
 namespace {

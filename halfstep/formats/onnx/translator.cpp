@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "halfstep/formats/builder/errors.h"
-#include "halfstep/formats/builder/wire.h"
+#include "halfstep/formats/builder/protobuf_wire.h"
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/errors.h"
 #include "halfstep/formats/onnx/forms.h"

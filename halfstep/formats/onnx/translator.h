@@ -10,8 +10,8 @@
 #include "halfstep/formats/builder/builder.h"
 #include "halfstep/formats/builder/record_form.h"
 #include "halfstep/formats/builder/scopes.h"
-#include "halfstep/formats/onnx/file.h"
 #include "halfstep/formats/onnx/node.h"
+#include "halfstep/formats/onnx/onnx_file.h"
 
 namespace halfstep::formats::onnx {
 

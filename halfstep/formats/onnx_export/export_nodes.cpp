@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/formats/builder/record_form.h"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "halfstep/formats/onnx_export/export.h"
 #include "halfstep/formats/onnx_export/export_graph.h"
+#include "halfstep/formats/onnx_export/onnx_writer.h"
 
 namespace halfstep::formats::onnx {
 

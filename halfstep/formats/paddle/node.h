@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "halfstep/formats/builder/node.h"
-#include "halfstep/formats/paddle/program.h"
+#include "halfstep/formats/paddle/paddle_program.h"
 
 namespace halfstep::formats::paddle {
 

@@ -7,7 +7,7 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/formats/builder/errors.h"
-#include "halfstep/formats/builder/wire.h"
+#include "halfstep/formats/builder/protobuf_wire.h"
 #include "halfstep/formats/paddle/errors.h"
 #include "halfstep/formats/paddle/types.h"
 #include "program.pb.h"

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "halfstep/formats/paddle/program.h"
+#include "halfstep/formats/paddle/paddle_program.h"
 
 namespace halfstep::formats::paddle {
 

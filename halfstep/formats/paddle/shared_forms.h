@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "halfstep/formats/builder/window.h"
+#include "halfstep/formats/builder/window_attributes.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "halfstep/formats/builder/errors.h"
+#include "halfstep/formats/builder/protobuf_wire.h"
 #include "halfstep/formats/builder/record_form.h"
-#include "halfstep/formats/builder/wire.h"
 #include "halfstep/formats/paddle/errors.h"
 #include "halfstep/formats/paddle/forms.h"
 

@@ -10,8 +10,8 @@
 
 #include "halfstep/formats/builder/builder.h"
 #include "halfstep/formats/builder/scopes.h"
-#include "halfstep/formats/paddle/file.h"
 #include "halfstep/formats/paddle/node.h"
+#include "halfstep/formats/paddle/paddle_file.h"
 
 namespace halfstep::formats::paddle {
 

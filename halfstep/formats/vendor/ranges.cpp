@@ -14,7 +14,7 @@
 #include "halfstep/quant/prepare/audit.h"
 #include "halfstep/quant/prepare/quantizer.h"
 
-namespace halfstep::deploy {
+namespace halfstep::formats::vendor {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -241,4 +241,4 @@ std::string stpu_ranges(const Model& prepared, const Ranges& ranges) {
   return text_of(tensors);
 }
 
-}  // namespace halfstep::deploy
+}  // namespace halfstep::formats::vendor

@@ -7,7 +7,7 @@
 
 #include "halfstep/core/ir/model.h"
 
-namespace halfstep::deploy {
+namespace halfstep::formats::vendor {
 
 /// One quantizer, by the name that its value has in the network.
 struct Range {
@@ -45,4 +45,4 @@ std::string nnie_parameters(const Model& prepared, const Ranges& ranges);
 std::string tengine_scales(const Model& prepared, const Ranges& ranges);
 std::string stpu_ranges(const Model& prepared, const Ranges& ranges);
 
-}  // namespace halfstep::deploy
+}  // namespace halfstep::formats::vendor

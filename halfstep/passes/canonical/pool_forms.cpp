@@ -4,7 +4,7 @@
 #include <array>
 #include <optional>
 
-#include "halfstep/core/base/window.h"
+#include "halfstep/core/base/padding.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/graph/rewrite.h"
 

@@ -7,8 +7,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "halfstep/core/base/diagnostics.h"
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/gradient/errors.h"
 #include "halfstep/passes/gradient/flow_gradients.h"

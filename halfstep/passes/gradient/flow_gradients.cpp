@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/gradient/errors.h"
 #include "halfstep/passes/gradient/region_gradients.h"

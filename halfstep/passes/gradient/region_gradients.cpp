@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/core/ir/region.h"
 #include "halfstep/passes/gradient/handed_tensors.h"

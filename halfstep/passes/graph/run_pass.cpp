@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "halfstep/core/base/status.h"
-#include "halfstep/core/ir/verify.h"
+#include "halfstep/core/ir/verify_graph.h"
 
 namespace halfstep::passes {
 namespace {

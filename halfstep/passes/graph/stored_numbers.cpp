@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halfstep/core/arith/function.h"
+#include "halfstep/core/arith/scalar_functions.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/passes/graph/uses.h"

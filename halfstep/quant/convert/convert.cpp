@@ -8,8 +8,8 @@
 #include <set>
 
 #include "halfstep/core/arith/accumulator.h"
-#include "halfstep/core/base/diagnostics.h"
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/metadata/code_formats.h"
 #include "halfstep/core/ir/metadata/table_origin.h"
 #include "halfstep/passes/graph/tensors.h"

@@ -7,8 +7,8 @@
 
 #include "halfstep/core/arith/accumulator.h"
 #include "halfstep/core/arith/bias.h"
-#include "halfstep/core/base/diagnostics.h"
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/quant/convert/errors.h"
 
 namespace halfstep::quant {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halfstep/core/arith/function.h"
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/arith/scalar_functions.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/status.h"
 
 namespace halfstep::quant {

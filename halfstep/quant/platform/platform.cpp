@@ -10,7 +10,7 @@
 
 #include "halfstep/core/arith/requantization.h"
 #include "halfstep/core/arith/rounding.h"
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/quant/platform/errors.h"
 #include "halfstep/quant/platform/record_names.h"

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/ir/metadata/learned_quantizer.h"
-#include "halfstep/core/ir/metadata/platform_record.h"
+#include "halfstep/core/ir/metadata/stored_platform.h"
 #include "halfstep/passes/quantized/pad_channels.h"
 #include "halfstep/quant/platform/insertion_rules.h"
 #include "halfstep/quant/platform/legal_rules.h"

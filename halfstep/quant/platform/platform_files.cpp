@@ -9,8 +9,8 @@
 #include <fstream>
 #include <iterator>
 
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/base/embedded.h"
-#include "halfstep/core/base/nearest.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/quant/platform/errors.h"
 

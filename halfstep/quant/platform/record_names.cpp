@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/quant/platform/errors.h"
 
 namespace halfstep::quant {

@@ -7,7 +7,7 @@
 #include <map>
 #include <optional>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/quant/platform/errors.h"
 
 namespace halfstep::quant {

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/quant/platform/record_keys.h"
 
 namespace halfstep::quant {

@@ -9,7 +9,7 @@
 
 #include "halfstep/core/arith/accumulator.h"
 #include "halfstep/core/arith/multiplier.h"
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/quant/prepare/errors.h"
 

@@ -8,8 +8,8 @@
 #include <set>
 #include <utility>
 
-#include "halfstep/core/base/diagnostics.h"
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/canonical/code_forms.h"
 #include "halfstep/passes/canonical/index_arithmetic.h"
@@ -21,7 +21,7 @@
 #include "halfstep/quant/platform/selector.h"
 #include "halfstep/quant/prepare/accumulators.h"
 #include "halfstep/quant/prepare/errors.h"
-#include "halfstep/quant/prepare/regions.h"
+#include "halfstep/quant/prepare/quantized_regions.h"
 
 namespace halfstep::quant {
 namespace {

@@ -10,7 +10,7 @@
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/canonical/index_arithmetic.h"
-#include "halfstep/quant/prepare/regions.h"
+#include "halfstep/quant/prepare/quantized_regions.h"
 
 namespace halfstep::quant {
 namespace {

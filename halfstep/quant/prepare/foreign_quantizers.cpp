@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/graph/traits.h"

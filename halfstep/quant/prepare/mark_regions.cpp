@@ -1,12 +1,12 @@
 #include <algorithm>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/graph/builder_behind.h"
 #include "halfstep/passes/graph/separate_names.h"
 #include "halfstep/quant/platform/selector.h"
 #include "halfstep/quant/prepare/errors.h"
-#include "halfstep/quant/prepare/regions.h"
+#include "halfstep/quant/prepare/quantized_regions.h"
 
 namespace halfstep::quant {
 namespace {

@@ -6,7 +6,7 @@
 #include <array>
 #include <set>
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/quant/prepare/errors.h"
 

@@ -7,7 +7,7 @@
 #include <map>
 #include <set>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/flow.h"
 #include "halfstep/passes/canonical/index_arithmetic.h"
 #include "halfstep/passes/canonical/lone_affines.h"

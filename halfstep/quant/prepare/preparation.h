@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/quant/prepare/code_plan.h"
 #include "halfstep/quant/prepare/no_layer.h"

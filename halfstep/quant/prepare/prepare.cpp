@@ -16,8 +16,8 @@
 #include "halfstep/quant/prepare/float_form.h"
 #include "halfstep/quant/prepare/foreign_quantizers.h"
 #include "halfstep/quant/prepare/preparation.h"
+#include "halfstep/quant/prepare/quantized_regions.h"
 #include "halfstep/quant/prepare/quantizer.h"
-#include "halfstep/quant/prepare/regions.h"
 
 namespace halfstep::quant {
 namespace {

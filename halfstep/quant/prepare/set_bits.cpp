@@ -4,7 +4,7 @@
 #include <set>
 #include <vector>
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/base/limits.h"
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/passes/graph/traits.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/platform/platform.h"

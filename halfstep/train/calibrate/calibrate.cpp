@@ -33,7 +33,7 @@ namespace {
 
 /// Images of one value, as a wrong folder or a wrong factor gives them, would leave every layer without a range. One
 /// input among others may be constant, as a mask is.
-void require_values(const Model& calibrated, const Samples& samples) {
+void require_values(const Model& calibrated, const data::Samples& samples) {
   std::optional<std::pair<std::string, float>> constant;
   for (const auto& quantizer : calibrated.graph.body().all<ops::FakeQuantize>()) {
     const Value input = quantizer.x();
@@ -90,7 +90,7 @@ void observe_tensors(Model& prepared, const Model& observing, const Tensors& inp
 /// All steps of a calibration.
 class Calibration {
  public:
-  Calibration(Model& prepared, const Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
+  Calibration(Model& prepared, const data::Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
               const ProgressCallback& progress)
       : prepared_(prepared),
         samples_(samples),
@@ -102,7 +102,7 @@ class Calibration {
         order_(Random(options.seed, 0).permutation(samples.size())),
         step_(std::min(options.batch, samples.size())),
         steps_(std::min(std::max<int64_t>(1, options.batches), samples.size() / step_)),
-        at_once_(judged_batch(prepared, step_)) {
+        at_once_(data::judged_batch(prepared, step_)) {
     if (at_once_ > samples.size()) fail(errors::calibration_samples_too_few(samples.size(), at_once_));
   }
 
@@ -154,7 +154,7 @@ class Calibration {
   }
 
   Model& prepared_;
-  const Samples& samples_;
+  const data::Samples& samples_;
   ThreadPool& pool_;
   const ProgressCallback& progress_;
   Model observing_;
@@ -166,7 +166,7 @@ class Calibration {
 
 }  // namespace
 
-Calibrated calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
+Calibrated calibrate(Model& prepared, const data::Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
                      const ProgressCallback& progress) {
   if (!quant::is_prepared(prepared)) fail(errors::network_not_prepared());
   if (samples.size() == 0) fail(errors::calibration_samples_too_few(0, 1));

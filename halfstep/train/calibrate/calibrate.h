@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/log.h"
+#include "halfstep/core/base/progress.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/data/pipeline/samples.h"
@@ -20,7 +20,7 @@ struct Calibrated {
 
 /// Sets the ranges, scales and zero points of every quantizer of `prepared` from the samples. They do not depend on how
 /// many samples the network takes at once.
-Calibrated calibrate(Model& prepared, const Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
+Calibrated calibrate(Model& prepared, const data::Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
                      const ProgressCallback& progress = {});
 
 }  // namespace halfstep::train

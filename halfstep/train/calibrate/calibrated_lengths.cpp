@@ -45,7 +45,7 @@ class Behind {
 
 }  // namespace
 
-CalibratedLengths::CalibratedLengths(const Model& prepared, const Model& observing, const Samples& samples,
+CalibratedLengths::CalibratedLengths(const Model& prepared, const Model& observing, const data::Samples& samples,
                                      std::optional<int64_t> most)
     : open_(passes::open_lengths(prepared.graph)),
       found_(samples.extents(1)),

@@ -17,7 +17,8 @@ class CalibratedLengths {
   /// `observing`: `prepared` in calibration form. `most`: the largest extent of open axes; else that which ranges of
   /// `prepared` held for before, or that of the samples.
   /// Throws where there is no such axis, and where samples are longer.
-  CalibratedLengths(const Model& prepared, const Model& observing, const Samples& samples, std::optional<int64_t> most);
+  CalibratedLengths(const Model& prepared, const Model& observing, const data::Samples& samples,
+                    std::optional<int64_t> most);
 
   /// `form` with those observers alone whose ranges depend on an open extent; nothing where the samples are the longest
   /// inputs.

@@ -6,7 +6,7 @@
 #include <map>
 #include <optional>
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/canonical/within_reach.h"
 #include "halfstep/passes/graph/traits.h"
@@ -49,14 +49,15 @@ std::optional<float> other_number(const Tensor& mask) {
 
 }  // namespace
 
-void require_hiding_masks(const Model& prepared, const Samples& samples, ThreadPool& pool) {
+void require_hiding_masks(const Model& prepared, const data::Samples& samples, ThreadPool& pool) {
   constexpr int64_t kSamples = 64;
   const auto sums = hiding_masks(prepared);
   if (sums.empty()) return;
   std::vector<std::string> names;
   for (const auto& [name, sum] : sums) names.push_back(name);
   BatchRunner runner(teacher_of(prepared, samples.data->name), names, pool);
-  const int64_t batch = judged_batch(prepared, 1), end = usable(prepared, std::min(kSamples, samples.size()));
+  const int64_t batch = data::judged_batch(prepared, 1),
+                end = data::usable(prepared, std::min(kSamples, samples.size()));
   std::map<std::string, float> found;
   for (int64_t begin = 0; begin < end; begin += batch) {
     for (const auto& [name, mask] : runner.run(samples.inputs(begin, batch))) {

@@ -21,8 +21,8 @@ int64_t bytes_of_values(const Graph& graph) {
 
 }  // namespace
 
-int64_t samples_in_memory(const Model& model, const Samples& samples, int64_t most) {
-  const int64_t least = judged_batch(model, 1);
+int64_t samples_in_memory(const Model& model, const data::Samples& samples, int64_t most) {
+  const int64_t least = data::judged_batch(model, 1);
   if (samples.size() < least) return most;
   std::map<std::string, Dims> extents;
   for (const auto& [name, tensor] : samples.inputs(0, least)) extents.emplace(name, tensor.dims());
@@ -30,8 +30,8 @@ int64_t samples_in_memory(const Model& model, const Samples& samples, int64_t mo
   return std::clamp<int64_t>(kMostBytes / bytes, 1, most);
 }
 
-int64_t fetching_batch(const Model& model, const Samples& samples, int64_t most) {
-  return judged_batch(model, samples_in_memory(model, samples, most));
+int64_t fetching_batch(const Model& model, const data::Samples& samples, int64_t most) {
+  return data::judged_batch(model, samples_in_memory(model, samples, most));
 }
 
 }  // namespace halfstep::train

@@ -85,10 +85,10 @@ void add_rows(const Tensor& logits, const Tensor& labels, const std::vector<int6
 
 }  // namespace
 
-Scores scores(const Model& model, const Samples& samples, const std::vector<int64_t>& most, ThreadPool& pool,
+Scores scores(const Model& model, const data::Samples& samples, const std::vector<int64_t>& most, ThreadPool& pool,
               const IterationWatch& watch) {
   if (!samples.data->has_labels()) fail(errors::samples_without_labels(samples.data->name));
-  const int64_t batch = evaluation_batch(model, samples), end = usable(model, samples.size());
+  const int64_t batch = data::evaluation_batch(model, samples), end = data::usable(model, samples.size());
   BatchRunner runner(evaluation_form(model), {}, pool, watch);
   const std::string& output = model.graph.body().output_names().front();
   Scores sums{std::vector<double>(most.size())};
@@ -105,7 +105,7 @@ Scores scores(const Model& model, const Samples& samples, const std::vector<int6
   return sums;
 }
 
-double accuracy(const Model& model, const Samples& samples, ThreadPool& pool, const IterationWatch& watch) {
+double accuracy(const Model& model, const data::Samples& samples, ThreadPool& pool, const IterationWatch& watch) {
   return scores(model, samples, {1}, pool, watch).right.front();
 }
 

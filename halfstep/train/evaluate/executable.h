@@ -39,13 +39,13 @@ Answers answers_of(BatchRunner& network);
 
 /// Share of labels that are the largest output of their row, the first of equals. Throws without labels, and where the
 /// first output has not a row for each.
-double accuracy(const Model& model, const Samples& samples, ThreadPool& pool, const IterationWatch& watch = {});
+double accuracy(const Model& model, const data::Samples& samples, ThreadPool& pool, const IterationWatch& watch = {});
 
 struct Scores {
   std::vector<double> right;  ///< share of labels that are among so many largest outputs, for each of `most`
   double loss = 0;            ///< mean cross entropy of a label in nats, the outputs being logits
 };
-Scores scores(const Model& model, const Samples& samples, const std::vector<int64_t>& most, ThreadPool& pool,
+Scores scores(const Model& model, const data::Samples& samples, const std::vector<int64_t>& most, ThreadPool& pool,
               const IterationWatch& watch = {});
 
 /// Position of the largest element of each row; the first of equals.

@@ -25,9 +25,9 @@ Json json_of(const Course& course, const Standing& standing) {
 }
 
 /// What `answers` are on whole batches that `model` takes, against a teacher's or against labels.
-Standing tallied(const Answers& answers, const Model& model, const Samples& samples, const Answers& teacher,
+Standing tallied(const Answers& answers, const Model& model, const data::Samples& samples, const Answers& teacher,
                  const Spreads& spreads) {
-  const int64_t batch = evaluation_batch(model, samples), end = usable(model, samples.size());
+  const int64_t batch = data::evaluation_batch(model, samples), end = data::usable(model, samples.size());
   Tally tally(model.graph.body().output_names().front(), spreads);
   for (int64_t begin = 0; begin < end; begin += batch) {
     const int64_t count = std::min(batch, end - begin);
@@ -83,13 +83,13 @@ std::string to_text(const Course& course) {
   return json.dump();
 }
 
-Standing standing_of(const Model& model, const Samples& samples, const Answers& teacher, const Spreads& spreads,
+Standing standing_of(const Model& model, const data::Samples& samples, const Answers& teacher, const Spreads& spreads,
                      ThreadPool& pool, const IterationWatch& watch) {
   BatchRunner runner(evaluation_form(model), {}, pool, watch);
   return tallied(answers_of(runner), model, samples, teacher, spreads);
 }
 
-Standing standing_of(const Answers& answers, const Model& model, const Samples& samples) {
+Standing standing_of(const Answers& answers, const Model& model, const data::Samples& samples) {
   return tallied(answers, model, samples, {}, {});
 }
 

@@ -42,9 +42,9 @@ std::string to_text(const Course& course);
 
 /// `model` (of any stage) on whole batches of `samples`. With a teacher its answers stand for labels, each under its
 /// spread; without one (a null function) the samples have labels.
-Standing standing_of(const Model& model, const Samples& samples, const Answers& teacher, const Spreads& spreads,
+Standing standing_of(const Model& model, const data::Samples& samples, const Answers& teacher, const Spreads& spreads,
                      ThreadPool& pool, const IterationWatch& watch = {});
 /// The same of what `answers` have for the first outputs of `model`, against labels.
-Standing standing_of(const Answers& answers, const Model& model, const Samples& samples);
+Standing standing_of(const Answers& answers, const Model& model, const data::Samples& samples);
 
 }  // namespace halfstep::train

@@ -119,7 +119,7 @@ Tensors StepWatch::repeated_inputs(const StepSamples& step) const {
 }
 
 Tensors StepWatch::placed_inputs(const StepSamples& step, const std::vector<int64_t>& places) const {
-  Samples placed = step.samples;
+  data::Samples placed = step.samples;
   placed.indices.clear();
   for (const int64_t place : places) placed.indices.push_back(step.samples.indices[static_cast<size_t>(place)]);
   return lengthened(placed.inputs(0, at_once_));

@@ -20,7 +20,7 @@ using ObservedSteps = std::map<std::string, quant::ObservedStep>;
 
 /// Samples of a step, as places of an order.
 struct StepSamples {
-  const Samples& samples;
+  const data::Samples& samples;
   const std::vector<int64_t>& order;
   int64_t begin = 0, size = 0;
 };

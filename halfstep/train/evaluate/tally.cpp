@@ -16,7 +16,7 @@ double cross_entropy(std::span<const float> row, int32_t label) {
 }
 
 Tensor rows_of_logits(const Tensor& logits, int64_t labels) {
-  const Dims dims = class_dims(logits.dims());
+  const Dims dims = data::class_dims(logits.dims());
   const int64_t classes = dims.size() < 2 ? 0 : dims.back();
   if (classes == 0 || logits.size() != labels * classes)
     fail(errors::output_without_row_for_each_label(to_string(logits.dims()), labels));

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/passes/quantized/bypass_quantizers.h"
@@ -131,8 +131,9 @@ Model as_teacher(const Model& teacher, const Model& model, const std::map<std::s
   const Side arguments = arguments_of(own.graph);
   const std::string& name = teacher.graph.name();
   std::vector<Diagnostic> objections;
-  if (const auto said = said_preprocess(teacher); said && *said != preprocess_of(model))
-    objections.push_back(errors::teacher_preprocesses_otherwise(name, to_text(*said), to_text(preprocess_of(model))));
+  if (const auto said = data::said_preprocess(teacher); said && *said != data::preprocess_of(model))
+    objections.push_back(
+        errors::teacher_preprocesses_otherwise(name, to_text(*said), to_text(data::preprocess_of(model))));
   Side inputs = arguments_of(teacher.graph);
   for (size_t i = 0; i < std::min(inputs.types.size(), arguments.types.size()); ++i) {
     if (takes(inputs.types[i], arguments.types[i])) inputs.types[i] = arguments.types[i];
@@ -188,7 +189,8 @@ std::vector<std::string> float_outputs(const Model& model, const std::map<std::s
   return names;
 }
 
-Spreads spreads_of(const Model& model, const Answers& teacher, const Samples& samples, int64_t batch, uint64_t seed) {
+Spreads spreads_of(const Model& model, const Answers& teacher, const data::Samples& samples, int64_t batch,
+                   uint64_t seed) {
   constexpr int64_t kMostSamples = 1024;
   constexpr uint64_t kStream = (uint64_t{3} << 62) + 1;  // behind that of hold_back
   const auto order = Random(seed, kStream).permutation(samples.size());
@@ -204,7 +206,8 @@ Spreads spreads_of(const Model& model, const Answers& teacher, const Samples& sa
   return spreads;
 }
 
-Spreads Teachers::spreads(const Model& wide, const Model& model, const Samples& samples, int64_t batch, uint64_t seed) {
+Spreads Teachers::spreads(const Model& wide, const Model& model, const data::Samples& samples, int64_t batch,
+                          uint64_t seed) {
   Spreads spreads = own ? spreads_of(wide, answers_of(*own), samples, batch, seed) : Spreads();
   if (others.empty()) return spreads;
   const Answers answers = [this](const Tensors& inputs) { return outputs(inputs); };

@@ -31,7 +31,8 @@ std::vector<std::string> float_outputs(const Model& model, const std::map<std::s
 /// over the first axis; at least a thousandth of their root mean square, and 1 where that is 0. Distances in these
 /// units are the same whatever factor a network's last layer has. Looks at no more than 1,024 samples, which the seed
 /// chooses, `batch` at a time; float64 in a fixed order. Throws as float_outputs.
-Spreads spreads_of(const Model& model, const Answers& teacher, const Samples& samples, int64_t batch, uint64_t seed);
+Spreads spreads_of(const Model& model, const Answers& teacher, const data::Samples& samples, int64_t batch,
+                   uint64_t seed);
 
 /// Those that one network learns from.
 struct Teachers {
@@ -44,7 +45,7 @@ struct Teachers {
   /// The same and features.
   Tensors run(const Tensors& inputs);
   /// As spreads_of, of all outputs of `wide`, which is `model` with features.
-  Spreads spreads(const Model& wide, const Model& model, const Samples& samples, int64_t batch, uint64_t seed);
+  Spreads spreads(const Model& wide, const Model& model, const data::Samples& samples, int64_t batch, uint64_t seed);
 };
 
 }  // namespace halfstep::train

@@ -35,7 +35,7 @@ bool same_samples(const Tensor& all, int64_t begin, const Tensor& some) {
 bool gives_the_same(const Model& opened, const Model& model, const Tensors& inputs, ThreadPool& pool) {
   BatchRunner together(evaluation_form(opened), {}, pool), apart(evaluation_form(model), {}, pool);
   const Tensors all = together.run(inputs);
-  const int64_t batch = batch_of(model, 1);
+  const int64_t batch = data::batch_of(model, 1);
   for (int64_t i = 0; i < kBatches; ++i) {
     Tensors some;
     for (const auto& [name, tensor] : inputs) some.emplace(name, tensor.rows(i * batch, (i + 1) * batch));
@@ -48,9 +48,9 @@ bool gives_the_same(const Model& opened, const Model& model, const Tensors& inpu
 
 }  // namespace
 
-Tensors inputs_of_batches(const Model& model, const Samples& samples) {
-  Samples some = samples;
-  const int64_t count = kBatches * batch_of(model, 1);
+Tensors inputs_of_batches(const Model& model, const data::Samples& samples) {
+  data::Samples some = samples;
+  const int64_t count = kBatches * data::batch_of(model, 1);
   some.indices.clear();
   for (int64_t i = 0; i < count; ++i) some.indices.push_back(samples.indices[static_cast<size_t>(i % samples.size())]);
   return some.inputs(0, count);
@@ -61,7 +61,7 @@ std::optional<std::string> fixed_batch_note(const Model& model) {
   return fmt::format(
       "network '{}' takes {} samples at once, and operators keep it from taking another number: training, repair and "
       "analysis go by so many; export it with a dynamic batch",
-      model.graph.name(), batch_of(model, 1));
+      model.graph.name(), data::batch_of(model, 1));
 }
 
 Model with_open_batch(const Model& model, const Tensors& inputs, ThreadPool& pool) {
@@ -74,7 +74,7 @@ Model with_open_batch(const Model& model, const Tensors& inputs, ThreadPool& poo
   }
 }
 
-Model with_open_batch(const Model& model, const Samples& samples, ThreadPool& pool) {
+Model with_open_batch(const Model& model, const data::Samples& samples, ThreadPool& pool) {
   if (passes::has_open_batch(model) || samples.size() == 0) return model;
   return with_open_batch(model, inputs_of_batches(model, samples), pool);
 }

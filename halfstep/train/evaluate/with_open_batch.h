@@ -13,7 +13,7 @@ namespace halfstep::train {
 /// `model`, of any stage, with an open batch (passes::open_batch), so that what is learned and measured does not depend
 /// on the batch of its file; passes::close_batch takes it back. Both must give the same bits for the same samples, of
 /// which some are tried: else, and where the batch is open, `model` itself.
-Model with_open_batch(const Model& model, const Samples& samples, ThreadPool& pool);
+Model with_open_batch(const Model& model, const data::Samples& samples, ThreadPool& pool);
 
 /// The same on `inputs`, of at least two batches that the model takes.
 Model with_open_batch(const Model& model, const Tensors& inputs, ThreadPool& pool);
@@ -22,6 +22,6 @@ Model with_open_batch(const Model& model, const Tensors& inputs, ThreadPool& poo
 std::optional<std::string> fixed_batch_note(const Model& model);
 
 /// Inputs for that: samples from the first on, again where there are too few.
-Tensors inputs_of_batches(const Model& model, const Samples& samples);
+Tensors inputs_of_batches(const Model& model, const data::Samples& samples);
 
 }  // namespace halfstep::train

@@ -34,28 +34,28 @@ struct Fit::Running {
 
 namespace {
 
-int64_t batch_for(const Model& model, const Samples& samples, int64_t wanted) {
-  const int64_t batch = batch_of(model, std::min(wanted, samples.size()));
+int64_t batch_for(const Model& model, const data::Samples& samples, int64_t wanted) {
+  const int64_t batch = data::batch_of(model, std::min(wanted, samples.size()));
   if (batch == 0 || samples.size() < batch)
     fail(errors::training_samples_too_few(samples.size(), std::max<int64_t>(1, batch)));
   return batch;
 }
 
-Loss loss_for(const Samples& samples, const FitOptions& options) {
+Loss loss_for(const data::Samples& samples, const FitOptions& options) {
   if (!samples.data->has_labels() || options.distill) return Loss::teacher;
   return options.recipe.softens_labels() ? Loss::soft_labels : Loss::labels;
 }
 
 /// Throws where labels are to be learned that the network has no output for.
-void check_labels(const Model& model, const Samples& samples, const FitOptions& options) {
-  if (loss_for(samples, options) == Loss::teacher || have_answers(samples, model)) return;
+void check_labels(const Model& model, const data::Samples& samples, const FitOptions& options) {
+  if (loss_for(samples, options) == Loss::teacher || data::have_answers(samples, model)) return;
   const Value output = model.graph.outputs().front();
   fail(errors::labels_without_output(model.graph.name(), output.name(), to_string(output.type()), samples.data->name,
                                      samples.data->labels_each()));
 }
 
 /// What the recipe asks for and these samples or this network lack.
-void check_recipe(const Model& model, const Samples& samples, const FitOptions& options) {
+void check_recipe(const Model& model, const data::Samples& samples, const FitOptions& options) {
   const Recipe& recipe = options.recipe;
   recipe.check();
   check_labels(model, samples, options);
@@ -70,14 +70,14 @@ void check_recipe(const Model& model, const Samples& samples, const FitOptions& 
   }
 }
 
-HeldBack parts_of(const Model& model, const Samples& samples, const FitOptions& options) {
-  if (options.keeps_best) return hold_back(samples, batch_of(model, 1), options.seed);
-  Samples none = samples;
+data::HeldBack parts_of(const Model& model, const data::Samples& samples, const FitOptions& options) {
+  if (options.keeps_best) return data::hold_back(samples, data::batch_of(model, 1), options.seed);
+  data::Samples none = samples;
   none.indices.clear();
   return {samples, std::move(none)};
 }
 
-Model step_graph(const Model& model, const Samples& train, const FitOptions& options, const Taught& taught) {
+Model step_graph(const Model& model, const data::Samples& train, const FitOptions& options, const Taught& taught) {
   if (options.augment.any())
     options.augment.check(train.data->has_x() ? train.sample_dims() : Dims(), train.data->name);
   const int64_t batch = batch_for(model, train, options.batch);
@@ -86,13 +86,13 @@ Model step_graph(const Model& model, const Samples& train, const FitOptions& opt
 }
 
 /// Whether the network's own float form teaches it.
-bool teaches_itself(const Samples& samples, const FitOptions& options) {
+bool teaches_itself(const data::Samples& samples, const FitOptions& options) {
   return !options.recipe.distill_features.empty() ||
          (loss_for(samples, options) == Loss::teacher && options.teachers.empty());
 }
 
 /// The network with everything as an output that counts; what another network teaches beside labels is a feature.
-Wide wide_for(const Model& model, const Samples& samples, const FitOptions& options) {
+Wide wide_for(const Model& model, const data::Samples& samples, const FitOptions& options) {
   Wide wide = with_features(model, options.recipe.distill_features);
   if (!options.teachers.empty() && loss_for(samples, options) != Loss::teacher) {
     for (const std::string& name : model.graph.body().output_names()) wide.features.insert(name);
@@ -101,7 +101,7 @@ Wide wide_for(const Model& model, const Samples& samples, const FitOptions& opti
 }
 
 /// `teacher` with an open batch, on inputs of `model` by position.
-Model open_teacher(const Model& teacher, const Model& model, const Samples& samples, ThreadPool& pool) {
+Model open_teacher(const Model& teacher, const Model& model, const data::Samples& samples, ThreadPool& pool) {
   const auto &own = model.graph.arguments(), &others = teacher.graph.arguments();
   if (passes::has_open_batch(teacher) || own.size() != others.size() || samples.size() == 0) return teacher;
   const Tensors inputs = inputs_of_batches(teacher, samples);
@@ -110,7 +110,7 @@ Model open_teacher(const Model& teacher, const Model& model, const Samples& samp
   return with_open_batch(teacher, by_position, pool);
 }
 
-Teachers teachers_for(const Model& model, const Wide& wide, const Samples& samples, const FitOptions& options,
+Teachers teachers_for(const Model& model, const Wide& wide, const data::Samples& samples, const FitOptions& options,
                       int64_t batch, ThreadPool& pool) {
   Teachers teachers;
   const auto runner = [&](Model form) {
@@ -145,9 +145,9 @@ Spreads spreads_in(const Model& model, const TrainingState& state) {
 
 }  // namespace
 
-Model training_step(const Model& model, const Samples& samples, const FitOptions& options) {
+Model training_step(const Model& model, const data::Samples& samples, const FitOptions& options) {
   check_recipe(model, samples, options);
-  const HeldBack parts = parts_of(model, samples, options);
+  const data::HeldBack parts = parts_of(model, samples, options);
   const Wide wide = wide_for(model, samples, options);
   const bool is_taught = loss_for(samples, options) == Loss::teacher;
   const std::map<std::string, Dims> extents = parts.train.extents(batch_for(model, parts.train, options.batch));
@@ -161,7 +161,7 @@ Model training_step(const Model& model, const Samples& samples, const FitOptions
   return step_graph(wide.model, parts.train, options, taught);
 }
 
-Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool,
+Fit::Fit(const Model& model, const data::Samples& samples, const FitOptions& options, ThreadPool& pool,
          std::optional<TrainingState> from)
     : given_(model),
       model_(with_open_batch(model, samples, pool)),
@@ -180,7 +180,7 @@ Fit::Fit(const Model& model, const Samples& samples, const FitOptions& options, 
   Taught taught = taught_by(std::move(spreads), wide, model_, is_taught);
   const Model step = step_graph(wide.model, samples_.train, options, taught);
   const bool is_soft = loss_for(samples, options) == Loss::soft_labels;
-  const int64_t classes = is_soft ? class_dims(model.graph.outputs().front().dims()).back() : 0;
+  const int64_t classes = is_soft ? data::class_dims(model.graph.outputs().front().dims()).back() : 0;
   std::optional<Oscillations> oscillations;
   if (options.recipe.freeze_oscillating > 0) oscillations.emplace(model_, options.recipe.freeze_oscillating);
   CompileOptions compile_options;
@@ -225,7 +225,7 @@ std::vector<int64_t> Fit::next_order() const {
 /// The inputs of a step of the epoch that has the samples in this order, but for the learning rate.
 Tensors Fit::step_inputs(int64_t step, const std::vector<int64_t>& order) {
   const int64_t begin = step % steps_per_epoch_ * batch_;
-  const Samples& train = samples_.train;
+  const data::Samples& train = samples_.train;
   Tensors inputs = train.inputs(begin, batch_, &order, {options_.augment, options_.seed, static_cast<uint64_t>(step)});
   std::optional<Mixture> mixture;
   if (options_.recipe.mixup > 0) {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/log.h"
+#include "halfstep/core/base/progress.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/data/pipeline/samples.h"
@@ -27,9 +27,9 @@ struct FitOptions {
   double learning_rate = 0.05;  ///< peak
   double warmup = 0.05;         ///< share of all steps with a rising rate
   passes::OptimizerSpec optimizer;
-  Augment augment;       ///< of images
-  Recipe recipe;         ///< its features are outputs beside the network's own (train/evaluate/features.h)
-  bool distill = false;  ///< from a teacher alone, though there are labels
+  data::Augment augment;  ///< of images
+  Recipe recipe;          ///< its features are outputs beside the network's own (train/evaluate/features.h)
+  bool distill = false;   ///< from a teacher alone, though there are labels
   /// What the network learns from in place of its own float form, in the mean, and beside labels where it learns from
   /// these.
   std::vector<Model> teachers = {};
@@ -51,7 +51,7 @@ struct TrainingState {
 
 /// The graph of one step of `Fit`. Throws where these samples are too few or, unsupported, where an operator has no
 /// gradient.
-Model training_step(const Model& model, const Samples& samples, const FitOptions& options);
+Model training_step(const Model& model, const data::Samples& samples, const FitOptions& options);
 
 struct Renormalized {
   Model model;
@@ -64,7 +64,7 @@ class Fit {
   /// `model` (float or prepared) is the network and its contents at the start; both it and `samples` must outlive the
   /// run. Where the samples have no labels, `model` must be prepared and learns from its own float form, or there are
   /// teachers. `from`: goes on from a state of the same network, samples and options.
-  Fit(const Model& model, const Samples& samples, const FitOptions& options, ThreadPool& pool,
+  Fit(const Model& model, const data::Samples& samples, const FitOptions& options, ThreadPool& pool,
       std::optional<TrainingState> from = std::nullopt);
   ~Fit();
 
@@ -112,7 +112,7 @@ class Fit {
   Model model_;  ///< `given_` with an open batch, where it can be opened: steps are of `options_.batch` samples
   FitOptions options_;
   ThreadPool& pool_;
-  HeldBack samples_;
+  data::HeldBack samples_;
   int64_t batch_, steps_per_epoch_;
   std::unique_ptr<Running> running_;
   TrainingState state_;

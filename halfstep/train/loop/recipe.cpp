@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "halfstep/core/base/attribute.h"
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/base/limits.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/base/status.h"

@@ -11,7 +11,7 @@
 
 namespace halfstep::train {
 
-int64_t renormalize(Model& model, const Samples& samples, const SeenBatches& batches, ThreadPool& pool) {
+int64_t renormalize(Model& model, const data::Samples& samples, const SeenBatches& batches, ThreadPool& pool) {
   Model step = differentiable_form(model, samples.extents(batches.size));
   std::vector<std::string> names;
   int64_t count = 0;
@@ -29,7 +29,7 @@ int64_t renormalize(Model& model, const Samples& samples, const SeenBatches& bat
   runtime::Program program = compile(step, options);
   std::map<std::string, std::vector<double>> sums;
   for (int64_t i = 0; i < runs; ++i) {
-    Augmentation augmentation = batches.augmentation;
+    data::Augmentation augmentation = batches.augmentation;
     augmentation.step += static_cast<uint64_t>(i);
     program.run(samples.inputs(i * batches.size, batches.size, &batches.order, augmentation), pool);
     for (const std::string& name : names) {

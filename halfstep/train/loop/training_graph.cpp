@@ -1,6 +1,6 @@
 #include "halfstep/train/loop/training_graph.h"
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/gradient/autodiff.h"
 #include "halfstep/passes/graph/tensors.h"
@@ -19,7 +19,7 @@ Value label_loss(Graph& graph, bool soft) {
     fail(errors::output_without_classes(graph.name(), logits.name(), to_string(logits.type())));
   Builder builder(graph);
   if (logits.dims().size() > 2)
-    logits = ops::reshape(builder, {.x = logits, .dims = {-1, class_dims(logits.dims()).back()}}).out();
+    logits = ops::reshape(builder, {.x = logits, .dims = {-1, data::class_dims(logits.dims()).back()}}).out();
   if (soft) {
     const Value targets = passes::add_argument(graph, kLabels, logits.type());
     return ops::soft_cross_entropy(builder, {.logits = logits, .targets = targets, .name = kLoss}).loss();

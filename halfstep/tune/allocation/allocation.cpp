@@ -18,7 +18,7 @@
 #include "halfstep/tune/sensitivity/trial.h"
 #include "halfstep/tune/sensitivity/variants.h"
 
-namespace halfstep::bits {
+namespace halfstep::allocation {
 namespace {
 
 int64_t stored_bytes(const Tensor& tensor) {
@@ -33,15 +33,15 @@ int64_t stored_bytes(const Model& integer) {
 
 class Allocator {
  public:
-  Allocator(const Model& prepared, const train::Samples& samples, const Options& options, uint64_t seed,
+  Allocator(const Model& prepared, const data::Samples& samples, const Options& options, uint64_t seed,
             ThreadPool& pool, const ProgressCallback& progress)
       : prepared_(prepared),
         samples_(samples),
         options_(options),
         pool_(pool),
         progress_(progress),
-        trial_(analyze::FloatNetwork(prepared).in_float(), samples, options.samples, seed, pool),
-        layout_(layout_of(specialize(prepared, samples.extents(train::batch_of(prepared, 1))), options.choose_edges)) {}
+        trial_(sensitivity::FloatNetwork(prepared).in_float(), samples, options.samples, seed, pool),
+        layout_(layout_of(specialize(prepared, samples.extents(data::batch_of(prepared, 1))), options.choose_edges)) {}
 
   Allocation run() {
     if (std::ranges::all_of(layout_.groups, [](const Group& group) { return group.widths.size() < 2; }))
@@ -54,7 +54,7 @@ class Allocator {
     result.budgets = options_.budgets;
     result.samples = trial_.size();
     result.has_labels = trial_.has_labels();
-    result.in_float = trial_.of(analyze::FloatNetwork(prepared_).in_float());
+    result.in_float = trial_.of(sensitivity::FloatNetwork(prepared_).in_float());
     result.before = point("before", layout_.now(), &prepared_);
     result.uniform = uniform_points();
     result.model = with_widths(choice->assignment);
@@ -117,17 +117,17 @@ class Allocator {
   /// Of each group that may have that width, alone in the float network; returns how many have. `say_step` hears steps
   /// and these.
   size_t add_harm(int width, const Model& model, const std::function<void(size_t, size_t, size_t)>& say_step) {
-    const analyze::FloatNetwork network(model);
-    const analyze::Pieces pieces(network);
+    const sensitivity::FloatNetwork network(model);
+    const sensitivity::Pieces pieces(network);
     std::vector<size_t> groups;
-    std::vector<analyze::Variant> variants;
+    std::vector<sensitivity::Variant> variants;
     for (size_t g = 0; g < layout_.groups.size(); ++g) {
       const Group& group = layout_.groups[g];
       if (std::ranges::find(group.widths, width) == group.widths.end()) continue;
       const auto is_of_group = [&group](const std::string& name) {
         return std::ranges::find(group.quantizers, name) != group.quantizers.end();
       };
-      analyze::Variant variant{pieces.size(), 0, is_of_group};
+      sensitivity::Variant variant{pieces.size(), 0, is_of_group};
       for (size_t p = 0; p < network.places().size(); ++p) {
         if (!is_of_group(network.places()[p].name())) continue;
         variant.first = std::min(variant.first, pieces.of(p));
@@ -273,11 +273,11 @@ class Allocator {
   }
 
   const Model& prepared_;
-  const train::Samples& samples_;
+  const data::Samples& samples_;
   const Options& options_;
   ThreadPool& pool_;
   const ProgressCallback& progress_;
-  analyze::Trial trial_;
+  sensitivity::Trial trial_;
   Layout layout_;
   Prices prices_;
   std::map<std::pair<std::string, int>, DType> code_types_;  ///< by quantizer and width
@@ -286,7 +286,7 @@ class Allocator {
 
 }  // namespace
 
-Allocation allocate(const Model& prepared, const train::Samples& samples, const Options& options, uint64_t seed,
+Allocation allocate(const Model& prepared, const data::Samples& samples, const Options& options, uint64_t seed,
                     ThreadPool& pool, const ProgressCallback& progress) {
   if (!quant::is_prepared(prepared)) fail(errors::network_not_prepared());
   if (options.budgets.empty()) fail(errors::budget_missing());
@@ -297,4 +297,4 @@ Allocation allocate(const Model& prepared, const train::Samples& samples, const 
   return allocation;
 }
 
-}  // namespace halfstep::bits
+}  // namespace halfstep::allocation

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/log.h"
+#include "halfstep/core/base/progress.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/data/pipeline/samples.h"
@@ -14,7 +14,7 @@
 #include "halfstep/tune/allocation/choose.h"
 #include "halfstep/tune/allocation/options.h"
 
-namespace halfstep::bits {
+namespace halfstep::allocation {
 
 /// Some widths, what they should cost, and what they do.
 struct Point {
@@ -47,7 +47,7 @@ struct Allocation {
 /// For a prepared, calibrated network: harm of every width of every group alone, costs, the widths of the least harm
 /// within all budgets, and ranges calibrated anew on `samples`, of which `options.samples` also measure the harm.
 /// Throws unsupported where nothing meets the budgets, naming the nearest.
-Allocation allocate(const Model& prepared, const train::Samples& samples, const Options& options, uint64_t seed,
+Allocation allocate(const Model& prepared, const data::Samples& samples, const Options& options, uint64_t seed,
                     ThreadPool& pool, const ProgressCallback& progress = {});
 
-}  // namespace halfstep::bits
+}  // namespace halfstep::allocation

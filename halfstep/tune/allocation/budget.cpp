@@ -9,7 +9,7 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/tune/allocation/errors.h"
 
-namespace halfstep::bits {
+namespace halfstep::allocation {
 namespace {
 
 struct Unit {
@@ -90,4 +90,4 @@ double Costs::of(Currency currency) const {
   return bitops;
 }
 
-}  // namespace halfstep::bits
+}  // namespace halfstep::allocation

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace halfstep::bits {
+namespace halfstep::allocation {
 
 enum class Currency {
   latency,  ///< milliseconds
@@ -34,4 +34,4 @@ struct Costs {
   double of(Currency currency) const;
 };
 
-}  // namespace halfstep::bits
+}  // namespace halfstep::allocation

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "halfstep/core/base/status.h"
-#include "halfstep/tune/allocation/program.h"
+#include "halfstep/tune/allocation/linear_program.h"
 
-namespace halfstep::bits {
+namespace halfstep::allocation {
 namespace {
 
 constexpr double kInfinite = std::numeric_limits<double>::infinity();
@@ -194,4 +194,4 @@ Choice Chooser::nearest(const std::vector<Budget>& budgets) const {
 
 Choice Chooser::cheapest(Currency currency) const { return nearest({{currency, 1}}); }
 
-}  // namespace halfstep::bits
+}  // namespace halfstep::allocation

@@ -7,9 +7,9 @@
 
 #include "halfstep/tune/allocation/budget.h"
 #include "halfstep/tune/allocation/latency.h"
-#include "halfstep/tune/allocation/layout.h"
+#include "halfstep/tune/allocation/width_groups.h"
 
-namespace halfstep::bits {
+namespace halfstep::allocation {
 
 /// What widths cost and what harm they do.
 struct Prices {
@@ -48,4 +48,4 @@ class Chooser {
   const Prices& prices_;
 };
 
-}  // namespace halfstep::bits
+}  // namespace halfstep::allocation

@@ -14,7 +14,7 @@
 #include "halfstep/quant/convert/convert.h"
 #include "halfstep/tune/allocation/errors.h"
 
-namespace halfstep::bits {
+namespace halfstep::allocation {
 namespace {
 
 constexpr int kLeastRuns = 50;
@@ -33,8 +33,8 @@ double least(const std::vector<double>& numbers) { return *std::ranges::min_elem
 /// An integer program for one sample, and what its runs took.
 class Timed {
  public:
-  Timed(const Model& integer, const train::Samples& samples)
-      : inputs_(samples.inputs(0, train::batch_of(integer, 1))), program_(compiled(integer, inputs_)) {}
+  Timed(const Model& integer, const data::Samples& samples)
+      : inputs_(samples.inputs(0, data::batch_of(integer, 1))), program_(compiled(integer, inputs_)) {}
 
   void run(ThreadPool& pool) {
     using Clock = std::chrono::steady_clock;
@@ -139,7 +139,7 @@ Latencies read_table(const std::filesystem::path& path, const Layout& layout) {
   Latencies latencies;
   latencies.source = path.string();
   const auto source = io::file_source(path);
-  io::CsvLines lines(*source);
+  data::CsvLines lines(*source);
   std::vector<Diagnostic> wrong;
   bool is_header = true;
   while (const auto cells = lines.next()) {
@@ -152,10 +152,10 @@ Latencies read_table(const std::filesystem::path& path, const Layout& layout) {
                time = number_in((*cells)[3]);
     if (!weights || !features || !time)
       fail(errors::latency_table_row_malformed(
-          lines.where(), io::shown(fmt::format("{}", fmt::join(*cells, ","))),
+          lines.where(), data::shown(fmt::format("{}", fmt::join(*cells, ","))),
           "bits of weights (empty without any), bits of features and milliseconds"));
     if (std::ranges::find(layout.layers, layer, &Layer::name) == layout.layers.end())
-      wrong.push_back(errors::latency_table_layer_unknown(lines.where(), io::shown(layer)));
+      wrong.push_back(errors::latency_table_layer_unknown(lines.where(), data::shown(layer)));
     latencies.of_layers[{layer, static_cast<int>(*weights), static_cast<int>(*features)}] = *time;
   }
   for (const Layer& layer : layout.layers) {
@@ -167,8 +167,7 @@ Latencies read_table(const std::filesystem::path& path, const Layout& layout) {
   return latencies;
 }
 
-Latencies measure(const Layout& layout, const WithWidths& with_widths, const train::Samples& samples,
-                  ThreadPool& pool) {
+Latencies measure(const Layout& layout, const WithWidths& with_widths, const data::Samples& samples, ThreadPool& pool) {
   Latencies latencies;
   latencies.by_storage = true;
   latencies.source = fmt::format("this machine, {} thread{}", pool.threads(), pool.threads() == 1 ? "" : "s");
@@ -205,10 +204,10 @@ Latencies measure(const Layout& layout, const WithWidths& with_widths, const tra
   return latencies;
 }
 
-double run_time(const Model& integer, const train::Samples& samples, ThreadPool& pool) {
+double run_time(const Model& integer, const data::Samples& samples, ThreadPool& pool) {
   Timed timed(integer, samples);
   while (!timed.is_enough()) timed.run(pool);
   return timed.whole();
 }
 
-}  // namespace halfstep::bits
+}  // namespace halfstep::allocation

@@ -11,9 +11,9 @@
 
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/data/pipeline/samples.h"
-#include "halfstep/tune/allocation/layout.h"
+#include "halfstep/tune/allocation/width_groups.h"
 
-namespace halfstep::bits {
+namespace halfstep::allocation {
 
 struct Latencies {
   /// Milliseconds by layer, bits of its weight (0 without) and of what it reads; what is not there, a layer cannot
@@ -38,9 +38,9 @@ using WithWidths = std::function<Model(const Assignment&)>;
 
 /// Measures integer programs on this machine, one sample at a time: of each layer the fastest of runs that take turns.
 /// Widths that are stored alike run the same instructions and are measured once.
-Latencies measure(const Layout& layout, const WithWidths& with_widths, const train::Samples& samples, ThreadPool& pool);
+Latencies measure(const Layout& layout, const WithWidths& with_widths, const data::Samples& samples, ThreadPool& pool);
 
 /// The fastest of whole runs of an integer program, in milliseconds.
-double run_time(const Model& integer, const train::Samples& samples, ThreadPool& pool);
+double run_time(const Model& integer, const data::Samples& samples, ThreadPool& pool);
 
-}  // namespace halfstep::bits
+}  // namespace halfstep::allocation

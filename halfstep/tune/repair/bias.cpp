@@ -58,7 +58,7 @@ Model corrected_by_weights(const Model& model, const Model& reference, const std
   std::vector<std::string> names;
   for (const Layer& layer : layers) names.push_back(layer.quantizer.out().name());
   train::BatchRunner runner(simulated(model), names, scene.pool);
-  const Tensors rounded = runner.run(scene.samples.inputs(0, train::batch_of(model, 1)));
+  const Tensors rounded = runner.run(scene.samples.inputs(0, data::batch_of(model, 1)));
   Model corrected = model;
   for (const Layer& layer : layers) {
     if (layer.op.info().quant.weight_axis != 0) continue;

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "halfstep/core/ir/model.h"
-#include "halfstep/tune/repair/learning.h"
+#include "halfstep/tune/repair/block_learning.h"
 
 namespace halfstep::repair {
 

@@ -17,7 +17,7 @@ void put_all(Stores& stores, const Tensors& values, int64_t begin, int64_t count
 
 }  // namespace
 
-Stores stored_inputs(const train::Samples& samples, int64_t at_once, StoreRoom& room) {
+Stores stored_inputs(const data::Samples& samples, int64_t at_once, StoreRoom& room) {
   Stores stores;
   for (int64_t begin = 0; begin < samples.size(); begin += at_once) {
     const int64_t count = std::min(at_once, samples.size() - begin);

@@ -17,7 +17,7 @@ namespace halfstep::repair {
 using Stores = std::map<std::string, std::shared_ptr<Store>>;
 
 /// What the arguments of the network take.
-Stores stored_inputs(const train::Samples& samples, int64_t at_once, StoreRoom& room);
+Stores stored_inputs(const data::Samples& samples, int64_t at_once, StoreRoom& room);
 
 /// The outputs of `part` for all samples, from `inputs`, `at_once` at a time.
 Stores run_part(const Model& part, const Stores& inputs, int64_t at_once, StoreRoom& room, ThreadPool& pool);

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <utility>
 
-#include "halfstep/tune/repair/channels.h"
 #include "halfstep/tune/repair/layers.h"
 #include "halfstep/tune/repair/methods.h"
+#include "halfstep/tune/repair/scalable_channels.h"
 
 namespace halfstep::repair {
 namespace {

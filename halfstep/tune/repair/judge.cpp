@@ -8,10 +8,10 @@
 
 namespace halfstep::repair {
 
-Judge::Judge(const Model& prepared, train::Samples samples, train::Spreads spreads, ThreadPool& pool)
+Judge::Judge(const Model& prepared, data::Samples samples, train::Spreads spreads, ThreadPool& pool)
     : teacher_(train::teacher_of(prepared, samples.data->name)),
       samples_(std::move(samples)),
-      has_labels_(train::have_answers(samples_, prepared)),
+      has_labels_(data::have_answers(samples_, prepared)),
       spreads_(std::move(spreads)),
       pool_(pool) {}
 

@@ -14,7 +14,7 @@ namespace halfstep::repair {
 class Judge {
  public:
   /// `prepared`: its float form is the measure. Distances are in `spreads` (train::spreads_of).
-  Judge(const Model& prepared, train::Samples samples, train::Spreads spreads, ThreadPool& pool);
+  Judge(const Model& prepared, data::Samples samples, train::Spreads spreads, ThreadPool& pool);
 
   /// `right`: the share of samples whose label is the largest output; without labels whose largest output is that of
   /// the float network; absent where outputs are no classes. `loss`: the distance to the float network's outputs, the
@@ -26,7 +26,7 @@ class Judge {
 
  private:
   Model teacher_;
-  train::Samples samples_;
+  data::Samples samples_;
   bool has_labels_;  ///< that the outputs answer
   train::Spreads spreads_;
   ThreadPool& pool_;

@@ -178,7 +178,7 @@ Model giving(Model model, const std::vector<std::string>& names) {
 }  // namespace
 
 std::map<std::string, Moments> moments_of(const Model& model, const std::vector<Watched>& values,
-                                          const train::Samples& samples, ThreadPool& pool) {
+                                          const data::Samples& samples, ThreadPool& pool) {
   constexpr int64_t kAtOnce = 32;
   std::map<std::string, Sums> sums;
   std::vector<std::string> fetch;
@@ -186,8 +186,8 @@ std::map<std::string, Moments> moments_of(const Model& model, const std::vector<
     if (sums.emplace(one.value, Sums{one.axis, {}, {}, {}}).second) fetch.push_back(one.value);
   }
   train::BatchRunner runner(giving(model, fetch), {}, pool);
-  const int64_t batch = std::min(kAtOnce, train::evaluation_batch(model, samples));
-  const int64_t size = train::batch_of(model, batch), end = train::usable(model, samples.size());
+  const int64_t batch = std::min(kAtOnce, data::evaluation_batch(model, samples));
+  const int64_t size = data::batch_of(model, batch), end = data::usable(model, samples.size());
   for (int64_t begin = 0; begin < end; begin += size) {
     const Tensors found = runner.run(samples.inputs(begin, std::min(size, end - begin)));
     for (const std::string& name : fetch) {

@@ -61,6 +61,6 @@ struct Watched {
 /// Moments of values over all samples, by name; sums in float64 in a fixed order. Throws, naming the value, where one
 /// is NaN or infinite.
 std::map<std::string, Moments> moments_of(const Model& model, const std::vector<Watched>& values,
-                                          const train::Samples& samples, ThreadPool& pool);
+                                          const data::Samples& samples, ThreadPool& pool);
 
 }  // namespace halfstep::repair

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halfstep/core/base/diagnostics.h"
+#include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/passes/gradient/optimizer.h"
@@ -12,9 +12,9 @@
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/passes/quantized/training_form.h"
 #include "halfstep/quant/prepare/quantizer.h"
+#include "halfstep/tune/repair/block_checkpoint.h"
 #include "halfstep/tune/repair/block_step.h"
 #include "halfstep/tune/repair/chain.h"
-#include "halfstep/tune/repair/checkpoint.h"
 #include "halfstep/tune/repair/importance.h"
 #include "halfstep/tune/repair/layers.h"
 
@@ -85,7 +85,7 @@ class Learner {
       : scene_(scene),
         learning_(learning),
         room_(scene.options.memory),
-        batch_(train::batch_of(state.reference, std::min(scene.options.batch, scene.samples.size()))),
+        batch_(data::batch_of(state.reference, std::min(scene.options.batch, scene.samples.size()))),
         // Blocks are taken from a network in evaluation whose quantizers are what they are settled to.
         network_(settled(state.reference)),
         result_(state.reference),

@@ -1,5 +1,5 @@
 // The methods that learn block by block: settings of one engine.
-#include "halfstep/tune/repair/learning.h"
+#include "halfstep/tune/repair/block_learning.h"
 #include "halfstep/tune/repair/methods.h"
 
 namespace halfstep::repair {

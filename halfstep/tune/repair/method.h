@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "halfstep/core/base/log.h"
+#include "halfstep/core/base/progress.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/data/pipeline/samples.h"
@@ -25,7 +25,7 @@ struct State {
 
 /// What methods share: everything but the network.
 struct Scene {
-  const train::Samples& samples;  ///< to learn from; those held back are none of them
+  const data::Samples& samples;  ///< to learn from; those held back are none of them
   train::CalibrateOptions calibration;
   train::Spreads spreads;  ///< of the network's outputs in float
   const Judge& judge;      ///< on the same samples, for methods that search

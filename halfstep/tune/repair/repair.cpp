@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/base/limits.h"
-#include "halfstep/core/base/nearest.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/files/claim.h"
@@ -14,7 +14,7 @@
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/evaluate/teacher.h"
 #include "halfstep/train/evaluate/with_open_batch.h"
-#include "halfstep/tune/repair/checkpoint.h"
+#include "halfstep/tune/repair/block_checkpoint.h"
 #include "halfstep/tune/repair/errors.h"
 #include "halfstep/tune/repair/layers.h"
 #include "halfstep/tune/repair/method.h"
@@ -34,8 +34,8 @@ std::vector<Method> chosen(const Options& options) {
 }
 
 /// The samples that calibration sees, in its order.
-train::Samples seen_by(const train::CalibrateOptions& calibration, const train::Samples& samples) {
-  train::Samples seen = samples;
+data::Samples seen_by(const train::CalibrateOptions& calibration, const data::Samples& samples) {
+  data::Samples seen = samples;
   const auto order = Random(calibration.seed, 0).permutation(samples.size());
   const int64_t count = std::min(samples.size(), calibration.batch * calibration.batches);
   seen.indices.clear();
@@ -46,7 +46,7 @@ train::Samples seen_by(const train::CalibrateOptions& calibration, const train::
 }
 
 /// A layer whose output is no number makes every distance meaningless.
-void require_numbers(const Model& prepared, const train::Samples& samples, ThreadPool& pool) {
+void require_numbers(const Model& prepared, const data::Samples& samples, ThreadPool& pool) {
   std::vector<Watched> watched;
   for (const Layer& layer : layers_of(prepared)) watched.push_back({layer.op.out(0).name()});
   moments_of(train::teacher_of(prepared, samples.data->name), watched, samples, pool);
@@ -54,21 +54,21 @@ void require_numbers(const Model& prepared, const train::Samples& samples, Threa
 
 class Repair {
  public:
-  Repair(const Model& prepared, const train::Samples& samples, const train::CalibrateOptions& calibration,
+  Repair(const Model& prepared, const data::Samples& samples, const train::CalibrateOptions& calibration,
          const Options& options, ThreadPool& pool, const ProgressCallback& progress)
       : options_(options),
         folder_(options.folder),
         calibration_(calibration),
-        parts_(train::hold_back(seen_by(calibration, samples), train::batch_of(prepared, 1), calibration.seed)),
+        parts_(data::hold_back(seen_by(calibration, samples), data::batch_of(prepared, 1), calibration.seed)),
         pool_(pool),
         progress_(progress),
         state_{prepared, prepared} {
     require_free(options);
-    parts_.train.indices.resize(static_cast<size_t>(train::usable(prepared, parts_.train.size())));
+    parts_.train.indices.resize(static_cast<size_t>(data::usable(prepared, parts_.train.size())));
     require_numbers(prepared, parts_.train, pool);
     const std::string& name = samples.data->name;
     train::BatchRunner teacher(train::teacher_of(prepared, name), {}, pool);
-    const int64_t batch = train::batch_of(prepared, std::min<int64_t>(64, parts_.train.size()));
+    const int64_t batch = data::batch_of(prepared, std::min<int64_t>(64, parts_.train.size()));
     spreads_ = train::spreads_of(prepared, train::answers_of(teacher), parts_.train, batch, calibration.seed);
   }
 
@@ -121,7 +121,7 @@ class Repair {
   const Options& options_;
   io::HeldFolder folder_;
   train::CalibrateOptions calibration_;
-  train::HeldBack parts_;
+  data::HeldBack parts_;
   ThreadPool& pool_;
   const ProgressCallback& progress_;
   train::Spreads spreads_;
@@ -143,7 +143,7 @@ void check_methods(const Options& options) {
   }
 }
 
-Outcome repair(const Model& prepared, const train::Samples& samples, const train::CalibrateOptions& calibration,
+Outcome repair(const Model& prepared, const data::Samples& samples, const train::CalibrateOptions& calibration,
                const Options& options, ThreadPool& pool, const ProgressCallback& progress) {
   check_methods(options);
   const Model opened = train::with_open_batch(prepared, samples, pool);

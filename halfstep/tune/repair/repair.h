@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/log.h"
+#include "halfstep/core/base/progress.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/train/calibrate/calibrate.h"
@@ -67,10 +67,10 @@ void require_free(const Options& options);
 void remove_checkpoints(const Options& options);
 
 /// Repairs `prepared`, which is calibrated. Of the samples that calibration takes a part is held back
-/// (train::hold_back) and decides: what a method made is kept where it is nearer to the float network there and no less
+/// (data::hold_back) and decides: what a method made is kept where it is nearer to the float network there and no less
 /// right than `prepared` (gains, in judge.h), else it is undone; the result is `prepared` itself where nothing helps.
 /// Throws where there are too few samples, or a layer gives NaN or infinities.
-Outcome repair(const Model& prepared, const train::Samples& samples, const train::CalibrateOptions& calibration,
+Outcome repair(const Model& prepared, const data::Samples& samples, const train::CalibrateOptions& calibration,
                const Options& options, ThreadPool& pool, const ProgressCallback& progress = {});
 
 }  // namespace halfstep::repair

@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "halfstep/train/evaluate/teacher.h"
-#include "halfstep/tune/repair/channels.h"
 #include "halfstep/tune/repair/layers.h"
 #include "halfstep/tune/repair/methods.h"
+#include "halfstep/tune/repair/scalable_channels.h"
 
 namespace halfstep::repair {
 namespace {

@@ -108,14 +108,14 @@ class Ranges {
 
 }  // namespace
 
-std::optional<Model> ranges_by_outputs(const Model& prepared, const train::Samples& samples, ThreadPool& pool) {
+std::optional<Model> ranges_by_outputs(const Model& prepared, const data::Samples& samples, ThreadPool& pool) {
   if (!why_weights_stay(prepared).empty() || passes::has_uneven_levels(prepared)) return std::nullopt;
   Model changed = prepared;
   std::vector<Ranges> all;
   for (const Layer& layer : layers_with_ranges(changed)) all.emplace_back(changed, layer);
   if (all.empty()) return std::nullopt;
-  train::Samples few = samples;
-  few.indices.resize(static_cast<size_t>(std::min(few.size(), std::max(kSamples, train::batch_of(prepared, 1)))));
+  data::Samples few = samples;
+  few.indices.resize(static_cast<size_t>(std::min(few.size(), std::max(kSamples, data::batch_of(prepared, 1)))));
   const auto look = [&] {
     for (const Ranges& ranges : all) ranges.put_into(changed);
     const WithErrors tried(changed);

@@ -9,7 +9,7 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/quant/prepare/prepare.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 namespace {
 
 constexpr double kManyClipped = 0.01;
@@ -174,4 +174,4 @@ void add_advice(Analysis& analysis, const Model& prepared) {
   }
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

@@ -3,9 +3,9 @@
 
 #include "halfstep/tune/sensitivity/analysis.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 /// Fills in the suggestions of every quantizer: sentences with options of `halfstep quantize` that the platform allows.
 void add_advice(Analysis& analysis, const Model& prepared);
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

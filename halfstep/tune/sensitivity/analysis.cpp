@@ -17,7 +17,7 @@
 #include "halfstep/tune/sensitivity/inside.h"
 #include "halfstep/tune/sensitivity/observed.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 namespace {
 
 constexpr int64_t kWatchBatch = 32;
@@ -41,7 +41,7 @@ std::vector<std::string> computed(const std::vector<Place>& places, bool rounded
 
 class Analyzer {
  public:
-  Analyzer(const Model& prepared, const train::Samples& samples, const AnalyzeOptions& options, ThreadPool& pool,
+  Analyzer(const Model& prepared, const data::Samples& samples, const AnalyzeOptions& options, ThreadPool& pool,
            const ProgressCallback& progress)
       : prepared_(prepared),
         options_(options),
@@ -127,7 +127,7 @@ class Analyzer {
 
   void watch_features(std::vector<Watch>& watches) {
     const auto& places = network_.places();
-    const int64_t batch = train::judged_batch(prepared_, std::min(kWatchBatch, trial_.size()));
+    const int64_t batch = data::judged_batch(prepared_, std::min(kWatchBatch, trial_.size()));
     train::BatchRunner in_float(train::evaluation_form(network_.in_float()), computed(places, false), pool_);
     train::BatchRunner rounded(train::evaluation_form(network_.with(everything)), computed(places, true), pool_);
     for (int64_t begin = 0; begin < trial_.size(); begin += batch) {
@@ -242,11 +242,11 @@ void mark_misfits(std::vector<QuantizerAnalysis>& quantizers) {
   }
 }
 
-Analysis analyze(const Model& prepared, const train::Samples& samples, const AnalyzeOptions& options, ThreadPool& pool,
+Analysis analyze(const Model& prepared, const data::Samples& samples, const AnalyzeOptions& options, ThreadPool& pool,
                  const ProgressCallback& progress) {
   if (!quant::is_prepared(prepared)) fail(errors::network_not_prepared());
   if (options.samples < 0) fail(errors::analysis_samples_negative(options.samples));
   return Analyzer(prepared, samples, options, pool, progress).run();
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

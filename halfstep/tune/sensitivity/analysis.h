@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/log.h"
+#include "halfstep/core/base/progress.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/data/pipeline/samples.h"
@@ -17,7 +17,7 @@
 #include "halfstep/tune/sensitivity/remedy.h"
 #include "halfstep/tune/sensitivity/watch.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 /// Between two standings: the second's numbers minus the first's.
 struct Change {
@@ -74,7 +74,7 @@ struct Analysis {
 
 /// Of a prepared, calibrated network on samples that fit it. The same numbers for any number of threads. Throws where
 /// it is not prepared, where there are no samples, and where a layer gives NaN or infinity on them, naming all.
-Analysis analyze(const Model& prepared, const train::Samples& samples, const AnalyzeOptions& options, ThreadPool& pool,
+Analysis analyze(const Model& prepared, const data::Samples& samples, const AnalyzeOptions& options, ThreadPool& pool,
                  const ProgressCallback& progress = {});
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

@@ -12,7 +12,7 @@
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/flow.h"
-#include "halfstep/engine/compile/evaluate.h"
+#include "halfstep/engine/compile/evaluate_operation.h"
 #include "halfstep/passes/graph/builder_behind.h"
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/quant/prepare/quantizer.h"
@@ -20,14 +20,14 @@
 #include "halfstep/train/evaluate/executable.h"
 #include "halfstep/tune/sensitivity/networks.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 namespace {
 
 using verify::OutputPart;
 
 /// A power of two, so that all batches are alike: each extent has a program of its own, with the weights once more.
 int64_t alike_batch(const Model& model, int64_t most) {
-  return train::judged_batch(model, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))));
+  return data::judged_batch(model, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))));
 }
 
 /// Weights as they are rounded, for kernels that take constant ones only, and once for all batches.
@@ -45,7 +45,7 @@ void round_weights(Model& form) {
 }
 
 /// Some of the samples, as a network takes them.
-FloatAnswers some_of(const Model& model, const train::Samples& samples, uint64_t seed) {
+FloatAnswers some_of(const Model& model, const data::Samples& samples, uint64_t seed) {
   constexpr uint64_t kStream = (uint64_t{3} << 62) + 3;  // behind those of trials
   constexpr int64_t kSamples = 32, kBatch = 8;
   int64_t batch = train::fetching_batch(model, samples, kBatch);
@@ -53,7 +53,7 @@ FloatAnswers some_of(const Model& model, const train::Samples& samples, uint64_t
   answers.is_large = train::samples_in_memory(model, samples, kBatch) < kBatch;
   if (answers.is_large) batch = alike_batch(model, batch);
   const int64_t most = std::max(answers.is_large ? kBatch : kSamples, batch);
-  const int64_t size = train::usable(model, std::min(most, samples.size()));
+  const int64_t size = data::usable(model, std::min(most, samples.size()));
   const auto order = Random(seed, kStream).permutation(samples.size());
   for (int64_t begin = 0; begin < size; begin += batch)
     answers.batches.push_back(samples.inputs(begin, std::min(batch, size - begin), &order));
@@ -181,7 +181,7 @@ std::vector<int64_t> axes_of(const Place& place) {
 
 class Search {
  public:
-  Search(const Model& prepared, const train::Samples& samples, uint64_t seed, ThreadPool& pool)
+  Search(const Model& prepared, const data::Samples& samples, uint64_t seed, ThreadPool& pool)
       : prepared_(prepared), network_(prepared), pool_(pool), answers_(some_of(prepared, samples, seed)) {}
 
   Crushed run() {
@@ -392,8 +392,8 @@ std::string sentence_of(const CrushedPart& part) {
       verify::name_of(part.output), part.output.sums.sqnr_db());
 }
 
-Crushed crushed_values(const Model& prepared, const train::Samples& samples, uint64_t seed, ThreadPool& pool) {
+Crushed crushed_values(const Model& prepared, const data::Samples& samples, uint64_t seed, ThreadPool& pool) {
   return Search(prepared, samples, seed, pool).run();
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

@@ -12,7 +12,7 @@
 #include "halfstep/quant/prepare/audit.h"
 #include "halfstep/verify/equivalence/output_parts.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 /// Values that span fewer steps have few of so many codes: less than a 32nd part of them, 2 steps at least and 8 at
 /// most.
@@ -54,6 +54,6 @@ struct Crushed {
 
 /// Of a prepared, calibrated network on some of the samples, in the order of the graph. Quantizers in branches and
 /// loops are not looked at, nor infinities in what only masks read.
-Crushed crushed_values(const Model& prepared, const train::Samples& samples, uint64_t seed, ThreadPool& pool);
+Crushed crushed_values(const Model& prepared, const data::Samples& samples, uint64_t seed, ThreadPool& pool);
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

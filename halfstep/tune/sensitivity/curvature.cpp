@@ -5,7 +5,7 @@
 
 #include "halfstep/tune/sensitivity/gradients.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 namespace {
 
 constexpr int64_t kBatch = 32, kMostBatches = 4;
@@ -172,7 +172,7 @@ class Gatherer {
 
 std::map<std::string, Curvature> curvatures(const FloatNetwork& network, const Trial& trial,
                                             const CurvatureOptions& options, const ProgressCallback& progress) {
-  const int64_t batch = train::batch_of(network.prepared(), std::min(kBatch, trial.size()));
+  const int64_t batch = data::batch_of(network.prepared(), std::min(kBatch, trial.size()));
   const int64_t batches = std::min(kMostBatches, trial.size() / batch);
   Gatherer gatherer(network, trial, options, batch);
   for (int64_t number = 0; number < batches; ++number) {
@@ -182,4 +182,4 @@ std::map<std::string, Curvature> curvatures(const FloatNetwork& network, const T
   return gatherer.result();
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

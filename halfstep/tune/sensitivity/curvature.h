@@ -4,11 +4,11 @@
 #include <map>
 #include <string>
 
-#include "halfstep/core/base/log.h"
+#include "halfstep/core/base/progress.h"
 #include "halfstep/tune/sensitivity/networks.h"
 #include "halfstep/tune/sensitivity/trial.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 struct Curvature {
   double trace = 0, error = 0;  ///< of the loss's Hessian (Hutchinson's estimate), and its standard error
@@ -28,4 +28,4 @@ struct CurvatureOptions {
 std::map<std::string, Curvature> curvatures(const FloatNetwork& network, const Trial& trial,
                                             const CurvatureOptions& options, const ProgressCallback& progress);
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

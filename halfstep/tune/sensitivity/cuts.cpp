@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 Cuts::Cuts(const Graph& graph) : ops_(graph.ops()) {
   for (size_t i = 0; i < ops_.size(); ++i) {
@@ -48,4 +48,4 @@ std::vector<std::string> Cuts::live(size_t position) const {
   return names;
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

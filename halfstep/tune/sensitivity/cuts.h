@@ -9,7 +9,7 @@
 
 #include "halfstep/core/ir/graph.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 class Cuts {
  public:
@@ -29,4 +29,4 @@ class Cuts {
   std::set<const detail::OpNode*> stored_;  ///< operations made of tensors alone
 };
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

@@ -5,7 +5,7 @@
 
 #include "halfstep/tune/sensitivity/variants.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 std::vector<Effect> effects_of(const FloatNetwork& network, const Trial& trial,
                                const std::function<void(size_t done, size_t steps)>& done) {
@@ -34,4 +34,4 @@ std::vector<Effect> effects_of(const FloatNetwork& network, const Trial& trial,
   return effects;
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

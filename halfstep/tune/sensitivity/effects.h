@@ -7,7 +7,7 @@
 #include "halfstep/tune/sensitivity/networks.h"
 #include "halfstep/tune/sensitivity/trial.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 /// How the network does on the samples of a trial with some of its quantizers.
 struct Effect {
@@ -20,4 +20,4 @@ struct Effect {
 std::vector<Effect> effects_of(const FloatNetwork& network, const Trial& trial,
                                const std::function<void(size_t done, size_t steps)>& done);
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

@@ -12,7 +12,7 @@
 #include "halfstep/train/loop/joint_graph.h"
 #include "halfstep/train/loop/training_graph.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 namespace {
 
 std::vector<Variable> variables_of(const FloatNetwork& network) {
@@ -123,4 +123,4 @@ Tensor random_signs(const Dims& dims, uint64_t seed, uint64_t stream) {
   return signs;
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

@@ -9,7 +9,7 @@
 #include "halfstep/tune/sensitivity/networks.h"
 #include "halfstep/tune/sensitivity/trial.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 /// What gradients are taken of: a weight, or what an operation or the network's input gives.
 struct Variable {
@@ -50,4 +50,4 @@ class LossProgram {
   runtime::Program program_;
 };
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

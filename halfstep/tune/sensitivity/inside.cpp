@@ -8,7 +8,7 @@
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/verify/equivalence/executions.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 namespace {
 
 constexpr size_t kMostGiven = size_t{256} << 20U;  ///< of what regions are given, at once in memory
@@ -87,4 +87,4 @@ int64_t see_inside(const FloatNetwork& network, const Trial& trial,
   return executions.left_out;
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

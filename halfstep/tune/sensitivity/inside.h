@@ -7,7 +7,7 @@
 #include "halfstep/tune/sensitivity/networks.h"
 #include "halfstep/tune/sensitivity/trial.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 /// Calls `see` with what comes to the quantizers of features that are inside of branches and loops: of which place, and
 /// the values of one time that a run comes to it, in order. Returns how many times were left out, because what regions
@@ -15,4 +15,4 @@ namespace halfstep::analyze {
 int64_t see_inside(const FloatNetwork& network, const Trial& trial,
                    const std::function<void(size_t place, const Tensor& values)>& see);
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

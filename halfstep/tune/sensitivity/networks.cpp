@@ -9,7 +9,7 @@
 #include "halfstep/passes/quantized/training_form.h"
 #include "halfstep/quant/prepare/quantizer.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 FloatNetwork::FloatNetwork(const Model& prepared) : closed_(clone(prepared)) {
   passes::set_mode(closed_.graph, passes::Mode::evaluation);
@@ -53,4 +53,4 @@ Model FloatNetwork::part(const std::vector<std::string>& given, const std::vecto
   return Model(std::as_const(network));  // a graph keeps the memory of what is erased, its copy does not
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

@@ -10,7 +10,7 @@
 #include "halfstep/passes/quantized/learned_quantizers.h"
 #include "halfstep/tune/sensitivity/rounder.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 /// One quantizer of the network.
 struct Place {
@@ -55,4 +55,4 @@ class FloatNetwork {
   std::vector<Place> places_;
 };
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

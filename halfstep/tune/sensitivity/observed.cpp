@@ -6,7 +6,7 @@
 #include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/train/calibrate/calibrate.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 namespace {
 
 constexpr int64_t kBatches = 4;  ///< of 64 samples
@@ -31,7 +31,7 @@ Model with_observer(const FloatNetwork& network, quant::Platform platform, const
 
 }  // namespace
 
-std::vector<Observed> observed_ranges(const Model& prepared, const FloatNetwork& network, const train::Samples& samples,
+std::vector<Observed> observed_ranges(const Model& prepared, const FloatNetwork& network, const data::Samples& samples,
                                       uint64_t seed, ThreadPool& pool, const ProgressCallback& progress) {
   const quant::Platform& platform = quant::platform_of(prepared);
   const std::vector<std::string> names = observers_for(platform);
@@ -49,4 +49,4 @@ std::vector<Observed> observed_ranges(const Model& prepared, const FloatNetwork&
   return all;
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/log.h"
+#include "halfstep/core/base/progress.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/data/pipeline/samples.h"
 #include "halfstep/tune/sensitivity/networks.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 /// What an observer makes of a network.
 struct Observed {
@@ -19,7 +19,7 @@ struct Observed {
 
 /// For all observers that choose ranges, and on platforms of powers of two for those that choose powers, each on its
 /// own in all places. On no more than 256 of the samples.
-std::vector<Observed> observed_ranges(const Model& prepared, const FloatNetwork& network, const train::Samples& samples,
+std::vector<Observed> observed_ranges(const Model& prepared, const FloatNetwork& network, const data::Samples& samples,
                                       uint64_t seed, ThreadPool& pool, const ProgressCallback& progress);
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

@@ -7,7 +7,7 @@
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/prepare/prepare.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 namespace {
 
 /// A word for a shell: a name may have anything in it.
@@ -74,4 +74,4 @@ std::vector<Remedy> remedies_for(const Model& prepared, const CrushedPart& part)
   return remedies;
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

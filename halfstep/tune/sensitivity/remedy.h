@@ -7,7 +7,7 @@
 #include "halfstep/core/ir/model.h"
 #include "halfstep/tune/sensitivity/crushed.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 /// "--skip-layers" with one layer or several; "--repair" with "equalize"; "--overrides" with
 /// "weights.granularity=channel";
@@ -24,4 +24,4 @@ std::string text_of(const Remedy& remedy);
 /// What may give a crushed part codes of its own, likeliest first.
 std::vector<Remedy> remedies_for(const Model& prepared, const CrushedPart& part);
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

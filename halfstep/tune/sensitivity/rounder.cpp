@@ -6,7 +6,7 @@
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/quant/prepare/quantizer.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 namespace {
 
 std::optional<arith::Levels> levels_of(const ops::FakeQuantize& quantizer, QuantizerKind kind) {
@@ -76,4 +76,4 @@ Channels::Channels(const Dims& dims, int64_t axis) {
   for (size_t i = static_cast<size_t>(axis) + 1; i < dims.size(); ++i) step *= static_cast<size_t>(dims[i]);
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

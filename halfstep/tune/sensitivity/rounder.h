@@ -11,7 +11,7 @@
 #include "halfstep/core/ir/metadata/learned_quantizer.h"
 #include "halfstep/core/ir/ops.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 class Rounder {
  public:
@@ -74,4 +74,4 @@ inline Rounder::Rounded Rounder::operator()(float x, size_t channel) const {
   return {arith::real_of(code, scale, zero_point), !arith::passes_gradient(unclamped, rule_), code - rule_.code_min};
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

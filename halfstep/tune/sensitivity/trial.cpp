@@ -8,12 +8,12 @@
 #include "halfstep/train/evaluate/teacher.h"
 #include "halfstep/tune/sensitivity/errors.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 namespace {
 
 constexpr size_t kMostBytes = size_t{1} << 29;  ///< of inputs that are kept
 
-std::vector<int64_t> some_of(const train::Samples& samples, int64_t count, uint64_t seed) {
+std::vector<int64_t> some_of(const data::Samples& samples, int64_t count, uint64_t seed) {
   constexpr uint64_t kStream = (uint64_t{3} << 62) + 2;  // behind those of hold_back and spreads_of
   const auto order = Random(seed, kStream).permutation(samples.size());
   std::vector<int64_t> indices;
@@ -25,15 +25,15 @@ std::vector<int64_t> some_of(const train::Samples& samples, int64_t count, uint6
 
 }  // namespace
 
-Trial::Trial(const Model& in_float, train::Samples samples, int64_t most, uint64_t seed, ThreadPool& pool)
+Trial::Trial(const Model& in_float, data::Samples samples, int64_t most, uint64_t seed, ThreadPool& pool)
     : samples_(std::move(samples)), pool_(pool), in_float_(train::evaluation_form(in_float), {}, pool) {
-  size_ = train::usable(in_float, most == 0 ? samples_.size() : std::min(most, samples_.size()));
+  size_ = data::usable(in_float, most == 0 ? samples_.size() : std::min(most, samples_.size()));
   if (size_ == 0)
-    fail(errors::trial_samples_too_few(samples_.data->name, samples_.size(), train::batch_of(in_float, 1)));
+    fail(errors::trial_samples_too_few(samples_.data->name, samples_.size(), data::batch_of(in_float, 1)));
   samples_.indices = some_of(samples_, size_, seed);
-  batch_ = std::min(train::evaluation_batch(in_float, samples_), size_);
+  batch_ = std::min(data::evaluation_batch(in_float, samples_), size_);
   output_ = in_float.graph.body().output_names().front();
-  has_labels_ = train::have_answers(samples_, in_float);
+  has_labels_ = data::have_answers(samples_, in_float);
   spreads_ = train::spreads_of(in_float, train::answers_of(in_float_), samples_, batch_, seed);
   size_t bytes = 0;
   const auto add_bytes = [&](const Tensors& tensors) {
@@ -82,4 +82,4 @@ Trial::Outcome Trial::outcome_of(const Model& network) const {
   return outcome(all);
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

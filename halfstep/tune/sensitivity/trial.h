@@ -10,14 +10,14 @@
 #include "halfstep/train/evaluate/standing.h"
 #include "halfstep/train/evaluate/tally.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 /// Keeps samples as the network takes them, up to a bound, and what the float network answers.
 class Trial {
  public:
   /// `in_float`: the network without quantizers. No more than `most` samples (0: all), chosen by the seed, in whole
   /// batches where the network takes one size alone. Throws where there are none.
-  Trial(const Model& in_float, train::Samples samples, int64_t most, uint64_t seed, ThreadPool& pool);
+  Trial(const Model& in_float, data::Samples samples, int64_t most, uint64_t seed, ThreadPool& pool);
 
   /// How a form of the network does: by labels, or where there are none against the float network.
   train::Standing of(const Model& network) const { return outcome_of(network).judged; }
@@ -46,13 +46,13 @@ class Trial {
   Tensors inputs(int64_t begin, int64_t count) const;
   Tensor labels(int64_t begin, int64_t count) const { return samples_.labels(begin, count); }
   int64_t batch() const { return batch_; }
-  const train::Samples& samples() const { return samples_; }
+  const data::Samples& samples() const { return samples_; }
   ThreadPool& pool() const { return pool_; }
 
  private:
   Tensors answers(int64_t begin, const Tensors& inputs) const;
 
-  train::Samples samples_;
+  data::Samples samples_;
   ThreadPool& pool_;
   mutable train::BatchRunner in_float_;
   int64_t size_ = 0, batch_ = 1;
@@ -63,4 +63,4 @@ class Trial {
   train::Spreads spreads_, no_spreads_;
 };
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

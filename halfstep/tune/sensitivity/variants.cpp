@@ -5,7 +5,7 @@
 
 #include "halfstep/core/base/status.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 namespace {
 
 constexpr int64_t kKeptBytes = int64_t{1} << 29;  ///< of values that are kept
@@ -135,4 +135,4 @@ std::vector<Trial::Outcome> outcomes_of(const Pieces& pieces, const Trial& trial
   return Walk(pieces, trial, variants, done).run();
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

@@ -4,11 +4,11 @@
 #include <functional>
 #include <vector>
 
+#include "halfstep/tune/sensitivity/network_pieces.h"
 #include "halfstep/tune/sensitivity/networks.h"
-#include "halfstep/tune/sensitivity/pieces.h"
 #include "halfstep/tune/sensitivity/trial.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 /// A form of a network.
 struct Variant {
@@ -24,4 +24,4 @@ struct Variant {
 std::vector<Trial::Outcome> outcomes_of(const Pieces& pieces, const Trial& trial, const std::vector<Variant>& variants,
                                         const std::function<void(size_t done, size_t steps)>& done);
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

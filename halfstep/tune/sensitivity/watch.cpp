@@ -5,7 +5,7 @@
 
 #include "halfstep/core/arith/observation.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 namespace {
 
 constexpr int kBins = arith::kHistogramBins;
@@ -160,4 +160,4 @@ std::optional<double> Watch::wasted_bits() const {
   return bits.empty() ? 0 : median_of(std::move(bits));
 }
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

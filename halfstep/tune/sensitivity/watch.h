@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "halfstep/core/base/likeness.h"
+#include "halfstep/core/base/sqnr.h"
 #include "halfstep/tune/sensitivity/rounder.h"
 
-namespace halfstep::analyze {
+namespace halfstep::sensitivity {
 
 /// Equal bins from `low` to `high`.
 struct Histogram {
@@ -89,4 +89,4 @@ class Watch {
   int64_t not_finite_ = 0;
 };
 
-}  // namespace halfstep::analyze
+}  // namespace halfstep::sensitivity

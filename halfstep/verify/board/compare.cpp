@@ -6,9 +6,9 @@
 #include <cmath>
 #include <cstring>
 
-#include "halfstep/core/base/likeness.h"
+#include "halfstep/core/base/sqnr.h"
+#include "halfstep/verify/board/dumped_layers.h"
 #include "halfstep/verify/board/errors.h"
-#include "halfstep/verify/board/layers.h"
 #include "halfstep/verify/board/match.h"
 
 namespace halfstep::board {

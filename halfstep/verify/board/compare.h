@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "halfstep/core/base/log.h"
+#include "halfstep/core/base/progress.h"
 #include "halfstep/verify/board/evidence.h"
 #include "halfstep/verify/board/options.h"
 #include "halfstep/verify/board/side.h"

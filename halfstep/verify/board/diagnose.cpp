@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/verify/board/evidence.h"
 
 namespace halfstep::board {

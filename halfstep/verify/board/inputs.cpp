@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/verify/board/evidence.h"
 
 namespace halfstep::board {

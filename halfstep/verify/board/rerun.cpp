@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "halfstep/core/arith/requantizer.h"
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/engine/compile/compile.h"
 

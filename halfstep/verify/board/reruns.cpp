@@ -7,7 +7,7 @@
 #include <set>
 
 #include "halfstep/core/arith/rounding.h"
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/verify/board/evidence.h"
 
 namespace halfstep::board {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/core/files/npy.h"
 #include "halfstep/verify/board/errors.h"

@@ -5,7 +5,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/files/npy.h"
 #include "halfstep/verify/board/errors.h"
 

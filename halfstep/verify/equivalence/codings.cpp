@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "halfstep/core/base/status.h"
-#include "halfstep/engine/compile/evaluate.h"
+#include "halfstep/engine/compile/evaluate_operation.h"
 #include "halfstep/verify/equivalence/errors.h"
-#include "halfstep/verify/operators/product.h"
+#include "halfstep/verify/operators/product_elements.h"
 
 namespace halfstep::verify {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "halfstep/core/ir/flow.h"
 #include "halfstep/engine/compile/compile.h"
-#include "halfstep/verify/equivalence/programs.h"
+#include "halfstep/verify/equivalence/compared_programs.h"
 
 namespace halfstep::verify {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/verify/equivalence/errors.h"
 #include "halfstep/verify/equivalence/roads.h"

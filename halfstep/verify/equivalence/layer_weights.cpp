@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/verify/equivalence/errors.h"
 #include "halfstep/verify/equivalence/layer_meaning.h"

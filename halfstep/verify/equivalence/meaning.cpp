@@ -8,10 +8,10 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/machine/throwing_tasks.h"
+#include "halfstep/verify/equivalence/compared_programs.h"
 #include "halfstep/verify/equivalence/errors.h"
 #include "halfstep/verify/equivalence/layer_meaning.h"
-#include "halfstep/verify/equivalence/programs.h"
-#include "halfstep/verify/operators/product.h"
+#include "halfstep/verify/operators/product_elements.h"
 
 namespace halfstep::verify {
 namespace {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/likeness.h"
+#include "halfstep/core/base/sqnr.h"
 #include "halfstep/core/base/tensor.h"
 
 namespace halfstep::verify {

@@ -7,7 +7,7 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
-#include "halfstep/engine/compile/evaluate.h"
+#include "halfstep/engine/compile/evaluate_operation.h"
 #include "halfstep/verify/equivalence/errors.h"
 
 namespace halfstep::verify {

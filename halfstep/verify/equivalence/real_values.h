@@ -12,7 +12,7 @@
 
 #include "halfstep/core/ir/model.h"
 #include "halfstep/verify/operators/numbers.h"
-#include "halfstep/verify/operators/product.h"
+#include "halfstep/verify/operators/product_elements.h"
 
 namespace halfstep::verify {
 

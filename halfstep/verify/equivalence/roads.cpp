@@ -7,11 +7,11 @@
 #include <cmath>
 #include <limits>
 
-#include "halfstep/core/base/likeness.h"
+#include "halfstep/core/base/sqnr.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/verify/equivalence/compared_programs.h"
 #include "halfstep/verify/equivalence/errors.h"
-#include "halfstep/verify/equivalence/programs.h"
 #include "halfstep/verify/operators/numbers.h"
 
 namespace halfstep::verify {

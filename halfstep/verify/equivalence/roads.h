@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/log.h"
+#include "halfstep/core/base/progress.h"
 #include "halfstep/core/ir/model.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/verify/equivalence/batch_source.h"

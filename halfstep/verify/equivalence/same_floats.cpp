@@ -11,10 +11,10 @@
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/core/machine/throwing_tasks.h"
 #include "halfstep/verify/equivalence/codings.h"
+#include "halfstep/verify/equivalence/compared_programs.h"
 #include "halfstep/verify/equivalence/errors.h"
-#include "halfstep/verify/equivalence/programs.h"
 #include "halfstep/verify/equivalence/real_values.h"
-#include "halfstep/verify/operators/product.h"
+#include "halfstep/verify/operators/product_elements.h"
 
 namespace halfstep::verify {
 namespace {

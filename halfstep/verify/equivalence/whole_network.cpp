@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/ops.h"
-#include "halfstep/verify/equivalence/programs.h"
+#include "halfstep/verify/equivalence/compared_programs.h"
 
 namespace halfstep::verify {
 namespace {

@@ -1,6 +1,6 @@
 #include "halfstep/verify/operators/differences.h"
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 
 namespace halfstep::verify {
 

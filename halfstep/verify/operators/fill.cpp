@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/verify/operators/problem.h"
 

@@ -8,9 +8,9 @@
 #include <bit>
 #include <cmath>
 
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 #include "halfstep/engine/compile/compile.h"
-#include "halfstep/verify/operators/compare.h"
+#include "halfstep/verify/operators/compare_tensors.h"
 #include "halfstep/verify/operators/deliberate.h"
 #include "halfstep/verify/operators/errors.h"
 #include "halfstep/verify/operators/golden_form.h"

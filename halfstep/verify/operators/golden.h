@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/core/base/log.h"
-#include "halfstep/verify/operators/gradient.h"
+#include "halfstep/core/base/progress.h"
+#include "halfstep/verify/operators/gradient_check.h"
 
 namespace halfstep::verify {
 

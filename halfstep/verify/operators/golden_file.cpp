@@ -6,7 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/core/files/safetensors.h"
 #include "halfstep/verify/operators/errors.h"

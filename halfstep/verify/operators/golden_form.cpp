@@ -9,7 +9,7 @@
 #include <map>
 #include <set>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/verify/operators/errors.h"
 

@@ -1,7 +1,7 @@
 #include "halfstep/verify/operators/numbers.h"
 
 #include "halfstep/core/base/divide.h"
-#include "halfstep/core/base/elements.h"
+#include "halfstep/core/base/element_values.h"
 
 namespace halfstep::verify {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/ir/text/text_reader.h"
 #include "halfstep/verify/operators/errors.h"
 #include "halfstep/verify/operators/single.h"

@@ -1,6 +1,6 @@
 #include "halfstep/verify/operators/single.h"
 
-#include "halfstep/engine/compile/evaluate.h"
+#include "halfstep/engine/compile/evaluate_operation.h"
 
 namespace halfstep::verify {
 namespace {

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "halfstep/verify/operators/runner.h"
+#include "halfstep/verify/operators/operator_runner.h"
 
 namespace halfstep::verify {
 namespace {

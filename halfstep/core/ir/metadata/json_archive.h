@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/metadata/metadata_fields.h"

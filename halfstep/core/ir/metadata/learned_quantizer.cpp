@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/errors.h"
 

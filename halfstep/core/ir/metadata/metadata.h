@@ -13,9 +13,9 @@
 #include "halfstep/core/ir/metadata/given_names.h"
 #include "halfstep/core/ir/metadata/learned_quantizer.h"
 #include "halfstep/core/ir/metadata/normalization.h"
-#include "halfstep/core/ir/metadata/platform_record.h"
 #include "halfstep/core/ir/metadata/preprocess_record.h"
 #include "halfstep/core/ir/metadata/stage.h"
+#include "halfstep/core/ir/metadata/stored_platform.h"
 #include "halfstep/core/ir/metadata/table_origin.h"
 #include "halfstep/core/ir/metadata/training_run.h"
 

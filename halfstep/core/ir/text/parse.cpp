@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/ir/detail.h"
 #include "halfstep/core/ir/errors.h"
 #include "halfstep/core/ir/text/text_reader.h"

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <limits>
 
-#include "halfstep/core/base/nearest.h"
+#include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/ir/detail.h"
 #include "halfstep/core/ir/text/parse.h"
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "halfstep/core/base/attribute.h"
-#include "halfstep/core/base/location.h"
+#include "halfstep/core/base/diagnostics/location.h"
 #include "halfstep/core/base/shape.h"
 #include "halfstep/core/ir/text/lexer.h"
 

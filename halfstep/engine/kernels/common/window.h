@@ -8,8 +8,8 @@
 #include <span>
 
 #include "halfstep/core/base/divide.h"
+#include "halfstep/core/base/padding.h"
 #include "halfstep/core/base/shape.h"
-#include "halfstep/core/base/window.h"
 
 namespace halfstep::kernels {
 

@@ -1,5 +1,5 @@
 // Numbers from start on in steps, before limit; both may depend on open extents.
-#include "halfstep/formats/builder/range.h"
+#include "halfstep/formats/builder/number_steps.h"
 #include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/onnx/translator.h"
 

@@ -1,6 +1,6 @@
 // Numbers from start on in steps, before end, which may depend on open extents.
+#include "halfstep/formats/builder/number_steps.h"
 #include "halfstep/formats/builder/open_extents.h"
-#include "halfstep/formats/builder/range.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {

@@ -1,7 +1,7 @@
 // Pointwise functions of codes: what tables of them are made of. docs/arithmetic.md, section 5.
 #pragma once
 
-#include "halfstep/core/arith/function.h"
+#include "halfstep/core/arith/scalar_functions.h"
 #include "halfstep/engine/kernels/codes/training/gradient.h"
 #include "halfstep/engine/kernels/codes/training/operand.h"
 #include "halfstep/engine/kernels/codes/training/results.h"

@@ -1,0 +1,245 @@
+#include "halfstep/api/detail/onnxruntime_backend.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+
+#include "halfstep/api/errors.h"
+#include "halfstep/core/base/embedded.h"
+#include "halfstep/core/base/status.h"
+#include "halfstep/core/files/atomic_file.h"
+#include "halfstep/core/files/child_process.h"
+#include "halfstep/core/files/file.h"
+#include "halfstep/core/files/npz.h"
+#include "halfstep/core/files/temporary_folder.h"
+#include "halfstep/core/ir/flow.h"
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/core/machine/cpu.h"
+#include "halfstep/engine/eager/call.h"
+#include "halfstep/formats/onnx_export/onnx_writer.h"
+#include "halfstep/formats/onnx_export/record_inside.h"
+#include "halfstep/quant/prepare/float_islands.h"
+
+namespace halfstep::api {
+namespace {
+
+using formats::onnx::ExportForm;
+
+/// The versions that docs/arithmetic.md, section 9, was measured on.
+constexpr std::array<std::string_view, 2> kVersions = {"1.31.", "1.32."};
+
+constexpr const char* kScript = "python/halfstep/onnxruntime_codes.py";
+
+/// The last line, which says why Python ended.
+std::string last_line(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  const size_t end = text.rfind('\n');
+  return end == std::string::npos ? text : text.substr(end + 1);
+}
+
+/// A Python process with sessions of onnxruntime.
+class Engine {
+ public:
+  Engine() {
+    if (detected_cpu_level() < CpuLevel::vnni) fail(errors::processor_without_exact_sums(name(detected_cpu_level())));
+    const auto script = find_embedded(kScript);
+    HS_CHECK(script.has_value());
+    io::write_file(folder_ / "codes.py", *script);
+    python_ = start();
+    const auto version = python_->read_line();
+    if (!version) fail(errors::onnxruntime_unavailable(io::python_interpreter(), last_words()));
+    if (std::ranges::none_of(kVersions, [&](std::string_view known) { return version->starts_with(known); }))
+      fail(errors::onnxruntime_of_other_version(io::python_interpreter(), *version,
+                                                fmt::format("{}*", fmt::join(kVersions, "* or "))));
+  }
+
+  /// The file of the next session.
+  std::filesystem::path next_file() const { return folder_ / next_name(); }
+  /// Makes a session of that file, and returns its number.
+  size_t load(bool optimized) {
+    ask("load " + next_name() + (optimized ? " on" : " off"));
+    return sessions_++;
+  }
+
+  /// Every output of a session, by its number.
+  Tensors run(size_t session, const Tensors& inputs) {
+    io::write_npz(folder_ / "inputs.npz", inputs);
+    ask("run " + std::to_string(session));
+    return io::read_npz(folder_ / "outputs.npz");
+  }
+
+ private:
+  std::unique_ptr<io::ChildProcess> start() const {
+    try {
+      return std::make_unique<io::ChildProcess>(
+          std::vector<std::string>{io::python_interpreter(), (folder_ / "codes.py").string(), folder_.path().string()},
+          folder_ / "errors");
+    } catch (const Error& error) {
+      fail(errors::onnxruntime_unavailable(io::python_interpreter(), error.diagnostics().front().reason()));
+    }
+  }
+  std::string next_name() const { return "model" + std::to_string(sessions_) + ".onnx"; }
+  void ask(const std::string& request) {
+    if (python_->ask(request) != "ok") fail(errors::onnxruntime_failed(io::python_interpreter(), last_words()));
+  }
+  std::string last_words() const {
+    const std::string reason = last_line(io::read_text_file(folder_ / "errors"));
+    return reason.empty() ? "ended without a word" : reason;
+  }
+
+  io::TemporaryFolder folder_;
+  std::unique_ptr<io::ChildProcess> python_;
+  size_t sessions_ = 0;
+};
+
+/// Those that are compared: all on codes.
+std::vector<std::string> names_of(const verify::Roads& roads) {
+  std::vector<std::string> names;
+  for (const verify::Layer& layer : roads.layers) {
+    if (layer.activation_bits <= 16) names.push_back(layer.name);
+  }
+  return names;
+}
+
+/// What stays in float may be computed otherwise, and nothing else.
+void export_codes(const Model& integer, formats::onnx::ExportOptions options, const std::filesystem::path& path) {
+  const FloatOperators& islands = integer.metadata.float_operators;
+  options.approximate = !islands.empty();
+  const auto report = formats::onnx::export_file(integer, options, path);
+  const auto is_island = [&](const std::string& name) { return islands.contains(name); };
+  if (std::ranges::all_of(report.approximated, is_island)) return;
+  options.approximate = false;
+  formats::onnx::export_file(integer, options, path);
+}
+
+size_t load_program(Engine& engine, const Model& integer, const formats::onnx::ExportOptions& options, bool optimized) {
+  export_codes(integer, options, engine.next_file());
+  return engine.load(optimized);
+}
+
+/// The layers' codes, which a file gives behind the network's outputs.
+verify::Engine every_layer(const std::shared_ptr<Engine>& engine, size_t session, const verify::Roads& roads) {
+  return [=, first = roads.integer.graph.outputs().size(), layers = names_of(roads)](const Tensors& inputs) {
+    const Tensors all = engine->run(session, inputs);
+    Tensors codes;
+    for (size_t i = 0; i < layers.size(); ++i) codes[layers[i]] = all.at(std::to_string(first + i));
+    return codes;
+  };
+}
+
+/// An output of the network that is a layer's codes as reals.
+struct RealOutput {
+  std::string layer, output;
+  float scale;
+  int32_t zero_point;
+
+  Tensor codes(const Tensor& reals) const {
+    Tensor result(DType::i32, reals.dims());
+    const auto from = reals.data<float>();
+    std::transform(from.begin(), from.end(), result.data<int32_t>().begin(),
+                   [&](float real) { return static_cast<int32_t>(std::nearbyint(real / scale)) + zero_point; });
+    return result;
+  }
+};
+
+std::vector<RealOutput> real_outputs(const Model& integer) {
+  std::vector<RealOutput> found;
+  const auto outputs = integer.graph.outputs();
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Op op = outputs[i].producer();
+    if (!op.is<ops::Dequantize>()) continue;
+    const ops::Dequantize end(op.node());
+    found.push_back({end.x().name(), std::to_string(i), integer.tensors.at(end.scale().name()).data<float>()[0],
+                     integer.tensors.at(end.zero_point().name()).data<int32_t>()[0]});
+  }
+  return found;
+}
+
+/// The codes that the network's outputs stand for.
+verify::Engine outputs_alone(const std::shared_ptr<Engine>& engine, size_t session, const verify::Roads& roads) {
+  return [=, outputs = real_outputs(roads.integer)](const Tensors& inputs) {
+    const Tensors all = engine->run(session, inputs);
+    Tensors codes;
+    for (const RealOutput& output : outputs) codes[output.layer] = output.codes(all.at(output.output));
+    return codes;
+  };
+}
+
+/// Optimizations fuse what lies between outputs, so a file with every layer as an output shows where codes begin to
+/// differ, and one without what a user of the network gets.
+void add_variants(verify::Roads& roads, const std::shared_ptr<Engine>& engine) {
+  const auto layers = names_of(roads);
+  const auto add = [&](const std::string& name, ExportForm form, bool optimized, bool inner) {
+    formats::onnx::ExportOptions options{.form = form, .evaluate = eager::call};
+    if (inner) options.outputs = layers;
+    const size_t session = load_program(*engine, roads.integer, options, optimized);
+    roads.variants.push_back(
+        {name, inner ? every_layer(engine, session, roads) : outputs_alone(engine, session, roads)});
+  };
+  add("qoperator, optimized, every layer", ExportForm::qoperator, true, true);
+  add("qoperator, optimized, outputs", ExportForm::qoperator, true, false);
+  add("qdq, as it stands, every layer", ExportForm::qdq, false, true);
+  add("qdq, optimized, every layer", ExportForm::qdq, true, true);
+  add("qdq, optimized, outputs", ExportForm::qdq, true, false);
+}
+
+/// Islands are computed in float, and nobody's sums are another's to the bit.
+void require_codes(verify::Roads& roads) {
+  const auto islands = quant::islands_into_codes(roads.integer);
+  if (!islands.empty()) fail(errors::float_layers_in_onnxruntime(roads.integer.graph.name(), quant::describe(islands)));
+  if (const auto others = quant::float_islands(roads.integer); !others.empty())
+    roads.notes.push_back(fmt::format(
+        "onnxruntime computes {} in sums of its own; what they give was not compared, no code is made of it",
+        quant::describe(others)));
+}
+
+/// Values on codes in branches and loops.
+std::map<std::string, DType> codes_inside(const Model& integer) {
+  std::map<std::string, DType> found;
+  for (const Op op : integer.graph.all_ops()) {
+    if (!is_in_region(op)) continue;
+    for (const Value result : op.results()) {
+      if (result.dtype() == DType::u8) found.emplace(result.name(), DType::u8);
+    }
+  }
+  return found;
+}
+
+/// The file has the outputs of the network and the layers in front of what is recorded.
+void add_inside(verify::Roads& roads, const std::shared_ptr<Engine>& engine, const formats::onnx::Recorded& recorded,
+                size_t session) {
+  if (!recorded.left_out.empty())
+    roads.notes.push_back(fmt::format(
+        "onnxruntime does not show what is in a branch or a loop inside of a scan, which was compared by its results: "
+        "{}",
+        fmt::join(recorded.left_out, ", ")));
+  const size_t first = roads.integer.graph.outputs().size() + names_of(roads).size();
+  roads.inside = [=, values = recorded.values](const Tensors& inputs) {
+    const Tensors all = engine->run(session, inputs);
+    Tensors codes;
+    for (size_t i = 0; i < values.size(); ++i) codes[values[i]] = all.at(std::to_string(first + i));
+    return codes;
+  };
+}
+
+}  // namespace
+
+void add_onnxruntime(verify::Roads& roads, const OnnxruntimeOptions& options) {
+  require_codes(roads);
+  const auto engine = std::make_shared<Engine>();
+  const std::filesystem::path file = engine->next_file();
+  export_codes(roads.integer, {.form = ExportForm::qoperator, .outputs = names_of(roads), .evaluate = eager::call},
+               file);
+  if (!options.exported.empty()) formats::onnx::add_outputs(options.exported, file);
+  const auto recorded = formats::onnx::record_inside(file, codes_inside(roads.integer));
+  const size_t session = engine->load(false);
+  roads.engine = every_layer(engine, session, roads);
+  if (!recorded.values.empty()) add_inside(roads, engine, recorded, session);
+  if (options.variants) add_variants(roads, engine);
+}
+
+}  // namespace halfstep::api

@@ -1,9 +1,0 @@
-#include "halfstep/core/base/location.h"
-
-namespace halfstep {
-
-std::string to_string(const Location& location) {
-  return location.file.empty() ? std::string() : location.file + ":" + std::to_string(location.line);
-}
-
-}  // namespace halfstep

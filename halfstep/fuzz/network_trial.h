@@ -1,0 +1,159 @@
+// One network on its way through Halfstep: every stage is made once, when a check asks for it.
+#pragma once
+
+#include <exception>
+#include <filesystem>
+#include <functional>
+#include <optional>
+
+#include "halfstep/core/base/diagnostics/diagnostics.h"
+#include "halfstep/core/ir/model.h"
+#include "halfstep/core/machine/cpu.h"
+#include "halfstep/core/machine/parallel.h"
+#include "halfstep/data/pipeline/samples.h"
+#include "halfstep/fuzz/engine.h"
+#include "halfstep/fuzz/memory_meter.h"
+#include "halfstep/fuzz/networks/generate.h"
+#include "halfstep/fuzz/rounded_run.h"
+#include "halfstep/quant/convert/convert.h"
+#include "halfstep/verify/equivalence/roads.h"
+
+namespace halfstep::fuzz {
+
+/// What all trials of a process share.
+struct Tools {
+  ThreadPool pool{1};
+  ThreadPool two{2}, four{4};
+  Engine* engine = nullptr;  ///< where onnxruntime is there
+  std::filesystem::path folder;
+  /// The roads of the proof; what joins the stages lies above this room.
+  std::function<verify::Roads(const Model& prepared, const Model& integer)> roads_of;
+  /// Makes a program in C their engine; empty where there is no compiler.
+  std::function<void(verify::Roads& roads, const std::map<std::string, Dims>& extents)> add_c;
+  /// Whether quantize warns of values that lie within a few steps of their scale.
+  std::function<bool(const Model& prepared, const data::Samples& samples, ThreadPool& pool)> warns_of_crushed;
+  /// What inspect says of the network and the target.
+  std::function<std::vector<Diagnostic>(const Model& source, const Target& target)> objections_of;
+};
+
+/// Thrown by a check that has nothing to say about this network, with the reason.
+struct Skipped {
+  std::string reason;
+  std::string refusal = {};  ///< the message by which a stage refused the network, as others do
+};
+
+/// Thrown by a check that found something wrong.
+struct Found {
+  std::string what;
+};
+
+/// Made once; an Error is thrown again to whoever asks again.
+template <class T>
+class Once {
+ public:
+  template <class Make>
+  const T& get(const Make& make) {
+    if (failure_) std::rethrow_exception(failure_);
+    if (!value_) {
+      try {
+        value_.emplace(make());
+      } catch (...) {
+        failure_ = std::current_exception();
+        throw;
+      }
+    }
+    return *value_;
+  }
+
+ private:
+  std::optional<T> value_;
+  std::exception_ptr failure_;
+};
+
+/// Outputs of all samples, as many at a time as the network takes.
+struct Answered {
+  std::vector<Tensors> floats, integer;
+  std::vector<std::vector<Tensors>> rounded;  ///< by draw: the float network with every value rounded to its width
+  std::vector<Tensors> apart;                 ///< one more draw, in which parts of concatenations have their own steps
+  Grid grid;
+};
+
+class Trial {
+ public:
+  Trial(const Network& network, Target target, uint64_t seed, Tools& tools);
+
+  const Network& network() const { return network_; }
+  const std::string& bytes() const { return bytes_; }
+  const Target& target() const { return target_; }
+  Tools& tools() { return tools_; }
+  uint64_t seed() const { return seed_; }
+  const MemoryMeter& memory() const { return memory_; }
+  /// The inputs of one run.
+  const Tensors& inputs() const { return inputs_; }
+
+  /// The file as `run` takes it: with what is known of the inputs.
+  const Model& bound();
+  /// The file as `quantize` takes it: open extents stay open, or else have those of the samples.
+  const Model& source();
+  /// Whether all extents that are open in the file are open in `source`.
+  bool stays_open();
+  /// Calibrated on the samples, with the target's widths.
+  const Model& prepared() { return calibrated().model; }
+  /// What calibration warned of: ranges that may not hold.
+  const std::vector<std::string>& warnings() { return calibrated().warnings; }
+  /// The same made of a file whose batch is `batch`, on the threads of `pool`; other extents stay as they are.
+  Model prepared_from(int64_t batch, ThreadPool& pool);
+  const quant::Conversion& conversion();
+  const Model& integer() { return conversion().model; }
+  const verify::Roads& roads();
+  const data::Samples& samples();
+  /// What the network and its integer program answer to all samples.
+  const Answered& answered();
+
+  /// What the check of quality found, in dB, for the table of operators.
+  struct Measured {
+    double sqnr = 0, excess = 0;
+  };
+  void measure(Measured measured) { measured_ = measured; }
+  const std::optional<Measured>& measured() const { return measured_; }
+
+  /// Which islands conversion left, once it has run.
+  const std::optional<std::vector<quant::FloatIsland>>& islands() const { return islands_; }
+
+ private:
+  Model import_source();
+  struct Calibrated {
+    Model model;
+    std::vector<std::string> warnings;
+  };
+  Calibrated calibrate(const Model& source, ThreadPool& pool);
+  const Calibrated& calibrated();
+
+  MemoryMeter memory_;
+  const Network& network_;
+  Target target_;
+  uint64_t seed_;
+  Tools& tools_;
+  std::string bytes_;
+  Tensors inputs_;
+  data::Dataset data_;
+  std::optional<data::TrainTest> parts_;
+  bool is_closed_ = false;
+  Once<Model> bound_, source_;
+  Once<Calibrated> calibrated_;
+  Once<quant::Conversion> conversion_;
+  Once<verify::Roads> roads_;
+  Once<Answered> answered_;
+  std::optional<std::vector<quant::FloatIsland>> islands_;
+  std::optional<Measured> measured_;
+};
+
+/// Runs a Model of any stage on the inputs of one run; arguments that it lacks are left out.
+struct RunOptions {
+  CpuLevel level = cpu_level();
+  bool reference = false;  ///< reference kernels, and no pass
+};
+Tensors run_model(const Model& model, const Tensors& inputs, ThreadPool& pool, const RunOptions& options = {},
+                  const std::vector<std::string>& fetch = {});
+
+}  // namespace halfstep::fuzz

@@ -1,0 +1,333 @@
+#include "halfstep/report/common/page.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "halfstep/data/datasets/image.h"
+#include "halfstep/report/analysis.h"
+#include "halfstep/report/common/decibels.h"
+#include "halfstep/report/common/html.h"
+#include "halfstep/report/common/json.h"
+#include "halfstep/report/common/svg.h"
+#include "halfstep/report/common/text_table.h"
+#include "halfstep/report/roads.h"
+
+namespace halfstep::report {
+namespace {
+
+using api::NetworkReport;
+using nlohmann::ordered_json;
+using sensitivity::QuantizerAnalysis;
+
+constexpr const char* kPageStyle = R"(
+nav a { margin-right: 1rem; } a { color: var(--mark); } a:focus-visible, summary:focus-visible, .wide:focus-visible
+{ outline: 2px solid var(--mark); } .verdict { font-size: 1.25rem; border-left: 6px solid var(--mark); padding-left: .8rem; }
+.verdict.fails { border-color: var(--bad); } .bar { fill: var(--mark); } .bar.bad { fill: none; stroke: var(--bad); }
+.end { stroke: var(--ink); stroke-dasharray: 4 3; } .axis { fill: none; stroke: var(--line); }
+.line { fill: none; stroke: var(--mark); stroke-width: 2; } .line.s1 { stroke: var(--bad); stroke-dasharray: 6 3; }
+.line.s2 { stroke: var(--ink); stroke-dasharray: 2 2; } .dot { fill: var(--paper); stroke: var(--ink); }
+.samples { display: flex; flex-wrap: wrap; gap: .8rem; } figure { margin: 0; width: 8.5rem; font-size: .85rem; }
+figure img { width: 96px; image-rendering: pixelated; } summary { cursor: pointer; }
+@media print { nav { display: none; } body { max-width: none; margin: 0; } .wide { overflow: visible; }
+  table { font-size: .75rem; } h2 { break-after: avoid; } svg, figure, tr { break-inside: avoid; } }
+pre { white-space: pre-wrap; }
+@media (max-width: 40rem) { body { margin: .5rem auto; } td, th { padding: .1rem .35rem; } }
+@media screen and (max-width: 40rem) { .wide svg { max-width: none; } }
+)";
+
+std::string code(std::string_view name) { return fmt::format("<code>{}</code>", escaped(name)); }
+
+std::string section(const char* id, const char* title, const std::string& body) {
+  return body.empty() ? "" : fmt::format("<h2 id=\"{}\">{}</h2>\n{}", id, title, body);
+}
+
+/// What a layer has of its own in the analysis.
+struct LayerParts {
+  const QuantizerAnalysis *weights = nullptr, *features = nullptr;
+};
+
+std::map<std::string, LayerParts> parts_by_layer(const NetworkReport& report) {
+  std::map<std::string, LayerParts> parts;
+  for (const QuantizerAnalysis& one : report.analysis.result.quantizers) {
+    LayerParts& layer = parts[one.quantizer.layer];
+    (one.quantizer.is_weight ? layer.weights : layer.features) = &one;
+  }
+  return parts;
+}
+
+std::string percent(double share) { return fmt::format("{:.2f}", 100 * share); }
+
+std::string clipped(const QuantizerAnalysis* one) {
+  if (one == nullptr || one->seen.elements == 0) return "-";
+  return percent(static_cast<double>(one->seen.clipped) / static_cast<double>(one->seen.elements));
+}
+
+/// In the order of execution: of the proof where there is one, else of the audit.
+std::vector<std::string> layer_names(const NetworkReport& report) {
+  std::vector<std::string> names;
+  if (report.proof) {
+    for (const verify::LayerReport& layer : report.proof->layers) names.push_back(layer.layer.name);
+    return names;
+  }
+  for (const quant::AuditedQuantizer& one : report.audited.audit.quantizers) {
+    if (!one.layer.empty() && std::ranges::find(names, one.layer) == names.end()) names.push_back(one.layer);
+  }
+  return names;
+}
+
+const verify::LayerReport* proof_of(const NetworkReport& report, const std::string& layer) {
+  if (!report.proof) return nullptr;
+  const auto found = std::ranges::find(
+      report.proof->layers, layer, [](const verify::LayerReport& one) -> const std::string& { return one.layer.name; });
+  return found == report.proof->layers.end() ? nullptr : &*found;
+}
+
+/// The quantizers that go with a name of the proof: those of the operation, or of what ends in its codes.
+LayerParts parts_of(const std::map<std::string, LayerParts>& parts, const std::string& name) {
+  const auto found = parts.find(name);
+  return found == parts.end() ? LayerParts() : found->second;
+}
+
+std::string time_of(const NetworkReport& report, const std::string& layer) {
+  const auto found = std::ranges::find(report.times, layer, &api::LayerTime::layer);
+  return found == report.times.end() ? "-" : fmt::format("{:.1f}", found->microseconds);
+}
+
+std::string layers_section(const NetworkReport& report) {
+  const auto parts = parts_by_layer(report);
+  std::vector<std::vector<std::string>> rows;
+  for (const std::string& name : layer_names(report)) {
+    const LayerParts own = parts_of(parts, name);
+    const verify::LayerReport* proof = proof_of(report, name);
+    const QuantizerAnalysis* features = own.features;
+    rows.push_back({code(name),
+                    proof         ? escaped(proof->layer.op)
+                    : own.weights ? escaped(own.weights->quantizer.op)
+                                  : "-",
+                    own.weights ? std::to_string(own.weights->quantizer.bits) : "-",
+                    proof ? std::to_string(proof->layer.activation_bits) : "-",
+                    proof ? fmt::format("{:.4g}", proof->layer.scale) : "-", clipped(own.weights), clipped(features),
+                    proof ? decibel_text(proof->sqnr_db) : "-",
+                    features && features->seen.reached ? fmt::format("{:.4f}", features->seen.reached->cosine()) : "-",
+                    proof ? grouped(proof->differing + proof->parameters_differing) : "-", time_of(report, name)});
+  }
+  return html_table({"layer", "operator", "bits of weights", "of features", "scale", "weights clipped %",
+                     "features clipped %", "SQNR dB", "cosine", "codes that differ", "&micro;s"},
+                    rows, 2);
+}
+
+std::string points(const std::optional<double>& right) {
+  return right ? fmt::format("{:+.2f} points", 100 * *right) : "";
+}
+
+std::string sensitivity_section(const NetworkReport& report) {
+  constexpr size_t kMost = 20;
+  const auto& quantizers = report.analysis.result.quantizers;
+  std::vector<Bar> bars;
+  std::string suggestions;
+  for (const QuantizerAnalysis& one : quantizers) {
+    if (bars.size() < kMost)
+      bars.push_back({place_of(one.quantizer), fmt::format("{:.4g} {}", one.harm, points(one.alone.right)), one.harm});
+    for (const std::string& suggestion : one.suggestions)
+      suggestions += fmt::format("<li>{}: {}</li>\n", escaped(place_of(one.quantizer)), escaped(suggestion));
+  }
+  if (bars.empty()) return "";
+  std::string text = fmt::format(
+      "<p>What a quantizer costs in loss, on {} samples of {}; points: of {} where it is "
+      "alone. In front stand those whose range wastes codes, whatever it costs on these samples.</p>\n{}",
+      grouped(report.analysis.result.samples), escaped(report.analysis.part),
+      report.analysis.result.has_labels ? "accuracy" : "agreement with the float network",
+      bar_plot(bars, "Harm by quantizer"));
+  return text + (suggestions.empty() ? "<p>Nothing stands out.</p>\n"
+                                     : "<p>What may be done, as options of <code>quantize</code>:</p>\n<ul>\n" +
+                                           suggestions + "</ul>\n");
+}
+
+std::string histograms_section(const NetworkReport& report) {
+  constexpr size_t kOpen = 2;
+  std::string text =
+      "<p>Heights are square roots, so that tails are seen; dashed lines are the ends of the codes' "
+      "range, and outlined bars beyond them are clipped.</p>\n";
+  size_t count = 0;
+  for (const QuantizerAnalysis& one : report.analysis.result.quantizers) {
+    const std::string place = place_of(one.quantizer);
+    text += fmt::format("<details{}><summary>{}, {} bits, {} % clipped</summary>\n{}</details>\n",
+                        count++ < kOpen ? " open" : "", escaped(place), one.quantizer.bits, clipped(&one),
+                        histogram_plot(one.seen.histogram, static_cast<double>(one.seen.code_low),
+                                       static_cast<double>(one.seen.code_high), place));
+  }
+  return count == 0 ? "" : text;
+}
+
+std::string audit_section(const NetworkReport& report) {
+  std::vector<std::vector<std::string>> rows;
+  for (const quant::AuditedQuantizer& one : report.audited.audit.quantizers)
+    rows.push_back({code(one.tensor), one.is_weight ? "weight" : "feature", escaped(one.reason), escaped(one.quantizer),
+                    escaped(one.observer), std::to_string(one.bits)});
+  std::string text = html_table({"tensor", "kind", "why it has codes", "quantizer", "observer", "bits"}, rows, 5);
+  if (report.audited.audit.in_float.empty()) return text;
+  text += "<p>In float:</p>\n<ul>\n";
+  for (const quant::FloatIsland& island : report.audited.audit.in_float)
+    text += fmt::format("<li>{} ({}): {}</li>\n", code(island.layer), escaped(island.op), escaped(island.reason));
+  return text + "</ul>\n";
+}
+
+std::string training_section(const NetworkReport& report) {
+  if (!report.course || report.course->standings.empty()) return "";
+  Series right{report.course->has_labels ? "accuracy" : "agreement", {}, {}}, loss{"loss", {}, {}};
+  for (size_t epoch = 0; epoch < report.course->standings.size(); ++epoch) {
+    const train::Standing& standing = report.course->standings[epoch];
+    const auto x = static_cast<double>(epoch);
+    if (standing.right) {
+      right.x.push_back(x);
+      right.y.push_back(100 * *standing.right);
+    }
+    loss.x.push_back(x);
+    loss.y.push_back(standing.loss);
+  }
+  std::string text = fmt::format("<p>On {} samples held back; kept: {}.</p>\n", grouped(report.course->samples),
+                                 escaped(train::best_text(*report.course)));
+  if (!right.x.empty()) text += line_plot({right}, "epoch", right.name + " %");
+  return text + line_plot({loss}, "epoch", "loss");
+}
+
+std::string bits_section(const NetworkReport& report) {
+  std::vector<Series> loss, right;
+  for (const char* kind : {"front", "uniform", "chosen"}) {
+    Series of_loss{kind, {}, {}}, of_right{kind, {}, {}};
+    for (const api::TriedWidths& one : report.widths) {
+      if (one.kind != kind) continue;
+      of_loss.x.push_back(one.bytes / 1000);
+      of_loss.y.push_back(one.loss);
+      if (!one.right) continue;
+      of_right.x.push_back(one.bytes / 1000);
+      of_right.y.push_back(100 * *one.right);
+    }
+    if (!of_loss.x.empty()) loss.push_back(of_loss);
+    if (!of_right.x.empty()) right.push_back(of_right);
+  }
+  if (loss.empty()) return "";
+  std::string text = line_plot(loss, "kilobytes", "distance to the float network");
+  if (!right.empty()) text += line_plot(right, "kilobytes", "right %");
+  std::vector<std::vector<std::string>> rows;
+  for (const api::TriedWidths& one : report.widths)
+    rows.push_back({escaped(one.kind), escaped(one.what), grouped(static_cast<int64_t>(one.bytes)),
+                    fmt::format("{:.4g}", one.loss), one.right ? percent(*one.right) : "-"});
+  return text + html_table({"kind", "widths", "bytes", "distance", "right %"}, rows, 2);
+}
+
+std::string proof_section(const NetworkReport& report) {
+  if (!report.proof) return fmt::format("<p>There is no proof: {}</p>\n", escaped(report.unproved));
+  const verify::RoadReport& proof = *report.proof;
+  int64_t compared = 0, differing = 0, engine = 0, engine_differing = 0, meaning = 0, beyond = 0;
+  for (const verify::LayerReport& layer : proof.layers) {
+    compared += layer.compared + layer.parameters_compared;
+    differing += layer.differing + layer.parameters_differing;
+    engine += layer.engine_compared;
+    engine_differing += layer.engine_differing;
+    if (!layer.meaning) continue;
+    meaning += layer.meaning->compared;
+    beyond += layer.meaning->beyond;
+  }
+  std::vector<std::vector<std::string>> rows = {
+      {"training network and integers", grouped(compared), grouped(differing)},
+      {"integers and the network that came in", grouped(meaning), grouped(beyond)}};
+  if (engine > 0) rows.push_back({"integers and " + escaped(report.with), grouped(engine), grouped(engine_differing)});
+  return html_table({"roads", "codes compared", "that differ"}, rows) +
+         fmt::format("<pre>{}</pre>\n", escaped(verdict(proof)));
+}
+
+std::string worst_section(const NetworkReport& report) {
+  if (report.worst.empty()) return "";
+  std::string text = fmt::format(
+      "<p>{} of {} samples are answered otherwise; those that are right in float come "
+      "first.</p>\n<div class=\"samples\">\n",
+      grouped(report.wrong), grouped(report.proof->samples));
+  for (const api::WorstSample& one : report.worst) {
+    const std::string said = fmt::format("sample {}: {}in float {}, in integers {}", one.index,
+                                         one.label.empty() ? "" : one.label + "; ", one.in_float, one.on_codes);
+    text += "<figure>";
+    if (one.picture.size() > 0)
+      text += fmt::format("<img alt=\"{}\" src=\"{}\">", escaped(said), png_address(data::encode_png(one.picture)));
+    text += fmt::format("<figcaption>{}</figcaption></figure>\n", escaped(said));
+  }
+  return text + "</div>\n";
+}
+
+std::string standing_line(const NetworkReport& report) {
+  const sensitivity::Analysis& result = report.analysis.result;
+  const auto text = [&](const char* what, const train::Standing& standing) {
+    return standing.right ? fmt::format("{} {} %", what, percent(*standing.right))
+                          : fmt::format("{} loss {:.4g}", what, standing.loss);
+  };
+  return fmt::format("{} on {} samples of {}: {}, {}, {}",
+                     result.has_labels ? "accuracy" : "agreement with the float network", grouped(result.samples),
+                     report.analysis.part, text("without quantizers", result.in_float),
+                     text("with them", result.rounded), text("in integers", result.on_codes));
+}
+
+std::string verdict_text(const NetworkReport& report) {
+  return report.proof ? sentence(*report.proof) : "no integers, so no proof: " + report.unproved;
+}
+
+}  // namespace
+
+std::string as_html(const NetworkReport& report) {
+  struct Section {
+    const char *id, *title;
+    std::string body;
+  };
+  const std::vector<Section> sections = {{"layers", "Layers", layers_section(report)},
+                                         {"sensitivity", "Where it loses", sensitivity_section(report)},
+                                         {"histograms", "Values and ranges", histograms_section(report)},
+                                         {"audit", "What has codes, and why", audit_section(report)},
+                                         {"bits", "Bits by what they cost", bits_section(report)},
+                                         {"training", "Training", training_section(report)},
+                                         {"proof", "The proof", proof_section(report)},
+                                         {"samples", "Worst samples", worst_section(report)}};
+  const bool holds = report.proof && report.proof->equal();
+  std::string body = fmt::format(
+      "<h1>{}</h1>\n<p>on platform {}</p>\n<p class=\"verdict{}\" id=\"verdict\">{}</p>\n<p "
+      "id=\"standing\">{}</p>\n<nav>",
+      escaped(report.analysis.network), escaped(report.analysis.platform), holds ? "" : " fails",
+      escaped(verdict_text(report)), escaped(standing_line(report)));
+  for (const Section& one : sections) {
+    if (!one.body.empty()) body += fmt::format("<a href=\"#{}\">{}</a>", one.id, one.title);
+  }
+  body += "</nav>\n<main>\n";
+  for (const Section& one : sections) body += section(one.id, one.title, one.body);
+  for (const std::string& note : report.analysis.result.notes) body += fmt::format("<p>{}</p>\n", escaped(note));
+  return html_page(report.analysis.network, kPageStyle, body + "</main>\n");
+}
+
+std::string as_json(const NetworkReport& report) {
+  ordered_json json = {{"network", report.analysis.network},
+                       {"platform", report.analysis.platform},
+                       {"verdict", verdict_text(report)},
+                       {"standing", standing_line(report)},
+                       {"layers", layer_names(report)},
+                       {"analysis", ordered_json::parse(as_json(report.analysis))},
+                       {"proof", report.proof ? to_json(*report.proof) : ordered_json()}};
+  if (report.course) json["training"] = ordered_json::parse(train::to_text(*report.course));
+  for (const api::TriedWidths& one : report.widths)
+    json["widths"].push_back({{"kind", one.kind}, {"what", one.what}, {"bytes", one.bytes}, {"loss", one.loss}});
+  json["times"] = ordered_json::array();
+  for (const api::LayerTime& one : report.times)
+    json["times"].push_back({{"layer", one.layer}, {"microseconds", one.microseconds}});
+  json["wrong"] = report.wrong;
+  json["worst"] = ordered_json::array();
+  for (const api::WorstSample& one : report.worst)
+    json["worst"].push_back(
+        {{"sample", one.index}, {"label", one.label}, {"in_float", one.in_float}, {"on_codes", one.on_codes}});
+  return to_text(json);
+}
+
+std::string as_text(const NetworkReport& report) {
+  return fmt::format("{}\n{}\n", verdict_text(report), standing_line(report));
+}
+
+}  // namespace halfstep::report

@@ -1,0 +1,62 @@
+// A prepared network with the digits behind it, small enough for every test.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "halfstep/core/base/random.h"
+#include "halfstep/halfstep.h"
+#include "halfstep/quant/prepare/float_form.h"
+#include "halfstep/train/calibrate/calibrate.h"
+#include "halfstep/train/loop/builtin_networks.h"
+
+namespace halfstep::test {
+
+/// Untrained but calibrated: the built-in network on the digits, for a platform and widths.
+struct Prepared {
+  data::Dataset data = api::load_data("");
+  data::TrainTest parts = data::split(data);
+  ThreadPool pool{2};
+  Model model;
+
+  explicit Prepared(const std::string& platform, quant::PrepareOptions widths = {},
+                    const std::vector<std::pair<std::string, std::string>>& overrides = {},
+                    const std::string& network = "digits", const std::function<void(Model&)>& change = {}) {
+    Model fresh = train::create_network(network, data.sample_dims(), static_cast<int64_t>(data.classes.size()), 7);
+    data::set_preprocess(fresh, {.scale = 1.0F / 16});
+    parts.feed(fresh);
+    disturb(fresh);
+    if (change) change(fresh);
+    model = quant::prepare(fresh, quant::load_platform(platform, overrides), widths);
+    train::calibrate(model, parts.train, {.batch = 32, .batches = 2}, pool);
+    quant::clear_layers(fresh);
+    model.source = std::make_shared<const Source>(Source{fresh, parts.test.inputs(0, 3)});
+  }
+
+  verify::RoadReport compare(const verify::Roads& roads, int64_t samples = 20) {
+    return verify::compare_roads(
+        roads, [&](int64_t begin, int64_t count) { return parts.test.inputs(begin, count); }, samples, 64, pool);
+  }
+
+ private:
+  static bool is_zero(const Tensor& tensor) {
+    return std::ranges::all_of(tensor.data<float>(), [](float value) { return value == 0; });
+  }
+
+  /// Biases and statistics that are not zero and one, so that folding and bias codes have something to do.
+  static void disturb(Model& model) {
+    Random random(11, 3);
+    for (auto& [name, tensor] : model.tensors) {
+      if (tensor.dims().size() > 1 && is_zero(tensor)) {  // the initializer takes its reader for no layer with weights
+        for (float& value : tensor.data<float>()) value += 0.5F * random.normal();
+      }
+      if (tensor.dims().size() != 1) continue;
+      for (float& value : tensor.data<float>()) value += 0.3F * (random.uniform() - 0.4F);
+      if (name != "bn2.scale") continue;
+      for (float& value : tensor.data<float>()) value *= 8;  // so that relu6 has something to cut
+    }
+  }
+};
+
+}  // namespace halfstep::test

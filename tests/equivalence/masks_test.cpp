@@ -1,0 +1,75 @@
+// Attention behind masks: nothing but the condition stays in float, what is hidden leaves the others a scale, both
+// roads agree, and they mean what the network says.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "halfstep/core/ir/metadata/decisions.h"
+#include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/canonical/open_attention.h"
+#include "halfstep/quant/prepare/quantizer.h"
+#include "tests/equivalence/fixture.h"
+
+namespace halfstep::test {
+namespace {
+
+void set_numbers(Model& model) {
+  const auto number = [&](const std::string& name, float value) { model.tensors.at(name) = Tensor::scalar(value); };
+  number("bright", 0.3F);
+  number("never", -std::numeric_limits<float>::infinity());
+  number("nothing", 0.0F);
+  number("root", std::sqrt(8.0F));
+  Tensor ahead(DType::f32, {64, 64});
+  for (size_t i = 0; i < 64; ++i) {
+    for (size_t j = i + 1; j < 64; ++j) ahead.data<float>()[i * 64 + j] = std::numeric_limits<float>::lowest();
+  }
+  model.tensors.at("ahead") = ahead;
+}
+
+Prepared masks(quant::PrepareOptions widths = {}) {
+  return Prepared("generic_int8", widths, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/masks.ir", set_numbers);
+}
+
+TEST(Masks, LeaveNothingButTheConditionInFloat) {
+  std::set<std::string> in_float;
+  for (const auto& [layer, reason] : masks().model.metadata.float_operators) in_float.insert(layer);
+  EXPECT_EQ(in_float, (std::set<std::string>{"pixels", "sees"}));  // the condition reads the image as it is
+}
+
+/// The largest of a row less what is told apart of 64 elements and 8 bits, and no mask's number.
+TEST(Masks, LeaveAScale) {
+  const Prepared prepared = masks();
+  for (const auto& quantizer : prepared.model.graph.all<ops::FakeQuantize>()) {
+    const ops::ObserveRange observer = quant::observer_of(quantizer);
+    const float low = prepared.model.tensors.at(observer.low().name()).data<float>()[0];
+    EXPECT_GT(low, -40) << quantizer.x().name();
+    const bool is_masked = observer.reach() > 0;
+    EXPECT_EQ(is_masked, std::set<std::string>({"scaled", "others", "fused.scaled"}).contains(quantizer.x().name()))
+        << quantizer.x().name();
+    EXPECT_NEAR(observer.reach(), is_masked ? std::log(512.0 * 64) : 0, 1e-6);
+  }
+}
+
+class MasksWith : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Bits, MasksWith, testing::Values(8, 4));
+
+TEST_P(MasksWith, BothRoadsAreEqualAndMeanIt) {
+  quant::PrepareOptions widths;
+  widths.weight_bits = widths.activation_bits = GetParam();
+  Prepared prepared = masks(widths);
+  const Model integer = quant::convert(prepared.model, {.float_islands = true}).model;
+  const auto report = prepared.compare(api::roads_of(prepared.model, integer));
+  EXPECT_GT(report.layers.size(), 20U);
+  for (const auto& layer : report.layers) {
+    EXPECT_GT(layer.compared, 0) << layer.layer.name;
+    EXPECT_EQ(layer.differing + layer.parameters_differing, 0) << layer.layer.name;
+  }
+  const Model opened = passes::with_open_source(prepared.model);
+  for (const auto& layer : verify::check_meaning(opened, integer, {.all = true}, prepared.pool))
+    EXPECT_EQ(layer.meaning.beyond, 0) << layer.layer;
+}
+
+}  // namespace
+}  // namespace halfstep::test
