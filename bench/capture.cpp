@@ -82,7 +82,7 @@ void captured_step(benchmark::State& state, bool captures) {
     digits.update();
     return {loss};
   });
-  const data::Dataset data = api::load_data("");
+  const data::Dataset data = data::digits();
   const Array x = capture::uniform({kBatch, 1, 8, 8});
   const Array labels(data::split(data).train.labels(0, kBatch));
   capture::Switches now = capture::switches();

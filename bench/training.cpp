@@ -18,7 +18,7 @@ constexpr int64_t kBatch = 32;
 
 /// The network on the embedded digits, float, or prepared for a platform and calibrated.
 struct Step {
-  data::Dataset data = api::load_data("");
+  data::Dataset data = data::digits();
   data::TrainTest parts = data::split(data);
   ThreadPool pool;
   std::unique_ptr<runtime::Program> program;

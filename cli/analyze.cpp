@@ -7,8 +7,8 @@ int analyze(api::AnalyzeCommand& command, const Given&) {
   api::AnalyzeOptions& options = command.options;
   options.platform = platform_of(command.target);
   const auto [network, data] = load_both(command.common, command.model, command.data, options.quantize.preprocess);
-  const api::Analysis analysis = api::analyze(network, data, options, settings_of(command.common));
-  print_notes(analysis.result.notes);
+  const api::AnalyzeResult analysis = api::analyze(network, data, options, settings_of(command.common));
+  print_notes(analysis.sensitivity.notes);
   print(command.common, analysis);
   return kDone;
 }

@@ -19,18 +19,18 @@ int choose_bits(api::BitsCommand& command, const Given&) {
   if (program.path == command.out.path) fail(errors::output_given_twice("--program-out", program.path.string()));
   const auto claim = require(command.out), program_claim = require(program);
   api::BitsOptions& options = command.options;
-  options.how.budgets = allocation::parse_budgets(command.budget);
+  options.allocation.budgets = allocation::parse_budgets(command.budget);
   options.platform = platform_of(command.target);
   options.prove = !program.path.empty();
   name_training_folder(options.train, options.quantize.repair, command.out);
   name_repair_folder(options.quantize.repair, command.out);
   const auto [network, data] = load_both(command.common, command.model, command.data, options.quantize.preprocess);
-  const api::Bits result = api::bits(network, data, options, settings_of(command.common));
-  api::save(result.result.model, command.out.path);
+  const api::BitsResult result = api::bits(network, data, options, settings_of(command.common));
+  api::save(result.allocation.model, command.out.path);
   if (result.proof) api::save(result.proof->integer, program.path);
   repair::remove_checkpoints(options.quantize.repair);
   if (!options.train.folder.empty()) train::remove_run(options.train.folder);
-  print_notes(result.result.notes);
+  print_notes(result.allocation.notes);
   print_result(command.common, result, command.out.path);
   return result.proof && !result.proof->roads.equal() ? kDifference : kDone;
 }

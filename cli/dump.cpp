@@ -5,8 +5,7 @@ namespace {
 
 int dump(api::DumpCommand& command, const Given&) {
   const auto pair = load_both(command.common, command.model, command.data, command.options.preprocess);
-  print(command.common, api::dump(pair.network, pair.data, command.out.path, command.options, command.out.overwrite,
-                                  settings_of(command.common)));
+  print(command.common, api::dump(pair.network, pair.data, command.out, command.options, settings_of(command.common)));
   return kDone;
 }
 

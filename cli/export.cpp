@@ -7,7 +7,7 @@
 namespace halfstep::cli {
 namespace {
 
-void print_report(const std::filesystem::path& out, const api::Exported& report, bool as_json) {
+void print_report(const std::filesystem::path& out, const api::ExportResult& report, bool as_json) {
   if (as_json) {
     fmt::print("{}\n",
                nlohmann::ordered_json({{"nodes", report.nodes}, {"approximated", report.approximated}}).dump(2));
@@ -20,7 +20,7 @@ void print_report(const std::filesystem::path& out, const api::Exported& report,
 }
 
 int export_for_tools(const Model& model, const api::ExportCommand& command) {
-  const std::vector<std::string> files = api::export_deploy(model, command.out.path, command.out.overwrite);
+  const std::vector<std::string> files = api::export_deploy(model, command.out);
   if (command.common.json) fmt::print("{}\n", nlohmann::ordered_json({{"files", files}}).dump(2));
   for (const std::string& name : files) {
     if (!command.common.json) fmt::print("wrote {}\n", (command.out.path / name).string());
@@ -33,7 +33,7 @@ int export_as_c(Model network, api::ExportCommand& command, bool has_data) {
   std::optional<api::Dataset> data;
   if (has_data) data = load_data(command.common, command.data, api::classes_of(network));
   data::change_preprocess(network, command.preprocess);
-  const api::ExportedC written = api::export_c(network, command.out.path, command.c, data ? &*data : nullptr);
+  const api::ExportCResult written = api::export_c(network, command.out.path, command.c, data ? &*data : nullptr);
   fmt::print("{}", command.common.json ? report::as_json(written) : report::as_text(written, command.out.path));
   return kDone;
 }

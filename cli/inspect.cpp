@@ -13,7 +13,7 @@ int print_inspection(const Inspection& found, const api::InspectCommand& command
 /// How a prepared network is quantized; with a name, the story of that tensor alone.
 int print_audit(const api::InspectCommand& command) {
   const Model model = api::load(command.model);
-  const api::Quantized found = api::audit(model);
+  const api::QuantizeResult found = api::audit(model);
   if (command.why.empty())
     print(command.common, found);
   else
@@ -25,7 +25,7 @@ int inspect(api::InspectCommand& command, const Given&) {
   if (command.audit || !command.why.empty()) return print_audit(command);
   api::InspectOptions& options = command.inspect;
   if (auto platform = platform_of(command.target))
-    options.target = api::Target{std::move(*platform), command.quantize.widths, command.quantize.pad_channels,
+    options.target = api::Target{std::move(*platform), command.quantize.prepare, command.quantize.pad_channels,
                                  command.convert, command.quantize.regions};
   const std::filesystem::path& path = command.model;
   const bool is_text = path.extension() == ".ir";

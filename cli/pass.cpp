@@ -45,7 +45,7 @@ int run_passes(api::PassCommand& command, const Given&) {
   const auto claim = require(command.out);
   const bool is_text = command.model.extension() == ".ir";
   const Model network = is_text ? api::load_text(command.model, 0) : api::load(command.model);
-  const api::Passed passed = api::run_passes(network, command.passes, command.disable);
+  const api::PassResult passed = api::run_passes(network, command.passes, command.disable);
   print_course(passed.course, command.print_after, command.common.json);
   if (!command.out.path.empty()) api::save(passed.model, command.out.path);
   return kDone;

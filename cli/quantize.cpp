@@ -5,7 +5,7 @@ namespace halfstep::cli {
 namespace {
 
 /// A prepared network with other bit widths needs no samples; any other is prepared and calibrated.
-api::Quantized quantized(const api::QuantizeCommand& command) {
+api::QuantizeResult quantized(const api::QuantizeCommand& command) {
   const api::Platform platform = api::load_platform(command.target);
   const auto [network, data] = load_both(command.common, command.model, command.data, command.options.preprocess);
   const api::QuantizeOptions& options = command.options;
@@ -21,7 +21,7 @@ int quantize(api::QuantizeCommand& command, const Given&) {
   if (repair.resume && !repair::any(repair)) fail(errors::nothing_to_resume("no --repair", "the one to resume"));
   name_repair_folder(repair, command.out);
   const auto claim = require(command.out);
-  const api::Quantized result = quantized(command);
+  const api::QuantizeResult result = quantized(command);
   api::save(result.model, command.out.path);
   repair::remove_checkpoints(repair);
   print_notes(result.notes);

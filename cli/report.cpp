@@ -13,7 +13,7 @@ int show_report(api::ReportCommand& command, const Given&) {
   options.analyze.quantize.preprocess = options.verify.preprocess;
   const api::NetworkReport found = api::report(prepared, integer, data, options, settings_of(command.common));
   io::write_file(command.out.path, report::as_html(found));
-  print_notes(found.analysis.result.notes);
+  print_notes(found.analysis.sensitivity.notes);
   print_result(command.common, found, command.out.path);
   return found.proof && found.proof->equal() ? kDone : kDifference;
 }

@@ -13,14 +13,14 @@ api::TargetOptions target_of(const api::TrainCommand& command) {
 api::TrainOptions options_for(const api::TrainCommand& command, const Model& network, const Given& given) {
   api::TrainOptions options = command.options;
   for (const auto& teacher : command.teacher) options.teachers.push_back(api::load(teacher));
-  const bool is_float = api::stage_of(network) == api::Stage::in_float;
+  const bool is_float = api::stage_of(network) == api::Stage::float_network;
   const bool has_target = given.has("platform") || given.has("overrides");
   if (!options.schedule.stages.empty() && (is_float || has_target))
     options.schedule.platform = api::load_platform(target_of(command));
   return options;
 }
 
-api::Trained trained(api::TrainCommand& command, const Given& given) {
+api::TrainResult trained(api::TrainCommand& command, const Given& given) {
   io::require_folder_target(command.options.folder);
   command.options.keeps_best = !command.model.empty();
   const api::Settings settings = settings_of(command.common);
@@ -35,7 +35,7 @@ api::Trained trained(api::TrainCommand& command, const Given& given) {
 
 int train_and_report(api::TrainCommand& command, const Given& given) {
   const std::filesystem::path& out = command.options.folder;
-  const api::Trained result = trained(command, given);
+  const api::TrainResult result = trained(command, given);
   print_notes(result.notes);
   if (command.common.json) {
     fmt::print("{}", report::as_json(result));

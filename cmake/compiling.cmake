@@ -53,7 +53,7 @@ endif()
 # name fields as their format does.
 function(halfstep_group OUT NAME)
   set(files ${ARGN})
-  list(FILTER files EXCLUDE REGEX "/formats/[a-z]+/(wire|node|tensor_data|program_desc|pir)\\.cpp$")
+  list(FILTER files EXCLUDE REGEX "/formats/[a-z]+/(onnx_messages|protobuf_wire|node|tensor_data|program_desc|pir)\\.cpp$")
   list(FILTER files EXCLUDE REGEX "/gen/halfstep/core/ir/ops\\.cpp$")  # test_ir has a table of its own
   list(FILTER files EXCLUDE REGEX "/(parallel|fleet)\\.cpp$")  # tools/check_library.py knows their objects by name
   if(NOT HALFSTEP_TOGETHER OR NAME STREQUAL engine_kernels)

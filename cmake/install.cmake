@@ -21,10 +21,9 @@ install(TARGETS halfstep_shared EXPORT halfstep LIBRARY DESTINATION ${CMAKE_INST
 install(TARGETS halfstep RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT library)
 install(FILES cli/completion.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME halfstep
         COMPONENT library)
-install(DIRECTORY halfstep ${HALFSTEP_GEN}/halfstep DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT library
-        FILES_MATCHING PATTERN *.h REGEX "/kernels/" EXCLUDE)
-install(FILES halfstep/engine/kernels/kernel.h ${HALFSTEP_GEN}/halfstep/engine/kernels/errors.h
-        DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/halfstep/engine/kernels COMPONENT library)
+install(CODE "set(HALFSTEP_ROOTS ${CMAKE_SOURCE_DIR} ${HALFSTEP_GEN})
+set(HALFSTEP_INCLUDE ${CMAKE_INSTALL_INCLUDEDIR})" COMPONENT library)
+install(SCRIPT cmake/public_headers.cmake COMPONENT library)
 
 set(config ${CMAKE_INSTALL_LIBDIR}/cmake/halfstep)
 install(EXPORT halfstep NAMESPACE halfstep:: FILE halfstep-targets.cmake DESTINATION ${config} COMPONENT library)

@@ -10,6 +10,7 @@
 #include "halfstep/api/compare.h"
 #include "halfstep/api/convert.h"
 #include "halfstep/api/deploy.h"
+#include "halfstep/api/deprecated.h"
 #include "halfstep/api/dump.h"
 #include "halfstep/api/evaluate.h"
 #include "halfstep/api/export.h"

@@ -90,6 +90,29 @@ def unused(arrows):
                 yield f"halfstep/rooms.yaml:1: room '{room}' may include '{target}', and does not"
 
 
+def public_headers(generated):
+    """halfstep/halfstep.h and the headers that it includes, those of gen too."""
+    found, todo = set(), ["halfstep/halfstep.h"]
+    while todo:
+        header = todo.pop()
+        path = next((base / header for base in (ROOT, generated) if (base / header).is_file()), None)
+        if header in found or path is None:
+            continue
+        found.add(header)
+        todo += [match.group(1) for match in map(INCLUDE.match, path.read_text().splitlines()) if match and match.group(1).startswith("halfstep/")]
+    return found
+
+
+def wrong_exports(headers):
+    """Rooms that are hidden and have public headers, or are neither."""
+    singly = {f"halfstep/{target}" for card in ROOMS.cards.values() for target in card.get("includes", []) if target.endswith(".h")}
+    for room in ROOMS.cards:
+        own = sorted(header for header in headers - singly if room_of(header) == room and not header.endswith("/errors.h"))
+        if (room in ROOMS.hidden()) == bool(own):
+            yield f"halfstep/rooms.yaml:1: room '{room}' exports nothing, but '{own[0]}' is public" if own else \
+                f"halfstep/rooms.yaml:1: room '{room}' has no public header, expected 'exports: nothing'"
+
+
 class Check:
     def __init__(self, generated):
         self.generated = generated
@@ -167,7 +190,9 @@ def main():
     for path, name in sources(check.generated, ["halfstep", "tests"]):
         check.file(path, name)
     check.violations += [f"{path.relative_to(ROOT)}:1: is not what halfstep/rooms.yaml says; run tools/rooms.py" for path, _ in rooms.stale()]
-    check.violations += unused(check.arrows) if check.generated.is_dir() else []
+    if check.generated.is_dir():
+        public = public_headers(check.generated)
+        check.violations += [*unused(check.arrows), *wrong_exports(public)]
     check.violations += [f"{room}: is described and has no folder" for room in ROOMS.cards if not (ROOT / "halfstep" / room).is_dir()]
     for arrow, count in sorted(check.arrows.items()):
         print(f"{count:5}  {arrow}")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Files and functions stay small: no file above 500 lines and no function above 100 outside kernels, p90 of functions below 30.
+No folder of the library has more than 40 files.
 Lines of YAML and of Markdown's prose are no longer than those of the sources (.clang-format).
 
 usage: tools/check_sizes.py    (needs universal-ctags)
@@ -17,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ["halfstep", "opgen", "cli", "python", "tests", "bench"]
 # Tests are tables as often as functions: their figures are printed, the limits are for what is shipped.
 LIMITED = ("halfstep/", "opgen/", "cli/", "python/")
-LONGEST_FILE, LONGEST_FUNCTION, P90_FUNCTION = 500, 100, 30
+LONGEST_FILE, LONGEST_FUNCTION, P90_FUNCTION, LARGEST_FOLDER = 500, 100, 30, 40
 
 
 def share(sorted_values, fraction):
@@ -74,6 +75,12 @@ def long_lines():
                 yield f"{name}:{number}: the line has {len(line)} characters, expected at most {longest}"
 
 
+def large_folders():
+    counts = collections.Counter(path.parent.relative_to(ROOT).as_posix() for path in (ROOT / "halfstep").rglob("*") if path.is_file())
+    return [f"{folder}:1: {count} files lie in one folder, expected at most {LARGEST_FOLDER}; group them in folders"
+            for folder, count in sorted(counts.items()) if count > LARGEST_FOLDER]
+
+
 def main():
     names = sorted(path.relative_to(ROOT).as_posix() for folder in FOLDERS for path in (ROOT / folder).rglob("*")
                    if path.suffix in (".h", ".cpp", ".cu") and path.is_file())
@@ -96,7 +103,7 @@ def main():
             violations.append(f"halfstep:1: p90 of functions is {p90} lines, expected less than {P90_FUNCTION}")
     violations += [f"{name}:{line}: function {function} has {count} lines, expected at most {LONGEST_FUNCTION}"
                    for count, name, line, function in found if is_limited(name) and count > LONGEST_FUNCTION]
-    violations += long_lines()
+    violations += [*large_folders(), *long_lines()]
     if not found:
         violations.append("tools/check_sizes.py:1: ctags found no function")
     print(f"{len(violations)} violations")

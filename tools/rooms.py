@@ -36,6 +36,10 @@ class Rooms:
         rooms = [room for target in written if not target.endswith(".h") for room in self.named(target)]
         return rooms, [f"halfstep/{target}" for target in written if target.endswith(".h")]
 
+    def hidden(self):
+        """The rooms that export nothing."""
+        return [name for name, card in self.cards.items() if card.get("exports") == "nothing"]
+
     def room_of(self, path):
         """The room of a file below halfstep/, by its longest folder that is one; None outside of all."""
         parts = path.split("/")[1:-1]
@@ -80,7 +84,8 @@ def in_order(rooms):
 
 
 def cmake_text(rooms):
-    lines = [f"# Rooms and what each links: made by tools/rooms.py of {DESCRIPTION}."]
+    lines = [f"# Rooms and what each links: made by tools/rooms.py of {DESCRIPTION}.",
+             f"set(HALFSTEP_HIDDEN_ROOMS {' '.join(rooms.hidden())})"]
     for name in in_order(rooms):
         words = [name, *rooms.includes(name)[0], *rooms.cards[name].get("links", [])]
         lines.append(f"halfstep_room({' '.join(words)})")

@@ -24,20 +24,21 @@ void add_crushed(sensitivity::Analysis& analysis, const Model& prepared, const d
 
 }  // namespace
 
-Analysis analyze(const Model& network, const Dataset& data, const AnalyzeOptions& options, const Settings& settings) {
+AnalyzeResult analyze(const Model& network, const Dataset& data, const AnalyzeOptions& options,
+                      const Settings& settings) {
   check_options(options.quantize);
   require_in_range(options);
   const Model prepared = prepared_of(network, data, options.platform, options.quantize, settings);
   const auto parts = parts_for(prepared, data);
   ThreadPool pool(settings.threads);
   const Model model = train::with_open_batch(prepared, parts.train, pool);
-  sensitivity::AnalyzeOptions how = options.how;
+  sensitivity::AnalyzeOptions how = options.sensitivity;
   how.seed = settings.seed;
-  Analysis analysis{{}, model.graph.name(), quant::platform_of(model).name, {}};
+  AnalyzeResult analysis{{}, model.graph.name(), quant::platform_of(model).name, {}};
   const bool on_training = options.part == DataPart::train;
   analysis.part = on_training ? "training part" : parts.tested;
   const data::Samples& watched = on_training ? parts.train : parts.test;
-  analysis.result = sensitivity::analyze(model, watched, how, pool, settings.progress);
+  analysis.sensitivity = sensitivity::analyze(model, watched, how, pool, settings.progress);
   const train::CalibrateOptions& asked = options.quantize.calibration;
   const Trials trials{.learned = parts.train,
                       .calibration = {.batch = asked.batch, .batches = asked.batches, .seed = settings.seed},
@@ -45,10 +46,10 @@ Analysis analyze(const Model& network, const Dataset& data, const AnalyzeOptions
                       .for_large = true};
   const sensitivity::Trial trial(sensitivity::FloatNetwork(model).in_float(), watched, how.samples, settings.seed,
                                  pool);
-  try_advice(analysis.result, model, trial, trials, options.tries, settings.progress);
-  add_crushed(analysis.result, model, watched, trials);
-  for (std::string& note : notes_on(model, data)) analysis.result.notes.push_back(std::move(note));
-  if (auto note = train::fixed_batch_note(model)) analysis.result.notes.push_back(std::move(*note));
+  try_advice(analysis.sensitivity, model, trial, trials, options.tries, settings.progress);
+  add_crushed(analysis.sensitivity, model, watched, trials);
+  for (std::string& note : notes_on(model, data)) analysis.sensitivity.notes.push_back(std::move(note));
+  if (auto note = train::fixed_batch_note(model)) analysis.sensitivity.notes.push_back(std::move(*note));
   return analysis;
 }
 

@@ -10,13 +10,14 @@
 
 namespace halfstep::api {
 
-struct Analysis {
-  sensitivity::Analysis result;
+struct AnalyzeResult {
+  sensitivity::Analysis sensitivity;
   std::string network, platform;
   std::string part;  ///< which samples: "test/", "a fifth of each class"
 };
 
 /// Throws for an integer program, for a float network without a platform, and as sensitivity::analyze.
-Analysis analyze(const Model& network, const Dataset& data, const AnalyzeOptions& options, const Settings& settings);
+AnalyzeResult analyze(const Model& network, const Dataset& data, const AnalyzeOptions& options = {},
+                      const Settings& settings = {});
 
 }  // namespace halfstep::api

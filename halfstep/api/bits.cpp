@@ -13,12 +13,12 @@ namespace halfstep::api {
 namespace {
 
 /// Of a network whose bits are chosen.
-void follow_up(Bits& bits, const Dataset& data, const BitsOptions& options, const Settings& settings) {
-  Model& model = bits.result.model;
+void follow_up(BitsResult& bits, const Dataset& data, const BitsOptions& options, const Settings& settings) {
+  Model& model = bits.allocation.model;
   if (repair::any(options.quantize.repair)) {
     QuantizeOptions how = options.quantize;
     how.bits.clear();
-    Quantized repaired = repair(model, data, how, settings);
+    QuantizeResult repaired = repair(model, data, how, settings);
     model = std::move(repaired.model);
     bits.repaired = std::move(repaired.repair);
   }
@@ -34,7 +34,7 @@ void follow_up(Bits& bits, const Dataset& data, const BitsOptions& options, cons
 
 }  // namespace
 
-Bits bits(const Model& network, const Dataset& data, const BitsOptions& options, const Settings& settings) {
+BitsResult bits(const Model& network, const Dataset& data, const BitsOptions& options, const Settings& settings) {
   check_options(options.quantize);
   require_in_range(options);
   limits::kTuneEpochs.require("epochs", options.train.epochs);
@@ -47,12 +47,12 @@ Bits bits(const Model& network, const Dataset& data, const BitsOptions& options,
   if (options.prove) quant::require_integers(model, options.convert);
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
-  allocation::Options how = options.how;
+  allocation::Options how = options.allocation;
   how.calibration = options.quantize.calibration;
   how.calibration.seed = settings.seed;
-  Bits bits{allocation::allocate(model, parts.train, how, settings.seed, pool, settings.progress), model.graph.name(),
-            quant::platform_of(model).name};
-  for (std::string& note : notes_on(model, data)) bits.result.notes.push_back(std::move(note));
+  BitsResult bits{allocation::allocate(model, parts.train, how, settings.seed, pool, settings.progress),
+                  model.graph.name(), quant::platform_of(model).name};
+  for (std::string& note : notes_on(model, data)) bits.allocation.notes.push_back(std::move(note));
   follow_up(bits, data, options, settings);
   return bits;
 }

@@ -15,21 +15,23 @@
 
 namespace halfstep::api {
 
-struct Bits {
+struct BitsResult {
   struct Proof {
     Model integer;
     verify::RoadReport roads;  ///< on the test part
   };
-  allocation::Allocation result;  ///< its model is what came out at the end, all else is of the network before repair
+  allocation::Allocation
+      allocation;  ///< its model is what came out at the end, all else is of the network before repair
   std::string network, platform;
   std::optional<repair::Report> repaired = {};
-  std::optional<Trained> trained = {};  ///< without its model, which is the result's
+  std::optional<TrainResult> trained = {};  ///< without its model, which is the result's
   std::optional<Proof> proof = {};
 };
 
 /// The prepared network with the widths of the least harm within all budgets, by the training part of `data`, and what
 /// the options ask for after that. Throws as allocation::allocate, for an integer program, for a float network without
 /// a platform, and before any work what repair, training or conversion would refuse.
-Bits bits(const Model& network, const Dataset& data, const BitsOptions& options, const Settings& settings);
+BitsResult bits(const Model& network, const Dataset& data, const BitsOptions& options = {},
+                const Settings& settings = {});
 
 }  // namespace halfstep::api

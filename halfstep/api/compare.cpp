@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 board::Side network_side(const Model& network, const std::string& name, const Dataset* data,
                          const CompareOptions& options, const Settings& settings) {
   if (data == nullptr) fail(errors::no_samples_to_compare(name));
-  DumpedValues values = values_of(network, *data, options.dump, settings);
+  NetworkValues values = values_of(network, *data, options.dump, settings);
   return board::side_of(std::move(values.manifest), std::move(values.contents), name);
 }
 

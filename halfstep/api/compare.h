@@ -14,11 +14,11 @@ namespace halfstep::api {
 /// framework (npz, safetensors), or a Model. Arrays and bare files are taken for what the other side has under their
 /// names. Throws with all that is missing, cut, empty or unknown; `data` is for Models among the two.
 board::Comparison compare(const std::filesystem::path& first, const std::filesystem::path& second, const Dataset* data,
-                          const CompareOptions& options, const Settings& settings);
+                          const CompareOptions& options = {}, const Settings& settings = {});
 
 /// The same of a network in memory, as the first side.
 board::Comparison compare(const Model& first, const std::filesystem::path& second, const Dataset& data,
-                          const CompareOptions& options, const Settings& settings);
+                          const CompareOptions& options = {}, const Settings& settings = {});
 
 /// Whether the path is a Model of ours, which needs samples to be compared.
 bool is_network(const std::filesystem::path& path);

@@ -84,7 +84,7 @@ std::string platforms_with_files() {
 
 }  // namespace
 
-std::vector<std::string> export_deploy(const Model& prepared, const std::filesystem::path& out, bool overwrite) {
+std::vector<std::string> export_deploy(const Model& prepared, const OutFile& out) {
   require_stage(prepared, Stage::prepared);
   const quant::Platform& platform = quant::platform_of(prepared);
   if (platform.deploy.empty()) fail(errors::platform_without_files(platform.name, platforms_with_files()));
@@ -94,7 +94,7 @@ std::vector<std::string> export_deploy(const Model& prepared, const std::filesys
   const formats::vendor::Ranges ranges = formats::vendor::ranges_of(network);
   clip_weights(network, ranges);
 
-  io::require_folder_target(out);
+  io::require_folder_target(out.path);
   std::map<std::string, std::string> files;
   for (const std::string& format : platform.deploy) {
     const std::string& name = prepared.graph.name();
@@ -107,15 +107,15 @@ std::vector<std::string> export_deploy(const Model& prepared, const std::filesys
                                                .external_above = std::numeric_limits<size_t>::max()};
     files[name + model.ending] = formats::onnx::export_model(network, options, "").message;
   }
-  const io::Claim claim = io::Claim::of_folder(out);
+  const io::Claim claim = io::Claim::of_folder(out.path);
   for (const auto& [name, contents] : files) {
-    if (!overwrite && std::filesystem::exists(out / name))
-      fail(errors::file_not_replaced((out / name).string(), "folder"));
+    if (!out.overwrite && std::filesystem::exists(out.path / name))
+      fail(errors::file_not_replaced((out.path / name).string(), "folder"));
   }
   std::vector<io::NewFile> written;
   std::vector<std::string> names;
   for (const auto& [name, contents] : files) {
-    written.push_back({out / name, std::as_bytes(std::span(contents))});
+    written.push_back({out.path / name, std::as_bytes(std::span(contents))});
     names.push_back(name);
   }
   io::write_files(written);

@@ -311,7 +311,7 @@ Tensor reals_of(const Tensor& codes, const Codes& format, const std::string& nam
 
 }  // namespace
 
-DumpedValues values_of(const Model& given, const Dataset& data, const DumpOptions& options, const Settings& settings) {
+NetworkValues values_of(const Model& given, const Dataset& data, const DumpOptions& options, const Settings& settings) {
   Model network = given;
   data::change_preprocess(network, options.preprocess);
   const board::Layout layout = layout_of(network, options.layout, options.format);
@@ -321,7 +321,7 @@ DumpedValues values_of(const Model& given, const Dataset& data, const DumpOption
   const auto engine = engine_of(network, plan, options.backend);
   const auto contents = run_plan(plan, engine, parts.test, settings);
 
-  DumpedValues dumped;
+  NetworkValues dumped;
   dumped.manifest = {network.graph.name(),
                      std::string(name(stage_of(network))),
                      options.backend.empty() ? plan.road : options.backend,
@@ -353,11 +353,11 @@ DumpedValues values_of(const Model& given, const Dataset& data, const DumpOption
   return dumped;
 }
 
-board::Manifest dump(const Model& network, const Dataset& data, const std::filesystem::path& out,
-                     const DumpOptions& options, bool overwrite, const Settings& settings) {
-  board::require_dump_target(out, overwrite);
-  DumpedValues values = values_of(network, data, options, settings);
-  board::FolderWriter folder(out, overwrite);
+board::Manifest dump(const Model& network, const Dataset& data, const OutFile& out, const DumpOptions& options,
+                     const Settings& settings) {
+  board::require_dump_target(out.path, out.overwrite);
+  NetworkValues values = values_of(network, data, options, settings);
+  board::FolderWriter folder(out.path, out.overwrite);
   for (size_t i = 0; i < values.contents.size(); ++i) folder.add(values.manifest.entries[i], values.contents[i]);
   folder.finish(values.manifest);
   return values.manifest;

@@ -15,16 +15,17 @@
 namespace halfstep::api {
 
 /// Values in memory, as the network has them; by entry of the manifest, whose layouts are what the options say.
-struct DumpedValues {
+struct NetworkValues {
   board::Manifest manifest;
   std::vector<Tensor> contents;
 };
 
 /// Every value of `network`, of any stage, on the test part of `data`. Throws for patterns that fit no layer.
-DumpedValues values_of(const Model& network, const Dataset& data, const DumpOptions& options, const Settings& settings);
+NetworkValues values_of(const Model& network, const Dataset& data, const DumpOptions& options = {},
+                        const Settings& settings = {});
 
-/// Writes them into the folder `out`: whole, or not at all. Files are the same for the same network and samples.
-board::Manifest dump(const Model& network, const Dataset& data, const std::filesystem::path& out,
-                     const DumpOptions& options, bool overwrite, const Settings& settings);
+/// Writes them into the folder `out.path`: whole, or not at all. Files are the same for the same network and samples.
+board::Manifest dump(const Model& network, const Dataset& data, const OutFile& out, const DumpOptions& options = {},
+                     const Settings& settings = {});
 
 }  // namespace halfstep::api

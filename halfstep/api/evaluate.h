@@ -12,7 +12,7 @@
 namespace halfstep::api {
 
 struct Evaluation {
-  Stage stage = Stage::in_float;
+  Stage stage = Stage::float_network;
   double accuracy = 0;             ///< share of labels that are the largest output
   double loss = 0;                 ///< mean cross entropy of a label in nats, the outputs being logits
   std::optional<double> top = {};  ///< where EvaluateOptions ask for it
@@ -23,7 +23,7 @@ struct Evaluation {
 
 /// How right `network`, of any stage, is on the test part of `data`. Throws without labels, and where the first output
 /// has not a row of classes for each.
-Evaluation evaluate(const Model& network, const Dataset& data, const EvaluateOptions& options,
-                    const Settings& settings);
+Evaluation evaluate(const Model& network, const Dataset& data, const EvaluateOptions& options = {},
+                    const Settings& settings = {});
 
 }  // namespace halfstep::api

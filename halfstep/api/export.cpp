@@ -47,17 +47,17 @@ Model model_of(const Model& network, const ExportOptions& options, ExportForm fo
     passes::close_learned_parts(closed);
     return closed;
   }
-  if (stage == Stage::in_float)
+  if (stage == Stage::float_network)
     fail(errors::wrong_stage(place_of(network), "a float network", "a prepared or integer one", "run quantize first"));
   return stage == Stage::prepared ? converted(network, options.approximate, approximated) : network;
 }
 
 }  // namespace
 
-Exported export_onnx(const Model& network, const std::filesystem::path& out, const ExportOptions& options) {
+ExportResult export_onnx(const Model& network, const std::filesystem::path& out, const ExportOptions& options) {
   const ExportForm form = form_of(options.format, network);
   io::require_file_target(out);
-  Exported report;
+  ExportResult report;
   const Model model = model_of(network, options, form, report.approximated);
   const formats::onnx::ExportOptions written_as{
       .form = form, .opset = options.opset, .approximate = options.approximate, .evaluate = eager::call};

@@ -10,12 +10,12 @@
 
 namespace halfstep::api {
 
-struct Exported {
+struct ExportResult {
   int64_t nodes = 0;
   std::vector<std::string> approximated;  ///< layers whose codes may differ from the Model's
 };
 
 /// Writes a float or prepared `network` as a float ONNX file, a prepared or integer one as one on codes.
-Exported export_onnx(const Model& network, const std::filesystem::path& out, const ExportOptions& options = {});
+ExportResult export_onnx(const Model& network, const std::filesystem::path& out, const ExportOptions& options = {});
 
 }  // namespace halfstep::api

@@ -24,7 +24,7 @@ Model program_of(const Model& network, const ExportCOptions& options) {
   switch (stage_of(network)) {
     case Stage::integer: return network;
     case Stage::prepared: return quant::convert(network, {.float_islands = options.float_islands}).model;
-    case Stage::in_float: break;
+    case Stage::float_network: break;
   }
   fail(errors::wrong_stage(place_of(network), "a float network", "a prepared or integer one", "run quantize first"));
 }
@@ -101,15 +101,15 @@ std::vector<formats::c::Case> cases_of(const Model& integer, const formats::c::C
 
 }  // namespace
 
-ExportedC export_c(const Model& network, const std::filesystem::path& folder, const ExportCOptions& options,
-                   const Dataset* data) {
+ExportCResult export_c(const Model& network, const std::filesystem::path& folder, const ExportCOptions& options,
+                       const Dataset* data) {
   const Model integer = program_of(network, options);
   const std::string name = options.name.empty() ? formats::c::to_c_identifier(network.graph.name()) : options.name;
   const CallSource source(network, data);
   formats::c::CProgram program = formats::c::c_program(
       integer,
       {.name = name, .hooks = options.hooks, .float_islands = options.float_islands, .extents = source.extents()});
-  ExportedC report{
+  ExportCResult report{
       {}, 0, program.arena_bytes, program.weight_bytes, program.constant_bytes, program.uses_floats, program.islands};
   if (options.main) {
     const auto cases = cases_of(integer, program, source);

@@ -11,7 +11,7 @@
 
 namespace halfstep::api {
 
-struct ExportedC {
+struct ExportCResult {
   std::vector<std::string> files;  ///< names, in the folder
   int64_t samples = 0;             ///< in the test program
   size_t arena_bytes = 0;          ///< of memory between layers
@@ -22,7 +22,7 @@ struct ExportedC {
 
 /// Writes a prepared network or an integer program into `folder` as NAME.h, NAME.c and the test program. Its samples
 /// are those of `data`, or without it those that a prepared network keeps. Throws before anything is written.
-ExportedC export_c(const Model& network, const std::filesystem::path& folder, const ExportCOptions& options = {},
-                   const Dataset* data = nullptr);
+ExportCResult export_c(const Model& network, const std::filesystem::path& folder, const ExportCOptions& options = {},
+                       const Dataset* data = nullptr);
 
 }  // namespace halfstep::api

@@ -21,7 +21,7 @@ namespace halfstep::api {
 /// What a network is to become, with what is asked for on the way.
 struct Target {
   Platform platform;
-  quant::PrepareOptions widths = {};
+  quant::PrepareOptions prepare = {};
   bool pad_channels = false;
   quant::ConvertOptions convert = {};
   std::vector<std::string> regions = {};  ///< as in QuantizeOptions
@@ -49,7 +49,7 @@ struct InspectOptions : InspectFields {
 
 /// One of our Models, and its program in evaluation mode.
 struct Inspection {
-  Stage stage = Stage::in_float;
+  Stage stage = Stage::float_network;
   Model model;
   Model compiled;  ///< in evaluation mode, with extents that are known
   runtime::ProgramSpec program;

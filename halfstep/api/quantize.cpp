@@ -16,7 +16,7 @@
 namespace halfstep::api {
 namespace {
 
-Quantized described(Model model, int64_t samples) {
+QuantizeResult described(Model model, int64_t samples) {
   quant::Audit audit = quant::audit(model);
   quant::Platform platform = quant::platform_of(model);
   std::string preprocess = to_text(data::preprocess_of(model));
@@ -34,7 +34,7 @@ train::CalibrateOptions calibration_of(const QuantizeOptions& options, const Set
 }
 
 /// Adds what is suspicious about the result to its notes.
-void warn(Quantized& result, const data::Samples& samples, const train::CalibrateOptions& calibration,
+void warn(QuantizeResult& result, const data::Samples& samples, const train::CalibrateOptions& calibration,
           ThreadPool& pool) {
   in_words_of_convert(result.model, [&] {
     add_warnings(result.notes, result.model, samples, {samples, calibration, pool});
@@ -51,8 +51,8 @@ repair::Report mend(Model& model, const data::Samples& samples, const train::Cal
 
 }  // namespace
 
-Quantized quantize(const Model& network, const Platform& platform, const Dataset& data, const QuantizeOptions& options,
-                   const Settings& settings) {
+QuantizeResult quantize(const Model& network, const Platform& platform, const Dataset& data,
+                        const QuantizeOptions& options, const Settings& settings) {
   check_options(options);
   const Stage stage = stage_of(network);
   if (stage == Stage::prepared && repair::any(options.repair)) return repair(network, data, options, settings);
@@ -62,13 +62,13 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   if (stage == Stage::integer)
     fail(errors::wrong_stage(place_of(network), "an integer program", "a float or prepared network",
                              "give the one that it was made of"));
-  Model model = quant::own_weights(quant::with_regions(network, options.regions), options.widths);
+  Model model = quant::own_weights(quant::with_regions(network, options.regions), options.prepare);
   data::change_preprocess(model, options.preprocess);
   const auto parts = parts_for(model, data);
   ThreadPool pool(settings.threads);
-  quant::Padded source{model, {}};
-  if (options.pad_channels) source = with_padded_channels(model, platform, options.widths, parts.train, pool);
-  model = quant::prepare(source.model, platform, options.widths);
+  quant::PadResult source{model, {}};
+  if (options.pad_channels) source = with_padded_channels(model, platform, options.prepare, parts.train, pool);
+  model = quant::prepare(source.model, platform, options.prepare);
   set_bits(model, options.bits);
   train::require_hiding_masks(model, parts.train, pool);
   const train::CalibrateOptions calibration = calibration_of(options, settings);
@@ -78,7 +78,7 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   std::optional<repair::Report> repaired;
   if (repair::any(options.repair))
     repaired = mend(model, parts.train, calibration, options.repair, pool, settings.progress);
-  Quantized result = described(std::move(model), calibrated.samples);
+  QuantizeResult result = described(std::move(model), calibrated.samples);
   result.notes = notes_on(result.model, data);
   std::ranges::move(calibrated.warnings, std::back_inserter(result.notes));
   if (repaired && repaired->note) result.notes.push_back(*repaired->note);
@@ -86,13 +86,14 @@ Quantized quantize(const Model& network, const Platform& platform, const Dataset
   result.padded = std::move(source.layers);
   const auto norms_of = [](const Model& of) { return std::ssize(of.graph.all<ops::BatchNorm>()); };
   result.normalizations = norms_of(source.model) - norms_of(result.model);
-  result.batch_norms = choices_of(options.widths.batch_norm)[static_cast<size_t>(options.widths.batch_norm)];
+  result.batch_norms = choices_of(options.prepare.batch_norm)[static_cast<size_t>(options.prepare.batch_norm)];
   result.difference = floats.difference;
   result.repair = std::move(repaired);
   return result;
 }
 
-Quantized repair(const Model& prepared, const Dataset& data, const QuantizeOptions& options, const Settings& settings) {
+QuantizeResult repair(const Model& prepared, const Dataset& data, const QuantizeOptions& options,
+                      const Settings& settings) {
   check_options(options);
   require_stage(prepared, Stage::prepared);
   Model model = prepared;
@@ -101,7 +102,7 @@ Quantized repair(const Model& prepared, const Dataset& data, const QuantizeOptio
   set_bits(model, options.bits);
   const train::CalibrateOptions calibration = calibration_of(options, settings);
   repair::Report report = mend(model, parts.train, calibration, options.repair, pool, settings.progress);
-  Quantized result = described(std::move(model), 0);
+  QuantizeResult result = described(std::move(model), 0);
   result.notes = notes_on(result.model, data);
   if (report.note) result.notes.push_back(*report.note);
   warn(result, parts.train, calibration, pool);
@@ -115,7 +116,7 @@ Model prepared_of(const Model& network, const Dataset& data, const std::optional
   if (stage == Stage::integer)
     fail(errors::wrong_stage(place_of(network), "an integer program", "a float or prepared network",
                              "give the one that it was made of"));
-  if (stage == Stage::in_float) {
+  if (stage == Stage::float_network) {
     if (platform) return quantize(network, *platform, data, options, settings).model;
     fail(errors::no_platform(network.graph.name(), "a platform to quantize it for",
                              "name one (--platform), or give a prepared network"));
@@ -125,12 +126,12 @@ Model prepared_of(const Model& network, const Dataset& data, const std::optional
   return model;
 }
 
-Quantized audit(const Model& prepared) {
+QuantizeResult audit(const Model& prepared) {
   require_stage(prepared, Stage::prepared);
   return described(prepared, 0);
 }
 
-Quantized change_bits(const Model& prepared, const std::vector<LayerBits>& bits) {
+QuantizeResult change_bits(const Model& prepared, const std::vector<LayerBits>& bits) {
   require_stage(prepared, Stage::prepared);
   Model model = prepared;
   set_bits(model, bits);

@@ -13,7 +13,7 @@
 namespace halfstep::api {
 
 /// A prepared network and what is to be said of it.
-struct Quantized {
+struct QuantizeResult {
   Model model;
   quant::Audit audit;                         ///< conversion must be told to leave what stays in float
   quant::Platform platform;                   ///< resolved
@@ -30,22 +30,23 @@ struct Quantized {
 /// Prepares the float `network` for `platform`, calibrates it on the training part of `data` and repairs it as the
 /// options say; one that is prepared already is only repaired, where they say so. Throws where a network is quantized
 /// already, does not fit the samples, or has what the platform refuses (all of it: a Error).
-Quantized quantize(const Model& network, const Platform& platform, const Dataset& data, const QuantizeOptions& options,
-                   const Settings& settings);
+QuantizeResult quantize(const Model& network, const Platform& platform, const Dataset& data,
+                        const QuantizeOptions& options = {}, const Settings& settings = {});
 
 /// Repairs a prepared, calibrated network by the methods of `options.repair` (docs/repair.md), on the samples that
 /// `quantize` would calibrate on.
-Quantized repair(const Model& prepared, const Dataset& data, const QuantizeOptions& options, const Settings& settings);
+QuantizeResult repair(const Model& prepared, const Dataset& data, const QuantizeOptions& options = {},
+                      const Settings& settings = {});
 
 /// `network` itself where it is prepared, with this preprocessing over its own; a float one quantized for the platform.
 /// Throws for an integer program, and for a float network without a platform.
 Model prepared_of(const Model& network, const Dataset& data, const std::optional<Platform>& platform,
-                  const QuantizeOptions& options, const Settings& settings);
+                  const QuantizeOptions& options = {}, const Settings& settings = {});
 
 /// What `quantize` said of a prepared network, from the network alone.
-Quantized audit(const Model& prepared);
+QuantizeResult audit(const Model& prepared);
 
 /// Other widths for some layers of a prepared network, which needs no samples: ranges stay as they were observed.
-Quantized change_bits(const Model& prepared, const std::vector<LayerBits>& bits);
+QuantizeResult change_bits(const Model& prepared, const std::vector<LayerBits>& bits);
 
 }  // namespace halfstep::api

@@ -38,7 +38,7 @@ class Quickstart {
         parts_(parts_for(start_, request.data)),
         pool_(settings.threads) {
     if (request.quantize.pad_channels)
-      start_ = with_padded_channels(start_, request.platform, request.quantize.widths, parts_.train, pool_).model;
+      start_ = with_padded_channels(start_, request.platform, request.quantize.prepare, parts_.train, pool_).model;
     report_.has_accuracy = data::have_answers(parts_.test, start_);
     report_.platform = request.platform.name;
     report_.data = request.data.name;
@@ -48,7 +48,7 @@ class Quickstart {
   }
 
   QuickstartOutcome run() {
-    Model network = quant::own_weights(start_, request_.quantize.widths);
+    Model network = quant::own_weights(start_, request_.quantize.prepare);
     require_feasible(network);
     std::optional<io::Claim> claim;
     if (writes()) claim = io::Claim::of_folder(request_.out);
@@ -59,7 +59,7 @@ class Quickstart {
 
     Model prepared;
     timed("calibrate", [&] {
-      prepared = quant::prepare(network, request_.platform, request_.quantize.widths);
+      prepared = quant::prepare(network, request_.platform, request_.quantize.prepare);
       train::CalibrateOptions options = request_.quantize.calibration;
       options.seed = settings_.seed;
       auto calibrated = train::calibrate(prepared, parts_.train, options, pool_, settings_.progress);
@@ -99,7 +99,7 @@ class Quickstart {
   /// What cannot have codes, become integers or be trained is said before any work, all of it.
   void require_feasible(const Model& network) const {
     std::vector<Diagnostic> objections;
-    const Model prepared = quant::prepare(network, request_.platform, request_.quantize.widths, &objections);
+    const Model prepared = quant::prepare(network, request_.platform, request_.quantize.prepare, &objections);
     const std::string where = fmt::format("network '{}'", network.graph.name());
     collect(objections, "", where, [&] { quant::require_integers(prepared, request_.convert); });
     if (request_.tune_epochs > 0)
@@ -110,7 +110,7 @@ class Quickstart {
   static Model started(const QuickstartRequest& request, const Settings& settings) {
     Model model = request.network ? *request.network
                                   : create_network("digits", request.data, settings.seed, request.quantize.preprocess);
-    require_stage(model, Stage::in_float);
+    require_stage(model, Stage::float_network);
     data::change_preprocess(model, request.quantize.preprocess);
     return model;
   }

@@ -45,6 +45,6 @@ void require_free(const QuickstartRequest& request);
 
 /// Trains a float network or takes a given one, prepares, calibrates, fine-tunes, converts and verifies it. Each Model
 /// is written into the folder `out`, if one is named, as soon as it is there.
-QuickstartOutcome quickstart(const QuickstartRequest& request, const Settings& settings);
+QuickstartOutcome quickstart(const QuickstartRequest& request, const Settings& settings = {});
 
 }  // namespace halfstep::api

@@ -36,8 +36,8 @@ struct WorstSample {
 };
 
 struct NetworkReport {
-  Quantized audited;  ///< its model is the network
-  Analysis analysis;
+  QuantizeResult audited;  ///< its model is the network
+  AnalyzeResult analysis;
   std::optional<verify::RoadReport> proof;
   std::string unproved;  ///< why there is none; ""
   std::string with;      ///< the engine that bears witness too; ""
@@ -51,6 +51,6 @@ struct NetworkReport {
 /// Analyzes `prepared`, compares it with `integer`, or with what conversion makes of it, and times it. A network that
 /// conversion refuses has no proof, and the report says why. Throws for other stages, and as analyze and verify do.
 NetworkReport report(const Model& prepared, const std::optional<Model>& integer, const Dataset& data,
-                     const ReportOptions& options, const Settings& settings);
+                     const ReportOptions& options = {}, const Settings& settings = {});
 
 }  // namespace halfstep::api

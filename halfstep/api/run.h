@@ -54,11 +54,13 @@ struct RunResult {
 /// `network` in evaluation mode on `inputs`, by name, whose extents close those that are open. An array without a name
 /// is that of the only input; numbers of f64 become f32 where the network takes those. Throws for a missing or unknown
 /// name.
-RunResult run(const Model& network, const Tensors& inputs, const RunOptions& options, const Settings& settings);
+RunResult run(const Model& network, const Tensors& inputs, const RunOptions& options = {},
+              const Settings& settings = {});
 
 /// The network of a foreign file in the mode that the file says, be it training. The inputs may decide what is in it:
 /// branches, loops and extents are taken as they come out for these values.
-RunResult run(const formats::File& file, const Tensors& inputs, const RunOptions& options, const Settings& settings);
+RunResult run(const formats::File& file, const Tensors& inputs, const RunOptions& options = {},
+              const Settings& settings = {});
 
 /// Extents of the arguments of `graph`, by name, as `inputs` have them; throws, naming `source`, for a missing or
 /// unknown name.

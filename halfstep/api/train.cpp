@@ -26,7 +26,7 @@ train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t
   run.fit.recipe = options.recipe;
   run.fit.distill = options.distill;
   run.fit.teachers = options.teachers;
-  run.fit.learning_rate = options.learning_rate.value_or(stage == Stage::in_float ? 0.05 : 0.001);
+  run.fit.learning_rate = options.learning_rate.value_or(stage == Stage::float_network ? 0.05 : 0.001);
   run.fit.optimizer.weight_decay = options.weight_decay;
   run.fit.ema = options.ema;
   run.fit.keeps_best = options.keeps_best;
@@ -37,7 +37,7 @@ train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t
 
 }  // namespace
 
-Trained train(const Model& given, const Dataset& data, const TrainOptions& options, const Settings& settings) {
+TrainResult train(const Model& given, const Dataset& data, const TrainOptions& options, const Settings& settings) {
   check_options(options);
   if (options.schedule.stages.empty() && options.schedule.platform)
     fail(errors::platform_without_schedule(options.schedule.platform->name));
@@ -48,7 +48,7 @@ Trained train(const Model& given, const Dataset& data, const TrainOptions& optio
   if (stage == Stage::integer)
     fail(errors::wrong_stage(place_of(network), "an integer program", "a prepared or float network",
                              "train the prepared network it came from"));
-  if (stage == Stage::in_float) {
+  if (stage == Stage::float_network) {
     network = clone(network);
     passes::layer_forms(network);  // operators as files have them (a clip from 0 to 6) may lack a gradient
   }
@@ -58,7 +58,7 @@ Trained train(const Model& given, const Dataset& data, const TrainOptions& optio
   const train::RunOptions run = run_options(options, stage, settings.seed, watch);
   auto outcome =
       in_words_of_convert(network, [&] { return train::run(network, parts.train, run, pool, settings.progress); });
-  Trained result;
+  TrainResult result;
   result.digest = digest_hex(outcome.model);
   if (data::have_answers(parts.test, outcome.model))
     result.accuracy = train::accuracy(outcome.model, parts.test, pool, watch);

@@ -12,7 +12,7 @@
 
 namespace halfstep::api {
 
-struct Trained {
+struct TrainResult {
   Model model;
   std::string digest;              ///< of the trained weights
   std::optional<double> accuracy;  ///< on the test part, with labels
@@ -29,12 +29,13 @@ struct Trained {
   std::string renormalized;                    ///< what became of running statistics, where the recipe asks
   train::Course held_back;                     ///< how the network did, epoch by epoch; empty without keeps_best
   std::string bits;                            ///< with a schedule, the widths of this stage
-  std::vector<Trained> stages;                 ///< with a schedule, those before
+  std::vector<TrainResult> stages;             ///< with a schedule, those before
 };
 
 /// Trains a float or prepared `network` on the training part of `data`. A prepared one learns from its own float form
 /// where data has no labels. With a schedule a float network is quantized on the way, and what the platform refuses of
 /// any stage is thrown before the first one trains.
-Trained train(const Model& network, const Dataset& data, const TrainOptions& options, const Settings& settings);
+TrainResult train(const Model& network, const Dataset& data, const TrainOptions& options = {},
+                  const Settings& settings = {});
 
 }  // namespace halfstep::api

@@ -15,7 +15,7 @@ namespace halfstep::api {
 /// Compares `prepared` and `integer` code for code on the test part of `data`, and both with the network that came in.
 /// Throws for networks of other stages.
 verify::RoadReport verify(const Model& prepared, const Model& integer, const Dataset& data,
-                          const VerifyOptions& options, const Settings& settings);
+                          const VerifyOptions& options = {}, const Settings& settings = {});
 
 /// The three forms that are compared. The network that came in is one of them where `prepared` has it.
 verify::Roads roads_of(const Model& prepared, const Model& integer);

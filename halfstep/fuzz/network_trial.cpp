@@ -73,9 +73,9 @@ const data::Samples& Trial::samples() {
 Trial::Calibrated Trial::calibrate(const Model& source, ThreadPool& pool) {
   const data::Samples& seen = samples();
   const quant::Platform platform = quant::load_platform(target_.platform, target_.overrides);
-  quant::Padded start{source, {}};
-  if (target_.pad_channels) start = quant::pad_channels(source, platform, target_.widths);
-  Model model = quant::prepare(start.model, platform, target_.widths);
+  quant::PadResult start{source, {}};
+  if (target_.pad_channels) start = quant::pad_channels(source, platform, target_.prepare);
+  Model model = quant::prepare(start.model, platform, target_.prepare);
   for (const auto& [weights, features] : target_.bits) quant::set_bits(model, "*", weights, features);
   auto warnings = train::calibrate(model, seen, {}, pool).warnings;
   Source origin{std::move(start.model), {}};

@@ -87,9 +87,9 @@ std::string ruled_platform(uint64_t seed) {
 std::string Target::text() const {
   std::string text = platform;
   for (const auto& [key, value] : overrides) text += fmt::format(" --overrides '{}={}'", key, value);
-  if (widths.weight_bits) text += fmt::format(" --weight-bits {}", *widths.weight_bits);
-  if (widths.activation_bits) text += fmt::format(" --activation-bits {}", *widths.activation_bits);
-  if (widths.edge_bits) text += fmt::format(" --edge-bits {}", *widths.edge_bits);
+  if (prepare.weight_bits) text += fmt::format(" --weight-bits {}", *prepare.weight_bits);
+  if (prepare.activation_bits) text += fmt::format(" --activation-bits {}", *prepare.activation_bits);
+  if (prepare.edge_bits) text += fmt::format(" --edge-bits {}", *prepare.edge_bits);
   for (const auto& [weights, features] : bits) text += fmt::format(" --bits '*={}/{}'", weights, features);
   return text + (pad_channels ? " --pad-channels" : "");
 }
@@ -114,9 +114,9 @@ Target random_target(uint64_t seed, const Network& network, const std::string& p
   const auto width = [&] {
     return static_cast<int>(four ? (chooser.chance(0.5) ? 4 : 8) : chooser.between(2, pytorch ? 7 : 8));
   };
-  if (chooser.chance(0.25)) target.widths.weight_bits = width();
-  if (!pytorch && target.overrides.empty() && chooser.chance(0.25)) target.widths.activation_bits = width();
-  if (!pytorch && chooser.chance(0.1)) target.widths.edge_bits = width();
+  if (chooser.chance(0.25)) target.prepare.weight_bits = width();
+  if (!pytorch && target.overrides.empty() && chooser.chance(0.25)) target.prepare.activation_bits = width();
+  if (!pytorch && chooser.chance(0.1)) target.prepare.edge_bits = width();
   if (!pytorch && target.overrides.empty() && chooser.chance(0.1)) target.bits.emplace_back(width(), width());
   target.pad_channels = target.platform == "magik_t40" && chooser.chance(0.8);
   return target;

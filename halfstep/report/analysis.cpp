@@ -142,8 +142,8 @@ std::string place_of(const quant::AuditedQuantizer& one) {
   return (one.layer.empty() ? fmt::format("input '{}'", one.tensor) : "features of " + one.layer) + inside;
 }
 
-std::string as_text(const api::Analysis& analysis) {
-  const sensitivity::Analysis& result = analysis.result;
+std::string as_text(const api::AnalyzeResult& analysis) {
+  const sensitivity::Analysis& result = analysis.sensitivity;
   std::string text = fmt::format(
       "network {} on platform {}, {} samples of {}\nwithout quantizers {}\nwith quantizers    {}\ninteger codes      "
       "{}\n\n",
@@ -159,8 +159,8 @@ std::string as_text(const api::Analysis& analysis) {
   return text + "\n" + suggestions_of(result);
 }
 
-std::string as_json(const api::Analysis& analysis) {
-  const sensitivity::Analysis& result = analysis.result;
+std::string as_json(const api::AnalyzeResult& analysis) {
+  const sensitivity::Analysis& result = analysis.sensitivity;
   ordered_json json = {{"network", analysis.network},
                        {"platform", analysis.platform},
                        {"samples", result.samples},

@@ -11,8 +11,8 @@ namespace halfstep::report {
 std::string place_of(const quant::AuditedQuantizer& quantizer);
 
 /// The network with and without quantizers, the most harmful quantizers in a table, and what may be done.
-std::string as_text(const api::Analysis& analysis);
+std::string as_text(const api::AnalyzeResult& analysis);
 /// Everything, with ranges by observers and histograms.
-std::string as_json(const api::Analysis& analysis);
+std::string as_json(const api::AnalyzeResult& analysis);
 
 }  // namespace halfstep::report

@@ -10,6 +10,7 @@
 
 #include "halfstep/report/common/islands.h"
 #include "halfstep/report/common/json.h"
+#include "halfstep/report/common/objects.h"
 #include "halfstep/report/common/text_table.h"
 
 namespace halfstep::report {

@@ -1,7 +1,6 @@
 // How a network is quantized, for people and programs.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "halfstep/quant/prepare/audit.h"
@@ -17,8 +16,5 @@ std::string as_text(const quant::TensorStory& story);
 
 /// {"tensor", "quantizers", "float", "has_codes_of", "goes_to"}.
 std::string as_json(const quant::TensorStory& story);
-
-/// {"quantizers": [...], "float": [...]}: docs/reports.md.
-nlohmann::ordered_json to_json(const quant::Audit& audit);
 
 }  // namespace halfstep::report

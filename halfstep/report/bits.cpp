@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "halfstep/report/common/json.h"
+#include "halfstep/report/common/objects.h"
 #include "halfstep/report/common/text_table.h"
 #include "halfstep/report/repaired.h"
 #include "halfstep/report/roads.h"
@@ -118,7 +119,7 @@ ordered_json groups_in_json(const allocation::Allocation& result) {
 }
 
 /// What was done with the network once its bits were chosen, or what may be.
-std::string follow_up_text(const api::Bits& bits) {
+std::string follow_up_text(const api::BitsResult& bits) {
   std::string text = "the network is prepared and calibrated with these widths";
   if (!bits.repaired && !bits.trained && !bits.proof)
     return text + ". Then, as need be: quantize --repair, train, convert, verify\n";
@@ -131,8 +132,8 @@ std::string follow_up_text(const api::Bits& bits) {
 
 }  // namespace
 
-std::string as_text(const api::Bits& bits) {
-  const allocation::Allocation& result = bits.result;
+std::string as_text(const api::BitsResult& bits) {
+  const allocation::Allocation& result = bits.allocation;
   Table points = table_of_points(result, "widths");
   points.add(row_of(result.before));
   for (const Point& point : result.uniform) points.add(row_of(point));
@@ -147,8 +148,8 @@ std::string as_text(const api::Bits& bits) {
       costs_text(result), follow_up_text(bits));
 }
 
-std::string as_json(const api::Bits& bits) {
-  const allocation::Allocation& result = bits.result;
+std::string as_json(const api::BitsResult& bits) {
+  const allocation::Allocation& result = bits.allocation;
   ordered_json json = {{"network", bits.network},
                        {"platform", bits.platform},
                        {"samples", result.samples},

@@ -150,7 +150,7 @@ std::string as_text(const Comparison& comparison) {
   return text + sentence(comparison) + "\n";
 }
 
-nlohmann::ordered_json to_json(const Comparison& comparison) {
+std::string as_json(const Comparison& comparison) {
   nlohmann::ordered_json json = {{"equal", comparison.equal()},
                                  {"verdict", sentence(comparison)},
                                  {"first", comparison.first},
@@ -169,9 +169,7 @@ nlohmann::ordered_json to_json(const Comparison& comparison) {
   json["notes"] = comparison.notes;
   json["values"] = nlohmann::ordered_json::array();
   for (const ValueComparison& value : comparison.values) json["values"].push_back(json_of(value));
-  return json;
+  return to_text(json);
 }
-
-std::string as_json(const Comparison& comparison) { return to_text(to_json(comparison)); }
 
 }  // namespace halfstep::report

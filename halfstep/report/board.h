@@ -1,7 +1,6 @@
 // Dumps and their comparison for people and programs.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "halfstep/verify/board/compare.h"
@@ -17,7 +16,6 @@ std::string as_json(const board::Manifest& manifest);
 std::string as_text(const board::Comparison& comparison);
 /// One line: "equal: 23 values, 104,732 elements, 0 differ".
 std::string sentence(const board::Comparison& comparison);
-nlohmann::ordered_json to_json(const board::Comparison& comparison);
 std::string as_json(const board::Comparison& comparison);
 
 /// A page that needs nothing else: a strip of values, and a map of the first that differs. Names are escaped.

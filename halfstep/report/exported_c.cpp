@@ -7,7 +7,7 @@
 
 namespace halfstep::report {
 
-std::string as_text(const api::ExportedC& exported, const std::filesystem::path& folder) {
+std::string as_text(const api::ExportCResult& exported, const std::filesystem::path& folder) {
   std::string text;
   for (const std::string& file : exported.files) text += fmt::format("wrote {}\n", (folder / file).string());
   text += fmt::format("flash: {} bytes of weights, {} of other constants, and the code; memory: {} bytes\n",
@@ -18,7 +18,7 @@ std::string as_text(const api::ExportedC& exported, const std::filesystem::path&
   return text;
 }
 
-std::string as_json(const api::ExportedC& exported) {
+std::string as_json(const api::ExportCResult& exported) {
   return to_text({{"files", exported.files},
                   {"samples", exported.samples},
                   {"weight_bytes", exported.weight_bytes},

@@ -9,8 +9,8 @@
 namespace halfstep::report {
 
 /// Files, flash and memory.
-std::string as_text(const api::ExportedC& exported, const std::filesystem::path& folder);
+std::string as_text(const api::ExportCResult& exported, const std::filesystem::path& folder);
 /// The same as JSON.
-std::string as_json(const api::ExportedC& exported);
+std::string as_json(const api::ExportCResult& exported);
 
 }  // namespace halfstep::report

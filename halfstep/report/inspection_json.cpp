@@ -1,6 +1,7 @@
 #include "halfstep/core/ir/flops.h"
 #include "halfstep/core/ir/text/print.h"
 #include "halfstep/report/common/json.h"
+#include "halfstep/report/common/objects.h"
 #include "halfstep/report/inspection.h"
 #include "halfstep/report/target.h"
 

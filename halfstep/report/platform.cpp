@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "halfstep/quant/platform/record_json.h"
 #include "halfstep/report/common/json.h"
 #include "halfstep/report/common/text_table.h"
 #include "halfstep/report/errors.h"

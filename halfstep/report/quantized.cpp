@@ -6,11 +6,12 @@
 
 #include "halfstep/report/audit.h"
 #include "halfstep/report/common/json.h"
+#include "halfstep/report/common/objects.h"
 #include "halfstep/report/repaired.h"
 
 namespace halfstep::report {
 
-std::string as_text(const api::Quantized& quantized) {
+std::string as_text(const api::QuantizeResult& quantized) {
   std::string text =
       fmt::format("platform {}: {}\n\n{}", quantized.platform.name, quantized.platform.doc, as_text(quantized.audit));
   if (!std::ranges::all_of(quantized.audit.in_float, &quant::FloatIsland::is_outside))
@@ -34,7 +35,7 @@ std::string as_text(const api::Quantized& quantized) {
   return text;
 }
 
-std::string as_json(const api::Quantized& quantized) {
+std::string as_json(const api::QuantizeResult& quantized) {
   nlohmann::ordered_json json = {{"platform", quantized.platform.name}};
   json.update(to_json(quantized.audit));
   json["padded"] = quantized.padded;

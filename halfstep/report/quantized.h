@@ -8,8 +8,8 @@
 namespace halfstep::report {
 
 /// The platform's record, the audit of every layer with weights, what it was calibrated on and what stays in float.
-std::string as_text(const api::Quantized& quantized);
+std::string as_text(const api::QuantizeResult& quantized);
 /// The same as JSON.
-std::string as_json(const api::Quantized& quantized);
+std::string as_json(const api::QuantizeResult& quantized);
 
 }  // namespace halfstep::report

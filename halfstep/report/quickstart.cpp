@@ -3,6 +3,7 @@
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/report/audit.h"
 #include "halfstep/report/common/json.h"
+#include "halfstep/report/common/objects.h"
 #include "halfstep/report/roads.h"
 
 namespace halfstep::report {

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "halfstep/report/common/objects.h"
 #include "halfstep/report/common/text_table.h"
 
 namespace halfstep::report {

@@ -1,7 +1,6 @@
 // What repair tried on a quantized network, and what came of it.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "halfstep/tune/repair/repair.h"
@@ -10,6 +9,5 @@ namespace halfstep::report {
 
 /// A table of the steps, then what each did.
 std::string as_text(const repair::Report& repaired);
-nlohmann::ordered_json to_json(const repair::Report& repaired);
 
 }  // namespace halfstep::report

@@ -1,7 +1,6 @@
 // A comparison of roads for people.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "halfstep/verify/equivalence/roads.h"
@@ -25,8 +24,7 @@ std::string variants_table(const verify::RoadReport& report);
 
 /// All of it.
 std::string as_text(const verify::RoadReport& report);
-/// The same as JSON; docs/reports.md.
-nlohmann::ordered_json to_json(const verify::RoadReport& report);
+/// JSON; docs/reports.md.
 std::string as_json(const verify::RoadReport& report);
 
 }  // namespace halfstep::report

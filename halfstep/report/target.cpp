@@ -7,6 +7,7 @@
 
 #include "halfstep/report/common/islands.h"
 #include "halfstep/report/common/json.h"
+#include "halfstep/report/common/objects.h"
 #include "halfstep/report/errors.h"
 
 namespace halfstep::report {

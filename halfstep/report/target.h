@@ -1,7 +1,6 @@
 // What stands between a network and its target, in an inspection.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "halfstep/api/inspect.h"
@@ -11,6 +10,5 @@ namespace halfstep::report {
 /// Each reason once, with its layers and what to do about it.
 std::string as_text(const api::TargetInspection& found);
 std::string as_json(const api::TargetInspection& found);
-nlohmann::ordered_json object_of(const api::TargetInspection& found);
 
 }  // namespace halfstep::report

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include "halfstep/report/common/json.h"
+#include "halfstep/report/common/objects.h"
 #include "halfstep/report/common/text_table.h"
 #include "halfstep/report/course.h"
 
 namespace halfstep::report {
 namespace {
 
-std::string accuracy_text(const api::Trained& trained) {
+std::string accuracy_text(const api::TrainResult& trained) {
   if (!trained.accuracy) return fmt::format("{} samples without labels, ", trained.samples);
   return fmt::format("accuracy {:.2f} % of {} samples ({}), ", 100 * *trained.accuracy, trained.samples,
                      trained.tested);
@@ -28,14 +29,14 @@ std::string epochs_table(const train::Course& course) {
 }
 
 /// What the recipe did.
-std::string recipe_text(const api::Trained& trained) {
+std::string recipe_text(const api::TrainResult& trained) {
   std::string text;
   if (trained.frozen_weights > 0) text += fmt::format("{} weights oscillated and are frozen\n", trained.frozen_weights);
   if (!trained.renormalized.empty()) text += trained.renormalized + "\n";
   return text;
 }
 
-std::string operators_table(const api::Trained& trained) {
+std::string operators_table(const api::TrainResult& trained) {
   double all = 0;
   for (const train::OperatorTime& time : trained.operators) all += time.milliseconds;
   Table table({"operator", "kernel", "calls", "ms of a step", "share %"});
@@ -45,7 +46,7 @@ std::string operators_table(const api::Trained& trained) {
   return "\n" + table.text();
 }
 
-std::string text_of_stage(const api::Trained& trained) {
+std::string text_of_stage(const api::TrainResult& trained) {
   if (trained.was_finished)
     return fmt::format("finished already after {} epochs, nothing changed; {}digest {}\n", trained.epochs,
                        accuracy_text(trained), trained.digest);
@@ -55,7 +56,7 @@ std::string text_of_stage(const api::Trained& trained) {
                      trained.operators.empty() ? "" : operators_table(trained));
 }
 
-nlohmann::ordered_json json_of_stage(const api::Trained& trained) {
+nlohmann::ordered_json json_of_stage(const api::TrainResult& trained) {
   nlohmann::ordered_json json = {{"digest", trained.digest},
                                  {"accuracy", trained.accuracy ? nlohmann::ordered_json(*trained.accuracy) : nullptr},
                                  {"loss", trained.loss},
@@ -79,19 +80,20 @@ nlohmann::ordered_json json_of_stage(const api::Trained& trained) {
 
 }  // namespace
 
-std::string as_text(const api::Trained& trained) {
+std::string as_text(const api::TrainResult& trained) {
   std::string text;
-  for (const api::Trained& stage : trained.stages) text += fmt::format("{}:\n{}\n", stage.bits, text_of_stage(stage));
+  for (const api::TrainResult& stage : trained.stages)
+    text += fmt::format("{}:\n{}\n", stage.bits, text_of_stage(stage));
   if (!trained.bits.empty()) text += trained.bits + ":\n";
   return text + text_of_stage(trained);
 }
 
-nlohmann::ordered_json to_json(const api::Trained& trained) {
+nlohmann::ordered_json to_json(const api::TrainResult& trained) {
   nlohmann::ordered_json json = json_of_stage(trained);
-  for (const api::Trained& stage : trained.stages) json["stages"].push_back(json_of_stage(stage));
+  for (const api::TrainResult& stage : trained.stages) json["stages"].push_back(json_of_stage(stage));
   return json;
 }
 
-std::string as_json(const api::Trained& trained) { return to_text(to_json(trained)); }
+std::string as_json(const api::TrainResult& trained) { return to_text(to_json(trained)); }
 
 }  // namespace halfstep::report

@@ -1,7 +1,6 @@
 // How a training went.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "halfstep/api/train.h"
@@ -9,9 +8,8 @@
 namespace halfstep::report {
 
 /// How it did on the samples held back, the accuracy and loss at the end, and with a profile what took the time.
-std::string as_text(const api::Trained& trained);
-/// The same as JSON.
-nlohmann::ordered_json to_json(const api::Trained& trained);
-std::string as_json(const api::Trained& trained);
+std::string as_text(const api::TrainResult& trained);
+/// JSON.
+std::string as_json(const api::TrainResult& trained);
 
 }  // namespace halfstep::report

@@ -108,7 +108,7 @@ Report inspect(const Network& network, const nb::object& options, const nb::obje
   auto command = command_of<api::InspectCommand>(options);
   return report_of(work(progress, command.common, [&](const api::Settings&) {
     return api::inspect_target(
-        *network.model(), {api::load_platform(command.target), command.quantize.widths, command.quantize.pad_channels,
+        *network.model(), {api::load_platform(command.target), command.quantize.prepare, command.quantize.pad_channels,
                            command.convert, command.quantize.regions});
   }));
 }
@@ -133,7 +133,7 @@ Report train_network(Network& network, const api::Dataset& data, const std::vect
   auto command = command_of<api::TrainCommand>(options);
   for (const Network* teacher : teachers) command.options.teachers.push_back(*teacher->model());
   command.options.schedule.platform = platform_of(command.target);
-  api::Trained result;
+  api::TrainResult result;
   network.replace([&](const Model& model) {
     result = work(progress, command.common,
                   [&](const api::Settings& settings) { return api::train(model, data, command.options, settings); });
@@ -180,12 +180,12 @@ Report analyze(const Network& network, const api::Dataset& data, const nb::objec
 nb::tuple choose_bits(const Network& network, const api::Dataset& data, const nb::object& options,
                       const nb::object& progress) {
   auto command = command_of<api::BitsCommand>(options);
-  command.options.how.budgets = allocation::parse_budgets(command.budget);
+  command.options.allocation.budgets = allocation::parse_budgets(command.budget);
   command.options.platform = platform_of(command.target);
   auto result = work(progress, command.common, [&](const api::Settings& settings) {
     return api::bits(*network.model(), data, command.options, settings);
   });
-  return network_and_report(result, result.result.model);
+  return network_and_report(result, result.allocation.model);
 }
 
 Report inspect_data(const api::Dataset& data, bool measured, const nb::object& progress) {
@@ -200,8 +200,9 @@ void write_contact_sheet(const api::Dataset& data, const Path& path) {
 }
 
 std::vector<std::string> export_deploy(const Network& network, const Path& folder, bool overwrite) {
-  return work(nb::none(), {},
-              [&](const api::Settings&) { return api::export_deploy(*network.model(), folder, overwrite); });
+  return work(nb::none(), {}, [&](const api::Settings&) {
+    return api::export_deploy(*network.model(), {folder, overwrite});
+  });
 }
 
 /// The files, memory between layers, flash, and the layers in float.
@@ -228,7 +229,7 @@ Report dump(const Network& network, const api::Dataset& data, const Path& out, c
             const nb::object& progress) {
   const auto command = command_of<api::DumpCommand>(options);
   return report_of(work(progress, command.common, [&](const api::Settings& settings) {
-    return api::dump(*network.model(), data, out, command.options, command.out.overwrite, settings);
+    return api::dump(*network.model(), data, {out, command.out.overwrite}, command.options, settings);
   }));
 }
 

@@ -333,7 +333,7 @@ TEST_P(DataLayouts, CalibrateTrainAndEvaluate) {
   const Model prepared = calibrated().model;
   const Dataset data = load_data(path, classes_of(network), layout.read);
   EXPECT_EQ(data.has_labels(), layout.labels);
-  const Trained trained = train(prepared, data, {.epochs = 1, .batch = 4}, {});  // the Model knows how to read them
+  const TrainResult trained = train(prepared, data, {.epochs = 1, .batch = 4}, {});  // the Model knows how to read them
   EXPECT_EQ(trained.accuracy.has_value(), layout.labels);
   EXPECT_TRUE(trained.notes.empty() || layout.read.skip_bad) << trained.notes.front();
   const auto evaluated = [&] { return evaluate(trained.model, data, {.top = 2}, {}); };
@@ -351,13 +351,13 @@ INSTANTIATE_TEST_SUITE_P(All, DataLayouts, testing::ValuesIn(layouts()),
                          [](const auto& layout) { return std::string(layout.param.name); });
 
 TEST(DataOptionsOfVerbs, PartsAndSamples) {
-  const Dataset all = load_data("", data::kMaxClasses, {.all = true});
+  const Dataset all = data::digits(data::kMaxClasses, {.all = true});
   EXPECT_EQ(data::split(all).test.size(), 1797);
   EXPECT_EQ(data::split(all).tested, "all samples");
-  const Dataset some = load_data("", data::kMaxClasses, {.samples = 50});
+  const Dataset some = data::digits(data::kMaxClasses, {.samples = 50});
   EXPECT_EQ(data::split(some).train.size(), 50);
   EXPECT_EQ(data::split(some).test.size(), 50);
-  EXPECT_EQ(data::split(load_data("")).test.size(), 359);
+  EXPECT_EQ(data::split(data::digits()).test.size(), 359);
 }
 
 TEST(DataNotes, RawValuesWithoutPreprocessingAreSaid) {

@@ -9,13 +9,13 @@ namespace halfstep::api {
 namespace {
 
 TEST(Deploy, EveryFormatIsWritten) {
-  const Dataset data = load_data("", data::kMaxClasses, {.samples = 64});
+  const Dataset data = data::digits(data::kMaxClasses, {.samples = 64});
   const Model network = create_network("digits", data, 3);
   for (const std::string& format : quant::deploy_formats()) {
     const test::TemporaryFolder folder;
     const auto platform = quant::load_platform("tensorrt", {{"deploy", "[" + format + "]"}});
-    const Quantized prepared = quantize(network, platform, data, {}, {});
-    const auto files = export_deploy(prepared.model, folder.path() / "out");
+    const QuantizeResult prepared = quantize(network, platform, data, {}, {});
+    const auto files = export_deploy(prepared.model, {folder.path() / "out"});
     ASSERT_EQ(files.size(), 1U) << format;
     EXPECT_GT(std::filesystem::file_size(folder.path() / "out" / files[0]), 100U) << format;
   }

@@ -24,7 +24,7 @@ using test::name_of;
 using test::TemporaryFolder;
 
 const Dataset& digits() {
-  static const Dataset kDigits = load_data("");
+  static const Dataset kDigits = data::digits();
   return kDigits;
 }
 const Model& network() {
@@ -174,7 +174,7 @@ TEST(Errors, Platforms) {
   EXPECT_EQ(diagnostic_of([&] { inspect_target(prepared(), {.platform = platform}); }),
             errors::prepared_for_other_platform("digits", "generic_int8", "magik_t40"));
   const TemporaryFolder folder;
-  EXPECT_EQ(name_of([&] { export_deploy(prepared(), folder.path(), false); }), "platform_without_files");
+  EXPECT_EQ(name_of([&] { export_deploy(prepared(), {folder.path()}); }), "platform_without_files");
 }
 
 TEST(Errors, DumpsAndComparisons) {

@@ -113,9 +113,9 @@ struct Form {
   Model model() const {
     if (in_float) return network();
     QuantizeOptions options;
-    options.widths = {.weight_bits = bits, .activation_bits = bits, .edge_bits = {}};
-    options.widths.batch_norm = batch_norms;
-    if (duplicates) options.widths.shared_weights = quant::SharedWeights::duplicate;
+    options.prepare = {.weight_bits = bits, .activation_bits = bits, .edge_bits = {}};
+    options.prepare.batch_norm = batch_norms;
+    if (duplicates) options.prepare.shared_weights = quant::SharedWeights::duplicate;
     return quantize(network(), quant::load_platform(platform, overrides), samples(), options, {}).model;
   }
 };

@@ -82,7 +82,7 @@ Learned learn(const Model& network, const Tensors& samples, int64_t epochs, doub
   TrainOptions options{.epochs = epochs, .batch = 20, .learning_rate = rate, .keeps_best = false};
   Settings settings;
   settings.threads = 1;
-  const Trained trained = train(network, data, options, settings);
+  const TrainResult trained = train(network, data, options, settings);
   options.epochs = 1;
   const std::string digest = train(network, data, options, settings).digest;
   settings.threads = 4;
@@ -108,10 +108,10 @@ TEST(FlowTraining, AQuantizedLstmIsFineTunedAndBecomesIntegers) {
   const Model learned =
       train(lstm, data, {.epochs = 30, .batch = 20, .learning_rate = 0.4, .keeps_best = false}, settings).model;
   QuantizeOptions options;
-  options.widths.weight_bits = 4;
+  options.prepare.weight_bits = 4;
   const Model prepared = quantize(learned, quant::load_platform("generic_int8"), data, options, settings).model;
   const TrainOptions tuning{.epochs = 4, .batch = 20, .learning_rate = 0.02, .keeps_best = false};
-  const Trained tuned = train(prepared, data, tuning, settings);
+  const TrainResult tuned = train(prepared, data, tuning, settings);
   const Evaluation before = evaluate(prepared, data, {}, settings), after = evaluate(tuned.model, data, {}, settings);
   EXPECT_LT(after.loss, before.loss);
   EXPECT_NE(digest(prepared), digest(tuned.model));

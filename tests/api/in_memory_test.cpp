@@ -25,7 +25,7 @@ class EmptyFolder {
 };
 
 const Dataset& digits() {
-  static const Dataset kDigits = load_data("");
+  static const Dataset kDigits = data::digits();
   return kDigits;
 }
 
@@ -36,9 +36,9 @@ Model trained() {
 TEST(InMemory, FromNothingToProvenIntegers) {
   const EmptyFolder folder;
   const Model network = trained();
-  const Quantized prepared = quantize(network, quant::load_platform("onnxruntime_int8"), digits(), {}, {});
+  const QuantizeResult prepared = quantize(network, quant::load_platform("onnxruntime_int8"), digits(), {}, {});
   const auto integer = convert(prepared.model);
-  EXPECT_EQ(stage_of(network), Stage::in_float);
+  EXPECT_EQ(stage_of(network), Stage::float_network);
   EXPECT_EQ(stage_of(prepared.model), Stage::prepared);
   EXPECT_EQ(stage_of(integer.model), Stage::integer);
 
@@ -54,7 +54,7 @@ TEST(InMemory, FromNothingToProvenIntegers) {
 TEST(InMemory, ArgumentsStayAsTheyWere) {
   const Model network = trained();
   const std::string before = digest_hex(network);
-  const Quantized prepared = quantize(network, quant::load_platform("magik_t40"), digits(), {}, {});
+  const QuantizeResult prepared = quantize(network, quant::load_platform("magik_t40"), digits(), {}, {});
   const std::string prepared_before = digest_hex(prepared.model);
   train(prepared.model, digits(), {.epochs = 1}, {});
   EXPECT_EQ(digest_hex(prepared.model), prepared_before) << "by train";

@@ -35,7 +35,7 @@ Model quantized(const QuantizeOptions& options) {
 /// Ranges are observed as the widths ask for that a network has in the end, not the widths that these replace.
 TEST(LayerBits, AreThoseThatCalibrationSees) {
   QuantizeOptions replaced{.bits = {{.selector = "*", .weights = 8, .features = 8}}}, plain;
-  replaced.widths.weight_bits = 3, replaced.widths.activation_bits = 3, replaced.widths.edge_bits = 3;
+  replaced.prepare.weight_bits = 3, replaced.prepare.activation_bits = 3, replaced.prepare.edge_bits = 3;
   const Model found = quantized(replaced), expected = quantized(plain);
   for (const auto& quantizer : expected.graph.all<ops::FakeQuantize>()) {
     if (!quantizer.x().producer() && !quantizer.x().is_tensor()) continue;  // the input is no layer: 3 bits

@@ -12,7 +12,7 @@ namespace halfstep::api {
 namespace {
 
 const Dataset& digits() {
-  static const Dataset kDigits = load_data("");
+  static const Dataset kDigits = data::digits();
   return kDigits;
 }
 
@@ -35,7 +35,7 @@ struct Kind {
     Overrides all = overrides;
     all.emplace_back(of_weights ? "weights.quantizer" : "features.quantizer", name());
     return quantize(network(), quant::load_platform(platform, all), digits(),
-                    {.widths = {.weight_bits = 4, .activation_bits = 4, .edge_bits = {}}}, {})
+                    {.prepare = {.weight_bits = 4, .activation_bits = 4, .edge_bits = {}}}, {})
         .model;
   }
 };

@@ -98,7 +98,7 @@ bool any_holds(const std::vector<Exception>& exceptions, const std::string& netw
 struct Pair {
   std::string line, network, backend;
   nlohmann::json record;
-  Quantized ours;
+  QuantizeResult ours;
   Dataset data;
 };
 
@@ -139,8 +139,8 @@ Pair pair_of(const std::string& line, const std::string& network, const std::str
   for (size_t at = 0; (at = record.find("Infinity", at)) != std::string::npos;) record.replace(at, 8, "0");
   Dataset data = samples_of(network);
   const Model model = load(test::test_data(folder + network + ".onnx"));
-  Quantized ours = quantize(model, quant::load_platform(backend, overrides), data,
-                            {.calibration = {.batch = batch_of(data)}, .keep_samples = 2}, {});
+  QuantizeResult ours = quantize(model, quant::load_platform(backend, overrides), data,
+                                 {.calibration = {.batch = batch_of(data)}, .keep_samples = 2}, {});
   return {line, network, backend, nlohmann::json::parse(record), std::move(ours), std::move(data)};
 }
 

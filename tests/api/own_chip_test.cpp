@@ -74,7 +74,7 @@ void expect_facts(const quant::Audit& audit) {
 /// Any layer of `bits`, all others as the record has them.
 void expect_integers(const Model& network, const std::vector<LayerBits>& bits) {
   const Dataset data = noise(network, 8);
-  const Quantized prepared = quantize(network, chip(), data, {.bits = bits}, {});
+  const QuantizeResult prepared = quantize(network, chip(), data, {.bits = bits}, {});
   expect_facts(prepared.audit);
   const auto integer = convert(prepared.model, {});
   EXPECT_TRUE(integer.islands.empty());
@@ -128,7 +128,7 @@ TEST(OwnChip, ResNet18BecomesIntegers) {
 TEST(OwnChip, WhatTheChipLacksIsRefused) {
   const Model network = inverted_residual("sigmoid");
   QuantizeOptions four;
-  four.widths.weight_bits = 4;
+  four.prepare.weight_bits = 4;
   const auto refusals = test::diagnostics_of([&] { quantize(network, chip(), noise(network, 8), four, {}); });
   for (const char* value : {"4 bits", "the depthwise unit has 8-bit weights", "sigmoid", "the chip has no tables"})
     EXPECT_TRUE(test::mentions(refusals, value)) << value;

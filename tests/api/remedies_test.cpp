@@ -45,7 +45,7 @@ TEST(Remedies, QuantizeNamesInfiniteValues) {
             "  return l\n}\n",
             "g.ir"),
       3);
-  const Quantized quantized = quantize(network, quant::load_platform("generic_int8"), samples(), {}, {});
+  const QuantizeResult quantized = quantize(network, quant::load_platform("generic_int8"), samples(), {}, {});
   const std::string warning =
       "'l': some of its numbers are infinite, which become the ends of its range; keep it in float (--skip-layers l)\n";
   EXPECT_EQ(joined(quantized.notes), warning);
@@ -56,7 +56,7 @@ TEST(Remedies, QuantizeNamesInfiniteValues) {
 TEST(Remedies, QuantizeAndVerifyWarnWithOneThatHelps) {
   const Dataset data = samples();
   const Platform platform = quant::load_platform("generic_int8");
-  const Quantized crushed = quantize(two_heads(), platform, data, {}, {});
+  const QuantizeResult crushed = quantize(two_heads(), platform, data, {}, {});
   for (const char* words : {"'scores': values from ", "--skip-layers 'y' brings that to "})
     EXPECT_NE(joined(crushed.notes).find(words), std::string::npos) << words << " in " << joined(crushed.notes);
   const auto proof = verify(crushed.model, convert(crushed.model).model, data, {}, {});
@@ -69,8 +69,8 @@ TEST(Remedies, QuantizeAndVerifyWarnWithOneThatHelps) {
   EXPECT_LT(worst->sums.sqnr_db(), 1);
 
   QuantizeOptions options;
-  options.widths.skip_layers = {"y"};
-  const Quantized mended = quantize(two_heads(), platform, data, options, {});
+  options.prepare.skip_layers = {"y"};
+  const QuantizeResult mended = quantize(two_heads(), platform, data, options, {});
   EXPECT_EQ(joined(mended.notes), "");
   const auto again = verify(mended.model, quant::convert(mended.model, {.float_islands = true}).model, data, {}, {});
   EXPECT_EQ(joined(again.notes), "");
@@ -88,7 +88,7 @@ TEST(Remedies, QuantizeLeavesTheTriesOfLargeNetworksToAnalyze) {
   Random random(5, 0);
   for (float& value : x.data<float>()) value = random.normal();
   const Dataset data = make_data({{"x", x}}, "random", {.all = true});
-  const Quantized quantized = quantize(network, quant::load_platform("generic_int8"), data, {}, {});
+  const QuantizeResult quantized = quantize(network, quant::load_platform("generic_int8"), data, {}, {});
   EXPECT_NE(joined(quantized.notes).find("; 'halfstep analyze' tries what may help"), std::string::npos)
       << joined(quantized.notes);
   EXPECT_EQ(joined(quantized.notes).find("brings that to"), std::string::npos);
@@ -102,7 +102,7 @@ TEST(Remedies, QuantizeAndVerifyNameATensorThatBecomesZero) {
       "and all become 0, as observer power_floor gives scale 1; quantize with --overrides "
       "weights.observer=minmax";
   const Dataset data = samples();
-  const Quantized lost = quantize(network, quant::load_platform("vitis"), data, {}, {});
+  const QuantizeResult lost = quantize(network, quant::load_platform("vitis"), data, {}, {});
   EXPECT_NE(joined(lost.notes).find("'v': its numbers lie from "), std::string::npos) << joined(lost.notes);
   EXPECT_NE(joined(lost.notes).find(says), std::string::npos) << joined(lost.notes);
   const auto integer = quant::convert(lost.model, {.float_islands = true}).model;
@@ -119,10 +119,10 @@ TEST(Remedies, AnalysisAdvisesWhatHelps) {
   const Dataset data = samples();
   AnalyzeOptions options;
   options.platform = quant::load_platform("generic_int8");
-  options.how.directions = 0;
-  const Analysis analysis = analyze(two_heads(), data, options, {});
+  options.sensitivity.directions = 0;
+  const AnalyzeResult analysis = analyze(two_heads(), data, options, {});
   std::string all;
-  for (const auto& one : analysis.result.quantizers) {
+  for (const auto& one : analysis.sensitivity.quantizers) {
     for (const std::string& suggestion : one.suggestions) {
       const size_t option = suggestion.find("--");
       const bool has_gain = option == std::string::npos || suggestion.find(" brings that to ") != std::string::npos ||
@@ -133,7 +133,7 @@ TEST(Remedies, AnalysisAdvisesWhatHelps) {
   }
   EXPECT_NE(all.find("--skip-layers 'y' brings that to "), std::string::npos) << all;
   options.tries = 0;
-  for (const auto& one : analyze(two_heads(), data, options, {}).result.quantizers) {
+  for (const auto& one : analyze(two_heads(), data, options, {}).sensitivity.quantizers) {
     for (const std::string& suggestion : one.suggestions)
       EXPECT_EQ(suggestion.find(" (loss "), std::string::npos) << suggestion;
   }
@@ -143,9 +143,9 @@ TEST(Remedies, AnalysisAdvisesWhatHelps) {
 TEST(Remedies, WhatWasAskedForStays) {
   const Dataset data = samples();
   QuantizeOptions options;
-  options.widths.activation_bits = 6;
-  options.widths.skip_layers = {"scores"};
-  const Quantized prepared = quantize(two_heads(), quant::load_platform("generic_int8"), data, options, {});
+  options.prepare.activation_bits = 6;
+  options.prepare.skip_layers = {"scores"};
+  const QuantizeResult prepared = quantize(two_heads(), quant::load_platform("generic_int8"), data, options, {});
   const auto parts = parts_for(prepared.model, data);
   ThreadPool pool(1);
   const auto tried = with_remedy(prepared.model, {"--skip-layers", {"y"}}, {parts.train, {}, pool});

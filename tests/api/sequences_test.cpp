@@ -48,7 +48,7 @@ Model network() {
 TEST(Sequences, LearnALabelForEachPlace) {
   const Dataset data = make_data(words(), "words");
   EXPECT_EQ(data.labels_each(), kPlaces);
-  const Trained trained = train(network(), data, {.epochs = 30, .batch = 8, .learning_rate = 0.5}, {});
+  const TrainResult trained = train(network(), data, {.epochs = 30, .batch = 8, .learning_rate = 0.5}, {});
   EXPECT_EQ(trained.tested, "a fifth of the samples");
   EXPECT_EQ(trained.accuracy, 1.0);
   const Evaluation before = evaluate(network(), data, {}, {}), after = evaluate(trained.model, data, {}, {});
@@ -63,7 +63,7 @@ TEST(Sequences, GoAllTheWayToIntegers) {
   const Model prepared = quantize(in_float, quant::load_platform("generic_int8"), data, {}, {}).model;
   TrainOptions options{.epochs = 3, .batch = 8, .learning_rate = 0.1, .keeps_best = false};
   options.recipe.label_smoothing = 0.1;
-  const Trained tuned = train(prepared, data, options, {});
+  const TrainResult tuned = train(prepared, data, options, {});
   // What training made of a norm is what the network that came in is asked with.
   EXPECT_FALSE(tuned.model.tensors.at("norm.scale").same_bits(prepared.tensors.at("norm.scale")));
   const Model integer = convert(tuned.model).model;

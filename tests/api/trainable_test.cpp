@@ -24,7 +24,7 @@ namespace {
 constexpr int64_t kBatch = 8;
 
 const Dataset& digits() {
-  static const Dataset kDigits = load_data("");
+  static const Dataset kDigits = data::digits();
   return kDigits;
 }
 
@@ -32,7 +32,7 @@ Model network(uint64_t seed = 0) { return create_network("digits", digits(), see
 
 /// 4 bits: scales are learned. 8 bits: observers move them.
 Model prepared(int bits) {
-  return quantize(network(), quant::load_platform("generic_int8"), digits(), {.widths = {bits, bits, {}}}, {}).model;
+  return quantize(network(), quant::load_platform("generic_int8"), digits(), {.prepare = {bits, bits, {}}}, {}).model;
 }
 
 Tensors batch(int64_t begin = 0) { return parts_for(network(), digits()).train.inputs(begin, kBatch); }
@@ -74,10 +74,10 @@ Tensors in_one_graph(const Model& model, const Tensors& inputs, const std::vecto
 
 class Stages : public testing::TestWithParam<Stage> {
  protected:
-  static Model model() { return GetParam() == Stage::in_float ? network() : prepared(4); }
+  static Model model() { return GetParam() == Stage::float_network ? network() : prepared(4); }
 };
-INSTANTIATE_TEST_SUITE_P(All, Stages, testing::Values(Stage::in_float, Stage::prepared),
-                         [](const auto& of) { return of.param == Stage::in_float ? "in_float" : "prepared"; });
+INSTANTIATE_TEST_SUITE_P(All, Stages, testing::Values(Stage::float_network, Stage::prepared),
+                         [](const auto& of) { return of.param == Stage::float_network ? "in_float" : "prepared"; });
 
 TEST_P(Stages, GradientsAreThoseOfOneGraph) {
   const Model model = clone(Stages::model());

@@ -20,7 +20,7 @@ std::filesystem::path sample(const std::string& name) {
 Model open(const std::string& name) { return load(sample(name)); }
 
 const Dataset& digits() {
-  static const Dataset kDigits = load_data("");
+  static const Dataset kDigits = data::digits();
   return kDigits;
 }
 
@@ -31,7 +31,7 @@ struct Sample {
 };
 
 constexpr Sample kSamples[] = {
-    {"float", Stage::in_float, 340},
+    {"float", Stage::float_network, 340},
     {"generic_int8_prepared", Stage::prepared, 340},
     {"generic_int8_trained", Stage::prepared, 340},
     {"generic_int8_integer", Stage::integer, 340},
@@ -92,7 +92,7 @@ TEST(EarlierFiles, ACheckpointGoesOn) {
   options.learning_rate = 0.02;
   options.folder = folder.path();
   options.resume = true;
-  const Trained trained = train(open("pow2_int8_prepared"), digits(), options, {});
+  const TrainResult trained = train(open("pow2_int8_prepared"), digits(), options, {});
   EXPECT_EQ(trained.first_epoch, 2);
   EXPECT_EQ(trained.digest, digest_hex(open("pow2_int8_trained")));
 }

@@ -15,7 +15,7 @@ namespace halfstep::test {
 
 /// Untrained but calibrated: the built-in network on the digits, for a platform and widths.
 struct Prepared {
-  data::Dataset data = api::load_data("");
+  data::Dataset data = data::digits();
   data::TrainTest parts = data::split(data);
   ThreadPool pool{2};
   Model model;

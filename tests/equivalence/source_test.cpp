@@ -34,7 +34,7 @@ class Sources : public testing::Test {
   }
 
   TemporaryFolder folder;
-  const api::Dataset data = api::load_data("");
+  const api::Dataset data = data::digits();
   Model network;
 };
 

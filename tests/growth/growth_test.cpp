@@ -296,7 +296,7 @@ TEST(Growth, VerbsThatWrite) {
   });
   expect_linear("dump", [&](const Model&, const Model& integer, const Dataset& data) {
     const DumpOptions options;
-    dump(integer, data, folder / "values", options, true, one_thread());
+    dump(integer, data, {folder / "values", true}, options, one_thread());
   });
 }
 
@@ -307,7 +307,7 @@ TEST(Growth, TriesByLayers) {
   };
   const auto choosing = [](const Model& prepared, const Model&, const Dataset& data) {
     BitsOptions options;
-    options.how.budgets = {{allocation::Currency::size, 1e9}};
+    options.allocation.budgets = {{allocation::Currency::size, 1e9}};
     bits(prepared, data, options, one_thread());
   };
   for (const auto& [name, verb] : {std::pair<const char*, Verb>{"analyze", analyzing}, {"bits", choosing}}) {

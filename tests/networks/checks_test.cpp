@@ -53,7 +53,7 @@ float& at(std::vector<Tensors>& outputs, int64_t index) {
   return outputs[0].at("y").data<float>()[static_cast<size_t>(index)];
 }
 
-const Target kGeneric{.platform = "generic_int8", .overrides = {}, .widths = {}, .bits = {}};
+const Target kGeneric{.platform = "generic_int8", .overrides = {}, .prepare = {}, .bits = {}};
 
 /// What a check finds; "" where all is well.
 std::string finding(void (*check)(Trial&), const Network& network, const Target& target = kGeneric,

@@ -39,6 +39,17 @@ def test_wrong_descriptions(rooms, lines, expected):
         rooms.in_order(found)
 
 
+def test_hidden_rooms_have_no_public_header(monkeypatch):
+    """tools/check_includes.py names a hidden room with a public header, and a shown room without one."""
+    monkeypatch.syspath_prepend(ROOT / "tools")
+    check = pytest.importorskip("check_includes")
+    headers = {f"halfstep/{name}/{card['start'][0]}" for name, card in check.ROOMS.cards.items() if name not in check.ROOMS.hidden()}
+    assert not list(check.wrong_exports(headers))
+    assert "room 'fuzz' exports nothing, but 'halfstep/fuzz/checks.h' is public" in "".join(check.wrong_exports(headers | {"halfstep/fuzz/checks.h"}))
+    shown = {header for header in headers if not header.startswith("halfstep/report/")}
+    assert "room 'report' has no public header" in "".join(check.wrong_exports(shown))
+
+
 def test_a_wing_stands_for_its_rooms(rooms):
     found = rooms.Rooms(described(("low/a", ""), ("low/b", "low/a"), ("high/c", "low, low/a/only.h")))
     assert found.includes("high/c") == (["low/a", "low/b"], ["halfstep/low/a/only.h"])

@@ -180,7 +180,7 @@ TEST(Convert, IslandsNeedLeaveAndAreNamed) {
 TEST(Convert, AModelSaysItsStage) {
   Model model = product();
   EXPECT_EQ(model.metadata.stage, Stage::prepared);
-  EXPECT_EQ(images("  c = conv2d(x, w=@w)\n  return c\n").metadata.stage, Stage::in_float);
+  EXPECT_EQ(images("  c = conv2d(x, w=@w)\n  return c\n").metadata.stage, Stage::float_network);
   Model program = convert(model).model;
   EXPECT_EQ(program.metadata.stage, Stage::integer);
   Builder builder(program.graph);

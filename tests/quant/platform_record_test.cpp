@@ -1,5 +1,6 @@
 // Records written out: they read as the platform that they came from, and every key is explained.
 #include "halfstep/quant/platform/platform_record.h"
+#include "halfstep/quant/platform/record_json.h"
 
 #include <gtest/gtest.h>
 

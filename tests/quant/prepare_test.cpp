@@ -308,12 +308,12 @@ TEST(Prepare, LayersStayInFloatWhenTheyAreAskedTo) {
 TEST(Prepare, ZerosMakeChannelsWhole) {
   const Model model = images("  c = conv2d(x, w=@w)\n  d = conv2d(c, w=@v)\n  e = conv2d(d, w=@u)\n  return e\n");
   const auto platform = load_platform("magik_t40", {{"channels.above", "3"}});
-  const Padded padded = pad_channels(model, platform);
+  const PadResult padded = pad_channels(model, platform);
   EXPECT_EQ(padded.layers, (std::vector<std::string>{"c", "d", "e"}));
   EXPECT_NO_THROW(prepare(padded.model, platform));
   EXPECT_EQ(padded.model.graph.outputs().front().dims(), model.graph.outputs().front().dims());
   const PrepareOptions options{{}, {}, {}, {"d"}};
-  const Padded partly = pad_channels(model, platform, options);
+  const PadResult partly = pad_channels(model, platform, options);
   EXPECT_EQ(partly.layers, (std::vector<std::string>{"c", "d", "e"}));  // d gives what e reads
   EXPECT_EQ(partly.model.tensors.at("v").dims(), (Dims{32, 4, 1, 1}));
   EXPECT_NO_THROW(prepare(partly.model, platform, options));

@@ -17,9 +17,9 @@ const Model& in_float() {
 
 TEST(Stage, FollowsFromAGraphThatComesWithoutMetadata) {
   const Model prepared = test::calibrated(test::prepared(in_float()));
-  EXPECT_EQ(stage_of_graph(in_float().graph, true), Stage::in_float);
+  EXPECT_EQ(stage_of_graph(in_float().graph, true), Stage::float_network);
   EXPECT_EQ(stage_of_graph(prepared.graph, true), Stage::prepared);
-  EXPECT_EQ(stage_of_graph(prepared.graph, false), Stage::in_float) << "quantizers that somebody wrote";
+  EXPECT_EQ(stage_of_graph(prepared.graph, false), Stage::float_network) << "quantizers that somebody wrote";
   EXPECT_EQ(stage_of_graph(convert(prepared).model.graph, true), Stage::integer);
 }
 
@@ -34,7 +34,7 @@ TEST(Stage, IsCheckedWhereAModelIs) {
   };
   const Model prepared = test::calibrated(test::prepared(in_float()));
   EXPECT_EQ(error(prepared, Stage::prepared, true), Diagnostic{});
-  EXPECT_EQ(error(prepared, Stage::in_float, true), Diagnostic{});
+  EXPECT_EQ(error(prepared, Stage::float_network, true), Diagnostic{});
   EXPECT_EQ(error(prepared, Stage::prepared, false), expected("prepared", "float"));
   EXPECT_EQ(error(prepared, Stage::integer, true), expected("integer", "prepared"));
   EXPECT_EQ(error(in_float(), Stage::integer, true), expected("integer", "float"));

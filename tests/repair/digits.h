@@ -6,7 +6,7 @@
 namespace halfstep::repair {
 
 inline const api::Dataset& digits() {
-  static const api::Dataset kDigits = api::load_data("");
+  static const api::Dataset kDigits = data::digits();
   return kDigits;
 }
 
@@ -18,15 +18,15 @@ inline const Model& network() {
 
 inline api::QuantizeOptions options(int weights, int features, std::vector<std::string> methods) {
   api::QuantizeOptions options;
-  options.widths.weight_bits = weights;
-  options.widths.activation_bits = features;
+  options.prepare.weight_bits = weights;
+  options.prepare.activation_bits = features;
   options.repair.methods = std::move(methods);
   options.repair.steps = 60;  // a test's
   options.calibration.batches = 3;
   return options;
 }
 
-inline api::Quantized quantized(const Model& model, const api::QuantizeOptions& options, int threads = 0) {
+inline api::QuantizeResult quantized(const Model& model, const api::QuantizeOptions& options, int threads = 0) {
   api::Settings settings;
   settings.threads = threads;
   return api::quantize(model, quant::load_platform("generic_int8"), digits(), options, settings);

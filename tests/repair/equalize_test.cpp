@@ -150,7 +150,7 @@ TEST(Equalize, MendsChannelsThatWereScaledApart) {
   const double broken = accuracy(quantized(model, options(4, 8, {})).model),
                unscaled = accuracy(quantized(network(), options(4, 8, {})).model);
   for (const char* method : {"equalize", "smooth"}) {
-    const api::Quantized mended = quantized(model, options(4, 8, {method, "batchnorm"}));
+    const api::QuantizeResult mended = quantized(model, options(4, 8, {method, "batchnorm"}));
     EXPECT_LT(broken, in_float - 0.1) << method;
     EXPECT_GT(accuracy(mended.model), unscaled - 0.01) << method;
   }

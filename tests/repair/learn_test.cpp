@@ -13,8 +13,8 @@
 namespace halfstep::repair {
 namespace {
 
-api::Quantized learned(const char* method, int threads = 0, const std::filesystem::path& folder = {},
-                       bool resume = false, ProgressCallback progress = {}, size_t memory = size_t{1} << 30) {
+api::QuantizeResult learned(const char* method, int threads = 0, const std::filesystem::path& folder = {},
+                            bool resume = false, ProgressCallback progress = {}, size_t memory = size_t{1} << 30) {
   api::QuantizeOptions all = options(3, 4, {method});
   all.repair.folder = folder;
   all.repair.resume = resume;
@@ -28,7 +28,7 @@ api::Quantized learned(const char* method, int threads = 0, const std::filesyste
 class EachMethod : public testing::TestWithParam<const char*> {};
 
 TEST_P(EachMethod, ComesNearerAndItsIntegersAreProven) {
-  const api::Quantized result = learned(GetParam());
+  const api::QuantizeResult result = learned(GetParam());
   const Step& step = result.repair->steps[0];
   EXPECT_TRUE(step.kept) << step.what;
   EXPECT_LT(step.after.loss, step.before.loss);
@@ -53,7 +53,7 @@ TEST_P(EachMethod, GoesOnWhereItWasStopped) {
   EXPECT_EQ(test::diagnostic_of([&] { learned(GetParam(), 0, blocks); }), errors::repair_folder_taken(blocks.string()));
   int64_t steps = 0;
   const auto count = [&](const Progress& progress) { steps += progress.stage == GetParam() ? 1 : 0; };
-  const api::Quantized resumed = learned(GetParam(), 0, blocks, true, count), straight = learned(GetParam());
+  const api::QuantizeResult resumed = learned(GetParam(), 0, blocks, true, count), straight = learned(GetParam());
   EXPECT_EQ(digest_hex(resumed.model), digest_hex(straight.model));
   EXPECT_LT(steps, 60 * 4);
   EXPECT_EQ(test::name_of([&] {

@@ -140,7 +140,7 @@ api::Dataset samples() {
 
 api::QuantizeOptions with(const std::string& method) {
   api::QuantizeOptions options;
-  options.widths = {.weight_bits = 4, .activation_bits = 4, .edge_bits = {}};
+  options.prepare = {.weight_bits = 4, .activation_bits = 4, .edge_bits = {}};
   options.repair.methods = {method};
   options.repair.steps = 2;
   options.repair.batch = 8;
@@ -161,7 +161,7 @@ TEST_P(OnRandomNetworks, EveryMethodRunsAndItsIntegersAreProven) {
   const auto platform = quant::load_platform("generic_int8");
   for (const std::string& method : all_methods()) {
     SCOPED_TRACE(method + " of\n" + api::graph_text(network));
-    const api::Quantized repaired = api::quantize(network, platform, data, with(method), {});
+    const api::QuantizeResult repaired = api::quantize(network, platform, data, with(method), {});
     const Report& report = *repaired.repair;
     EXPECT_TRUE(std::isfinite(report.first.loss));
     EXPECT_LE(report.last.loss, report.first.loss);

@@ -70,7 +70,7 @@ TEST(Repair, WhatIsUndoneLeavesNoTrace) {
   const Model plain = quantized(network(), options(8, 8, {})).model;
   for (const MethodInfo& method : method_list()) {
     if (method.is_costly) continue;
-    const api::Quantized result = quantized(network(), options(8, 8, {method.name}));
+    const api::QuantizeResult result = quantized(network(), options(8, 8, {method.name}));
     EXPECT_EQ(digest_hex(result.model) == digest_hex(plain), !result.repair->steps[0].kept) << method.name;
   }
 }
@@ -124,7 +124,7 @@ TEST(Repair, SameBitsForAnyNumberOfThreads) {
 }
 
 TEST(Repair, ItsIntegersAreProven) {
-  const api::Quantized result = quantized(network(), options(4, 4, {"equalize", "ranges", "batchnorm", "bias"}));
+  const api::QuantizeResult result = quantized(network(), options(4, 4, {"equalize", "ranges", "batchnorm", "bias"}));
   const auto program = api::convert(result.model);
   const auto proof = api::verify(result.model, program.model, digits(), {}, {});
   EXPECT_TRUE(proof.equal());

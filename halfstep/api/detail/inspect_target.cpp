@@ -67,7 +67,7 @@ bool TargetInspection::holds() const {
 }
 
 TargetInspection inspect_target(const Model& network, const Target& target) {
-  require_in_range(target.widths);
+  require_in_range(target.prepare);
   const Stage stage = stage_of(network);
   if (stage == Stage::integer)
     fail(errors::wrong_stage(place_of(network), "an integer program, which is made for its platform",
@@ -81,9 +81,9 @@ TargetInspection inspect_target(const Model& network, const Target& target) {
   } else {
     std::vector<Diagnostic> places;
     found.verbs[0].objections = objections_of(network, [&] {
-      quant::Padded start{quant::with_regions(network, target.regions), {}};
-      if (target.pad_channels) start = quant::pad_channels(start.model, target.platform, target.widths);
-      prepared = quant::prepare(start.model, target.platform, target.widths, &places);
+      quant::PadResult start{quant::with_regions(network, target.regions), {}};
+      if (target.pad_channels) start = quant::pad_channels(start.model, target.platform, target.prepare);
+      prepared = quant::prepare(start.model, target.platform, target.prepare, &places);
       found.padded = std::move(start.layers);
     });
     found.verbs[0].objections.insert(found.verbs[0].objections.end(), places.begin(), places.end());

@@ -62,10 +62,10 @@ void require_same_outputs(const std::string& network, const Tensors& before, con
 
 }  // namespace
 
-quant::Padded with_padded_channels(const Model& network, const quant::Platform& platform,
-                                   const quant::PrepareOptions& options, const data::Samples& samples,
-                                   ThreadPool& pool) {
-  quant::Padded padded = quant::pad_channels(network, platform, options);
+quant::PadResult with_padded_channels(const Model& network, const quant::Platform& platform,
+                                      const quant::PrepareOptions& options, const data::Samples& samples,
+                                      ThreadPool& pool) {
+  quant::PadResult padded = quant::pad_channels(network, platform, options);
   const Tensors inputs = samples.inputs(0, data::batch_of(network, 1));
   const auto outputs = [&](const Model& model) {
     return train::BatchRunner(train::evaluation_form(model), {}, pool).run(inputs);

@@ -15,9 +15,9 @@ namespace halfstep::api {
 
 /// `network` with channels of zeros (quant::pad_channels). Throws where its outputs on a batch of the samples are not
 /// those of `network`, but for the order of additions.
-quant::Padded with_padded_channels(const Model& network, const quant::Platform& platform,
-                                   const quant::PrepareOptions& options, const data::Samples& samples,
-                                   ThreadPool& pool);
+quant::PadResult with_padded_channels(const Model& network, const quant::Platform& platform,
+                                      const quant::PrepareOptions& options, const data::Samples& samples,
+                                      ThreadPool& pool);
 
 /// `network` as it came in, with `keep` of the samples, drawn by `seed`: all where there are no more, and whole batches
 /// where the network takes one size alone. Throws for a number below 0.

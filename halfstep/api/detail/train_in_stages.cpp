@@ -23,8 +23,8 @@ std::string folder_name(size_t index, const StageBits& bits) {
 }
 
 QuantizeOptions with_widths(QuantizeOptions options, const StageBits& bits) {
-  options.widths.weight_bits = bits.weights;
-  options.widths.activation_bits = bits.features;
+  options.prepare.weight_bits = bits.weights;
+  options.prepare.activation_bits = bits.features;
   return options;
 }
 
@@ -42,9 +42,9 @@ void require_legal(const Model& network, const BitsSchedule& schedule) {
         quant::set_inner_bits(model, bits.weights, bits.features);
         return;
       }
-      Model start = quant::own_weights(quant::with_regions(network, options.regions), options.widths);
-      if (options.pad_channels) start = quant::pad_channels(start, *schedule.platform, options.widths).model;
-      quant::prepare(start, *schedule.platform, options.widths);
+      Model start = quant::own_weights(quant::with_regions(network, options.regions), options.prepare);
+      if (options.pad_channels) start = quant::pad_channels(start, *schedule.platform, options.prepare).model;
+      quant::prepare(start, *schedule.platform, options.prepare);
     });
     for (Diagnostic& one : found) {
       if (std::ranges::find(objections, one) == objections.end()) objections.push_back(std::move(one));
@@ -65,7 +65,7 @@ void check(const Model& network, const BitsSchedule& schedule) {
   if (stage == Stage::prepared && stages.front().in_float())
     fail(errors::wrong_stage(place_of(network), "a prepared network", "a float network for a stage in float",
                              "start from the float network"));
-  if (stage == Stage::in_float && !schedule.platform)
+  if (stage == Stage::float_network && !schedule.platform)
     fail(errors::no_platform(network.graph.name(), "the platform of the schedule", "name one (--platform)"));
   require_legal(network, schedule);
 }
@@ -81,8 +81,8 @@ Settings with_stage(Settings settings, const std::string& name) {
 
 }  // namespace
 
-Trained train_in_stages(const Model& given, const Dataset& data, const TrainOptions& options,
-                        const Settings& settings) {
+TrainResult train_in_stages(const Model& given, const Dataset& data, const TrainOptions& options,
+                            const Settings& settings) {
   const BitsSchedule& schedule = options.schedule;
   check(given, schedule);
   std::vector<std::filesystem::path> folders;
@@ -96,11 +96,11 @@ Trained train_in_stages(const Model& given, const Dataset& data, const TrainOpti
   std::optional<io::Claim> claim;
   if (!options.folder.empty()) claim = io::Claim::of_folder(options.folder);
   Model network = given;
-  std::vector<Trained> done;
+  std::vector<TrainResult> done;
   for (size_t i = 0; i < folders.size(); ++i) {
     const StageBits& bits = schedule.stages[i];
     const Settings of_stage = with_stage(settings, to_text(bits));
-    if (!bits.in_float() && stage_of(network) == Stage::in_float) {
+    if (!bits.in_float() && stage_of(network) == Stage::float_network) {
       QuantizeOptions quantize_options = with_widths(schedule.quantize, bits);
       quantize_options.preprocess = options.preprocess;
       network = quantize(network, *schedule.platform, data, quantize_options, of_stage).model;
@@ -111,7 +111,7 @@ Trained train_in_stages(const Model& given, const Dataset& data, const TrainOpti
     one.schedule = {};
     one.folder = folders[i];
     one.keeps_best = options.keeps_best || i > 0;
-    Trained trained = train(network, data, one, of_stage);
+    TrainResult trained = train(network, data, one, of_stage);
     trained.bits = to_text(bits);
     network = trained.model;
     // What later stages of an earlier run began with is no more.
@@ -119,9 +119,9 @@ Trained train_in_stages(const Model& given, const Dataset& data, const TrainOpti
       train::remove_checkpoints_after(folders[later], 0);
     done.push_back(std::move(trained));
   }
-  Trained result = std::move(done.back());
+  TrainResult result = std::move(done.back());
   done.pop_back();
-  result.was_finished = result.was_finished && std::ranges::all_of(done, &Trained::was_finished);
+  result.was_finished = result.was_finished && std::ranges::all_of(done, &TrainResult::was_finished);
   if (!options.folder.empty() && !(result.was_finished && std::filesystem::exists(result_file)))
     save_model(result.model, result_file);
   result.stages = std::move(done);

@@ -6,7 +6,7 @@
 namespace halfstep::api {
 
 /// What `train` does with a schedule. In a folder each stage has a folder of its own.
-Trained train_in_stages(const Model& network, const Dataset& data, const TrainOptions& options,
-                        const Settings& settings);
+TrainResult train_in_stages(const Model& network, const Dataset& data, const TrainOptions& options = {},
+                            const Settings& settings = {});
 
 }  // namespace halfstep::api

@@ -9,7 +9,6 @@
 #include "halfstep/api/errors.h"
 #include "halfstep/api/inputs/model.h"
 #include "halfstep/core/base/diagnostics/nearest.h"
-#include "halfstep/core/base/embedded.h"
 #include "halfstep/core/base/limits.h"
 #include "halfstep/data/datasets/image_set.h"
 #include "halfstep/data/datasets/split.h"
@@ -160,10 +159,7 @@ void require_every_class(const Dataset& data) {
 
 Dataset load_data(const std::string& path, int64_t classes, const DataOptions& options) {
   limits::kSamples.require("samples", options.samples);
-  if (!path.empty() && path != kDigits) return data::load_dataset(path, classes, options);
-  Dataset digits = data::load_dataset(embedded("models/optdigits.csv.gz"), "optdigits.csv.gz", classes, options);
-  digits.name = "the embedded digits";
-  return digits;
+  return path == kDigits ? data::digits(classes, options) : data::load_dataset(path, classes, options);
 }
 
 Dataset make_data(const Tensors& tensors, const std::string& name, const DataOptions& options) {

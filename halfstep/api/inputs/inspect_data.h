@@ -26,7 +26,7 @@ struct DataReport {
 };
 
 /// Reads every sample that the parts of `data` have, once, on all threads; throws where one is damaged.
-DataReport inspect_data(const Dataset& data, const Settings& settings);
+DataReport inspect_data(const Dataset& data, const Settings& settings = {});
 
 /// The same without reading any: nothing is measured.
 DataReport describe_data(const Dataset& data);

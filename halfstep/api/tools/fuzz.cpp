@@ -50,7 +50,7 @@ bool warns_of_crushed(const Model& prepared, const data::Samples& samples, Threa
 
 std::vector<Diagnostic> objections_of(const Model& source, const fuzz::Target& target) {
   const TargetInspection found = inspect_target(
-      source, {quant::load_platform(target.platform, target.overrides), target.widths, target.pad_channels});
+      source, {quant::load_platform(target.platform, target.overrides), target.prepare, target.pad_channels});
   std::vector<Diagnostic> all;
   for (const VerbObjections& verb : found.verbs) all.insert(all.end(), verb.objections.begin(), verb.objections.end());
   return all;

@@ -45,6 +45,6 @@ struct FuzzReport {
 /// Makes a random network for each seed and holds every check against it, in processes of their own
 /// (`Settings::threads` of them); a seed means the same network on every machine. Call it before this process starts
 /// threads: it forks.
-FuzzReport run_fuzz(const FuzzRequest& request, const Settings& settings);
+FuzzReport run_fuzz(const FuzzRequest& request, const Settings& settings = {});
 
 }  // namespace halfstep::api

@@ -12,12 +12,12 @@
 
 namespace halfstep::api {
 
-verify::OpReport run_operators(const OpRequest& request, const Settings& settings);
+verify::OpReport run_operators(const OpRequest& request, const Settings& settings = {});
 
 struct GoldenRequest {
   std::filesystem::path file = {};  ///< results of the original operators: FILE.json beside FILE.safetensors
   std::string operators = "*";      ///< of the original operators: a pattern of names
 };
-verify::GoldenReport run_golden(const GoldenRequest& request, const Settings& settings);
+verify::GoldenReport run_golden(const GoldenRequest& request, const Settings& settings = {});
 
 }  // namespace halfstep::api

@@ -45,8 +45,9 @@ PassCourse run_one(Model& model, const std::string& name) {
 
 std::vector<PassInfo> passes() { return compiler::graph_passes(); }
 
-Passed run_passes(const Model& model, const std::vector<std::string>& names, const std::vector<std::string>& disabled) {
-  Passed passed{model, {}};
+PassResult run_passes(const Model& model, const std::vector<std::string>& names,
+                      const std::vector<std::string>& disabled) {
+  PassResult passed{model, {}};
   for (const std::string& name : chosen(names, disabled)) passed.course.push_back(run_one(passed.model, name));
   return passed;
 }

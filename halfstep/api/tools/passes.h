@@ -20,14 +20,14 @@ struct PassCourse {
   std::string network;   ///< that text
 };
 
-struct Passed {
+struct PassResult {
   Model model;
   std::vector<PassCourse> course;
 };
 
 /// Runs passes by their names, one after the other: "all" stands for all but those that are disabled. Throws Error for
 /// a name that is none; the network is verified after each pass.
-Passed run_passes(const Model& model, const std::vector<std::string>& names,
-                  const std::vector<std::string>& disabled = {});
+PassResult run_passes(const Model& model, const std::vector<std::string>& names,
+                      const std::vector<std::string>& disabled = {});
 
 }  // namespace halfstep::api

@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "halfstep/core/base/embedded.h"
 #include "halfstep/core/files/errors.h"
 #include "halfstep/core/files/file.h"
 #include "halfstep/core/files/npy.h"
@@ -224,6 +225,12 @@ Dataset load_dataset(std::span<const std::byte> bytes, const std::string& name, 
                      const DataOptions& options) {
   const Reading reading{name, classes, options};
   return finished(from_single_file([&] { return io::memory_source(bytes, name); }, name, reading), name, options);
+}
+
+Dataset digits(int64_t classes, const DataOptions& options) {
+  Dataset digits = load_dataset(embedded("models/optdigits.csv.gz"), "optdigits.csv.gz", classes, options);
+  digits.name = "the embedded digits";
+  return digits;
 }
 
 }  // namespace halfstep::data

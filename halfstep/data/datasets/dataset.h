@@ -68,4 +68,7 @@ Dataset dataset_of(const std::map<std::string, Tensor>& tensors, const std::stri
 Dataset load_dataset(std::span<const std::byte> bytes, const std::string& name, int64_t classes = kMaxClasses,
                      const DataOptions& options = {});
 
+/// The built-in data set: 1,797 images of handwritten digits, 8 x 8, with 10 classes (docs/data.md names its source).
+Dataset digits(int64_t classes = kMaxClasses, const DataOptions& options = {});
+
 }  // namespace halfstep::data

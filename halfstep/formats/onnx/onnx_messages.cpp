@@ -3,7 +3,6 @@
 #include <array>
 
 namespace halfstep::formats::onnx {
-namespace messages {
 namespace {
 
 /// Positions in kSchema.
@@ -107,12 +106,10 @@ constexpr std::array<WireMessage, 16> kSchema = {{{kModel},
                                                   {kProperty}}};
 
 }  // namespace
-}  // namespace messages
 
 std::string short_form(std::span<const std::byte> bytes, WireRoot root, const std::string& name,
                        const WireLimits& limits) {
-  return formats::short_form(bytes, messages::kSchema, root == WireRoot::model ? messages::model : messages::tensor,
-                             name, limits);
+  return formats::short_form(bytes, kSchema, root == WireRoot::model ? Kind::model : Kind::tensor, name, limits);
 }
 
 bool looks_like_model(std::span<const std::byte> bytes) {

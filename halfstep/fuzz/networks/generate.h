@@ -19,7 +19,7 @@ Network generate(uint64_t seed);
 struct Target {
   std::string platform;
   std::vector<std::pair<std::string, std::string>> overrides;
-  quant::PrepareOptions widths;
+  quant::PrepareOptions prepare;
   std::vector<std::pair<int, int>> bits;  ///< of weights and features of some layers after calibration
   bool pad_channels = false;
 

@@ -20,7 +20,7 @@ void bypass(Graph& graph, const Block& block, const std::function<bool(Op)>& goe
 
 void bypass_quantizers(Model& model) {
   bypass_quantizers(model.graph, [](Op) { return true; });
-  model.metadata.stage = Stage::in_float;
+  model.metadata.stage = Stage::float_network;
 }
 
 void bypass_quantizers(Graph& graph, const std::function<bool(Op)>& goes) { bypass(graph, graph.body(), goes); }

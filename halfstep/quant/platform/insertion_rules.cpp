@@ -4,6 +4,7 @@
 
 #include "halfstep/quant/platform/errors.h"
 #include "halfstep/quant/platform/record_names.h"
+#include "halfstep/quant/platform/yaml_reader.h"
 
 namespace halfstep::quant {
 namespace {

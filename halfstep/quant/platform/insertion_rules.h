@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "halfstep/quant/platform/yaml_reader.h"
-
 namespace halfstep::quant {
+
+class YamlReader;
 
 /// Which ends of a network are quantized: those that an operator asks for, all, or none.
 enum class Ends { asked, always, never };

@@ -8,6 +8,7 @@
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/quant/platform/errors.h"
 #include "halfstep/quant/platform/record_names.h"
+#include "halfstep/quant/platform/yaml_reader.h"
 
 namespace halfstep::quant {
 namespace {

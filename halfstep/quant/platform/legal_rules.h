@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "halfstep/core/ir/graph.h"
-#include "halfstep/quant/platform/yaml_reader.h"
 
 namespace halfstep::quant {
+
+class YamlReader;
 
 /// What rules select an operation by.
 struct Selected {

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <utility>
 
+#include "halfstep/quant/platform/record_json.h"
+
 namespace halfstep::quant {
 namespace {
 

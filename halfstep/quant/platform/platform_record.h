@@ -1,12 +1,12 @@
 // A platform as the record that it is: complete, in one order, with comments; and what sets two of them apart.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "halfstep/quant/platform/platform.h"
+#include "halfstep/quant/platform/record_keys.h"
 
 namespace halfstep::quant {
 
@@ -21,9 +21,6 @@ std::vector<RecordField> fields(const Platform& platform);
 
 /// A record that parse_platform reads as the same platform. With comments each key says what it is and may have.
 std::string record_text(const Platform& platform, bool commented);
-
-/// The same as JSON, values in their types.
-nlohmann::ordered_json record_json(const Platform& platform);
 
 /// A key on which two platforms differ; nothing where one has no such rule.
 struct RecordDifference {

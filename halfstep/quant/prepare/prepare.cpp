@@ -112,7 +112,7 @@ Model own_weights(const Model& model, const PrepareOptions& options) {
   return own;
 }
 
-Padded pad_channels(const Model& model, const Platform& platform, const PrepareOptions& options) {
+PadResult pad_channels(const Model& model, const Platform& platform, const PrepareOptions& options) {
   const Model form = float_form(model, platform);
   const AskedLayers in_float = staying_in_float(form, options.skip_layers);
   const CodePlan plan = plan_codes(form, platform, in_float);
@@ -121,7 +121,7 @@ Padded pad_channels(const Model& model, const Platform& platform, const PrepareO
     const bool misses = !plan.is_float(op) && passes::misses_channels(op, platform.channels);
     if (misses && passes::can_pad_channels(op, platform.channels)) layers.insert(op.name());
   }
-  Padded padded{clone(model), {}};
+  PadResult padded{clone(model), {}};
   clear_layers(padded.model);  // as in the form, whose names these are
   padded.layers = passes::pad_channels(padded.model, platform.channels, layers);
   return padded;

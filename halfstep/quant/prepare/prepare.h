@@ -24,7 +24,7 @@ Model prepare(const Model& model, const Platform& platform, const PrepareOptions
 Model own_weights(const Model& model, const PrepareOptions& options);
 
 /// A float network with channels of zeros.
-struct Padded {
+struct PadResult {
   Model model;
   std::vector<std::string> layers;  ///< convolutions that have more channels than they had
 };
@@ -32,7 +32,7 @@ struct Padded {
 /// The float `model` with channels of zeros where convolutions on codes would miss the multiples that the platform asks
 /// for (passes::pad_channels): inputs, outputs and numbers stay. Where zeros do not help, or nothing misses, it is as
 /// it was.
-Padded pad_channels(const Model& model, const Platform& platform, const PrepareOptions& options = {});
+PadResult pad_channels(const Model& model, const Platform& platform, const PrepareOptions& options = {});
 
 /// Changes widths of the layers whose name matches `selector` (`*` and `?` as in file names) at any time after prepare;
 /// throws when none matches, or the platform in the Model's metadata forbids it to any operator that reads or gives the

@@ -12,6 +12,7 @@
 #include "halfstep/report/common/decibels.h"
 #include "halfstep/report/common/html.h"
 #include "halfstep/report/common/json.h"
+#include "halfstep/report/common/objects.h"
 #include "halfstep/report/common/svg.h"
 #include "halfstep/report/common/text_table.h"
 #include "halfstep/report/roads.h"
@@ -52,7 +53,7 @@ struct LayerParts {
 
 std::map<std::string, LayerParts> parts_by_layer(const NetworkReport& report) {
   std::map<std::string, LayerParts> parts;
-  for (const QuantizerAnalysis& one : report.analysis.result.quantizers) {
+  for (const QuantizerAnalysis& one : report.analysis.sensitivity.quantizers) {
     LayerParts& layer = parts[one.quantizer.layer];
     (one.quantizer.is_weight ? layer.weights : layer.features) = &one;
   }
@@ -126,7 +127,7 @@ std::string points(const std::optional<double>& right) {
 
 std::string sensitivity_section(const NetworkReport& report) {
   constexpr size_t kMost = 20;
-  const auto& quantizers = report.analysis.result.quantizers;
+  const auto& quantizers = report.analysis.sensitivity.quantizers;
   std::vector<Bar> bars;
   std::string suggestions;
   for (const QuantizerAnalysis& one : quantizers) {
@@ -139,8 +140,8 @@ std::string sensitivity_section(const NetworkReport& report) {
   std::string text = fmt::format(
       "<p>What a quantizer costs in loss, on {} samples of {}; points: of {} where it is "
       "alone. In front stand those whose range wastes codes, whatever it costs on these samples.</p>\n{}",
-      grouped(report.analysis.result.samples), escaped(report.analysis.part),
-      report.analysis.result.has_labels ? "accuracy" : "agreement with the float network",
+      grouped(report.analysis.sensitivity.samples), escaped(report.analysis.part),
+      report.analysis.sensitivity.has_labels ? "accuracy" : "agreement with the float network",
       bar_plot(bars, "Harm by quantizer"));
   return text + (suggestions.empty() ? "<p>Nothing stands out.</p>\n"
                                      : "<p>What may be done, as options of <code>quantize</code>:</p>\n<ul>\n" +
@@ -153,7 +154,7 @@ std::string histograms_section(const NetworkReport& report) {
       "<p>Heights are square roots, so that tails are seen; dashed lines are the ends of the codes' "
       "range, and outlined bars beyond them are clipped.</p>\n";
   size_t count = 0;
-  for (const QuantizerAnalysis& one : report.analysis.result.quantizers) {
+  for (const QuantizerAnalysis& one : report.analysis.sensitivity.quantizers) {
     const std::string place = place_of(one.quantizer);
     text += fmt::format("<details{}><summary>{}, {} bits, {} % clipped</summary>\n{}</details>\n",
                         count++ < kOpen ? " open" : "", escaped(place), one.quantizer.bits, clipped(&one),
@@ -259,7 +260,7 @@ std::string worst_section(const NetworkReport& report) {
 }
 
 std::string standing_line(const NetworkReport& report) {
-  const sensitivity::Analysis& result = report.analysis.result;
+  const sensitivity::Analysis& result = report.analysis.sensitivity;
   const auto text = [&](const char* what, const train::Standing& standing) {
     return standing.right ? fmt::format("{} {} %", what, percent(*standing.right))
                           : fmt::format("{} loss {:.4g}", what, standing.loss);
@@ -300,7 +301,7 @@ std::string as_html(const NetworkReport& report) {
   }
   body += "</nav>\n<main>\n";
   for (const Section& one : sections) body += section(one.id, one.title, one.body);
-  for (const std::string& note : report.analysis.result.notes) body += fmt::format("<p>{}</p>\n", escaped(note));
+  for (const std::string& note : report.analysis.sensitivity.notes) body += fmt::format("<p>{}</p>\n", escaped(note));
   return html_page(report.analysis.network, kPageStyle, body + "</main>\n");
 }
 

@@ -327,10 +327,10 @@ void Fit::find_standing(const ProgressCallback& progress) {
 
 int64_t Fit::frozen_weights() const { return running_->oscillations ? running_->oscillations->frozen() : 0; }
 
-Renormalized Fit::renormalized() const {
+BatchNormUpdate Fit::renormalized() const {
   Model network = open_result();
   const auto closed = [&](Model& model, const char* what) {
-    return Renormalized{passes::close_batch(std::move(model), given_), what};
+    return BatchNormUpdate{passes::close_batch(std::move(model), given_), what};
   };
   if (options_.recipe.renormalize == 0) return closed(network, "");
   // The batches that training would see next.

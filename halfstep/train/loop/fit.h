@@ -53,7 +53,7 @@ struct TrainingState {
 /// gradient.
 Model training_step(const Model& model, const data::Samples& samples, const FitOptions& options);
 
-struct Renormalized {
+struct BatchNormUpdate {
   Model model;
   std::string what;  ///< was done and why; "" where the recipe asks for nothing
 };
@@ -86,7 +86,7 @@ class Fit {
   Model result() const;
   /// The same with running statistics taken anew, as the recipe asks, where it is not worse for that on the samples
   /// held back.
-  Renormalized renormalized() const;
+  BatchNormUpdate renormalized() const;
 
  private:
   struct Running;

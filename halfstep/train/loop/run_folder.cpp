@@ -65,7 +65,7 @@ RunOutcome outcome_of(const Fit& fit, RunOutcome outcome) {
   outcome.course = fit.state().course;
   outcome.frozen_weights = fit.frozen_weights();
   outcome.note = fit.note();
-  Renormalized renormalized = fit.renormalized();
+  BatchNormUpdate renormalized = fit.renormalized();
   outcome.renormalized = std::move(renormalized.what);
   outcome.model = std::move(renormalized.model);
   return outcome;

@@ -28,7 +28,7 @@ Model rounding(const Model& closed, const Stays& stays) {
   passes::bypass_quantizers(network.graph, [&](Op op) { return !stays(op.name()); });
   passes::dce(network.graph);  // its tensors stay: the metadata names some
   if (passes::has_uneven_levels(network)) passes::open_levels(network);
-  network.metadata.stage = Stage::in_float;  // nothing in it has codes
+  network.metadata.stage = Stage::float_network;  // nothing in it has codes
   return network;
 }
 

@@ -22,7 +22,7 @@
 namespace halfstep {
 
 struct Metadata {
-  Stage stage = Stage::in_float;
+  Stage stage = Stage::float_network;
   PlatformRecord platform = {};  ///< of a prepared network, and of an integer program that was made of one
 
   std::optional<PreprocessRecord> preprocess = {};

@@ -43,7 +43,7 @@ class Check {
 
   /// A float network may have any operators: quantizers of its own, and codes too.
   void check_stage(const Metadata& metadata) const {
-    if (metadata.stage == Stage::in_float) return;
+    if (metadata.stage == Stage::float_network) return;
     const Stage found = stage_of_graph(model_.graph, bool(metadata.platform));
     if (found != metadata.stage) fail(errors::metadata_stage(at("stage"), name(metadata.stage), name(found)));
   }

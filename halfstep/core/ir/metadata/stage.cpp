@@ -12,10 +12,10 @@ std::string_view name(Stage stage) {
 }
 
 Stage stage_of_graph(const Graph& graph, bool has_platform) {
-  if (!graph.all<ops::FakeQuantize>().empty()) return has_platform ? Stage::prepared : Stage::in_float;
+  if (!graph.all<ops::FakeQuantize>().empty()) return has_platform ? Stage::prepared : Stage::float_network;
   const auto ops = graph.all_ops();
   const bool has_codes = std::ranges::any_of(ops, [](Op op) { return op.is<ops::Quantize, ops::Dequantize>(); });
-  return has_codes ? Stage::integer : Stage::in_float;
+  return has_codes ? Stage::integer : Stage::float_network;
 }
 
 }  // namespace halfstep

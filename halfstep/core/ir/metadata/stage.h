@@ -8,7 +8,7 @@ namespace halfstep {
 class Graph;
 
 /// Nothing, quantize, convert.
-enum class Stage { in_float, prepared, integer };
+enum class Stage { float_network, prepared, integer };
 
 /// "float", "prepared", "integer".
 std::string_view name(Stage stage);

@@ -1,0 +1,21 @@
+// JSON objects of values that stand in several reports; docs/reports.md. Internal to this room.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "halfstep/api/inspect.h"
+#include "halfstep/api/train.h"
+#include "halfstep/quant/prepare/audit.h"
+#include "halfstep/tune/repair/repair.h"
+#include "halfstep/verify/equivalence/roads.h"
+
+namespace halfstep::report {
+
+/// {"quantizers": [...], "float": [...]}.
+nlohmann::ordered_json to_json(const quant::Audit& audit);
+nlohmann::ordered_json to_json(const repair::Report& repaired);
+nlohmann::ordered_json to_json(const verify::RoadReport& report);
+nlohmann::ordered_json to_json(const api::TrainResult& trained);
+nlohmann::ordered_json object_of(const api::TargetInspection& found);
+
+}  // namespace halfstep::report
