@@ -244,7 +244,7 @@ Tensor joined(const std::vector<Tensor>& parts) {
 }
 
 /// The codes of every layer by another engine, where one is asked for.
-verify::Engine engine_of(const Model& network, const Plan& plan, const std::string& with) {
+verify::Engine engine_of(const Model& network, const Plan& plan, const std::string& with, const Settings& settings) {
   if (with.empty()) return {};
   if (with != "onnxruntime") fail(errors::not_a_choice("backend", with, "onnxruntime"));
   require_stage(network, Stage::integer);
@@ -255,7 +255,7 @@ verify::Engine engine_of(const Model& network, const Plan& plan, const std::stri
     roads.layers.emplace_back();
     roads.layers.back().name = value.entry.name;
   }
-  add_onnxruntime(roads, {});
+  add_onnxruntime(roads, {.python = settings.python});
   return roads.engine;
 }
 
@@ -318,7 +318,7 @@ NetworkValues values_of(const Model& given, const Dataset& data, const DumpOptio
   const auto format = board::parse_format(options.format, "format");
   Plan plan = Planner(network, options).run();
   const auto parts = parts_for(network, data);
-  const auto engine = engine_of(network, plan, options.backend);
+  const auto engine = engine_of(network, plan, options.backend, settings);
   const auto contents = run_plan(plan, engine, parts.test, settings);
 
   NetworkValues dumped;

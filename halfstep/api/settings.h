@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "halfstep/core/base/progress.h"
 #include "halfstep/core/ir/model.h"
@@ -20,6 +21,7 @@ struct Settings {
   int threads = 0;  ///< 0: one per processor
   uint64_t seed = 0;
   ProgressCallback progress;
+  std::string python = "python3";  ///< runs onnxruntime where HALFSTEP_PYTHON names no other
 };
 
 }  // namespace halfstep::api

@@ -53,7 +53,8 @@ verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step,
   return layer;
 }
 
-void add_engine(verify::Roads& roads, const VerifyOptions& options, const data::Samples& samples) {
+void add_engine(verify::Roads& roads, const VerifyOptions& options, const data::Samples& samples,
+                const Settings& settings) {
   const std::string named = options.backend.empty() ? "nothing" : "'" + options.backend + "'";
   const bool asks_of_onnxruntime = options.variants || !options.exported.empty();
   if (options.backend != "onnxruntime" && asks_of_onnxruntime)
@@ -61,7 +62,8 @@ void add_engine(verify::Roads& roads, const VerifyOptions& options, const data::
   if (options.backend != "c" && !options.c.c_folder.empty())
     fail(errors::option_of_other_engine(named, "c", "a program in C"));
   if (options.backend.empty()) return;
-  if (options.backend == "onnxruntime") return add_onnxruntime(roads, {options.exported, options.variants});
+  if (options.backend == "onnxruntime")
+    return add_onnxruntime(roads, {options.exported, options.variants, settings.python});
   if (options.backend == "c") return add_c(roads, options.c, samples.extents(1));
   fail(errors::not_a_choice("backend", options.backend, "onnxruntime or c"));
 }
@@ -147,7 +149,7 @@ verify::RoadReport verify(const Model& given, const Model& integer, const Datase
   require_stage(integer, Stage::integer);
   verify::Roads roads = roads_of(prepared, integer);
   const auto parts = parts_for(prepared, data);
-  add_engine(roads, options, parts.test);
+  add_engine(roads, options, parts.test, settings);
   if (!options.inject.empty()) verify::inject(roads.integer, options.inject);
   ThreadPool pool(settings.threads);
   const verify::MeaningOptions meaning{.all = options.meaning == MeaningCheck::all, .seed = settings.seed};

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, cast
@@ -73,8 +72,6 @@ def convert(prepared: Model, options: given.ConvertOptions, progress: Progress) 
 
 def verify(prepared: Model, program: Model, data: Data, options: given.VerifyOptions, progress: Progress) -> Proof:
     samples = dataset(data, prepared)
-    if options.backend == "onnxruntime":
-        os.environ.setdefault("HALFSTEP_PYTHON", sys.executable)  # which runs the engine
     equal, text, values = _core.verify(prepared.core, program.core, samples, options, callback(progress))
     proof = Proof(equal, text, values)
     _warn(proof.values["notes"])

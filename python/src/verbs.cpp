@@ -28,6 +28,8 @@ auto work(const nb::object& progress, const api::CommonOptions& common, Verb&& v
   api::Settings settings;
   settings.threads = eager::threads();
   settings.seed = common.seed;
+  const nb::object executable = nb::module_::import_("sys").attr("executable");  // None where Python is embedded
+  if (!executable.is_none()) settings.python = nb::cast<std::string>(executable);
   settings.progress = [&](const Progress& now) {
     const nb::gil_scoped_acquire acquire;
     try {

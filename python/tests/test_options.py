@@ -1,6 +1,8 @@
 """Every argument of every verb, as its signature says: an empty word and a number that no option takes are refused."""
 
 import inspect
+import os
+import sys
 
 import pytest
 
@@ -64,3 +66,19 @@ def test_the_table_has_arguments_of_every_kind():
     found = list(arguments())
     assert len(found) > 150
     assert {verb for verb, _, _ in found} == set(VERBS)
+
+
+def test_onnxruntime_runs_in_the_python_that_calls(given, tmp_path, monkeypatch):
+    monkeypatch.delenv("HALFSTEP_PYTHON", raising=False)
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
+    program = given["verify"]["program"]
+    before = dict(os.environ)
+    calls = (
+        lambda: hs.verify(**given["verify"], backend="onnxruntime"),
+        lambda: hs.dump(program, tmp_path / "dumped", given["verify"]["data"], backend="onnxruntime"),
+    )
+    for call in calls:
+        with pytest.raises(hs.UnsupportedError) as refused:
+            call()
+        assert refused.value.name == "processor_without_exact_sums" or "/nowhere/python" in str(refused.value)
+    assert dict(os.environ) == before

@@ -44,16 +44,16 @@ std::string last_line(std::string text) {
 /// A Python process with sessions of onnxruntime.
 class Engine {
  public:
-  Engine() {
+  explicit Engine(const std::string& python) : interpreter_(io::python_interpreter(python)) {
     if (detected_cpu_level() < CpuLevel::vnni) fail(errors::processor_without_exact_sums(name(detected_cpu_level())));
     const auto script = find_embedded(kScript);
     HS_CHECK(script.has_value());
     io::write_file(folder_ / "codes.py", *script);
     python_ = start();
     const auto version = python_->read_line();
-    if (!version) fail(errors::onnxruntime_unavailable(io::python_interpreter(), last_words()));
+    if (!version) fail(errors::onnxruntime_unavailable(interpreter_, last_words()));
     if (std::ranges::none_of(kVersions, [&](std::string_view known) { return version->starts_with(known); }))
-      fail(errors::onnxruntime_of_other_version(io::python_interpreter(), *version,
+      fail(errors::onnxruntime_of_other_version(interpreter_, *version,
                                                 fmt::format("{}*", fmt::join(kVersions, "* or "))));
   }
 
@@ -76,15 +76,15 @@ class Engine {
   std::unique_ptr<io::ChildProcess> start() const {
     try {
       return std::make_unique<io::ChildProcess>(
-          std::vector<std::string>{io::python_interpreter(), (folder_ / "codes.py").string(), folder_.path().string()},
+          std::vector<std::string>{interpreter_, (folder_ / "codes.py").string(), folder_.path().string()},
           folder_ / "errors");
     } catch (const Error& error) {
-      fail(errors::onnxruntime_unavailable(io::python_interpreter(), error.diagnostics().front().reason()));
+      fail(errors::onnxruntime_unavailable(interpreter_, error.diagnostics().front().reason()));
     }
   }
   std::string next_name() const { return "model" + std::to_string(sessions_) + ".onnx"; }
   void ask(const std::string& request) {
-    if (python_->ask(request) != "ok") fail(errors::onnxruntime_failed(io::python_interpreter(), last_words()));
+    if (python_->ask(request) != "ok") fail(errors::onnxruntime_failed(interpreter_, last_words()));
   }
   std::string last_words() const {
     const std::string reason = last_line(io::read_text_file(folder_ / "errors"));
@@ -92,6 +92,7 @@ class Engine {
   }
 
   io::TemporaryFolder folder_;
+  std::string interpreter_;
   std::unique_ptr<io::ChildProcess> python_;
   size_t sessions_ = 0;
 };
@@ -230,7 +231,7 @@ void add_inside(verify::Roads& roads, const std::shared_ptr<Engine>& engine, con
 
 void add_onnxruntime(verify::Roads& roads, const OnnxruntimeOptions& options) {
   require_codes(roads);
-  const auto engine = std::make_shared<Engine>();
+  const auto engine = std::make_shared<Engine>(options.python);
   const std::filesystem::path file = engine->next_file();
   export_codes(roads.integer, {.form = ExportForm::qoperator, .outputs = names_of(roads), .evaluate = eager::call},
                file);

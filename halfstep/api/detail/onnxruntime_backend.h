@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "halfstep/verify/equivalence/roads.h"
 
@@ -9,9 +10,11 @@ namespace halfstep::api {
 
 struct OnnxruntimeOptions {
   /// A file that the integer program was exported to, instead of a new one; "" for none.
-  std::filesystem::path exported;
+  std::filesystem::path exported = {};
   /// Other forms and graph optimizations too, as variants.
   bool variants = false;
+  /// See Settings.
+  std::string python = "python3";
 };
 
 /// Runs `roads.integer`, as it is now, in a Python process that lives as long as the roads. Throws unsupported where

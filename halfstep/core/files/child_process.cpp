@@ -201,9 +201,9 @@ std::vector<std::string> split_command(std::string_view command) {
   return words;
 }
 
-std::string python_interpreter() {
+std::string python_interpreter(const std::string& otherwise) {
   const char* chosen = std::getenv("HALFSTEP_PYTHON");
-  return chosen != nullptr && *chosen != '\0' ? chosen : "python3";
+  return chosen != nullptr && *chosen != '\0' ? chosen : otherwise;
 }
 
 }  // namespace halfstep::io

@@ -47,7 +47,7 @@ Ended run_program(std::vector<std::string> words, std::string_view input, double
 /// does not end.
 std::vector<std::string> split_command(std::string_view command);
 
-/// The Python that may have onnxruntime: HALFSTEP_PYTHON, or python3.
-std::string python_interpreter();
+/// The Python that may have onnxruntime: HALFSTEP_PYTHON, or `otherwise`.
+std::string python_interpreter(const std::string& otherwise = "python3");
 
 }  // namespace halfstep::io
