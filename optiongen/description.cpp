@@ -94,18 +94,19 @@ void Descriptions::add_verb(const std::string& file) {
   verb.command.space = "api";
   verb.command.type = "api::" + verb.command.name;
   verb.command.group = "Output";
+  Option common;
+  common.name = common.field = "common";
+  common.structure = "api::CommonOptions";
+  common.where = file;
   read_keys(YAML::LoadFile(file), file,
             {{"summary", [&](const YAML::Node& text) { verb.summary = verb.command.doc = text_of(text); }},
              {"examples", [&](const YAML::Node& list) { verb.examples = list.as<std::vector<std::string>>(); }},
+             {"without", [&](const YAML::Node& list) { common.without = list.as<std::vector<std::string>>(); }},
              {"python", [&](const YAML::Node& node) { verb.python = read_python(file, node); }},
              {"options", [&](const YAML::Node& options) {
                 for (const auto& pair : options)
                   verb.command.options.push_back(read_option(file, pair.first, pair.second));
               }}});
-  Option common;
-  common.name = common.field = "common";
-  common.structure = "api::CommonOptions";
-  common.where = file;
   verb.command.options.push_back(common);
   verbs_.push_back(std::move(verb));
 }

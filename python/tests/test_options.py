@@ -65,7 +65,7 @@ def test_zero_bits_are_not_the_widths_of_the_platform(given, samples):
 def test_the_table_has_arguments_of_every_kind():
     found = list(arguments())
     assert len(found) > 150
-    assert {verb for verb, _, _ in found} == set(VERBS)
+    assert {verb for verb, _, _ in found} == set(VERBS) - {"convert"}  # which has a switch alone
 
 
 def test_onnxruntime_runs_in_the_python_that_calls(given, tmp_path, monkeypatch):
