@@ -7,19 +7,8 @@ Needs nothing but halfstep: a network of its own learns from the images that it 
 """
 
 import argparse
-import subprocess
-import sys
-import tempfile
 
 import halfstep as hs
-
-
-def float_network(epochs: int) -> hs.Model:
-    """Training from nothing is a subcommand; everything else here is done in memory."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "halfstep", "train", "--epochs", str(epochs), "--out", f"{folder}/run"]
-        subprocess.run(command, check=True, capture_output=True)
-        return hs.load(f"{folder}/run/model.safetensors")
 
 
 def main() -> None:
@@ -29,8 +18,9 @@ def main() -> None:
     parser.add_argument("--bits", type=int, default=8)
     given = parser.parse_args()
 
-    data = hs.dataset(None)  # read once; a path, arrays or a DataLoader would do
-    net = float_network(given.epochs)
+    data = hs.dataset("digits")  # read once; a path, arrays or a DataLoader would do
+    net = hs.create_network("digits", data, seed=0)
+    hs.train(net, data, epochs=given.epochs)
     print(f"float: {hs.evaluate(net, data):.2%}")
     prepared = hs.quantize(net, given.platform, data=data, weight_bits=given.bits, activation_bits=given.bits)
     print(prepared.report)

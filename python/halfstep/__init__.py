@@ -80,7 +80,7 @@ from halfstep.dtypes import (
 from halfstep.data import Data, Dataset, dataset, inspect_data
 from halfstep.functions import network
 from halfstep.jit import Captured, Programs, cond, jit, scan, trace, while_loop
-from halfstep.model import Layer, Layers, Model, load
+from halfstep.model import Layer, Layers, Model, create_network, load
 from halfstep.reports import Analysis, Audit, Comparison, DataReport, Dump, Exported, Fit, Objections, Proof, Proofs, Score, Widths
 from halfstep.torch_import import from_torch
 from halfstep._run import change_bits
@@ -124,6 +124,7 @@ __all__ = [
     "concat",
     "cond",
     "convert",
+    "create_network",
     "dataset",
     "device",
     "dtype",

@@ -12,6 +12,7 @@ from halfstep.data import Data, dataset
 from halfstep.reports import table
 
 if TYPE_CHECKING:
+    from halfstep.option_values import Preprocess
     from halfstep.torch_module import TorchModule
 
 Signature = tuple[str, tuple[Any, ...]]
@@ -195,3 +196,24 @@ def load(path: str | os.PathLike[str], data: Data = None) -> Model:
     Raises Error for a file that is none of these or is damaged, UnsupportedError for an operator that Halfstep lacks.
     """
     return Model(_core.load(os.fspath(path), None if data is None else dataset(data)))
+
+
+def create_network(name: str, data: Data, *, seed: int = 0, preprocess: Preprocess | None = None) -> Model:
+    """A new float network with parameters drawn from a seed, as `halfstep train` makes one.
+
+        net = hs.create_network("digits", data, seed=0)
+        hs.train(net, data, epochs=20)
+
+    Args:
+        name: A built-in network ("digits"), or the path of an .ir file.
+        data: Labelled samples. Their extents are those of the input, their classes those of the output, and the scale
+            of raw values is the network's preprocessing.
+        seed: Seed of the parameters.
+        preprocess: Replaces that scale. Pictures of several sizes need a size in it.
+
+    Raises:
+        Error: no built-in network has that name, there are no labels, or a class has too few samples.
+    """
+    from halfstep.option_values import preprocess_text
+
+    return Model(_core.create_network(os.fspath(name), dataset(data), seed, preprocess_text(preprocess) or ""))

@@ -21,7 +21,7 @@ _KEYS = ("preset", "scale", "mean", "std", "bgr", "channels_last", "resize", "cr
 _LISTS = ("mean", "std")
 
 
-def _preprocess_text(preprocess: Preprocess | None) -> str | None:
+def preprocess_text(preprocess: Preprocess | None) -> str | None:
     if preprocess is None:
         return None
     given = {"preset": preprocess} if isinstance(preprocess, str) else preprocess
@@ -60,7 +60,7 @@ def _pair(name: str, key: Any, value: Any) -> str:
 
 def _words(name: str, value: Any) -> list[str]:
     if name == "preprocess":
-        return [_preprocess_text(value) or ""]
+        return [preprocess_text(value) or ""]
     if isinstance(value, Mapping):
         return [_pair(name, key, one) for key, one in cast("Mapping[Any, Any]", value).items()]
     if isinstance(value, (str, os.PathLike)) or not isinstance(value, Iterable):

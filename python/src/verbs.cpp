@@ -69,6 +69,16 @@ api::Dataset* load_data(const Path& path, const Network* network, bool all, int6
       api::load_data(path, classes, {.all = all, .samples = samples, .skip_bad = skip_bad, .label = label}));
 }
 
+/// `preprocess` is JSON; "" says nothing.
+Network* create_network(const std::string& name, const api::Dataset& data, int64_t seed,
+                        const std::string& preprocess) {
+  limits::kSeed.require("seed", seed);
+  data::PreprocessOptions own;
+  if (!preprocess.empty()) own = data::parse_preprocess_options(preprocess, "preprocess");
+  const nb::gil_scoped_release release;
+  return new Network(api::create_network(name, data, static_cast<uint64_t>(seed), own));
+}
+
 /// The options of a verb, from a value of halfstep.options. Throws one Error with every wrong one.
 template <class Command>
 Command command_of(const nb::object& options) {
@@ -255,6 +265,8 @@ void define_verbs(nb::module_& module) {
   module.def("save", &save);
   module.def("load_data", &load_data, arg("path"), arg("network").none(), arg("all"), arg("samples"), arg("skip_bad"),
              arg("label"), nb::rv_policy::take_ownership);
+  module.def("create_network", &create_network, arg("name"), arg("data"), arg("seed"), arg("preprocess"),
+             nb::rv_policy::take_ownership);
   module.def("inspect_data", &inspect_data, arg("data"), arg("measured"), arg("progress").none());
   module.def("write_contact_sheet", &write_contact_sheet, arg("data"), arg("path"));
   module.def("platforms", &quant::platform_names);
