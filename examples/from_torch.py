@@ -3,7 +3,7 @@
 
 usage: examples/from_torch.py [--model resnet18] [--side 64] [--bits 8 6 4]
 
-Weights are random unless --weight-bits names some, and so are images: what is shown is that codes are equal, not accuracy.
+Weights are random unless --weights names some, and so are images: what is shown is that codes are equal, not accuracy.
 Needs torch, torchvision and onnxscript.
 """
 
@@ -15,7 +15,7 @@ import torchvision
 import halfstep as hs
 
 
-def worst(proof: hs.Proof) -> str:
+def worst(proof: hs.VerifyReport) -> str:
     layer = min(proof.layers, key=lambda layer: layer["sqnr_db"] if layer["sqnr_db"] is not None else 200)
     return f"{layer['name']} ({layer['sqnr_db']:.1f} dB)"
 
@@ -23,7 +23,7 @@ def worst(proof: hs.Proof) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", default="resnet18")
-    parser.add_argument("--weight-bits")
+    parser.add_argument("--weights")
     parser.add_argument("--side", type=int, default=64)
     parser.add_argument("--bits", type=int, nargs="+", default=[8, 6, 4])
     given = parser.parse_args()

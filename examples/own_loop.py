@@ -25,7 +25,7 @@ def network() -> nn.Module:
 
 
 def digits() -> tuple[torch.Tensor, torch.Tensor]:
-    arrays = hs.dataset(None).arrays()
+    arrays = hs.datasets.digits().arrays()
     return torch.from_numpy(arrays["x"]).float() / 16, torch.from_numpy(arrays["labels"]).long()
 
 
@@ -74,7 +74,7 @@ def main() -> None:
 
     program = hs.convert(prepared)
     same = np.array_equal(program(test_x), quantized(test_x).numpy())
-    print(f"integers: {hs.evaluate(program, (test_x.numpy(), test_y.numpy()), metric=share):.2%}, outputs equal: {same}")
+    print(f"integers: {hs.evaluate_metric(program, (test_x.numpy(), test_y.numpy()), share):.2%}, outputs equal: {same}")
     print(hs.verify(prepared, program, test_x.numpy()))
     hs.export(program, given.onnx)
     print(hs.verify(prepared, program, test_x.numpy(), backend="onnxruntime", exported=given.onnx))

@@ -29,7 +29,7 @@ def main() -> None:
     given = parser.parse_args()
 
     hs.seed(0)  # of the first weights
-    data = hs.dataset("digits")
+    data = hs.datasets.digits()
     net = hs.network(Digits(), image=(None, 1, 8, 8))
     print(hs.train(net, data, epochs=given.epochs, preprocess={"scale": 1 / 16}))
     prepared = hs.quantize(net, given.platform, data=data)

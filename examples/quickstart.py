@@ -18,7 +18,7 @@ def main() -> None:
     parser.add_argument("--bits", type=int, default=8)
     given = parser.parse_args()
 
-    data = hs.dataset("digits")  # read once; a path, arrays or a DataLoader would do
+    data = hs.datasets.digits()  # read once; a path, arrays or a DataLoader would do
     net = hs.create_network("digits", data, seed=0)
     hs.train(net, data, epochs=given.epochs)
     print(f"float: {hs.evaluate(net, data):.2%}")

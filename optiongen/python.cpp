@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <set>
 
 #include "optiongen/emit.h"
 
@@ -153,8 +154,10 @@ void write_python(const Descriptions& all, const std::string& out) {
       "\"\"\"{}\"\"\"\n# Made by optiongen of the rooms' options.yaml and the verbs.\n\nfrom __future__ import "
       "annotations\n\nimport os\n";
   std::string classes, functions;
+  std::set<std::string> results;
   for (const Verb& verb : all.verbs()) {
     if (!verb.python) continue;
+    if (verb.python->returns != "Model") results.insert(verb.python->returns);
     classes += dataclass(all, verb);
     functions += function(all, verb);
   }
@@ -165,15 +168,16 @@ void write_python(const Descriptions& all, const std::string& out) {
             "halfstep.option_values import Options\n\nif TYPE_CHECKING:\n    from halfstep.option_values import "
             "Preprocess\n" +
             classes);
-  write(out + "/python/halfstep/verbs.py",
-        fmt::format(fmt::runtime(kImports), "What is done to networks: the names of the command line and of C++.") +
-            "from collections.abc import Mapping, Sequence\nfrom typing import Any, Callable, Literal\n\nfrom halfstep "
-            "import _run\nfrom "
-            "halfstep.data import Data\nfrom halfstep.model import Model\nfrom halfstep.option_values import "
-            "Preprocess\nfrom halfstep.progress import Progress\nfrom halfstep.renamed import renamed\nfrom "
-            "halfstep.reports import Analysis, Audit, Comparison, "
-            "Dump, Exported, Fit, Objections, Proof, Proofs, Score, Widths\n" +
-            functions);
+  write(
+      out + "/python/halfstep/verbs.py",
+      fmt::format(fmt::runtime(kImports), "What is done to networks: the names of the command line and of C++.") +
+          "from collections.abc import Mapping, Sequence\nfrom typing import TYPE_CHECKING, Any, Callable, Literal\n\n"
+          "from halfstep import _run\nfrom halfstep.datasets import Data\nfrom halfstep.model import Model\n"
+          "from halfstep.progress import Progress\nfrom halfstep.renamed import renamed\n" +
+          fmt::format("from halfstep.reports import {}\n\nif TYPE_CHECKING:\n    from halfstep.option_values import "
+                      "Preprocess\n",
+                      fmt::join(results, ", ")) +
+          functions);
 }
 
 }  // namespace halfstep::optiongen

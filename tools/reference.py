@@ -18,7 +18,7 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-MODULES = ("nn", "optim")
+MODULES = ("datasets", "nn", "optim")
 
 
 def public_names():

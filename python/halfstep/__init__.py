@@ -18,9 +18,11 @@ buffer protocol (`memoryview(y).tolist()`).
 """
 
 import importlib
+import operator
+import sys
 from typing import Any
 
-from halfstep import _core, nn, ops, optim
+from halfstep import _core, datasets, nn, ops, optim
 from halfstep._core import (
     AbsentResultError,
     Error,
@@ -77,40 +79,53 @@ from halfstep.dtypes import (
     uint32,
     uint64,
 )
-from halfstep.data import Data, Dataset, dataset, inspect_data
+from halfstep.datasets import Data, Dataset, inspect_data
 from halfstep.functions import network
 from halfstep.jit import Captured, Programs, cond, jit, scan, trace, while_loop
 from halfstep.model import Layer, Layers, Model, create_network, load
-from halfstep.reports import Analysis, Audit, Comparison, DataReport, Dump, Exported, Fit, Objections, Proof, Proofs, Score, Widths
+from halfstep.reports import (
+    AnalyzeReport,
+    AuditReport,
+    BitAllocationReport,
+    CompareReport,
+    DataReport,
+    Diagnostics,
+    DumpReport,
+    EvalResult,
+    ExportResult,
+    OverflowReport,
+    TrainReport,
+    VerifyReport,
+)
 from halfstep.torch_import import from_torch
-from halfstep._run import change_bits
+from halfstep._run import change_bits, evaluate_metric
 from halfstep.verbs import analyze, bits, compare, convert, dump, evaluate, export, inspect, quantize, train, verify
 
 __all__ = [
     "AbsentResultError",
-    "Analysis",
-    "Audit",
+    "AnalyzeReport",
+    "AuditReport",
+    "BitAllocationReport",
     "Captured",
-    "Comparison",
+    "CompareReport",
     "Data",
     "DataReport",
     "Dataset",
-    "Dump",
+    "Diagnostics",
+    "DumpReport",
     "Error",
-    "Exported",
-    "Fit",
+    "EvalResult",
+    "ExportResult",
     "InternalError",
     "Layer",
     "Layers",
     "Model",
-    "Objections",
+    "OverflowReport",
     "Programs",
-    "Proof",
-    "Proofs",
     "Results",
-    "Score",
+    "TrainReport",
     "UnsupportedError",
-    "Widths",
+    "VerifyReport",
     "__version__",
     "analyze",
     "arange",
@@ -125,12 +140,13 @@ __all__ = [
     "cond",
     "convert",
     "create_network",
-    "dataset",
+    "datasets",
     "device",
     "dtype",
     "dump",
     "enable_grad",
     "evaluate",
+    "evaluate_metric",
     "explain",
     "export",
     "float16",
@@ -188,8 +204,29 @@ __all__ = [
 _core.set_package(__path__[0])
 
 
+_RENAMED = {
+    "Analysis": "AnalyzeReport",
+    "Audit": "AuditReport",
+    "Comparison": "CompareReport",
+    "Dump": "DumpReport",
+    "Exported": "ExportResult",
+    "Fit": "TrainReport",
+    "Objections": "Diagnostics",
+    "Proof": "VerifyReport",
+    "Proofs": "OverflowReport",
+    "Score": "EvalResult",
+    "Widths": "BitAllocationReport",
+    "dataset": "datasets.load",
+}
+
+
 def __getattr__(name: str) -> Any:
     """halfstep.magik needs PyTorch, and halfstep.options dataclasses: each is imported when somebody asks for it."""
     if name in ("magik", "options"):
         return importlib.import_module(f"halfstep.{name}")
+    if name in _RENAMED:
+        from halfstep.renamed import warn
+
+        warn(f"halfstep.{name} is called halfstep.{_RENAMED[name]}")
+        return operator.attrgetter(_RENAMED[name])(sys.modules[__name__])
     raise AttributeError(f"module 'halfstep' has no attribute {name!r}")

@@ -8,12 +8,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Callable, cast
 
 from halfstep import _core
-from halfstep.data import LABELS, Data, dataset
+from halfstep.datasets import LABELS, Data, load
 from halfstep.functions import network_for
 from halfstep.model import Model
 from halfstep.progress import Progress, callback
-from halfstep.renamed import renamed
-from halfstep.reports import Analysis, Audit, Comparison, Dump, Exported, Fit, Objections, Proof, Proofs, Score, Widths
+from halfstep.renamed import renamed, users_level, warn
+from halfstep.reports import (
+    AnalyzeReport,
+    AuditReport,
+    BitAllocationReport,
+    CompareReport,
+    Diagnostics,
+    DumpReport,
+    EvalResult,
+    ExportResult,
+    OverflowReport,
+    TrainReport,
+    VerifyReport,
+)
 
 if TYPE_CHECKING:
     from halfstep import options as given
@@ -21,7 +33,7 @@ if TYPE_CHECKING:
 
 def _warn(notes: list[str]) -> None:
     for note in notes:
-        warnings.warn(note, stacklevel=4)
+        warnings.warn(note, stacklevel=users_level())
 
 
 def _path(name: str, path: str | os.PathLike[str]) -> str:
@@ -31,17 +43,17 @@ def _path(name: str, path: str | os.PathLike[str]) -> str:
     return text
 
 
-def inspect(network: Model, options: given.InspectOptions, progress: Progress) -> Objections:
-    return Objections(*_core.inspect(network.core, options, callback(progress)))
+def inspect(network: Model, options: given.InspectOptions, progress: Progress) -> Diagnostics:
+    return Diagnostics(*_core.inspect(network.core, options, callback(progress)))
 
 
 def quantize(network: Model | Callable[..., Any], data: Data, options: given.QuantizeOptions, progress: Progress) -> Model:
     if not isinstance(network, Model):
-        data = dataset(data)
+        data = load(data)
         network = network_for(network, data)
-    samples = dataset(data, network)
+    samples = load(data, network)
     prepared, text, values = _core.quantize(network.core, samples, options, callback(progress))
-    audit = Audit(text, values)
+    audit = AuditReport(text, values)
     _warn(audit.values["notes"])
     return Model(prepared, audit)
 
@@ -53,60 +65,77 @@ def change_bits(prepared: Model, layers: str, *, weight_bits: int | None = None,
     Ranges stay as they were observed. Raises UnsupportedError where the platform forbids it, naming every operator.
     """
     changed, text, values = _core.change_bits(prepared.core, _path("layers", layers), weight_bits, activation_bits)
-    return Model(changed, Audit(text, values))
+    return Model(changed, AuditReport(text, values))
 
 
-def train(network: Model, data: Data, teacher: Model | Sequence[Model], options: given.TrainOptions, progress: Progress) -> Fit:
-    samples = dataset(data, network)
+def train(network: Model, data: Data, teacher: Model | Sequence[Model], options: given.TrainOptions, progress: Progress) -> TrainReport:
+    samples = load(data, network)
     teachers = [one.core for one in ([teacher] if isinstance(teacher, Model) else teacher)]
     text, values = _core.train(network.core, samples, teachers, options, callback(progress))
-    fit = Fit(text, values)
+    fit = TrainReport(text, values)
     _warn(fit.values["notes"])
     return fit
 
 
 def convert(prepared: Model, options: given.ConvertOptions, progress: Progress) -> Model:
     integer, text, values = _core.convert(prepared.core, options, callback(progress))
-    return Model(integer, Proofs(text, values))
+    return Model(integer, OverflowReport(text, values))
 
 
-def verify(prepared: Model, program: Model, data: Data, options: given.VerifyOptions, progress: Progress) -> Proof:
-    samples = dataset(data, prepared)
+def verify(prepared: Model, program: Model, data: Data, options: given.VerifyOptions, progress: Progress) -> VerifyReport:
+    samples = load(data, prepared)
     equal, text, values = _core.verify(prepared.core, program.core, samples, options, callback(progress))
-    proof = Proof(equal, text, values)
+    proof = VerifyReport(equal, text, values)
     _warn(proof.values["notes"])
     return proof
 
 
 def bits(network: Model, data: Data, options: given.BitsOptions, progress: Progress) -> Model:
-    chosen, text, values = _core.bits(network.core, dataset(data, network), options, callback(progress))
-    report = Widths(text, values)
+    chosen, text, values = _core.bits(network.core, load(data, network), options, callback(progress))
+    report = BitAllocationReport(text, values)
     _warn(report.values["notes"])
     return Model(chosen, report)
 
 
-def analyze(network: Model, data: Data, options: given.AnalyzeOptions, progress: Progress) -> Analysis:
-    analysis = Analysis(*_core.analyze(network.core, dataset(data, network), options, callback(progress)))
+def analyze(network: Model, data: Data, options: given.AnalyzeOptions, progress: Progress) -> AnalyzeReport:
+    analysis = AnalyzeReport(*_core.analyze(network.core, load(data, network), options, callback(progress)))
     _warn(analysis.values["notes"])
     return analysis
 
 
 def evaluate(
     network: Model, data: Data, metric: Callable[[Any, Any], float] | None, options: given.EvalOptions, progress: Progress
-) -> Score:
-    if metric is None:
-        accuracy, samples, among, tested, notes, loss = _core.evaluate(network.core, dataset(data, network), options, callback(progress))
-        _warn(notes)
-        return Score(accuracy, samples, among, tested, loss)
-    if options.preprocess is not None:
-        raise TypeError("evaluate: preprocess is for raw samples; a metric gets batches as the network takes them")
+) -> EvalResult:
+    if metric is not None:
+        warn("evaluate: a metric of yours is evaluate_metric(network, batches, metric)")
+        if options.preprocess is not None:
+            raise TypeError("evaluate: preprocess is for raw samples; a metric gets batches as the network takes them")
+        return evaluate_metric(network, cast("Iterable[Any]", data), metric)
+    accuracy, samples, among, tested, notes, loss = _core.evaluate(network.core, load(data, network), options, callback(progress))
+    _warn(notes)
+    return EvalResult(accuracy, samples, among, tested, loss)
+
+
+def evaluate_metric(network: Model, batches: Iterable[Any], metric: Callable[[Any, Any], float]) -> EvalResult:
+    """Compute the mean of a metric of yours over batches, weighted by their samples.
+
+    Args:
+        network: A network of any stage.
+        batches: Batches as the network takes them, without preprocessing or a split: pairs (x, labels), dicts of arrays
+            by the names of inputs, perhaps with "labels", or arrays; also one such batch.
+        metric: Called with the outputs of a batch (an array, or a dict of them) and its labels (None where there are
+            none).
+
+    Raises:
+        Error: there is no batch.
+    """
     total, samples = 0.0, 0
-    for arrays, labels, count in _pairs(data):
+    for arrays, labels, count in _pairs(batches):
         total += count * float(metric(network(**arrays) if isinstance(arrays, dict) else network(arrays), labels))
         samples += count
     if samples == 0:
-        raise _core.error("no_batch", "evaluate")
-    return Score(total / samples, samples)
+        raise _core.error("no_batch", "evaluate_metric")
+    return EvalResult(total / samples, samples)
 
 
 def _pairs(data: Any) -> Iterator[tuple[Any, Any, int]]:
@@ -124,27 +153,27 @@ def _pairs(data: Any) -> Iterator[tuple[Any, Any, int]]:
             yield item, None, len(item)
 
 
-def dump(network: Model, path: str | os.PathLike[str], data: Data, options: given.DumpOptions, progress: Progress) -> Dump:
+def dump(network: Model, path: str | os.PathLike[str], data: Data, options: given.DumpOptions, progress: Progress) -> DumpReport:
     path = _path("path", path)
-    return Dump(path, *_core.dump(network.core, dataset(data, network), path, options, callback(progress)))
+    return DumpReport(path, *_core.dump(network.core, load(data, network), path, options, callback(progress)))
 
 
 def compare(
     first: Model | str | os.PathLike[str], second: str | os.PathLike[str], data: Data, options: given.CompareOptions, progress: Progress
-) -> Comparison:
+) -> CompareReport:
     second = _path("second", second)
     if isinstance(first, Model):
-        return Comparison(*_core.compare(first.core, "", second, dataset(data, first), options, callback(progress)))
-    samples = None if data is None else dataset(data)
-    return Comparison(*_core.compare(None, _path("first", first), second, samples, options, callback(progress)))
+        return CompareReport(*_core.compare(first.core, "", second, load(data, first), options, callback(progress)))
+    samples = None if data is None else load(data)
+    return CompareReport(*_core.compare(None, _path("first", first), second, samples, options, callback(progress)))
 
 
-def export(network: Model, path: str | os.PathLike[str], data: Data, options: given.ExportOptions, progress: Progress) -> Exported:
+def export(network: Model, path: str | os.PathLike[str], data: Data, options: given.ExportOptions, progress: Progress) -> ExportResult:
     path = _path("path", path)
-    samples = None if data is None else dataset(data, network)
+    samples = None if data is None else load(data, network)
     if options.format == "c":
         files, memory, constants, islands = _core.export_c(network.core, path, samples, options, callback(progress))
-        return Exported(path, 0, islands, files, memory, constants)
+        return ExportResult(path, 0, islands, files, memory, constants)
     if options.format == "deploy":
-        return Exported(path, 0, [], _core.export_deploy(network.core, path, options.overwrite))
-    return Exported(path, *_core.export(network.core, path, options, callback(progress)))
+        return ExportResult(path, 0, [], _core.export_deploy(network.core, path, options.overwrite))
+    return ExportResult(path, *_core.export(network.core, path, options, callback(progress)))

@@ -7,7 +7,7 @@ from typing import Any
 
 from halfstep import _core
 from halfstep.arrays import array
-from halfstep.data import LABELS, Data, dataset
+from halfstep.datasets import LABELS, Data, load
 from halfstep.model import Model
 from halfstep.reads import reads
 
@@ -81,7 +81,7 @@ def network_for(function: Any, data: Data) -> Model:
     """The same for samples like these, with the batch open. A Model stays as it is."""
     if isinstance(function, Model):
         return function
-    arrays = {name: values for name, values in dataset(data).arrays().items() if name != LABELS}
+    arrays = {name: values for name, values in load(data).arrays().items() if name != LABELS}
     expected = _parameters(getattr(function, "__wrapped__", function))
     if list(arrays) == ["x"] and expected:
         arrays = {expected[0]: arrays["x"]}

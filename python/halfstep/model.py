@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from halfstep import _core
-from halfstep.data import Data, dataset
+from halfstep import _core, datasets
+from halfstep.datasets import Data
 from halfstep.reports import table
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Model:
         self.torch_module: Callable[[], TorchModule | None] = lambda: None
         """The module that `as_torch` made, as long as there is one."""
         self.report = report
-        """What the verb that made it has to say: an Audit of a prepared network, Proofs of an integer one."""
+        """What the verb that made it has to say: an AuditReport of a prepared network, an OverflowReport of an integer one."""
 
     @property
     def core(self) -> _core.Network:
@@ -195,7 +195,7 @@ def load(path: str | os.PathLike[str], data: Data = None) -> Model:
 
     Raises Error for a file that is none of these or is damaged, UnsupportedError for an operator that Halfstep lacks.
     """
-    return Model(_core.load(os.fspath(path), None if data is None else dataset(data)))
+    return Model(_core.load(os.fspath(path), None if data is None else datasets.load(data)))
 
 
 def create_network(name: str, data: Data, *, seed: int = 0, preprocess: Preprocess | None = None) -> Model:
@@ -216,4 +216,4 @@ def create_network(name: str, data: Data, *, seed: int = 0, preprocess: Preproce
     """
     from halfstep.option_values import preprocess_text
 
-    return Model(_core.create_network(os.fspath(name), dataset(data), seed, preprocess_text(preprocess) or ""))
+    return Model(_core.create_network(os.fspath(name), datasets.load(data), seed, preprocess_text(preprocess) or ""))

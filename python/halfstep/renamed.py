@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -10,9 +11,17 @@ from typing import Any, TypeVar
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def warn(text: str, depth: int = 2) -> None:
-    """A FutureWarning, which Python shows by default. depth: the callers between the user and this function."""
-    warnings.warn(f"{text}; the old form goes away in halfstep 0.2", FutureWarning, stacklevel=depth + 1)
+def users_level() -> int:
+    """The stack level, for a warning of the caller, of the first frame outside of the package."""
+    frame, level = sys._getframe(1), 1  # pyright: ignore[reportPrivateUsage]
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "halfstep":
+        frame, level = frame.f_back, level + 1
+    return level
+
+
+def warn(text: str) -> None:
+    """A FutureWarning, which Python shows by default, at the line of the user."""
+    warnings.warn(f"{text}; the old form goes away in halfstep 0.2", FutureWarning, stacklevel=users_level())
 
 
 def renamed(**names: str) -> Callable[[_F], _F]:
@@ -22,7 +31,7 @@ def renamed(**names: str) -> Callable[[_F], _F]:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             for old in names.keys() & kwargs.keys() if kwargs else ():
-                warn(f"{function.__qualname__.removesuffix('.__init__')}: the argument '{old}' is called '{names[old]}'", 2)
+                warn(f"{function.__qualname__.removesuffix('.__init__')}: the argument '{old}' is called '{names[old]}'")
                 kwargs[names[old]] = kwargs.pop(old)
             return function(*args, **kwargs)
 

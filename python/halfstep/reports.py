@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import importlib
 import json
 from typing import Any
 
@@ -23,6 +24,10 @@ def _text(value: Any) -> str:
     if value is None:
         return ""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+Table = tuple[list[dict[str, Any]], list[str]]
+"""Rows, and the columns that a notebook shows of them."""
 
 
 class Report:
@@ -48,6 +53,16 @@ class Report:
         """The report in a line."""
         raise NotImplementedError
 
+    def _table(self) -> Table:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        return table(*self._table(), self.verdict)
+
+    def to_dataframe(self) -> Any:
+        """The table of the report as a pandas.DataFrame, with all that is known of each row. pandas must be installed."""
+        return importlib.import_module("pandas").DataFrame(self._table()[0])
+
 
 class DataReport(Report):
     """What is understood of a data set."""
@@ -69,12 +84,12 @@ class DataReport(Report):
         split = f"{parts['train']} train, {parts['test']} test ({parts['tested']})"
         return f"{values['name']}, {values['form']}, {values['samples']} samples, {shown}, {split}"
 
-    def _repr_html_(self) -> str:
+    def _table(self) -> Table:
         rows = [{"class": name, "samples": count} for name, count in self.classes.items()]
-        return table(rows, ["class", "samples"], self.verdict)
+        return rows, ["class", "samples"]
 
 
-class Objections(Report):
+class Diagnostics(Report):
     """What stands between a network and a platform: true where nothing does."""
 
     @property
@@ -90,11 +105,11 @@ class Objections(Report):
     def __bool__(self) -> bool:
         return self.values["holds"]
 
-    def _repr_html_(self) -> str:
-        return table(self.objections, ["verb", "where", "problem", "found", "expected", "remedy"], self.verdict)
+    def _table(self) -> Table:
+        return self.objections, ["verb", "where", "problem", "found", "expected", "remedy"]
 
 
-class Audit(Report):
+class AuditReport(Report):
     """Every quantizer with its numbers and why it is there, and what stays in float."""
 
     @property
@@ -118,12 +133,12 @@ class Audit(Report):
         features = len(self.quantizers) - weights
         return f"{weights} weights and {features} features on codes, {len(self.in_float)} operators in float"
 
-    def _repr_html_(self) -> str:
+    def _table(self) -> Table:
         columns = ["kind", "tensor", "op", "activation", "bits", "code_min", "code_max", "scale", "zero_point", "reason"]
-        return table(self.quantizers, columns, self.verdict)
+        return self.quantizers, columns
 
 
-class Fit(Report):
+class TrainReport(Report):
     """How a training went."""
 
     @property
@@ -151,13 +166,13 @@ class Fit(Report):
         shown = "no labels" if self.accuracy is None else f"accuracy {100 * self.accuracy:.2f} %"
         return f"{shown}, loss {self.loss:.4f} after {self.values['epochs']} epochs"
 
-    def _repr_html_(self) -> str:
+    def _table(self) -> Table:
         rows = [{"epoch": epoch, **standing} for epoch, standing in enumerate(self.held_back)]
         columns = ["epoch", *(key for key in ("right", "loss") if any(key in row for row in rows))]
-        return table(rows, columns, self.verdict)
+        return rows, columns
 
 
-class Proofs(Report):
+class OverflowReport(Report):
     """What bounds each accumulator of an integer program."""
 
     @property
@@ -172,8 +187,8 @@ class Proofs(Report):
     def verdict(self) -> str:
         return f"{len(self.accumulators)} accumulators proved, {len(self.float_islands)} operators in float"
 
-    def _repr_html_(self) -> str:
-        return table(self.accumulators, ["layer", "accumulator_bound", "accumulator_limit"], self.verdict)
+    def _table(self) -> Table:
+        return self.accumulators, ["layer", "accumulator_bound", "accumulator_limit"]
 
 
 class Judgement(Report):
@@ -195,7 +210,7 @@ class Judgement(Report):
         return self.equal
 
 
-class Proof(Judgement):
+class VerifyReport(Judgement):
     """Training network, integer program and the network that came in, layer by layer: `equal` where no code differs, and
     none is other than the network that came in allows."""
 
@@ -203,11 +218,11 @@ class Proof(Judgement):
     def layers(self) -> list[dict[str, Any]]:
         return self.values["layers"]
 
-    def _repr_html_(self) -> str:
-        return table(self.layers, ["name", "op", "weight_bits", "activation_bits", "scale", "compared", "differing", "sqnr_db"], self.verdict)
+    def _table(self) -> Table:
+        return self.layers, ["name", "op", "weight_bits", "activation_bits", "scale", "compared", "differing", "sqnr_db"]
 
 
-class Dump(Report):
+class DumpReport(Report):
     """A folder of dumps: `values` is its manifest."""
 
     def __init__(self, path: str, text: str, values: str) -> None:
@@ -223,11 +238,11 @@ class Dump(Report):
     def verdict(self) -> str:
         return f"{self.path}, {len(self.entries)} values of {self.values['network']} on {self.values['samples']} samples"
 
-    def _repr_html_(self) -> str:
-        return table(self.entries, ["name", "op", "what", "shape", "type", "bytes", "file"], self.verdict)
+    def _table(self) -> Table:
+        return self.entries, ["name", "op", "what", "shape", "type", "bytes", "file"]
 
 
-class Comparison(Judgement):
+class CompareReport(Judgement):
     """Two sides, value by value, and what is most likely wrong with the first that differs: `equal` where nothing
     differs, and either side has all that the other one has."""
 
@@ -246,11 +261,11 @@ class Comparison(Judgement):
         """What may be wrong, the best first, each with how many elements it leaves unexplained."""
         return self.values["guesses"]
 
-    def _repr_html_(self) -> str:
-        return table(self.values["values"], ["name", "op", "state", "elements", "differing", "largest"], self.verdict)
+    def _table(self) -> Table:
+        return self.values["values"], ["name", "op", "state", "elements", "differing", "largest"]
 
 
-class Analysis(Report):
+class AnalyzeReport(Report):
     """Where a quantized network loses, quantizer by quantizer."""
 
     @property
@@ -273,12 +288,12 @@ class Analysis(Report):
         worst = f", {'misfit' if first['is_misfit'] else 'most harm'}: {first['place']}" if first else ""
         return f"{right} on {values['samples']} samples: {', '.join(shown)}{worst}"
 
-    def _repr_html_(self) -> str:
+    def _table(self) -> Table:
         rows = [{**one, "alone": one["alone"]["loss"], "without": one["without"]["loss"]} for one in self.quantizers]
-        return table(rows, ["place", "bits", "sqnr_db", "cosine", "clipped", "unused_codes", "alone", "without", "harm"], self.verdict)
+        return rows, ["place", "bits", "sqnr_db", "cosine", "clipped", "unused_codes", "alone", "without", "harm"]
 
 
-class Widths(Report):
+class BitAllocationReport(Report):
     """The bits of every layer, what they cost and what they do."""
 
     @property
@@ -314,11 +329,11 @@ class Widths(Report):
         proven = f"; {self.proof['verdict']}" if self.proof else ""
         return f"{shown}; loss {chosen['loss']:.4f}, gap {self.values['gap']:.2g}{proven}"
 
-    def _repr_html_(self) -> str:
-        return table(self.values["groups"], ["tensor", "layer", "bits", "before", "legal"], self.verdict)
+    def _table(self) -> Table:
+        return self.values["groups"], ["tensor", "layer", "bits", "before", "legal"]
 
 
-class Score(float):
+class EvalResult(float):
     """An accuracy, or what a metric gave, and on how many samples."""
 
     samples: int
@@ -336,7 +351,7 @@ class Score(float):
         top: float | None = None,
         tested: str = "all samples",
         loss: float | None = None,
-    ) -> Score:
+    ) -> EvalResult:
         score = super().__new__(cls, value)
         score.samples = samples
         score.top = top
@@ -345,10 +360,10 @@ class Score(float):
         return score
 
     def __repr__(self) -> str:
-        return f"<halfstep.Score: {float(self):.4f} on {self.samples} samples ({self.tested})>"
+        return f"<halfstep.EvalResult: {float(self):.4f} on {self.samples} samples ({self.tested})>"
 
 
-class Exported:
+class ExportResult:
     """A file that was written, or a folder of them."""
 
     def __init__(
@@ -373,5 +388,5 @@ class Exported:
 
     def __repr__(self) -> str:
         if self.memory is not None:
-            return f"<halfstep.Exported: {self.path}, {self.constants} bytes of constants, {self.memory} of memory>"
-        return f"<halfstep.Exported: {self.path}, {self.nodes} nodes, {len(self.approximated)} approximated>"
+            return f"<halfstep.ExportResult: {self.path}, {self.constants} bytes of constants, {self.memory} of memory>"
+        return f"<halfstep.ExportResult: {self.path}, {self.nodes} nodes, {len(self.approximated)} approximated>"

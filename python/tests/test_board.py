@@ -19,12 +19,12 @@ PROGRAM = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
 def program(tmp_path_factory):
     folder = tmp_path_factory.mktemp("network")
     subprocess.run([PROGRAM, "train", "--epochs", "1", "--out", folder / "run"], check=True, capture_output=True, timeout=3000)
-    return hs.convert(hs.quantize(hs.load(folder / "run/model.safetensors"), "generic_int8"))
+    return hs.convert(hs.quantize(hs.load(folder / "run/model.safetensors"), "generic_int8", data="digits"))
 
 
 @pytest.fixture(scope="module")
 def samples():
-    arrays = hs.dataset(None).arrays()
+    arrays = hs.datasets.digits().arrays()
     return arrays["x"][:40].reshape(-1, 1, 8, 8) / np.float32(16), arrays["labels"][:40]
 
 

@@ -54,7 +54,7 @@ def network(tmp_path_factory, photos):
 
 
 def test_dataset_says_what_it_is(photos, tmp_path_factory):
-    data = hs.dataset(photos)
+    data = hs.datasets.load(photos)
     assert len(data) == 32
     assert repr(data).endswith("image folder, 32 samples, 2 classes, 24 train, 8 test (val/)>")
     sheet = tmp_path_factory.mktemp("sheet") / "sheet.png"
@@ -64,7 +64,7 @@ def test_dataset_says_what_it_is(photos, tmp_path_factory):
     assert report.values["most"] == 249
     assert sheet.read_bytes().startswith(b"\x89PNG")
     assert json.loads(json.dumps(report.values))["sample"] == [3, -1, -1]
-    assert len(hs.dataset(photos, samples=4)) == 32
+    assert len(hs.datasets.load(photos, samples=4)) == 32
 
 
 def test_sizes_travel_with_the_network(photos, network):
@@ -76,8 +76,8 @@ def test_sizes_travel_with_the_network(photos, network):
         score = hs.evaluate(program, photos, top=2)
     assert (score.samples, score.tested, score.top) == (8, "val/", 1.0)
     assert score.loss is not None and score.loss > 0
-    assert hs.evaluate(program, hs.dataset(photos, all=True)).samples == 32
-    assert hs.evaluate(program, hs.dataset(photos, samples=3)).samples == 3
+    assert hs.evaluate(program, hs.datasets.load(photos, all=True)).samples == 32
+    assert hs.evaluate(program, hs.datasets.load(photos, samples=3)).samples == 3
 
 
 def test_what_is_wrong_is_said(photos, network):
@@ -91,8 +91,8 @@ def test_what_is_wrong_is_said(photos, network):
         hs.evaluate(network, photos, preprocess={"scale": 1})
     (photos / "train/dark/bad.jpg").write_bytes(b"no picture")
     with raises("images_unreadable", match="bad.jpg"):
-        hs.dataset(photos)
+        hs.datasets.load(photos)
     with pytest.warns(UserWarning, match="1 of 33 images were left out: .*bad.jpg"):
-        hs.evaluate(network, hs.dataset(photos, skip_bad=True))
+        hs.evaluate(network, hs.datasets.load(photos, skip_bad=True))
     with raises("options_of_paths"):
-        hs.dataset(np.zeros((4, 3)), label="none")
+        hs.datasets.load(np.zeros((4, 3)), label="none")

@@ -24,7 +24,7 @@ def printed(script, needs, arguments, folder):
     for module in needs:
         if importlib.util.find_spec(module) is None:
             pytest.skip(f"{script.name} needs {module}")
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONWARNINGS": "error::FutureWarning"}
     done = subprocess.run([sys.executable, script, *arguments], cwd=folder, env=environment, capture_output=True, text=True, timeout=6000)
     assert done.returncode == 0, done.stderr
     return done.stdout
@@ -46,4 +46,4 @@ def test_notebook(tmp_path):
     assert not [output for cell in cells for output in cell["outputs"] if output["output_type"] == "error"]
     script = tmp_path / "workbench.py"
     script.write_text("\n".join("".join(cell["source"]) for cell in cells) + "\nprint(repr(proof))\n")
-    assert "Proof: integers equal the training network (0 of" in printed(script, ("torch", "onnxscript", "onnxruntime"), [], tmp_path)
+    assert "VerifyReport: integers equal the training network (0 of" in printed(script, ("torch", "onnxscript", "onnxruntime"), [], tmp_path)

@@ -37,7 +37,7 @@ def test_has_names_types_and_lines(classify):
 
 
 def test_goes_to_verified_integers(classify):
-    digits = hs.dataset(None)
+    digits = hs.datasets.digits()
     for function in (classify, hs.jit(classify)):
         prepared = hs.quantize(function, "generic_int8", data=digits, preprocess={"scale": 1 / 16})
         assert hs.verify(prepared, hs.convert(prepared), digits).equal
@@ -45,7 +45,7 @@ def test_goes_to_verified_integers(classify):
 
 def test_messages_name_lines(classify, tmp_path):
     line = classify.__code__.co_firstlineno + 1
-    program = hs.convert(hs.quantize(classify, "generic_int8", data=hs.dataset(None), preprocess={"scale": 1 / 16}))
+    program = hs.convert(hs.quantize(classify, "generic_int8", data=hs.datasets.digits(), preprocess={"scale": 1 / 16}))
     with raises("not_exact_in_form", hs.UnsupportedError, match=rf"test_functions\.py:{line}: node '\w+'"):
         hs.export(program, tmp_path / "classify.onnx", format="qoperator")
 

@@ -14,7 +14,7 @@ PROGRAM = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
 
 @pytest.fixture(scope="module")
 def digits():
-    return hs.dataset("digits")
+    return hs.datasets.digits()
 
 
 def test_a_new_network_is_that_of_the_command_line(digits, tmp_path):

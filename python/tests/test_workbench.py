@@ -207,15 +207,15 @@ class Loader:
 def test_data_of_every_kind(network, prepared, samples, folder):
     x, labels = samples
     halves = [(x[:200], labels[:200]), (x[200:], labels[200:])]
-    forms = [(x, labels), {"x": x, "labels": labels}, Loader(*halves), (half for half in halves), hs.dataset((x, labels)),
+    forms = [(x, labels), {"x": x, "labels": labels}, Loader(*halves), (half for half in halves), hs.datasets.load((x, labels)),
              folder / "samples.npz", str(folder / "samples.npz"), [{"x": x, "labels": labels}]]  # fmt: skip
     expected = hs.quantize(network, data=forms[0])
     for form in forms[1:]:
         assert hs.quantize(network, data=form).digest == expected.digest
     unlabelled = hs.quantize(network, data=x)
     assert unlabelled.stage == "prepared" and unlabelled.digest == hs.quantize(network, data=Loader(x[:100], x[100:])).digest
-    assert len(hs.dataset((x, labels))) == 400 and hs.dataset((x, labels)).has_labels
-    assert hs.evaluate(prepared, hs.dataset(samples, all=True)).samples == 400
+    assert len(hs.datasets.load((x, labels))) == 400 and hs.datasets.load((x, labels)).has_labels
+    assert hs.evaluate(prepared, hs.datasets.load(samples, all=True)).samples == 400
     assert hs.evaluate(prepared, samples).samples == 80
 
 
@@ -227,9 +227,9 @@ def test_a_metric_of_ones_own(program, samples):
         calls.append(len(outputs))
         return (outputs.argmax(1) == expected).mean()
 
-    score = hs.evaluate(program, [(x[:300], labels[:300]), (x[300:], labels[300:])], metric=right)
+    score = hs.evaluate_metric(program, [(x[:300], labels[:300]), (x[300:], labels[300:])], right)
     assert calls == [300, 100] and score.samples == 400
-    assert float(score) == pytest.approx(hs.evaluate(program, hs.dataset(samples, all=True)))
+    assert float(score) == pytest.approx(hs.evaluate(program, hs.datasets.load(samples, all=True)))
 
 
 def raising():

@@ -17,5 +17,5 @@ def use() -> float:
     proof = hs.verify(prepared, program, {"x": x, "labels": labels}, backend="onnxruntime")
     assert proof.equal and fit.accuracy is not None and program.layers["conv4"](x) is not None
     exported = hs.export(program, "net_int8.onnx", format="qoperator")
-    score = hs.evaluate(program, hs.dataset((x, labels), all=True))
-    return score + hs.evaluate(program, [(x, labels)], metric=right) + exported.nodes
+    score = hs.evaluate(program, hs.datasets.load((x, labels), all=True))
+    return score + hs.evaluate_metric(program, [(x, labels)], right) + exported.nodes

@@ -15,6 +15,7 @@ import pathlib
 import re
 import shlex
 import subprocess
+import warnings
 
 import pytest
 from pages import HAS_FIGURES_OF_PAGES, PAGES, ROOT, blocks
@@ -59,7 +60,8 @@ class Page:
         if self.missing:
             return None
         printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
+        with contextlib.redirect_stdout(printed), warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)  # of names that go away
             exec(compile("\n" * block.line + block.text, str(self.page), "exec"), self.names)
         return printed.getvalue()
 

@@ -13,7 +13,7 @@ PARAMETERS = {"folded": 4, "frozen": 5, "live": 5}  # weight and bias of two lay
 
 
 def prepared(shared, form):
-    arrays = hs.dataset(None).arrays()
+    arrays = hs.datasets.digits().arrays()
     x, y = torch.from_numpy(arrays["x"]) / 16, torch.from_numpy(arrays["labels"]).long()
     network = hs.load(shared / "detector/small_bn.onnx")
     return hs.quantize(network, "generic_int8", data=x, batch_norm=form), x, y

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Union, cast
 from halfstep import _core
 from halfstep._core import Dataset, Error
 from halfstep.progress import Progress, callback
+from halfstep.renamed import warn
 from halfstep.reports import DataReport
 
 if TYPE_CHECKING:
@@ -21,13 +22,13 @@ else:
 Data = Union[None, str, "os.PathLike[str]", Dataset, Tensor, Mapping[str, Any], tuple[Any, ...], Iterable[Any]]
 """What every verb takes for samples.
 
-- None: the embedded digits. A path: what the command line reads (csv, IDX, image folders and archives, npz,
-  safetensors).
+- A path: what the command line reads (csv, IDX, image folders and archives, npz, safetensors). "digits" are the
+  digits that are built in; so is None, with a warning, until 0.2.
 - An array [n, ...] of samples (NumPy's, a CPU tensor that speaks DLPack, a buffer); a pair (x, labels); a dict of
   arrays by the names of the network's inputs, perhaps with "labels". Labels may be a list of integers.
 - Anything that iterates over such batches, as a PyTorch DataLoader does: it is read once, to its end, and kept in
   memory.
-- What `dataset` made of one of these, which is then not read again.
+- What `load` made of one of these, which is then not read again.
 
 Values of u8 are raw: the network's preprocessing is for them. Values of f32 are what the network takes.
 """
@@ -84,7 +85,15 @@ def _batches(data: Any, network: Model | None) -> list[dict[str, Any]]:
     return batches
 
 
-def dataset(
+def digits(*, all: bool = False, samples: int = 0) -> Dataset:
+    """The handwritten digits that are built in: pictures of 8 x 8 in ten classes, with raw values from 0 to 16.
+
+    all, samples: as in `load`.
+    """
+    return load("digits", all=all, samples=samples)
+
+
+def load(
     data: Data,
     network: Model | None = None,
     *,
@@ -106,8 +115,11 @@ def dataset(
     """
     if isinstance(data, Dataset):
         return data
-    if data is None or isinstance(data, (str, os.PathLike)):
-        path = "" if data is None else os.fspath(data)
+    if data is None:
+        warn('without data the built-in digits are used: pass data="digits"')
+        data = "digits"
+    if isinstance(data, (str, os.PathLike)):
+        path = os.fspath(data)
         for what, word in (("data", data), ("label", label)):
             if word is not None and not os.fspath(word):
                 raise _core.error("empty_argument", what)
@@ -122,7 +134,7 @@ def inspect_data(data: Data, *, sheet: str | os.PathLike[str] | None = None, pro
 
     sheet: a PNG file for up to 96 of the pictures. Every sample is read once.
     """
-    samples = dataset(data)
+    samples = load(data)
     report = DataReport(*_core.inspect_data(samples, True, callback(progress)))
     if sheet is not None:
         _core.write_contact_sheet(samples, os.fspath(sheet))

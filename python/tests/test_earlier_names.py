@@ -1,0 +1,92 @@
+"""What is called otherwise now works with a warning, at the line of the user, until 0.2."""
+
+import sys
+import types
+
+import pytest
+
+import halfstep as hs
+
+REPORTS = {
+    "Analysis": "AnalyzeReport", "Audit": "AuditReport", "Comparison": "CompareReport", "Dump": "DumpReport",
+    "Exported": "ExportResult", "Fit": "TrainReport", "Objections": "Diagnostics", "Proof": "VerifyReport",
+    "Proofs": "OverflowReport", "Score": "EvalResult", "Widths": "BitAllocationReport",
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def network(samples):
+    layers = hs.nn.Sequential(hs.nn.Flatten(), hs.nn.Linear(64, 10))
+    return hs.network(layers, x=(None, 1, 8, 8))
+
+
+@pytest.fixture(scope="module")
+def prepared(network, samples):
+    return hs.quantize(network, data=samples)
+
+
+def warned(text):
+    return pytest.warns(FutureWarning, match=f"{text}.*goes away in halfstep 0.2")
+
+
+@pytest.mark.parametrize("old", REPORTS)
+def test_reports(old):
+    with warned(f"halfstep.{old} is called halfstep.{REPORTS[old]}"):
+        assert getattr(hs, old) is getattr(hs, REPORTS[old])
+    assert old not in hs.__all__ and REPORTS[old] in hs.__all__
+
+
+def test_every_report_says_what_it_is(network, prepared, samples):
+    assert repr(prepared.report).startswith("<halfstep.AuditReport: ")
+    assert isinstance(hs.inspect(network), hs.Diagnostics)
+    assert repr(hs.evaluate(network, samples)).startswith("<halfstep.EvalResult: ")
+    for report in (prepared.report, hs.inspect(network)):
+        assert type(report).__name__ in hs.__all__
+
+
+def test_a_report_is_a_data_frame(prepared, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", types.SimpleNamespace(DataFrame=list))
+    assert prepared.report.to_dataframe() == prepared.report.quantizers
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="pandas"):
+        prepared.report.to_dataframe()
+
+
+def test_data_sets(samples):
+    with warned("halfstep.dataset is called halfstep.datasets.load"):
+        assert len(hs.dataset(samples)) == 400
+    digits = hs.datasets.digits()
+    assert len(digits) == 1797 and digits.arrays()["x"].shape == (1797, 1, 8, 8) and "20 train, 20 test" in repr(hs.datasets.digits(samples=20))
+    with pytest.raises(AttributeError, match="no attribute 'datasett'"):
+        hs.datasett
+
+
+def test_without_data_the_digits_are_used(network):
+    named = hs.quantize(network, data="digits")
+    with warned('without data the built-in digits are used: pass data="digits"') as noted:
+        assert hs.quantize(network) == named
+    assert [each.filename for each in noted if each.category is FutureWarning] == [__file__]
+
+
+def test_a_metric_of_ones_own(network, samples, prepared):
+    def right(outputs, labels):
+        return (outputs.argmax(1) == labels).mean()
+
+    score = hs.evaluate_metric(network, samples, right)
+    assert score.samples == 400 and float(score) == pytest.approx(hs.evaluate(network, hs.datasets.load(samples, all=True)))
+    with warned("evaluate: a metric of yours is evaluate_metric"):
+        assert hs.evaluate(network, samples, metric=right) == score
+    with warned("evaluate"), pytest.raises(TypeError, match="a metric gets batches"):
+        hs.evaluate(network, samples, metric=right, preprocess="unit")
+
+
+def test_training_is_in_place_and_says_so(network, samples):
+    before = network.copy()
+    after = network.copy()
+    assert hs.train(after, samples, epochs=1).digest == after.digest != before.digest == network.digest
+    assert "network.copy()" in hs.train.__doc__
+
+
+def test_only_verbs_that_draw_numbers_take_a_seed():
+    taken = {verb for verb in hs.__all__ if "seed" in getattr(getattr(hs, verb), "__annotations__", {}) and callable(getattr(hs, verb))}
+    assert taken == {"analyze", "bits", "create_network", "quantize", "train", "verify"}
