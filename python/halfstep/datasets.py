@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Union, cast
 
 from halfstep import _core
-from halfstep._core import Dataset, Error
+from halfstep._core import Dataset
 from halfstep.progress import Progress, callback
 from halfstep.renamed import warn
 from halfstep.reports import DataReport

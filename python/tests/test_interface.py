@@ -68,6 +68,14 @@ def test_docstrings(name):
         assert f"\n    {parameter}: " in doc, parameter
 
 
+def test_the_stub_of_the_extension_has_what_it_has():
+    nodes = ast.parse((importlib.resources.files("halfstep") / "_core.pyi").read_text()).body
+    said = {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    said |= {node.target.id for node in nodes if isinstance(node, ast.AnnAssign)}
+    there = {name for name in dir(halfstep._core) if name[:2] != "__" or name == "__version__"}
+    assert said - {"Tensor"} == there
+
+
 def test_version():
     program = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
     printed = subprocess.run([program, "--version"], check=True, capture_output=True, text=True).stdout
