@@ -5,10 +5,15 @@ from __future__ import annotations
 import functools
 import importlib
 import json
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from halfstep.report_rows import AccumulatorRow, AssignmentRow, DiagnosticRow, DumpRow, FloatRow, GuessRow
+    from halfstep.report_rows import LayerRow, QuantizerRow, SensitivityRow, StandingRow
 
 
-def table(rows: list[dict[str, Any]], columns: list[str], caption: str = "") -> str:
+def table(rows: Sequence[Mapping[str, Any]], columns: list[str], caption: str = "") -> str:
     """An HTML table."""
     from html import escape  # when somebody asks for it: importing halfstep takes little
 
@@ -26,7 +31,7 @@ def _text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-Table = tuple[list[dict[str, Any]], list[str]]
+Table = tuple[Sequence[Mapping[str, Any]], list[str]]
 """Rows, and the columns that a notebook shows of them."""
 
 
@@ -93,7 +98,7 @@ class Diagnostics(Report):
     """What stands between a network and a platform: true where nothing does."""
 
     @property
-    def objections(self) -> list[dict[str, str]]:
+    def objections(self) -> list[DiagnosticRow]:
         """Each with verb, layer, where, what, found, expected, remedy."""
         return self.values["objections"]
 
@@ -113,12 +118,12 @@ class AuditReport(Report):
     """Every quantizer with its numbers and why it is there, and what stays in float."""
 
     @property
-    def quantizers(self) -> list[dict[str, Any]]:
+    def quantizers(self) -> list[QuantizerRow]:
         """In the order of the network; the keys are those of docs/reports.md."""
         return self.values["quantizers"]
 
     @property
-    def in_float(self) -> list[dict[str, Any]]:
+    def in_float(self) -> list[FloatRow]:
         """Operators that have no form on codes: operator, tensor, reason. `convert` must be told to leave them."""
         return self.values["float"]
 
@@ -157,7 +162,7 @@ class TrainReport(Report):
         return self.values["digest"]
 
     @property
-    def held_back(self) -> list[dict[str, Any]]:
+    def held_back(self) -> list[StandingRow]:
         """How the network did on the samples that it did not learn from: before training, then after each epoch."""
         return self.values.get("held_back", {}).get("standings", [])
 
@@ -168,7 +173,7 @@ class TrainReport(Report):
 
     def _table(self) -> Table:
         rows = [{"epoch": epoch, **standing} for epoch, standing in enumerate(self.held_back)]
-        columns = ["epoch", *(key for key in ("right", "loss") if any(key in row for row in rows))]
+        columns = ["epoch", *(key for key in ("accuracy", "agreement", "loss") if any(key in row for row in rows))]
         return rows, columns
 
 
@@ -176,11 +181,11 @@ class OverflowReport(Report):
     """What bounds each accumulator of an integer program."""
 
     @property
-    def accumulators(self) -> list[dict[str, Any]]:
+    def accumulators(self) -> list[AccumulatorRow]:
         return self.values["accumulators"]
 
     @property
-    def float_islands(self) -> list[dict[str, Any]]:
+    def float_islands(self) -> list[FloatRow]:
         return self.values["float"]
 
     @property
@@ -215,7 +220,7 @@ class VerifyReport(Judgement):
     none is other than the network that came in allows."""
 
     @property
-    def layers(self) -> list[dict[str, Any]]:
+    def layers(self) -> list[LayerRow]:
         return self.values["layers"]
 
     def _table(self) -> Table:
@@ -230,7 +235,7 @@ class DumpReport(Report):
         self.path = path
 
     @property
-    def entries(self) -> list[dict[str, Any]]:
+    def entries(self) -> list[DumpRow]:
         """What is known of each file, in the order of execution."""
         return self.values["values"]
 
@@ -257,7 +262,7 @@ class CompareReport(Judgement):
         return self.values["differs"]
 
     @property
-    def guesses(self) -> list[dict[str, Any]]:
+    def guesses(self) -> list[GuessRow]:
         """What may be wrong, the best first, each with how many elements it leaves unexplained."""
         return self.values["guesses"]
 
@@ -269,7 +274,7 @@ class AnalyzeReport(Report):
     """Where a quantized network loses, quantizer by quantizer."""
 
     @property
-    def quantizers(self) -> list[dict[str, Any]]:
+    def quantizers(self) -> list[SensitivityRow]:
         """Misfits first, then the most harmful; the keys are those of docs/reports.md."""
         return self.values["quantizers"]
 
@@ -302,7 +307,7 @@ class BitAllocationReport(Report):
         return {group["tensor"]: group["bits"] for group in self.values["groups"]}
 
     @property
-    def front(self) -> list[dict[str, Any]]:
+    def front(self) -> list[AssignmentRow]:
         """The least predicted loss along the first budget, the cheapest first."""
         return self.values["front"]
 

@@ -1,0 +1,73 @@
+"""Rows of reports have the keys that halfstep.report_rows says, and values of those types."""
+
+import builtins
+import types
+import typing
+
+import numpy as np
+import pytest
+
+import halfstep as hs
+from halfstep import report_rows as rows
+
+
+@pytest.fixture(scope="module")
+def reports(samples, tmp_path_factory):
+    """By property the rows, and their kind."""
+    folder = tmp_path_factory.mktemp("rows")
+    net = hs.create_network("digits", samples)
+    fit = hs.train(net, samples, epochs=1)
+    unlabelled = hs.train(net.copy(), samples[0], epochs=1, teacher=net)
+    prepared = hs.quantize(net, data=samples, weight_bits=4, activation_bits=4)
+    program = hs.convert(prepared)
+    dump = hs.dump(program, folder / "ours", samples)
+    board = hs.dump(program, folder / "board", samples)
+    file = folder / "board" / next(entry["file"] for entry in board.entries if entry["name"] == "conv4")
+    file.write_bytes((np.fromfile(file, np.uint8) ^ 128).tobytes())
+    analysis = hs.analyze(prepared, samples, samples=50, directions=1)
+    mixed = hs.bits(prepared, "size<=60kB", samples, samples=50, front=2)
+    islands = hs.quantize(net, data=samples, skip_layers="conv3")
+    return {
+        "quantizers": (prepared.report.quantizers, rows.QuantizerRow),
+        "in_float": (islands.report.in_float, rows.FloatRow),
+        "held_back": (fit.held_back + unlabelled.held_back, rows.StandingRow),
+        "accumulators": (program.report.accumulators, rows.AccumulatorRow),
+        "float_islands": (hs.convert(islands, float_islands=True).report.float_islands, rows.FloatRow),
+        "objections": (hs.inspect(net, "magik_t02").objections, rows.DiagnosticRow),
+        "layers": (hs.verify(prepared, program, samples).layers, rows.LayerRow),
+        "entries": (dump.entries, rows.DumpRow),
+        "guesses": (hs.compare(folder / "ours", folder / "board").guesses, rows.GuessRow),
+        "sensitivities": (analysis.quantizers, rows.SensitivityRow),
+        "front": (mixed.report.front, rows.AssignmentRow),
+    }
+
+
+def is_of(value, kind):
+    """Whether a value of JSON has the type of an annotation."""
+    parts, origin = typing.get_args(kind), typing.get_origin(kind)
+    if origin is typing.Literal:
+        return value in parts
+    if origin in (types.UnionType, typing.Union):
+        return any(is_of(value, part) for part in parts)
+    if origin is builtins.list:
+        return isinstance(value, list) and all(is_of(each, parts[0]) for each in value)
+    if origin is builtins.dict:
+        return isinstance(value, dict) and all(is_of(each, parts[1]) for each in value.values())
+    return kind is typing.Any or isinstance(value, (int, float) if kind is float else kind)
+
+
+@pytest.mark.parametrize(
+    "of", ["quantizers", "in_float", "held_back", "accumulators", "float_islands", "objections", "layers", "entries", "guesses", "sensitivities", "front"]
+)
+def test_rows(reports, of):
+    found, kind = reports[of]
+    expected = typing.get_type_hints(kind, localns={"list": list})
+    assert found, "there is no row"
+    for row in found:
+        assert kind.__required_keys__ <= row.keys() <= expected.keys()
+        assert [(key, value) for key, value in row.items() if not is_of(value, expected[key])] == []
+
+
+def test_a_training_is_a_table(samples):
+    shown = hs.train(hs.create_network("digits", samples), samples, epochs=1)._repr_html_()
+    assert "<th>accuracy</th><th>loss</th>" in shown
