@@ -60,9 +60,19 @@ def quantize(network: Model | Callable[..., Any], data: Data, options: given.Qua
 
 @renamed(weights="weight_bits", features="activation_bits")
 def change_bits(prepared: Model, layers: str, *, weight_bits: int | None = None, activation_bits: int | None = None) -> Model:
-    """A prepared network with other bit widths for the layers that match a pattern (`*` and `?` as in file names).
+    """Give some layers of a prepared network other bit widths. Ranges stay as they were observed.
 
-    Ranges stay as they were observed. Raises UnsupportedError where the platform forbids it, naming every operator.
+    Args:
+        prepared: A prepared network, which stays as it is.
+        layers: Pattern of the layers, with `*` and `?` as in file names.
+        weight_bits: Bits of their weights. Range: 1 to 32.
+        activation_bits: Bits of their activations. Range: 1 to 32.
+
+    Returns:
+        The changed network; its `report` is an AuditReport.
+
+    Raises:
+        UnsupportedError: the platform forbids it; the message names every operator.
     """
     changed, text, values = _core.change_bits(prepared.core, _path("layers", layers), weight_bits, activation_bits)
     return Model(changed, AuditReport(text, values))

@@ -86,9 +86,11 @@ def _batches(data: Any, network: Model | None) -> list[dict[str, Any]]:
 
 
 def digits(*, all: bool = False, samples: int = 0) -> Dataset:
-    """The handwritten digits that are built in: pictures of 8 x 8 in ten classes, with raw values from 0 to 16.
+    """Read the handwritten digits that are built in: pictures of 8 x 8 in ten classes, with raw values from 0 to 16.
 
-    all, samples: as in `load`.
+    Args:
+        all: Every sample both trains and tests, instead of a fifth of each class that tests.
+        samples: At most this many of each part; 0: all.
     """
     return load("digits", all=all, samples=samples)
 
@@ -103,15 +105,20 @@ def load(
     skip_bad: bool = False,
     label: str | None = None,
 ) -> Dataset:
-    """Samples as the verbs take them, read once: arrays are kept in memory, images of a path decoded as they are needed.
+    """Read samples once, as the verbs take them: arrays stay in memory, images of a path are decoded when needed.
 
-    data: as `Data` says. network: whose inputs arrays without a name are for; its classes bound the labels of a path.
-    name: what messages call arrays. all: every sample both trains and tests; without it the data's own parts count, or
-    in each class the first 80 % of a fixed order train and the others test (without labels all are in both). samples:
-    at most this many of each part, evenly spread; 0: all. Of a path alone: skip_bad leaves out images that cannot be
-    read; label is where a csv or a list has it (first, last, none or a header's name).
+    Args:
+        data: As `Data` says.
+        network: The network that they are for: arrays without a name are its inputs, its classes bound labels of a path.
+        name: The name of arrays in messages.
+        all: Every sample both trains and tests. Without it the data's own parts count, or in each class the first 80 %
+            of a fixed order train and the others test. Without labels all are in both.
+        samples: At most this many of each part, evenly spread; 0: all.
+        skip_bad: Of a path: leave out images that cannot be read.
+        label: Of a csv or a list: where the label is (first, last, none or a header's name).
 
-    Raises Error for what holds no sample, batches whose extents or types change, values that are not finite.
+    Raises:
+        Error: there is no sample, extents or types of batches change, or a value is not finite.
     """
     if isinstance(data, Dataset):
         return data
@@ -130,9 +137,12 @@ def load(
 
 
 def inspect_data(data: Data, *, sheet: str | os.PathLike[str] | None = None, progress: Progress = None) -> DataReport:
-    """What is understood of samples: classes, parts, sizes, and the range, mean and deviation of their values.
+    """Tell what samples are: classes, parts, sizes, and the range, mean and deviation of their values.
 
-    sheet: a PNG file for up to 96 of the pictures. Every sample is read once.
+    Args:
+        data: Samples, each of which is read once.
+        sheet: PNG file to write, with up to 96 of the pictures.
+        progress: Called with stage, done, total and note; True prints.
     """
     samples = load(data)
     report = DataReport(*_core.inspect_data(samples, True, callback(progress)))

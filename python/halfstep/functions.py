@@ -16,16 +16,24 @@ Extents = Sequence[int | None]
 
 
 def network(function: Callable[..., Any], name: str = "", outputs: Sequence[str] = (), **inputs: Extents | tuple[str, Extents]) -> Model:
-    """The network that a function of arrays, captured or not, or a module of halfstep.nn is.
+    """Make a network of a function of arrays, captured or not, or of a module of halfstep.nn.
 
-    inputs: by the names of the function's parameters, extents, or an element type and extents; what is not said is f32.
-    name, outputs: what the network and its outputs are called. Arrays that the function reads besides are its tensors:
-    parameters where they require a gradient, by the names that they have in modules. In evaluation mode, unless
-    train_mode is on. Operations know the lines of Python that they come from.
+    Arrays that the function reads besides its parameters are tensors of the network: parameters where they require a
+    gradient, by the names that they have in modules. The function runs in evaluation mode, unless train_mode is on.
+    Operations know the lines of Python that they come from.
 
+    Args:
+        function: A function of arrays, or a module.
+        name: The name of the network; that of the function without it.
+        outputs: The names of its outputs.
+        inputs: By the names of the function's parameters: extents, or an element type and extents; f32 without one.
+
+    Raises:
+        Error: Python asks for the value of an array, or the function changes an array in place, as batch norms do in
+            training mode. A network has every way in it, by cond and while_loop.
+
+    Example:
         net = hs.network(model, x=(None, 3, 32, 32))
-
-    Raises Error where Python asks for the value of an array: a network has every way in it, by cond and while_loop.
     """
     plain = getattr(function, "__wrapped__", function)
     expected = _parameters(plain)

@@ -189,20 +189,20 @@ def _unpickled(contents: bytes) -> Model:
 
 
 def load(path: str | os.PathLike[str], data: Data = None) -> Model:
-    """The network in a file: a Model of ours, an ONNX file, a Paddle program.
+    """Read the network in a file.
 
-    data: samples whose extents close those that the file leaves open, where it cannot be read without.
+    Args:
+        path: A Model, an ONNX file or a Paddle program.
+        data: Samples whose extents close those that the file leaves open, where it cannot be read without.
 
-    Raises Error for a file that is none of these or is damaged, UnsupportedError for an operator that Halfstep lacks.
+    Raises:
+        Error: the file is none of these, or is damaged. UnsupportedError: Halfstep lacks an operator.
     """
     return Model(_core.load(os.fspath(path), None if data is None else datasets.load(data)))
 
 
 def create_network(name: str, data: Data, *, seed: int = 0, preprocess: Preprocess | None = None) -> Model:
-    """A new float network with parameters drawn from a seed, as `halfstep train` makes one.
-
-        net = hs.create_network("digits", data, seed=0)
-        hs.train(net, data, epochs=20)
+    """Make a float network with parameters drawn from a seed, as `halfstep train` does.
 
     Args:
         name: A built-in network ("digits"), or the path of an .ir file.
@@ -213,6 +213,10 @@ def create_network(name: str, data: Data, *, seed: int = 0, preprocess: Preproce
 
     Raises:
         Error: no built-in network has that name, there are no labels, or a class has too few samples.
+
+    Example:
+        net = hs.create_network("digits", data, seed=0)
+        hs.train(net, data, epochs=20)
     """
     from halfstep.option_values import preprocess_text
 
