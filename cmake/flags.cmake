@@ -20,6 +20,10 @@ endif()
 # One set of objects for the program and for the Python extension, which is a shared library. Our own functions are never
 # replaced from outside, so calls between them need no table.
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fPIC;-fno-semantic-interposition;-ffp-contract=off;${warnings}>")
+if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+  # GCC first collects its garbage at 1 GB, which few sources reach: a tenth of the time to compile for a quarter more memory.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=1000000>")
+endif()
 if(HALFSTEP_SANITIZE)
   add_compile_options(-fsanitize=${HALFSTEP_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${HALFSTEP_SANITIZE})

@@ -87,13 +87,13 @@ void collect_facts(const Expr& expr, std::vector<std::string>& facts) {
     if (std::find(facts.begin(), facts.end(), fact) == facts.end()) facts.push_back(fact);
   };
   if (expr.is(Kind::name) && expr.type != ExprType::port && expr.type != ExprType::dtype) {
-    add(expr.text, expr.type == ExprType::text ? "Attribute(" + cpp_name(expr.text) + ")" : cpp_name(expr.text));
+    add(expr.text, cpp_name(expr.text));
   } else if (expr.is(Kind::call) && expr.text == "dtype") {
     add(to_text(expr), "dtype_name(" + cpp_name(expr.args[0].text) + ")");
   } else if (expr.is(Kind::call) && expr.text == "has") {
     add(to_text(expr), cpp_name(expr.args[0].text) + ".type != nullptr");
   } else if (expr.is(Kind::call) && expr.type == ExprType::boolean) {
-    for (const Expr& arg : expr.args) add("dims of " + arg.text, "dims_text(" + cpp_name(arg.text) + ")");
+    for (const Expr& arg : expr.args) add("dims of " + arg.text, cpp_name(arg.text));
   } else if (expr.is(Kind::call) && expr.args[0].type == ExprType::port) {
     add(to_text(expr), dims_cpp(expr));
   }

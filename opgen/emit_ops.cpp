@@ -72,25 +72,18 @@ void write_builder(Text& text, const Record& record) {
   std::string rest;
   for (const Port& port : record.inputs) {
     if (port.variadic) {
-      rest = "args." + cpp_name(port.name);
+      rest = ", args." + cpp_name(port.name);
     } else {
       operands.push_back("args." + cpp_name(port.name));
     }
   }
   for (const AttributeSpec& spec : record.attributes) {
-    const bool moves = attribute_type_cpp(spec.value).starts_with("std::");
-    const std::string value = "args." + cpp_name(spec.name);
-    attributes.push_back("{" + string_literal(spec.name) + ", " + (moves ? "std::move(" + value + ")" : value) + "}");
+    attributes.push_back("{" + string_literal(spec.name) + ", args." + cpp_name(spec.name) + "}");
   }
   text.line("const OpInfo& {}::record() {{ return all_operators()[records::k{}]; }}", view, view);
   text.line("{} {}(Builder& builder, {}::Args args) {{", view, cpp_name(record.name), view);
-  text.line("  std::vector<Value> operands = {{{}}};", join(operands, ", "));
-  if (!rest.empty()) text.line("  operands.insert(operands.end(), {}.begin(), {}.end());", rest, rest);
-  text.line("  Attributes attributes = {{{}}};", join(attributes, ", "));
-  text.line(
-      "  const Op op = builder.insert({{&{}::record(), std::move(operands), std::move(attributes), "
-      "std::move(args.name), {{}}}});",
-      view);
+  text.line("  const Op op = builder.insert({}::record(), {{{}}}, {{{}}}, args.name{});", view, join(operands, ", "),
+            join(attributes, ", "), rest);
   text.line("  return {}(op.node());", view);
   text.line("}}");
 }

@@ -248,4 +248,27 @@ Op Builder::insert(OpSpec spec) {
   return graph_->insert(std::move(spec), block_, before_);
 }
 
+GivenAttribute::GivenAttribute(std::string_view name, const bool& value) : name_(name), value_(&value) {}
+GivenAttribute::GivenAttribute(std::string_view name, const int64_t& value) : name_(name), value_(&value) {}
+GivenAttribute::GivenAttribute(std::string_view name, const double& value) : name_(name), value_(&value) {}
+GivenAttribute::GivenAttribute(std::string_view name, const std::string& value) : name_(name), value_(&value) {}
+GivenAttribute::GivenAttribute(std::string_view name, const std::vector<int64_t>& value)
+    : name_(name), value_(&value) {}
+GivenAttribute::GivenAttribute(std::string_view name, const std::vector<double>& value) : name_(name), value_(&value) {}
+GivenAttribute::GivenAttribute(std::string_view name, const std::vector<std::string>& value)
+    : name_(name), value_(&value) {}
+
+Attribute GivenAttribute::value() const {
+  return std::visit([](const auto* value) { return Attribute(*value); }, value_);
+}
+
+Op Builder::insert(const OpInfo& info, std::initializer_list<Value> operands,
+                   std::initializer_list<GivenAttribute> attributes, const std::string& name,
+                   const std::vector<Value>& rest) {
+  OpSpec spec{&info, operands, {}, name, {}};
+  spec.operands.insert(spec.operands.end(), rest.begin(), rest.end());
+  for (const GivenAttribute& attribute : attributes) spec.attributes.emplace(attribute.name(), attribute.value());
+  return insert(std::move(spec));
+}
+
 }  // namespace halfstep

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <deque>
+#include <initializer_list>
 #include <list>
 #include <map>
 #include <memory>
@@ -148,6 +149,27 @@ class Op {
 
  protected:
   detail::OpNode* node_ = nullptr;
+};
+
+/// An attribute that an operation is built with; refers to its value. Nothing is inline: every operator's function that
+/// builds it makes some.
+class GivenAttribute {
+ public:
+  GivenAttribute(std::string_view name, const bool& value);
+  GivenAttribute(std::string_view name, const int64_t& value);
+  GivenAttribute(std::string_view name, const double& value);
+  GivenAttribute(std::string_view name, const std::string& value);
+  GivenAttribute(std::string_view name, const std::vector<int64_t>& value);
+  GivenAttribute(std::string_view name, const std::vector<double>& value);
+  GivenAttribute(std::string_view name, const std::vector<std::string>& value);
+  std::string_view name() const { return name_; }
+  Attribute value() const;
+
+ private:
+  std::string_view name_;
+  std::variant<const bool*, const int64_t*, const double*, const std::string*, const std::vector<int64_t>*,
+               const std::vector<double>*, const std::vector<std::string>*>
+      value_;
 };
 
 /// What an operation is built from. `operands` by flat position; see detail::OpNode.
@@ -312,6 +334,9 @@ class Builder {
   /// Location given to what is built next.
   Builder& at(Location location);
   Op insert(OpSpec spec);
+  /// The same of its parts; `rest` are operands of the variadic port.
+  Op insert(const OpInfo& info, std::initializer_list<Value> operands, std::initializer_list<GivenAttribute> attributes,
+            const std::string& name, const std::vector<Value>& rest = {});
 
  private:
   Graph* graph_;

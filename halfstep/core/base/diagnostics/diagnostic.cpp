@@ -23,6 +23,20 @@ std::string filled(std::string_view text, const ErrorEntry& entry, std::span<con
 
 }  // namespace
 
+Text::Text(const std::string& text) : text_(text) {}
+
+Text::Text(std::string_view text) : text_(text) {}
+
+Text::Text(const char* text) : text_(text) {}
+
+Text::Text(Signed whole) : text_(std::to_string(whole.number)) {}
+
+Text::Text(Unsigned whole) : text_(std::to_string(whole.number)) {}
+
+Text::Text(const Text&) = default;
+
+Text::~Text() = default;
+
 Text::Text(float number) : text_(fmt::format("{}", number)) {}
 
 Text::Text(double number) : text_(fmt::format("{}", number)) {}

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <concepts>
+#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -31,19 +32,33 @@ struct ErrorEntry {
   std::string_view explanation;  ///< why it is raised and how to go on, for the page and `explain`
 };
 
-/// A value in a diagnostic: text, or a number in its shortest form.
+/// A value in a diagnostic: text, or a number in its shortest form. Nothing is inline, since every place that raises an
+/// error makes some.
 class Text {
  public:
-  Text(std::string text) : text_(std::move(text)) {}
-  Text(std::string_view text) : text_(text) {}
-  Text(const char* text) : text_(text) {}
-  template <std::integral T>
-  requires(!std::same_as<T, bool> && !std::same_as<T, char>) Text(T number) : text_(std::to_string(number)) {}
+  Text(const std::string& text);
+  Text(std::string_view text);
+  Text(const char* text);
+  template <std::signed_integral T>
+  requires(!std::same_as<T, char>) Text(T number) : Text(Signed{number}) {}
+  template <std::unsigned_integral T>
+  requires(!std::same_as<T, bool>) Text(T number) : Text(Unsigned{number}) {}
   Text(float number);
   Text(double number);
+  Text(const Text&);
+  ~Text();
   const std::string& get() const { return text_; }
 
  private:
+  struct Signed {
+    int64_t number;
+  };
+  struct Unsigned {
+    uint64_t number;
+  };
+  explicit Text(Signed whole);
+  explicit Text(Unsigned whole);
+
   std::string text_;
 };
 

@@ -22,6 +22,15 @@
 namespace halfstep {
 
 struct Metadata {
+  // Copied and destroyed with every Model, in all rooms: compiled once, in metadata.cpp.
+  Metadata();
+  Metadata(const Metadata&);
+  Metadata(Metadata&&) noexcept;
+  Metadata& operator=(const Metadata&);
+  Metadata& operator=(Metadata&&) noexcept;
+  ~Metadata();
+  bool operator==(const Metadata&) const;
+
   Stage stage = Stage::float_network;
   PlatformRecord platform = {};  ///< of a prepared network, and of an integer program that was made of one
 
@@ -45,8 +54,6 @@ struct Metadata {
   std::string repair_run = {};  ///< of a learned block: all that decides its bits
 
   std::map<std::string, std::string> notes = {};  ///< free text of users, which nothing reads
-
-  bool operator==(const Metadata&) const = default;
 };
 
 }  // namespace halfstep

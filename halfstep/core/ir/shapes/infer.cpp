@@ -13,12 +13,18 @@ namespace {
 
 std::string show(Dim dim) { return dim.known() ? std::to_string(dim.value()) : "unknown"; }
 
+std::string show(std::string_view text) { return std::string(text); }
+std::string show(bool value) { return to_string(Attribute(value)); }
+std::string show(double value) { return to_string(Attribute(value)); }
+std::string show(const Operand* operand) {
+  return quote(operand->type != nullptr ? to_string(operand->dims()) : "unknown");
+}
+template <class T>
+std::string show(const T* value) {
+  return to_string(Attribute(*value));
+}
 std::string show(const Fact& fact) {
-  if (const auto* dim = std::get_if<Dim>(&fact.value)) return show(*dim);
-  if (const auto* text = std::get_if<std::string_view>(&fact.value)) return std::string(*text);
-  if (const auto* attribute = std::get_if<Attribute>(&fact.value)) return to_string(*attribute);
-  if (const auto* real = std::get_if<double>(&fact.value)) return to_string(Attribute(*real));
-  return std::get<bool>(fact.value) ? "true" : "false";
+  return std::visit([](const auto& value) { return show(value); }, fact.value());
 }
 
 std::string class_text(const TypeClass& type_class) {
@@ -34,15 +40,25 @@ std::string class_text(const TypeClass& type_class) {
 std::optional<std::string> range_text(std::string_view rule, std::initializer_list<Fact> facts) {
   if (facts.size() != 2) return std::nullopt;
   const Fact &axis = *facts.begin(), &rank = *(facts.begin() + 1);
-  const auto* count = std::get_if<Dim>(&rank.value);
+  const auto* count = std::get_if<Dim>(&rank.value());
   if (count == nullptr || !count->known() || count->value() < 1) return std::nullopt;
-  if (rule != fmt::format("{0} >= 0 - {1} and {0} < {1}", axis.text, rank.text)) return std::nullopt;
+  if (rule != fmt::format("{0} >= 0 - {1} and {0} < {1}", axis.text(), rank.text())) return std::nullopt;
   return fmt::format("{} to {}", -count->value(), count->value() - 1);
 }
 
 bool agrees(int64_t a, int64_t b) { return a == b || a == kUnknown || b == kUnknown; }
 
 }  // namespace
+
+Fact::Fact(std::string_view text, Dim value) : text_(text), value_(value) {}
+Fact::Fact(std::string_view text, double value) : text_(text), value_(value) {}
+Fact::Fact(std::string_view text, bool value) : text_(text), value_(value) {}
+Fact::Fact(std::string_view text, std::string_view value) : text_(text), value_(value) {}
+Fact::Fact(std::string_view text, const std::string& value) : text_(text), value_(&value) {}
+Fact::Fact(std::string_view text, const std::vector<int64_t>& value) : text_(text), value_(&value) {}
+Fact::Fact(std::string_view text, const std::vector<double>& value) : text_(text), value_(&value) {}
+Fact::Fact(std::string_view text, const std::vector<std::string>& value) : text_(text), value_(&value) {}
+Fact::Fact(std::string_view text, const Operand& value) : text_(text), value_(&value) {}
 
 Inference::Inference(const OpSite& site) : site_(site) {
   const size_t ports = site.info.inputs.size();
@@ -142,7 +158,7 @@ void Inference::rule(std::string_view label, std::string_view text, Truth holds,
                      std::initializer_list<Fact> facts) const {
   if (holds != Truth::no) return;
   std::string found;
-  for (const Fact& fact : facts) found += fmt::format("{}{} = {}", found.empty() ? "" : ", ", fact.text, show(fact));
+  for (const Fact& fact : facts) found += fmt::format("{}{} = {}", found.empty() ? "" : ", ", fact.text(), show(fact));
   fail(errors::operator_rule(site_.where, site_.info.name, label, found,
                              range_text(text, facts).value_or(std::string(text))));
 }
@@ -239,10 +255,6 @@ Truth per_line(const Operand& parameters, const Operand& matrix, size_t line, si
 
 Truth per_row(const Operand& parameters, const Operand& matrix) { return per_line(parameters, matrix, 2, 1); }
 Truth per_column(const Operand& parameters, const Operand& matrix) { return per_line(parameters, matrix, 1, 2); }
-
-Attribute dims_text(const Operand& operand) {
-  return operand.type != nullptr ? to_string(operand.dims()) : std::string("unknown");
-}
 
 Dim element(const std::vector<int64_t>& list, Dim index) {
   const auto size = static_cast<int64_t>(list.size());

@@ -50,10 +50,31 @@ class Extent {
   Dim* name_ = nullptr;
 };
 
-/// A part of a rule and its value, for the message.
-struct Fact {
-  std::string_view text;
-  std::variant<Dim, double, bool, std::string_view, Attribute> value;
+/// A part of a rule and its value, for the message. It refers to the value, since most rules hold and then nobody reads
+/// it. Nothing is inline: every operator makes some.
+class Fact {
+ public:
+  using Value = std::variant<Dim, double, bool, std::string_view, const std::string*, const std::vector<int64_t>*,
+                             const std::vector<double>*, const std::vector<std::string>*, const Operand*>;
+
+  Fact(std::string_view text, Dim value);
+  Fact(std::string_view text, double value);
+  Fact(std::string_view text, bool value);
+  /// Printed as it is.
+  Fact(std::string_view text, std::string_view value);
+  /// Printed between quotes.
+  Fact(std::string_view text, const std::string& value);
+  Fact(std::string_view text, const std::vector<int64_t>& value);
+  Fact(std::string_view text, const std::vector<double>& value);
+  Fact(std::string_view text, const std::vector<std::string>& value);
+  /// The dims of the operand.
+  Fact(std::string_view text, const Operand& value);
+  std::string_view text() const { return text_; }
+  const Value& value() const { return value_; }
+
+ private:
+  std::string_view text_;
+  Value value_;
 };
 
 /// One run of inference. Every failure is an Error with the operator and the place of the site.
@@ -127,8 +148,6 @@ DType dtype_or(const Operand& operand, DType otherwise);
 /// each, or the matrix's own extents with 1 in place of its columns (rows).
 Truth per_row(const Operand& parameters, const Operand& matrix);
 Truth per_column(const Operand& parameters, const Operand& matrix);
-/// For messages.
-Attribute dims_text(const Operand& operand);
 Dim element(const std::vector<int64_t>& list, Dim index);
 Dim smallest(const std::vector<int64_t>& list);
 Dim largest(const std::vector<int64_t>& list);
