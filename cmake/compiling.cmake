@@ -4,15 +4,13 @@ set(HALFSTEP_GEN ${CMAKE_BINARY_DIR}/gen)
 file(MAKE_DIRECTORY ${HALFSTEP_GEN})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/version.h.in ${HALFSTEP_GEN}/halfstep/core/base/version.h @ONLY)
 
-# For code that runs once for a network or a file: half of the time to compile, nothing to be seen in the time of a command.
-# GCC's -Og leaves out what is dear of -O1, and without it reports std::variant as uninitialized.
+# For code that runs once for a network or a file. GCC's -Og leaves out the passes of -O1 that cost most, and without them
+# reports std::variant as uninitialized. Not for references: of a template that they share with fast kernels the linker takes
+# either copy.
 set(HALFSTEP_COLD $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Og>
     $<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Wno-maybe-uninitialized>)
 # Tests: their loops over all cases take long.
 set(HALFSTEP_TEST_COLD $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
-# Kernels that are no vector code, references above all: half of the time to compile. Not less: of a template that they share
-# with fast kernels the linker takes either copy.
-set(HALFSTEP_PLAIN_KERNEL $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O2>)
 
 # The heavy headers, compiled once for the library and once for the tests (which add GoogleTest). GCC only: clang builds
 # (fuzz) then show what a file forgot to include.
