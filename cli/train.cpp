@@ -22,9 +22,9 @@ api::TrainOptions options_for(const api::TrainCommand& command, const Model& net
 
 api::TrainResult trained(api::TrainCommand& command, const Given& given) {
   io::require_folder_target(command.options.folder);
-  command.options.keeps_best = !command.model.empty();
+  command.options.keep_best = !command.model.empty();
   const api::Settings settings = settings_of(command.common);
-  if (command.options.keeps_best) {
+  if (command.options.keep_best) {
     const auto [network, data] = load_both(command.common, command.model, command.data, command.options.preprocess);
     return api::train(network, data, options_for(command, network, given), settings);
   }

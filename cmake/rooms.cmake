@@ -74,7 +74,8 @@ function(halfstep_room ROOM)
   endif()
   if(ROOM STREQUAL core/base)
     file(GLOB embedded CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} models/*.ir models/*.csv.gz platforms/*.yaml
-         halfstep/passes/canonical/*.txt halfstep/verify/operators/differences/*.json halfstep/formats/c/text/*.c halfstep/formats/c/text/*/*.c
+         halfstep/passes/canonical/*.txt halfstep/verify/operators/differences/*.json
+         halfstep/formats/c/text/*.c halfstep/formats/c/text/*/*.c
          python/halfstep/onnxruntime_*.py)
     halfstep_embed(halfstep_core_base ${embedded})
   elseif(NOT ROOM MATCHES "^(core/(machine|files)|data/datasets|engine/runtime)$")

@@ -7,7 +7,7 @@ int main() {
   using namespace halfstep;
   const api::Dataset data = data::digits();
   const Model network =
-      api::train(api::create_network("digits", data, 0), data, {.epochs = 1, .keeps_best = false}).model;
+      api::train(api::create_network("digits", data, 0), data, {.epochs = 1, .keep_best = false}).model;
   const auto prepared = api::quantize(network, quant::load_platform("generic_int8"), data);
   const auto integer = api::convert(prepared.model);
   const auto proof = api::verify(prepared.model, integer.model, data);

@@ -20,8 +20,8 @@ struct BitsResult {
     Model integer;
     verify::RoadReport roads;  ///< on the test part
   };
-  allocation::Allocation
-      allocation;  ///< its model is what came out at the end, all else is of the network before repair
+  /// Its model is the result of all steps; everything else is of the network before repair.
+  allocation::Allocation allocation;
   std::string network, platform;
   std::optional<repair::Report> repaired = {};
   std::optional<TrainResult> trained = {};  ///< without its model, which is the result's

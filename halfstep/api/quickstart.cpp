@@ -134,7 +134,7 @@ class Quickstart {
     train::FitOptions options = float_options();
     options.epochs = request_.tune_epochs;
     options.distill = request_.distill;
-    options.keeps_best = true;
+    options.keep_best = true;
     options.learning_rate = request_.tune_rate.value_or(request_.network ? 0.001 : 0.01);
     return options;
   }

@@ -29,7 +29,7 @@ train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t
   run.fit.learning_rate = options.learning_rate.value_or(stage == Stage::float_network ? 0.05 : 0.001);
   run.fit.optimizer.weight_decay = options.weight_decay;
   run.fit.ema = options.ema;
-  run.fit.keeps_best = options.keeps_best;
+  run.fit.keep_best = options.keep_best;
   run.fit.profile = options.profile;
   run.fit.watch_iterations = watch;
   return run;

@@ -27,7 +27,7 @@ struct TrainResult {
   std::vector<train::OperatorTime> operators;  ///< the longest first, with `profile`
   int64_t frozen_weights = 0;                  ///< that oscillated
   std::string renormalized;                    ///< what became of running statistics, where the recipe asks
-  train::Course held_back;                     ///< how the network did, epoch by epoch; empty without keeps_best
+  train::Course held_back;                     ///< how the network did, epoch by epoch; empty without keep_best
   std::string bits;                            ///< with a schedule, the widths of this stage
   std::vector<TrainResult> stages;             ///< with a schedule, those before
 };

@@ -1,4 +1,4 @@
-"""Samples of a path: what `halfstep.dataset` reads and says of them."""
+"""Samples of a path: what `halfstep.datasets.load` reads and says of them."""
 
 import json
 import struct

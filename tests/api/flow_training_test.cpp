@@ -79,7 +79,7 @@ Learned learn(const Model& network, const Tensors& samples, int64_t epochs, doub
   DataOptions all;
   all.all = true;
   const Dataset data = make_data(samples, "rows", all);
-  TrainOptions options{.epochs = epochs, .batch = 20, .learning_rate = rate, .keeps_best = false};
+  TrainOptions options{.epochs = epochs, .batch = 20, .learning_rate = rate, .keep_best = false};
   Settings settings;
   settings.threads = 1;
   const TrainResult trained = train(network, data, options, settings);
@@ -106,11 +106,11 @@ TEST(FlowTraining, AQuantizedLstmIsFineTunedAndBecomesIntegers) {
   settings.threads = 1;
   const Model lstm = recurrent("param @w: f32[32, 12] param @b: f32[32]", kLstm);
   const Model learned =
-      train(lstm, data, {.epochs = 30, .batch = 20, .learning_rate = 0.4, .keeps_best = false}, settings).model;
+      train(lstm, data, {.epochs = 30, .batch = 20, .learning_rate = 0.4, .keep_best = false}, settings).model;
   QuantizeOptions options;
   options.prepare.weight_bits = 4;
   const Model prepared = quantize(learned, quant::load_platform("generic_int8"), data, options, settings).model;
-  const TrainOptions tuning{.epochs = 4, .batch = 20, .learning_rate = 0.02, .keeps_best = false};
+  const TrainOptions tuning{.epochs = 4, .batch = 20, .learning_rate = 0.02, .keep_best = false};
   const TrainResult tuned = train(prepared, data, tuning, settings);
   const Evaluation before = evaluate(prepared, data, {}, settings), after = evaluate(tuned.model, data, {}, settings);
   EXPECT_LT(after.loss, before.loss);
@@ -168,8 +168,8 @@ TEST(FlowTraining, ALoopWithoutEndIsEndedByItsBound) {
   Model endless = network;
   endless.tensors["yes"].data<bool>()[0] = true;
   const Dataset data = make_data(rows_with_labels("x", {4}, 0, 4), "rows");
-  for (const bool keeps_best : {false, true}) {
-    const TrainOptions options{.epochs = 1, .batch = 20, .max_iterations = 50, .keeps_best = keeps_best};
+  for (const bool keep_best : {false, true}) {
+    const TrainOptions options{.epochs = 1, .batch = 20, .max_iterations = 50, .keep_best = keep_best};
     Diagnostic expected = errors::loop_exceeds_iterations(50);
     expected.where = "while 'l', iteration 50";
     EXPECT_EQ(test::diagnostic_of([&] { train(endless, data, options, {}); }), expected);

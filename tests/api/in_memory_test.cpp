@@ -30,7 +30,7 @@ const Dataset& digits() {
 }
 
 Model trained() {
-  return train(create_network("digits", digits(), 0), digits(), {.epochs = 2, .keeps_best = false}, {}).model;
+  return train(create_network("digits", digits(), 0), digits(), {.epochs = 2, .keep_best = false}, {}).model;
 }
 
 TEST(InMemory, FromNothingToProvenIntegers) {

@@ -18,7 +18,7 @@ const Dataset& digits() {
 
 const Model& network() {
   static const Model kNetwork =
-      train(create_network("digits", digits(), 0), digits(), {.epochs = 3, .keeps_best = false}, {}).model;
+      train(create_network("digits", digits(), 0), digits(), {.epochs = 3, .keep_best = false}, {}).model;
   return kNetwork;
 }
 
@@ -83,7 +83,7 @@ TEST_P(LearnedQuantizers, TrainAndBecomeIntegers) {
       EXPECT_EQ(one.quantizer, GetParam().name()) << one.tensor;
     }
   }
-  const TrainOptions options{.epochs = 1, .learning_rate = 0.01, .keeps_best = false};
+  const TrainOptions options{.epochs = 1, .learning_rate = 0.01, .keep_best = false};
   const Model trained = train(prepared, digits(), options, {.threads = 1, .seed = 0, .progress = {}}).model;
   EXPECT_EQ(digest_hex(trained),
             digest_hex(train(prepared, digits(), options, {.threads = 2, .seed = 0, .progress = {}}).model));
@@ -110,7 +110,7 @@ class UnevenLevels : public testing::TestWithParam<Kind> {};
 
 TEST_P(UnevenLevels, TrainAndSayWhyTheyHaveNoIntegers) {
   const Model prepared = GetParam().quantized();
-  const Model trained = train(prepared, digits(), {.epochs = 1, .keeps_best = false}, {}).model;
+  const Model trained = train(prepared, digits(), {.epochs = 1, .keep_best = false}, {}).model;
   EXPECT_GT(evaluate(trained, digits(), {}, {}).accuracy, 0.9);
   const auto converted = [&] { convert(trained, {.float_islands = true}); };
   EXPECT_EQ(test::kind_of(converted), ErrorKind::unsupported);

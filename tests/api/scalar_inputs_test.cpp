@@ -65,7 +65,7 @@ TEST(ScalarInputs, GoAllTheWayToIntegers) {
   const Model prepared = quantize(network(), quant::load_platform("generic_int8"), data, {}, {}).model;
   ASSERT_NE(prepared.source, nullptr);
   EXPECT_EQ(prepared.source->samples.at("steps").dims(), Dims({8}));
-  const TrainResult tuned = train(prepared, data, {.epochs = 2, .learning_rate = 0.05, .keeps_best = false}, {});
+  const TrainResult tuned = train(prepared, data, {.epochs = 2, .learning_rate = 0.05, .keep_best = false}, {});
   EXPECT_NE(digest(tuned.model), digest(prepared));
   const Model integer = convert(tuned.model).model;
   EXPECT_EQ(evaluate(integer, data, {}, {}).loss, evaluate(tuned.model, data, {}, {}).loss);
@@ -124,7 +124,7 @@ TEST(ScalarInputs, AScriptedLoopOfPyTorchBecomesIntegers) {
   const Dataset data = make_data(all, "steps");
   const Model in_float = load(test::test_data("models/loop_if_ts17/model.onnx"), data, {});
   const Model prepared = quantize(in_float, quant::load_platform("generic_int8"), data, {}, {}).model;
-  const TrainResult tuned = train(prepared, data, {.epochs = 1, .learning_rate = 0.01, .keeps_best = false}, {});
+  const TrainResult tuned = train(prepared, data, {.epochs = 1, .learning_rate = 0.01, .keep_best = false}, {});
   EXPECT_NE(digest(tuned.model), digest(prepared));
   const Model integer = convert(tuned.model, {.float_islands = true}).model;
   for (const char* with : {"", "c"}) {

@@ -61,7 +61,7 @@ TEST(Sequences, GoAllTheWayToIntegers) {
   const Dataset data = make_data(words(), "words");
   const Model in_float = train(network(), data, {.epochs = 30, .batch = 8, .learning_rate = 0.5}, {}).model;
   const Model prepared = quantize(in_float, quant::load_platform("generic_int8"), data, {}, {}).model;
-  TrainOptions options{.epochs = 3, .batch = 8, .learning_rate = 0.1, .keeps_best = false};
+  TrainOptions options{.epochs = 3, .batch = 8, .learning_rate = 0.1, .keep_best = false};
   options.recipe.label_smoothing = 0.1;
   const TrainResult tuned = train(prepared, data, options, {});
   // What training made of a norm is what the network that came in is asked with.

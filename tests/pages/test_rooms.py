@@ -1,5 +1,6 @@
 """tools/rooms.py refuses a description that is wrong, and knows the room of a file by its folder."""
 
+import importlib
 import importlib.util
 
 import pytest
@@ -42,7 +43,7 @@ def test_wrong_descriptions(rooms, lines, expected):
 def test_hidden_rooms_have_no_public_header(monkeypatch):
     """tools/check_includes.py names a hidden room with a public header, and a shown room without one."""
     monkeypatch.syspath_prepend(ROOT / "tools")
-    check = pytest.importorskip("check_includes")
+    check = importlib.import_module("check_includes")
     headers = {f"halfstep/{name}/{card['start'][0]}" for name, card in check.ROOMS.cards.items() if name not in check.ROOMS.hidden()}
     assert not list(check.wrong_exports(headers))
     assert "room 'fuzz' exports nothing, but 'halfstep/fuzz/checks.h' is public" in "".join(check.wrong_exports(headers | {"halfstep/fuzz/checks.h"}))

@@ -12,7 +12,7 @@ inline const api::Dataset& digits() {
 
 inline const Model& network() {
   static const Model kNetwork =
-      api::train(api::create_network("digits", digits(), 0), digits(), {.epochs = 3, .keeps_best = false}, {}).model;
+      api::train(api::create_network("digits", digits(), 0), digits(), {.epochs = 3, .keep_best = false}, {}).model;
   return kNetwork;
 }
 

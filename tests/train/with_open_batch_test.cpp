@@ -91,7 +91,7 @@ FitOptions options_for(double rate) {
   options.batch = 16;
   options.learning_rate = rate;
   options.ema = 0.5;
-  options.keeps_best = true;
+  options.keep_best = true;
   return options;
 }
 

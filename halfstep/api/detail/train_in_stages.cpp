@@ -110,7 +110,7 @@ TrainResult train_in_stages(const Model& given, const Dataset& data, const Train
     TrainOptions one = options;
     one.schedule = {};
     one.folder = folders[i];
-    one.keeps_best = options.keeps_best || i > 0;
+    one.keep_best = options.keep_best || i > 0;
     TrainResult trained = train(network, data, one, of_stage);
     trained.bits = to_text(bits);
     network = trained.model;

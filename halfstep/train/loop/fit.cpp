@@ -71,7 +71,7 @@ void check_recipe(const Model& model, const data::Samples& samples, const FitOpt
 }
 
 data::HeldBack parts_of(const Model& model, const data::Samples& samples, const FitOptions& options) {
-  if (options.keeps_best) return data::hold_back(samples, data::batch_of(model, 1), options.seed);
+  if (options.keep_best) return data::hold_back(samples, data::batch_of(model, 1), options.seed);
   data::Samples none = samples;
   none.indices.clear();
   return {samples, std::move(none)};
@@ -263,7 +263,7 @@ float Fit::run_step(const Tensors& inputs, int64_t step, std::string_view stage)
 }
 
 double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) {
-  if (options_.keeps_best && state_.course.standings.empty()) find_standing(progress);
+  if (options_.keep_best && state_.course.standings.empty()) find_standing(progress);
   const int64_t steps = steps_per_epoch_ * options_.epochs;
   const auto warmup = static_cast<int64_t>(options_.warmup * static_cast<double>(steps));
   const std::vector<int64_t> order = next_order();
@@ -286,7 +286,7 @@ double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) 
   state_.tensors = running_->program.tensors();
   if (running_->oscillations) running_->oscillations->save(state_.tensors);
   ++state_.epoch;
-  if (options_.keeps_best) find_standing(progress);
+  if (options_.keep_best) find_standing(progress);
   return loss_sum / static_cast<double>(steps_per_epoch_);
 }
 
@@ -339,7 +339,7 @@ BatchNormUpdate Fit::renormalized() const {
       batch_, options_.recipe.renormalize, next_order(), {options_.augment, options_.seed, step}};
   if (renormalize(network, samples_.train, batches, pool_) == 0)
     return closed(network, "running statistics stay: no batch norm follows its batches here");
-  if (options_.keeps_best) {
+  if (options_.keep_best) {
     Model before = open_result();
     const Standing was = standing_on_held_back(before), is = standing_on_held_back(network);
     if (is.right < was.right || !(is.loss <= was.loss))
@@ -364,7 +364,7 @@ Model Fit::open_current() const {
 }
 
 Model Fit::open_result() const {
-  if (!options_.keeps_best) return open_current();
+  if (!options_.keep_best) return open_current();
   Model result = clone(model_);
   for (const auto& [name, tensor] : state_.best) result.tensors.at(name) = tensor.clone();
   return result;

@@ -33,10 +33,10 @@ struct FitOptions {
   /// What the network learns from in place of its own float form, in the mean, and beside labels where it learns from
   /// these.
   std::vector<Model> teachers = {};
-  double ema = 0.0;         ///< exponential moving average of the parameters, kept as the result; 0: none
-  uint64_t seed = 0;        ///< shuffling, and what is held back
-  bool keeps_best = false;  ///< holds samples back and ends with the best state on them, which may be the first
-  bool profile = false;     ///< times() also knows the operators
+  double ema = 0.0;        ///< exponential moving average of the parameters, kept as the result; 0: none
+  uint64_t seed = 0;       ///< shuffling, and what is held back
+  bool keep_best = false;  ///< holds samples back and ends with the best state on them, which may be the first
+  bool profile = false;    ///< times() also knows the operators
   std::function<void(int64_t)> watch_iterations = {};  ///< as in CompileOptions
 };
 
@@ -45,7 +45,7 @@ struct TrainingState {
   std::map<std::string, Tensor> tensors;  ///< parameters, state and what the optimizer keeps, by name
   std::map<std::string, Tensor> average;  ///< of parameters; empty without averaging
   std::map<std::string, Tensor> best;     ///< the network's at the epoch course.best; empty: as it was given
-  Course course;                          ///< empty without keeps_best
+  Course course;                          ///< empty without keep_best
   int64_t epoch = 0;                      ///< epochs done
 };
 
@@ -82,7 +82,7 @@ class Fit {
   std::optional<std::string> note() const { return fixed_batch_note(model_); }
   /// Weights that oscillated and stay where they are.
   int64_t frozen_weights() const;
-  /// The network that was learned: with keeps_best the best so far, else the last.
+  /// The network that was learned: with keep_best the best so far, else the last.
   Model result() const;
   /// The same with running statistics taken anew, as the recipe asks, where it is not worse for that on the samples
   /// held back.

@@ -25,7 +25,7 @@ RunKey key_of(const Model& model, const data::Samples& samples, const FitOptions
   std::vector<std::string> teachers;
   for (const Model& teacher : fit.teachers) teachers.push_back(digest_hex(teacher));
   add("teachers", fmt::format("{}", fmt::join(teachers, " ")));
-  add("best state kept", fit.keeps_best);
+  add("best state kept", fit.keep_best);
   add("epochs", fit.epochs);
   add("batch", fit.batch);
   add("learning rate", fit.learning_rate);

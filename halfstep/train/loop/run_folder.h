@@ -41,7 +41,7 @@ void remove_run(const std::filesystem::path& folder);
 
 /// Trains `model`; in a folder it writes checkpoint_NNNN.safetensors after each epoch and model.safetensors at the end.
 /// A killed run is continued or replaced; an interrupted one (progress throws) leaves its last checkpoint. Where an
-/// epoch fails, model.safetensors has the best state before it (with FitOptions::keeps_best), and the error says so. A
+/// epoch fails, model.safetensors has the best state before it (with FitOptions::keep_best), and the error says so. A
 /// fresh run into the folder of an earlier one is refused, or replaces its checkpoints as soon as it has one of its
 /// own. Other files are left alone.
 RunOutcome run(const Model& model, const data::Samples& samples, const RunOptions& options, ThreadPool& pool,

@@ -39,7 +39,7 @@ FitOptions options_for(double rate, int64_t epochs = 4) {
   options.batch = 16;
   options.learning_rate = rate;
   options.ema = 0.9;
-  options.keeps_best = true;
+  options.keep_best = true;
   return options;
 }
 
@@ -172,7 +172,7 @@ TEST(LearnedScales, StayPositive) {
     ThreadPool pool(1);
     calibrate(model, all_of(data), {.batch = 64, .batches = 1}, pool);
     FitOptions options = options_for(50.0);
-    options.keeps_best = false;
+    options.keep_best = false;
     Fit fit(model, all_of(data), options, pool);
     try {
       while (!fit.finished()) fit.run_epoch();
