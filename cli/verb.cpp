@@ -25,6 +25,7 @@ struct Parsed {
   std::vector<std::unique_ptr<Slot>> slots;
   std::optional<std::string> config;
   bool prints_config = false;
+  std::vector<std::string> unused_seed;  ///< value of --seed on a verb that draws no random numbers
 };
 
 /// Groups of a help, in their order.
@@ -72,6 +73,13 @@ void add_option(CLI::App& command, const api::BoundOption& option, bool shows_al
   }
 }
 
+/// Version 0.1 accepted --seed on every verb.
+void accept_unused_seed(CLI::App& command, Parsed& parsed) {
+  const auto is_seed = [](const api::BoundOption& option) { return option.entry->name == "seed"; };
+  if (std::ranges::none_of(parsed.options, is_seed))
+    command.add_option("--seed", parsed.unused_seed)->expected(1)->group("");
+}
+
 void collect(Parsed& parsed, Given& given) {
   std::vector<std::string> notes;
   for (const auto& slot : parsed.slots) {
@@ -82,6 +90,8 @@ void collect(Parsed& parsed, Given& given) {
           fmt::format("{} is now {}; the old spelling goes away in 0.2", slot->deprecated, entry.long_flag()));
     given.on_command_line[std::string(entry.name)] = {slot->words, slot->where};
   }
+  if (!parsed.unused_seed.empty())
+    notes.push_back(fmt::format("{}: --seed has no effect here and will be an error in 0.2", parsed.verb));
   if (!given.has("json")) print_notes(notes);
 }
 
@@ -110,6 +120,7 @@ CLI::App* add_verb(const Program& program, const api::VerbEntry& verb, std::vect
   for (const api::BoundOption& option : parsed->options) {
     if (option.entry->face != api::OptionFace::python) add_option(*command, option, program.shows_all, *parsed);
   }
+  accept_unused_seed(*command, *parsed);
   command->add_option("--config", parsed->config, "YAML file with values of options; the command line overrides it")
       ->type_name("FILE")
       ->group("General");

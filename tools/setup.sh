@@ -5,14 +5,14 @@
 set -eu
 what=${1:-build}
 
-# python3, universal-ctags, patch: of tools/check_*. python3-dev, python3-venv: of the Python package.
+# python3, universal-ctags, codespell, patch: of tools/check_*. python3-dev, python3-venv: of the Python package.
 # ocl-icd-opencl-dev: what CMake finds oneDNN through asks for OpenCL, which the package only recommends.
 # Clang 16: those before do not know enough of C++20.
 case $what in
   build)
     packages="g++ cmake ninja-build libfmt-dev libyaml-cpp-dev libdnnl-dev ocl-icd-opencl-dev libhwy-dev nlohmann-json3-dev
       libcli11-dev libxxhash-dev nettle-dev zlib1g-dev libarchive-dev coinor-libcbc-dev libpng-dev libjpeg-dev libprotobuf-dev protobuf-compiler libgtest-dev libbenchmark-dev
-      python3 python3-dev python3-venv python3-yaml universal-ctags patch"
+      python3 python3-dev python3-venv python3-yaml universal-ctags codespell patch"
     ;;
   checks) packages="git clang-tidy-16" ;;
   deep) packages="clang-16 libclang-rt-16-dev llvm-16 gcovr valgrind" ;;

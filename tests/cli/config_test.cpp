@@ -89,5 +89,14 @@ TEST_F(Config, earlier_spellings_work_with_a_note) {
   EXPECT_NE(done.err.find("--edges is now --edge-bits"), std::string::npos) << done.err;
 }
 
+TEST_F(Config, a_seed_that_has_no_effect_is_accepted_with_a_note) {
+  for (const char* verb : {"platform", "convert", "inspect", "export"}) {
+    const auto done = workspace_.expect(0, {verb, "--seed", "3", "--print-config"});
+    EXPECT_NE(done.err.find(std::string(verb) + ": --seed has no effect here"), std::string::npos) << done.err;
+  }
+  const auto used = workspace_.expect(0, {"train", "--seed", "3", "--print-config"});
+  EXPECT_EQ(used.err, "");
+}
+
 }  // namespace
 }  // namespace halfstep
