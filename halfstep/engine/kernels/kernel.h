@@ -1,4 +1,4 @@
-// What a kernel is: three functions on raw views. The only header of this room that compile and runtime see.
+// Interface of a kernel: three functions on raw views. Compile and runtime include no other header of kernels.
 #pragma once
 
 #include <memory>
@@ -36,80 +36,82 @@ struct BasicView {
 using View = BasicView<void>;
 using ConstView = BasicView<const void>;
 
-/// One use of an operator at compile time: static types by flat position (nullptr: absent), outputs by port (nullptr:
-/// not produced).
+/// One use of an operator at compile time. Static types of operands are by flat position (nullptr: absent), those of
+/// results by port (nullptr: not produced).
 struct Problem {
   std::string_view op;
   const Attributes& attributes;
   std::span<const Type* const> in;
   std::span<const Type* const> out;
-  std::span<const Tensor* const> constants;  ///< operands that never change, by flat position; nullptr otherwise
+  std::span<const Tensor* const> constants;  ///< operands that never change, by flat position, nullptr for others
   CpuLevel level = CpuLevel::scalar;
-  /// The result must have the bits of the reference, whatever the level: a kernel that adds in another order, or
-  /// approximates otherwise, refuses.
+  /// Requires the bits of the reference at every level. A kernel that adds in another order, or approximates otherwise,
+  /// refuses.
   bool one_order = false;
-  /// The Plan will run. Else somebody only looks at it, and kernels leave out what packing would fill.
+  /// Whether the Plan will run. If it is only inspected, kernels skip the packing of constants.
   bool runs = true;
 
   const void* constant(size_t i) const { return constants[i] == nullptr ? nullptr : constants[i]->raw(); }
 };
 
-/// Whether result 0 may lie where operand 0 does.
+/// Whether result 0 may share memory with operand 0.
 enum class InPlace {
   no,
-  copy,      ///< it is operand 0, byte for byte: where it lies in the same place nothing is done
-  overwrite  ///< elements of operand 0 are read before those of the same position are written; it is lost then
+  copy,      ///< result 0 equals operand 0 byte for byte. In shared memory the kernel does nothing
+  overwrite  ///< each element of operand 0 is read before the result at its position is written. Operand 0 is lost
 };
 
-/// What prepare returns. The split into phases and pieces depends on the Problem alone, never on threads: pieces of a
-/// phase run in any order on any thread, a phase starts when the one before it is complete.
+/// Result of prepare. The split into phases and pieces depends only on the Problem, never on threads. Pieces of a phase
+/// run in any order on any thread. A phase starts when the previous one is complete.
 struct Plan {
-  std::shared_ptr<const void> state;  ///< the kernel's own, such as a packed weight; shared by all pieces, read-only
-  size_t scratch = 0;                 ///< bytes shared by all pieces of a call; contents undefined at the start
+  std::shared_ptr<const void> state;  ///< private to the kernel, such as packed weights. Read-only, shared by all
+                                      ///< pieces
+  size_t scratch = 0;                 ///< bytes shared by all pieces of a call. Contents are undefined at the start
   size_t worker_scratch = 0;          ///< bytes for each running piece
   std::vector<int64_t> phases = {1};  ///< pieces of each phase
   InPlace in_place = InPlace::no;
-  std::vector<size_t> packed = {};  ///< constants that `state` has in a form of its own: calls do not read them
+  std::vector<size_t> packed = {};  ///< constants that `state` has in its own form, so that calls do not read them
 };
 
-/// One execution. Operands and results may share memory only where an output is `state_of` that input, or where the
-/// Plan says so.
+/// One execution. Operands and results may share memory only if an output is `state_of` the input, or if the Plan
+/// allows it.
 struct Call {
   const void* state = nullptr;
-  std::span<const ConstView> in;  ///< by flat position; aligned to their elements
-  std::span<const View> out;      ///< by port; aligned to kAlignment
+  std::span<const ConstView> in;  ///< operands by flat position, aligned to their elements
+  std::span<const View> out;      ///< results by port, aligned to kAlignment
   std::byte* scratch = nullptr;
   std::byte* worker_scratch = nullptr;
 };
 
-/// What prepare put into the Plan.
+/// The state that prepare put into the Plan.
 template <class State>
 const State& state_of(const Call& call) {
   return *static_cast<const State*>(call.state);
 }
 
 struct Kernel {
-  const char* name;  ///< "reference", "simd", "onednn"; unique within an operator and device
-  /// Whether this kernel can do it, or the reason why not, as a sentence without a capital or full stop.
+  const char* name;  ///< "reference", "simd", "onednn". Unique within an operator and device
+  /// Whether this kernel takes the problem, or the reason why not. The reason is a sentence without capital and full
+  /// stop.
   Verdict (*accept)(const Problem& problem);
-  /// At compile time, after accept; may allocate and throw Error.
+  /// Called at compile time, after accept. May allocate and throw Error.
   Plan (*prepare)(const Problem& problem);
-  /// Allocates nothing, starts no threads, throws nothing.
+  /// Runs one piece. Allocates nothing, starts no threads, throws nothing.
   Status (*run)(const Call& call, int phase, int64_t piece);
 };
 
 /// `accept` of a kernel that takes every problem its record allows.
 inline Verdict accept_all(const Problem&) { return accept(); }
-/// What a kernel asks first whose results are only close to the reference's.
+/// First check in `accept` of a kernel whose results are only close to the reference's.
 inline Verdict accept_own_order(const Problem& problem) {
   return problem.one_order ? refuse(errors::kernel_has_its_own_order()) : accept();
 }
 
-/// The candidates for an operator, best first, the reference last; empty for an unknown operator. Written by opgen.
+/// The candidates for an operator, best first, the reference last. Empty for an unknown operator. Generated by opgen.
 std::span<const Kernel* const> cpu_kernels(std::string_view op);
-/// The same for a CUDA device, where the reference is not among them; empty in a build without CUDA.
+/// The candidates for a CUDA device, without the reference. Empty in a build without CUDA.
 std::span<const Kernel* const> cuda_kernels(std::string_view op);
-/// The plain reference: oracle and fallback; nullptr for an unknown operator.
+/// The plain reference, used as oracle and fallback. nullptr for an unknown operator.
 const Kernel* reference_kernel(std::string_view op);
 
 }  // namespace halfstep::kernels

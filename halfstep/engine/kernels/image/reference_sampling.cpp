@@ -1,4 +1,4 @@
-// Operators that sample at places which come as numbers, and blocks summed into images; in double, rounded once.
+// Operators that sample at computed positions, and blocks summed into images. Computed in double, rounded once.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 
 struct GridState {
   int64_t images, channels, points;
-  std::vector<int64_t> extents;  ///< of the spatial axes of x
+  std::vector<int64_t> extents;  ///< extents of the spatial axes of x
   std::string mode, padding;
   bool align_corners;
 
@@ -47,7 +47,7 @@ double mirrored(double x, double low, double high) {
   return std::fmod(times, 2) == 0 ? low + rest : high - rest;
 }
 
-/// Element `at` of an axis, or -1 where there is nothing.
+/// Position of the element for `at` on an axis, or -1 if it is in zero padding.
 int64_t padded(const GridState& s, int64_t at, int64_t extent) {
   if (at >= 0 && at < extent) return at;
   if (s.padding == "zeros") return -1;
@@ -58,7 +58,7 @@ int64_t padded(const GridState& s, int64_t at, int64_t extent) {
   return std::clamp<int64_t>(static_cast<int64_t>(place), 0, extent - 1);
 }
 
-/// The elements of one axis that a place takes from, and their weights.
+/// The elements of one axis that a sample reads, and their weights.
 struct Taps {
   int count = 0;
   std::array<int64_t, 4> at = {};

@@ -1,5 +1,5 @@
-// Optimizer steps, whose results may share memory with the operands that they are the next state of, and the norm of
-// all gradients, in blocks of the same elements whatever the level and the number of threads.
+// Optimizer steps, and the norm of all gradients. A result may share memory with the operand whose next state it is.
+// Blocks of the norm do not depend on the level and the number of threads.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -63,10 +63,10 @@ Status run_adam(const Call& call, int phase, int64_t) {
   return {};
 }
 
-/// Scratch: the sum of each piece, a piece being kPieceElements of one operand.
+/// Scratch: the sum of each piece. A piece has kPieceElements elements of one operand.
 struct VectorNormState {
   float bound;
-  std::vector<int64_t> first_piece;  ///< of each operand
+  std::vector<int64_t> first_piece;  ///< first piece of each operand
   int64_t pieces = 0;
 };
 
@@ -82,7 +82,7 @@ Plan prepare_vector_norm(const Problem& problem) {
           .phases = {pieces, 1}};
 }
 
-/// In eight lanes, which are added pairwise.
+/// Sums in eight lanes, which are added pairwise at the end.
 double sum_of_squares(const float* x, int64_t size) {
   constexpr int64_t kLanes = 8;
   std::array<double, kLanes> lanes{};

@@ -1,5 +1,5 @@
-// The rules of the optimizers, rounded to float32 at every operation: the reference runs them on one element, the fast
-// kernel on vectors.
+// The rules of the optimizers. Every operation is rounded to float32. The reference applies them to one element, the
+// fast kernel to vectors.
 #pragma once
 
 #include "halfstep/engine/kernels/common/float_types.h"
@@ -7,13 +7,13 @@
 
 namespace halfstep::kernels {
 
-/// What gradients are multiplied by: 1 without the operand.
+/// Factor of the gradients. It is 1 without the operand.
 inline float clip_of(const ConstView& clip) { return clip.present() ? clip.as<const float>()[0] : 1.0F; }
 
-/// The least positive parameter, which is the least scale of a range too (docs/arithmetic.md, section 3).
+/// The least positive parameter. It equals the least scale of a range (docs/arithmetic.md, section 3).
 inline constexpr float kLeastPositive = 0x1p-23F;
 
-/// A positive parameter that a step has moved to `next`. NaN stays.
+/// A positive parameter after a step that moved it to `next`. NaN stays NaN.
 inline float clamped_positive(float param, float next) {
   const float half = 0.5F * param, twice = 2.0F * param;
   next = next < half ? half : next;
@@ -21,7 +21,7 @@ inline float clamped_positive(float param, float next) {
   return next < kLeastPositive ? kLeastPositive : next;
 }
 
-/// What the elements of a step share.
+/// Numbers that the elements of an SGD step share.
 struct SgdStep {
   float clip, momentum, weight_decay, learning_rate;
   bool positive;
@@ -34,7 +34,7 @@ struct SgdStep {
         positive(a.positive) {}
 };
 
-/// Likewise; the corrections are 1 - beta^t of this step.
+/// Numbers that the elements of an Adam step share. The corrections are 1 - beta^t of this step.
 struct AdamStep {
   float clip, beta1, beta2, rest1, rest2, epsilon, weight_decay, learning_rate;
   float power1, power2, correction1, correction2;
@@ -55,8 +55,8 @@ struct AdamStep {
         correction2(1.0F - power2),
         positive(a.positive) {}
 
-  /// The powers' next states. They may share memory with the operands that every piece reads, so this is a phase of its
-  /// own.
+  /// Writes the next states of the powers. They may share memory with operands that every piece reads, so this needs a
+  /// phase of its own.
   void write_powers(const Call& call) const {
     call.out[Adam::out::beta1_power_out].as<float>()[0] = power1;
     call.out[Adam::out::beta2_power_out].as<float>()[0] = power2;

@@ -1,4 +1,4 @@
-// Recurrent layers as ONNX has them. A sequence is computed in double, what leaves it is rounded once.
+// Recurrent layers of ONNX. A sequence is computed in double, and its results are rounded once.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -18,8 +18,8 @@ struct Gate {
 
 struct GateKind {
   std::string_view name;
-  int constants;  ///< that it takes of the lists
-  Gate gate;      ///< with its defaults
+  int constants;  ///< number of constants that it takes from the lists
+  Gate gate;      ///< function with default constants
 };
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
@@ -46,7 +46,8 @@ const GateKind* find_gate(std::string name) {
   return found == kGates.end() ? nullptr : &*found;
 }
 
-/// Those of the attributes in order, each with the next constants that it takes; else `otherwise` for each direction.
+/// The activations of the attributes in order. Each takes its constants from the lists. Without activations,
+/// `otherwise` for each direction.
 template <class Typed>
 std::vector<Gate> gates_of(const Typed& a, std::span<const std::string_view> otherwise, int64_t directions) {
   std::vector<std::string> names = a.activations;
@@ -75,7 +76,7 @@ Verdict accept_gates(const Problem& problem) {
 struct Recurrence {
   int64_t steps, batch, size, hidden, directions, gates;
   bool batch_first;
-  bool backwards;  ///< the only direction; of two the second is
+  bool backwards;  ///< runs the only direction backwards. Of two directions, the second always runs backwards
   double clip;
   bool couples = false;       ///< lstm: the forget gate is 1 - the input gate
   bool linear_first = false;  ///< gru: linear_before_reset
@@ -129,13 +130,13 @@ void add_products(const T* weights, const V* values, int64_t rows, int64_t size,
   }
 }
 
-/// One direction of one entry of the batch: what it reads and where it is.
+/// One direction of one entry of the batch: its operands and its state.
 template <class T>
 struct Sequence {
   const Recurrence& rule;
   int64_t direction, entry, length;
   const T *x, *w, *r, *b;
-  double *from_x, *from_h, *h;  ///< sums of the gates by operand; the state
+  double *from_x, *from_h, *h;  ///< sums of the gates from x and from h, and the state
   T *y, *y_h;
 
   Sequence(const Call& call, const Recurrence& recurrence, int64_t piece, ConstView lengths, ConstView initial_h)
@@ -166,7 +167,7 @@ struct Sequence {
   }
   bool runs_backwards() const { return rule.backwards || direction == 1; }
 
-  /// Sums of the step with biases, those of the state before it in `from_h`.
+  /// Computes the sums of the step with biases. `from_h` has the sums of the previous state.
   void start_step(int64_t step) {
     for (int64_t g = 0; g < rule.gates; ++g) {
       from_x[g] = b == nullptr ? 0 : to_double(b[g]);

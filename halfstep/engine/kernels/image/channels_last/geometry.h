@@ -1,4 +1,4 @@
-// Extents of layers whose channels are the last axis, in the terms of the others.
+// Extents of channels-last layers in the order of channels-first layers.
 #pragma once
 
 #include "halfstep/engine/kernels/common/activation.h"
@@ -9,10 +9,10 @@
 
 namespace halfstep::kernels::channels_last {
 
-/// [n, h, w, c] as [n, c, h, w].
+/// Converts extents from [n, h, w, c] to [n, c, h, w].
 inline Dims channels_first(const Dims& dims) { return {dims[0], dims[3], dims[1], dims[2]}; }
 
-/// Whether the operator's images have their channels last; those of an operator without the choice do not.
+/// Whether the operator's images are channels-last. False for an operator without that attribute.
 inline bool is_channels_last(const Attributes& attributes) {
   const auto layout = attributes.find("layout");
   return layout != attributes.end() && std::get<std::string>(layout->second) == "channels_last";
@@ -33,7 +33,7 @@ inline Activation activation_of(const Problem& problem) {
   return Activation::of(a.activation, a.alpha);
 }
 
-/// `planes` counts images here: each has all channels of its pixels beside each other.
+/// A pool on channels-last images. `planes` counts images, because the channels of a pixel are adjacent.
 struct ImagePool {
   PoolGeometry geometry;
   int64_t channels;

@@ -1,5 +1,4 @@
-// Optimizer steps on vectors, equal to the reference bit for bit: the same operations in the same order, none of them
-// fused.
+// Optimizer steps on vectors, bit-identical to the reference. Operations keep its order, and none of them are fused.
 #include <algorithm>
 #include <memory>
 
@@ -26,7 +25,7 @@ namespace halfstep::kernels::optimizer::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using Float = hn::ScalableTag<float>;
 
-/// body(tag, index) over whole vectors, then over what is left one element at a time.
+/// Calls body(tag, index) for whole vectors, then for the remaining elements one at a time.
 template <class Body>
 void for_each_vector(Elements elements, Body&& body) {
   const Float d;
@@ -36,7 +35,7 @@ void for_each_vector(Elements elements, Body&& body) {
   for (; i < elements.end; ++i) body(hn::CappedTag<float, 1>(), i);
 }
 
-/// clamped_positive, lane by lane; `next` itself where the parameter is not one.
+/// clamped_positive by lane, or `next` if the parameter is not positive.
 template <class D>
 hn::Vec<D> clamped(D d, bool positive, hn::Vec<D> param, hn::Vec<D> next) {
   if (!positive) return next;

@@ -1,5 +1,4 @@
-// Operators of ops/learning.yaml that work element by element: what is done to one element, by the reference and by
-// CUDA kernels.
+// Elementwise operators of ops/learning.yaml: the work on one element, for the reference and the CUDA kernels.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +29,7 @@ struct Affine {
   }
 };
 
-/// What prepare keeps of an operator: `Rule` is made of its attributes, channels of its x.
+/// State that prepare keeps for an operator. `Rule` is built from the attributes, channels from x.
 template <class Op, class Rule>
 struct Prepared {
   explicit Prepared(const Problem& problem)
@@ -45,7 +44,7 @@ struct Prepared {
   Channels channels;
 };
 
-/// fake_quantize_soft_grad.
+/// Element of fake_quantize_soft_grad.
 struct SoftGradient {
   using Op = FakeQuantizeSoftGrad;
   struct Rule {
@@ -79,7 +78,7 @@ struct LevelsRule {
   arith::Levels levels;
 };
 
-/// fake_quantize_levels.
+/// Element of fake_quantize_levels.
 struct NearestLevel {
   using Op = FakeQuantizeLevels;
   using Rule = LevelsRule<Op>;
@@ -99,7 +98,7 @@ struct NearestLevel {
   float* out;
 };
 
-/// fake_quantize_levels_grad.
+/// Element of fake_quantize_levels_grad.
 struct LevelGradient {
   using Op = FakeQuantizeLevelsGrad;
   using Rule = LevelsRule<Op>;
@@ -120,7 +119,7 @@ struct LevelGradient {
   float* out;
 };
 
-/// adaptive_round.
+/// Element of adaptive_round.
 struct AdaptiveRounding {
   using Op = AdaptiveRound;
   struct Rule {
@@ -147,7 +146,7 @@ struct AdaptiveRounding {
   float* out;
 };
 
-/// adaptive_round_grad.
+/// Element of adaptive_round_grad.
 struct AdaptiveGradient {
   using Op = AdaptiveRoundGrad;
   struct Rule {
@@ -175,7 +174,8 @@ struct AdaptiveGradient {
   float* out;
 };
 
-/// drop_quantized; `i` counts four elements at a time, which one block of random numbers is for.
+/// Elements of drop_quantized. `block` counts groups of four elements, because one Philox block has four random
+/// numbers.
 struct Dropping {
   static constexpr int64_t kAtOnce = 4;
   using Op = DropQuantized;
@@ -215,13 +215,13 @@ struct Dropping {
   bool* kept;
 };
 
-/// Attributes that an operator does not have.
+/// Rule of an operator without attributes.
 struct NoRule {
   template <class Op>
   explicit NoRule(const Op&) {}
 };
 
-/// drop_quantized_grad.
+/// Element of drop_quantized_grad.
 struct DropGradient {
   using Op = DropQuantizedGrad;
   using Rule = NoRule;
@@ -241,7 +241,7 @@ struct DropGradient {
   float *x_grad, *quantized_grad;
 };
 
-/// The learned ends of a range; without `low` it is symmetric.
+/// The learned ends of a range. Without `low` the range is symmetric.
 struct Ends {
   template <class Op>
   static Ends of(const Call& call) {
@@ -253,7 +253,7 @@ struct Ends {
   const float *high, *low;
 };
 
-/// learned_clip.
+/// Element of learned_clip.
 struct Clipping {
   using Op = LearnedClip;
   using Rule = NoRule;
@@ -269,7 +269,7 @@ struct Clipping {
   float* out;
 };
 
-/// learned_clip_grad.
+/// Element of learned_clip_grad.
 struct ClipGradient {
   using Op = LearnedClipGrad;
   using Rule = NoRule;

@@ -1,4 +1,4 @@
-// Operators of ops/learning.yaml element by element, and those on scales.
+// Reference kernels of ops/learning.yaml: elementwise operators, and those on scales.
 #include <algorithm>
 #include <memory>
 

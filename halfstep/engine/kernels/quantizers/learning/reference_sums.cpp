@@ -1,4 +1,4 @@
-// Operators of ops/learning.yaml that add up, or look for the largest.
+// Reference kernels of ops/learning.yaml that sum elements or search for the largest.
 #include <cmath>
 #include <memory>
 
@@ -9,7 +9,7 @@ namespace halfstep::kernels {
 namespace learning {
 namespace {
 
-/// Rule and blocks of an operator that gives a number for each channel.
+/// Rule and blocks of an operator with one result for each channel.
 template <class Op, class Rule>
 struct Sums {
   explicit Sums(const Problem& problem)
@@ -26,7 +26,7 @@ Plan prepare_sums(const Problem& problem) {
   return {.state = std::make_shared<Sums<Op, Rule>>(problem)};
 }
 
-/// out[c] = gradient_scale * sum of out_grad[i] * slope(rule, x[i], scale, zero_point), over elements that are numbers.
+/// out[c] = gradient_scale * sum of out_grad[i] * slope(rule, x[i], scale, zero_point). NaN elements do not count.
 template <class Op, class Rule, auto kSlope>
 Status run_sums(const Call& call, int, int64_t) {
   const auto& state = state_of<Sums<Op, Rule>>(call);

@@ -14,7 +14,7 @@ using arith::Observing;
 using arith::TermGrid;
 using arith::TermParts;
 
-/// term(x) for every finite element.
+/// Calls term(x) for every finite element.
 template <class Term>
 void for_each_element(const Blocks& blocks, int64_t block, const float* x, Term&& term) {
   blocks.for_each_slice(block, [&](int64_t begin, int64_t size, int64_t) {
@@ -41,7 +41,7 @@ void add_errors(const Observer& observer, Range range, const Blocks& blocks, int
   });
 }
 
-/// Half to even; with `halves_up`, halves below zero go up.
+/// Rounds half to even. With `halves_up`, halves below zero round up.
 double rounded(double steps, bool halves_up) {
   return halves_up && steps < 0 && steps - std::floor(steps) == 0.5 ? std::ceil(steps) : std::nearbyint(steps);
 }
@@ -71,7 +71,7 @@ void add_moments(const Observer& observer, Range range, const Blocks& blocks, in
   });
 }
 
-/// Counts are upper parts, see StepRule::term_grids.
+/// Counts are added to the upper parts. See StepRule::term_grids.
 template <class Bin>
 void count_bins(const Blocks& blocks, int64_t block, const float* x, int64_t bins, TermParts* terms, Bin&& bin_of) {
   for_each_element(blocks, block, x,
@@ -143,7 +143,7 @@ Range range_before(const Call& call, int64_t channel) {
 
 namespace {
 
-/// The sums of a part join those of the parts before.
+/// Adds the sums of a part to the sums of the earlier parts.
 void add_part(std::span<double> seen, const std::vector<arith::ExactSum>& sums) {
   constexpr auto kDigits = static_cast<size_t>(arith::ExactSum::kDigits);
   for (size_t i = 0; i < sums.size(); ++i) {

@@ -1,4 +1,4 @@
-// What the reference and the fast observer share: what elements add up to, and the step from there to the new state.
+// Parts that the reference and the fast observer share: sums over elements, and the step from them to the new state.
 #pragma once
 
 #include <vector>
@@ -16,28 +16,28 @@ struct Observer {
   bool is_test = false;
   arith::StepRule rule;
   int64_t channels = 1;
-  std::vector<Blocks> operands;  ///< of the variadic x
+  std::vector<Blocks> operands;  ///< blocks of each operand of the variadic x
 
   explicit Observer(const Problem& problem);
   bool sees_parts() const { return rule.merge == arith::Merge::parts; }
   int64_t terms() const { return rule.terms(); }
 };
 
-/// Squared error of x under the parameters: codes by division, half to even.
+/// Squared quantization error of x. Codes are found by division, half to even.
 double squared_error(float x, const arith::AffineParameters& parameters, const arith::CodeGrid& grid);
 
-/// The terms() numbers of the block's elements. `range` is range_of_terms.
+/// Adds the block's elements to terms() sums. `range` is range_of_terms.
 void add_terms(const Observer& observer, Range range, const Blocks& blocks, int64_t block, const float* x,
                arith::TermParts* terms);
 
-/// Whether the operands have the channels of the state, and the statistics are those of the method.
+/// Checks that the operands have the channels of the state and that the statistics are those of the method.
 Verdict accept_observer(const Problem& problem);
 
 /// The state's range of a channel, before this batch.
 Range range_before(const Call& call, int64_t channel);
 
-/// Moves the state of one channel by its batch and what its elements add up to (arith::take_step), or adds that up in
-/// `seen`. A batch with nothing seen changes nothing. The outputs may be the inputs' memory.
+/// Updates the state of one channel with its batch and the sums over its elements (arith::take_step), or adds the sums
+/// to `seen`. A batch without observed elements changes nothing. Outputs and inputs may share memory.
 void update_channel(const Call& call, const Observer& observer, int64_t channel, Range batch,
                     const std::vector<arith::ExactSum>& sums);
 

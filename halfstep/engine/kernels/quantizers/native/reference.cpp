@@ -1,4 +1,4 @@
-// Quantizers as docs/arithmetic.md, section 2, states them. reference_sums.cpp has the operators that add up.
+// Reference kernels of quantizers (docs/arithmetic.md, section 2). reference_sums.cpp has the operators with sums.
 #include <memory>
 
 #include "halfstep/core/arith/bias.h"
@@ -17,7 +17,7 @@ struct State {
   Channels channels;
 };
 
-/// `function` at (element, its channel), in order.
+/// Calls function(element, its channel) in order.
 template <class Function>
 void for_each_element(const Channels& channels, Function&& function) {
   for (int64_t i = 0; i < channels.size(); ++i) function(i, i / channels.run % channels.count);

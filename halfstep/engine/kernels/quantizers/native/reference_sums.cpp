@@ -1,4 +1,4 @@
-// Quantizer operators that add up over channels, as docs/arithmetic.md, sections 2 and 3, state them.
+// Reference kernels of the quantizer operators that add over channels (docs/arithmetic.md, sections 2 and 3).
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -62,10 +62,10 @@ Range batch_range(const Call& call, const Observer& observer, int64_t channel) {
       });
     }
   }
-  return {range.low + 0.0F, range.high + 0.0F};  // -0 becomes 0: which zero is found first must not matter
+  return {range.low + 0.0F, range.high + 0.0F};  // -0 becomes 0, so that the order of zeros does not matter
 }
 
-/// What the elements of a channel add up to.
+/// Sums over the elements of a channel.
 std::vector<arith::ExactSum> channel_sums(const Call& call, const Observer& observer, int64_t channel, Range range) {
   std::vector<arith::ExactSum> sums(static_cast<size_t>(observer.terms()));
   if (sums.empty() || !range.seen()) return sums;

@@ -1,4 +1,4 @@
-// The attributes that quantizers share, as arithmetic.
+// Converts the attributes that quantizers share into the types of arithmetic.
 #pragma once
 
 #include "halfstep/core/arith/code.h"
@@ -7,7 +7,7 @@
 
 namespace halfstep::kernels {
 
-/// `Typed` is the generated attribute struct of a quantizer: code_min, code_max, method, rounding.
+/// The rule of a quantizer. `Typed` is its generated attribute struct with code_min, code_max, method and rounding.
 template <class Typed>
 arith::CodeRule rule_of(const Typed& attributes) {
   const auto rounding = arith::parse_rounding(attributes.rounding);
@@ -16,7 +16,7 @@ arith::CodeRule rule_of(const Typed& attributes) {
           attributes.method == "reciprocal", *rounding};
 }
 
-/// Whether kernels of fake_quantize find x, scale, zero_point and the result where they look for them.
+/// Whether x, scale, zero_point and the result have the positions that kernels of fake_quantize expect.
 template <class Typed>
 inline constexpr bool kHasPortsOfFakeQuantize =
     Typed::in::x == FakeQuantize::in::x&& Typed::in::scale == FakeQuantize::in::scale&& Typed::in::zero_point ==

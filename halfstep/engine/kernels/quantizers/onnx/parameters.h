@@ -1,4 +1,4 @@
-// Which scale and zero point serve which element, and types of codes.
+// Maps elements to their scale and zero point, and describes types of codes.
 #pragma once
 
 #include "halfstep/core/base/small_float.h"
@@ -7,15 +7,15 @@
 
 namespace halfstep::kernels::onnx {
 
-/// x as outer by extent by run elements; element (o, a, r) has the parameters at o * outer_step + a / block *
-/// block_step
-/// + r * run_step.
+/// Views x as outer * extent * run elements. Parameters of element (o, a, r) have the index o * outer_step + a / block
+/// * block_step + r * run_step.
 struct Spread {
   int64_t outer = 1, extent = 1, run = 1;
   int64_t block = 1;
   int64_t outer_step = 0, block_step = 0, run_step = 0;
 
-  /// One element serves all of x; a list, which is no blocked scale, the elements of `axis`.
+  /// A scale of one element covers all of x. A one-dimensional scale without blocks has one element for each position
+  /// on `axis`.
   static Spread of(const Dims& x, const Dims& scale, int64_t axis, int64_t block_size) {
     Spread spread;
     if (scale.size() <= 1 && count_elements(scale) == 1) {
@@ -35,12 +35,12 @@ struct Spread {
   }
 
   int64_t size() const { return outer * extent * run; }
-  /// The parameter of the first element of run `index`, counted through x.
+  /// Index of the parameter for the first element of run `index`, counted through x.
   int64_t at_run(int64_t index) const { return index / extent * outer_step + index % extent / block * block_step; }
   int64_t at(int64_t element) const { return at_run(element / run) + element % run * run_step; }
 };
 
-/// The codes of an integer type of at most 16 bits.
+/// Lowest and highest code of an integer type of at most 16 bits.
 inline CodeRange range_of(DType dtype) {
   const int32_t codes = 1 << bits_of(dtype);
   const bool is_signed = stored_as<int8_t>(dtype) || dtype == DType::i16;
@@ -49,18 +49,18 @@ inline CodeRange range_of(DType dtype) {
 
 SmallCodes small_codes(DType dtype, bool saturate);
 
-/// How a result of onnx_quantize_linear follows from the quotient.
+/// Rules by which onnx_quantize_linear turns the quotient into a code.
 struct QuantizeRule {
-  bool small = false;        ///< a small float
-  bool in_bfloat16 = false;  ///< a bf16 scale
-  bool wraps = false;        ///< 2-bit codes, or a scale of 16 bits
+  bool small = false;        ///< the result is a small float
+  bool in_bfloat16 = false;  ///< the scale is bf16
+  bool wraps = false;        ///< codes have 2 bits, or the scale has 16
   CodeRange range = {};
   SmallCodes codes = {};
 
   static QuantizeRule of(DType scale, DType result, bool saturate);
 };
 
-/// Calls body.template operator()<Code>() with what holds a code of `dtype`; small floats are held as u8 is.
+/// Calls body.template operator()<Code>() with the storage type of `dtype`. Small floats are stored as u8.
 template <class Body>
 decltype(auto) with_code(DType dtype, Body&& body) {
   if (stored_as<int8_t>(dtype)) return body.template operator()<int8_t>();
@@ -71,7 +71,7 @@ decltype(auto) with_code(DType dtype, Body&& body) {
   return body.template operator()<uint8_t>();
 }
 
-/// Element `index` of codes of any integer type; 0 where the operand is absent.
+/// Element `index` of codes of any integer type, or 0 if the operand is absent.
 inline int32_t code_at(const ConstView& codes, int64_t index = 0) {
   if (!codes.present()) return 0;
   return with_code(codes.dtype, [&]<class Code>() -> int32_t { return codes.as<const Code>()[index]; });

@@ -1,4 +1,4 @@
-// The com.microsoft operators as docs/arithmetic.md, section 9, states them.
+// Reference kernels of the com.microsoft operators (docs/arithmetic.md, section 9).
 #include <algorithm>
 #include <memory>
 
@@ -64,7 +64,7 @@ Plan prepare_concat(const Problem& problem) {
   return {.state = join, .phases = {static_cast<int64_t>(codes.size())}};
 }
 
-/// Piece by value.
+/// Copies one operand for each piece.
 Status run_concat(const Call& call, int, int64_t piece) {
   using Op = QlinearConcat;
   const auto& join = state_of<Join>(call);
@@ -87,7 +87,7 @@ Status run_concat(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// x as images of pixels of channels: element (n, c, p) lies at n * image + c * channel + p * pixel.
+/// Views x as images of pixels and channels. Element (n, c, p) is at n * image + c * channel + p * pixel.
 struct GlobalPool {
   int64_t n, c, pixels, image, channel, pixel;
 };

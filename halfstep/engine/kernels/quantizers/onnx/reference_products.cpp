@@ -1,4 +1,5 @@
-// Integer products as docs/arithmetic.md, section 9, states them. Sums are unsigned: modulo 2^32 in any order.
+// Reference kernels of ONNX's integer products (docs/arithmetic.md, section 9). Sums are unsigned, modulo 2^32, so that
+// their order does not matter.
 #include <algorithm>
 #include <memory>
 
@@ -13,13 +14,13 @@ namespace halfstep::kernels {
 namespace onnx {
 namespace {
 
-/// Where in a scale or zero point of the lines of a matrix, or of a batch of them, line `line` is found.
+/// Index of the scale or zero point of line `line` of a matrix, or of a matrix in a batch.
 int64_t line_at(const ConstView& parameters, int64_t batch, int64_t line, int64_t lines) {
   if (!parameters.present() || parameters.size() == 1) return 0;
   return parameters.dims.size() == 1 ? line : batch * lines + line;
 }
 
-/// sums[j] += sum over k of (a[k] - a_zero_point) * b[k, j]; the sum of the first factors.
+/// sums[j] += sum over k of (a[k] - a_zero_point) * b[k, j]. Returns the sum of the first factors.
 template <class A, class B>
 uint32_t add_products(const A* a, int32_t a_zero_point, const B* b, const MatmulShape& shape, uint32_t* sums) {
   uint32_t factors = 0;
@@ -31,7 +32,7 @@ uint32_t add_products(const A* a, int32_t a_zero_point, const B* b, const Matmul
   return factors;
 }
 
-/// The operands of a product by role; scales and what follows are absent for matmul_integer.
+/// Operands of a product by role. matmul_integer has no scales and no y_zero_point.
 struct MatmulOperands {
   ConstView a, a_scale, a_zero_point, b, b_scale, b_zero_point, y_scale, y_zero_point;
 };
@@ -47,7 +48,7 @@ MatmulOperands operands_of(const Call& call, const QlinearMatmul*) {
           call.in[In::b_scale], call.in[In::b_zero_point], call.in[In::y_scale],      call.in[In::y_zero_point]};
 }
 
-/// Row `row` of a batch of the exact product.
+/// Computes row `row` of one batch of the exact product.
 void sum_row(const MatmulOperands& in, const MatmulShape& shape, int64_t batch, int64_t row, uint32_t* sums) {
   const int64_t a_batch = shape.a_batch[batch], b_batch = shape.b_batch[batch];
   const int32_t a_zero_point = code_at(in.a_zero_point, line_at(in.a_zero_point, a_batch, row, shape.rows));
@@ -65,7 +66,7 @@ void sum_row(const MatmulOperands& in, const MatmulShape& shape, int64_t batch, 
   }
 }
 
-/// Row `row` of a batch of y in codes.
+/// Writes row `row` of one batch of y as codes.
 void requantize_row(const MatmulOperands& in, const MatmulShape& shape, int64_t batch, int64_t row,
                     const uint32_t* sums, const View& y) {
   const int64_t a_batch = shape.a_batch[batch], b_batch = shape.b_batch[batch];

@@ -1,4 +1,4 @@
-// Quantizers as docs/arithmetic.md, section 9, states them.
+// Reference kernels of ONNX's quantizers (docs/arithmetic.md, section 9).
 #include <algorithm>
 #include <memory>
 

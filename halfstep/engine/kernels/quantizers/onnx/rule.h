@@ -1,5 +1,5 @@
-// ONNX's operators on codes for one element: docs/arithmetic.md, section 9. Code types are what memory holds: int8_t
-// for i2, i4 and i8, uint8_t for u2, u4, u8 and the small floats.
+// ONNX's operators on codes for one element (docs/arithmetic.md, section 9). `Code` is the storage type: int8_t for i2,
+// i4 and i8, uint8_t for u2, u4, u8 and the small floats.
 #pragma once
 
 #include <cmath>
@@ -30,25 +30,25 @@ HS_HOST_DEVICE inline float round_to_bfloat16(float value) {
   return float_of_bits((bits + 0x7FFFU + (bits >> 16 & 1U)) & 0xFFFF0000U);
 }
 
-/// x in steps of the scale. With `in_bfloat16`, which a bf16 scale asks for, the quotient is rounded once more.
+/// x / scale. With `in_bfloat16`, for a bf16 scale, the quotient is rounded again, to bf16.
 HS_HOST_DEVICE inline float steps_of(float x, float scale, bool in_bfloat16) {
   return in_bfloat16 ? round_to_bfloat16(x / scale) : x / scale;
 }
 
-/// An integer type of codes.
+/// Lowest and highest code of an integer type.
 struct CodeRange {
   int32_t low, high;
 };
 
-/// rint(steps) + zero_point, half to even; NaN gives the lowest code. The sum is exact wherever it does not saturate:
-/// there |rint(steps)| < 2^24.
+/// rint(steps) + zero_point, half to even, saturated to the range. NaN becomes the lowest code. The sum is exact
+/// wherever it does not saturate, because |rint(steps)| < 2^24 there.
 HS_HOST_DEVICE inline int32_t saturated_code(float steps, int32_t zero_point, CodeRange range) {
   const float code = std::nearbyint(steps) + static_cast<float>(zero_point);
   if (!(code >= static_cast<float>(range.low))) return range.low;
   return code > static_cast<float>(range.high) ? range.high : static_cast<int32_t>(code);
 }
 
-/// The same in int32: what that does not hold, NaN and both infinities included, is -2^31, and the zero point is added
+/// Like saturated_code, but in int32. NaN, infinities and values outside int32 become -2^31. The zero point is added
 /// modulo 2^32.
 HS_HOST_DEVICE inline int32_t wrapped_code(float steps, int32_t zero_point, CodeRange range) {
   const float whole = std::nearbyint(steps);
@@ -57,17 +57,17 @@ HS_HOST_DEVICE inline int32_t wrapped_code(float steps, int32_t zero_point, Code
   return code < range.low ? range.low : code > range.high ? range.high : code;
 }
 
-/// A float of at most 8 bits, as encoding needs it. Codes are without their sign.
+/// Layout of a float type of at most 8 bits, for encoding. Codes have no sign bit here.
 struct SmallCodes {
   int32_t mantissa_bits, bias;
   uint32_t largest;   ///< the largest finite number
-  uint32_t overflow;  ///< what stands for the numbers beyond
-  uint32_t nan;       ///< what stands for NaN, whose sign is dropped
-  uint32_t sign;      ///< the bit of the sign
+  uint32_t overflow;  ///< code of numbers above the largest one
+  uint32_t nan;       ///< code of NaN, whose sign is dropped
+  uint32_t sign;      ///< the sign bit
   bool minus_zero;    ///< whether 0 has a sign
 };
 
-/// Half to even.
+/// Encodes value, half to even.
 HS_HOST_DEVICE inline uint8_t small_code(float value, const SmallCodes& type) {
   const uint32_t bits = bits_of_float(value);
   const uint32_t magnitude = bits & 0x7FFFFFFFU;
@@ -75,7 +75,7 @@ HS_HOST_DEVICE inline uint8_t small_code(float value, const SmallCodes& type) {
   const int32_t dropped = 23 - type.mantissa_bits;
   uint32_t code = 0;
   if (magnitude < static_cast<uint32_t>(128 - type.bias) << 23) {
-    // Below the first normal number: in steps of the smallest, a product with a power of two.
+    // Below the first normal number the code counts steps of the smallest number. The factor is a power of two.
     const float per_step = float_of_bits(static_cast<uint32_t>(126 + type.bias + type.mantissa_bits) << 23);
     code = static_cast<uint32_t>(std::nearbyint(float_of_bits(magnitude) * per_step));
   } else {
@@ -87,7 +87,7 @@ HS_HOST_DEVICE inline uint8_t small_code(float value, const SmallCodes& type) {
   return static_cast<uint8_t>(keeps_sign ? code | type.sign : code);
 }
 
-/// What a code stands for, of a type that does not saturate.
+/// Decodes a code of a type that does not saturate.
 HS_HOST_DEVICE inline float small_real(uint8_t code, const SmallCodes& type) {
   const bool is_negative = (code & type.sign) != 0;
   const uint32_t magnitude = code & (type.sign - 1U);
@@ -96,7 +96,7 @@ HS_HOST_DEVICE inline float small_real(uint8_t code, const SmallCodes& type) {
   if (magnitude > type.largest || is_minus_nan) {
     bits = magnitude == type.overflow && type.overflow != type.nan ? 0x7F800000U : 0x7FC00000U;
   } else if (magnitude < 1U << type.mantissa_bits) {
-    // Below the first normal number: in steps of the smallest.
+    // Below the first normal number the code counts steps of the smallest number.
     const float step = float_of_bits(static_cast<uint32_t>(128 - type.bias - type.mantissa_bits) << 23);
     bits = bits_of_float(static_cast<float>(magnitude) * step);
   } else {
@@ -109,7 +109,7 @@ HS_HOST_DEVICE inline float real_of(int32_t code, int32_t zero_point, float scal
   return (static_cast<float>(code) - static_cast<float>(zero_point)) * scale;
 }
 
-/// Scale and zero point that cover [low, high] with the codes 0 to 255; low <= 0 <= high.
+/// Scale and zero point that map [low, high] to the codes 0 to 255. Requires low <= 0 <= high.
 struct DynamicParameters {
   float scale;
   int32_t zero_point;
@@ -117,7 +117,7 @@ struct DynamicParameters {
   HS_HOST_DEVICE static DynamicParameters of(float low, float high) {
     const float scale = low == high ? 1.0F : (high - low) / 255.0F;
     const float zero = -low / scale;
-    const float below = zero < 255.0F ? zero : 255.0F;  // NaN gives 255
+    const float below = zero < 255.0F ? zero : 255.0F;  // NaN becomes 255
     return {scale, static_cast<int32_t>(std::nearbyint(below > 0.0F ? below : 0.0F))};
   }
 };

@@ -1,4 +1,4 @@
-// What the com.microsoft operators share: functions of one code, and the sum of two.
+// Parts that the com.microsoft operators share: functions of one code, and sums of two.
 #pragma once
 
 #include "halfstep/engine/kernels/ops.h"
@@ -6,7 +6,7 @@
 
 namespace halfstep::kernels::onnx {
 
-/// Scale and zero point before and after.
+/// Scale and zero point of the input and the output.
 struct CodeScales {
   float x_scale;
   int32_t x_zero_point;
@@ -15,7 +15,7 @@ struct CodeScales {
   CodeRange range;
 };
 
-/// x, a leaky relu of it, or its sigmoid, from codes to codes.
+/// A function from codes to codes: identity, leaky relu or sigmoid.
 struct CodeFunction {
   enum class Kind { identity, leaky_relu, sigmoid };
   Kind kind = Kind::identity;
@@ -42,7 +42,7 @@ CodeScales code_scales(const Call& call) {
           range_of(call.out[Op::out::y].dtype)};
 }
 
-/// The results for all codes, by the bits of the code.
+/// Computes the results for all codes, indexed by the bits of the code.
 template <class Code>
 void fill_table(const CodeFunction& function, const CodeScales& scales, Code (&table)[256]) {
   for (int i = 0; i < 256; ++i)

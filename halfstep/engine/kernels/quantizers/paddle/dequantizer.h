@@ -1,4 +1,4 @@
-// A use of one of Paddle's dequantizers, for the reference and the fast kernels alike.
+// One use of a Paddle dequantizer, shared by the reference and the fast kernels.
 #pragma once
 
 #include "halfstep/engine/kernels/common/channels.h"
@@ -9,13 +9,13 @@
 namespace halfstep::kernels::paddle {
 
 struct Dequantizer {
-  DType from = DType::f32;  ///< of x
-  DType to = DType::f32;    ///< of the scales and the result
+  DType from = DType::f32;  ///< element type of x
+  DType to = DType::f32;    ///< element type of the scales and the result
   Channels channels;
-  double largest = 127.0;  ///< code
+  double largest = 127.0;  ///< largest code
   bool copies = false;
   bool has_second = false;
-  /// Operands by flat position; x is operand 0. The second scale is one number for the tensor.
+  /// Operands by flat position. x is operand 0. The second scale is one number for the tensor.
   static constexpr int kScale = 1, kSecond = 2;
 };
 
@@ -58,7 +58,7 @@ void with_dequantized_types(const Dequantizer& d, Body&& body) {
   });
 }
 
-/// x in the type of the scales; f64 goes to the half types through f32.
+/// Converts x to the type of the scales. f64 becomes a half type through f32.
 template <class T, class X>
 HS_HOST_DEVICE T cast_to(X x) {
   if constexpr (std::is_same_v<X, T>) return x;

@@ -1,4 +1,4 @@
-// A use of one of Paddle's quantizers: what they all have in common, for the reference and the fast kernels alike.
+// One use of a Paddle quantizer: the common part of all of them, for the reference and the fast kernels.
 #pragma once
 
 #include <algorithm>
@@ -12,15 +12,15 @@
 
 namespace halfstep::kernels::paddle {
 
-/// Where the scale comes from.
+/// Source of the scale.
 enum class ScaleFrom {
-  given,    ///< an input
+  given,    ///< an operand
   largest,  ///< the largest magnitude of each channel
   average,  ///< a moving average of the tensor's largest magnitude
   window    ///< the largest magnitude of the last steps
 };
 
-/// What becomes of an element.
+/// Form of the result's elements.
 enum class Writes { codes, values, copy };
 
 struct Quantizer {
@@ -29,22 +29,22 @@ struct Quantizer {
   Rule rule;
   ScaleFrom from = ScaleFrom::largest;
   Writes writes = Writes::codes;
-  /// On axis 1 a run that starts with NaN is passed over; else such a run's scale is NaN.
+  /// On axis 1, a run that starts with NaN is skipped. On other axes its scale is NaN.
   bool passes_over_nan = false;
   double rate = 0.9;
   int64_t window_size = 1;
-  /// Operands by flat position and results by port. x is operand 0, the elements are result 0.
+  /// Operands by flat position, results by port. x is operand 0, and the elements are result 0.
   int scale = 0, accum = 0, state = 0, iter = 0, window = 0;
   int out_scale = 0, out_accum = 0, out_state = 0, out_window = 0;
 
-  /// The scales by channel, as stored: those that are given, or those that this call writes.
+  /// The scales by channel, as stored: those of the operand, or those that this call writes.
   template <class T>
   const T* scales(const Call& call) const {
     return from == ScaleFrom::given ? call.in[scale].as<const T>() : call.out[out_scale].as<const T>();
   }
 };
 
-/// `writes` where no attribute asks for a copy.
+/// The result has the form `writes`, unless an attribute asks for a copy.
 template <class Op>
 Quantizer quantizer_of(const Problem& problem, Writes writes) {
   using In = typename Op::in;
@@ -85,7 +85,7 @@ Quantizer quantizer_of(const Problem& problem, Writes writes) {
   return q;
 }
 
-/// The straight-through gradient: operand 0 becomes result 0, bit for bit.
+/// The straight-through gradient, which copies operand 0 to result 0 bit for bit.
 inline Quantizer copier_of(const Problem& problem) {
   Quantizer q;
   q.dtype = problem.in[0]->dtype;
@@ -95,8 +95,8 @@ inline Quantizer copier_of(const Problem& problem) {
   return q;
 }
 
-/// The scale of a tensor from its largest magnitude, written with the rest of the state. The results may be the
-/// operands' memory.
+/// Computes a tensor's scale from its largest magnitude and writes it with the rest of the state. Results and operands
+/// may share memory.
 template <class T>
 Status step(const Call& call, const Quantizer& q, Compute<T> largest) {
   using C = Compute<T>;

@@ -1,4 +1,4 @@
-// Paddle's quantizers as docs/arithmetic.md, section 8, states them.
+// Reference kernels of Paddle's quantizers (docs/arithmetic.md, section 8).
 #include <cstring>
 #include <memory>
 

@@ -1,4 +1,4 @@
-// Paddle's dequantizers as docs/arithmetic.md, section 8, states them.
+// Reference kernels of Paddle's dequantizers (docs/arithmetic.md, section 8).
 #include <cstring>
 #include <memory>
 

@@ -1,5 +1,5 @@
-// Paddle's fake-quantize arithmetic, as its CPU kernels compute it: docs/arithmetic.md, section 8. C is float or
-// double, the type that is computed in; T is the type of a tensor's elements.
+// Paddle's fake-quantize arithmetic, equal to that of its CPU kernels (docs/arithmetic.md, section 8). C is the type of
+// computation, float or double. T is the type of a tensor's elements.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace halfstep::kernels::paddle {
 enum class Rounding {
   half_even,  ///< round_type 0
   half_away,  ///< round_type 1
-  e5m2,       ///< round_type 0 and qmax 57344: to the values of an 8-bit float
+  e5m2,       ///< round_type 0 and qmax 57344: rounds to the values of an 8-bit float
   e4m3        ///< round_type 0 and qmax 448
 };
 
@@ -33,26 +33,26 @@ struct Rule {
   }
 };
 
-/// Not the plain reciprocal up to 1e-30, negative numbers included.
+/// Reciprocal of the scale. Up to 1e-30, negative scales included, Paddle uses another formula.
 template <class C>
 HS_HOST_DEVICE inline C inverse_of(C scale) {
   return scale <= C(1e-30) ? C(1) / (scale + C(1e-6)) : C(1) / scale;
 }
 
-/// What a scale means to the elements of its channel.
+/// Factor that turns an element of a channel with this scale into steps.
 template <class C>
 HS_HOST_DEVICE inline C multiplier_of(C scale, C q) {
   return q * inverse_of(scale);
 }
 
-/// NaN stays.
+/// Clamps x to [low, high]. NaN stays NaN.
 template <class C>
 HS_HOST_DEVICE inline C clip(C x, C low, C high) {
   return x < low ? low : x > high ? high : x;
 }
 
-/// The nearest number with `mantissa` bits behind its first one, and the same step everywhere below 2^lowest; half to
-/// even. v is finite or NaN.
+/// The nearest number with `mantissa` bits after its leading bit, half to even. Below 2^lowest the step is constant. v
+/// is finite or NaN.
 template <class C>
 HS_HOST_DEVICE inline C round_mantissa(C v, int mantissa, int lowest) {
   const C magnitude = std::fabs(v);
@@ -61,7 +61,8 @@ HS_HOST_DEVICE inline C round_mantissa(C v, int mantissa, int lowest) {
   return std::nearbyint(v / step) * step;
 }
 
-/// Rounds past 464 to 480, whose code is NaN's; from there on, and for NaN, gives 448: a NaN with the sign of x.
+/// Rounds v to e4m3. Magnitudes above 464 and below 480 become NaN, because they round to 480, which is the code of
+/// NaN. From 480 on, and for NaN, the result is 448. A NaN takes the sign of x.
 template <class C>
 HS_HOST_DEVICE inline C to_e4m3(C v, C x) {
   const C magnitude = std::fabs(v);
@@ -70,7 +71,7 @@ HS_HOST_DEVICE inline C to_e4m3(C v, C x) {
   return std::copysign(C(448), v != v ? x : v);
 }
 
-/// The code of x, a whole number or a value of an 8-bit float.
+/// The code of x: an integer, or a value of an 8-bit float.
 template <class C>
 HS_HOST_DEVICE inline C code_of(C x, C multiplier, C scale, C q, Rounding rounding) {
   switch (rounding) {
@@ -87,7 +88,7 @@ HS_HOST_DEVICE inline C value_of(C code, C scale, C q) {
   return code * scale / q;
 }
 
-/// A NaN counts in the first place only; 0 for no elements.
+/// Largest magnitude of the elements, 0 without elements. A NaN counts only as the first element.
 template <class C, class T>
 HS_HOST_DEVICE inline C abs_max(const T* src, int64_t size) {
   C largest = size > 0 ? std::fabs(static_cast<C>(src[0])) : C(0);
@@ -98,7 +99,8 @@ HS_HOST_DEVICE inline C abs_max(const T* src, int64_t size) {
   return largest;
 }
 
-/// The state after a step in which the largest magnitude was `largest`; every number is rounded to T as it is stored.
+/// State of the moving average after a step with the largest magnitude `largest`. Each number is rounded to T, as it is
+/// stored.
 template <class T, class C>
 struct Average {
   T scale, accum, state;
@@ -110,9 +112,9 @@ struct Average {
   }
 };
 
-/// The scale of step `step` >= 0, whose largest magnitude already stands in its place of the window. `last` is the
-/// scale before, `removed` what stood in that place. A look at a window that is not full yet sees its first `step`
-/// places alone, and so misses the value just stored; at step 0 it sees one place.
+/// Scale of step `step` >= 0. The window already holds this step's largest magnitude. `last` is the previous scale,
+/// `removed` the magnitude that this step replaced. While the window is not full, only its first `step` entries count,
+/// so the newest entry is missed. At step 0 one entry counts. Both are as in Paddle.
 template <class C, class T>
 HS_HOST_DEVICE inline C scale_of_window(const T* window, int64_t size, int64_t step, C last, C removed, C largest) {
   if (last < largest) return largest;
@@ -121,7 +123,7 @@ HS_HOST_DEVICE inline C scale_of_window(const T* window, int64_t size, int64_t s
   return abs_max<C>(window, seen);
 }
 
-/// x times its scales over the largest code, each operation rounded to T.
+/// x * scale / q, where each operation is rounded to T. q is the largest code.
 template <class T, class C>
 HS_HOST_DEVICE inline T times_over(T x, T scale, T q) {
   const T product(static_cast<C>(x) * static_cast<C>(scale));

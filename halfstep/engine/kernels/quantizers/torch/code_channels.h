@@ -1,4 +1,4 @@
-// What the kernels of quantize_per_* and dequantize_per_* share.
+// Parts that the kernels of quantize_per_* and dequantize_per_* share.
 #pragma once
 
 #include "halfstep/engine/kernels/common/channels.h"
@@ -8,14 +8,14 @@
 
 namespace halfstep::kernels::torch {
 
-/// How a zero point joins.
+/// Arithmetic of the zero point.
 enum class CodeForm {
-  wrapping,    ///< 8 bits of one scale, and dequantizing with one scale: int32 with wrap-around
-  saturating,  ///< after rounding, saturating; dequantizing in float64
-  float_zero   ///< before rounding; dequantizing in float32
+  wrapping,    ///< int32 with wrap-around: 8-bit codes of one scale, and dequantizing with one scale
+  saturating,  ///< added after rounding, saturating. Dequantizes in float64
+  float_zero   ///< added before rounding. Dequantizes in float32
 };
 
-/// One use of such an operator. Operand 0 is x or the codes, 1 and 2 the scale and zero point of channels.
+/// One use of such an operator. Operand 0 is x or the codes. Operands 1 and 2 are the scale and zero point by channel.
 struct CodeChannels {
   CodeForm form = CodeForm::saturating;
   DType float_type = DType::f32, code_type = DType::u8;
@@ -28,13 +28,13 @@ struct CodeChannels {
   static CodeChannels of(const Problem& problem);
 
   CodeParameterSource parameters(const Call& call) const;
-  /// Whether the whole zero points of channels are codes.
+  /// Checks that the integer zero points of channels are codes.
   Status check(const Call& call) const;
-  /// What to say of the zero point `zero` of a channel, which is none.
+  /// Error for the illegal zero point `zero` of a channel.
   Status refused(const CodeParameterSource& source, int64_t channel, double zero) const;
 };
 
-/// body.template operator()<Code>() with the C++ type of u8, i8 or i32.
+/// Calls body.template operator()<Code>() with the C++ type of u8, i8 or i32.
 template <class Body>
 decltype(auto) with_code(DType dtype, Body&& body) {
   switch (dtype) {

@@ -1,4 +1,4 @@
-// PyTorch's integer codes of one element: docs/arithmetic.md, section 10.
+// PyTorch's integer codes of one element (docs/arithmetic.md, section 10).
 #pragma once
 
 #include <cmath>
@@ -21,7 +21,8 @@ HS_HOST_DEVICE constexpr int32_t wrapped_difference(int32_t a, int32_t b) {
   return static_cast<int32_t>(static_cast<uint32_t>(a) - static_cast<uint32_t>(b));
 }
 
-/// Codes of 8 bits of one scale: NaN takes the top of int32, and the zero point is added with wrap-around.
+/// 8-bit code under one scale. NaN becomes kTopSteps, the largest steps in int32. The zero point is added with
+/// wrap-around.
 template <class Code>
 HS_HOST_DEVICE Code wrapping_code(float x, float inverse, int32_t zero_point) {
   const float product = x * inverse;
@@ -33,7 +34,7 @@ HS_HOST_DEVICE Code wrapping_code(float x, float inverse, int32_t zero_point) {
   return static_cast<Code>(code < kLow ? kLow : code > kHigh ? kHigh : code);
 }
 
-/// The whole number `code` saturated; NaN gives 0 in 8 bits, the lowest code in 32.
+/// Saturates the integer `code`. NaN becomes 0 in 8 bits, and the lowest code in 32 bits.
 template <class Code>
 HS_HOST_DEVICE Code saturated(double code) {
   constexpr double kLow = std::numeric_limits<Code>::min();
@@ -42,51 +43,51 @@ HS_HOST_DEVICE Code saturated(double code) {
   return static_cast<Code>(code < kLow ? kLow : code > kHigh ? kHigh : code);
 }
 
-/// The zero point added after rounding; every int32 and the sum of two are exact in float64.
+/// Adds the zero point after rounding. float64 holds every int32, and every sum of two, exactly.
 template <class Code>
 HS_HOST_DEVICE Code saturating_code(float x, float inverse, double zero_point) {
   return saturated<Code>(static_cast<double>(std::nearbyint(x * inverse)) + zero_point);
 }
 
-/// A float zero point, added before rounding in one rounding with the product.
+/// Adds a float zero point before rounding, fused with the product.
 template <class Code>
 HS_HOST_DEVICE Code fused_code(float x, float inverse, float zero_point) {
   return saturated<Code>(std::nearbyint(std::fma(x, inverse, zero_point)));
 }
 
-/// What a code stands for under one scale.
+/// Value of a code under one scale.
 HS_HOST_DEVICE inline float real_of(int32_t code, float scale, int32_t zero_point) {
   return static_cast<float>(wrapped_difference(code, zero_point)) * scale;
 }
-/// What a code of a channel with a whole zero point stands for.
+/// Value of a code of a channel with an integer zero point.
 HS_HOST_DEVICE inline float wide_real_of(int32_t code, double scale, double zero_point) {
   return static_cast<float>((static_cast<double>(code) - zero_point) * scale);
 }
-/// What a code of a channel with a float zero point stands for.
+/// Value of a code of a channel with a float zero point.
 HS_HOST_DEVICE inline float single_real_of(int32_t code, float scale, float zero_point) {
   return (static_cast<float>(code) - zero_point) * scale;
 }
 
-/// A scale and a zero point, which is whole unless it is added before rounding.
+/// A scale and a zero point. The zero point is an integer unless it is added before rounding.
 struct CodeParameters {
   double scale = 1.0, zero_point = 0.0;
 
   HS_HOST_DEVICE float inverse() const { return 1.0F / static_cast<float>(scale); }
 };
 
-/// The parameters of each channel, or of all.
+/// The parameters of each channel, or of the whole tensor.
 struct CodeParameterSource {
   bool per_channel = false;
-  CodeParameters fixed;       ///< unless `per_channel`
+  CodeParameters fixed;       ///< parameters of the tensor, unless `per_channel`
   Numbers scale, zero_point;  ///< by channel
-  bool bounded = false;       ///< zero points must lie in low..high
+  bool bounded = false;       ///< zero points must be in [low, high]
   double low = 0.0, high = 0.0;
 
   HS_HOST_DEVICE CodeParameters of(int64_t channel) const {
     if (!per_channel) return fixed;
     return {scale.at<double>(channel), zero_point.at<double>(channel)};
   }
-  /// Whether a zero point may be illegal.
+  /// Whether zero points have to be checked.
   bool checks() const { return bounded; }
   HS_HOST_DEVICE bool is_legal(double zero) const { return !bounded || !(zero < low || zero > high); }
   HS_HOST_DEVICE bool is_legal_at(int64_t channel) const {

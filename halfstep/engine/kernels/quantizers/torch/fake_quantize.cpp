@@ -44,7 +44,7 @@ FakeQuantizer channel_quantizer(const Problem& problem) {
 
 }  // namespace
 
-// Both are operands of the same position in all operators that have them.
+// Scale and zero point have equal positions in all operators that take them.
 static_assert(FakeQuantizePerChannelAffine::in::scale == FakeQuantizePerTensorAffineTensorQparams::in::scale &&
               FakeQuantizePerChannelAffine::in::scale == FakeQuantizeLearnablePerChannelAffine::in::scale &&
               FakeQuantizePerChannelAffine::in::scale == FusedMovingAvgObsFakeQuantGrad::in::scale);

@@ -1,4 +1,5 @@
-// What the kernels of the fake quantizers without observer share: operands, attributes, and parameters of a channel.
+// Parts that the kernels of the fake quantizers without observer share: operands, attributes, and parameters of a
+// channel.
 #pragma once
 
 #include <memory>
@@ -12,15 +13,15 @@ namespace halfstep::kernels::torch {
 
 enum class RuleKind { tensor, channel, float_zero };
 
-/// One use of such an operator, forward or backward. `out_grad` is -1 forward.
+/// One use of such an operator, forward or backward. `out_grad` is -1 in a forward pass.
 struct FakeQuantizer {
   RuleKind rule = RuleKind::tensor;
   Grid grid;
   Channels channels;
   DType dtype = DType::f32;
-  bool copies = false;  ///< quantizes nothing: the result is x, or out_grad backward
+  bool copies = false;  ///< quantizes nothing: the result is x, or out_grad in a backward pass
   int x = 0, out_grad = -1;
-  Parameters fixed;  ///< where they are attributes
+  Parameters fixed;  ///< parameters that are attributes
   ZeroPointForm form = ZeroPointForm::fixed;
   ZeroPointRange legal = ZeroPointRange::any;
 
@@ -29,13 +30,13 @@ struct FakeQuantizer {
   static FakeQuantizer of(const Problem& problem);
 
   ParameterSource parameters(const Call& call) const;
-  /// Whether the zero points are legal.
+  /// Checks that the zero points are legal.
   Status check(const Call& call) const;
-  /// What to say of the zero point `zero` of a channel, which is not.
+  /// Error for the illegal zero point `zero` of a channel.
   Status refused(const ParameterSource& source, int64_t channel, double zero) const;
 };
 
-/// body.template operator()<Rule>() with the class of a RuleKind.
+/// Calls body.template operator()<Rule>() with the class of a RuleKind.
 template <class Body>
 decltype(auto) with_rule(RuleKind kind, Body&& body) {
   switch (kind) {

@@ -10,14 +10,15 @@ constexpr int64_t kParts = 16;
 constexpr double kCodes = 256;
 constexpr double kQuantileStep = 1e-5;
 
-/// Point i of `count` that divide a range evenly, from the nearer end.
+/// Point i of `count` evenly spaced points of a range, computed from the nearer end.
 float point(const Extremes& range, int64_t count, int64_t i) {
   const float step = (range.high - range.low) / static_cast<float>(count - 1);
   return i < count / 2 ? std::fma(step, static_cast<float>(i), range.low)
                        : std::fma(-step, static_cast<float>(count - 1 - i), range.high);
 }
 
-/// The last of `bins` bins over the range that begins at x or before. The division guesses it up to rounding.
+/// The last of `bins` bins over the range that begins at x or before. The division finds it up to rounding, then
+/// neighbours are checked.
 int64_t bin_from(float x, const Extremes& range, int64_t bins) {
   const float share = (x - range.low) / (range.high - range.low) * static_cast<float>(bins);
   int64_t bin = std::clamp(static_cast<int64_t>(share), int64_t{0}, bins - 1);
@@ -56,7 +57,7 @@ double error_of(std::span<const float> counts, double width, const Bins& current
   return error;
 }
 
-/// Where the quantiles of one step cut `current`.
+/// The part of `current` between two quantiles.
 Bins cut(std::span<const float> cumulative, const Bins& current, float low, float high) {
   Bins at = current;
   while (at.first < current.last && cumulative[at.first] < low) ++at.first;

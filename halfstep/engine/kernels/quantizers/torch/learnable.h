@@ -1,4 +1,4 @@
-// What the kernels of the learned quantizers' gradients share.
+// Parts that the kernels of the learned quantizers' gradients share.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace halfstep::kernels::torch {
 
-/// A channel cut into blocks for its sums, by shape alone: along long runs as Blocks does, else rows that are about
-/// kPieceElements with all their channels, and at least kFewestRows.
+/// Cuts a channel into blocks for its sums. The cut depends only on the shape. Long runs are cut along runs, like in
+/// Blocks. Otherwise a block has at least kFewestRows rows, about kPieceElements elements with all channels.
 class SumBlocks {
  public:
   SumBlocks() = default;
@@ -45,7 +45,7 @@ class SumBlocks {
   int64_t block_rows_ = 0;
 };
 
-/// One use of either gradient operator; their operands and results have the same positions.
+/// One use of either gradient operator. Their operands and results have equal positions.
 struct LearnableGrad {
   using In = FakeQuantizeLearnablePerChannelAffineGrad::in;
   using Out = FakeQuantizeLearnablePerChannelAffineGrad::out;

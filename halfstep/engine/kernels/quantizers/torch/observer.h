@@ -1,4 +1,5 @@
-// What the kernels of the min/max observers and of the fused operator share: attributes, and the step of the state.
+// Parts that the kernels of the min/max observers and of the fused operator share: attributes, and the update of the
+// state.
 #pragma once
 
 #include "halfstep/engine/kernels/common/blocks.h"
@@ -9,14 +10,14 @@
 
 namespace halfstep::kernels::torch {
 
-/// The extremes of x by channels. NaN in a channel makes both NaN; of two zeros +0 is kept.
+/// The extremes of x by channel. NaN in a channel makes both extremes NaN. A zero is stored as +0.
 struct Watched {
   DType dtype = DType::f32;
   Channels channels;
   Blocks blocks;
 
   Watched() = default;
-  /// axis -1: the tensor is one channel.
+  /// With axis -1 the tensor is one channel.
   Watched(const Type& x, int64_t axis) : dtype(x.dtype), channels(Channels::of(x.dims, axis)), blocks(channels) {}
   bool is_empty() const { return channels.size() == 0; }
 };
@@ -33,7 +34,7 @@ ObserverGrid observer_grid(const Op& attributes) {
           attributes.dtype == "quint8", static_cast<float>(attributes.eps)};
 }
 
-/// Where an observer's parameters go: a float scale, and a zero point of whichever type the operator has it.
+/// Destination of an observer's parameters: a float scale, and a zero point of the operator's type.
 struct ParameterResults {
   float* scale = nullptr;
   void* zero_point = nullptr;
@@ -53,7 +54,7 @@ struct ParameterResults {
   }
 };
 
-/// What a batch does to the state of an observer, by channel. The results may be the operands' memory.
+/// Updates the state of an observer with a batch, by channel. Results and operands may share memory.
 struct RangeStep {
   const float *low, *high;
   float *low_out, *high_out;
@@ -79,14 +80,14 @@ struct RangeStep {
   }
 };
 
-/// One use of a min/max observer; their operands and results have the same positions.
+/// One use of a min/max observer. Their operands and results have equal positions.
 struct RangeObserver {
   using In = MinMaxObserver::in;
   using Out = MinMaxObserver::out;
 
   Watched x;
   bool moving = false;
-  float rate = 0.0F;  ///< of a moving average
+  float rate = 0.0F;  ///< rate of a moving average
   ObserverGrid grid;
 
   /// `Op` is the generated struct of the operator.
@@ -116,7 +117,7 @@ struct RangeObserver {
   }
 };
 
-/// What a batch does to the state of the fused operator, by channel. The results may be the operands' memory.
+/// Updates the state of the fused operator with a batch, by channel. Results and operands may share memory.
 struct FusedStep {
   const float *low, *high, *scale;
   const int32_t* zero_point;
@@ -126,7 +127,7 @@ struct FusedStep {
   bool observes, quantizes;
   float rate;
 
-  /// What the channel is then quantized with.
+  /// Updates a channel and returns the parameters that quantize it.
   HS_HOST_DEVICE Parameters operator()(int64_t channel, const Extremes& batch) const {
     Extremes state{low[channel], high[channel]};
     WholeParameters parameters{scale[channel], zero_point[channel]};
@@ -159,7 +160,7 @@ struct FusedObserver {
   FusedStep step(const Call& call) const;
 };
 
-/// Extremes of a block, the plain way.
+/// Extremes of a block, without vectors.
 template <class T>
 Extremes extremes_of_block(const T* src, const Blocks& blocks, int64_t block) {
   Extremes found;

@@ -1,4 +1,4 @@
-// Where a fake quantizer's scales and zero points come from, for the host and for CUDA.
+// Source of a fake quantizer's scales and zero points, for the host and for CUDA.
 #pragma once
 
 #include "halfstep/engine/kernels/common/numbers.h"
@@ -6,25 +6,25 @@
 
 namespace halfstep::kernels::torch {
 
-/// How the zero point of a channel is taken.
+/// Conversion of a channel's zero point.
 enum class ZeroPointForm {
-  fixed,     ///< an attribute, as the scale is
-  stored,    ///< as it is
-  cut,       ///< towards zero
-  nearest,   ///< half to even, then clamped to the codes
-  truncated  ///< as the backward pass of a learned scale of a tensor takes it
+  fixed,     ///< an attribute, like the scale
+  stored,    ///< unchanged
+  cut,       ///< rounded towards zero
+  nearest,   ///< rounded half to even, then clamped to the codes
+  truncated  ///< computed by truncated_zero_point, as in the per-tensor backward pass
 };
 
-/// Which zero points are legal.
+/// Set of legal zero points.
 enum class ZeroPointRange { any, codes, numbers };
 
-/// The parameters of each channel, or of all.
+/// The parameters of each channel, or of the whole tensor.
 struct ParameterSource {
   ZeroPointForm form = ZeroPointForm::fixed;
   ZeroPointRange range = ZeroPointRange::any;
   Grid grid;
   Parameters fixed;
-  Numbers scale, zero_point;  ///< unless `fixed`
+  Numbers scale, zero_point;  ///< operands, unless the form is `fixed`
 
   HS_HOST_DEVICE Parameters of(int64_t channel) const {
     if (form == ZeroPointForm::fixed) return fixed;
@@ -38,7 +38,7 @@ struct ParameterSource {
     }
   }
 
-  /// Whether a zero point may be illegal.
+  /// Whether zero points have to be checked.
   bool checks() const { return range != ZeroPointRange::any; }
   HS_HOST_DEVICE bool is_legal(double zero) const {
     if (range == ZeroPointRange::codes) return !(zero < grid.low || zero > grid.high);

@@ -1,5 +1,5 @@
-// Scale and zero point of a range, as PyTorch's fused operator and as its observers derive them: docs/arithmetic.md,
-// section 10.
+// Scale and zero point of a range, as PyTorch's fused operator and observers derive them (docs/arithmetic.md, section
+// 10).
 #pragma once
 
 #include <cmath>
@@ -12,11 +12,11 @@ namespace halfstep::kernels::torch {
 
 inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-/// NaN in either gives NaN; of two zeros +0, so that which one comes first does not matter.
+/// Smaller of both. NaN in either operand makes the result NaN. A zero is always +0, so that the order does not matter.
 HS_HOST_DEVICE inline float lower(float a, float b) { return (std::isnan(a) || a < b ? a : b) + 0.0F; }
 HS_HOST_DEVICE inline float higher(float a, float b) { return (std::isnan(a) || a > b ? a : b) + 0.0F; }
 
-/// Extremes of what was seen; +inf and -inf: nothing.
+/// Extremes of the observed elements. +inf and -inf mean that there were none.
 struct Extremes {
   float low = kInfinity, high = -kInfinity;
 
@@ -29,7 +29,7 @@ struct Extremes {
 /// old + rate * (now - old) in float32.
 HS_HOST_DEVICE inline float moved(float old, float now, float rate) { return old + rate * (now - old); }
 
-/// A scale with a whole zero point.
+/// A scale with an integer zero point.
 struct WholeParameters {
   float scale;
   int32_t zero_point;
@@ -41,18 +41,18 @@ struct FusedGrid {
   bool symmetric;
 };
 
-/// Below, the fused operator raises a scale and stretches the range.
+/// The fused operator raises smaller scales to this value and stretches the range.
 inline constexpr float kSmallestScale = 6.1e-5F;
 
 namespace fused {
 
-/// A range in float32 that holds 0, and its scale.
+/// A range in float32 that contains 0, and its scale.
 struct Range {
   float low, high;
   double scale = 0.0;
 };
 
-/// Both ends as far from 0 as the wider one, in steps of the codes on its side.
+/// Moves both ends as far from 0 as the wider one, measured in steps of the codes on their side.
 HS_HOST_DEVICE inline Range balanced(float low, float high, const FusedGrid& grid) {
   const int32_t half = (grid.high - grid.low) / 2;
   const double below = std::fabs(static_cast<double>(low) / -(half + 1));
@@ -80,7 +80,7 @@ HS_HOST_DEVICE inline Range scaled(Range range, const FusedGrid& grid) {
   return range;
 }
 
-/// The end of the range that gives the smaller error says where 0 lies.
+/// The zero point from the end of the range with the smaller error.
 HS_HOST_DEVICE inline double zero_of(const Range& range, const FusedGrid& grid) {
   const double low = range.low / range.scale;
   const double high = range.high / range.scale;
@@ -89,7 +89,7 @@ HS_HOST_DEVICE inline double zero_of(const Range& range, const FusedGrid& grid) 
   return low_error < high_error ? grid.low - low : grid.high - high;
 }
 
-/// NaN gives the lowest int32.
+/// Rounds and clamps the zero point. NaN becomes the lowest int32.
 HS_HOST_DEVICE inline int32_t nudged(double zero, const FusedGrid& grid) {
   if (zero < grid.low) return grid.low;
   if (zero > grid.high) return grid.high;
@@ -98,7 +98,8 @@ HS_HOST_DEVICE inline int32_t nudged(double zero, const FusedGrid& grid) {
 
 }  // namespace fused
 
-/// The parameters of the fused operator: the division in float64, symmetric only where the range has both signs.
+/// The parameters of the fused operator. The division is in float64. Ranges are made symmetric only if they have both
+/// signs.
 HS_HOST_DEVICE inline WholeParameters fused_parameters(const Extremes& seen, const FusedGrid& grid) {
   fused::Range range{lower(seen.low, 0.0F), higher(seen.high, 0.0F)};
   const bool balance = grid.symmetric && range.low < 0.0F && 0.0F < range.high;
@@ -108,20 +109,21 @@ HS_HOST_DEVICE inline WholeParameters fused_parameters(const Extremes& seen, con
   return {static_cast<float>(range.scale), fused::nudged(zero, grid)};
 }
 
-/// How an observer makes parameters of a range.
+/// Method by which an observer derives parameters from a range.
 enum class Scheme { affine, symmetric, float_zero };
 
 /// Attributes of an observer.
 struct ObserverGrid {
   int64_t low, high;
   Scheme scheme;
-  bool is_unsigned;  ///< codes from 0, so that a symmetric zero point is the middle
+  bool is_unsigned;  ///< codes start at 0, so that a symmetric zero point is the middle
   float eps;
 
   HS_HOST_DEVICE int64_t middle() const { return !is_unsigned ? 0 : low == 0 && high == 255 ? 128 : (low + high) >> 1; }
 };
 
-/// A float zero point stands for a whole one too: below 2^24 in magnitude, or the edge of an int32 range.
+/// Scale and zero point of an observer. The double also holds integer zero points: they are below 2^24 in magnitude, or
+/// an end of the int32 range.
 struct ObserverParameters {
   float scale;
   double zero_point;
@@ -135,7 +137,7 @@ HS_HOST_DEVICE inline ObserverParameters float_zero(const Extremes& seen, const 
   return {scale, -seen.low / scale};
 }
 
-/// A NaN scale gives the lowest code.
+/// A NaN scale leads to the lowest code as zero point.
 HS_HOST_DEVICE inline ObserverParameters affine(float low, float high, const ObserverGrid& grid) {
   const float scale = higher((high - low) / static_cast<float>(grid.high - grid.low), grid.eps);
   const double zero = static_cast<double>(grid.low) - std::nearbyint(low / scale);
@@ -151,7 +153,7 @@ HS_HOST_DEVICE inline ObserverParameters symmetric(float low, float high, const 
 
 }  // namespace observed
 
-/// The parameters of the observers: all in float32; a range that has seen nothing has scale 1 and zero point 0.
+/// The parameters of the observers, all in float32. A range without observed elements has scale 1 and zero point 0.
 HS_HOST_DEVICE inline ObserverParameters observer_parameters(const Extremes& seen, const ObserverGrid& grid) {
   if (!seen.seen()) return {1.0F, 0.0};
   if (grid.scheme == Scheme::float_zero) return observed::float_zero(seen, grid);

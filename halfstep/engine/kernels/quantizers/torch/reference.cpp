@@ -1,5 +1,5 @@
-// PyTorch's fake quantizers as docs/arithmetic.md, section 10, states them. reference_learnable.cpp has the gradients
-// that add up, reference_observers.cpp what watches ranges.
+// Reference kernels of PyTorch's fake quantizers (docs/arithmetic.md, section 10). reference_learnable.cpp has the
+// gradients with sums, and reference_observers.cpp the observers.
 #include <memory>
 
 #include "halfstep/engine/kernels/quantizers/torch/fake_quantize.h"

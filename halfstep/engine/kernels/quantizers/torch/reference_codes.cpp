@@ -1,4 +1,4 @@
-// PyTorch's integer codes as docs/arithmetic.md, section 10, states them.
+// Reference kernels of PyTorch's integer codes (docs/arithmetic.md, section 10).
 #include <fmt/format.h>
 
 #include <memory>

@@ -1,5 +1,5 @@
-// PyTorch's HistogramObserver as docs/arithmetic.md, section 10, states it. Its search goes step by step, so it is the
-// only kernel.
+// PyTorch's HistogramObserver (docs/arithmetic.md, section 10). The reference is the only kernel, because the search is
+// sequential.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct State {
   torch::ObserverGrid grid;
 };
 
-/// Scratch: the counts of the batch, then the counts of before in the bins of after.
+/// Scratch: the counts of the batch, then the old counts in the new bins.
 Plan prepare(const Problem& problem) {
   const Type& x = *problem.in[Op::in::x];
   const int64_t bins = problem.in[Op::in::histogram]->dims[0];
@@ -29,7 +29,7 @@ Plan prepare(const Problem& problem) {
           .scratch = static_cast<size_t>(bins) * (sizeof(int64_t) + sizeof(float))};
 }
 
-/// The extremes of the finite elements.
+/// Smallest and largest finite element.
 template <class T>
 Extremes finite_extremes(const T* src, int64_t size) {
   Extremes found;
@@ -49,7 +49,7 @@ void count(const T* src, const State& state, const Extremes& range, int64_t* cou
   }
 }
 
-/// The new histogram over `range`. It may be the memory of the old one, over `before`.
+/// Writes the new histogram over `range`. It may share memory with the old one, over `before`.
 template <class T>
 void update(const Call& call, const State& state, const Extremes& before, const Extremes& range) {
   const auto bins = static_cast<size_t>(state.bins);

@@ -1,4 +1,4 @@
-// PyTorch's integer layers as docs/arithmetic.md, section 10, states them.
+// Reference kernels of PyTorch's integer layers (docs/arithmetic.md, section 10).
 #include <array>
 #include <limits>
 #include <memory>
@@ -12,7 +12,7 @@
 namespace halfstep::kernels {
 namespace {
 
-/// A bias in steps of the sum; NaN gives 0.
+/// The bias in steps of the sum. NaN becomes 0.
 int64_t whole_bias(float steps) {
   constexpr float kLimit = 0x1p31F;
   return steps >= -kLimit && steps < kLimit ? static_cast<int64_t>(std::nearbyint(steps))
@@ -21,7 +21,7 @@ int64_t whole_bias(float steps) {
                                             : 0;
 }
 
-/// The scale of an engine that keeps the bias real.
+/// The scale of an engine that keeps the bias in float.
 arith::FloatScale scale_of(const std::string& engine, const arith::LayerScales& scales) {
   if (engine == "onednn") return arith::onednn_layer(scales);
   return arith::float_layer(*arith::parse_requantization(engine), scales);
@@ -49,7 +49,7 @@ uint8_t code_of(const Op& a, const Call& call, const arith::EngineLayer& layer, 
   return static_cast<uint8_t>(torch::clamp(code, {0.0F, 255.0F}));
 }
 
-/// What a window reads of PyTorch's attributes: one padding for both ends of an axis.
+/// PyTorch's attributes in the form that a window reads. Both ends of an axis have equal padding.
 struct BothEnds {
   int64_t groups;
   std::vector<int64_t> stride, dilation, pad;
@@ -73,7 +73,7 @@ Plan prepare_conv2d(const Problem& problem) {
           .phases = {g.n * g.o}};
 }
 
-/// One plane of the output.
+/// Computes one plane of the output.
 Status run_conv2d(const Call& call, int, int64_t piece) {
   using In = TorchQuantizedConv2d::in;
   const auto& [a, g] = state_of<ConvState>(call);
@@ -92,7 +92,7 @@ Plan prepare_linear(const Problem& problem) {
           .phases = {problem.out[TorchQuantizedLinear::out::out_]->dims[0]}};
 }
 
-/// One row of the output.
+/// Computes one row of the output.
 Status run_linear(const Call& call, int, int64_t n) {
   using In = TorchQuantizedLinear::in;
   const auto& a = state_of<TorchQuantizedLinear>(call);

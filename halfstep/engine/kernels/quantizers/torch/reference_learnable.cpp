@@ -1,4 +1,4 @@
-// Gradients of PyTorch's learned quantizers as docs/arithmetic.md, section 10, states them.
+// Reference kernels of the gradients of PyTorch's learned quantizers (docs/arithmetic.md, section 10).
 #include <memory>
 
 #include "halfstep/engine/kernels/quantizers/torch/learnable.h"

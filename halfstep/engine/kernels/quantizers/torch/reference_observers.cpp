@@ -1,5 +1,5 @@
-// PyTorch's min/max observers and the operator that observes and quantizes, as docs/arithmetic.md, section 10, states
-// them.
+// Reference kernels of PyTorch's min/max observers and of its fused observer and quantizer (docs/arithmetic.md, section
+// 10).
 #include <cstring>
 #include <memory>
 

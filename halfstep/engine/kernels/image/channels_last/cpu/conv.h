@@ -1,4 +1,4 @@
-// What the fast kernels of fused_conv2d share.
+// Parts that the fast kernels of fused_conv2d share.
 #pragma once
 
 #include <limits>
@@ -9,20 +9,20 @@
 
 namespace halfstep::kernels::channels_last {
 
-/// What becomes of sums: residual added, clamped between bounds, written to out.
+/// Last steps on sums: add the residual, clamp between bounds, write to out.
 struct Finish {
-  const float* residual;  ///< laid out as out; may be null
+  const float* residual;  ///< layout of out. May be null
   float* out;
   float lowest, highest;
 };
 
-/// Whether an activation is done with the sums: it clamps them, or there is none.
+/// Whether clamping computes the activation, or there is none.
 inline bool is_bound(const Activation& activation) {
   using Kind = Activation::Kind;
   return activation.kind == Kind::none || activation.kind == Kind::relu || activation.kind == Kind::relu6;
 }
 
-/// Whatever is no bound leaves the sums as they are.
+/// Bounds of the activation. An activation that is not a clamp leaves the sums unbounded.
 inline Finish finish_of(const Activation& activation, const Call& call) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   using Kind = Activation::Kind;

@@ -1,4 +1,4 @@
-// drop_quantized and its gradient, on vectors: Philox has a block of four numbers in each lane of 64 bits.
+// drop_quantized and its gradient on vectors. Each 64-bit lane computes a Philox block of four numbers.
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/learning/cpu/drop.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
 
@@ -12,14 +12,14 @@
 namespace halfstep::kernels::learning {
 
 struct DropState;
-/// Elements [begin, end) of a call.
+/// Computes elements [begin, end) of a call.
 using DropPiece = void (*)(const DropState& state, const Call& call, int64_t begin, int64_t end);
 
 struct DropState {
   int64_t size;
   DropPiece piece;
-  uint64_t seed = 0;   ///< as Dropping::Rule has it
-  uint32_t below = 0;  ///< an element is quantized where less is drawn
+  uint64_t seed = 0;   ///< seed of Dropping::Rule
+  uint32_t below = 0;  ///< an element is quantized if its random number is smaller
 };
 
 }  // namespace halfstep::kernels::learning
@@ -37,8 +37,8 @@ using U64 = hn::ScalableTag<uint64_t>;
 using Bytes = hn::Rebind<uint8_t, I32>;
 using V64 = hn::Vec<U64>;
 
-/// What philox(seed, stream, ...) gives for blocks from `block` on, one in each lane of 64 bits, in the order of the
-/// blocks.
+/// Writes the numbers of philox(seed, stream, ...) for the blocks from `block` on, in the order of the blocks. Each
+/// 64-bit lane computes one block.
 HWY_INLINE void draw(uint64_t seed, uint64_t stream, uint64_t block, uint32_t* HWY_RESTRICT to) {
   const U64 d;
   const V64 low = hn::Set(d, 0xFFFFFFFF);
@@ -65,7 +65,7 @@ HWY_INLINE void draw(uint64_t seed, uint64_t stream, uint64_t block, uint32_t* H
 void drop_piece(const DropState& state, const Call& call, int64_t begin, int64_t end) {
   using Op = DropQuantized;
   constexpr int64_t kLanes = HWY_LANES(int32_t),
-                    kDrawn = 2 * kLanes;  // by one call: as many blocks of four as there are lanes of 64 bits
+                    kDrawn = 2 * kLanes;  // numbers of one call: a block of four for each 64-bit lane
   const auto* x = at<const float>(call, Op::in::x);
   const auto* quantized = at<const float>(call, Op::in::quantized);
   const auto step = static_cast<uint64_t>(*at<const int64_t>(call, Op::in::step));

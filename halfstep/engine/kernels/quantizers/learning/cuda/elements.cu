@@ -1,4 +1,4 @@
-// Operators of ops/learning.yaml on CUDA: a thread for each element (elements.h).
+// Operators of ops/learning.yaml on CUDA, with one thread for each element (elements.h).
 #include <memory>
 
 #include "halfstep/engine/kernels/common/cuda/extremes.cuh"

@@ -1,4 +1,4 @@
-// core/arith/code.h on vectors, the same operations in the same order. Included once per Highway target.
+// core/arith/code.h on vectors, with its operations in its order. Included once per Highway target.
 #if defined(HALFSTEP_KERNELS_QUANTIZE_CPU_CODE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_QUANTIZE_CPU_CODE_INL_H_
 #undef HALFSTEP_KERNELS_QUANTIZE_CPU_CODE_INL_H_
@@ -32,7 +32,7 @@ HWY_INLINE V round_to(D d, V v) {
   }
 }
 
-/// Codes of one channel: scale, zero point and rule in every lane.
+/// Codes of one channel. Every lane has the scale, zero point and rule.
 template <class D, arith::Rounding kMode, bool kReciprocal>
 class Coder {
  public:
@@ -48,7 +48,7 @@ class Coder {
   HWY_INLINE V steps(V x) const { return kReciprocal ? hn::Mul(x, divisor_) : hn::Div(x, divisor_); }
   HWY_INLINE V unclamped_of_steps(V steps) const { return hn::Add(round_to<kMode>(d_, steps), zero_point_); }
   HWY_INLINE V unclamped(V x) const { return unclamped_of_steps(steps(x)); }
-  /// NaN gives code_min.
+  /// NaN becomes code_min.
   HWY_INLINE V clamped(V unclamped) const {
     const V raised = hn::IfThenElse(hn::Ge(unclamped, low_), unclamped, low_);
     return hn::IfThenElse(hn::Gt(raised, high_), high_, raised);
@@ -67,9 +67,9 @@ class Coder {
   V scale_, divisor_, zero_point_, low_, high_;
 };
 
-/// The same codes as Coder's, counted in steps from the zero point, which cancels: what is clamped is the number of
-/// steps, before it is rounded, and where it comes from a division, x itself between multiples of the scale, each of
-/// which is as many steps when divided.
+/// Computes the codes of Coder, but counts steps from the zero point, which then cancels. Steps are clamped before they
+/// are rounded. With a division, x itself is clamped to multiples of the scale, which is equivalent because each of
+/// them divides into the exact number of steps.
 template <class D, arith::Rounding kMode, bool kReciprocal>
 class UniformCoder {
  public:
@@ -87,7 +87,7 @@ class UniformCoder {
   /// Whether the scale is neither tiny nor huge, and all counts are exact.
   HWY_INLINE bool holds() const { return whole_ && divisor_.holds(); }
 
-  /// Zero steps are +0, as the difference of two equal codes is.
+  /// Zero steps become +0, like the difference of two equal codes.
   HWY_INLINE V real(V x) const { return hn::MulAdd(rounded(steps(x, low_, high_)), scale_, hn::Zero(d_)); }
   HWY_INLINE V low_bits(V x) const {
     const V clamped = steps(x, low_, high_);
@@ -104,7 +104,7 @@ class UniformCoder {
   static constexpr int64_t kWhole = int64_t{1} << 20;
 
   HWY_INLINE V rounded(V steps) const { return round_to<kMode>(d_, steps); }
-  /// NaN gives `low`: x86's maximum gives its second operand then.
+  /// NaN becomes `low`, because x86's maximum then returns its second operand.
   HWY_INLINE V steps(V x, V low, V high) const {
     if constexpr (kReciprocal) {
       return hn::Min(hn::Max(hn::Mul(x, inverse_), low), high);
@@ -120,7 +120,7 @@ class UniformCoder {
   V inverse_, zero_point_, low_, high_;
 };
 
-/// Work::run<mode, reciprocal> of a rule.
+/// Selects Work::run<mode, reciprocal> for a rule.
 template <class Work>
 auto choose_by_rule(const arith::CodeRule& rule) {
   using arith::Rounding;

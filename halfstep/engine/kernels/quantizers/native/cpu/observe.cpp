@@ -1,4 +1,4 @@
-// observe_range on vectors. Sums are exact, so every level gives the bits of the reference.
+// observe_range on vectors. Sums are exact, so that every level has the bits of the reference.
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/native/cpu/observe.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
 
@@ -14,7 +14,7 @@
 #define HALFSTEP_KERNELS_QUANTIZE_CPU_OBSERVE_ONCE
 namespace halfstep::kernels::native {
 
-/// Widens the range by the finite elements of a slice.
+/// Extends the range by the finite elements of a slice.
 using RangeSlice = void (*)(const float* src, int64_t size, Range& range);
 /// Parts of sums, by lane.
 struct PartLanes {
@@ -45,7 +45,7 @@ struct ErrorTerm {
   const float* src;
 };
 
-/// Of a term the two parts that TermParts::add makes of it.
+/// Splits a term into the two parts of TermParts::add.
 struct Cut {
   HWY_INLINE explicit Cut(const arith::TermGrid& grid)
       : bound(hn::Set(F64(), grid.bound())),
@@ -87,7 +87,7 @@ void error_slice(const arith::AffineParameters& parameters, const arith::CodeGri
   }
 }
 
-/// The lanes of a range, which NaN and infinities leave as they are.
+/// Ranges by lane. NaN and infinities do not change them.
 struct RangeLanes {
   HWY_INLINE RangeLanes()
       : low(hn::Set(F32(), std::numeric_limits<float>::infinity())),
@@ -103,7 +103,7 @@ struct RangeLanes {
   hn::Vec<F32> low, high;
 };
 
-/// Four ranges at a time, so that no comparison waits for the one before.
+/// Keeps four ranges, so that comparisons do not wait for each other.
 void range_slice(const float* src, int64_t size, Range& range) {
   const F32 d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -139,8 +139,8 @@ namespace halfstep::kernels {
 namespace native {
 namespace {
 
-/// Scratch: the range of each channel (the batch's, and that which terms are of), the range of each block of each
-/// operand, and what each block adds up to.
+/// Layout of scratch: two ranges for each channel (range of the batch, range of the terms), the range of each block of
+/// each operand, and the sums of each block.
 struct Observe {
   explicit Observe(const Problem& problem) : observer(problem) {
     for (const Blocks& operand : observer.operands) {
@@ -162,11 +162,11 @@ struct Observe {
   arith::TermParts* terms(const Call& call, int64_t block) const {
     return reinterpret_cast<arith::TermParts*>(call.scratch + ranges_bytes()) + block * observer.terms();
   }
-  /// Squared errors of ranges have vectors; what else is added up has not.
+  /// Only squared errors of ranges have a vector version. Other terms do not.
   bool on_vectors() const { return observer.rule.searches_range() && observer.rule.power == 2.0; }
 
   Observer observer;
-  std::vector<int64_t> first_block, first_piece;  // of each operand
+  std::vector<int64_t> first_block, first_piece;  // by operand
   int64_t blocks = 0, pieces = 0;
   RangeSlice range_of_slice = nullptr;
   ErrorSlice error_of_slice = nullptr;
@@ -196,7 +196,7 @@ Plan prepare_observe(const Problem& problem) {
   return plan;
 }
 
-/// visit(operand, block of the operand, block among all) for the blocks of a piece.
+/// Calls visit(operand, block of the operand, block among all) for the blocks of a piece.
 template <class Visit>
 void for_each_block(const Observe& state, int64_t piece, Visit&& visit) {
   size_t k = state.first_piece.size();
@@ -220,7 +220,7 @@ void find_ranges(const Call& call, const Observe& state, int64_t piece) {
   });
 }
 
-/// visit(index among all blocks) for the blocks of a channel in one operand, in order.
+/// Calls visit(index among all blocks) for the blocks of a channel in one operand, in order.
 template <class Visit>
 void for_each_block_of(const Observe& state, size_t k, int64_t channel, Visit&& visit) {
   const int64_t per_channel = state.observer.operands[k].per_channel();
@@ -240,10 +240,10 @@ Range batch_range(const Call& call, const Observe& state, int64_t channel) {
   return {batch.low + 0.0F, batch.high + 0.0F};  // -0 becomes 0, as in the reference
 }
 
-/// Small enough that a slice stays in the first-level cache for all candidates.
+/// Elements of a slice. It stays in the first-level cache for all candidates.
 constexpr int64_t kTile = 1024;
 
-/// Errors of every candidate on one block.
+/// Computes the errors of every candidate on one block.
 void find_errors(const Call& call, const Observe& state, const Blocks& operand, int64_t block, Range range,
                  const float* x, arith::TermParts* errors) {
   const arith::StepRule& rule = state.observer.rule;

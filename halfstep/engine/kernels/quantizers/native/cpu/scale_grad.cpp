@@ -1,4 +1,5 @@
-// fake_quantize_scale_grad on vectors. Sums keep the order of blocks.h, so every level gives the bits of the reference.
+// fake_quantize_scale_grad on vectors. Sums keep the order of blocks.h, so that every level has the bits of the
+// reference.
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/native/cpu/scale_grad.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
 

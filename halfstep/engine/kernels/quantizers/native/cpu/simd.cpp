@@ -17,13 +17,13 @@
 namespace halfstep::kernels::native {
 
 struct Elementwise;
-/// Elements [begin, end) of a call.
+/// Computes elements [begin, end) of a call.
 using PieceFunction = void (*)(const Elementwise& state, const Call& call, int64_t begin, int64_t end);
 
 struct Elementwise {
   arith::CodeRule rule;
   Channels channels;
-  bool stream;  ///< results go past the caches
+  bool stream;  ///< results bypass the caches
   PieceFunction piece;
 };
 
@@ -44,7 +44,7 @@ static_assert(kHasPortsOfFakeQuantize<FakeQuantizeOffset> && kHasPortsOfFakeQuan
 static_assert(FakeQuantizeGrad::in::zero_point == FakeQuantize::in::zero_point &&
               Quantize::in::zero_point == FakeQuantize::in::zero_point);
 
-/// What a run's elements are written by, with the codes of either coder.
+/// Writes the elements of a run, with the codes of either coder.
 template <class Coder>
 struct FakeQuantized {
   HWY_INLINE V32 operator()(F32, const NoParameters&, V32 x) const { return coder.real(x); }
@@ -80,7 +80,8 @@ HWY_INLINE void write_run(const Elementwise& state, const RunWalk& run, const Fu
   simd::write_row(F32(), dst + run.begin(), run.size(), state.stream, row);
 }
 
-/// The runs of a piece, each with its channel's coder: the one that holds for nearly all scales, or the plain one.
+/// Processes the runs of a piece, each with the coder of its channel: UniformCoder, which fits nearly all scales, or
+/// Coder.
 template <template <class> class Function, arith::Rounding kMode, bool kReciprocal, class U, class... T>
 HWY_INLINE void code_runs(const Elementwise& state, const Call& call, int64_t begin, int64_t end, U* dst,
                           const T*... src) {
@@ -144,7 +145,7 @@ PieceFunction choose_fake_quantize(const arith::CodeRule& rule) { return choose_
 PieceFunction choose_fake_quantize_grad(const arith::CodeRule& rule) { return choose_by_rule<GradWork>(rule); }
 
 PieceFunction choose_quantize(const arith::CodeRule& rule, DType dtype) {
-  // Codes are stored by their low bits, so their width alone counts.
+  // Codes are stored by their low bits, so that only the bit width matters.
   return is_wide(dtype) ? choose_by_rule<QuantizeWork<uint16_t>>(rule) : choose_by_rule<QuantizeWork<uint8_t>>(rule);
 }
 

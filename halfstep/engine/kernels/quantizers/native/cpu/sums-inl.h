@@ -22,8 +22,8 @@ constexpr int64_t kLanes = hn::MaxLanes(F64());
 constexpr int64_t kParts = kSumLanes / kLanes;
 static_assert(kParts * kLanes == kSumLanes);
 
-/// Adds the terms of elements 0 to size to kSumLanes lanes: term.full(i) has those of i to i + kLanes, term.part(i,
-/// count) the last ones.
+/// Adds the terms of elements [0, size) to kSumLanes lanes. term.full(i) has the terms of i to i + kLanes. term.part(i,
+/// count) has the last ones.
 template <class Term>
 HWY_INLINE void add_to_lanes(double* lanes, int64_t size, const Term& term) {
   const F64 d;

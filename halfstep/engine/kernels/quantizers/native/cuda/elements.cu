@@ -1,4 +1,4 @@
-// fake_quantize, fake_quantize_grad, quantize and dequantize on CUDA: the functions of core/arith/code.h for each
+// fake_quantize, fake_quantize_grad, quantize and dequantize on CUDA, with the functions of core/arith/code.h for each
 // element.
 #include <memory>
 
@@ -12,8 +12,8 @@ namespace halfstep::kernels {
 namespace native {
 namespace {
 
-/// What the elements of a channel are quantized with, as cuda::map asks for it; all four operators have these operands
-/// at the same positions.
+/// Parameters of the elements of a channel, in the form of cuda::map. All four operators have these operands at equal
+/// positions.
 struct ChannelParameters {
   struct Parameters {
     float scale;
@@ -66,7 +66,7 @@ struct State {
   arith::CodeRule rule;
   Channels channels;
 
-  /// dst[i] = Element()(parameters of i, src[i], or also second[i]).
+  /// dst[i] = Element()(parameters of i, src[i]), with second[i] as a further argument if given.
   template <class Element, class U, class T>
   void map(const Call& call, U* dst, const T* src, const T* second = nullptr) const {
     const Element element{{rule, call.in[FakeQuantize::in::scale].as<const float>(),

@@ -1,4 +1,4 @@
-// qlinear_add on vectors: operands of the same extents, or one that the other repeats by channel.
+// qlinear_add on vectors, for operands of equal extents or one operand that is repeated by channel.
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/onnx/cpu/add.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
 
@@ -16,10 +16,10 @@
 #define HALFSTEP_KERNELS_ONNX_CPU_ADD_ONCE
 namespace halfstep::kernels::onnx {
 
-/// What each channel contributes: a itself, or what b and the zero points come to.
+/// The operand that is repeated by channel. Each channel contributes a itself, or the sum of b and the zero points.
 enum class Repeated { neither, a, b };
 
-/// Elements [begin, end).
+/// Adds elements [begin, end).
 using AddElements = void (*)(const elements::Walk& walk, const arith::FloatSum& rule, const float* by_channel,
                              const void* a, const void* b, void* y, int64_t begin, int64_t end);
 
@@ -99,8 +99,7 @@ namespace {
 
 using Op = QlinearAdd;
 
-/// The channels of `whole` that the elements of `part` are repeated along: nothing where those are no neighbouring
-/// axes.
+/// The channels of `whole` along which `part` repeats its elements, or nothing if these are not neighbouring axes.
 std::optional<Channels> channels_of(const Dims& part, const Dims& whole) {
   if (part.size() > whole.size()) return std::nullopt;
   const size_t shift = whole.size() - part.size();
@@ -145,7 +144,7 @@ Verdict accept(const Problem& problem) {
                           : refuse(errors::kernel_needs_layout("operands that are broadcast along neighbouring axes"));
 }
 
-/// Scratch: what each channel contributes.
+/// Scratch: the contribution of each channel.
 Plan prepare(const Problem& problem) {
   const AddForm form = *form_of(problem);
   const Type& y = *problem.out[Op::out::y];

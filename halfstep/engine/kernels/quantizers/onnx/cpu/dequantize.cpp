@@ -14,10 +14,10 @@
 #define HALFSTEP_KERNELS_ONNX_CPU_DEQUANTIZE_ONCE
 namespace halfstep::kernels::onnx {
 
-/// What each code of a small float stands for.
+/// Values of all codes of a small float.
 using SmallValues = std::array<float, 256>;
 
-/// Elements [begin, end) of the region that starts at element `first`, with that region's parameters.
+/// Dequantizes elements [begin, end) of the region that starts at element `first`, with the region's parameters.
 using DequantizeRegion = void (*)(const elements::Walk& walk, const SmallValues& values, const float* scale,
                                   const float* zero_point, const Call& call, int64_t first, int64_t begin, int64_t end);
 

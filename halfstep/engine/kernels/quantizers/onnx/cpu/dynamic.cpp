@@ -13,7 +13,7 @@
 #define HALFSTEP_KERNELS_ONNX_CPU_DYNAMIC_ONCE
 namespace halfstep::kernels::onnx {
 
-/// Smallest and largest number, 0 among them.
+/// Smallest and largest number of the input and 0.
 struct Range {
   float low, high;
 };
@@ -31,7 +31,7 @@ namespace halfstep::kernels::onnx::HWY_NAMESPACE {
 using F32 = hn::ScalableTag<float>;
 using V32 = hn::Vec<F32>;
 
-/// Passes NaN over.
+/// Ignores NaN.
 struct Extremes {
   V32 low, high;
   HWY_INLINE Extremes() : low(hn::Zero(F32())), high(low) {}
@@ -82,7 +82,7 @@ struct DynamicState {
   QuantizeDynamic quantize;
 };
 
-/// Scratch: scale and zero point, then the range of each piece.
+/// Layout: scale and zero point, then the range of each piece.
 struct Scratch {
   explicit Scratch(const Call& call)
       : scale(reinterpret_cast<float*>(call.scratch)),

@@ -14,7 +14,7 @@
 #define HALFSTEP_KERNELS_ONNX_CPU_QUANTIZE_ONCE
 namespace halfstep::kernels::onnx {
 
-/// Elements [begin, end) of the region that starts at element `first`, with that region's parameters.
+/// Quantizes elements [begin, end) of the region that starts at element `first`, with the region's parameters.
 using QuantizeRegion = void (*)(const elements::Walk& walk, const QuantizeRule& rule, const float* scale,
                                 const float* zero_point, const Call& call, int64_t first, int64_t begin, int64_t end);
 
@@ -24,7 +24,7 @@ using QuantizeRegion = void (*)(const elements::Walk& walk, const QuantizeRule& 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::onnx::HWY_NAMESPACE {
 
-/// Element types of what is computed in float32; a call of body.operator()<T>() for each.
+/// Calls body.operator()<T>() for the element types that are computed in float32.
 template <class Body>
 auto with_quantizable(DType dtype, Body&& body) {
   if (dtype == DType::f16) return body.template operator()<Half>();
@@ -58,7 +58,7 @@ void quantize_region(const elements::Walk& walk, const QuantizeRule& rule, const
                         call.in[Op::in::x].as<const T>() + first);
 }
 
-/// Codes are stored by their low bits, so their width alone counts.
+/// Codes are stored by their low bits, so that only the bit width matters.
 template <class Function>
 QuantizeRegion choose_quantized(DType x, DType y) {
   return with_quantizable(x, [&]<class T>() -> QuantizeRegion {

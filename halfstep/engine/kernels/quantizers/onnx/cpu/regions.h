@@ -1,4 +1,4 @@
-// Quantizers on vectors: their parameters as float, and the regions in which those lie by channel.
+// Parameters of quantizers as float, and regions in which these parameters go by channel.
 #pragma once
 
 #include "halfstep/engine/kernels/common/elements.h"
@@ -6,8 +6,8 @@
 
 namespace halfstep::kernels::onnx {
 
-/// x as rows of regions, the last of a row perhaps shorter. Inside a region the parameters go by the channels of the
-/// walk; each region has `parameters` of its own.
+/// Cuts x into rows of regions. The last region of a row may be shorter. Inside a region, parameters go by the channels
+/// of the walk. Each region has `parameters` parameters.
 struct Regions {
   int64_t size = 0, row = 1, region = 1, per_row = 1, parameters = 0;
   elements::Walk walk;
@@ -31,8 +31,8 @@ struct Regions {
     walk = elements::Walk(channels, result_bytes);
   }
 
-  /// Calls visit(first element of the region, first of its parameters, begin, end) for the parts of regions that make
-  /// up a piece; begin and end count from the first element.
+  /// Calls visit(first element of the region, first of its parameters, begin, end) for the parts of regions in a piece.
+  /// begin and end count from the first element.
   template <class Visit>
   void for_each(int64_t piece, Visit&& visit) const {
     const int64_t end = std::min(size, (piece + 1) * kPieceElements);
@@ -46,14 +46,14 @@ struct Regions {
   }
 };
 
-/// Scales and zero points as float. One pair is converted by every piece, more by a phase of their own.
+/// Scales and zero points as float. Each piece converts a single pair itself. A separate phase converts several.
 class FloatParameters {
  public:
   explicit FloatParameters(const Type& scale) : count_(count_elements(scale.dims)) {}
 
   bool has_phase() const { return count_ != 1; }
   size_t scratch() const { return has_phase() ? static_cast<size_t>(2 * count_) * sizeof(float) : 0; }
-  /// Phases of a kernel whose own work has `pieces`.
+  /// Phases of a kernel that has `pieces` pieces itself.
   std::vector<int64_t> phases(int64_t pieces) const {
     return has_phase() ? std::vector{pieces_of(count_), pieces} : std::vector{pieces};
   }
@@ -66,7 +66,7 @@ class FloatParameters {
     for (int64_t i = begin; i < end; ++i) scales[count_ + i] = zero_point_at(zero_point, i);
   }
 
-  /// Small floats take none.
+  /// Small floats have no zero point, so that theirs is 0.
   static float zero_point_at(const ConstView& zero_point, int64_t index) {
     return is_small_float(zero_point.dtype) ? 0.0F : static_cast<float>(code_at(zero_point, index));
   }
@@ -78,7 +78,7 @@ class FloatParameters {
   int64_t count_;
 };
 
-/// What a piece reads.
+/// Parameters that a piece reads.
 struct PieceParameters {
   PieceParameters(const FloatParameters& all, const ConstView& scale, const ConstView& zero_point,
                   const std::byte* scratch) {

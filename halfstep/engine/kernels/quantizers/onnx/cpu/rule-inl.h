@@ -1,4 +1,4 @@
-// onnx/rule.h on vectors, the same operations in the same order. Included once per Highway target.
+// onnx/rule.h on vectors, with its operations in its order. Included once per Highway target.
 #if defined(HALFSTEP_KERNELS_ONNX_CPU_RULE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_ONNX_CPU_RULE_INL_H_
 #undef HALFSTEP_KERNELS_ONNX_CPU_RULE_INL_H_
@@ -19,18 +19,19 @@ namespace simd = elements::HWY_NAMESPACE;
 
 using arithmetic::HWY_NAMESPACE::Divisor;
 
-/// Steps between the zero point and the ends of a range.
+/// Steps from the zero point to both ends of a range.
 template <class D, class V = hn::Vec<D>>
 struct StepRange {
   StepRange(D d, V zero_point, CodeRange range)
       : low(hn::Sub(hn::Set(d, static_cast<float>(range.low)), zero_point)),
         high(hn::Sub(hn::Set(d, static_cast<float>(range.high)), zero_point)) {}
-  /// NaN gives the lowest; x86's maximum gives its second operand there.
+  /// NaN becomes the lowest, because x86's maximum then returns its second operand.
   HWY_INLINE V clamp(V steps) const { return hn::Min(hn::Max(steps, low), high); }
   V low, high;
 };
 
-/// Codes as low bits, as all functions here give them. Clamping between whole numbers and rounding change places.
+/// The code as low bits, like all functions here. Clamping to integers comes before rounding, which does not change the
+/// result.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V saturated_code(D d, V steps, V zero_point, CodeRange range) {
   return hn::Add(simd::as_low_bits(d, StepRange<D>(d, zero_point, range).clamp(steps)), zero_point);
@@ -77,7 +78,7 @@ HWY_INLINE V steps_of(D d, V x, V scale, bool in_bfloat16) {
   return in_bfloat16 ? simd::rounded_to<BFloat16>(d, steps) : steps;
 }
 
-/// For elements::apply, with the scale and zero point of each channel.
+/// Quantizer for elements::apply, with the scale and zero point of each channel.
 struct SaturatedCodes {
   static constexpr bool kSmall = false;
   QuantizeRule rule;
@@ -86,7 +87,8 @@ struct SaturatedCodes {
     return saturated_code(d, hn::Div(x, parameters[0]), parameters[1], rule.range);
   }
 
-  /// Clamps x itself: between multiples of the scale, each of which is as many steps when divided.
+  /// Variant for one set of parameters. Clamps x itself to multiples of the scale, which is equivalent because each of
+  /// them divides into the exact number of steps.
   template <class D>
   class Uniform {
    public:

@@ -48,7 +48,7 @@ Plan prepare(const Problem& problem) {
               std::make_shared<State>(spread, is_small_float(x.dtype) ? small_codes(x.dtype, false) : SmallCodes())};
 }
 
-/// body.template operator()<T>() with the element type of f32, f16 or bf16.
+/// Calls body.template operator()<T>() with the element type of f32, f16 or bf16.
 template <class Body>
 void with_result(DType dtype, Body&& body) {
   switch (dtype) {

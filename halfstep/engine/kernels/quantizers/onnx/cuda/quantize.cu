@@ -44,7 +44,7 @@ Plan prepare(const Problem& problem) {
   return {.state = std::make_shared<QuantizeState>(spread, rule)};
 }
 
-/// body.template operator()<X>() with the element type of f32, f16, bf16 or i32.
+/// Calls body.template operator()<X>() with the element type of f32, f16, bf16 or i32.
 template <class Body>
 void with_input(DType dtype, Body&& body) {
   switch (dtype) {
@@ -55,7 +55,7 @@ void with_input(DType dtype, Body&& body) {
   }
 }
 
-/// body.template operator()<Code>() with what holds a code of at most 16 bits.
+/// Calls body.template operator()<Code>() with the storage type of a code of at most 16 bits.
 template <class Body>
 void with_result(DType dtype, Body&& body) {
   if (stored_as<int8_t>(dtype)) return body.template operator()<int8_t>();
@@ -80,7 +80,7 @@ Status run(const Call& call, int, int64_t) {
   return {};
 }
 
-/// NaN does not move it; 0 is inside.
+/// Extends the range by a number and ignores NaN. The range always contains 0.
 struct FoldRange {
   float low = 0.0F, high = 0.0F;
   __device__ void take(float x) {

@@ -11,17 +11,17 @@ inline cuda::Layout layout_of(const Spread& spread) {
   return {spread.extent, spread.run, spread.block, spread.outer_step, spread.block_step, spread.run_step};
 }
 
-/// What an element is quantized or dequantized with.
+/// Scale and zero point of one element.
 struct ScalePair {
   float scale = 1.0F;
   int32_t zero_point = 0;
 };
 
-/// `Code` holds the zero points.
+/// Scales and zero points of a tensor. `Code` is the storage type of the zero points.
 template <class Code>
 struct ScaleList {
   Numbers scales;
-  const Code* zero_points;  ///< nullptr: they are 0, or not read
+  const Code* zero_points;  ///< nullptr if they are 0 or not read
 
   HS_HOST_DEVICE ScalePair at(int64_t index) const {
     return {scales.at<float>(index), zero_points == nullptr ? 0 : static_cast<int32_t>(zero_points[index])};

@@ -14,7 +14,7 @@ namespace halfstep::kernels::paddle {
 
 using elements::Walk;
 
-/// Dequantizes the elements [begin, end); `scales` by channel. A call of X and T, erased.
+/// Dequantizes the elements [begin, end). `scales` are by channel. The pointers hide the types X and T.
 struct DequantizeCall {
   const Walk& walk;
   const void* scales;
@@ -35,7 +35,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 namespace simd = elements::HWY_NAMESPACE;
 using arithmetic::HWY_NAMESPACE::Divisor;
 
-/// x times its scales over the largest code, each operation rounded to T. kCast: x is not a number of T yet.
+/// x * scale / q, where each operation is rounded to T. kCast: x still has to be converted to T.
 template <class T, bool kCast, bool kSecond>
 struct Dequantize {
   template <class D, class V = hn::Vec<D>>
@@ -57,7 +57,7 @@ struct Dequantize {
   }
   Compute<T> second, largest;
 
-  /// With the division as products.
+  /// Variant for one scale. Products replace the division.
   template <class D>
   class Uniform {
    public:
@@ -112,7 +112,7 @@ struct DequantizerState {
   Walk walk;
   DequantizeFunction function = nullptr;
   void (*copy)(const DequantizeCall& call, int64_t element_bytes) = nullptr;
-  /// Several scales of a half type are widened by a phase of its own.
+  /// A separate phase widens the scales. It is needed where a half type has several scales.
   bool widens = false;
 };
 

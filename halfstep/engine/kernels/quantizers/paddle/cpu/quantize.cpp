@@ -1,8 +1,8 @@
-// Paddle's quantizers on vectors, all of them in two parts: finding the scale, and applying it.
+// Paddle's quantizers on vectors. All of them find the scale and then apply it.
 //
-// Where a channel (or the tensor) fits into a piece, one pass over the pieces does both, the second read coming from
-// the cache. Else a pass finds the largest magnitudes of blocks, a short one combines them into scales, and a third
-// applies these. Scales that are given need the last pass alone.
+// If a channel (or the tensor) fits into a piece, one pass over the pieces does both. The second read then comes from
+// the cache. Otherwise one pass finds the largest magnitudes of blocks, a short pass combines them into scales, and a
+// third applies these. Scales that are operands need only the last pass.
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/paddle/cpu/quantize.cpp"
 #include "halfstep/core/base/divide.h"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
@@ -20,14 +20,14 @@ namespace halfstep::kernels::paddle {
 
 using elements::Walk;
 
-/// What a level does with elements of type T.
+/// Functions of one CPU level for elements of type T.
 template <class T>
 struct Functions {
   using C = Compute<T>;
   /// The largest magnitude that is not NaN, at least 0.
   C (*largest)(const T* src, int64_t size);
   bool (*has_nan)(const T* src, int64_t size);
-  /// Raises largest[i] to the magnitude of src[i]; NaN raises nothing. Whether there was a NaN.
+  /// Raises largest[i] to the magnitude of src[i] and ignores NaN. Returns whether there was a NaN.
   bool (*raise)(const T* src, int64_t size, C* largest);
   void (*widen)(const T* src, int64_t size, C* dst);
   /// Quantizes the elements [begin, end).
@@ -149,22 +149,22 @@ namespace halfstep::kernels {
 namespace paddle {
 namespace {
 
-/// Elements of a row that a search down columns takes at once: their largest magnitudes stay in the first-level cache.
+/// Elements of a row that a search down columns covers at once. Their largest magnitudes stay in the first-level cache.
 constexpr int64_t kStrip = 4096;
-/// From this length on a run alone is long enough to be read on its own, far from the next one of its channel.
+/// Runs from this length on are read one by one, although the channel's next run is far away in memory.
 constexpr int64_t kLongColumn = 512;
-/// Shorter runs are searched one element after the other.
+/// Shorter runs are searched one element at a time.
 constexpr int64_t kShortRun = 16;
 
 enum class Step {
-  whole,    ///< scales of some channels, then their elements
-  search,   ///< largest magnitudes of a block
-  combine,  ///< scales of some channels from their blocks, or from the operand
+  whole,    ///< finds the scales of some channels, then quantizes their elements
+  search,   ///< finds the largest magnitudes of a block
+  combine,  ///< derives the scales of some channels from their blocks or from the operand
   apply
 };
 
-/// A tensor of short runs cut into strips of columns (whole runs), and these into blocks of rows. Column i of row block
-/// b has its largest magnitude at b * period + i.
+/// Cuts a tensor of short runs into strips of columns (whole runs), and these into blocks of rows. The largest
+/// magnitude of column i in row block b is at b * period + i.
 struct Columns {
   int64_t period = 0, strip = 0, rows = 0, strips = 0, row_blocks = 0;
 
@@ -212,7 +212,7 @@ class QuantizerWork final : public Work {
     }
   }
 
-  /// Multipliers and scales by channel, then the largest magnitudes that a search finds.
+  /// Layout: multipliers and scales by channel, then the largest magnitudes that a search finds.
   size_t scratch() const { return static_cast<size_t>(2 * q_.channels.count + partials_) * sizeof(C); }
 
   Status run(const Call& call, Stage stage, int64_t piece) const override {
@@ -220,7 +220,7 @@ class QuantizerWork final : public Work {
       case Step::whole: return whole(call, piece);
       case Step::search: search(call, piece); break;
       case Step::combine: return combine(call, piece);
-      // Backwards: what the search read last is still in the cache.
+      // Backwards, because the elements that the search read last are still in the cache.
       case Step::apply: apply_piece(call, stage.pieces - 1 - piece); break;
     }
     return {};
@@ -268,7 +268,7 @@ class QuantizerWork final : public Work {
     }
   }
 
-  /// Chunk by chunk, so that the second read comes from a near cache.
+  /// Works chunk by chunk, so that the second read comes from a near cache.
   C copy_and_search(const Call& call, int64_t begin, int64_t size) const {
     constexpr int64_t kChunk = 8192;
     C largest = 0;
@@ -291,7 +291,7 @@ class QuantizerWork final : public Work {
     for (int64_t row = first; row < last; ++row)
       has_nan |= f_.raise(src(call) + row * columns_.period + column, size, largest);
     if (!has_nan || q_.channels.run == 1) return;
-    // Once more, passing over the runs that start with NaN.
+    // Repeats the search and skips the runs that start with NaN.
     std::fill_n(largest, size, C(0));
     for (int64_t row = first; row < last; ++row)
       raise_by_runs(src(call) + row * columns_.period + column, size, largest);
@@ -397,10 +397,10 @@ class QuantizerWork final : public Work {
   C top_;
   Functions<T> f_;
   Walk walk_;
-  Columns columns_;  ///< of a search down columns
-  Blocks blocks_;    ///< of a search along runs
+  Columns columns_;  ///< blocks of a search down columns
+  Blocks blocks_;    ///< blocks of a search along runs
   int64_t partials_ = 0;
-  int64_t per_piece_ = 1;  ///< channels of a piece of `whole` or `combine`
+  int64_t per_piece_ = 1;  ///< channels in a piece of `whole` or `combine`
 };
 
 Plan plan_of(const Quantizer& quantizer, CpuLevel level) {

@@ -1,4 +1,4 @@
-// paddle/rule.h on vectors, the same operations in the same order. Included once per Highway target.
+// paddle/rule.h on vectors, with its operations in its order. Included once per Highway target.
 #if defined(HALFSTEP_KERNELS_PADDLE_CPU_RULE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_PADDLE_CPU_RULE_INL_H_
 #undef HALFSTEP_KERNELS_PADDLE_CPU_RULE_INL_H_
@@ -26,7 +26,7 @@ HWY_INLINE V clip(V x, V low, V high) {
   return hn::IfThenElse(hn::Lt(x, low), low, hn::IfThenElse(hn::Gt(x, high), high, x));
 }
 
-/// The same where low <= high: on x86 the second operand of a minimum or maximum is the result when one is NaN.
+/// Equals clip where low <= high. On x86, minimum and maximum return their second operand if one operand is NaN.
 template <class V>
 HWY_INLINE V clip_ordered(V x, V low, V high) {
   return hn::Min(high, hn::Max(low, x));
@@ -39,7 +39,8 @@ template <int kMantissa, int kLowest, class D, class V = hn::Vec<D>>
 HWY_INLINE V round_mantissa(D d, V v) {
   using C = hn::TFromD<D>;
   const V lowest = hn::Set(d, std::ldexp(C(1), kLowest));
-  // Only the exponent's bits of a normal number: the power of two at or below it. Infinity's, a NaN's, are infinity.
+  // Keeps only the exponent bits: a normal number becomes the power of two at or below it. Infinity and NaN become
+  // infinity.
   const V exponent = hn::Set(d, std::numeric_limits<C>::infinity());
   const V magnitude = hn::Abs(v);
   const V power = hn::And(hn::IfThenElse(hn::Ge(magnitude, lowest), magnitude, lowest), exponent);
@@ -57,7 +58,7 @@ HWY_INLINE V to_e4m3(D d, V v, V x) {
   return hn::IfThenElse(hn::Le(magnitude, hn::Set(d, 464)), round_mantissa<3, -6>(d, v), high);
 }
 
-/// An element under the parameters of its channel: the multiplier, and where it is needed the scale.
+/// Quantizes an element. The parameters of its channel are the multiplier and, if needed, the scale.
 template <class C, Rounding kRounding, bool kValues>
 struct Quantize {
   static constexpr bool kReadsScale = kValues || kRounding == Rounding::half_away;
@@ -89,7 +90,7 @@ struct Quantize {
 
   C q;
 
-  /// With the bounds in their order, and the division as products.
+  /// Variant for one set of parameters. The bounds are known to be ordered, and products replace the division.
   template <class D>
   requires(kReadsScale && (kRounding == Rounding::half_even || kRounding == Rounding::half_away)) class Uniform {
    public:
@@ -101,7 +102,7 @@ struct Quantize {
           top_(hn::Set(D(), quantize.q)),
           low_(hn::Set(D(), -quantize.q - C(1))),
           q_(D(), top_) {}
-    /// Every product is 0, or at least the scale: q_ divides it to the bit.
+    /// In this range every product is 0 or at least the scale, so that q_ divides it exactly.
     HWY_INLINE bool holds() const {
       const C scale = hn::GetLane(scale_);
       return scale >= C(0x1p-40) && scale <= C(0x1p40);
@@ -130,13 +131,13 @@ struct Quantize {
   };
 };
 
-/// The larger of x's magnitude and `largest`; of a NaN, x86's maximum gives the second operand.
+/// The larger of x's magnitude and `largest`. NaN is ignored, because x86's maximum then returns its second operand.
 template <class V>
 HWY_INLINE V raise(V largest, V x) {
   return hn::Max(hn::Abs(x), largest);
 }
 
-/// Several vectors of magnitudes, so that one comparison need not wait for the one before.
+/// Several vectors of magnitudes, so that comparisons do not wait for each other.
 template <class D>
 class Largest {
  public:

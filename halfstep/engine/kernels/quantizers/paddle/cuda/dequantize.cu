@@ -8,13 +8,13 @@ namespace halfstep::kernels {
 namespace paddle {
 namespace {
 
-/// For cuda::map: one element with the scale of its channel.
+/// One element with the scale of its channel, for cuda::map.
 template <class X, class T>
 struct Dequantize {
   using C = Compute<T>;
   using Parameters = T;
   const T* scales;
-  const T* second;  ///< nullptr where there is none
+  const T* second;  ///< the second scale, nullptr without one
   T largest;
 
   HS_HOST_DEVICE T single() const { return scales[0]; }

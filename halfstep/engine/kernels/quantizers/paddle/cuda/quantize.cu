@@ -1,4 +1,4 @@
-// Paddle's quantizers on CUDA: the rule of paddle/rule.h, with the CPU's order of NaN and of the window.
+// Paddle's quantizers on CUDA. They follow paddle/rule.h and treat NaN and the window as the CPU kernels do.
 #include <memory>
 
 #include "halfstep/core/base/divide.h"
@@ -9,9 +9,9 @@ namespace halfstep::kernels {
 namespace paddle {
 namespace {
 
-/// Elements of a run that one block looks through.
+/// Elements of a run that one thread block searches.
 constexpr int64_t kSlice = 1 << 15;
-/// Runs below it are looked through by a thread each.
+/// Shorter runs are searched by one thread each.
 constexpr int64_t kShortRun = 32;
 
 struct Plan {
@@ -20,7 +20,7 @@ struct Plan {
   int64_t blocks() const { return quantizer.channels.outer * quantizer.channels.count * slices_per_run; }
 };
 
-/// Scratch: the largest magnitude of each channel, as bits.
+/// Largest magnitude of each channel, kept as bits in scratch. One thread block searches one slice of a run.
 template <class T>
 struct Search {
   using C = Compute<T>;
@@ -48,7 +48,7 @@ struct Search {
   }
 };
 
-/// The same by one thread for each run: a block would mostly wait where runs are shorter than a warp.
+/// Like Search, with one thread for each run. On runs shorter than a warp most threads of a block would idle.
 template <class T>
 struct SearchShortRuns {
   Search<T> search;
@@ -68,7 +68,8 @@ struct SearchShortRuns {
   }
 };
 
-/// The scales that are the largest magnitudes; NaN where the first element of the channel is NaN and counts.
+/// Stores the largest magnitudes as scales. The scale is NaN where the channel's first element is NaN, unless runs that
+/// start with NaN are skipped.
 template <class T>
 struct TakeLargest {
   using C = Compute<T>;
@@ -101,7 +102,7 @@ struct AverageStep {
   }
 };
 
-/// `window` is a copy of the window before.
+/// Step of the moving window. `window` is a copy of the previous one and is updated in place.
 template <class T>
 struct WindowStep {
   using C = Compute<T>;
@@ -119,7 +120,7 @@ struct WindowStep {
   }
 };
 
-/// For cuda::map: one element with the scale of its channel.
+/// One element with the scale of its channel, for cuda::map.
 template <class T, Rounding kRounding, bool kValues>
 struct Apply {
   using C = Compute<T>;

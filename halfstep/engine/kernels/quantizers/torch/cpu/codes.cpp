@@ -1,5 +1,6 @@
-// PyTorch's integer codes on vectors. Codes of 8 bits are found in float32 lanes, where every one of them and every sum
-// that is not clamped is exact; those of 32 bits in float64 lanes, each product and rounding still float32.
+// PyTorch's integer codes on vectors. 8-bit codes are computed in float32 lanes, which hold every code and every sum
+// that is not clamped exactly. 32-bit codes are computed in float64 lanes, but each product and rounding is still in
+// float32.
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/torch/cpu/codes.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
 
@@ -21,8 +22,8 @@ struct CodeEnds {
   double low, high;
 };
 
-/// Elements [begin, end). `parameters`: reciprocals of all channels' scales (dequantizing: the scales), then their zero
-/// points, as float, or as double where `wide`.
+/// Computes elements [begin, end). `parameters` has the reciprocals of all channels' scales (dequantizing: the scales),
+/// then their zero points. They are float, or double if `wide`.
 struct CodePiece {
   void (*run)(const elements::Walk& walk, const CodeEnds& ends, const void* parameters, const void* src, void* dst,
               int64_t begin, int64_t end);
@@ -42,7 +43,7 @@ namespace simd = elements::HWY_NAMESPACE;
 template <class V>
 using CodeVectors = std::array<V, 2>;
 
-/// The codes of a type, in float lanes those of 8 bits, in double lanes those of 32.
+/// Codes of a type: 8-bit codes in float lanes, 32-bit codes in double lanes.
 struct Codes {
   explicit Codes(const CodeEnds& of) : ends(of) {}
   template <class D>
@@ -53,7 +54,7 @@ struct Codes {
   HWY_INLINE hn::Vec<D> high(D d) const {
     return hn::Set(d, static_cast<hn::TFromD<D>>(ends.high));
   }
-  /// A whole number, or NaN, saturated. x86's maximum and minimum give their second operand where the first is NaN.
+  /// Saturates an integer or NaN. x86's maximum and minimum return their second operand if the first is NaN.
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V saturate(D d, V code) const {
     const V whole = hn::Min(hn::Max(code, low(d)), high(d));
@@ -62,8 +63,8 @@ struct Codes {
   CodeEnds ends;
 };
 
-/// wrapping_code without integers: a sum with an 8-bit zero point leaves int32 at its bottom alone, where the steps are
-/// -2^31 and the zero point is negative, and comes back at the top.
+/// wrapping_code in float lanes. A sum with an 8-bit zero point leaves int32 only at the bottom, where the steps are
+/// -2^31 and the zero point is negative. It then wraps to the top.
 struct WrappingCodes : Codes {
   using Codes::Codes;
   template <class D, class V>
@@ -109,7 +110,7 @@ struct RealOf {
   }
 };
 
-/// The difference wraps around in int32, then becomes a float32. In float64 lanes.
+/// (code - zero_point) * scale in float64 lanes. The difference wraps around in int32, then becomes a float32.
 struct WrappedRealOf {
   explicit WrappedRealOf(const CodeEnds&) {}
   template <class D, class V>
@@ -142,7 +143,7 @@ CodePiece quantize_piece(CodeForm form) {
           kWide};
 }
 
-/// Codes are stored by their low bits, so their width alone counts.
+/// Codes are stored by their low bits, so that only the bit width matters.
 template <class T>
 CodePiece quantize_piece(CodeForm form, DType code) {
   return code == DType::i32 ? quantize_piece<T, double, int32_t>(form) : quantize_piece<T, float, uint8_t>(form);
@@ -156,7 +157,7 @@ CodePiece choose_quantize(CodeForm form, DType x, DType code) {
   }
 }
 
-/// `wraps`: whether the difference may leave int32, or the 24 bits of a float32.
+/// `wraps`: whether the difference can leave int32, or the 24 bits of a float32.
 CodePiece choose_dequantize(CodeForm form, DType code, bool wraps) {
   return with_code(code, [&]<class Code>() -> CodePiece {
     if (form == CodeForm::saturating) return {&code_elements<double, RealOf, float, Code>, true};

@@ -12,7 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::torch::HWY_NAMESPACE {
 
-/// Parameters of `count` channels, one array behind the other.
+/// Parameters of `count` channels, as consecutive arrays.
 template <class C>
 std::array<const C*, kParameters> parameter_arrays(const void* parameters, int64_t count) {
   const auto* first = static_cast<const C*>(parameters);
@@ -109,7 +109,7 @@ Status run(const Call& call, int phase, int64_t piece) {
   return {};
 }
 
-/// out_grad as it is, where nothing is quantized.
+/// Copies out_grad, because nothing is quantized.
 Status run_fused_grad(const Call& call, int phase, int64_t piece) {
   const auto& state = state_of<Elementwise>(call);
   if (!state.quantizer.copies) return run(call, phase, piece);

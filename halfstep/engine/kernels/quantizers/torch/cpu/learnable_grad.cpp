@@ -1,6 +1,6 @@
-// Gradients of PyTorch's learned quantizers on vectors, in one pass. Sums keep the order of SumBlocks, so every level
-// gives the bits of the reference: along the runs of a channel, or, where runs are short, across rows, a sum for
-// each column, which is then the only element of its lane.
+// Gradients of PyTorch's learned quantizers on vectors, in one pass. Sums keep the order of SumBlocks, so that every
+// level has the bits of the reference. They go along the runs of a channel. If runs are short, they go across rows,
+// with one sum for each column, the only element of its lane.
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/torch/cpu/learnable_grad.cpp"
 #include "halfstep/core/base/divide.h"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
@@ -16,12 +16,12 @@
 #define HALFSTEP_KERNELS_TORCH_CPU_LEARNABLE_GRAD_ONCE
 namespace halfstep::kernels::torch {
 
-/// A slice of a run: parameters of its channel, kSumLanes sums each.
+/// A slice of a run: parameters of its channel, and kSumLanes lanes for each sum.
 struct Slice {
   Parameters parameters;
-  bool stream;  ///< results go past the caches
+  bool stream;  ///< results bypass the caches
   int64_t size;
-  int64_t to_next;  ///< elements from its begin to the next one's
+  int64_t to_next;  ///< elements from the begin of this slice to the next
   double *scale_lanes, *zero_lanes;
 };
 using SliceFunction = void (*)(const LearnableGrad& grad, const Slice& slice, const void* src, const void* out_grad,
@@ -30,7 +30,7 @@ using SliceFunction = void (*)(const LearnableGrad& grad, const Slice& slice, co
 /// Some columns of some rows. Arrays of parameters and sums by column are padded to whole vectors.
 struct Columns {
   int64_t rows, row_size, count;
-  const void *scale, *inverse, *zero_point;  ///< of the type of computation
+  const void *scale, *inverse, *zero_point;  ///< arrays in the type of computation
   double *scale_sums, *zero_sums;
 };
 using ColumnsFunction = void (*)(const LearnableGrad& grad, const Columns& columns, const void* src,
@@ -51,7 +51,7 @@ struct TermVectors {
   V x, scale, zero_point;
 };
 
-/// torch::learnable_terms.
+/// torch::learnable_terms on vectors.
 template <class D>
 class LearnableTerms {
  public:
@@ -73,11 +73,11 @@ class LearnableTerms {
   V factor_;
 };
 
-/// Vectors of doubles that a vector of terms makes.
+/// Vectors of doubles that hold one vector of terms.
 template <class D>
 constexpr int64_t kWides = static_cast<int64_t>(hn::MaxLanes(D())) / kWide;
 
-/// sums[0], sums[1], ... += the terms in their order.
+/// Adds the terms to sums[0], sums[1], ... in their order.
 template <class D>
 HWY_INLINE void add_terms(D, hn::Vec<D> terms, hn::Vec<F64>* sums) {
   if constexpr (kIsFloat<D>) {
@@ -89,7 +89,7 @@ HWY_INLINE void add_terms(D, hn::Vec<D> terms, hn::Vec<F64>* sums) {
   }
 }
 
-/// The same with sums in memory.
+/// Like add_terms, with sums in memory.
 template <class D>
 HWY_INLINE void add_terms_to(D d, hn::Vec<D> terms, double* sums) {
   hn::Vec<F64> loaded[kWides<D>];
@@ -119,7 +119,7 @@ void learnable_slice(const LearnableGrad& grad, const Slice& slice, const void* 
     scale_sums[k] = hn::LoadU(F64(), slice.scale_lanes + k * kWide);
     zero_sums[k] = hn::LoadU(F64(), slice.zero_lanes + k * kWide);
   }
-  // Half a line at a time past the caches is slower than through them.
+  // Stores of half a cache line are slower when they bypass the caches.
   const bool stream =
       slice.stream && sizeof(T) == sizeof(Compute<T>) && reinterpret_cast<uintptr_t>(dst) % (kLanes * sizeof(T)) == 0;
   int64_t i = 0;
@@ -201,7 +201,7 @@ namespace halfstep::kernels {
 namespace torch {
 namespace {
 
-/// Columns of a piece, and a vector more.
+/// Most columns of a piece, and one vector of padding.
 constexpr int64_t kMostColumns = 512, kPadding = 16;
 
 struct GradState {
@@ -220,12 +220,12 @@ struct GradState {
 
   LearnableGrad grad;
   bool stream = false;
-  int64_t piece_channels = 0, chunks = 0;  ///< chunks of columns; 0: along runs
+  int64_t piece_channels = 0, chunks = 0;  ///< chunks of columns, or 0 along runs
   SliceFunction slice = nullptr;
   ColumnsFunction columns = nullptr;
 };
 
-/// Sums of block `block`: of scales, then of zero points.
+/// Sums of block `block`: scale, then zero point.
 double* sums_of(const Call& call, int64_t block) { return reinterpret_cast<double*>(call.scratch) + 2 * block; }
 
 /// Scratch: both sums of each block. Worker scratch: parameters and sums of the columns of a piece.

@@ -1,5 +1,5 @@
-// PyTorch's min/max observers, and the operator that observes and quantizes: where a channel lies in one piece that
-// stays in a cache, it is read once; otherwise all is searched, then all is quantized.
+// PyTorch's min/max observers and its fused observer and quantizer on vectors. If a channel is in one piece that stays
+// in a cache, it is read once. Otherwise one pass searches and another quantizes.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -50,7 +50,7 @@ struct FusedState {
 
   bool in_cache() const { return piece_channels > 0; }
   int64_t cached_pieces() const { return ceil_div(fused.x.channels.count, piece_channels); }
-  /// Scratch: parameters of all channels, then what the search finds.
+  /// Layout: parameters of all channels, then the results of the search.
   size_t arrays() const { return static_cast<size_t>(3 * fused.x.channels.count) * sizeof(double); }
 
   FusedObserver fused;
@@ -58,7 +58,7 @@ struct FusedState {
   RuleKind rule;
   elements::Walk walk;
   PieceFunction piece = nullptr;
-  int64_t piece_channels = 0;  ///< whole channels that are searched and quantized in one go; 0: channels are too large
+  int64_t piece_channels = 0;  ///< whole channels that a piece searches and quantizes, or 0 if channels are too large
 };
 
 Plan prepare_fused(const Problem& problem) {
@@ -69,7 +69,7 @@ Plan prepare_fused(const Problem& problem) {
           .phases = {state->search.pieces(), 1, state->walk.pieces()}};
 }
 
-/// Elements [begin, end), with the parameters of the channels of `walk`.
+/// Quantizes elements [begin, end), with the parameters of the channels of `walk`.
 void write_elements(const Call& call, const FusedState& state, const elements::Walk& walk, const void* parameters,
                     int64_t begin, int64_t end) {
   const auto width = static_cast<int64_t>(size_of(state.fused.x.dtype));

@@ -1,4 +1,4 @@
-// Pieces of elementwise work that kernels of the family share, and where the parameters of channels lie meanwhile.
+// Pieces of elementwise work that PyTorch's kernels share, and the memory of channel parameters.
 #pragma once
 
 #include "halfstep/engine/kernels/common/elements.h"
@@ -6,15 +6,15 @@
 
 namespace halfstep::kernels::torch {
 
-/// Elements [begin, end). `parameters`: scales of all channels, their reciprocals, zero points, in the type of
-/// computation. Forward there is no out_grad.
+/// Computes elements [begin, end). `parameters` has the scales of all channels, their reciprocals and zero points, in
+/// the type of computation. The forward pass has no out_grad.
 using PieceFunction = void (*)(const elements::Walk& walk, const Grid& grid, const void* parameters, const void* src,
                                const void* out_grad, void* dst, int64_t begin, int64_t end);
 
 PieceFunction forward_piece(RuleKind rule, DType dtype, CpuLevel level);
 PieceFunction backward_piece(RuleKind rule, DType dtype, CpuLevel level);
 
-/// Puts the parameters of a channel into arrays of `count` channels.
+/// Writes the parameters of a channel to arrays of `count` channels.
 template <class C>
 void lay_out(const Parameters& p, int64_t channel, int64_t count, C* arrays) {
   arrays[channel] = static_cast<C>(p.scale);
@@ -22,14 +22,14 @@ void lay_out(const Parameters& p, int64_t channel, int64_t count, C* arrays) {
   arrays[2 * count + channel] = static_cast<C>(p.zero_point);
 }
 
-/// Arrays of parameters by channel: of few channels each piece of work derives them for itself, of more a phase before
-/// does for all.
+/// Arrays of parameters by channel. With few channels, each piece derives them itself. With more, a separate phase
+/// derives them once.
 class ChannelArrays {
  public:
   ChannelArrays() = default;
   ChannelArrays(int64_t channels, size_t arrays) : channels_(channels), arrays_(arrays) {}
 
-  /// The plan of `pieces` pieces of work that use the arrays.
+  /// The plan of `pieces` pieces that use the arrays.
   Plan plan(int64_t pieces) const {
     Plan plan;
     const size_t bytes = arrays_ * static_cast<size_t>(channels_) * sizeof(double);

@@ -17,7 +17,7 @@ using V32 = hn::Vec<F32>;
 
 /// Extremes by lane. NaN wins over every number, and stays.
 struct LaneExtremes {
-  // Written out: a constructor that the compiler writes has no SIMD target.
+  // Written out, because a constructor that the compiler generates has no SIMD target.
   LaneExtremes() : low(hn::Set(F32(), kInfinity)), high(hn::Set(F32(), -kInfinity)) {}
   LaneExtremes(V32 l, V32 h) : low(l), high(h) {}
 

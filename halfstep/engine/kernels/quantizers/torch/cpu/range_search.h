@@ -1,4 +1,4 @@
-// The search for the extremes of channels, in pieces.
+// Finds the extremes of channels, in pieces.
 #pragma once
 
 #include "halfstep/core/base/divide.h"
@@ -8,22 +8,22 @@ namespace halfstep::kernels::torch {
 
 /// Extremes of `size` elements.
 using RunExtremes = Extremes (*)(const void* src, int64_t begin, int64_t size);
-/// Joins the elements of `rows` rows of `count` columns to the extremes of the columns; arrays padded to whole vectors.
+/// Extends the extremes of `count` columns by the elements of `rows` rows. Arrays are padded to whole vectors.
 using ColumnExtremes = void (*)(const void* src, int64_t begin, int64_t rows, int64_t row_size, int64_t count,
                                 float* lows, float* highs);
 
-/// Along the runs of a channel, or across rows where runs are short.
+/// Searches along the runs of a channel, or across rows where runs are short.
 class RangeSearch {
  public:
   RangeSearch() = default;
   RangeSearch(const Watched& x, CpuLevel level);
 
   int64_t pieces() const;
-  /// Bytes of what the pieces find, which `of_channel` then reads.
+  /// Bytes for the results of the pieces, which `of_channel` reads.
   size_t scratch() const;
   void search(const void* src, int64_t piece, std::byte* scratch) const;
   Extremes of_channel(int64_t channel, const std::byte* scratch) const;
-  /// The extremes of elements [begin, begin + size), at once.
+  /// The extremes of elements [begin, begin + size), without pieces.
   Extremes of_run(const void* src, int64_t begin, int64_t size) const { return run_(src, begin, size); }
 
  private:
@@ -36,7 +36,7 @@ class RangeSearch {
 
   Channels channels_;
   Blocks blocks_;
-  int64_t chunk_channels_ = 0, chunks_ = 0, block_rows_ = 1;  ///< chunks of columns; 0: along runs
+  int64_t chunk_channels_ = 0, chunks_ = 0, block_rows_ = 1;  ///< chunks of columns, or 0 along runs
   RunExtremes run_ = nullptr;
   ColumnExtremes columns_ = nullptr;
 };

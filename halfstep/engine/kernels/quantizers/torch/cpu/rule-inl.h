@@ -1,5 +1,5 @@
-// torch/rule.h on vectors, the same operations in the same order. Parameters of an element: scale, reciprocal of the
-// scale, zero point. Included once per Highway target.
+// torch/rule.h on vectors, with its operations in its order. An element has the parameters scale, reciprocal of the
+// scale, and zero point. Included once per Highway target.
 #if defined(HALFSTEP_KERNELS_TORCH_CPU_RULE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_TORCH_CPU_RULE_INL_H_
 #undef HALFSTEP_KERNELS_TORCH_CPU_RULE_INL_H_
@@ -18,7 +18,7 @@ namespace halfstep::kernels::torch::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// By their place in the arrays that a kernel lays out.
+/// Positions of the parameters in the arrays that a kernel lays out.
 inline constexpr size_t kScale = 0, kInverse = 1, kZeroPoint = 2, kParameters = 3;
 template <class V>
 using ParameterVectors = std::array<V, kParameters>;
@@ -41,7 +41,7 @@ HWY_INLINE V fused_code_of(const ParameterVectors<V>& p, V x) {
   return hn::Round(hn::MulAdd(x, p[kInverse], p[kZeroPoint]));
 }
 
-/// Legal codes in every lane.
+/// Clamps codes. Every lane has the lowest and highest code.
 template <class D, class V = hn::Vec<D>>
 class Clamp {
  public:
@@ -49,12 +49,12 @@ class Clamp {
       : low_(set_float(d, grid.low)), high_(set_float(d, grid.high)), limit_(set_float(d, kInt64Limit)) {}
 
   HWY_INLINE hn::Mask<D> inside(V code) const { return hn::And(hn::Ge(code, low_), hn::Le(code, high_)); }
-  /// The second operand of x86's maximum and minimum is the result where the first is NaN, or both are 0.
+  /// x86's maximum and minimum return their second operand if the first is NaN, or if both are 0.
   HWY_INLINE V plain(V code) const { return hn::Min(hn::Max(code, low_), high_); }
   HWY_INLINE V integer(V code) const { return hn::Add(plain(not_above_int64(code)), hn::Zero(D())); }
   HWY_INLINE V not_above_int64(V code) const { return hn::IfThenElse(hn::Lt(code, limit_), code, low_); }
 
-  /// For codes less `zero_point`.
+  /// A clamp for codes minus `zero_point`.
   HWY_INLINE Clamp moved_by(V zero_point) const {
     Clamp moved = *this;
     moved.low_ = hn::Sub(low_, zero_point);
@@ -129,7 +129,7 @@ struct Vectors<FloatZeroRule> {
   }
 };
 
-/// A function for elements::apply: quantizes and dequantizes.
+/// Quantizes and dequantizes, for elements::apply.
 template <class Rule, class D>
 struct Forward {
   explicit Forward(const Grid& grid) : clamp(D(), grid) {}
@@ -139,8 +139,8 @@ struct Forward {
   }
   Clamp<D> clamp;
 
-  /// Leaves the zero point out: added to a whole number and taken from the clamped sum it cancels, as long as every sum
-  /// within the grid is exact. What remains of it is that -0 becomes 0: the addition at the end.
+  /// Leaves the zero point out, because adding it to an integer and subtracting it after the clamp cancels. This needs
+  /// exact sums within the grid. The final addition of 0 turns -0 into 0, as the zero point would.
   template <class E>
   requires(kIsFloat<E> && !std::is_same_v<Rule, FloatZeroRule>) class Uniform {
    public:
@@ -163,13 +163,13 @@ struct Forward {
   };
 };
 
-/// v where the mask is set, v times 0 elsewhere.
+/// v if the mask is set, otherwise v times 0.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V masked(D d, V v, hn::Mask<D> inside) {
   return hn::Mul(v, hn::IfThenElseZero(inside, set_float(d, 1.0F)));
 }
 
-/// A function for elements::apply: the gradient of x.
+/// The gradient of x, for elements::apply.
 template <class Rule, class D>
 struct Backward {
   explicit Backward(const Grid& grid) : clamp(D(), grid) {}

@@ -9,7 +9,7 @@ namespace halfstep::kernels {
 namespace torch {
 namespace {
 
-/// With the reciprocal at hand, so that no element divides.
+/// Parameters with the reciprocal of the scale, so that no element divides.
 struct DerivedCodes : CodeParameters {
   float reciprocal = 1.0F;
 
@@ -57,7 +57,7 @@ struct DequantizeElement {
   }
 };
 
-/// body.template operator()<kForm>().
+/// Calls body.template operator()<kForm>().
 template <class Body>
 void with_form(CodeForm form, Body&& body) {
   switch (form) {
@@ -67,7 +67,7 @@ void with_form(CodeForm form, Body&& body) {
   }
 }
 
-/// body.template operator()<T>() with what an x of codes may be.
+/// Calls body.template operator()<T>() with the float type of x.
 template <class Body>
 void with_single(DType dtype, Body&& body) {
   switch (dtype) {

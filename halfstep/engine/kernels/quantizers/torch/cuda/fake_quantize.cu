@@ -1,4 +1,4 @@
-// PyTorch's fake quantizers without observer on CUDA, forward.
+// Forward pass of PyTorch's fake quantizers without observer on CUDA.
 #include "halfstep/engine/kernels/quantizers/torch/cuda/fake_quantize.cuh"
 
 namespace halfstep::kernels {

@@ -1,4 +1,4 @@
-// Fake quantizers without observer on CUDA: their plan, and one element forward and backward as cuda::map takes it.
+// Fake quantizers without observer on CUDA: their plan, and one element forward and backward for cuda::map.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ namespace halfstep::kernels::torch {
 using QuantizerParameters = ChannelParameters<Parameters, ParameterSource>;
 using QuantizerList = ParameterList<Parameters, ParameterSource>;
 
-/// `Op` is the generated struct of the operator.
+/// Plans the operator `Op`, a generated struct.
 template <class Op>
 Plan prepare_quantizer(const Problem& problem) {
   auto quantizer = std::make_shared<FakeQuantizer>(FakeQuantizer::of<Op>(problem));
@@ -20,7 +20,7 @@ Plan prepare_quantizer(const Problem& problem) {
   return {.state = std::move(quantizer), .scratch = scratch};
 }
 
-/// What the elements are quantized with, as cuda::map asks for it.
+/// Parameters of the elements, in the form of cuda::map.
 struct ElementParameters {
   using Parameters = torch::Parameters;
   QuantizerList list;
@@ -45,7 +45,7 @@ struct BackwardElement : ElementParameters {
   }
 };
 
-/// Every element of x, and of out_grad where the quantizer has it, through Element.
+/// Applies Element to every element of x, and of out_grad in a backward pass.
 template <template <class Rule, class T> class Element>
 Status run_elements(const Call& call) {
   const auto& quantizer = state_of<FakeQuantizer>(call);

@@ -1,4 +1,4 @@
-// PyTorch's fake quantizers without observer on CUDA, backward: the masked gradient.
+// Backward pass of PyTorch's fake quantizers without observer on CUDA: the masked gradient.
 #include "halfstep/engine/kernels/quantizers/torch/cuda/fake_quantize.cuh"
 
 namespace halfstep::kernels {

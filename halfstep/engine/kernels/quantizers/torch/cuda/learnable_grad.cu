@@ -1,6 +1,6 @@
-// Gradients of PyTorch's learned quantizers on CUDA, in one read and one write, with the sums in the order of
-// SumBlocks: a block of threads works out the terms of some elements together and then adds them chain by chain, one
-// thread for each chain, while the other threads work out the next.
+// Gradients of PyTorch's learned quantizers on CUDA, in one read and one write. Sums keep the order of SumBlocks. A
+// thread block computes the terms of some elements together. Then one thread for each chain adds them, while the other
+// threads compute the next terms.
 #include <memory>
 
 #include "halfstep/core/base/divide.h"
@@ -15,24 +15,24 @@ namespace {
 using GradList = ParameterList<Parameters, ParameterSource>;
 using GradParameters = ChannelParameters<Parameters, ParameterSource>;
 
-/// Most chains of a strip; each has a thread for either sum.
+/// Most chains of a strip. Each chain has two threads, one for each sum.
 constexpr int64_t kMostChains = 112;
 
 struct Sums {
   double scale, zero_point;
 };
 
-/// What a block of threads adds up: `slices` slices of `size` elements, of `stride` elements from start to start. Laid
-/// behind each other with each slice padded to `padded`, element v belongs to chain v % chains.
+/// Sums of one thread block: `slices` slices of `size` elements, with `stride` elements from start to start. Slices are
+/// padded to `padded` elements and laid out one after another. Element v of that layout belongs to chain v % chains.
 struct Strip {
-  int64_t begin, stride, sums;  ///< element 0; the place of the first channel's sums
+  int64_t begin, stride, sums;  ///< index of element 0, distance of slices, index of the first channel's sums
   int64_t channel;
-  int32_t channels, run;  ///< whole channels of `run` chains each, or one of all chains
+  int32_t channels, run;  ///< channels with `run` chains each, or one channel with all chains
   int32_t slices, size, padded, chains;
 };
 
-/// The blocks of SumBlocks as strips: a block of one channel along its runs, of kSumLanes chains, or, by rows, the same
-/// block of some neighbouring channels, a chain for each column.
+/// The blocks of SumBlocks as strips. Along runs, a strip is a block of one channel with kSumLanes chains. By rows, it
+/// is one block of several neighbouring channels, with a chain for each column.
 struct Strips {
   Channels channels;
   int64_t per_channel, slices_per_run, runs_per_block, block_rows, tile_channels, tiles;
@@ -101,14 +101,14 @@ struct Gradient {
   float factor;
 };
 
-/// Elements whose terms lie in shared memory at once, of either buffer.
+/// Elements whose terms one of the two buffers in shared memory holds.
 template <class C>
 constexpr int kStage = 8192 / static_cast<int>(sizeof(C));
 
-/// Elements of a thread whose loads are in flight at once.
+/// Elements of a thread whose loads run at once.
 constexpr int kAhead = 4;
 
-/// The terms of elements [first, first + count) of a strip. Padding adds -0, which changes no sum.
+/// Computes the terms of elements [first, first + count) of a strip. Padding adds -0, which changes no sum.
 template <class T, class C>
 __device__ void work_out(const Gradient<T>& gradient, const Strip& strip, const Parameters& shared, int first,
                          int count, C* scale_terms, C* zero_terms) {
@@ -168,7 +168,7 @@ __global__ void __launch_bounds__(cuda::kThreads)
       const int size = total - first < most ? total - first : most;
       work_out(gradient, strip, shared, first, size, stage[buffer][0], stage[buffer][1]);
       __syncthreads();
-      // The other buffer is written meanwhile; this one not before all threads have passed the next barrier.
+      // The next stage is written to the other buffer. This buffer is written again only after the next barrier.
       if (adds) {
         for (int v = chain; v < size; v += strip.chains) sum += stage[buffer][which][v];
       }
@@ -188,7 +188,7 @@ __global__ void __launch_bounds__(cuda::kThreads)
   }
 }
 
-/// The sums of a channel's blocks, in order, by a warp: it reads many at once and adds them one by one.
+/// Adds the sums of a channel's blocks in order. One warp reads many at once and adds them one by one.
 __global__ void __launch_bounds__(cuda::kThreads)
     finish_kernel(const Sums* sums, int64_t per_channel, int64_t channels, float* scale_grad, float* zero_point_grad) {
   constexpr int kWarp = 32;

@@ -1,5 +1,5 @@
-// PyTorch's min/max observers on CUDA, and the operator that observes and quantizes: extremes in one read, then a step
-// of each channel's state, then one read and one write.
+// PyTorch's min/max observers and its fused observer and quantizer on CUDA. One read finds the extremes, a step updates
+// each channel's state, and one read and one write quantize.
 #include <memory>
 
 #include "halfstep/engine/kernels/common/cuda/extremes.cuh"
@@ -10,7 +10,7 @@ namespace halfstep::kernels {
 namespace torch {
 namespace {
 
-/// NaN stays.
+/// NaN stays NaN.
 struct FoldExtremes {
   Extremes found;
   __device__ void take(float x) { found = found.with({x, x}); }
@@ -50,7 +50,7 @@ Status run_observer(const Call& call, int, int64_t) {
   return {};
 }
 
-/// Scratch: the keys of all channels, then their parameters.
+/// Layout: the keys of all channels, then their parameters.
 struct FusedScratch {
   FusedScratch(const FusedObserver& fused, std::byte* scratch)
       : keys(reinterpret_cast<cuda::Keys*>(scratch)),

@@ -1,5 +1,5 @@
-// The parameters of channels on the device: derived once by a small kernel, or, where there is one channel, by each
-// thread.
+// Parameters of channels on the device. A small kernel derives them once. If there is only one channel, each thread
+// derives them.
 #pragma once
 
 #include <array>
@@ -10,11 +10,11 @@
 
 namespace halfstep::kernels::torch {
 
-/// `P` is constructed of what source.of(channel) gives.
+/// Parameters of type `P`, constructed from source.of(channel).
 template <class P, class Source>
 struct ParameterList {
   Source source;
-  const P* derived;  ///< nullptr: of one channel
+  const P* derived;  ///< parameters of all channels, or nullptr for one channel
 
   /// The parameters of the only channel.
   HS_HOST_DEVICE P single() const { return derived != nullptr ? derived[0] : P(source.of(0)); }
@@ -34,7 +34,7 @@ struct DeriveParameters {
   }
 };
 
-/// Scratch: the first channel whose zero point is illegal, then the parameters of all.
+/// Scratch: the first channel with an illegal zero point, then the parameters of all.
 template <class P, class Source>
 class ChannelParameters {
  public:
@@ -50,7 +50,8 @@ class ChannelParameters {
 
   ParameterList<P, Source> list() const { return {source_, scratch_ == nullptr ? nullptr : derived()}; }
 
-  /// To be asked when everything is launched: it waits for that. `use` knows what to say of an illegal zero point.
+  /// Checks the zero points. Call it after all launches, because it waits for them. `use` builds the error for an
+  /// illegal one.
   template <class Use>
   Status check(const Use& use) const {
     if (!source_.checks() || count_ == 0) return {};
