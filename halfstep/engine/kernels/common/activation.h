@@ -1,4 +1,4 @@
-// Activations that a producer of sums takes in: the rules of the pointwise operators of the same names, NaN included.
+// Activations fused into the operator before them. They equal the pointwise operators of the same names, NaN included.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct Activation {
     return {Kind::leaky_relu, alpha};
   }
 
-  /// In place on `size` elements.
+  /// Applies the activation to `size` elements in place.
   template <class T>
   void apply(T* values, int64_t size) const {
     using W = Wide<T>;

@@ -14,7 +14,7 @@ struct Axis {
   Axis() = default;
   Axis(int64_t outer_count, int64_t axis_extent, int64_t inner_count)
       : outer(outer_count), extent(axis_extent), inner(inner_count) {}
-  /// Below zero from the end.
+  /// A negative axis counts from the end.
   Axis(const Dims& x, int64_t axis) {
     const auto at = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(x.size()) : axis);
     for (size_t i = 0; i < x.size(); ++i) (i < at ? outer : i == at ? extent : inner) *= x[i];

@@ -1,4 +1,4 @@
-// Sums over channels whose order depends on the shape alone.
+// Sums over channels in an order that depends only on the shape.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,9 @@
 
 namespace halfstep::kernels {
 
-/// Partial sums of a block: element i of a run's slice goes to lane i % kSumLanes, lanes are added in order. One
-/// AVX-512 vector of float32, so that every level and the plain reference add the same numbers in the same order.
+/// Number of partial sums of a block. Element i of a run's slice goes to lane i % kSumLanes, then lanes are added in
+/// order. This is one AVX-512 vector of float32. Every level and the plain reference add the same numbers in the same
+/// order.
 inline constexpr int64_t kSumLanes = 16;
 using SumLanes = std::array<double, kSumLanes>;
 
@@ -21,8 +22,8 @@ inline double sum_of_lanes(const SumLanes& lanes) {
   return sum;
 }
 
-/// Each channel cut into blocks of about kPieceElements: a slice of a long run, or several whole runs. Block b of
-/// channel c has index c * per_channel + b; the sum of a channel is the sum of its blocks in order.
+/// Cuts each channel into blocks of about kPieceElements: a slice of a long run, or several whole runs. Block b of
+/// channel c has index c * per_channel + b. The sum of a channel is the sum of its blocks in order.
 class Blocks {
  public:
   Blocks() = default;
@@ -36,11 +37,11 @@ class Blocks {
   }
 
   int64_t per_channel() const { return per_channel_; }
-  /// More than one: a block is a slice of a run; else it is some whole runs.
+  /// If more than 1, a block is a slice of a run. Otherwise it has whole runs.
   int64_t slices_per_run() const { return slices_per_run_; }
   int64_t runs_per_block() const { return runs_per_block_; }
   int64_t count() const { return channels_.count * per_channel_; }
-  /// Several small blocks make a piece of work.
+  /// Number of pieces. Several small blocks share a piece.
   int64_t pieces() const { return ceil_div(count(), per_piece_); }
   int64_t piece_begin(int64_t piece) const { return piece * per_piece_; }
   int64_t piece_end(int64_t piece) const { return std::min(count(), (piece + 1) * per_piece_); }

@@ -3,7 +3,7 @@
 namespace halfstep::kernels {
 namespace {
 
-/// How far apart elements of `operand` are along each axis of a result of that rank.
+/// Distance of the elements of `operand` along each axis of a result of this rank.
 std::vector<int64_t> steps_of(std::span<const int64_t> operand, size_t rank) {
   std::vector<int64_t> steps(rank, 0);
   int64_t step = 1;

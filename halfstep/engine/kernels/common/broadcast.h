@@ -1,4 +1,4 @@
-// Reading a smaller operand at the elements of a larger result.
+// Reads a smaller operand at the elements of a larger result.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace halfstep::kernels {
 
-/// Position in an operand of the element that belongs to element `index` of the result: axes are matched from the last
-/// on, and an axis that the operand lacks or has with extent 1 is repeated.
+/// Position in an operand of the element for element `index` of the result. Axes are matched from the last. An axis
+/// that the operand lacks or has with extent 1 is repeated.
 inline int64_t broadcast_index(std::span<const int64_t> operand, std::span<const int64_t> result, int64_t index) {
   int64_t position = 0;
   int64_t stride = 1;
@@ -22,7 +22,7 @@ inline int64_t broadcast_index(std::span<const int64_t> operand, std::span<const
   return position;
 }
 
-/// A result as runs over which each of two operands goes on element by element, or stays where it is.
+/// Cuts a result into runs. Along a run, each of two operands advances element by element or stays at one element.
 class BroadcastRuns {
  public:
   BroadcastRuns(std::span<const int64_t> a, std::span<const int64_t> b, std::span<const int64_t> result);
@@ -32,7 +32,7 @@ class BroadcastRuns {
   bool moves_a() const { return a_.back() != 0; }
   bool moves_b() const { return b_.back() != 0; }
 
-  /// Where run `index` begins in the result and in the operands.
+  /// Begin of run `index` in the result and in the operands.
   struct Run {
     int64_t result, a, b;
   };
@@ -40,7 +40,7 @@ class BroadcastRuns {
 
  private:
   int64_t count_ = 1, length_ = 1;
-  std::vector<int64_t> extent_, a_, b_;  ///< axes from the outermost, those that both go over alike joined
+  std::vector<int64_t> extent_, a_, b_;  ///< axes from the outermost. Axes that both operands traverse alike are joined
 };
 
 }  // namespace halfstep::kernels

@@ -17,8 +17,8 @@ namespace simd = elements::HWY_NAMESPACE;
 
 constexpr size_t kParts = 16, kPart = 16;
 
-/// The result of each byte: a byte finds its place in the one part of the table that its upper half names; in the other
-/// parts it comes to 128 or more, which gives 0.
+/// Looks up each byte in 16 parts of the table. Only the part that the byte's upper half selects has its entry. In the
+/// other parts the index is 128 or more, which yields 0.
 struct Find {
   template <class D, class V = hn::Vec<D>>
   HWY_INLINE V operator()(D d, const std::array<V, kParts>& parts, V x) const {
@@ -50,7 +50,7 @@ namespace {
 
 #define HS_VBMI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi")))
 
-/// Two permutations of 128 bytes each; the upper bit of a byte says which of them has it.
+/// Two permutations of 128 bytes each. The upper bit of a byte selects one of them.
 struct Quarters {
   __m512i quarter[4];
   HS_VBMI __m512i find(__m512i x) const {

@@ -1,4 +1,4 @@
-// How the channels of an axis lie in a dense tensor, and walks over their runs.
+// Layout of the channels of an axis in a dense tensor, and walks over their runs.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,13 +13,13 @@
 
 namespace halfstep::kernels {
 
-/// Element i belongs to channel (i / run) % count: `outer` times `count` runs of `run` contiguous elements.
+/// Element i belongs to channel (i / run) % count. There are `outer` times `count` runs of `run` contiguous elements.
 struct Channels {
   int64_t outer = 1;
   int64_t count = 1;
   int64_t run = 0;
 
-  /// axis -1: the tensor is one channel.
+  /// With axis -1 the tensor is one channel.
   static Channels of(std::span<const int64_t> dims, int64_t axis) {
     Channels channels{1, 1, 1};
     for (int64_t i = 0; i < static_cast<int64_t>(dims.size()); ++i) {
@@ -34,7 +34,7 @@ struct Channels {
   int64_t size() const { return outer * count * run; }
 };
 
-/// The runs that cover elements [begin, end), in order; the first and the last may be cut.
+/// The runs that cover elements [begin, end), in order. The first and the last may be cut.
 class RunWalk {
  public:
   RunWalk(const Channels& channels, int64_t begin, int64_t end) : channels_(channels), next_(begin), end_(end) {
@@ -62,10 +62,10 @@ class RunWalk {
   int64_t begin_ = 0, channel_ = 0;
 };
 
-/// Below, setting up a channel costs more than its elements.
+/// In shorter runs, the set-up of a channel costs more than its elements.
 inline constexpr int64_t kMinRun = 4;
 
-/// What every vectorized kernel with channels asks.
+/// First check of every vectorized kernel with channels.
 inline Verdict accept_run(const Channels& channels) {
   if (channels.count > 1 && channels.run < kMinRun)
     return refuse(errors::kernel_is_for_other_sizes(fmt::format("runs of {} elements in a channel", channels.run),
@@ -73,10 +73,10 @@ inline Verdict accept_run(const Channels& channels) {
   return accept();
 }
 
-/// Elements of a piece of elementwise work: 256 KiB of float32, inside a second-level cache.
+/// Elements of a piece of elementwise work: 256 KiB of float32, which fit into a second-level cache.
 inline constexpr int64_t kPieceElements = int64_t{1} << 16;
 
-/// Pieces of kPieceElements that cover `size` elements; an empty tensor is one empty piece.
+/// Pieces of kPieceElements that cover `size` elements. An empty tensor has one empty piece.
 constexpr int64_t pieces_of(int64_t size) { return std::max<int64_t>(1, ceil_div(size, kPieceElements)); }
 
 }  // namespace halfstep::kernels

@@ -14,7 +14,7 @@ Void* element_of(const BasicView<Void>& view, int64_t index) {
   return view.template as<Byte>() + index * static_cast<int64_t>(size_of(view.dtype));
 }
 
-/// body.template operator()<Code>() with the type that holds such codes.
+/// Calls body.template operator()<Code>() with the C++ type of such codes.
 template <class Body>
 decltype(auto) with_codes(DType dtype, Body&& body) {
   switch (dtype) {
@@ -25,19 +25,19 @@ decltype(auto) with_codes(DType dtype, Body&& body) {
   }
 }
 
-/// body(elements as const Code*).
+/// Calls body(elements as const Code*).
 template <class Body>
 decltype(auto) visit_codes(const ConstView& view, Body&& body) {
   return with_codes(view.dtype, [&]<class Code>() -> decltype(auto) { return body(view.as<const Code>()); });
 }
 
-/// body(elements as Code*).
+/// Calls body(elements as Code*).
 template <class Body>
 decltype(auto) visit_codes(const View& view, Body&& body) {
   return with_codes(view.dtype, [&]<class Code>() -> decltype(auto) { return body(view.as<Code>()); });
 }
 
-/// Codes of any type, one by one: where several operands would multiply the types of a kernel.
+/// Reads codes of any type one by one. Used where several operands would multiply the types of a kernel.
 class CodeReader {
  public:
   explicit CodeReader(const ConstView& view) : view_(view) {}

@@ -8,9 +8,9 @@
 
 namespace halfstep::kernels {
 
-/// x[n, c, h, w], weights[o, c / groups, kh, kw], out[n, o, oh, ow]. Weight tap (ky, kx) of out pixel (oy, ox) meets x
-/// pixel (oy * stride[0] - pad[0] + ky * dilation[0], ox * stride[1] - pad[1] + kx * dilation[1]); outside of x lie
-/// zeros.
+/// x[n, c, h, w], weights[o, c / groups, kh, kw], out[n, o, oh, ow]. Weight tap (ky, kx) of out pixel (oy, ox) reads x
+/// pixel (oy * stride[0] - pad[0] + ky * dilation[0], ox * stride[1] - pad[1] + kx * dilation[1]). Outside of x there
+/// are zeros.
 struct ConvGeometry {
   int64_t n, c, h, w;
   int64_t o, oh, ow;
@@ -25,7 +25,7 @@ struct ConvGeometry {
   int64_t x_image() const { return c * h * w; }
   int64_t out_image() const { return o * oh * ow; }
   int64_t taps() const { return kh * kw; }
-  /// Weights of one output channel.
+  /// Number of weights of one output channel.
   int64_t filter() const { return group_in() * taps(); }
   int64_t weights() const { return o * filter(); }
   /// Multiplications and additions of one image, padding included.
@@ -53,7 +53,7 @@ ConvGeometry conv_geometry(const Typed& a, const Dims& x, const Dims& weights, c
           {a.pad[0], a.pad[1], a.pad[2], a.pad[3]}};
 }
 
-/// x [n, c] times the transpose of w [o, c]: a window of one pixel over a line of n pixels.
+/// x [n, c] times the transpose of w [o, c], as windows of one pixel over a line of n pixels.
 inline ConvGeometry product_geometry(const Dims& x, const Dims& w) {
   return {.n = 1,
           .c = x[1],

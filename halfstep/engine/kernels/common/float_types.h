@@ -1,4 +1,4 @@
-// Kernels that are written once for several float types.
+// Types for kernels that are written once for several float types.
 #pragma once
 
 #include <span>
@@ -17,11 +17,11 @@ void with_float(DType dtype, Body&& body) {
   body.template operator()<float>();
 }
 
-/// What an element type computes in: half precision is widened to float and rounded when it is stored.
+/// Type in which an element type is computed. Half precision is widened to float, and rounded when stored.
 template <class T>
 using Compute = std::conditional_t<std::is_same_v<T, double>, double, float>;
 
-/// Calls body.template operator()<T>() with the element type of f32, f64, f16 or bf16: float, double, Half, BFloat16.
+/// Calls body.template operator()<T>() with the C++ type of f32, f64, f16 or bf16: float, double, Half, BFloat16.
 template <class Body>
 decltype(auto) with_any_float(DType dtype, Body&& body) {
   switch (dtype) {
@@ -34,7 +34,7 @@ decltype(auto) with_any_float(DType dtype, Body&& body) {
   return body.template operator()<float>();
 }
 
-/// Nothing computes in half precision: f16 and bf16 operands are refused.
+/// Refuses f16 and bf16 operands, because nothing computes in half precision.
 inline Verdict accept_f32_f64(const Problem& problem) {
   for (const auto& types : {problem.in, problem.out}) {
     for (const Type* type : types) {

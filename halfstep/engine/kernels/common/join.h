@@ -1,4 +1,4 @@
-// Values that lie one after the other along an axis of their join.
+// Values that are joined along an axis.
 #pragma once
 
 #include <cstring>
@@ -8,11 +8,10 @@
 
 namespace halfstep::kernels {
 
-/// The join as rows of bytes: each row holds one chunk of every value, in order. An axis below zero counts from the
-/// end.
+/// The join as rows of bytes. Each row holds one chunk of every value, in order. A negative axis counts from the end.
 struct Join {
   int64_t rows = 1;
-  std::vector<int64_t> begins = {0};  ///< of the chunks in a row, and where the row ends
+  std::vector<int64_t> begins = {0};  ///< begins of the chunks in a row, then the end of the row
 
   Join() = default;
   Join(std::span<const Type* const> values, int64_t axis) {
@@ -30,7 +29,7 @@ struct Join {
   int64_t chunk(size_t value) const { return begins[value + 1] - begins[value]; }
 };
 
-/// memcpy that takes the null pointers of empty tensors.
+/// memcpy that accepts the null pointers of empty tensors.
 inline void copy_bytes(void* dst, const void* src, int64_t bytes) {
   if (bytes > 0) std::memcpy(dst, src, static_cast<size_t>(bytes));
 }

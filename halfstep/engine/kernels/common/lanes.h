@@ -1,11 +1,11 @@
-// Sums of float32 that every level and every compiler adds in the same order.
+// Sums of float32 that every level and every compiler adds in one order.
 #pragma once
 
 #include "halfstep/engine/kernels/common/blocks.h"
 
 namespace halfstep::kernels {
 
-/// In double: element i goes to lane i % kSumLanes. Vectors of the baseline keep up with memory.
+/// Adds in double: element i goes to lane i % kSumLanes. Vectors of the baseline keep up with memory.
 inline void add_in_lanes(const float* src, int64_t size, SumLanes& lanes) {
   int64_t i = 0;
   for (; i + kSumLanes <= size; i += kSumLanes) {

@@ -1,4 +1,4 @@
-// Kernels that are written once for floats of any width and for whole numbers.
+// Types for kernels that are written once for floats of any size and for integers.
 #pragma once
 
 #include <cmath>
@@ -10,11 +10,11 @@
 
 namespace halfstep::kernels {
 
-/// What an element is computed in: floats as Compute says, everything else in its own type.
+/// Type in which an element is computed: Compute for floats, the element's own type otherwise.
 template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T>, T, Compute<T>>;
 
-/// An element as what it is computed in, and back: half precision is rounded once.
+/// Converts an element to its type of computation, and back. Half precision is rounded once.
 template <class T>
 Wide<T> widen(T value) {
   return static_cast<Wide<T>>(value);
@@ -33,27 +33,27 @@ double to_double(T value) {
   return static_cast<double>(widen(value));
 }
 
-/// A double as an element: floats are rounded once, half precision by way of float.
+/// A double as an element. Floats are rounded once, half precision after conversion to float.
 template <class T>
 T from_double(double value) {
   return static_cast<T>(static_cast<Wide<T>>(value));
 }
 
-/// What stays of a step between, in an operator that ONNX defines as a function of others: half precision is rounded.
+/// Intermediate result of an operator that ONNX defines as a function of others. Half precision is rounded.
 template <class T>
 double rounded_if_half(double value) {
   return sizeof(T) == 2 ? to_double(from_double<T>(value)) : value;
 }
 
-/// Whether `value` takes the place of `maximum` in a search for the first largest: a NaN does. No branches: what wins
-/// is anyone's guess.
+/// Whether `value` replaces `maximum` in a search for the first largest element. A NaN does. Has no branches, because
+/// they would be mispredicted.
 template <class T>
 bool is_new_maximum(T value, T maximum) {
   if constexpr (std::is_floating_point_v<T>) return (value > maximum) | ((value != value) & (maximum == maximum));
   return value > maximum;
 }
 
-/// Sum and product in the type of the operands; of whole numbers modulo 2^bits.
+/// Sum and product in the type of the operands. Integers are modulo 2^bits.
 template <class T>
 T plus(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -71,7 +71,7 @@ T times(T a, T b) {
   }
 }
 
-/// What sums and products of many elements are kept in: floats as doubles, whole numbers modulo 2^64.
+/// Type for sums and products of many elements: double for floats, uint64_t (modulo 2^64) for integers.
 template <class T>
 using Total = std::conditional_t<kIsFloat<T>, double, uint64_t>;
 
@@ -83,7 +83,7 @@ Total<T> total_of(T value) {
     return static_cast<uint64_t>(value);
   }
 }
-/// A total as an element: floats are rounded once, whole numbers keep their low bits.
+/// A total as an element. Floats are rounded once, integers keep their low bits.
 template <class T>
 T of_total(Total<T> total) {
   if constexpr (kIsFloat<T>) {
@@ -93,16 +93,16 @@ T of_total(Total<T> total) {
   }
 }
 
-/// A double as a whole number: towards zero, saturated to the range of the type; NaN is 0.
+/// A double as an integer, rounded towards zero and saturated to the range of the type. NaN becomes 0.
 template <class T>
 T saturated(double value) {
   constexpr T kLowest = std::numeric_limits<T>::lowest(), kHighest = std::numeric_limits<T>::max();
   if (!(value > static_cast<double>(kLowest))) return value == value ? kLowest : T(0);
-  // The highest 64-bit numbers round up to a power of two as doubles, which is beyond them.
+  // As doubles, the highest 64-bit numbers round up to a power of two, which is out of range.
   return value >= static_cast<double>(kHighest) ? kHighest : static_cast<T>(value);
 }
 
-/// Calls body.template operator()<T>() with the element type of a whole number of 8 to 64 bits.
+/// Calls body.template operator()<T>() with the C++ type of an integer of 8 to 64 bits.
 template <class Body>
 decltype(auto) with_whole(DType dtype, Body&& body) {
   switch (dtype) {
@@ -119,19 +119,19 @@ decltype(auto) with_whole(DType dtype, Body&& body) {
   return body.template operator()<int64_t>();
 }
 
-/// The same with floats: everything of the class `number`.
+/// Like with_whole, and floats: all types of the class `number`.
 template <class Body>
 decltype(auto) with_number(DType dtype, Body&& body) {
   return is_float(dtype) ? with_any_float(dtype, body) : with_whole(dtype, body);
 }
 
-/// The same with bool: everything of the class `plain`.
+/// Like with_number, and bool: all types of the class `plain`.
 template <class Body>
 decltype(auto) with_plain(DType dtype, Body&& body) {
   return dtype == DType::boolean ? body.template operator()<bool>() : with_number(dtype, body);
 }
 
-/// Indices of gathers and their like.
+/// Types of indices, such as those of gather.
 template <class Body>
 decltype(auto) with_index(DType dtype, Body&& body) {
   if (dtype == DType::i32) return body.template operator()<int32_t>();
@@ -139,7 +139,8 @@ decltype(auto) with_index(DType dtype, Body&& body) {
   return body.template operator()<int64_t>();
 }
 
-/// Calls body.template operator()<T>() with an unsigned type of the element's size, for what only moves elements.
+/// Calls body.template operator()<T>() with an unsigned type of the element's size, for kernels that only move
+/// elements.
 template <class Body>
 decltype(auto) with_bits(DType dtype, Body&& body) {
   switch (size_of(dtype)) {

@@ -1,4 +1,4 @@
-// Scales and zero points in memory, of whichever type an operator takes them in.
+// Scales and zero points in memory, in any type that an operator takes.
 #pragma once
 
 #include "halfstep/core/base/host_device.h"
@@ -15,7 +15,7 @@ struct Numbers {
   Numbers() = default;
   explicit Numbers(const ConstView& view) : data(view.data), dtype(view.dtype) {}
 
-  /// Element `index` as a `C`: converted once.
+  /// Element `index` as a `C`, converted once.
   template <class C>
   HS_HOST_DEVICE C at(int64_t index) const {
     switch (dtype) {

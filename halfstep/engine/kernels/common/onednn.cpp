@@ -11,8 +11,8 @@
 
 #include "halfstep/core/base/tensor.h"
 
-// oneDNN divides work among this many threads of libgomp, a setting of each thread. Declared here because not every
-// compiler that builds Halfstep has an omp.h.
+// oneDNN splits work among this many threads of libgomp. Each thread has its own setting. Declared here, because not
+// every compiler that builds Halfstep has an omp.h.
 extern "C" {
 void omp_set_num_threads(int count);
 int omp_get_max_threads(void);
@@ -23,7 +23,7 @@ namespace {
 
 using dnnl::memory;
 
-/// oneDNN stays on this thread; what the caller of the library had set for OpenMP comes back afterwards.
+/// Keeps oneDNN on this thread. Afterwards the caller's OpenMP setting is restored.
 class OneThread {
  public:
   OneThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
@@ -41,13 +41,13 @@ dnnl::cpu_isa isa_of(CpuLevel level) {
     case CpuLevel::avx2: return dnnl::cpu_isa::avx2;
     case CpuLevel::avx512: return dnnl::cpu_isa::avx512_core;
     case CpuLevel::vnni: return dnnl::cpu_isa::avx512_core_vnni;
-    // It configures tiles by what CPUID says of them, and faults where that is nothing.
+    // oneDNN configures tiles from CPUID and faults if CPUID does not describe them.
     case CpuLevel::amx: return cpu_describes_tiles() ? dnnl::cpu_isa::avx512_core_amx : dnnl::cpu_isa::avx512_core_vnni;
   }
   return dnnl::cpu_isa::sse41;
 }
 
-/// False where the process had used oneDNN before us, at another level.
+/// False if the process used oneDNN at another level before Halfstep did.
 bool capped() {
   static const bool kDone = [] {
     const dnnl::cpu_isa isa = isa_of(cpu_level());
@@ -69,8 +69,7 @@ dnnl::stream& stream() {
 dnnl::primitive_attr attributes() {
   dnnl::primitive_attr attr;
   attr.set_fpmath_mode(dnnl::fpmath_mode::strict);
-  attr.set_scratchpad_mode(
-      dnnl::scratchpad_mode::user);  // a primitive with a scratchpad of its own serves one thread only
+  attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);  // a primitive with its own scratchpad serves only one thread
   return attr;
 }
 
@@ -86,7 +85,7 @@ memory::data_type data_type(DType dtype) {
   return memory::data_type::undef;
 }
 
-/// Worker scratch, cut into areas.
+/// Cuts the worker scratch into areas.
 class Areas {
  public:
   size_t add(size_t bytes) { return std::exchange(size_, size_ + aligned(bytes)); }
@@ -104,7 +103,7 @@ void execute(const dnnl::primitive& primitive, Arguments arguments, const memory
   primitive.execute(stream(), arguments);
 }
 
-/// Calls `body` alone on this thread; kernels throw nothing.
+/// Runs `body` on this thread only and returns exceptions as a Status, because kernels throw nothing.
 template <class Body>
 Status guarded(Body&& body) {
   const OneThread alone;
@@ -122,13 +121,13 @@ Status guarded(Body&& body) {
   fail(errors::defect("oneDNN", fmt::format("it has no {}: {}", what, error.message)));
 }
 
-/// A tensor as the caller has it and as the primitive wants it.
+/// A tensor in the caller's layout and in the primitive's layout.
 struct Operand {
   memory::desc plain, inner;
   dnnl::reorder reorder;
   memory::desc reorder_scratchpad;
-  bool moved = false;  ///< the two differ
-  size_t area = 0;     ///< of the inner form in worker scratch
+  bool moved = false;  ///< the layouts differ
+  size_t area = 0;     ///< area of the primitive's layout in worker scratch
 
   Operand() = default;
   Operand(memory::desc outside, memory::desc inside, bool result)
@@ -147,14 +146,14 @@ struct Operand {
   }
   memory outside(const void* data) const { return {plain, engine(), const_cast<void*>(data)}; }
   memory inside(const void* data) const { return {inner, engine(), const_cast<void*>(data)}; }
-  /// An input where the primitive reads it.
+  /// An input in the layout of the primitive.
   memory enter(const void* data, std::byte* scratch, size_t scratchpad) const {
     if (!moved) return outside(data);
     memory ours = inside(scratch + area);
     move(outside(data), ours, scratch + scratchpad);
     return ours;
   }
-  /// Where the primitive writes a result.
+  /// Memory to which the primitive writes a result.
   memory destination(void* data, std::byte* scratch) const { return moved ? inside(scratch + area) : outside(data); }
   void leave(const memory& ours, void* data, std::byte* scratch, size_t scratchpad) const {
     if (moved) move(ours, outside(data), scratch + scratchpad);
@@ -190,8 +189,8 @@ Verdict accept_f32(const Problem& problem) {
 
 namespace {
 
-/// Plain descriptions of a convolution's tensors, what it is told about their inner layout (nothing), and its extents
-/// in oneDNN's terms.
+/// Descriptions of a convolution's tensors: plain layouts, layouts that oneDNN may choose, and extents in oneDNN's
+/// order.
 struct ConvTerms {
   memory::desc x, weights, out, any_x, any_weights, any_out, bias;
   memory::dims stride, dilation, pad_begin, pad_end;
@@ -200,7 +199,7 @@ struct ConvTerms {
     const ConvGeometry& g = spec.geometry;
     const memory::dims x_dims{g.n, g.c, g.h, g.w}, out_dims{g.n, g.o, g.oh, g.ow};
     const int64_t i = g.group_in(), o = g.group_out(), taps = g.taps();
-    // With one image the step to the next is immaterial; the dense one lets equal layouts compare equal.
+    // With one image the step to the next image has no effect. The dense step makes equal layouts compare equal.
     x = image_tensor(x_dims, spec.x, g.n == 1 ? g.x_image() : spec.x_image, spec.x_channels_last);
     out = image_tensor(out_dims, spec.out, g.n == 1 ? g.out_image() : spec.out_image, spec.out_channels_last);
     const bool grouped = g.groups > 1;
@@ -218,7 +217,7 @@ struct ConvTerms {
     pad_end = {g.pad[2], g.pad[3]};
   }
 
-  /// [n, c, h, w] in memory of that order, or channels last.
+  /// [n, c, h, w], stored in this order or channels-last.
   static memory::desc image_tensor(const memory::dims& dims, DType dtype, int64_t image, bool channels_last) {
     const int64_t c = dims[1], w = dims[3];
     const memory::dims strides =
@@ -237,7 +236,7 @@ struct ConvTerms {
     return {desc, attributes(), engine()};
   }
 
-  /// The descriptor of backward_data or backward_weights: both take the same arguments.
+  /// The descriptor of backward_data or backward_weights. Both take the same arguments.
   template <class Backward>
   typename Backward::primitive_desc backward() const {
     const typename Backward::desc desc(dnnl::algorithm::convolution_direct, any_x, any_weights, any_out, stride,

@@ -1,5 +1,5 @@
-// Windows over up to three spatial axes of images, whose channels are the first axis or the last: what convolutions and
-// pools of every kind have in common.
+// Windows over up to three spatial axes of images, channels first or last: the common part of all convolutions and
+// pools.
 #pragma once
 
 #include <algorithm>
@@ -13,28 +13,28 @@
 
 namespace halfstep::kernels {
 
-/// By axis: depth, height, width. Axes that are not there have extent 1.
+/// Values by axis: depth, height, width. Missing axes have extent 1.
 using Axes = std::array<int64_t, 3>;
 
-/// Coordinates from `begin` to before `end`, `step` apart.
+/// Coordinates in [begin, end), `step` apart.
 struct Steps {
   int64_t begin, end, step;
   int64_t count() const { return end <= begin ? 0 : ceil_div(end - begin, step); }
 };
 
-/// Windows of one axis that have an element of it under one of their places: those from `begin` to before `end`;
-/// window p has element p * stride + shift there.
+/// Windows [begin, end) of one axis that have a given tap inside x. The tap of window p is on element p * stride +
+/// shift.
 struct Overlap {
   int64_t begin, end, shift;
 };
 
-/// Place k of window p of an axis meets element p * stride - before + k * dilation.
+/// Tap k of window p of an axis is on element p * stride - before + k * dilation.
 struct Window {
   Axes in = {1, 1, 1}, kernel = {1, 1, 1}, out = {1, 1, 1}, stride = {1, 1, 1}, dilation = {1, 1, 1};
   Axes before = {}, after = {};  ///< padding
 
-  /// Spatial extents of the images, the window and the result. `Typed` has lists stride, dilation and pad, the last
-  /// with all begins before all ends, and auto_pad; a list that is empty stands for 1 each, or for no padding.
+  /// Takes the spatial extents of the images, the window and the result. `Typed` has the lists stride, dilation and
+  /// pad, and auto_pad. pad has all begins before all ends. An empty list means 1 for each axis, or no padding.
   template <class Typed>
   Window(const Typed& a, std::span<const int64_t> x, std::span<const int64_t> window, std::span<const int64_t> y) {
     const size_t spatial = x.size(), first = 3 - spatial;
@@ -63,7 +63,7 @@ struct Window {
   int64_t out_plane() const { return out[0] * out[1] * out[2]; }
   int64_t taps() const { return kernel[0] * kernel[1] * kernel[2]; }
 
-  /// Places of window p of an axis that lie in [lowest, highest).
+  /// Positions of window p of an axis in [lowest, highest).
   Steps places(size_t axis, int64_t p, int64_t lowest, int64_t highest) const {
     const int64_t start = p * stride[axis] - before[axis], step = dilation[axis];
     const int64_t skipped = start < lowest ? ceil_div(lowest - start, step) : 0;
@@ -71,23 +71,23 @@ struct Window {
   }
   Steps inside(size_t axis, int64_t p) const { return places(axis, p, 0, in[axis]); }
 
-  /// How many places of window p of an axis lie in x or, with `count_pad`, in its padding.
+  /// Number of positions of window p of an axis that are in x or, with `count_pad`, in its padding.
   int64_t axis_count(size_t axis, int64_t p, bool count_pad) const {
     return (count_pad ? places(axis, p, -before[axis], in[axis] + after[axis]) : inside(axis, p)).count();
   }
-  /// The same of a window.
+  /// Number of positions of a window that are in x or, with `count_pad`, in its padding.
   int64_t count(const Axes& p, bool count_pad) const {
     return axis_count(0, p[0], count_pad) * axis_count(1, p[1], count_pad) * axis_count(2, p[2], count_pad);
   }
 
-  /// Windows whose place k of an axis lies inside.
+  /// Windows whose tap k of an axis is inside.
   Overlap overlap(size_t axis, int64_t k) const {
     const int64_t shift = k * dilation[axis] - before[axis], last = in[axis] - 1 - shift;
     return {shift >= 0 ? 0 : ceil_div(-shift, stride[axis]),
             last < 0 ? 0 : std::min(out[axis], last / stride[axis] + 1), shift};
   }
 
-  /// visit(place in the plane) for the places of a window that lie in x, in order.
+  /// Calls visit(position in the plane) for the positions of a window that are in x, in order.
   template <class Visit>
   void for_each_place(const Axes& p, const Visit& visit) const {
     const Steps a = inside(0, p[0]), b = inside(1, p[1]), c = inside(2, p[2]);
@@ -98,7 +98,7 @@ struct Window {
     }
   }
 
-  /// visit(index in the plane of results, window) for all windows in order.
+  /// Calls visit(index in the plane of results, window) for all windows in order.
   template <class Visit>
   void for_each_window(const Visit& visit) const {
     int64_t index = 0;
@@ -109,7 +109,8 @@ struct Window {
     }
   }
 
-  /// visit(place in the plane, index in the plane of results) for all windows that have tap `tap` inside, in order.
+  /// Calls visit(position in the plane, index in the plane of results) for all windows whose tap `tap` is inside, in
+  /// order.
   template <class Visit>
   void for_each_meeting(int64_t tap, const Visit& visit) const {
     const Overlap a = overlap(0, tap / (kernel[1] * kernel[2])), b = overlap(1, tap / kernel[2] % kernel[1]),
@@ -124,7 +125,7 @@ struct Window {
   }
 };
 
-/// Where elements of images stand: place p of channel c of image n at n * image + c * channel + p * place.
+/// Layout of images. Position p of channel c of image n has the offset n * image + c * channel + p * place.
 struct ImageOrder {
   int64_t image, channel, place;
 
@@ -145,7 +146,7 @@ struct ImageExtents {
   }
 };
 
-/// The images' layout where the operator leaves it open; else their channels are the second axis.
+/// Whether the images are channels-last. Without a layout attribute the channels are the second axis.
 template <class Typed>
 bool has_channels_last(const Typed& a) {
   if constexpr (requires { a.layout; }) return a.layout == "channels_last";
@@ -157,7 +158,7 @@ struct PoolWindow : Window {
   int64_t images, channels;
   ImageOrder x_order, out_order;
 
-  /// `out` has the extents of the result, whichever of the two the operator makes of the other.
+  /// Some operators compute x from `out`, others `out` from x. `out` always has the extents of the pooled side.
   template <class Typed>
   static PoolWindow of(const Typed& a, std::span<const int64_t> x, std::span<const int64_t> out, bool channels_last) {
     const auto from = ImageExtents::of(x, channels_last);
@@ -168,7 +169,7 @@ struct PoolWindow : Window {
   }
 
   int64_t planes() const { return images * channels; }
-  /// Where plane `plane` of x and of the result begin.
+  /// Offsets of plane `plane` in x and in the result.
   int64_t x_at(int64_t plane) const { return x_order.at(plane / channels, plane % channels); }
   int64_t out_at(int64_t plane) const { return out_order.at(plane / channels, plane % channels); }
 };

@@ -26,7 +26,7 @@ Box box_of(const double* numbers, bool center) {
   return {y1, x1, y2, x2};
 }
 
-/// Intersection over union is above the threshold.
+/// Whether the intersection over union is above the threshold.
 bool overlaps(const Box& a, const Box& b, double threshold) {
   const double height = std::min(a.y2, b.y2) - std::max(a.y1, b.y1);
   const double width = std::min(a.x2, b.x2) - std::max(a.x1, b.x1);
@@ -48,7 +48,8 @@ Plan prepare_select(const Problem& problem) {
   return {.state = std::move(state), .scratch = scratch};
 }
 
-/// The boxes of one class of one image by falling score, those that overlap none before them; gives their number.
+/// Selects boxes of one class of one image by falling score. A selected box overlaps none of those selected before.
+/// Returns their number.
 int64_t choose(const SelectState& s, const Box* boxes, const double* scores, int64_t* order, int64_t* chosen) {
   const NonMaximumSuppression& a = s.attributes;
   int64_t candidates = 0, count = 0;
@@ -113,7 +114,7 @@ Plan prepare_align(const Problem& problem) {
           .phases = {problem.out[0]->dims[0]}};
 }
 
-/// Four neighbours of a place in a plane and their weights; all 0 outside.
+/// Four neighbours of a position in a plane and their weights. All weights are 0 outside.
 struct Sample {
   std::array<int64_t, 4> at = {};
   std::array<double, 4> weight = {};
@@ -139,7 +140,7 @@ struct Sample {
   }
 };
 
-/// Regions of more pixels along an axis are no regions of an image.
+/// Largest extent of a region in pixels. A larger region is an error.
 constexpr int64_t kMostPixels = 1 << 20;
 
 /// Samples [first, last).
@@ -150,7 +151,7 @@ struct Span {
 
 /// One axis of a region, cut into bins with `count` samples each.
 struct Bins {
-  double begin, size;  ///< of the first bin
+  double begin, size;  ///< begin and size of the first bin
   int64_t count;
 
   Bins(double first, double length, int64_t bins, int64_t sampling_ratio)
@@ -161,8 +162,8 @@ struct Bins {
   double place(int64_t bin, int64_t i) const {
     return begin + static_cast<double>(bin) * size + (static_cast<double>(i) + 0.5) * size / static_cast<double>(count);
   }
-  /// The samples [first, last) of a bin that a plane of this extent has something for. All others are 0: a region may
-  /// be far larger than the plane.
+  /// The samples [first, last) of a bin that are inside a plane of this extent. All others are 0. They are not visited,
+  /// because a region may be far larger than the plane.
   Span inside(int64_t bin, int64_t extent) const {
     Span span{0, count};
     if (size <= 0) return span;
@@ -191,7 +192,7 @@ struct Region {
     width = std::max(width, 1.0);
     height = std::max(height, 1.0);
   }
-  /// False where there is a NaN, too.
+  /// False also if a corner is NaN.
   bool is_bounded() const {
     return std::fabs(height) <= double{kMostPixels} && std::fabs(width) <= double{kMostPixels};
   }

@@ -1,4 +1,4 @@
-// Resize as ONNX has it: an axis after the other, with weights in double, rounded once.
+// Resize of ONNX, one axis after another. Weights are in double, and results are rounded once.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -10,32 +10,32 @@
 namespace halfstep::kernels {
 namespace {
 
-/// Where the elements of one axis of the result come from: `width` elements of the operand with their weights each.
+/// Sources of the elements along one axis of the result: `width` elements of the operand each, with their weights.
 struct AxisTable {
   size_t axis = 0;
   int64_t in = 0, out = 0, width = 1;
   std::vector<int64_t> places;
   std::vector<double> weights;
-  std::vector<bool> outside;  ///< elements that are extrapolated
+  std::vector<bool> outside;  ///< result elements that are extrapolated
 };
 
 struct ResizeState {
   Dims x;
-  std::vector<AxisTable> tables;  ///< of the axes that change, in order
+  std::vector<AxisTable> tables;  ///< tables of the axes that change, in order
   bool extrapolates = false;
   double extrapolation = 0;
-  size_t buffer = 0;  ///< doubles of the largest step between
+  size_t buffer = 0;  ///< doubles of the largest intermediate result
 };
 
-/// One axis as the attributes speak of it.
+/// The attributes of one axis.
 struct Request {
   int64_t in, out;
   double scale;
-  double length;  ///< of the result, before it became whole
+  double length;  ///< length of the result before it was rounded to an integer
   double roi_begin = 0, roi_end = 1;
 };
 
-/// Which place of the operand element `i` of the result is.
+/// Position in the operand of element `i` of the result.
 double original_place(const Resize& a, const Request& r, int64_t i) {
   const auto at = static_cast<double>(i), in = static_cast<double>(r.in);
   const std::string& mode = a.coordinates;
@@ -58,7 +58,7 @@ double nearest_place(const std::string& mode, double place) {
   return mode == "round_prefer_ceil" ? std::floor(place + 0.5) : std::ceil(place - 0.5);
 }
 
-/// The weight of something `distance` away.
+/// The weight of an element at this distance.
 double weight_at(const Resize& a, double distance) {
   const double d = std::fabs(distance);
   if (a.mode == "linear") return std::max(0.0, 1 - d);
@@ -102,7 +102,7 @@ AxisTable table_of(const Resize& a, const Request& r, size_t axis) {
   return table;
 }
 
-/// Sizes with a policy that keeps the aspect ratio have one scale for all axes.
+/// The common scale of all axes, for sizes with a policy that keeps the aspect ratio.
 double common_scale(const Resize& a, const Dims& x) {
   std::vector<double> scales;
   for (size_t i = 0; i < a.sizes.size(); ++i) {
@@ -156,7 +156,7 @@ Plan prepare_resize(const Problem& problem) {
   return {.state = std::move(state), .scratch = scratch};
 }
 
-/// One axis of a dense tensor of doubles anew.
+/// Resamples one axis of a dense tensor of doubles.
 void resample(const AxisTable& table, const Dims& dims, const double* src, double* dst) {
   const Axis axis(dims, static_cast<int64_t>(table.axis));
   for (int64_t o = 0; o < axis.outer; ++o) {

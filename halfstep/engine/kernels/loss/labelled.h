@@ -1,4 +1,4 @@
-// Losses of classes as ONNX has them, and what their gradients share with them.
+// Class losses of ONNX, and the parts that they share with their gradients.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,13 +15,13 @@
 namespace halfstep::kernels {
 
 struct LossState {
-  Axis axis;  ///< the classes
+  Axis axis;  ///< axis of the classes
   std::string reduction;
   int64_t ignored;
   double smoothing = 0;
 };
 
-/// Two doubles of scratch for each target.
+/// Scratch: two doubles for each target.
 template <class Typed>
 Plan prepare_labelled(const Problem& problem) {
   const Typed a(problem.attributes);
@@ -32,7 +32,7 @@ Plan prepare_labelled(const Problem& problem) {
   return {.state = std::make_shared<LossState>(std::move(state)), .scratch = scratch};
 }
 
-/// visit(line, target, weight) of each target that is not ignored; one that is no class is an error.
+/// Calls visit(line, target, weight) for each target that is not ignored. A target that is not a class is an error.
 template <class Index, class T, class Visit>
 Status for_each_target(const LossState& s, const Index* targets, const T* weights, const Visit& visit) {
   for (int64_t line = 0; line < s.axis.lines(); ++line) {

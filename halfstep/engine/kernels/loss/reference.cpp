@@ -1,4 +1,4 @@
-// The loss of softmax. Each row is computed in double from its largest element down, so that no exponential overflows.
+// Softmax losses. Each row is computed in double relative to its largest element, so that no exponential overflows.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -45,7 +45,7 @@ float mean(const double* losses, int64_t count) {
   return static_cast<float>(sum / static_cast<double>(count));
 }
 
-/// Names the first label that is no class.
+/// Returns an error for the first label that is not a class.
 Status check_labels(const Rows& rows, const int32_t* labels) {
   for (int64_t row = 0; row < rows.count; ++row) {
     if (labels[row] < 0 || labels[row] >= rows.classes)
@@ -55,7 +55,7 @@ Status check_labels(const Rows& rows, const int32_t* labels) {
   return {};
 }
 
-/// Labels are checked in a phase of their own, so that the error is the same however the rows are spread over threads.
+/// A separate phase checks labels, so that the error does not depend on the distribution of rows to threads.
 Plan prepare_loss(const Problem& problem) {
   const Rows rows = rows_of(*problem.in[SoftmaxCrossEntropy::in::logits]);
   return {.state = std::make_shared<Rows>(rows),
@@ -130,7 +130,7 @@ Status run_soft_loss(const Call& call, int phase, int64_t piece) {
   return {};
 }
 
-/// The divergence: the cross entropy less that of the targets with themselves.
+/// The divergence: the cross entropy minus that of the targets with themselves.
 Status run_divergence(const Call& call, int phase, int64_t piece) {
   Status status = run_soft_loss(call, phase, piece);
   if (phase == 1) return status;

@@ -1,12 +1,12 @@
-// Gradients of the losses that ONNX has: in double, rounded once.
+// Gradients of ONNX's losses, in double, rounded once.
 #include "halfstep/engine/kernels/loss/labelled.h"
 #include "halfstep/engine/kernels/ops.h"
 
 namespace halfstep::kernels {
 namespace {
 
-/// differentiate(row, gradient row, target, weight, factor) of each target that is not ignored, whose loss counts
-/// `factor` times; other rows are 0.
+/// Calls differentiate(x, result, line, target, weight, factor) for each target that is not ignored. `factor` is the
+/// gradient of its loss. The gradients of ignored targets are 0.
 template <class Typed, class T, class Index, class Differentiate>
 Status for_each_row(const Call& call, const Differentiate& differentiate) {
   using In = typename Typed::in;

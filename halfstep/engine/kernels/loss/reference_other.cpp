@@ -1,11 +1,11 @@
-// Losses as ONNX has them: sums in double, rounded once.
+// Losses of ONNX. Sums are in double, rounded once.
 #include "halfstep/engine/kernels/loss/labelled.h"
 #include "halfstep/engine/kernels/ops.h"
 
 namespace halfstep::kernels {
 namespace {
 
-/// Losses and weights of all targets: loss(line, target, weight).
+/// Writes the losses and weights of all targets. A loss is loss(line, target, weight).
 template <class Index, class T, class Loss>
 Status write_losses(const LossState& s, const Index* targets, const T* weights, double* losses, double* shares,
                     const Loss& loss) {
@@ -32,7 +32,7 @@ void reduce_losses(const LossState& s, const double* losses, const double* share
   *dst = from_double<T>(s.reduction == "mean" ? sum / share : sum);
 }
 
-/// loss.operator()<T>(x, weights) gives loss(line, target, weight).
+/// `loss.operator()<T>(x, weights)` returns the function loss(line, target, weight).
 template <class In, class Loss>
 Status run_labelled(const Call& call, const Loss& loss) {
   const auto& s = state_of<LossState>(call);

@@ -1,4 +1,4 @@
-// What attention and its gradient share: where heads lie, and which keys a query sees.
+// Parts that attention and its gradient share: the layout of heads, and the visible keys of a query.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 
 namespace halfstep::kernels {
 
-/// Rows of heads: row (batch, head, position) starts at `begin` and its elements are neighbours.
+/// Rows of heads. Row (batch, head, position) starts at `begin`, and its elements are contiguous.
 struct HeadLayout {
   int64_t heads = 0, length = 0, size = 0;
   bool heads_first = true;
@@ -25,7 +25,7 @@ struct HeadLayout {
         length(x.size() == 4 ? x[2] : x[1]),
         size(x.size() == 4 ? x[3] : x[2] / std::max<int64_t>(1, head_count)),
         heads_first(x.size() == 4) {}
-  /// Between one position of a head and the next.
+  /// Elements from one position of a head to the next.
   int64_t step() const { return heads_first ? size : heads * size; }
   int64_t begin(int64_t batch, int64_t head, int64_t position) const {
     return (heads_first ? (batch * heads + head) * length + position : (batch * length + position) * heads + head) *
@@ -36,12 +36,12 @@ struct HeadLayout {
 struct AttentionState {
   int64_t batch;
   HeadLayout q, k, v;
-  Dims mask, padded;  ///< extents of the mask, and of the scores with those of the mask in place of kv_length
+  Dims mask, padded;  ///< extents of the mask, and those of the scores with the mask's columns in place of kv_length
   double scale = 1, softcap = 0;
   bool is_causal = false, blind_gives_zero = true;
   int64_t past = 0, left_window = -1, right_window = -1;
 
-  /// `a`: the attributes of attention or of its gradient, whose first operands are the same.
+  /// `a` has the attributes of attention or of its gradient. Their first operands are the same.
   template <class Attributes>
   AttentionState(const Problem& problem, const Attributes& a) : AttentionState(problem, a.heads, a.kv_heads) {
     scale = a.scale != 0 ? a.scale : 1 / std::sqrt(static_cast<double>(q.size));
@@ -71,7 +71,7 @@ struct AttentionState {
   }
 };
 
-/// Whether a mask broadcasts to the scores; one that `may_be_short` may have fewer columns.
+/// Checks that the mask broadcasts to the scores. With `may_be_short`, the mask may have fewer columns.
 inline Verdict accept_mask(const Problem& problem, const AttentionState& s, bool may_be_short) {
   if (problem.in[Attention::in::mask] == nullptr) return accept();
   const Dims& mask = s.mask;
@@ -87,7 +87,8 @@ inline Verdict accept_mask(const Problem& problem, const AttentionState& s, bool
   return accept();
 }
 
-/// Where the mask of a query lies, and how far apart those of its keys and of the next query: 0 where it is repeated.
+/// Offset of the mask of a query, and its steps to the next query and the next key. A step is 0 where the mask is
+/// repeated.
 struct MaskRows {
   int64_t begin = 0, row = 0, column = 0;
 };
@@ -98,7 +99,7 @@ inline MaskRows mask_rows(const AttentionState& s, int64_t batch, int64_t head, 
   return {batch * steps[0] + head * steps[1] + query * steps[2], steps[2], steps[3]};
 }
 
-/// What a query adds to its score of each key: 0, the mask's number, or -infinity.
+/// Term that a query adds to its score of each key: 0, the mask's number, or -infinity.
 inline void write_bias(const AttentionState& s, const Call& call, int64_t batch, int64_t head, int64_t query,
                        double* bias) {
   using In = Attention::in;
@@ -129,7 +130,7 @@ inline void write_bias(const AttentionState& s, const Call& call, int64_t batch,
   });
 }
 
-/// In place; a query that sees nothing gets zeros.
+/// Softmax in place. A query without visible keys has zeros.
 template <class T>
 void softmax_of_seen(double* scores, const double* bias, int64_t count) {
   const bool blind = std::all_of(bias, bias + count, [](double b) { return std::isinf(b) && b < 0; });

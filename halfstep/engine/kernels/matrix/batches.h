@@ -8,13 +8,13 @@
 
 namespace halfstep::kernels {
 
-/// y[batch] = a[a_batch[batch]] * b[b_batch[batch]], each rows by inner and inner by columns.
+/// y[batch] = a[a_batch[batch]] * b[b_batch[batch]]. Each product multiplies [rows, inner] by [inner, columns].
 struct MatmulShape {
   int64_t rows = 1, inner = 0, columns = 1;
   std::vector<int64_t> a_batch, b_batch;
   int64_t rows_per_piece = 1;
 
-  /// The extents as numpy.matmul takes them.
+  /// Takes the extents like numpy.matmul.
   MatmulShape(const Dims& a, const Dims& b, const Dims& y);
 
   int64_t batches() const { return static_cast<int64_t>(a_batch.size()); }

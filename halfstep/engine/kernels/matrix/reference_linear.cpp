@@ -14,7 +14,7 @@ struct LinearState {
   Activation activation = {};
 };
 
-/// Row `piece` of all rows of all matrices of the result.
+/// Computes row `piece` of the result, counted over all matrices.
 template <class T>
 void multiply_row(const LinearState& state, const T* a, const T* b, const T* bias, const T* residual, T* dst,
                   int64_t piece) {
@@ -46,7 +46,7 @@ Plan prepare_linear_activation(const Problem& problem) {
 }
 Plan prepare_matmul(const Problem& problem) { return plan_of(matmul_product(problem), {}); }
 
-/// With or without an activation and what is added before it.
+/// Computes linear, with or without a residual and an activation.
 Status run_linear(const Call& call, int, int64_t piece) {
   using In = LinearActivation::in;
   with_any_float(call.out[0].dtype, [&]<class T>() {

@@ -1,5 +1,5 @@
-// Matrix products and sums over named axes. Sums of floats are in double, in the order of the shared axis, rounded
-// once; whole numbers are summed modulo 2^64.
+// Matrix products and sums over named axes. Sums of floats are in double, in the order of the shared axis, and rounded
+// once. Integers are summed modulo 2^64.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -125,14 +125,15 @@ Status run_matmul(const Call& call, int, int64_t piece) {
 
 // einsum
 
-/// Loops over the axes of the result and then those that are summed over, each with the step it means in each value.
+/// Loops over the axes of the result, then over the summed axes. Each loop has a stride in each value.
 struct EinsumState {
-  Dims extents;                               ///< of the loops, outermost first
+  Dims extents;                               ///< extents of the loops, outermost first
   size_t results = 0;                         ///< loops that belong to the result
-  std::vector<std::vector<int64_t>> strides;  ///< by value, by loop
+  std::vector<std::vector<int64_t>> strides;  ///< strides by value, then by loop
 };
 
-/// One name for each axis of an operand: letters as they are, the axes under "..." numbered from the last.
+/// One name for each axis of an operand. Letters keep their character, and the axes under "..." are numbered from the
+/// last.
 std::vector<int> axis_names(const std::string& term, size_t rank) {
   const size_t dots = term.find("...");
   const size_t letters = dots == std::string::npos ? term.size() : term.size() - 3;
@@ -160,7 +161,7 @@ std::vector<std::string> split_terms(const std::string& text) {
   return terms;
 }
 
-/// The result's axes: as written, or "..." and the letters that stand once.
+/// The result's axes: the written ones, or "..." and the letters that occur once.
 std::vector<int> result_names(const std::string& text, const std::vector<std::vector<int>>& terms, size_t rank) {
   const size_t arrow = text.find("->");
   if (arrow != std::string::npos) return axis_names(text.substr(arrow + 2), rank);
@@ -207,7 +208,7 @@ Plan prepare_einsum(const Problem& problem) {
   return {.state = std::move(state), .phases = {ceil_div(results, kResultsPerPiece)}};
 }
 
-/// Where each value stands when loops [first, last) are at element `index` of their product.
+/// Offset in a value when loops [first, last) are at element `index` of their product.
 int64_t einsum_offset(const EinsumState& state, size_t value, size_t first, size_t last, int64_t index) {
   int64_t offset = 0;
   for (size_t loop = last; loop-- > first;) {

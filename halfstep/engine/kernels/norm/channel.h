@@ -1,4 +1,4 @@
-// Statistics of one channel, and what batch_norm makes of them: shared by the reference and the fast kernel.
+// Statistics of one channel, and their use in batch_norm, for the reference and the fast kernel.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace halfstep::kernels {
 
-/// In what T is computed in.
+/// Mean and inverse standard deviation, in the type in which T is computed.
 template <class T = float>
 struct ChannelStatistics {
   Compute<T> mean;
@@ -21,17 +21,17 @@ Compute<T> inverse_std(double variance, double epsilon) {
   return static_cast<Compute<T>>(1.0 / std::sqrt(variance + epsilon));
 }
 
-/// What normalizes in inference: the running statistics.
+/// Statistics that normalize in inference: the running statistics.
 template <class T = float>
 ChannelStatistics<T> running_statistics(const Call& call, const BatchNorm& a, int64_t channel) {
   return {widen(call.in[BatchNorm::in::mean].as<const T>()[channel]),
           inverse_std<T>(to_double(call.in[BatchNorm::in::variance].as<const T>()[channel]), a.epsilon)};
 }
 
-/// From a batch's mean and biased variance over `count` elements: writes the outputs of the channel and gives what
-/// normalizes. The running variance takes the unbiased one, count / (count - 1) times the biased; one element alone
-/// counts as its own, and an empty batch leaves the running statistics as they are. Outputs may share memory with the
-/// inputs that they are the next state of.
+/// Writes the channel's outputs from a batch's mean and biased variance over `count` elements. Returns the statistics
+/// that normalize. The running variance takes the unbiased one, count / (count - 1) times the biased one. With a single
+/// element, the biased one is used. An empty batch leaves the running statistics unchanged. An output may share memory
+/// with the input whose next state it is.
 template <class T = float>
 ChannelStatistics<T> update_statistics(const Call& call, const BatchNorm& a, int64_t channel, double mean,
                                        double variance, int64_t count) {

@@ -1,4 +1,4 @@
-// Batch normalization. Sums over a channel are in double, in the order of memory; the variance takes a second pass over
+// Batch normalization. Sums over a channel are in double, in the order of memory. The variance needs a second pass over
 // the data.
 #include <memory>
 
@@ -13,7 +13,7 @@ struct NormState {
   BatchNorm attributes;
 };
 
-/// visit(element) for the elements of a channel, in the order of memory.
+/// Calls visit(element) for the elements of a channel, in the order of memory.
 template <class Visit>
 void for_each(const Channels& channels, int64_t channel, Visit&& visit) {
   for (int64_t outer = 0; outer < channels.outer; ++outer) {

@@ -1,4 +1,4 @@
-// Normalizations. Statistics are in double, the variance in a second pass; each element is rounded once.
+// Normalizations. Statistics are in double, with the variance in a second pass. Each element is rounded once.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -16,10 +16,10 @@ void store(double value, T& dst) {
   dst = from_double<T>(value);
 }
 
-/// x[n, c, ...] with `groups` of neighbouring channels of one mean and variance each.
+/// x[n, c, ...] in `groups` groups of neighbouring channels. Each group has one mean and variance.
 struct GroupState {
   int64_t groups, group_channels, plane;
-  bool by_channel;  ///< scale and bias, else by group
+  bool by_channel;  ///< scale and bias are by channel, otherwise by group
   double epsilon;
 };
 
@@ -184,7 +184,7 @@ Plan prepare_mean_variance(const Problem& problem) {
   return {.state = std::move(state), .scratch = scratch, .phases = {pieces}};
 }
 
-/// term(element, result) for every element of a piece.
+/// Calls term(element, result) for every element of a piece.
 template <class Term>
 void for_each(const Groups& groups, int64_t piece, const Term& term) {
   groups.for_each_run(piece, [&](int64_t first, int64_t result, int64_t count, bool together) {

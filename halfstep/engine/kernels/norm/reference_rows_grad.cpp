@@ -1,6 +1,6 @@
-// Gradients of layer_norm and rms_norm: statistics and sums in double, each element rounded once. With n = (x - mean) *
-// inverse_std and h = out_grad * scale, x_grad is (h - mean(h) - n * mean(h * n)) * inverse_std, without mean(h) where
-// no mean was subtracted; the gradients of scale and bias are sums of out_grad * n and of out_grad.
+// Gradients of layer_norm and rms_norm. Statistics and sums are in double, and each element is rounded once. With n =
+// (x - mean) * inverse_std and h = out_grad * scale, x_grad is (h - mean(h) - n * mean(h * n)) * inverse_std. rms_norm,
+// which subtracts no mean, omits mean(h). The gradients of scale and bias are sums of out_grad * n and of out_grad.
 #include <algorithm>
 #include <memory>
 
@@ -17,7 +17,7 @@ Moments root_of(const T* x, int64_t count, double epsilon) {
   return {0, 1 / std::sqrt(squares / static_cast<double>(count) + epsilon)};
 }
 
-/// All rows in one piece, since they share the sums of scale and bias.
+/// All rows are in one piece, because they share the sums of scale and bias.
 template <class Typed>
 Plan prepare_rows_grad(const Problem& problem) {
   Plan plan = prepare_rows<Typed>(problem);
@@ -26,7 +26,7 @@ Plan prepare_rows_grad(const Problem& problem) {
   return plan;
 }
 
-/// x: the rows, S: scale and gradients of results.
+/// Operands of one row. T is the type of x, S the type of the scale and of the gradients of results.
 template <class T, class S>
 struct Row {
   const T* x;

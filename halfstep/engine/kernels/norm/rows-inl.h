@@ -18,7 +18,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Float = hn::ScalableTag<float>;
 using Vector = hn::Vec<Float>;
 
-/// body(begin, elements) for the vectors of a row, the last of which may be shorter.
+/// Calls body(begin, elements) for the vectors of a row. The last vector may be shorter.
 template <class Body>
 HWY_INLINE void for_vectors(int64_t size, const Body& body) {
   const int64_t lanes = hn::Lanes(Float());
@@ -27,7 +27,7 @@ HWY_INLINE void for_vectors(int64_t size, const Body& body) {
   if (i < size) body(i, size - i);
 }
 
-/// Lanes beyond `count` are 0, and stay as they are in memory.
+/// Loads or stores `count` lanes. Other lanes are loaded as 0. Memory after the stored lanes is unchanged.
 HWY_INLINE Vector load(const float* src, int64_t count) {
   const Float d;
   return count == static_cast<int64_t>(hn::Lanes(d))

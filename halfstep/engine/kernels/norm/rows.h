@@ -1,4 +1,4 @@
-// Rows that are normalized, each for itself, and where a row finds its scale.
+// Rows that are normalized independently, and the positions of their scales.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Moments moments_of(const T* x, int64_t count, double epsilon) {
   return {mean, 1 / std::sqrt(squares / static_cast<double>(count) + epsilon)};
 }
 
-/// Rows of neighbouring elements, each normalized for itself.
+/// Rows of contiguous elements, each normalized on its own.
 struct RowState {
   int64_t row;
   Dims x, scale;
@@ -44,14 +44,14 @@ Plan prepare_rows(const Problem& problem) {
           .phases = {row == 0 ? 0 : axis.outer}};
 }
 
-/// Whether the elements of `scale`, but for extents of 1 in front, are those of the last axes of x.
+/// Whether `scale` has the extents of the last axes of x, apart from leading extents of 1.
 inline bool is_tail_of(const Dims& scale, const Dims& x) {
   size_t ones = 0;
   while (ones < scale.size() && scale[ones] == 1) ++ones;
   return std::equal(scale.rbegin(), scale.rend() - static_cast<std::ptrdiff_t>(ones), x.rbegin());
 }
 
-/// Where row `piece` finds the scale of its first element, if it finds those that follow beside it.
+/// Position of the scale for the first element of row `piece`, if the scales of the row are contiguous. Otherwise -1.
 inline int64_t scale_begin(const RowState& state, int64_t piece) {
   if (!is_tail_of(state.scale, state.x)) return -1;
   const int64_t size = count_elements(state.scale);
@@ -59,7 +59,7 @@ inline int64_t scale_begin(const RowState& state, int64_t piece) {
   return size == count_elements(state.x) ? piece * state.row : -1;
 }
 
-/// place(i) of element i of row `piece` in scale and bias.
+/// Calls body(place), where place(i) is the position in scale and bias of element i of row `piece`.
 template <class Body>
 void with_places(const RowState& state, int64_t piece, const Body& body) {
   const int64_t begin = scale_begin(state, piece);

@@ -1,5 +1,5 @@
-// The smallest and the largest element of each channel in one read: found as the largest of two keys, so that neither
-// the order nor the number of threads matters.
+// The smallest and the largest element of each channel in one read. Both are found as the largest of two keys, so that
+// neither the order nor the number of threads matters.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 
 namespace halfstep::kernels::cuda {
 
-/// Numbers as whole numbers of the same order; NaN is above all of them, 0 below.
+/// Maps numbers to integers of the same order. NaN is above all numbers, and 0 is below.
 HS_HOST_DEVICE inline uint32_t key_of(float x) {
   const auto bits = std::bit_cast<uint32_t>(x);
   if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return 0xFFFFFFFFU;
@@ -21,8 +21,8 @@ HS_HOST_DEVICE inline float of_key(uint32_t key) {
   return std::bit_cast<float>((key & 0x80000000U) != 0 ? key & 0x7FFFFFFFU : ~key);
 }
 
-/// The key of the largest element, and of the negative of the smallest; 0: nothing seen. NaN makes both NaN if the fold
-/// that found them lets it.
+/// Keys of the largest element and of the negated smallest. 0 means that there were no elements. NaN makes both NaN,
+/// unless the fold ignores it.
 struct Keys {
   uint32_t low = 0, high = 0;
 
@@ -31,20 +31,20 @@ struct Keys {
   HS_HOST_DEVICE float highest() const { return of_key(high); }
 };
 
-/// Elements of a run that a warp looks through.
+/// Elements of a run that one warp searches.
 inline constexpr int64_t kWarpElements = 4096;
 inline constexpr int kWarp = 32;
-/// Shorter runs are looked through across: a thread for each column of a row.
+/// Shorter runs are searched across rows, with one thread for each column of a row.
 inline constexpr int64_t kShortRun = kWarp;
-/// Rows that such a thread looks through.
+/// Rows that such a thread searches.
 inline constexpr int64_t kColumnRows = 64;
 
-/// What another thread stored meanwhile may be missed here, never in the end.
+/// The comparison can miss a concurrent store. The atomic operation does not.
 __device__ inline void raise(uint32_t* key, uint32_t to) {
   if (to > *key) atomicMax(key, to);
 }
 
-/// `Fold` is default-constructed, takes elements in float32 and says their Keys.
+/// `Fold` is default-constructed, takes elements in float32 and returns their Keys.
 template <class Fold, class T, int kWidth>
 __global__ void __launch_bounds__(kThreads) runs_kernel(const T* src, Channels channels, Keys* keys) {
   using Vector = Pack<T, kWidth>;
@@ -82,8 +82,8 @@ __global__ void __launch_bounds__(kThreads) runs_kernel(const T* src, Channels c
   }
 }
 
-/// How blocks of threads lie over rows of short runs: side by side where a row is longer than a block, and several rows
-/// at once where it is shorter.
+/// Placement of thread blocks over rows of short runs. Several blocks share a row that is longer than a block. A block
+/// covers several rows that are shorter.
 struct Columns {
   int64_t row, width, tiles, lanes, rows_per_block;
 
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(kThreads)
   }
 }
 
-/// keys[c] of every channel.
+/// Computes keys[c] of every channel.
 template <class Fold, class T>
 void find_keys(const T* src, const Channels& channels, Keys* keys) {
   cudaMemsetAsync(keys, 0, static_cast<size_t>(channels.count) * sizeof(Keys));

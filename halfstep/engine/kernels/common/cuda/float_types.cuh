@@ -1,4 +1,4 @@
-// Half precision as a device converts it: in one instruction, with the results of core/base/small_float.h.
+// Conversion of half precision on a device: one instruction, with the results of core/base/small_float.h.
 #pragma once
 
 #include "halfstep/core/base/host_device.h"
@@ -6,7 +6,7 @@
 
 namespace halfstep::kernels::cuda {
 
-/// An element in the type that it is computed in.
+/// Converts an element to its type of computation.
 template <class T>
 HS_HOST_DEVICE Compute<T> widened(T x) {
 #ifdef __CUDA_ARCH__
@@ -19,7 +19,7 @@ HS_HOST_DEVICE Compute<T> widened(T x) {
   return static_cast<Compute<T>>(x);
 }
 
-/// Rounded once, half to even.
+/// Rounds once, half to even.
 template <class T>
 HS_HOST_DEVICE T narrowed(Compute<T> x) {
 #ifdef __CUDA_ARCH__

@@ -1,6 +1,6 @@
-// How the CUDA kernels of all families are launched: one function object called for each channel or each block.
-// Launches go to the default stream; the device waits for them and reports their errors. Tests compile these files for
-// the host too, where tests/kernels/cuda_on_host.h stands for CUDA.
+// Launches the CUDA kernels of all families: one call of a function object for each channel or each block. Launches use
+// the default stream. The device waits for them and reports their errors. Tests also compile these files for the host,
+// where tests/kernels/cuda_on_host.h replaces CUDA.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace halfstep::kernels::cuda {
 
 inline constexpr int kThreads = 256;
-/// Enough blocks to fill every multiprocessor of today's devices several times over; larger work loops.
+/// Enough blocks to fill every multiprocessor of today's devices several times. Larger work loops.
 inline constexpr int64_t kMostBlocks = 132 * 32;
-/// Elements that a thread has in flight at once, so that memory's latency is covered.
+/// Elements of a thread that are loaded at once, to hide the latency of memory.
 inline constexpr int kUnroll = 4;
 
 #ifdef __CUDACC__
@@ -31,7 +31,7 @@ __global__ void __launch_bounds__(kThreads) channels_kernel(Work work, int64_t c
   for (int64_t c = int64_t{blockIdx.x} * kThreads + threadIdx.x; c < count; c += stride) work(c);
 }
 
-/// work(c) for every c below count, in any order: one after the other in a thread, not unrolled.
+/// Calls work(c) for every c below count, in any order. A thread runs its calls one after another, not unrolled.
 template <class Work>
 void for_each_channel(int64_t count, const Work& work) {
   if (count == 0) return;
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(kThreads) blocks_kernel(Work work, int64_t siz
   for (int64_t block = blockIdx.x; block < size; block += gridDim.x) work(block);
 }
 
-/// work(b) for every b below size by a whole block of kThreads threads.
+/// Calls work(b) for every b below size, with a whole block of kThreads threads.
 template <class Work>
 void for_each_block(int64_t size, const Work& work) {
   if (size == 0) return;
@@ -55,13 +55,13 @@ __global__ void once_kernel(Work work) {
   work();
 }
 
-/// work() by one thread.
+/// Calls work() in one thread.
 template <class Work>
 void once(const Work& work) {
   launch(once_kernel<Work>, 1, 1, work);
 }
 
-/// Magnitudes as whole numbers: those of numbers that are not NaN are ordered as the numbers are.
+/// Magnitude as an integer. Magnitudes that are not NaN keep their order.
 inline __device__ unsigned magnitude_bits(float x) { return __float_as_uint(x) & 0x7FFFFFFFU; }
 inline __device__ unsigned long long magnitude_bits(double x) {
   return static_cast<unsigned long long>(__double_as_longlong(x)) & 0x7FFFFFFFFFFFFFFFULL;
@@ -73,7 +73,7 @@ inline __device__ double magnitude_of(unsigned long long bits) {
 template <class C>
 using MagnitudeBits = std::conditional_t<std::is_same_v<C, double>, unsigned long long, unsigned>;
 
-/// The largest of what the threads of a block give, for thread 0.
+/// The largest value among the threads of a block. Only thread 0 receives it.
 template <class Bits>
 __device__ Bits largest_of_block(Bits mine) {
   __shared__ Bits of_warps[kThreads / 32];

@@ -1,4 +1,4 @@
-// Which parameters serve which element, walked without a division for each.
+// Maps elements to their parameters, and walks over them without a division for each element.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace halfstep::kernels::cuda {
 
-/// A tensor as runs of `run` elements, `extent` of them for each index of the axes before. Element r of run a behind
-/// index o has the parameters at o * outer_step + a / block * block_step + r * run_step.
+/// A tensor as runs of `run` elements, with `extent` runs for each index of the preceding axes. Parameters of element r
+/// of run a at index o have the offset o * outer_step + a / block * block_step + r * run_step.
 struct Layout {
   int64_t extent = 1, run = 1, block = 1;
   int64_t outer_step = 0, block_step = 0, run_step = 0;
@@ -22,16 +22,16 @@ struct Layout {
     return layout;
   }
 
-  /// All elements have the parameters at 0.
+  /// Whether all elements have the parameters at 0.
   HS_HOST_DEVICE bool is_single() const { return outer_step == 0 && block_step == 0 && run_step == 0; }
-  /// Any `width` elements from a multiple of `width` on share their parameters.
+  /// Whether each aligned group of `width` elements shares its parameters.
   HS_HOST_DEVICE bool is_even(int64_t width) const {
     if (run == 1) return extent % width == 0 && block % width == 0;
     return run_step == 0 && run % width == 0;
   }
 };
 
-/// An element of a tensor with the place of its parameters.
+/// An element of a tensor with the offset of its parameters.
 class Cursor {
  public:
   HS_HOST_DEVICE Cursor(const Layout& layout, int64_t element) : layout_(layout) {

@@ -1,5 +1,5 @@
-// Elementwise kernels with parameters: one read of each operand, one write, in vectors of 16 bytes where all operands
-// are aligned to theirs. A thread has the loads of several vectors in flight before it computes.
+// Elementwise kernels with parameters: one read of each operand, one write. Vectors have 16 bytes if all operands are
+// aligned. A thread loads several vectors before it computes.
 #pragma once
 
 #include <type_traits>
@@ -22,11 +22,11 @@ bool is_aligned(const T* data) {
   return reinterpret_cast<uintptr_t>(data) % sizeof(Pack<T, kWidth>) == 0;
 }
 
-/// Vectors of a thread that are in flight at once.
+/// Vectors that a thread loads at once.
 inline constexpr int kPacks = 2;
 
-/// dst[i] = function(p, src[i]), or of src[i] and second[i]. Its Parameters p are function.single() where all elements
-/// share them, else function.parameters(place of element i in `layout`).
+/// dst[i] = function(p, src[i]), with second[i] as a further argument if given. If all elements share their Parameters,
+/// p is function.single(). Otherwise it is function.parameters(offset of element i in `layout`).
 template <class Function, class U, class T>
 struct Map {
   static constexpr bool kTwo = std::is_invocable_v<const Function&, const typename Function::Parameters&, T, T>;
@@ -53,7 +53,7 @@ struct Map {
   }
   HS_HOST_DEVICE Operand load(const T* from, int64_t i) const { return *reinterpret_cast<const Operand*>(from + i); }
 
-  /// kWidth elements from element i on. `single`: all have the parameters `one`.
+  /// Stores kWidth elements from element i on. If `single`, all have the parameters `one`.
   HS_HOST_DEVICE void store(int64_t i, const Operand& x, const Operand& y, bool single, const Parameters& one) const {
     Result result;
     if (single || layout.is_even(kWidth)) {
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(kThreads) map_kernel(Work work, int64_t size, 
   }
 }
 
-/// `second` is nullptr where `function` takes one operand.
+/// `second` is nullptr if `function` takes one operand.
 template <class Function, class U, class T>
 void map(int64_t size, const Layout& layout, const Function& function, U* dst, const T* src,
          const T* second = nullptr) {

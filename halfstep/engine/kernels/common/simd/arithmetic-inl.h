@@ -1,4 +1,4 @@
-// Rounding and division on vectors, to the bit of the plain forms. Included once per Highway target.
+// Rounding and division on vectors, bit-identical to the plain forms. Included once per Highway target.
 #if defined(HALFSTEP_KERNELS_ARITHMETIC_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_ARITHMETIC_INL_H_
 #undef HALFSTEP_KERNELS_ARITHMETIC_INL_H_
@@ -15,8 +15,8 @@ namespace halfstep::kernels::arithmetic::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Half away from zero. The largest number below one half in place of one half keeps what lies just below a tie below
-/// it; a tie itself is still carried over, by the rounding of the sum.
+/// Rounds half away from zero. It adds the largest number below one half instead of one half, so that values just below
+/// a tie stay below it. A tie still rounds up, because the sum is rounded.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V round_half_away(D d, V v) {
   using C = hn::TFromD<D>;
@@ -24,10 +24,10 @@ HWY_INLINE V round_half_away(D d, V v) {
   return hn::Trunc(hn::Add(v, hn::CopySign(below_half, v)));
 }
 
-/// x / divisor, rounded once, without a division for each x. The inverse, which is the rounded one of the divisor, and
-/// what it lacks give a quotient within one unit in the last place; the residual is then exact, and one step with it
-/// rounds as the division does (P. Markstein, Computation of elementary functions on the IBM RISC System/6000
-/// processor, 1990, theorem 8.2). For 2^-100 <= |x| <= 2^60; of a zero the sign may be lost.
+/// x / divisor, rounded once, without a division for each x. The rounded inverse of the divisor and its error lead to a
+/// quotient within one unit in the last place. The residual is then exact, and one step with it rounds like the
+/// division (P. Markstein, Computation of elementary functions on the IBM RISC System/6000 processor, 1990, theorem
+/// 8.2). Valid for 2^-100 <= |x| <= 2^60. A zero may lose its sign.
 template <class D>
 class Divisor {
  public:
@@ -36,7 +36,7 @@ class Divisor {
     rest_ = hn::Mul(hn::NegMulAdd(divisor, inverse_, hn::Set(d, 1)), inverse_);
   }
 
-  /// Whether all lanes, which are the same, are in the range that this is proved for.
+  /// Whether the divisor, which all lanes share, is in the range of the proof.
   HWY_INLINE bool holds() const {
     const auto divisor = hn::GetLane(divisor_);
     return divisor >= hn::TFromD<D>(0x1p-60) && divisor <= hn::TFromD<D>(0x1p60);
@@ -47,7 +47,7 @@ class Divisor {
     return hn::MulAdd(hn::NegMulAdd(near, divisor_, x), inverse_, near);
   }
 
-  /// The quotient of any x, with the sign of zero: a vector with other elements than 0 and those of the range is
+  /// The quotient of any x, with the sign of zero. A vector with an element that is neither 0 nor in the range is
   /// divided.
   HWY_INLINE V quotient_of_any(D d, V x) const {
     const V magnitude = hn::Abs(x);

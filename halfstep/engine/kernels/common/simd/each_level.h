@@ -1,5 +1,5 @@
-// Compiles a source for AVX-512, then, as what is left of it, for AVX2: Highway's foreach_target.h, with its headers
-// read already. A kernel file looks so:
+// Compiles a source for AVX-512, then, in the rest of it, for AVX2. This is Highway's foreach_target.h with its headers
+// already read. A kernel file looks like this:
 //
 //   #define HS_LEVEL_SOURCE "halfstep/engine/kernels/affine/cpu/simd.cpp"  // this very file
 //   #include "halfstep/engine/kernels/common/simd/each_level.h"
@@ -20,8 +20,8 @@
 //   }  // namespace halfstep::kernels::affine
 //   #endif
 //
-// The namespace is the family's own (affine), since these functions have external names. Headers that a file needs for
-// each level are guarded by HWY_TARGET_TOGGLE (elements-inl.h).
+// The namespace belongs to the family (affine), because these functions have external linkage. Headers that a file
+// needs for each level are guarded by HWY_TARGET_TOGGLE (elements-inl.h).
 #pragma once
 
 #include "halfstep/engine/kernels/common/simd/highway.h"

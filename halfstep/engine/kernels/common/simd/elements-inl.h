@@ -1,7 +1,7 @@
-// Elements of every type as vectors of float or double, and the loop over elements with parameters by channel. Included
-// once per Highway target.
+// Loads and stores elements of every type as vectors of float or double, and loops over elements with parameters by
+// channel. Included once per Highway target.
 //
-// A kernel file writes
+// A kernel file looks like this:
 //
 //   struct Scale {  // a function: the parameters of the elements' channels, then the elements
 //     template <class D, class V = hn::Vec<D>>
@@ -33,8 +33,8 @@ namespace halfstep::kernels::elements::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// How many lanes of a vector count: all, or the first `count`, fewer than all. Memory behind them is neither read nor
-/// written; lanes behind them are 0.
+/// Used lanes of a vector: all, or the first `count`, fewer than all. Memory after them is neither read nor written.
+/// Lanes after them are 0.
 struct Whole {};
 struct Part {
   int64_t count;
@@ -43,14 +43,14 @@ struct Part {
 template <class T>
 inline constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
-/// The lane that an element lies in.
+/// Type of the lane that holds an element.
 template <class T>
 using Lane = std::conditional_t<kIsHalf<T>, uint16_t, T>;
-/// Vector of as many elements as D has lanes.
+/// Vector with as many elements as D has lanes.
 template <class T, class D>
 using Packed = hn::Rebind<Lane<T>, D>;
 
-/// Whether the target reads and writes parts of a vector of such lanes; AVX2 knows masks of 4 and 8 bytes alone.
+/// Whether the target reads and writes parts of a vector of such lanes. AVX2 has masks only for 4 and 8 bytes.
 template <class T>
 inline constexpr bool kHasMasks = sizeof(T) >= 4 || HWY_TARGET == HWY_AVX3;
 
@@ -86,7 +86,8 @@ HWY_INLINE void store_packed(hn::Vec<P> v, P packed, T* dst, Part part) {
   }
 }
 
-/// Elements of type T in the lanes of D; exact but from double or int32 to float, which round to nearest.
+/// Converts elements of type T to the lanes of D. This is exact, except from double or int32 to float, which round to
+/// nearest.
 template <class T, class D>
 HWY_INLINE hn::Vec<D> widen(D d, hn::Vec<Packed<T, D>> v) {
   using C = hn::TFromD<D>;
@@ -111,7 +112,7 @@ HWY_INLINE hn::Vec<D> widen(D d, hn::Vec<Packed<T, D>> v) {
   }
 }
 
-/// Words whose upper halves are the floats of v, rounded half to even; Highway's own conversion truncates.
+/// 32-bit words whose upper halves are the bf16 values of v, rounded half to even. Highway's own conversion truncates.
 template <class D>
 HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> bfloat16_words(D, hn::Vec<D> v) {
   const hn::RebindToUnsigned<D> d;
@@ -122,16 +123,16 @@ HWY_INLINE hn::Vec<hn::RebindToUnsigned<D>> bfloat16_words(D, hn::Vec<D> v) {
   return hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(v)), quiet, rounded);
 }
 
-/// How float lanes hold codes of up to 16 bits: the whole number nearest to v (ties to even, |v| <= 2^22) as the low
-/// bits. Adding a whole number as small keeps the form.
+/// Form in which float lanes hold codes of up to 16 bits: the low bits are the integer nearest to v (ties to even, |v|
+/// <= 2^22). Adding an integer of that size keeps the form.
 template <class D>
 HWY_INLINE hn::Vec<D> as_low_bits(D d, hn::Vec<D> v) {
   return hn::Add(v, hn::Set(d, 0x1.8p23F));
 }
 
-/// The lanes of D as elements of type T. Float types are rounded half to even (core/base/small_float.h; NaN may differ
-/// in payload). Codes of up to 16 bits are the low bits of float lanes; int32 saturates out of double lanes that hold
-/// whole numbers and no NaN.
+/// Converts the lanes of D to elements of type T. Float types are rounded half to even (core/base/small_float.h). NaN
+/// may differ in payload. Codes of up to 16 bits are the low bits of float lanes. int32 saturates from double lanes,
+/// which hold integers and no NaN.
 template <class T, class D>
 HWY_INLINE hn::Vec<Packed<T, D>> narrow(D d, hn::Vec<D> v) {
   using C = hn::TFromD<D>;
@@ -142,7 +143,7 @@ HWY_INLINE hn::Vec<Packed<T, D>> narrow(D d, hn::Vec<D> v) {
     static_assert(std::is_same_v<T, float> || std::is_same_v<T, int32_t>, "rounding twice is not rounding");
     return hn::DemoteTo(packed, v);
   } else if constexpr (std::is_same_v<T, Half>) {
-    // F16C, which every AVX2 target has: rounds as asked whatever the environment, subnormals kept.
+    // Uses F16C, which every AVX2 target has. It rounds as requested in any float environment and keeps subnormals.
     return hn::BitCast(packed, hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), v));
   } else if constexpr (std::is_same_v<T, BFloat16>) {
     return hn::TruncateTo(packed, hn::ShiftRight<16>(bfloat16_words(d, v)));
@@ -153,17 +154,17 @@ HWY_INLINE hn::Vec<Packed<T, D>> narrow(D d, hn::Vec<D> v) {
   }
 }
 
-/// v rounded to the values of T.
+/// Rounds v to the values of T.
 template <class T, class D>
 HWY_INLINE hn::Vec<D> rounded_to(D d, hn::Vec<D> v) {
   return widen<T>(d, narrow<T>(d, v));
 }
 
-/// src[0], src[1], ... in the lanes of D.
+/// Loads src[0], src[1], ... into the lanes of D.
 template <class D, class T, class Lanes = Whole>
 HWY_INLINE hn::Vec<D> load(D d, const T* src, Lanes lanes = {}) {
   if constexpr (std::is_same_v<T, double> && std::is_same_v<hn::TFromD<D>, float>) {
-    // Two vectors of doubles make one of floats; each lane is rounded once.
+    // Two vectors of doubles become one of floats. Each lane is rounded once.
     const hn::Half<D> half;
     const auto count = static_cast<int64_t>(hn::Lanes(half));
     if constexpr (std::is_same_v<Lanes, Whole>) {
@@ -186,11 +187,11 @@ HWY_INLINE void store(D d, hn::Vec<D> v, T* dst, Lanes lanes = {}) {
 
 using Bytes = hn::ScalableTag<uint8_t>;
 
-/// How many vectors of D it takes to fill one with elements of type T.
+/// Number of vectors of D that fill one vector with elements of type T.
 template <class T, class D>
 inline constexpr int64_t kGroup = sizeof(T) < sizeof(hn::TFromD<D>) ? sizeof(hn::TFromD<D>) / sizeof(T) : 1;
 
-/// kGroup vectors as one; each for itself as `narrow`.
+/// Packs kGroup vectors into one. Each is converted like in `narrow`.
 template <class T, class D>
 HWY_INLINE hn::Vec<Bytes> pack(D d, const std::array<hn::Vec<D>, kGroup<T, D>>& v) {
   const hn::ScalableTag<uint16_t> words;
@@ -214,7 +215,7 @@ HWY_INLINE hn::Vec<Bytes> pack(D d, const std::array<hn::Vec<D>, kGroup<T, D>>& 
   }
 }
 
-/// A block of a row, a vector's worth of bytes: the elements from i on.
+/// The elements of a row from i on, as one vector of bytes.
 template <class D, class T, class Row>
 HWY_INLINE hn::Vec<Bytes> block_of(D d, const Row& row, int64_t i) {
   if constexpr (Row::kInterleaves) {
@@ -229,18 +230,18 @@ HWY_INLINE hn::Vec<Bytes> block_of(D d, const Row& row, int64_t i) {
   }
 }
 
-/// Bytes between what is read and what is fetched. The machine's own prefetching begins anew on every page, and stores
-/// past the caches leave it little time.
+/// Bytes between the current read and the prefetch. The hardware prefetcher restarts on every page, and stores that
+/// bypass the caches leave it little time.
 inline constexpr int64_t kAhead = 2048;
 
-/// Fetches what lies kAhead behind `size` bytes.
+/// Prefetches the bytes kAhead after [at, at + size).
 HWY_INLINE void fetch_ahead(const void* at, size_t size) {
   constexpr size_t kLine = 64;
   for (size_t i = 0; i < size; i += kLine) hwy::Prefetch(static_cast<const uint8_t*>(at) + kAhead + i);
 }
 
-/// dst[i] = row(i, lanes) for i in [0, size), block by block; `row` is called with Whole or with Part. Past the caches,
-/// hwy::FlushStream() must follow before others may look.
+/// dst[i] = row(i, lanes) for i in [0, size), block by block. `row` is called with Whole or with Part. With
+/// past_caches, call hwy::FlushStream() before others read dst.
 template <class D, class T, class Row>
 HWY_INLINE void write_row(D d, T* dst, int64_t size, bool past_caches, const Row& row) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -249,7 +250,8 @@ HWY_INLINE void write_row(D d, T* dst, int64_t size, bool past_caches, const Row
   auto* const bytes = reinterpret_cast<uint8_t*>(dst);
   const size_t over = past_caches ? reinterpret_cast<uintptr_t>(dst) % kVector : 0;
   int64_t i = 0;
-  // Elements before the first aligned vector, blocks, the rest: a loop, so that what is no block is compiled once.
+  // Elements before the first aligned vector, blocks, and the rest. The loop makes the code for partial blocks compile
+  // once.
   for (int64_t end = over == 0 ? 0 : std::min(size, static_cast<int64_t>((kVector - over) / sizeof(T)));; end = size) {
     for (; i + lanes <= end; i += lanes) store(d, row(i, Whole()), dst + i);
     if (i < end) store(d, row(i, Part{end - i}), dst + i, Part{end - i});
@@ -274,8 +276,8 @@ HWY_INLINE void fetch_sources(const Sources& src, int64_t i, int64_t size, std::
   (fetch_ahead(std::get<I>(src) + i, static_cast<size_t>(size) * sizeof(*std::get<I>(src))), ...);
 }
 
-/// function(d, parameters, elements...) with the same parameters for every element. From bf16 to bf16 (U) two vectors
-/// are taken out of words: the even elements, then the odd ones, which costs less than to keep the order.
+/// function(d, parameters, elements...) with the same parameters for every element. From bf16 to bf16 (U), two vectors
+/// are taken from 32-bit words: the even elements, then the odd ones. This costs less than to keep the order.
 template <class D, class U, size_t P, class Function, class... T>
 struct UniformRow {
   static constexpr bool kInterleaves = (std::is_same_v<U, BFloat16> && ... && std::is_same_v<T, BFloat16>);
@@ -301,12 +303,12 @@ struct UniformRow {
   HWY_INLINE hn::Vec<D> call(int64_t i, Lanes lanes, std::index_sequence<I...>) const {
     return function(D(), parameters, load(D(), std::get<I>(src) + i, lanes)...);
   }
-  Function function;  // by value: what it holds stays in registers
+  Function function;  // by value, so that its members stay in registers
   std::array<hn::Vec<D>, P> parameters;
   std::tuple<const T*...> src;
 };
 
-/// The same with parameters that vary from element to element.
+/// function(d, parameters, elements...) with parameters that vary from element to element.
 template <class D, class C, size_t P, class Function, class... T>
 struct VaryingRow {
   static constexpr bool kInterleaves = false;
@@ -326,8 +328,8 @@ struct VaryingRow {
   std::tuple<const T*...> src;
 };
 
-/// to[i] = the parameter of element begin + i, for i in [0, size); writes up to a vector further. One period is made
-/// from its runs, the others are copies.
+/// to[i] = the parameter of element begin + i, for i in [0, size). Writes up to a vector further. One period is made
+/// from its runs, and the others are copies.
 template <class C>
 HWY_INLINE void expand(const Channels& channels, const C* parameters, int64_t begin, int64_t size, C* to) {
   const hn::ScalableTag<C> d;
@@ -341,14 +343,14 @@ HWY_INLINE void expand(const Channels& channels, const C* parameters, int64_t be
     std::memcpy(to + made, to, static_cast<size_t>(std::min(made, size - made)) * sizeof(C));
 }
 
-/// Rows whose parameters are read as vectors: one copy of the code for all forms of a walk.
+/// Rows whose parameters are read as vectors. Not inlined, so that all forms of a walk share one copy of the code.
 template <class D, class U, class C, size_t P, class Function, class... T>
 HWY_NOINLINE void write_varying(VaryingRow<D, C, P, Function, T...> row, U* dst, int64_t size, bool past_caches) {
   write_row(D(), dst, size, past_caches, row);
 }
 
-/// The elements [begin, end) in chunks whose parameters are laid out beside them. One layout serves the same place of
-/// every stride that the elements pass through.
+/// Writes the elements [begin, end) in chunks whose parameters are laid out beside them. One layout serves the same
+/// position in every stride of the elements.
 template <class C, size_t P, class Function, class U, class... T>
 HWY_NOINLINE void write_expanded(const Walk& walk, int64_t stride, int64_t chunk, const Function& function,
                                  const std::array<const C*, P>& parameters, int64_t begin, int64_t end, U* dst,
@@ -366,8 +368,8 @@ HWY_NOINLINE void write_expanded(const Walk& walk, int64_t stride, int64_t chunk
   }
 }
 
-/// One run of a channel. `Function::Uniform` is for the parameters that it holds for; the others, which are rare, are
-/// laid out.
+/// Writes one run of a channel. Uses `Function::Uniform` if it holds for the parameters. For other parameters, which
+/// are rare, they are laid out.
 template <class C, size_t P, class Function, class U, class... T>
 HWY_INLINE void write_uniform(const Walk& walk, const RunWalk& run, const Function& function,
                               const std::array<const C*, P>& parameters, U* dst, const T*... src) {
@@ -389,9 +391,9 @@ HWY_INLINE void write_uniform(const Walk& walk, const RunWalk& run, const Functi
   }
 }
 
-/// dst[i] = function(d, parameters of i's channel, src[i]...) for the elements i in [begin, end) of a tensor. C is
-/// float or double, the type that is computed in; `parameters` are P arrays by channel. All pointers are to the first
-/// element of their tensor or array. dst may be one of src, no other overlap.
+/// dst[i] = function(d, parameters of i's channel, src[i]...) for the elements i in [begin, end) of a tensor. C is the
+/// type of computation, float or double. `parameters` has P arrays by channel. All pointers are to the first element of
+/// their tensor or array. dst may equal one of src. There must be no other overlap.
 template <class C, size_t P, class Function, class U, class... T>
 void apply(const Walk& walk, const Function& function, const std::array<const C*, P>& parameters, int64_t begin,
            int64_t end, U* dst, const T*... src) {
@@ -412,7 +414,7 @@ void apply(const Walk& walk, const Function& function, const std::array<const C*
   if (walk.stream) hwy::FlushStream();
 }
 
-/// The bits of `size` elements.
+/// Copies `size` elements bit by bit.
 template <class T>
 void copy(const T* src, T* dst, int64_t size, bool past_caches) {
   const hn::ScalableTag<uint8_t> d;

@@ -1,4 +1,4 @@
-// exp on vectors of f32 whose range is known. Included once per Highway target.
+// exp on vectors of f32 in a known range. Included once per Highway target.
 #if defined(HALFSTEP_KERNELS_EXPONENTIAL_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_EXPONENTIAL_INL_H_
 #undef HALFSTEP_KERNELS_EXPONENTIAL_INL_H_
@@ -13,7 +13,8 @@ namespace halfstep::kernels::exponential::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Coefficients, the highest power last: their number is known where it is compiled, so that there is no loop.
+/// Polynomial with the highest power last. The number of coefficients is known at compile time, so that there is no
+/// loop.
 template <class D, class V>
 HWY_INLINE V polynomial(D d, V, float coefficient) {
   return hn::Set(d, coefficient);
@@ -23,9 +24,10 @@ HWY_INLINE V polynomial(D d, V x, float coefficient, Higher... higher) {
   return hn::MulAdd(polynomial(d, x, higher...), x, hn::Set(d, coefficient));
 }
 
-/// Within 1.5e-7 of exp(x), relative, for x from -87 to 88, where all powers of two are normal numbers: nothing of what
-/// happens beyond is asked. x is n * log(2) and a rest, for which a polynomial of least largest relative error (7.5e-8,
-/// by Lawson's weights on Chebyshev points) stands; adding 1.5 * 2^23 rounds to n and leaves it in the lowest bits.
+/// exp(x) with a relative error below 1.5e-7, for x from -87 to 88. There all powers of two are normal numbers. Other x
+/// are not allowed. x is split into n * log(2) and a rest. A polynomial approximates exp(rest) with the least maximum
+/// relative error (7.5e-8, by Lawson's weights on Chebyshev points). Adding 1.5 * 2^23 rounds to n and leaves it in the
+/// lowest bits.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_in_range(D d, V x) {
   const hn::RebindToSigned<D> di;
@@ -39,8 +41,8 @@ HWY_INLINE V exp_in_range(D d, V x) {
   return hn::BitCast(d, hn::Add(power, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
 }
 
-/// exp(x) where it is a subnormal number, which is where x lies from -104 to -87, and 0 below: the square of exp(x /
-/// 2). Lanes far below compute exp(0) instead, because products that underflow are slow on many processors.
+/// exp(x) where it is subnormal, for x from -104 to -87, and 0 below. Computed as the square of exp(x / 2). Lanes below
+/// -104 compute exp(0) instead, because products that underflow are slow on many processors.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V subnormal_exp(D d, V x) {
   const auto above_zero = hn::Gt(x, hn::Set(d, -104.0F));
@@ -48,7 +50,7 @@ HWY_INLINE V subnormal_exp(D d, V x) {
   return hn::IfThenElseZero(above_zero, hn::Mul(root, root));
 }
 
-/// The same for any x up to 0, with subnormal results; NaN where x is NaN.
+/// exp(x) for any x up to 0, with subnormal results. NaN stays NaN.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_of_negative(D d, V x) {
   const V least = hn::Set(d, -87.0F);

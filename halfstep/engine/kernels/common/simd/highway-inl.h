@@ -1,3 +1,3 @@
-// What of Highway the kernels use, for one level; highway.h includes this for each.
+// The headers of Highway that kernels use, for one level. highway.h includes this file for each level.
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"

@@ -1,5 +1,5 @@
-// Highway for every level that kernels are compiled for. No other header includes Highway's headers, so that they can
-// be precompiled: they are read once for all kernels, not once for each level of each.
+// Highway for every level of the kernels. No other header includes Highway's headers, so that they can be precompiled:
+// they are read once for all kernels, not once for each level of each.
 #pragma once
 
 #undef HWY_TARGET_INCLUDE

@@ -1,4 +1,4 @@
-// Matrices of f32 turned in squares of four by four. Included once per Highway target.
+// Transposes matrices of f32 in squares of four by four. Included once per Highway target.
 #if defined(HALFSTEP_KERNELS_SQUARES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_SQUARES_INL_H_
 #undef HALFSTEP_KERNELS_SQUARES_INL_H_
@@ -15,7 +15,7 @@ namespace halfstep::kernels::squares::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Four rows of four elements, `from_step` apart, as four columns `to_step` apart.
+/// Transposes four rows of four elements. Rows are `from_step` apart, columns of the result `to_step`.
 HWY_INLINE void turn_square(const float* from, int64_t from_step, float* to, int64_t to_step) {
   const hn::FixedTag<float, 4> d;
   const hn::Repartition<double, decltype(d)> pairs;
@@ -31,7 +31,7 @@ HWY_INLINE void turn_square(const float* from, int64_t from_step, float* to, int
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + 3 * to_step);
 }
 
-/// [rows, columns] as [columns, rows], of rows that lie apart.
+/// Transposes [rows, columns] to [columns, rows]. Rows need not be contiguous.
 inline void turn(const float* from, int64_t from_step, int64_t rows, int64_t columns, float* to, int64_t to_step) {
   const int64_t whole_rows = rows / 4 * 4, whole = columns / 4 * 4;
   for (int64_t r = 0; r < whole_rows; r += 4) {

@@ -1,5 +1,5 @@
-// Convolution, its gradients and its transpose by their definition. Every element is one sum in double, over channels,
-// then taps or images and windows, rounded once.
+// Convolution, its gradients and its transpose by their definition. Every element is one sum in double, rounded once.
+// The sum runs over channels, then taps, or over images and windows.
 #include <memory>
 
 #include "halfstep/engine/kernels/common/activation.h"
@@ -14,7 +14,7 @@ struct ConvState {
   Activation activation = {};
 };
 
-/// `sums`: doubles of worker scratch.
+/// `sums` is the worker scratch in doubles.
 Plan plan_of(const ConvWindow& window, int64_t sums, int64_t pieces, Activation activation = {}) {
   return {.state = std::make_shared<ConvState>(window, activation),
           .worker_scratch = static_cast<size_t>(sums) * sizeof(double),
@@ -33,7 +33,7 @@ Plan prepare_forward(const Problem& problem) {
   return plan_of(g, g.out_plane(), g.n * g.o, activation);
 }
 
-/// Sums of a plane of the result as its elements.
+/// Stores the sums of a plane as elements of the result.
 template <class T>
 void store_plane(const double* sums, int64_t size, const T* bias, int64_t channel, const T* residual, T* dst,
                  int64_t step) {
@@ -62,7 +62,7 @@ Status run_forward(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// Plane `c` of image `n` of the gradient of x: over output channels, then taps.
+/// Plane `c` of image `n` of the gradient of x, summed over output channels, then taps.
 template <class T>
 void sum_gradients(const ConvWindow& g, const T* out_grad, const T* w, int64_t n, int64_t c, double* sums) {
   std::fill_n(sums, g.plane(), 0.0);
@@ -83,7 +83,7 @@ Plan prepare_grad_x(const Problem& problem) {
   return plan_of(g, g.plane(), g.n * g.c);
 }
 
-/// What stands before each axis of the result, as the attributes say or what is over demands.
+/// Padding before each axis of the result, from the attributes or from the excess of the full result.
 Axes padding_before(const ConvTranspose& a, const ConvWindow& g, size_t spatial) {
   const bool same = a.auto_pad.starts_with("same");
   if (a.output_shape.empty() && !same) return g.before;
@@ -97,7 +97,8 @@ Axes padding_before(const ConvTranspose& a, const ConvWindow& g, size_t spatial)
   return before;
 }
 
-/// As the gradient of the convolution that makes what this one takes of what it gives.
+/// Plans a transposed convolution as the gradient of x of a convolution. That convolution maps this operator's result
+/// to its x.
 Plan prepare_transpose(const Problem& problem) {
   const ConvTranspose a(problem.attributes);
   const Dims& x = problem.in[ConvTranspose::in::x]->dims;

@@ -1,4 +1,4 @@
-// Convolutions over one to three axes in either order of channels, and the sums that define them.
+// Convolutions over one to three axes, channels first or last, and the sums that define them.
 #pragma once
 
 #include "halfstep/engine/kernels/common/number_types.h"
@@ -6,12 +6,13 @@
 
 namespace halfstep::kernels {
 
-/// x[n, c, ...] or [n, ..., c], weights [o, c / groups, ...], a result as x is; outside of x lie zeros.
+/// x[n, c, ...] or [n, ..., c], weights [o, c / groups, ...]. The result has the layout of x. Outside of x there are
+/// zeros.
 struct ConvWindow : Window {
   int64_t n, c, o, groups;
   ImageOrder x_order, out_order;
 
-  /// Of `a` also groups and, where the operator leaves it open, the layout.
+  /// Also reads groups from `a`, and the layout if the operator has that attribute.
   template <class Typed>
   static ConvWindow of(const Typed& a, std::span<const int64_t> x, std::span<const int64_t> w,
                        std::span<const int64_t> out) {
@@ -30,13 +31,13 @@ struct ConvWindow : Window {
 
   int64_t group_in() const { return c / groups; }
   int64_t group_out() const { return o / groups; }
-  /// Weights of one output channel.
+  /// Number of weights of one output channel.
   int64_t filter() const { return group_in() * taps(); }
-  /// The first of the channels of x that output channel `out_channel` reads.
+  /// First channel of x that output channel `out_channel` reads.
   int64_t first_in(int64_t out_channel) const { return out_channel / group_out() * group_in(); }
 };
 
-/// An element as `Sum` adds it: floats as doubles, whole numbers modulo 2^bits.
+/// An element in the form in which `Sum` adds it: floats as double, integers modulo 2^bits.
 template <class Sum, class T>
 Sum summand(T value) {
   if constexpr (kIsFloat<T>) {
@@ -46,8 +47,8 @@ Sum summand(T value) {
   }
 }
 
-/// The windows of channel `o` of image `n`: each is the sum over channels, then taps, of (x - x_zero_point) * (w -
-/// w_zero_point); padding adds nothing. `sums` has out_plane() elements.
+/// Computes the windows of channel `o` of image `n`. Each is the sum over channels, then taps, of (x - x_zero_point) *
+/// (w - w_zero_point). Padding adds nothing. `sums` has out_plane() elements.
 template <class Sum, class X, class W>
 void sum_windows(const ConvWindow& g, const X* x, const W* w, int64_t n, int64_t o, Sum* sums, Sum x_zero_point = {},
                  Sum w_zero_point = {}) {

@@ -18,28 +18,28 @@ struct Span1d {
   int64_t size() const { return std::max<int64_t>(0, end - begin); }
 };
 
-/// `planes` images of h by w, each with windows at oh by ow places; pad is top, left, bottom, right.
+/// `planes` images of h by w, each with windows at oh by ow positions. pad is top, left, bottom, right.
 struct PoolGeometry {
   int64_t planes, h, w, oh, ow;
   std::array<int64_t, 2> kernel, stride;
   std::array<int64_t, 4> pad;
-  bool count_pad = true;  ///< averages divide by the whole window and not by what of it lies inside
+  bool count_pad = true;  ///< averages divide by the whole window, not only by its part inside the image
 
   int64_t plane() const { return h * w; }
   int64_t out_plane() const { return oh * ow; }
-  /// What of window (oy, ox) lies inside the image.
+  /// Rows and columns of window (oy, ox) inside the image.
   Span1d rows(int64_t oy) const { return clip(oy * stride[0] - pad[0], kernel[0], h); }
   Span1d columns(int64_t ox) const { return clip(ox * stride[1] - pad[1], kernel[1], w); }
-  /// Places whose windows hold row y or column x.
+  /// Positions of the windows that contain row y or column x.
   Span1d places_of_row(int64_t y) const { return places(y + pad[0], kernel[0], stride[0], oh); }
   Span1d places_of_column(int64_t x) const { return places(x + pad[1], kernel[1], stride[1], ow); }
-  /// Places whose windows have their column kx inside the image.
+  /// Positions of the windows whose column kx is inside the image.
   Span1d inside(int64_t kx) const {
     const int64_t first = pad[1] - kx, last = w - 1 + pad[1] - kx;
     return {first <= 0 ? 0 : std::min(ow, ceil_div(first, stride[1])),
             last < 0 ? 0 : std::min(ow, last / stride[1] + 1)};
   }
-  /// What an average of window (oy, ox) divides by.
+  /// Divisor of an average over window (oy, ox).
   double divisor(int64_t oy, int64_t ox) const {
     return static_cast<double>(count_pad ? kernel[0] * kernel[1] : rows(oy).size() * columns(ox).size());
   }
@@ -54,7 +54,7 @@ struct PoolGeometry {
   }
 };
 
-/// `Typed` is the generated attribute struct of a pooling operator; x and out are [n, c, height, width].
+/// `Typed` is the generated attribute struct of a pooling operator. x and out are [n, c, height, width].
 template <class Typed>
 PoolGeometry pool_geometry(const Typed& a, const Dims& x, const Dims& out) {
   PoolGeometry g{x[0] * x[1],
@@ -69,13 +69,13 @@ PoolGeometry pool_geometry(const Typed& a, const Dims& x, const Dims& out) {
   return g;
 }
 
-/// Where the search for the largest starts; the result of a window without elements.
+/// Initial value of the search for the largest element. It is also the result of a window without elements.
 template <class T>
 constexpr T lowest() {
   return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
 }
 
-/// Offset in the plane of the first largest element of a window's rows and columns, or -1 where it lies outside.
+/// Offset in the plane of the first largest element in the rows and columns of a window, or -1 if they are empty.
 template <class T>
 [[gnu::always_inline]] inline int64_t first_largest(const PoolGeometry& g, const T* plane, Span1d rows,
                                                     Span1d columns) {

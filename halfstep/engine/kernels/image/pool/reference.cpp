@@ -33,13 +33,13 @@ Plan prepare_pool(const Problem& problem) {
   return plan_of<Typed>(problem, *problem.in[0], *problem.out[0]);
 }
 
-/// Elements of any type that is compared.
+/// Calls the body for any element type that can be compared.
 template <class Body>
 void with_elements(DType dtype, Body&& body) {
   is_float(dtype) ? with_any_float(dtype, body) : with_number_type(dtype, body);
 }
 
-/// The place of the first largest element of a window, or -1 where it lies outside.
+/// Position of the first largest element of a window, or -1 if the window is outside.
 template <class T>
 int64_t place_of_largest(const Window& g, const T* plane, int64_t step, const Axes& p) {
   int64_t best = -1;
@@ -49,7 +49,7 @@ int64_t place_of_largest(const Window& g, const T* plane, int64_t step, const Ax
   return best;
 }
 
-/// A place of a plane with the first spatial axis counting fastest.
+/// Position in the plane if the first spatial axis counts fastest.
 int64_t column_place(const Window& g, int64_t place) {
   const int64_t k = place % g.in[2], j = place / g.in[2] % g.in[1], i = place / g.in[2] / g.in[1];
   return i + g.in[0] * (j + g.in[1] * k);
@@ -85,7 +85,7 @@ Plan prepare_max_grad(const Problem& problem) {
   return plan_of<MaxPool2dGrad>(problem, *problem.in[In::x], *problem.in[In::out_grad]);
 }
 
-/// Windows in order, each adding its gradient, in the result's type, to its first largest element.
+/// Adds each window's gradient, in the result's type, to its first largest element. Windows go in order.
 Status run_max_grad(const Call& call, int, int64_t piece) {
   using In = MaxPool2dGrad::in;
   const auto& state = state_of<PoolState<MaxPool2dGrad>>(call);
@@ -105,7 +105,7 @@ Status run_max_grad(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// result(sum of term(element) over a window, window) for the windows of a plane.
+/// Stores result(sum of term(element) over a window, window) for the windows of a plane.
 template <class Typed, class Term, class Result>
 void reduce_plane(const Call& call, int64_t piece, Term&& term, Result&& result) {
   const auto& state = state_of<PoolState<Typed>>(call);
@@ -159,7 +159,7 @@ Status run_norm(const Call& call, int, int64_t piece) {
   return {};
 }
 
-// Of whole images: the elements of a plane are the window.
+// Pools over whole images, where all elements of a plane are the window.
 
 Plan prepare_global(const Problem& problem) {
   const Dims& x = problem.in[0]->dims;
@@ -189,7 +189,7 @@ Status run_global_average(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// Codes of small floats have no order of their own.
+/// Codes of small floats cannot be compared as numbers.
 Verdict accept_numbers(const Problem& problem) {
   const DType dtype = problem.in[0]->dtype;
   if (is_small_float(dtype))

@@ -1,4 +1,4 @@
-// max_unpool: elements back at the places that a max_pool took them from.
+// max_unpool, which writes elements to the positions from which max_pool took them.
 #include <fmt/format.h>
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace halfstep::kernels {
 namespace {
 
 struct UnpoolState {
-  Dims pooled;  ///< extents that indices count in
+  Dims pooled;  ///< extents to which the indices refer
   Dims out;
 };
 
@@ -26,7 +26,7 @@ Plan prepare_unpool(const Problem& problem) {
   return {.state = std::make_shared<UnpoolState>(std::move(pooled), problem.out[0]->dims)};
 }
 
-/// A flat place among `from` as one among `to`, or -1 where it has none.
+/// Converts a flat position in `from` to one in `to`, or returns -1 if it is outside of `to`.
 int64_t moved_place(int64_t place, const Dims& from, const Dims& to) {
   int64_t moved = 0, stride = 1;
   for (size_t i = from.size(); i-- > 0;) {

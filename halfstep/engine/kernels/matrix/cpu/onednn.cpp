@@ -1,5 +1,5 @@
-// linear, linear_activation and matmul through oneDNN, cut by shape into blocks of rows and, where those are few, parts
-// of the columns.
+// linear, linear_activation and matmul through oneDNN. The shape is cut into blocks of rows and, if these are few, also
+// into parts of the columns.
 #include <algorithm>
 #include <memory>
 
@@ -14,18 +14,19 @@
 namespace halfstep::kernels {
 namespace {
 
-/// As for convolutions: a piece of about 80 us on one core, not below 10 us; enough pieces for a large machine.
+/// Limits as for convolutions: a piece of about 80 us on one core, not below 10 us, and enough pieces for a large
+/// machine.
 constexpr int64_t kPieceFlops = 16'000'000, kLeastFlops = 2'000'000, kWantedPieces = 16;
-/// Below so many rows the work of arranging b outweighs the product.
+/// With fewer rows, the work to arrange b outweighs the product.
 constexpr int64_t kLeastRows = 32;
 /// Columns are cut at multiples of four of the widest vectors.
 constexpr int64_t kColumns = 64;
 
 struct MatmulState {
   Product product;
-  int64_t rows = 1;    ///< of a block; the last block may have fewer
-  int64_t blocks = 1;  ///< of each product
-  int64_t parts = 1;   ///< of the columns
+  int64_t rows = 1;    ///< rows of a block. The last block may have fewer
+  int64_t blocks = 1;  ///< blocks of each product
+  int64_t parts = 1;   ///< parts of the columns
   Activation activation = {};
   elementwise::ActivationRow activate = nullptr;
   onednn::Matmul body = {}, tail = {};
@@ -60,7 +61,7 @@ struct MatmulState {
   }
 };
 
-/// b packed part after part; nothing where the primitive reads it plain.
+/// Packs b part after part. Returns nothing if the primitive reads b directly.
 Tensor pack(const MatmulState& state, const onednn::Matmul& primitive, const float* b) {
   const auto bytes = static_cast<int64_t>(primitive.packed_bytes());
   if (bytes == 0) return {};

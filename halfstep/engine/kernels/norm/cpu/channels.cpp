@@ -1,4 +1,4 @@
-// Batch normalization by channel in one pass for the statistics and one for the result.
+// Batch normalization by channel, with one pass for the statistics and one for the result.
 #include <algorithm>
 #include <memory>
 
@@ -15,10 +15,10 @@ namespace halfstep::kernels::norm {
 
 /// The runs of one channel.
 struct Runs {
-  int64_t count, stride, size;  ///< of them; from one to the next, in elements; elements of each
+  int64_t count, stride, size;  ///< number of runs, elements from one run to the next, elements of a run
 };
 
-/// Two sums that one pass gives.
+/// The two sums of one pass.
 struct Sums {
   double first, second;
 };
@@ -36,8 +36,8 @@ using Float = hn::ScalableTag<float>;
 constexpr int64_t kLanes = hn::MaxLanes(Wide());
 constexpr int64_t kVectors = kSumLanes / kLanes;
 
-/// Adds terms over the runs in kSumLanes lanes of double, the lanes in order, then what is left of the runs: the same
-/// additions on every level. `terms` gives two vectors or two doubles for the elements at an offset.
+/// Adds terms over the runs in kSumLanes lanes of double. Lanes are added in order, then the remaining elements of the
+/// runs. Every level has the same additions. `terms` returns two vectors or two doubles for the elements at an offset.
 template <class Terms>
 Sums add_runs(const Runs& runs, const Terms& terms) {
   const Wide d;
@@ -73,7 +73,7 @@ struct Pair {
   Vector a, b;
 };
 
-/// x - shift and its square.
+/// Terms x - shift and its square.
 struct MomentTerms {
   const float* x;
   double shift;
@@ -88,7 +88,7 @@ struct MomentTerms {
   }
 };
 
-/// g and g * (x - mean).
+/// Terms g and g * (x - mean).
 struct GradTerms {
   const float *x, *out_grad;
   double mean;
@@ -110,7 +110,7 @@ Sums grad_sums(const float* x, const float* out_grad, const Runs& runs, double m
   return add_runs(runs, GradTerms{x, out_grad, mean});
 }
 
-/// (x - mean) * factor + bias.
+/// Writes (x - mean) * factor + bias.
 void normalize(const float* x, float* dst, const Runs& runs, float mean, float factor, float bias) {
   const Float d;
   const int64_t lanes = hn::Lanes(d);
@@ -123,7 +123,7 @@ void normalize(const float* x, float* dst, const Runs& runs, float mean, float f
   }
 }
 
-/// ((g - grad_mean) - (x - mean) * slope) * factor.
+/// Writes ((g - grad_mean) - (x - mean) * slope) * factor.
 void differentiate(const float* x, const float* out_grad, float* dst, const Runs& runs, float mean, float grad_mean,
                    float slope, float factor) {
   const Float d;
@@ -163,7 +163,7 @@ struct GradState {
   decltype(&N_AVX2::differentiate) differentiate;
 };
 
-/// Small channels share a piece.
+/// Channels of a piece. Small channels share one.
 int64_t channels_per_piece(const Channels& channels) {
   return std::max<int64_t>(1, kPieceElements / 4 / std::max<int64_t>(1, channels.outer * channels.run));
 }
@@ -179,8 +179,8 @@ Plan prepare(const Problem& problem) {
   return {.state = std::move(state), .phases = {ceil_div(channels.count, per_piece)}};
 }
 
-/// Sums of x - x[0] lose nothing that double could keep: float32 has 24 bits of its 53, and the first element is about
-/// as far from the mean as any other.
+/// Statistics from sums of x - x[0]. They lose no bits that double could keep: float32 has 24 of its 53 bits, and the
+/// first element is about as far from the mean as any other.
 ChannelStatistics<> batch_statistics(const Call& call, const NormState& state, int64_t channel) {
   const Channels& channels = state.channels;
   const int64_t count = channels.outer * channels.run;
@@ -243,7 +243,7 @@ Status run_grad(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// Training alone has sums.
+/// Only training sums elements, so that only it has its own order.
 Verdict accept_norm(const Problem& problem) {
   if (!BatchNorm(problem.attributes).is_test) {
     if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;

@@ -1,5 +1,5 @@
-// layer_norm and rms_norm of rows of float32 that share one row of scales: a row is read again while it is in the first
-// cache.
+// layer_norm and rms_norm of float32 rows that share one row of scales. A row is read again while it is in the
+// first-level cache.
 #include <fmt/format.h>
 
 #include <memory>
@@ -10,18 +10,18 @@
 
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/norm/cpu/forward_rows.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/norm/rows-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::norm::HWY_NAMESPACE {
 
-/// `bias` may be null.
+/// Normalizes one row. `bias` may be null.
 template <bool centred>
 void normalize(const float* x, const float* scale, const float* bias, float epsilon, int64_t size, float* out) {
   const Float d;
   const float mean = centred ? mean_of(x, size) : 0.0F;
-  const Vector none = hn::Set(d, -0.0F);  // which added to -0 leaves -0
+  const Vector none = hn::Set(d, -0.0F);  // adding it to -0 keeps -0
   const Vector shift = hn::Set(d, mean), factor = hn::Set(d, inverse_std_of(x, size, mean, epsilon));
   for_vectors(size, [&](int64_t i, int64_t count) {
     const Vector normal = hn::Mul(hn::Sub(load(x + i, count), shift), factor);
@@ -38,7 +38,7 @@ namespace halfstep::kernels {
 namespace norm {
 namespace {
 
-/// Elements of a piece: a few microseconds.
+/// Elements of a piece, a few microseconds of work.
 constexpr int64_t kForwardElements = 16384;
 
 struct ForwardState {

@@ -1,5 +1,5 @@
-// Gradients of layer_norm and rms_norm: a row is read while it is in the first cache, and sums of scale and bias are
-// kept by piece and added up at the end, in an order that depends on the shape alone.
+// Gradients of layer_norm and rms_norm. A row is read again while it is in the first-level cache. Sums for scale and
+// bias are kept by piece and added at the end, in an order that depends only on the shape.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/norm/cpu/rows.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/norm/rows-inl.h"
 
 #ifndef HALFSTEP_KERNELS_NORM_ROWS
 #define HALFSTEP_KERNELS_NORM_ROWS
 namespace halfstep::kernels::norm {
 
-/// Rows of `size` elements, one behind the other, and what their gradients add to those of scale and bias.
+/// Rows of `size` contiguous elements, and their contributions to the gradients of scale and bias.
 struct Rows {
   int64_t count, size;
   const float *x, *scale, *out_grad;
@@ -72,10 +72,10 @@ namespace halfstep::kernels {
 namespace norm {
 namespace {
 
-/// Columns of a piece of the last sums.
+/// Columns that a piece of the final sums adds.
 constexpr int64_t kColumns = 64;
-/// Elements of a piece of rows, and its rows: few enough that float32 holds their sum, and so many that the sums kept
-/// for each piece are little beside the rows.
+/// Elements of a piece, and limits of its rows. Few enough rows that float32 can hold their sum, and enough that the
+/// sums of each piece are small compared with the rows.
 constexpr int64_t kPieceElements = 16384, kLeastRows = 16, kMostRows = 128;
 
 struct State {
@@ -126,7 +126,7 @@ void run_piece(const Call& call, const State& state, int64_t piece) {
                        call.out[0].as<float>() + begin, sums, sums + state.size, state.epsilon});
 }
 
-/// Of the sums of all pieces, which lie `first` elements into what each of them has.
+/// Adds the sums of all pieces. They start at element `first` of the sums of each piece.
 void add_pieces(const Call& call, const State& state, int64_t first, int64_t piece, float* dst) {
   const int64_t begin = piece * kColumns, count = std::min(kColumns, state.size - begin);
   const float* src = reinterpret_cast<const float*>(call.scratch) + first + begin;

@@ -33,7 +33,7 @@ struct Rule {
   }
 };
 
-/// Reciprocal of the scale. Up to 1e-30, negative scales included, Paddle uses another formula.
+/// Reciprocal of the scale. Up to 1e-30, negative scales included, it is 1 / (scale + 1e-6) instead.
 template <class C>
 HS_HOST_DEVICE inline C inverse_of(C scale) {
   return scale <= C(1e-30) ? C(1) / (scale + C(1e-6)) : C(1) / scale;

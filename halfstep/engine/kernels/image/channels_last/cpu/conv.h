@@ -11,7 +11,7 @@ namespace halfstep::kernels::channels_last {
 
 /// Last steps on sums: add the residual, clamp between bounds, write to out.
 struct Finish {
-  const float* residual;  ///< layout of out. May be null
+  const float* residual;  ///< same layout as out, may be null
   float* out;
   float lowest, highest;
 };

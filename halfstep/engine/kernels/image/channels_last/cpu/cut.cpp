@@ -10,7 +10,7 @@ double Cut::turns() const {
 
 Cut::Piece Cut::piece(int64_t number) const {
   const int64_t band = number % bands(), group = number / bands() % groups();
-  const int64_t part = number / bands() / groups();  // the slowest: its weights stay in the cache
+  const int64_t part = number / bands() / groups();  // changes slowest, so that its weights stay in the cache
   return {.image = group * images_,
           .images = std::min(images_, all_images_ - group * images_),
           .first = band * lines_,

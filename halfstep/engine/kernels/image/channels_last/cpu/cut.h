@@ -1,4 +1,4 @@
-// How a convolution on images whose channels are the last axis is cut into pieces.
+// Cuts a convolution on channels-last images into pieces.
 #pragma once
 
 #include <algorithm>
@@ -8,10 +8,11 @@
 
 namespace halfstep::kernels::channels_last {
 
-/// Weights that stay in the second-level cache.
+/// Bytes of weights that stay in the second-level cache.
 inline constexpr int64_t kNearBytes = int64_t{1} << 20;
 
-/// Images of lines by blocks of channels, each of whose pieces has some images, some lines and a part of the blocks.
+/// Work of a convolution: lines of images by blocks of channels. A piece has some images, some lines and a part of the
+/// blocks.
 class Cut {
  public:
   /// Lines [first, first + lines) of images [image, image + images), and blocks [block, last_block).
@@ -26,12 +27,12 @@ class Cut {
   int64_t lines() const { return lines_; }
   int64_t parts() const { return parts_; }
   int64_t pieces() const { return parts_ * groups() * bands(); }
-  /// Pieces that take their turns on a small and on a large machine, neither of which should have a thread without
-  /// work.
+  /// Number of pieces, rounded up to a multiple of the threads, for 2 threads plus for 8 threads. It is large where
+  /// threads of a small or a large machine would idle.
   double turns() const;
   Piece piece(int64_t number) const;
 
-  /// Takes the cut for which cost(cut) is lowest.
+  /// Selects the cut with the lowest cost(cut).
   template <class Cost>
   void choose(Cost&& cost) {
     Cut best = *this;

@@ -1,5 +1,5 @@
-// fused_conv2d where every channel is a group of its own: vectors of channels, some neighbouring pixels of a
-// line at a time. Taps outside of x are left out, so nothing is padded.
+// fused_conv2d in which every channel is its own group. Works on vectors of channels, several neighbouring pixels of a
+// line at a time. Taps outside of x are skipped, so that nothing is padded.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/image/channels_last/cpu/depthwise.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
-// after highway.h
+// Include after highway.h.
 #include "halfstep/engine/kernels/image/channels_last/cpu/vectors-inl.h"
 
 #ifndef HALFSTEP_KERNELS_CHANNELS_LAST_DEPTHWISE
 #define HALFSTEP_KERNELS_CHANNELS_LAST_DEPTHWISE
 namespace halfstep::kernels::channels_last {
 
-/// Where the taps of a window along one axis lie in x, the first at `first`: taps [begin, end) are inside.
+/// The taps [begin, end) of a window that are inside x along one axis. Tap 0 is at `first`.
 inline Span1d taps_inside(int64_t first, int64_t dilation, int64_t taps, int64_t extent) {
   const int64_t begin = first >= 0 ? 0 : ceil_div(-first, dilation);
   const int64_t end = first >= extent ? 0 : std::min(taps, (extent - 1 - first) / dilation + 1);
@@ -28,7 +28,7 @@ inline Span1d taps_inside(int64_t first, int64_t dilation, int64_t taps, int64_t
 struct DepthwiseState {
   ConvGeometry geometry;
   Activation activation;
-  int64_t lines;  ///< of a piece
+  int64_t lines;  ///< lines of a piece
   void (*line)(const DepthwiseState& state, const Call& call, const float* weights, int64_t line) = nullptr;
   Tensor packed = {};  ///< constant weights as [taps, channels]
 
@@ -37,11 +37,11 @@ struct DepthwiseState {
 
 /// Neighbouring pixels, all with the same taps.
 struct DepthwiseSpan {
-  const float* x;        ///< of the first pixel: tap (0, 0), which may lie outside
-  const float* weights;  ///< of tap (0, 0)
+  const float* x;        ///< x at tap (0, 0) of the first pixel, may be outside of x
+  const float* weights;  ///< weights of tap (0, 0)
   const float* bias;     ///< may be null
-  Span1d rows, columns;  ///< taps
-  int64_t out;           ///< offset of the first pixel
+  Span1d rows, columns;  ///< taps of the window inside x
+  int64_t out;           ///< offset of the first pixel in out
 };
 
 }  // namespace halfstep::kernels::channels_last
@@ -69,7 +69,7 @@ HWY_INLINE void compute(const ConvGeometry& g, const Bounds& how, const Depthwis
   for (int p = 0; p < kPixels; ++p) finish(how, sums[p], span.out + p * g.c + c, extent);
 }
 
-/// All channels of some pixels, and on to the pixels behind them.
+/// Computes all channels of some pixels and moves the span to the next pixels.
 template <int kPixels>
 void step(const ConvGeometry& g, const Finish& layer, DepthwiseSpan& span) {
   const Bounds how(layer);
@@ -80,7 +80,8 @@ void step(const ConvGeometry& g, const Finish& layer, DepthwiseSpan& span) {
   span.out += kPixels * g.c;
 }
 
-/// A line of the result: pixels whose windows lie inside x from left to right together, those at the edges one by one.
+/// Computes a line of the result. Pixels whose windows fit into x horizontally are computed together, those at the
+/// borders one by one.
 void line(const DepthwiseState& state, const Call& call, const float* weights, int64_t line) {
   using In = FusedConv2d::in;
   const ConvGeometry& g = state.geometry;
@@ -118,7 +119,7 @@ namespace {
 
 using In = FusedConv2d::in;
 
-/// Some 4 us of reading and writing.
+/// Bytes that a piece reads and writes, about 4 us.
 constexpr int64_t kPieceBytes = int64_t{64} << 10;
 
 Verdict accept_depthwise(const Problem& problem) {

@@ -1,5 +1,5 @@
-// Pools of images whose channels are the last axis, in vectors of channels: the comparisons and the sums in double of
-// the reference, in its order.
+// Pools of channels-last images in vectors of channels. Comparisons, and sums in double, keep the order of the
+// reference.
 #include <algorithm>
 #include <memory>
 
@@ -8,7 +8,7 @@
 
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/image/channels_last/cpu/pools.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
-// after highway.h
+// Include after highway.h.
 #include "halfstep/engine/kernels/image/channels_last/cpu/vectors-inl.h"
 
 #ifndef HALFSTEP_KERNELS_CHANNELS_LAST_POOLS
@@ -22,7 +22,7 @@ struct PoolPiece {
 
 struct PoolState {
   ImagePool pool;
-  int64_t lines, channels;  ///< of a piece
+  int64_t lines, channels;  ///< lines and channels of a piece
   void (*piece)(const ImagePool& pool, const Call& call, const PoolPiece& piece) = nullptr;
 
   int64_t all_lines() const { return pool.geometry.planes * pool.geometry.oh; }
@@ -40,8 +40,8 @@ struct PoolState {
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::channels_last::HWY_NAMESPACE {
 
-/// window(first element of the image, out row, out column, channel, offset of the result) for each vector of a piece
-/// that begins at `channel` and has up to `step` channels.
+/// Calls window(first element of the image, out row, out column, channel, offset of the result) for each vector of a
+/// piece. A vector begins at `channel` and has up to `step` channels.
 template <class Window>
 void for_each_window(const ImagePool& pool, const Call& call, const PoolPiece& piece, int64_t step, Window&& window) {
   const PoolGeometry& g = pool.geometry;
@@ -73,7 +73,7 @@ void largest(const ImagePool& pool, const Call& call, const PoolPiece& piece) {
                       FloatVector best = hn::Set(Float(), lowest<float>());
                       for_each_pixel(pool, image, oy, ox, [&](const float* pixel) {
                         const FloatVector value = load(pixel, extent);
-                        // As is_new_maximum() has it: a NaN wins but against a NaN.
+                        // Same rule as is_new_maximum(): a NaN wins except against a NaN.
                         const auto wins = hn::AndNot(hn::IsNaN(best), hn::Not(hn::Le(value, best)));
                         best = hn::IfThenElse(wins, value, best);
                       });
@@ -105,9 +105,9 @@ HWY_AFTER_NAMESPACE();
 namespace halfstep::kernels::channels_last {
 namespace {
 
-/// Elements of x that a piece reads, some 10 us.
+/// Elements of x that a piece reads, about 10 us.
 constexpr int64_t kPieceReads = 32768;
-/// Channels of a part, where lines are few.
+/// Channels of a piece if there are fewer than kFewLines lines.
 constexpr int64_t kPartChannels = 128;
 constexpr int64_t kFewLines = 8;
 

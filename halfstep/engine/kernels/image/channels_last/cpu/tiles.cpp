@@ -1,5 +1,5 @@
-// fused_conv2d, and products with constant weights as 1x1 convolutions, in tiles of pixels by channels whose sums stay
-// in registers from the bias to the activation.
+// fused_conv2d, and products with constant weights as 1x1 convolutions. Tiles of pixels by channels keep their sums in
+// registers from the bias to the activation.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/image/channels_last/cpu/tiles.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
-// after highway.h
+// Include after highway.h.
 #include "halfstep/engine/kernels/image/channels_last/cpu/vectors-inl.h"
 
 #ifndef HALFSTEP_KERNELS_CHANNELS_LAST_TILES
@@ -23,10 +23,10 @@ namespace halfstep::kernels::channels_last {
 
 /// Neighbouring pixels of a line by the channels of a block.
 struct Tile {
-  const float* x;        ///< of the first pixel
+  const float* x;        ///< x at the first pixel
   const float* weights;  ///< packed
-  const float* bias;     ///< of the block; may be null
-  int64_t out;           ///< offset of the first pixel and channel
+  const float* bias;     ///< bias of the block, may be null
+  int64_t out;           ///< offset of the first pixel and channel in out
   int64_t channels;
 };
 
@@ -35,7 +35,7 @@ struct TileState {
   Activation activation;
   elementwise::ActivationRow activate;
   void (*piece)(const TileState& state, const Call& call, const float* weights, int64_t number) = nullptr;
-  Tensor packed = {};  ///< of constant weights
+  Tensor packed = {};  ///< packed constant weights
 };
 
 }  // namespace halfstep::kernels::channels_last
@@ -44,9 +44,9 @@ struct TileState {
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::channels_last::HWY_NAMESPACE {
 
-/// Pixels that 32 or 16 registers serve: two for each pixel and three for what is multiplied.
+/// Most pixels of a tile, for 32 or 16 registers. Each pixel needs two registers, and the factors need three.
 constexpr int kMostPixels = HWY_TARGET == HWY_AVX3 ? 14 : 6;
-/// Steps of the sum by which weights are fetched ahead from the second-level cache.
+/// Steps of the sum between the use of weights and their prefetch from the second-level cache.
 constexpr int64_t kAhead = 40;
 
 template <int kPixels, int kVectors, int kLines>
@@ -75,7 +75,7 @@ HWY_INLINE void add_runs(const Tiling& tiling, const Tile& tile, FloatVector (&s
   }
 }
 
-/// `last` is what the last vector of channels holds; the others are whole.
+/// `last` is the extent of the last vector of channels. The other vectors are whole.
 template <int kPixels, int kVectors, class Extent>
 HWY_INLINE void start(const Tile& tile, FloatVector (&sums)[kPixels][kVectors], Extent last) {
 #pragma GCC unroll 2
@@ -100,7 +100,7 @@ HWY_INLINE void finish_all(const Finish& layer, const Tile& tile, int64_t out_st
   }
 }
 
-/// Pixels of one line, or as many of each of two whole lines.
+/// Computes a tile: kPixels pixels of one line, or half as many of each of two whole lines.
 template <int kPixels, int kVectors, int kLines>
 void compute(const Tiling& tiling, const Finish& how, const Tile& tile) {
   FloatVector sums[kPixels][kVectors];
@@ -123,12 +123,12 @@ constexpr ByPixels kLineTiles = tiles_of<kVectors, 1>(std::make_integer_sequence
 template <int kVectors>
 constexpr ByPixels kPairTiles = tiles_of<kVectors, 2>(std::make_integer_sequence<int, kMostPixels / 2>());
 
-/// Two short lines in one tile.
+/// Computes two short lines in one tile.
 void pair(const Tiling& tiling, const Finish& how, const Tile& tile, bool wide, int64_t pixels) {
   (wide ? kPairTiles<2> : kPairTiles<1>)[static_cast<size_t>(pixels - 1)](tiling, how, tile);
 }
 
-/// A line in tiles as equal as they go; `tile` stands at its first pixel.
+/// Computes a line in tiles of nearly equal size. `tile` starts at its first pixel.
 void line(const Tiling& tiling, const Finish& how, Tile tile, bool wide, int64_t pixels) {
   const ByPixels& tiles = wide ? kLineTiles<2> : kLineTiles<1>;
   const int64_t count = ceil_div(pixels, kMostPixels);
@@ -217,7 +217,7 @@ Plan prepare_linear_activation(const Problem& problem) {
   return prepare_product(problem, Activation::of(a.activation, a.alpha));
 }
 
-/// Rows so far apart, or a multiple of it, share the places of a first-level cache that one of them has.
+/// Distance of rows that fall into the same set of a first-level cache.
 constexpr int64_t kSamePlaces = 4096 / sizeof(float);
 
 Verdict accept_product(const Problem& problem) {
@@ -230,7 +230,7 @@ Verdict accept_product(const Problem& problem) {
   return accept_f32_images(problem);
 }
 
-/// Slopes and curves have a second look at what a piece wrote, which a cache still holds.
+/// Applies an activation that is not a clamp to the results of a piece, which are still in a cache.
 void activate(const TileState& state, int64_t number, float* out) {
   const Tiling& tiling = state.tiling;
   const ConvGeometry& g = tiling.geometry();
@@ -259,7 +259,7 @@ Status run(const Call& call, int phase, int64_t number) {
   return {};
 }
 
-/// A product has the ports of a convolution.
+/// Works because a product has the operands of a convolution at equal positions.
 Status run_product(const Call& call, int phase, int64_t number) {
   using Product = LinearActivation::in;
   static_assert(Product::x == In::x && Product::w == In::w && Product::b == In::b && Product::residual == In::residual);

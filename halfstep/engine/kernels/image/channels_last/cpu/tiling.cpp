@@ -6,10 +6,11 @@
 namespace halfstep::kernels::channels_last {
 namespace {
 
-/// What work beside the sums costs, in multiplications and additions: starting a piece, bringing a byte of x to where
-/// it is padded, reading a byte of x or of weights from the second-level cache and one of weights from behind it.
+/// Cost of work beside the sums, in multiplications and additions: to start a piece, to copy a byte of x into the
+/// padded buffer, to read a byte of x or weights from the second-level cache, and to read a byte of weights from
+/// farther away.
 constexpr double kPieceCost = 100'000, kCopyCost = 8, kNearCost = 1, kFarCost = 6;
-/// Worker scratch for lines of x.
+/// Most bytes of worker scratch for lines of x.
 constexpr int64_t kLineBytes = int64_t{1} << 20;
 /// Half of a first-level cache.
 constexpr int64_t kSmallWeightBytes = int64_t{24} << 10;
@@ -21,7 +22,7 @@ constexpr int64_t kFloat = sizeof(float);
 Tiling::Tiling(const ConvGeometry& whole, int64_t lanes) : g_(whole) {
   if (is_flat()) flatten();
   pixels_ = is_flat() ? whole.n * whole.out_plane() : g_.out_plane();
-  const bool joined = g_.groups == 1 && g_.dilation[1] == 1;  // neighbouring pixels are one run
+  const bool joined = g_.groups == 1 && g_.dilation[1] == 1;  // the taps of a row are one run
   run_ = joined ? g_.kw * g_.c : g_.group_in();
   for (int64_t ky = 0; ky < g_.kh; ++ky) {
     for (int64_t kx = 0; kx < (joined ? 1 : g_.kw); ++kx)

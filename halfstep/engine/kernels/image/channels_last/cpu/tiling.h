@@ -1,5 +1,5 @@
-// A convolution on images whose channels are the last axis, as matrix products without a matrix: what one out pixel
-// meets of x lies in a few contiguous runs.
+// A convolution on channels-last images, as matrix products without a copied matrix. An output pixel reads x in a few
+// contiguous runs.
 #pragma once
 
 #include <vector>
@@ -10,20 +10,20 @@
 
 namespace halfstep::kernels::channels_last {
 
-/// Out pixel p of a line and out channel o are the sum over runs r and k < run of
-/// x[p * pixel_step + runs[r] + k] * weights[r * run + k][o], x being padded where the convolution is. Cut into pieces
-/// by shape and vector length alone; each sum runs in that order on one thread, so no cut changes a bit.
+/// Pixel p of an output line and output channel o are the sum over runs r and k < run of x[p * pixel_step + runs[r] +
+/// k] * weights[r * run + k][o], where x is padded if needed. The cut into pieces depends only on the shape and the
+/// vector length. Each sum runs in this order on one thread, so that no cut changes a bit.
 class Tiling {
  public:
-  /// Pixels that tiles of 1x1 convolutions take as a line: all of them lie one behind the other.
+  /// Pixels of a line in a 1x1 convolution. Its pixels are contiguous, so that lines can have any length.
   static constexpr int64_t kFlatLine = 56;
 
-  /// Out channels of one group that a tile computes: at most two vectors of them.
+  /// Output channels of one group that a tile computes: at most two vectors.
   struct Block {
     int64_t channel, channels;
-    int64_t width;    ///< of packed weights: one or two vectors
+    int64_t width;    ///< width of packed weights: one or two vectors
     int64_t x;        ///< first channel of x
-    int64_t weights;  ///< offset of packed [runs * run, width], zeros beyond `channels`
+    int64_t weights;  ///< offset of packed weights [runs * run, width], with zeros beyond `channels`
   };
   using Piece = Cut::Piece;
 
@@ -37,23 +37,22 @@ class Tiling {
   int64_t run() const { return run_; }
   int64_t pixel_step() const { return g_.stride[1] * g_.c; }
   int64_t line_step() const { return g_.stride[0] * padded_width() * g_.c; }
-  /// Pixels of a line: fewer in the last one of a 1x1 convolution.
+  /// Pixels of a line. The last line of a 1x1 convolution may have fewer.
   int64_t pixels(int64_t line) const { return std::min(g_.ow, pixels_ - line * g_.ow); }
-  /// Lines that go through the blocks of a piece together: few where the weights are near, so that what they read and
-  /// write stays nearer still.
+  /// Lines that a piece takes through its blocks together. If the weights stay in the second-level cache, the number is
+  /// small, so that the lines stay in the first-level cache.
   int64_t together() const;
   /// Whether the weights of all blocks stay in the first-level cache.
   bool has_small_weights() const;
 
-  /// Floats of packed weights.
+  /// Size of the packed weights in floats.
   int64_t packed_size() const { return packed_size_; }
-  /// Brings the weights of a block into its layout; `packed` is the start of all.
+  /// Packs the weights of a block into its layout. `packed` is the start of all packed weights.
   void pack(const Block& block, const float* weights, float* packed) const;
 
-  /// Floats of worker scratch.
+  /// Size of the worker scratch in floats.
   int64_t padded_size() const;
-  /// Where a piece's lines begin in an image: in the image itself, or in `padded`, where they are copied to with zeros
-  /// around.
+  /// Start of a piece's lines: in the image itself, or in `padded`, to which this copies them with zeros around.
   const float* enter(const float* image, const Piece& piece, float* padded) const;
 
  private:
@@ -63,12 +62,12 @@ class Tiling {
   int64_t x_lines(int64_t lines) const { return (lines - 1) * g_.stride[0] + (g_.kh - 1) * g_.dilation[0] + 1; }
   void flatten();
   void add_blocks(int64_t lanes);
-  /// Of what a piece reads of an image.
+  /// Bytes of an image that `lines` lines of a piece read.
   int64_t line_bytes(int64_t lines) const;
   double cost(const Cut& cut) const;
 
   ConvGeometry g_;
-  int64_t pixels_;  ///< of an image of the result
+  int64_t pixels_;  ///< pixels of one result image
   std::vector<Block> blocks_;
   std::vector<int64_t> runs_;
   int64_t run_ = 0, packed_size_ = 0;

@@ -1,4 +1,4 @@
-// Vectors of channels that may end before the vector does, and bounds of activations. Included once per Highway target.
+// Vectors of channels, whole or partial, and bounds of activations. Included once per Highway target.
 #if defined(HALFSTEP_KERNELS_CHANNELS_LAST_CPU_VECTORS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_CHANNELS_LAST_CPU_VECTORS_INL_H_
 #undef HALFSTEP_KERNELS_CHANNELS_LAST_CPU_VECTORS_INL_H_
@@ -17,7 +17,7 @@ using Float = hn::ScalableTag<float>;
 using FloatVector = hn::Vec<Float>;
 constexpr int64_t kLanes = hn::MaxLanes(Float());
 
-/// What a vector holds: all lanes, or the first `count`; memory behind them is neither read nor written.
+/// Used lanes of a vector: all lanes, or the first `count`. Memory after them is neither read nor written.
 struct Whole {};
 struct Part {
   int64_t count;
@@ -30,13 +30,13 @@ HWY_INLINE void store(FloatVector value, float* to, Whole) { hn::StoreU(value, F
 HWY_INLINE void store(FloatVector value, float* to, Part part) {
   hn::BlendedStore(value, hn::FirstN(Float(), static_cast<size_t>(part.count)), Float(), to);
 }
-/// body(Whole or Part) for a vector of up to `elements`.
+/// Calls body(Whole or Part) for a vector of up to `elements`.
 template <class Body>
 HWY_INLINE void with_extent(int64_t elements, Body&& body) {
   elements >= kLanes ? body(Whole()) : body(Part{elements});
 }
 
-/// Finish in registers: stores to `out` could change it in memory, as far as a compiler knows.
+/// Finish in registers. The compiler must assume that stores to `out` change a Finish in memory.
 struct Bounds {
   explicit Bounds(const Finish& how)
       : residual(how.residual),
@@ -48,8 +48,8 @@ struct Bounds {
   FloatVector lowest, highest;
 };
 
-/// A sum with what the layer adds to it, to `at` of the result. A NaN stays: x86's instructions for the larger and the
-/// smaller of two give their second operand then.
+/// Adds the layer's other terms to a sum, clamps it and stores it at `at` of the result. NaN stays NaN, because x86's
+/// maximum and minimum then return their second operand.
 template <class Extent>
 HWY_INLINE void finish(const Bounds& how, FloatVector sum, int64_t at, Extent extent) {
   if (how.residual != nullptr) sum = hn::Add(sum, load(how.residual + at, extent));

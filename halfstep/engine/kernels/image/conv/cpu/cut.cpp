@@ -8,18 +8,18 @@ namespace halfstep::kernels {
 namespace {
 
 constexpr int64_t kMostImages = 16;
-/// A piece of about 80 us on one core at 200 GFLOP/s: a hundred times what starting it costs.
+/// A piece takes about 80 us on one core at 200 GFLOP/s, a hundred times the cost to start it.
 constexpr int64_t kPieceFlops = 16'000'000;
-/// Below some 10 us a piece is not cut further.
+/// Smallest piece of a further cut, about 10 us.
 constexpr int64_t kLeastFlops = 2'000'000;
-/// Both tensors of a piece in the second-level cache, where they wait for the change of layout.
+/// Both tensors of a piece fit into the second-level cache, where they wait for the change of layout.
 constexpr int64_t kPieceBytes = int64_t{512} << 10;
-/// Pieces that keep a large machine busy; channels are cut only below that.
+/// Pieces that keep a large machine busy. Channels are cut only if there are fewer.
 constexpr int64_t kWantedPieces = 8;
-/// Out pixels that a partial weight gradient should sum: it costs about 10 multiply-adds an element to write it and to
-/// add it up.
+/// Least output pixels in a partial weight gradient. To write and add one costs about 10 multiply-adds for each
+/// element.
 constexpr int64_t kGradientPixels = 1024;
-/// Partial weight gradients of a call, all together.
+/// Most bytes of all partial weight gradients of a call.
 constexpr int64_t kPartialBytes = int64_t{32} << 20;
 
 int64_t images_of(ConvCut::Pass pass, const ConvGeometry& g) {
@@ -32,15 +32,16 @@ int64_t images_of(ConvCut::Pass pass, const ConvGeometry& g) {
     images = std::max({images, ceil_div(kGradientPixels, g.out_plane()), ceil_div(g.n, most_blocks)});
   }
   images = std::min(images, g.n);
-  // A tail needs primitives and packed weights of its own, so a divisor of the batch is worth blocks of down to half
-  // the size. Failing that, blocks as equal as they go: 29 images are 15 + 14 and not 16 + 13.
+  // A tail needs its own primitives and packed weights, so a divisor of the batch is preferred even if it halves the
+  // block. Without one, blocks are as equal as possible: 29 images become 15 + 14, not 16 + 13.
   for (int64_t divisor = images; 2 * divisor >= images; --divisor) {
     if (g.n % divisor == 0) return divisor;
   }
   return ceil_div(g.n, ceil_div(g.n, images));
 }
 
-/// Channels that a pass writes are cut at multiples of what the widest vector kernels take at a time.
+/// Number of parts. Channels that a pass writes are cut at multiples of the channels that the widest vector kernels
+/// take at a time.
 int64_t parts_of(ConvCut::Pass pass, const ConvGeometry& g, int64_t blocks, int64_t images) {
   const bool depthwise = g.group_in() == 1 && g.group_out() == 1;
   const int64_t units = g.groups > 1 ? g.groups : pass == ConvCut::Pass::grad_x ? g.c : g.o;

@@ -1,13 +1,13 @@
-// How a convolution pass is cut into pieces, each one single-threaded call of oneDNN.
+// Cuts a convolution pass into pieces. Each piece is one single-threaded call of oneDNN.
 #pragma once
 
 #include "halfstep/engine/kernels/common/onednn.h"
 
 namespace halfstep::kernels {
 
-/// Cuts by shape alone: into blocks of images, and where those are few also into parts: of the channels that the pass
-/// writes, or of the groups where there are several. All blocks have the same number of images but the last, the tail,
-/// which may have fewer.
+/// The cut depends only on the shape. It makes blocks of images. If these are few, it also makes parts: of the channels
+/// that the pass writes, or of the groups if there are several. All blocks have the same number of images, except the
+/// last (the tail), which may have fewer.
 class ConvCut {
  public:
   using Pass = onednn::Convolution::Pass;
@@ -18,12 +18,12 @@ class ConvCut {
   int64_t parts() const { return parts_; }
   int64_t pieces() const { return blocks_ * parts_; }
   bool has_tail() const { return whole_.n % images_ != 0; }
-  /// Weights of a part.
+  /// Number of weights of a part.
   int64_t part_weights() const { return whole_.weights() / parts_; }
 
   onednn::Convolution::Spec spec(bool tail, bool bias) const;
 
-  /// Where a piece begins in each tensor, in elements; the step from image to image is that of the whole tensor.
+  /// Offsets of a piece in each tensor, in elements. The step between images is that of the whole tensor.
   struct Place {
     int64_t block, part;
     bool tail;
@@ -31,7 +31,7 @@ class ConvCut {
     int64_t x, out, weights, bias;
   };
   Place place(int64_t piece) const;
-  /// Where a part begins in the weights.
+  /// Offset of a part in the weights.
   int64_t weights_of(int64_t part) const;
   /// Channels of out in a part.
   int64_t part_out() const;

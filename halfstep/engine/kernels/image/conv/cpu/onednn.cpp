@@ -1,5 +1,5 @@
-// conv2d, fused_conv2d and conv2d_grad_x through oneDNN: weights are packed (when the Program is compiled if they
-// never change, else in a phase of their own), then every piece is one call.
+// conv2d, fused_conv2d and conv2d_grad_x through oneDNN. Constant weights are packed when the Program is compiled,
+// others in a separate phase. Then every piece is one call.
 #include <memory>
 
 #include "halfstep/core/base/tensor.h"
@@ -27,7 +27,7 @@ struct ConvState {
   onednn::Convolution body = {}, tail = {};
   std::vector<Packing> packings = {};
   size_t packed_bytes = 0;
-  Tensor packed = {};  ///< of constant weights
+  Tensor packed = {};  ///< packed constant weights
 
   const onednn::Convolution& primitive(bool of_tail) const { return of_tail ? tail : body; }
 
@@ -86,7 +86,7 @@ Plan plan_of(const Problem& problem, const ConvGeometry& g, Pass pass, bool bias
   return plan;
 }
 
-/// Whether this phase is the one that packs.
+/// Whether this phase packs weights.
 bool packs(const ConvState& state, int phase) {
   return phase == 0 && !state.packings.empty() && !state.packed.defined();
 }

@@ -1,4 +1,4 @@
-// conv2d_grad_w through oneDNN: each block of images gives a partial gradient, and these are added in the order of the
+// conv2d_grad_w through oneDNN. Each block of images yields a partial gradient, and these are added in the order of the
 // blocks.
 #include <algorithm>
 #include <memory>
@@ -11,7 +11,7 @@
 namespace halfstep::kernels {
 namespace {
 
-/// Weights that one piece of the second phase adds up.
+/// Weights that one piece of the second phase sums.
 constexpr int64_t kSumPiece = 8192;
 
 struct GradWState {

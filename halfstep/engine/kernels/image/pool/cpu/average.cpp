@@ -1,4 +1,4 @@
-// Averages plane by plane, with the sums of the reference in its order; global_avg_pool sums in lanes.
+// Averages plane by plane. Sums have the order of the reference, except that global_avg_pool sums in lanes.
 #include "halfstep/engine/kernels/common/lanes.h"
 #include "halfstep/engine/kernels/image/pool/cpu/planes.h"
 #include "halfstep/engine/kernels/ops.h"
@@ -12,7 +12,7 @@ Plan prepare(const Problem& problem) {
   return pool_plan(g, g.ow);
 }
 
-/// All windows of a result row together: their rows, and in each their columns, in order.
+/// Computes all windows of a result row together: row by row of the windows, and in each row column by column.
 void average_row(const PoolGeometry& g, const float* plane, int64_t oy, double* sums, float* dst) {
   std::fill_n(sums, g.ow, 0.0);
   const Span1d rows = g.rows(oy);

@@ -1,5 +1,5 @@
-// Largest values row by row: each row of a window is compared with all windows of a result row at once. The comparisons
-// of a window run in the order of the reference, so that equal values (0 and -0) give the same bits.
+// Largest values row by row. Each row of a window is compared for all windows of a result row at once. The comparisons
+// of a window keep the order of the reference, so that equal values (0 and -0) have equal bits.
 #include "halfstep/core/base/with_number_type.h"
 #include "halfstep/engine/kernels/image/pool/cpu/planes.h"
 #include "halfstep/engine/kernels/ops.h"
@@ -47,7 +47,7 @@ Plan prepare_grad(const Problem& problem) {
       pool_geometry(MaxPool2dGrad(problem.attributes), problem.in[In::x]->dims, problem.in[In::out_grad]->dims));
 }
 
-/// Windows in order, each adding its gradient to its first largest element.
+/// Adds each window's gradient to its first largest element. Windows go in order.
 template <class X, class T>
 void max_grad_plane(const PoolGeometry& g, const X* src, const T* out_grad, T* dst) {
   std::fill_n(dst, g.plane(), T(0));

@@ -1,4 +1,4 @@
-// Pieces of pooling work: small planes share one.
+// Pieces of pooling work. Small planes share one piece.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ struct PoolState {
         planes_per_piece(std::max<int64_t>(1, 16384 / std::max<int64_t>(1, std::max(g.plane(), g.out_plane())))) {}
 };
 
-/// `worker_doubles`: doubles of worker scratch.
+/// `worker_doubles` is the worker scratch in doubles.
 inline Plan pool_plan(const PoolGeometry& g, int64_t worker_doubles = 0) {
   auto state = std::make_shared<PoolState>(g);
   const int64_t pieces = ceil_div(g.planes, state->planes_per_piece);
@@ -30,8 +30,8 @@ inline Plan pool_plan(const PoolGeometry& g, int64_t worker_doubles = 0) {
           .phases = {pieces}};
 }
 
-/// Kernels that meet a row of all windows at once, one column of them after the other, would go through columns without
-/// end of a window that is far wider than the image; the reference meets what lies inside.
+/// For kernels that process a row of all windows at once, one window column after another. A window far wider than the
+/// image would make them visit endless columns. The reference visits only the part inside.
 template <class Typed>
 Verdict accept_narrow(const Problem& problem) {
   const int64_t width = problem.in[0]->dims[3], window = Typed(problem.attributes).kernel[1];
@@ -41,7 +41,7 @@ Verdict accept_narrow(const Problem& problem) {
   return accept();
 }
 
-/// body(geometry, plane) for the planes of a piece.
+/// Calls body(geometry, plane) for the planes of a piece.
 template <class Body>
 void for_each_plane(const Call& call, int64_t piece, Body&& body) {
   const auto& state = state_of<PoolState>(call);
