@@ -1,5 +1,5 @@
-// The window of an average pool on codes. What the two roads share is the place of the window, and the arithmetic of
-// the float32 form. docs/arithmetic.md, sections 4 and 5.
+// The window of an average pool on codes. The training network and the integer program share only the position of the
+// window and the arithmetic of the float32 form (docs/arithmetic.md, sections 4 and 5).
 #pragma once
 
 #include <set>
@@ -18,7 +18,7 @@ struct AverageWindow : PoolWindow {
     return {PoolWindow::of(a, x, out, has_channels_last(a)), a.count_include_pad};
   }
 
-  /// What the average of a window divides by.
+  /// Divisor of the average of a window.
   int64_t divisor(const Axes& p) const { return count(p, counts_pad); }
 
   /// The divisors of all windows.
@@ -35,11 +35,12 @@ struct AverageWindow : PoolWindow {
     return all;
   }
 
-  /// Whether there is one window and it is the image. In float32 that is an operator of its own: it adds codes, and
-  /// every other window adds reals.
+  /// Whether the only window is the whole image. In float32 that is a separate operator: it adds codes, while every
+  /// other window adds float values.
   bool covers_image() const { return kernel == in && before == Axes{} && after == Axes{}; }
 
-  /// visit(k) for the elements x[k] under the window of element `i` of the result; the window.
+  /// Calls visit(k) for the elements x[k] in the window of element `i` of the result. Returns the position of the
+  /// window.
   template <class Visit>
   Axes visit(int64_t i, Visit&& visit) const {
     const int64_t rest = i % out_order.image, channel = rest / out_order.channel % channels;
@@ -51,19 +52,19 @@ struct AverageWindow : PoolWindow {
   }
 };
 
-/// The mean of a window of reals, added in the order of the window.
+/// The mean of the float values of a window, added in the order of the window.
 struct FloatMean {
   float scale, y_scale;
   int32_t zero_point, y_zero_point;
 
-  /// Of element `i` of the result.
+  /// Mean for element `i` of the result.
   template <class Code>
   float of(const AverageWindow& window, const Code* codes, int64_t i) const {
     float sum = 0;
     const Axes p = window.visit(i, [&](int64_t k) { sum += arith::real_of(codes[k], scale, zero_point); });
     return sum / static_cast<float>(window.divisor(p));
   }
-  /// The zero point is inside the rounding.
+  /// The code of a mean. The zero point is added before rounding.
   int32_t code(float mean) const { return arith::whole_steps(mean / y_scale + static_cast<float>(y_zero_point)); }
 };
 

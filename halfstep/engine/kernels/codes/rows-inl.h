@@ -1,6 +1,6 @@
-// core/arith/row_softmax.h and core/arith/row_norm.h on vectors: rows of codes in, codes before the clamp out.
-// Quotients are found in double, whose error is far below the distance to the next whole number but for few elements;
-// these are divided as the rule says. Included once for every target.
+// core/arith/row_softmax.h and core/arith/row_norm.h on vectors, from rows of codes to codes before the clamp.
+// Quotients are computed in double. For nearly all elements the error is far below the distance to the next integer.
+// The others are divided exactly as in the rule. Included once for every target.
 #if defined(HALFSTEP_KERNELS_CODES_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_CODES_ROWS_INL_H_
 #undef HALFSTEP_KERNELS_CODES_ROWS_INL_H_
@@ -25,7 +25,7 @@ using Doubles = hn::Repartition<double, Ints>;
 using DoubleVec = hn::Vec<Doubles>;
 using HalfInts = hn::Rebind<int32_t, Doubles>;
 
-/// Codes of a row as int32, with zeros behind them.
+/// Loads the codes of a row as int32, followed by zeros.
 template <class Word>
 void load_row(DType type, const void* x, int64_t count, int32_t* line) {
   const CodeLanes<Word> lanes(type);
@@ -39,7 +39,7 @@ void load_row(DType type, const void* x, int64_t count, int32_t* line) {
   hn::StoreU(lanes.load(rest), Ints(), line + i);
 }
 
-/// The codes of a row, within the clamp.
+/// Stores the codes of a row, clamped.
 template <class Word>
 void store_row(DType type, arith::Clamp clamp, const int32_t* line, int64_t count, void* y) {
   const Ints d;
@@ -70,8 +70,8 @@ inline int32_t largest_of(const int32_t* line, int64_t count) {
   return most;
 }
 
-/// Exponentials of how far codes lie below the largest, in place of the codes; their sum. `fine` and `coarse` are
-/// arith::Exponentials', of which codes of one byte need no `coarse`.
+/// Replaces codes by the exponentials of their distance from the largest code. Returns the sum. `fine` and `coarse` are
+/// the tables of arith::Exponentials. One-byte codes need no `coarse`.
 inline int64_t exponentials(const int32_t* fine, const int32_t* coarse, bool wide, int64_t count, int32_t* line) {
   const Ints d;
   const Longs longs;
@@ -98,14 +98,14 @@ inline int64_t exponentials(const int32_t* fine, const int32_t* coarse, bool wid
   return hn::GetLane(hn::SumOfLanes(longs, sums));
 }
 
-/// Whether a number of `v` lies within `margin` of a whole one.
+/// Whether a number of `v` is within `margin` of an integer.
 inline bool near_whole(DoubleVec v, DoubleVec below, double margin) {
   const Doubles d;
   const DoubleVec part = v - below, gap = hn::Min(part, hn::Set(d, 1.0) - part);
   return !hn::AllFalse(d, hn::Lt(gap, hn::Set(d, margin)));
 }
 
-/// arith::softmax_code of exponentials, for shifts that round half up; `codes` may be `line`.
+/// arith::softmax_code of exponentials, for shifts that round half up. `codes` may equal `line`.
 inline void softmax_codes(const int32_t* line, int64_t count, int64_t sum, arith::Multiplier factor, int32_t zero_point,
                           int32_t* codes) {
   constexpr double kMargin = 0x1p-28;  // more than the error of a quotient below 2^17
@@ -131,7 +131,7 @@ inline void softmax_codes(const int32_t* line, int64_t count, int64_t sum, arith
 struct RowSums {
   int64_t sum, squares;
 };
-/// The steps are in place of the codes afterwards.
+/// Replaces the codes by steps and returns their sums.
 inline RowSums sums_of(int32_t zero_point, int64_t count, int32_t* line) {
   const Ints d;
   const Longs longs;
@@ -149,7 +149,7 @@ inline RowSums sums_of(int32_t zero_point, int64_t count, int32_t* line) {
   return {hn::GetLane(hn::SumOfLanes(longs, sums)), hn::GetLane(hn::SumOfLanes(longs, squares))};
 }
 
-/// What makes codes of normalized elements, and how.
+/// Parameters that turn normalized elements into codes.
 struct NormLine {
   const int32_t* factor = nullptr;  ///< by element
   const int64_t* bias = nullptr;    ///< by element
@@ -158,8 +158,8 @@ struct NormLine {
   int32_t zero_point = 0;
 };
 
-/// arith::norm_code of a row's steps, saturated to int32, in place of the steps; visit(i, normalized elements from i on
-/// as doubles) sees every vector.
+/// Replaces a row's steps by their arith::norm_code, saturated to int32. Calls visit(i, normalized elements from i on
+/// as doubles) for every vector.
 template <class Visit>
 HWY_INLINE void norm_codes(const arith::RowRoot& root, const NormLine& norm, int64_t count, int32_t* line,
                            Visit&& visit) {

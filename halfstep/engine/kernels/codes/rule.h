@@ -1,4 +1,4 @@
-// From attributes to the rule that requantizes. docs/arithmetic.md, sections 4 and 5.
+// Converts attributes to the rule of a requantization (docs/arithmetic.md, sections 4 and 5).
 #pragma once
 
 #include "halfstep/core/arith/requantizer.h"
@@ -11,7 +11,7 @@ namespace halfstep::kernels {
 
 using arith::RequantizeRule;
 
-/// Of operators that state one, else the default.
+/// The attribute of operators that have one, otherwise the default.
 template <class Typed>
 arith::ShiftRounding shift_rounding(const Typed& attributes) {
   if constexpr (requires { attributes.shift_rounding; }) {
@@ -44,7 +44,7 @@ RequantizeRule requantize_rule(const Typed& attributes) {
   return rule;
 }
 
-/// What a reference keeps of its attributes.
+/// State of a reference kernel.
 template <class Typed>
 struct RuleState {
   explicit RuleState(const Attributes& all) : attributes(all), rule(requantize_rule(attributes)) {}
@@ -52,10 +52,10 @@ struct RuleState {
   RequantizeRule rule;
 };
 
-/// Error where a zero point is not among the codes of a tensor.
+/// Returns an error if a zero point is not a code of the type.
 Status check_zero_point(int32_t zero_point, DType codes);
 
-/// Refuses what has an operand or a result without elements, which no tile has room for.
+/// Refuses operands and results without elements, which tiles do not support.
 Verdict accept_filled(const Problem& problem);
 
 }  // namespace halfstep::kernels

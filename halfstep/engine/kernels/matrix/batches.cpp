@@ -7,10 +7,10 @@
 namespace halfstep::kernels {
 namespace {
 
-/// Products of a piece of work.
+/// Products of a piece.
 constexpr int64_t kPieceProducts = int64_t{1} << 20;
 
-/// The axes before the last two; none of a list.
+/// The axes before the last two. A one-dimensional operand has none.
 std::span<const int64_t> batch_of(const Dims& dims) {
   return std::span(dims).first(dims.size() < 2 ? 0 : dims.size() - 2);
 }

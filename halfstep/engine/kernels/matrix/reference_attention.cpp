@@ -1,5 +1,5 @@
-// Attention and rotary position embedding. Attention is a function of other operators: in half precision each of its
-// steps is rounded.
+// Attention and rotary position embedding. ONNX defines attention as a function of other operators, so that in half
+// precision each step is rounded.
 #include <fmt/format.h>
 
 #include <algorithm>

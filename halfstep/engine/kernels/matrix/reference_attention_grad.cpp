@@ -1,5 +1,5 @@
-// The gradient of attention: probabilities are computed again, row by row in double, and every sum is rounded once. A
-// piece is a head of k and v with all heads of q that it serves.
+// The gradient of attention. Probabilities are recomputed, row by row in double, and every sum is rounded once. A piece
+// is one head of k and v, with all heads of q that use it.
 #include <memory>
 #include <utility>
 
@@ -17,11 +17,11 @@ Plan prepare_attention_grad(const Problem& problem) {
       .state = std::move(state), .worker_scratch = static_cast<size_t>(doubles) * sizeof(double), .phases = {pieces}};
 }
 
-/// What a piece computes in.
+/// Scratch of a piece.
 struct GradientScratch {
-  double *scores, *slopes;  ///< by key: probabilities, and how a score follows the product below its cap
-  double* bias;             ///< by key: what hides it, then the gradient of its probability
-  double *k_sums, *v_sums;  ///< by key and element
+  double *scores, *slopes;  ///< by key: probability, and derivative of the score over the product before the softcap
+  double* bias;             ///< by key: bias from the mask, then the gradient of the probability
+  double *k_sums, *v_sums;  ///< sums by key and element
   double* q_sums;
 
   GradientScratch(const AttentionState& s, std::byte* memory) {
@@ -82,7 +82,7 @@ class AttentionGradient {
     for (int64_t i = 0; i < size; ++i) dst[i] = from_double<E>(sums[i]);
   }
 
-  /// Probabilities of the keys, and how each score follows the product below the cap.
+  /// Computes the probabilities of the keys, and the derivative of each score over the product before the softcap.
   void write_probabilities(const T* q, int64_t head, int64_t query) {
     for (int64_t key = 0; key < s_.k.length; ++key) {
       double& score = scratch_.scores[key];

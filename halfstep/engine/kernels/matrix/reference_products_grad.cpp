@@ -1,4 +1,5 @@
-// The gradients of matmul_broadcast: what several batches share is summed over them too, in double, rounded once.
+// The gradients of matmul_broadcast. Gradients of an operand that several batches share are summed over them too. Sums
+// are in double, rounded once.
 #include <algorithm>
 #include <memory>
 

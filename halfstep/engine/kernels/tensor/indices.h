@@ -1,4 +1,4 @@
-// Indices along an axis, which may count from its end.
+// Indices along an axis. A negative index counts from the end.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ Status check_indices(const Index* indices, int64_t count, int64_t extent) {
   return {};
 }
 
-/// From the end where it is below zero.
+/// Converts a negative index, which counts from the end.
 inline int64_t counted(int64_t index, int64_t extent) { return index < 0 ? index + extent : index; }
 
 }  // namespace halfstep::kernels::tensor

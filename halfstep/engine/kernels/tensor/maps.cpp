@@ -10,9 +10,10 @@ namespace halfstep::kernels::tensor {
 namespace {
 
 constexpr int64_t kPieceElements = 16384;
-/// Bytes that are moved at once, in runs that are multiples of them.
+/// Bytes that are moved at once, in runs that are multiples of it.
 constexpr int64_t kBlock = 16;
-/// Longer runs are left to the C library, whose call costs as much as moving some blocks.
+/// Longest run that is copied in blocks. The C library copies longer ones, because its call costs as much as some
+/// blocks.
 constexpr int64_t kShortRun = 256;
 
 using Table = std::vector<int64_t>;
@@ -24,7 +25,7 @@ Table take_last(std::vector<Table>& tables) {
   return last;
 }
 
-/// Whether the numbers follow each other in steps of `step`; kOutside is none.
+/// Whether the offsets are in steps of `step`, without kOutside.
 bool is_even(std::span<const int64_t> table, int64_t step) {
   if (table.empty() || std::ranges::find(table, kOutside) != table.end()) return false;
   return std::ranges::adjacent_find(table, [&](int64_t a, int64_t b) { return b != a + step; }) == table.end();
@@ -44,7 +45,7 @@ void copy_run(const T* src, int64_t count, T* dst) {
 }  // namespace
 
 Maps::Maps(std::vector<Table> tables) : row_(take_last(tables)) {
-  // An axis joins the one inside it where it goes on at its end.
+  // Joins an axis with the inner one if it continues where the inner one ends.
   while (!tables.empty() && is_even(row_, 1) && is_even(tables.back(), static_cast<int64_t>(row_.size()))) {
     const int64_t first = row_.front() + tables.back().front();
     row_.resize(row_.size() * tables.back().size());

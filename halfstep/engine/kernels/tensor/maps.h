@@ -1,4 +1,4 @@
-// Results each of whose axes is read from an axis of the operand by a table.
+// Results in which a table for each axis selects the elements of the operand.
 #pragma once
 
 #include <limits>
@@ -9,18 +9,18 @@
 
 namespace halfstep::kernels::tensor {
 
-/// In place of an offset: the element lies outside of the operand.
+/// Offset of an element outside of the operand.
 inline constexpr int64_t kOutside = std::numeric_limits<int64_t>::min();
 
-/// Element (i, j, ...) of the result is element tables[0][i] + tables[1][j] + ... of the operand, or a value where one
-/// of them is kOutside.
+/// Element (i, j, ...) of the result is element tables[0][i] + tables[1][j] + ... of the operand. If one of them is
+/// kOutside, it is a fixed value.
 class Maps {
  public:
-  /// One table for each axis of the result, outermost first.
+  /// Takes one table for each axis of the result, outermost first.
   explicit Maps(std::vector<std::vector<int64_t>> tables);
 
   int64_t pieces() const { return ceil_div(rows_, rows_per_piece_); }
-  /// `value`: what stands outside; nullptr stands for 0.
+  /// `value` is the element for positions outside of the operand, or nullptr for 0.
   void run(const ConstView& x, const void* value, const View& out, int64_t piece) const;
 
  private:
@@ -31,16 +31,16 @@ class Maps {
   /// Offset of the rows of a line, or kOutside.
   int64_t line_offset(int64_t line) const;
 
-  std::vector<std::vector<int64_t>> outer_;  ///< innermost first
-  std::vector<int64_t> line_, row_;          ///< offsets of the rows of a line, of the elements of a row
+  std::vector<std::vector<int64_t>> outer_;  ///< tables of the outer axes, innermost first
+  std::vector<int64_t> line_, row_;          ///< offsets of the rows of a line, and of the elements of a row
   int64_t rows_ = 1, rows_per_piece_ = 1;
-  int64_t run_begin_ = 0, run_end_ = 0;  ///< of a row: what is read in one go, with nothing but kOutside around it
+  int64_t run_begin_ = 0, run_end_ = 0;  ///< contiguous part of a row, surrounded only by kOutside
 };
 
-/// The permutation that undoes `perm`.
+/// The inverse of the permutation `perm`.
 std::vector<int64_t> inverse_axes(std::span<const int64_t> perm);
 
-/// Elements from one position of an axis to the next, by axis.
+/// Distance of neighbouring positions of each axis, in elements.
 std::vector<int64_t> dense_strides(std::span<const int64_t> dims);
 
 }  // namespace halfstep::kernels::tensor

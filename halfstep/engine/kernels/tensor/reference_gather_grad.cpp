@@ -1,5 +1,5 @@
-// The gradient of gather. A list for each slice of x says where it was taken to, in order; what lies there is summed in
-// double and rounded once, so that neither threads nor the number of equal indices changes a bit.
+// The gradient of gather. For each slice of x, a list has the indices that selected it, in order. Their gradients are
+// summed in double and rounded once, so that neither threads nor the number of equal indices changes a bit.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -35,7 +35,7 @@ Plan prepare_gather_grad(const Problem& problem) {
           .phases = {1, pieces}};
 }
 
-/// first[slice] is the first index of it, or -1, and next[index] the one after.
+/// first[slice] is its first index, or -1, and next[index] the one after.
 template <class Index>
 Status write_lists(const Call& call, const GatherGradState& s) {
   const Index* indices = call.in[GatherGrad::in::indices].as<const Index>();

@@ -1,5 +1,5 @@
-// Operators that find their elements by indices. Indices are checked in a phase of their own, so that the error is the
-// same however the work is spread over threads.
+// Operators that select elements by indices. A separate phase checks the indices, so that the error does not depend on
+// the distribution of work to threads.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -58,10 +58,10 @@ Status run_gather(const Call& call, int phase, int64_t piece) {
 // gather_elements and scatter_elements
 
 struct ElementsState {
-  Axis axis;     ///< of x
-  Dims dims;     ///< of the indices
-  Dims strides;  ///< of x
-  size_t at;     ///< the axis
+  Axis axis;     ///< axis of x
+  Dims dims;     ///< extents of the indices
+  Dims strides;  ///< strides of x
+  size_t at;     ///< number of the axis
   std::string reduction;
 };
 
@@ -76,7 +76,7 @@ std::shared_ptr<ElementsState> elements_state(const Problem& problem) {
   return state;
 }
 
-/// visit(element of the indices, first element of x along the axis) in order.
+/// Calls visit(element of the indices, first element of x along the axis) in order.
 template <class Visit>
 void for_each_element(const ElementsState& state, const Visit& visit) {
   const int64_t count = count_elements(state.dims);
@@ -125,7 +125,7 @@ Status run_gather_elements(const Call& call, int, int64_t) {
   });
 }
 
-/// What becomes of `old` when `update` meets it.
+/// Combines `old` with `update`.
 template <class T>
 using Reduction = T (*)(T old, T update);
 
@@ -163,11 +163,11 @@ Status run_scatter_elements(const Call& call, int, int64_t) {
 
 // gather_nd and scatter_nd
 
-/// Positions of `depth` axes into x, whose rows of `inner` elements they name.
+/// Positions along `depth` axes of x. Each names a row of `inner` elements.
 struct Positions {
   int64_t count = 0, depth = 0, inner = 1;
-  int64_t per_batch = 1, batch_stride = 0;  ///< positions of one batch, and its elements of x
-  Dims extents, strides;                    ///< of the axes that a position counts along
+  int64_t per_batch = 1, batch_stride = 0;  ///< positions of one batch, and elements of x of one batch
+  Dims extents, strides;                    ///< extents and strides of the axes that a position indexes
   std::string reduction = {};
 
   Positions(const Dims& x, const Dims& indices, int64_t batch_dims) {
@@ -322,7 +322,7 @@ Verdict accept_eye_like(const Problem& problem) {
   return accept();
 }
 
-/// All bits of a zero are 0, whatever its type.
+/// Works for any type, because all bits of a zero are 0.
 Status run_zeros_like(const Call& call, int, int64_t) {
   const View& out = call.out[0];
   std::memset(out.data, 0, static_cast<size_t>(out.size()) * size_of(out.dtype));

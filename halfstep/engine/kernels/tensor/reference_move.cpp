@@ -1,4 +1,4 @@
-// Operators that repeat, cut and pad: a table for each axis says where its elements come from.
+// Operators that repeat, cut and pad. A table for each axis selects the source elements.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Plan plan_of(Tables tables) {
   return {.state = std::move(state), .phases = {pieces}};
 }
 
-/// `source(i)` by place i of an axis of the result, in steps of `stride` elements.
+/// Offsets source(i) * stride for the positions i of an axis of the result.
 template <class Source>
 std::vector<int64_t> table(int64_t extent, int64_t stride, const Source& source) {
   std::vector<int64_t> offsets(static_cast<size_t>(extent));
@@ -64,7 +64,7 @@ Plan prepare_tile(const Problem& problem) {
   return plan_of(std::move(tables));
 }
 
-/// `source_axis` of each axis of the result.
+/// Plans a transposition. `source_axis` has the source axis of each axis of the result.
 Plan plan_transpose(const Dims& source, const std::vector<int64_t>& source_axis) {
   const std::vector<int64_t> strides = dense_strides(source);
   Tables tables;
@@ -80,7 +80,7 @@ Plan prepare_transpose_back(const Problem& problem) {
   return plan_transpose(problem.in[TransposeBack::in::x]->dims, inverse_axes(TransposeBack(problem.attributes).perm));
 }
 
-/// By axis and place of a result the place of the operand that is read, or kOutside.
+/// By axis and position of a result: the position in the operand, or kOutside.
 using Places = std::vector<std::vector<int64_t>>;
 
 Plan plan_of_places(Places places, const Dims& operand) {
@@ -91,8 +91,8 @@ Plan plan_of_places(Places places, const Dims& operand) {
   return plan_of(std::move(places));
 }
 
-/// Which place of the result reads a place of the operand of extents `x`; kOutside where none does. None may be read
-/// twice.
+/// For each position of the operand of extents `x`: the position of the result that reads it, or kOutside. No position
+/// may be read twice.
 Places inverse(const Places& places, const Dims& x) {
   Places result;
   for (size_t axis = 0; axis < places.size(); ++axis) {
@@ -110,7 +110,7 @@ Places all_places(const Dims& dims) {
   return places;
 }
 
-/// The places that a slice takes of an operand of extents `x` for a result of extents `out`.
+/// The positions that a slice reads in an operand of extents `x`, for a result of extents `out`.
 template <class Attributes>
 Places slice_places(const Attributes& a, const Dims& x, const Dims& out) {
   Places places = all_places(x);
@@ -135,7 +135,7 @@ Plan prepare_slice_grad(const Problem& problem) {
   return plan_of_places(inverse(slice_places(SliceGrad(problem.attributes), x, out_grad), x), out_grad);
 }
 
-/// Where place `at` before or after an axis of `extent` elements is read.
+/// Source position of position `at`, which may be before or after an axis of `extent` elements.
 int64_t padded_place(const std::string& mode, int64_t at, int64_t extent) {
   if (at >= 0 && at < extent) return at;
   if (mode == "constant") return kOutside;
@@ -152,7 +152,7 @@ Places pad_places(const Attributes& a, const std::string& mode, const Dims& x, c
   const size_t count = a.axes.empty() ? x.size() : a.axes.size();
   for (size_t i = 0; i < count; ++i) {
     const size_t axis = axis_of(a.axes, i, x.size());
-    // What a negative amount cuts is gone before the other side is padded.
+    // A negative amount cuts its side before the other side is padded.
     const int64_t begin = std::max<int64_t>(0, -a.pads[i]), end = x[axis] - std::max<int64_t>(0, -a.pads[count + i]);
     const int64_t before = std::max<int64_t>(0, a.pads[i]);
     places[axis] = table(out[axis], 1, [&](int64_t at) {
@@ -169,10 +169,10 @@ Plan prepare_pad(const Problem& problem) {
   return plan_of_places(pad_places(a, a.mode, x, problem.out[0]->dims), x);
 }
 
-/// For each element of the gradient of the result where it goes.
+/// Destination of each element of the result's gradient.
 struct PlaceSums {
   Places places;
-  std::vector<int64_t> strides;  ///< of x
+  std::vector<int64_t> strides;  ///< strides of x
 };
 
 Plan prepare_pad_grad(const Problem& problem) {
@@ -191,7 +191,7 @@ Plan prepare_tile_grad(const Problem& problem) {
   return {.state = std::make_shared<PlaceSums>(std::move(places), dense_strides(x)), .phases = {1}};
 }
 
-/// In the order of out_grad's elements, rounded to the type at each addition.
+/// Adds in the order of out_grad's elements. Each addition is rounded to the type.
 Status run_place_sums(const Call& call, int, int64_t) {
   const auto& [places, strides] = state_of<PlaceSums>(call);
   const ConstView& src = call.in[0];
@@ -238,7 +238,7 @@ Plan prepare_center_crop_pad(const Problem& problem) {
   return plan_of(std::move(tables));
 }
 
-/// The result as [n, c, h, block, w, block].
+/// Views the result as [n, c, h, block, w, block].
 Plan prepare_depth_to_space(const Problem& problem) {
   const DepthToSpace a(problem.attributes);
   const Dims& x = problem.in[0]->dims;
@@ -249,7 +249,7 @@ Plan prepare_depth_to_space(const Problem& problem) {
                   whole(b, block)});
 }
 
-/// The result as [n, block, block, c, h, w], or with the channels before the blocks.
+/// Views the result as [n, block, block, c, h, w], or with the channels before the blocks.
 Plan prepare_space_to_depth(const Problem& problem) {
   const SpaceToDepth a(problem.attributes);
   const int64_t b = a.block_size;

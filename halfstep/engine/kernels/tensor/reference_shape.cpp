@@ -38,7 +38,7 @@ struct ConcatGradState {
   size_t index;
 };
 
-/// The values may be codes while their gradient is float: extents count, in elements of the gradient.
+/// Values may be codes while their gradient is float. Therefore only extents are used, in elements of the gradient.
 Plan prepare_concat_grad(const Problem& problem) {
   const ConcatGrad a(problem.attributes);
   std::vector<Type> types;

@@ -1,4 +1,4 @@
-// The steps of an average pool's windows, with the integers or scales that a program stores.
+// The requantizers of an average pool's windows, from the integers or scales that a program stores.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,10 +11,10 @@
 
 namespace halfstep::kernels {
 
-/// By what a window divides by.
+/// Requantizers by the divisor of a window.
 using AverageSteps = std::map<int64_t, arith::Requantizer>;
 
-/// The step of windows with those divisors; a divisor that the program has no multiplier for is left out.
+/// The requantizers for these divisors. Divisors without a multiplier in the program are omitted.
 inline AverageSteps average_steps(const IntegerAvgPool2d& a, const std::set<int64_t>& divisors) {
   AverageSteps steps;
   const auto store = [&](int64_t divisor, int64_t multiplier, int64_t shift) {
@@ -31,7 +31,7 @@ inline AverageSteps average_steps(const IntegerAvgPool2d& a, const std::set<int6
   return steps;
 }
 
-/// Refuses windows that the program has no multiplier for.
+/// Refuses windows for which the program has no multiplier.
 inline Verdict accept_windows(const IntegerAvgPool2d& a, const AverageWindow& window) {
   const auto divisors = window.divisors();
   const AverageSteps steps = average_steps(a, divisors);

@@ -1,4 +1,4 @@
-// Elementwise operators and the pool of the integer program as docs/arithmetic.md, section 4, states them.
+// Reference kernels of elementwise operators and the pool in the integer program (docs/arithmetic.md, section 4).
 #include <algorithm>
 #include <memory>
 

@@ -1,4 +1,4 @@
-// Convolution and matrix product of the integer program as docs/arithmetic.md, section 4, states them.
+// Reference kernels of convolution and matrix product in the integer program (docs/arithmetic.md, section 4).
 #include <memory>
 
 #include "halfstep/engine/kernels/codes/integer/step.h"
@@ -16,7 +16,7 @@ StoredSteps steps_of(const Typed& attributes, const Call& call) {
   return stored_steps(form, call.in[step_port(form.form)].size(), [&](int position) { return call.in[position].data; });
 }
 
-/// One output code. The accumulator has 32 bits: conversion proves that it fits, and what does not fit wraps around.
+/// One output code. The accumulator has 32 bits and wraps around. Conversion proves that it does not overflow.
 template <class Typed>
 int32_t code_of(const Typed& attributes, const StoredSteps& steps, int64_t channel, int64_t acc) {
   const arith::Requantizer requantizer = steps.requantizer(channel);
@@ -24,7 +24,7 @@ int32_t code_of(const Typed& attributes, const StoredSteps& steps, int64_t chann
       .apply(arith::requantize(requantizer, static_cast<int32_t>(acc), static_cast<int32_t>(attributes.y_zero_point)));
 }
 
-/// What a channel's accumulators have from the start.
+/// Initial value of a channel's accumulators.
 template <class Typed>
 int64_t whole_bias(const StoredSteps& steps, const Call& call, int64_t channel) {
   return steps.bias != nullptr ? 0 : call.in[Typed::in::b].template as<const int32_t>()[channel];
@@ -44,7 +44,7 @@ Plan prepare_conv2d(const Problem& problem) {
           .phases = {g.n * g.o}};
 }
 
-/// One plane of the output.
+/// Computes one plane of the output.
 Status run_conv2d(const Call& call, int, int64_t piece) {
   using In = IntegerConv2d::in;
   const auto& [a, g] = state_of<ConvState>(call);
@@ -68,7 +68,7 @@ Plan prepare_linear(const Problem& problem) {
           .phases = {problem.out[IntegerLinear::out::out_]->dims[0]}};
 }
 
-/// One row of the output.
+/// Computes one row of the output.
 Status run_linear(const Call& call, int, int64_t n) {
   const auto& a = state_of<IntegerLinear>(call);
   const View& out = call.out[IntegerLinear::out::out_];

@@ -1,4 +1,4 @@
-// From accumulator to codes with the integers that a program stores.
+// From accumulators to codes, with the integers that a program stores.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace halfstep::kernels {
 
-/// The port that all the others that scale accumulators have the extents of.
+/// Port of the operand whose extents all operands that scale accumulators have.
 inline int step_port(arith::Requantization form) {
   return arith::traits(form).keeps_scales ? IntegerConv2d::in::w_scale : IntegerConv2d::in::shift;
 }
@@ -22,19 +22,21 @@ struct StoredSteps {
   int64_t count = 1;
   const int32_t* shift = nullptr;
   const int32_t* multiplier = nullptr;           ///< fixed_point only
-  const int32_t* negative_shift = nullptr;       ///< for acc < 0 where present, as leaky_relu needs it
-  const int32_t* negative_multiplier = nullptr;  ///< likewise, fixed_point only
-  const float* w_scale = nullptr;                ///< of forms that keep scales
+  const int32_t* negative_shift = nullptr;       ///< for acc < 0, needed by leaky_relu. May be null
+  const int32_t* negative_multiplier = nullptr;  ///< for acc < 0, fixed_point only. May be null
+  const float* w_scale = nullptr;                ///< only in forms that keep scales
   float x_scale = 1.0F, y_scale = 1.0F;
   arith::EngineLayer engine_layer;
-  const float* bias = nullptr;  ///< of every channel, where an engine adds it; whole biases are part of accumulators
+  const float* bias = nullptr;  ///< float bias by channel, if an engine adds it. Integer biases are part of
+                                ///< accumulators
 
   arith::Requantizer requantizer(int64_t channel) const;
-  /// Names the first of `channels` whose shift, multiplier, scale or bias no requantization has.
+  /// Returns an error for the first of `channels` whose shift, multiplier, scale or bias is outside the ranges of
+  /// requantization.
   Status check(int64_t channels) const;
 };
 
-/// The form and the clamp of either operator's attributes.
+/// The form and the clamp from an operator's attributes.
 template <class Attributes>
 arith::Requantization form_of(const Attributes& attributes) {
   const auto form = arith::parse_requantization(attributes.requantize);
@@ -46,10 +48,10 @@ arith::Clamp clamp_of(const Attributes& attributes) {
   return {static_cast<int32_t>(attributes.code_min), static_cast<int32_t>(attributes.code_max)};
 }
 
-/// A scale that an attribute holds: float32 contents in a double.
+/// A scale stored in an attribute. The double holds a float32 value.
 inline float float_of(double scale) { return static_cast<float>(scale); }
 
-/// What an operator with one factor states.
+/// The scale of an operator with one factor.
 inline arith::FixedScale stored_scale(int64_t multiplier, int64_t shift, arith::ShiftRounding rounding) {
   const arith::Multiplier factor{static_cast<int32_t>(multiplier), static_cast<int32_t>(shift)};
   return {factor, factor, rounding};
@@ -57,7 +59,7 @@ inline arith::FixedScale stored_scale(int64_t multiplier, int64_t shift, arith::
 
 arith::SumRequantizer stored_sum(const IntegerAdd& a);
 
-/// Form and scales of the attributes, and what the weights' extents say of the layer.
+/// Form and scales of the attributes, and facts of the layer from the weights' extents.
 struct StepForm {
   arith::Requantization form = arith::Requantization::fixed_point;
   arith::ShiftRounding rounding = {};
@@ -73,7 +75,7 @@ StepForm step_form(const Attributes& attributes, std::span<const int64_t> weight
   return form;
 }
 
-/// data(position) is the operand's contents or null. All layers have their ports at the same positions.
+/// data(position) is the operand's contents or null. All layers have their operands at equal positions.
 template <class Data>
 StoredSteps stored_steps(const StepForm& form, int64_t count, Data&& data) {
   using In = IntegerConv2d::in;

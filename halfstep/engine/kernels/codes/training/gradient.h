@@ -1,4 +1,4 @@
-// The backward rule of a requantization. docs/arithmetic.md, section 5.
+// The backward rule of a requantization (docs/arithmetic.md, section 5).
 #pragma once
 
 #include <limits>
@@ -7,13 +7,13 @@
 
 namespace halfstep::kernels {
 
-/// The mask, and the slope of the dequantized output over its scale (Esser et al., "Learned step size quantization",
-/// ICLR 2020, equation 3, with the zero point taken off).
+/// The gradient mask, and the derivative of the dequantized output over its scale (Esser et al., "Learned step size
+/// quantization", ICLR 2020, equation 3, minus the zero point).
 struct BackwardRule {
   arith::Clamp clamp;
   int32_t zero_point = 0;
-  /// Slopes where the code is cut off: the distance of the edge from the zero point, so 0 at the low edge of relu; and
-  /// 0 at the high edge of relu6, whose value does not move with the scale.
+  /// Slopes for clamped codes. A slope is the distance of the clamp's end from the zero point, so that it is 0 at the
+  /// low end of relu. At the high end of relu6 it is 0, because that value does not change with the scale.
   double low_slope = 0.0, high_slope = 0.0;
 
   BackwardRule(const RequantizeRule& rule, float y_scale, int32_t y_zero_point)
@@ -23,7 +23,8 @@ struct BackwardRule {
     high_slope = six ? 0.0 : static_cast<double>(clamp.high) - zero_point;
   }
 
-  /// The accumulators whose codes the clamp holds: a range, since a code never falls where its accumulator rises.
+  /// The accumulators whose codes are inside the clamp. They form a range, because codes never decrease while
+  /// accumulators increase.
   arith::Clamp accumulators(const arith::Requantizer& requantizer) const {
     const auto first_from = [&](int64_t code) {
       int64_t begin = std::numeric_limits<int32_t>::min(), end = int64_t{std::numeric_limits<int32_t>::max()} + 1;
@@ -42,7 +43,7 @@ struct BackwardRule {
     return {static_cast<int32_t>(low), static_cast<int32_t>(high)};
   }
 
-  /// `code` before the clamp; `r` the real value in steps of the scale.
+  /// Derivative over the scale. `code` is before the clamp, and `r` is the float value in steps of the scale.
   double scale_slope(int64_t code, double r) const {
     if (code < clamp.low) return low_slope;
     if (code > clamp.high) return high_slope;

@@ -1,4 +1,4 @@
-// What a quantized layer's scales, zero points and bias make of an accumulator.
+// Requantization of a quantized layer's accumulators by its scales, zero points and bias.
 #pragma once
 
 #include "halfstep/engine/kernels/codes/rule.h"
@@ -7,7 +7,7 @@
 
 namespace halfstep::kernels {
 
-/// Operands of quantized_conv2d and quantized_linear, whose ports have the same positions.
+/// Operands of quantized_conv2d and quantized_linear, which have equal positions.
 struct LayerOperands {
   float x_scale = 1.0F;
   int32_t x_zero_point = 0;
@@ -20,13 +20,13 @@ struct LayerOperands {
   explicit LayerOperands(const Call& call);
   float weight_scale(int64_t channel) const { return w_scale[w_scales == 1 ? 0 : channel]; }
   int32_t bias_code(int64_t channel) const;
-  /// What requantizes a channel. Where the rule is an engine's the bias is in it, and `layer` says which kernel the
-  /// engine would run.
+  /// Derives the requantizer of a channel. If the rule is an engine's, the requantizer includes the bias, and `layer`
+  /// selects the kernel that the engine would run.
   Status derive(const RequantizeRule& rule, const arith::EngineLayer& layer, int64_t channel,
                 arith::Requantizer& requantizer) const;
 };
 
-/// An error of one channel.
+/// Adds the channel to an error.
 Status of_channel(const Status& status, int64_t channel);
 
 }  // namespace halfstep::kernels

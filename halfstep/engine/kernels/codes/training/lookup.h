@@ -1,4 +1,4 @@
-// Pointwise functions of codes: what tables of them are made of. docs/arithmetic.md, section 5.
+// Pointwise functions of codes: the entries of lookup tables (docs/arithmetic.md, section 5).
 #pragma once
 
 #include "halfstep/core/arith/scalar_functions.h"
@@ -10,7 +10,7 @@
 
 namespace halfstep::kernels {
 
-/// The function of an operator, at the code nearest to the given one that x may have.
+/// The function of an operator. A code outside of x's range is clamped to it first.
 struct CodesFunction {
   template <class Typed>
   explicit CodesFunction(const Typed& attributes, const Attributes& given)
@@ -22,7 +22,7 @@ struct CodesFunction {
   int64_t near(int64_t code) const { return std::clamp(code, least, largest); }
   double value(const Operand& x, int64_t code) const { return function->value(at(x, code), all); }
   double slope(const Operand& x, int64_t code) const { return function->slope(at(x, code), all); }
-  /// The value as a code before the clamp: NaN becomes `code_min`, infinities the ends of int32.
+  /// The value as a code before the clamp. NaN becomes `code_min`, and infinities the ends of int32.
   Requantized requantized(const Operand& x, int64_t code, float y_scale, int32_t y_zero_point, int64_t code_min) const;
 
   Attributes all;
@@ -40,14 +40,14 @@ struct LookupRule {
   QuantizedLookup attributes;
   CodesFunction function;
 
-  /// By the call's scales.
+  /// Code of the result for a code of x, under the call's scales.
   int64_t code(const Call& call, int64_t x_code) const;
 };
 
-/// What the gradient of a table has for a code of x.
+/// Entry of a gradient table for a code of x.
 struct LookupSlopes {
-  float x = 0.0F;      ///< of the result over x, 0 where it is cut off
-  double scale = 0.0;  ///< of the result over its scale
+  float x = 0.0F;      ///< derivative of the result over x, 0 where the code is clamped
+  double scale = 0.0;  ///< derivative of the result over its scale
 };
 
 struct LookupGradRule {
@@ -57,11 +57,11 @@ struct LookupGradRule {
   RequantizeRule rule;
   CodesFunction function;
 
-  /// By the call's scales.
+  /// Slopes for a code of x, under the call's scales.
   LookupSlopes slopes(const Call& call, int64_t x_code) const;
 };
 
-/// Where there is no function of that name, or no slope of it.
+/// Refuse unknown functions, and for gradients functions without a derivative.
 Verdict accept_lookup(const Problem& problem);
 Verdict accept_lookup_grad(const Problem& problem);
 

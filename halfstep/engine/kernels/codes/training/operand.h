@@ -9,7 +9,7 @@
 
 namespace halfstep::kernels {
 
-/// A value of codes.
+/// A tensor of codes with its scale and zero point.
 struct Operand {
   Operand(const Call& call, int codes, int scale_at, int zero_point_at)
       : scale(*call.in[scale_at].as<const float>()),
@@ -23,7 +23,7 @@ struct Operand {
   float real(int64_t code) const { return arith::real_of(static_cast<int32_t>(code), scale, zero_point); }
 };
 
-/// The operand y_scale and y_zero_point with the rule's clamp.
+/// The operands y_scale and y_zero_point with the rule's clamp.
 template <class Typed>
 struct Target {
   Target(const Call& call, const RequantizeRule& rule)
@@ -37,7 +37,7 @@ struct Target {
   int32_t clamp(int64_t code) const { return range.apply(code); }
 };
 
-/// The bias of a normalization; empty for none.
+/// The bias of a normalization. Empty if there is none.
 template <class Typed>
 std::span<const float> bias_of(const Call& call) {
   if constexpr (requires { Typed::in::bias; }) {

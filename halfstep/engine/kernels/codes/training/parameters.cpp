@@ -1,4 +1,4 @@
-// requantization_parameters: the rule in arith, channel by channel.
+// requantization_parameters: applies the rule of core/arith channel by channel.
 #include <memory>
 
 #include "halfstep/core/arith/bias.h"

@@ -1,5 +1,5 @@
-// Sum, product, pool and rescaling of codes as docs/arithmetic.md, section 5, states them. `real` is in float32, left
-// to right.
+// Reference kernels of sum, product, pool and rescaling of codes, in training (docs/arithmetic.md, section 5). `real`
+// is computed in float32, left to right.
 #include <map>
 #include <memory>
 
@@ -69,7 +69,7 @@ Status run_avg_pool2d(const Call& call, int, int64_t piece) {
   const Operand x(call, In::x, In::x_scale, In::x_zero_point);
   const Target<QuantizedAvgPool2d> y(call, state.rule);
   const auto window = AverageWindow::of(state.attributes, x.view.dims, call.out[QuantizedAvgPool2d::out::out_].dims);
-  std::map<int64_t, arith::Requantizer> requantizers;  // by what a window divides by
+  std::map<int64_t, arith::Requantizer> requantizers;  // by the divisor of a window
   for (const int64_t count : window.divisors()) {
     Status status = state.rule.for_pool(x.scale, y.scale, count, requantizers[count]);
     if (!status.ok()) return status;

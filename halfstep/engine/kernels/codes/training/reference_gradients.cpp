@@ -1,5 +1,5 @@
-// Backward passes of requantizations, and the real values of weights and accumulators, as docs/arithmetic.md, section
-// 5, states them.
+// Reference kernels of the backward passes of requantizations, and of the float values of weights and accumulators
+// (docs/arithmetic.md, section 5).
 #include <algorithm>
 #include <memory>
 
@@ -31,7 +31,7 @@ double sum_of_chunks(int64_t size, Term&& term) {
   return sum;
 }
 
-/// A gradient scale of 0 stands for a scale that nothing moves, whatever the sum is.
+/// A gradient scale of 0 marks a fixed scale. The gradient is then 0 for any sum.
 float scaled(double gradient_scale, double sum) {
   return gradient_scale == 0.0 ? 0.0F : static_cast<float>(gradient_scale * sum);
 }
@@ -49,7 +49,7 @@ Status run_requantize_grad(const Call& call, int, int64_t) {
   const bool leaky = state.rule.activation == arith::Activation::leaky_relu;
   const Channels channels = Channels::of(acc.dims, 1);
   Status status;
-  int64_t derived = -1;  // the channel that factor and requantizer belong to
+  int64_t derived = -1;  // the channel of factor and requantizer
   double factor = 0.0;
   arith::Requantizer requantizer;
   const double sum = sum_of_chunks(acc.size(), [&](int64_t i) {

@@ -1,4 +1,4 @@
-// Convolution and matrix product on codes as docs/arithmetic.md, section 5, states them.
+// Reference kernels of convolution and matrix product on codes, in training (docs/arithmetic.md, section 5).
 #include <algorithm>
 #include <memory>
 
@@ -10,11 +10,11 @@
 namespace halfstep::kernels {
 namespace {
 
-/// What becomes of the sums of one output channel.
+/// Requantization of the sums of one output channel.
 struct Channel {
-  int32_t bias = 0;  ///< in codes
+  int32_t bias = 0;  ///< bias in steps of the sum
   int32_t y_zero_point = 0;
-  bool adds_bias = true;  ///< before the code is made; an engine's Requantizer has the real one
+  bool adds_bias = true;  ///< the bias is added to the sum. An engine's Requantizer adds the float bias itself
   arith::Requantizer requantizer;
   arith::Clamp clamp;
 
@@ -25,7 +25,7 @@ struct Channel {
     adds_bias = !arith::traits(rule.form).is_engine;
     return scales.derive(rule, layer, o, requantizer);
   }
-  /// The accumulator has 32 bits: conversion proves that it fits, and what does not fit wraps around.
+  /// The accumulator has 32 bits and wraps around. Conversion proves that it does not overflow.
   int32_t accumulator(int64_t sum) const { return static_cast<int32_t>(sum + bias); }
   int32_t code(int64_t sum) const {
     const int32_t acc = adds_bias ? accumulator(sum) : static_cast<int32_t>(sum);
@@ -33,7 +33,7 @@ struct Channel {
   }
 };
 
-/// Stores the accumulator, where it is asked for, and the code.
+/// Stores the code, and the accumulator if that result is produced.
 void store(const Call& call, const Channel& channel, int64_t index, int64_t sum) {
   const View& acc = call.out[QuantizedConv2d::out::acc];
   if (acc.present()) acc.as<int32_t>()[index] = channel.accumulator(sum);
@@ -41,7 +41,7 @@ void store(const Call& call, const Channel& channel, int64_t index, int64_t sum)
               [&]<class Code>(Code* dst) { dst[index] = static_cast<Code>(channel.code(sum)); });
 }
 
-/// sum (x - x_zero_point) * w for one output; padding adds nothing.
+/// sum (x - x_zero_point) * w for one output. Padding adds nothing.
 template <class Code>
 int64_t accumulate(const QuantizedConv2d& a, const Call& call, const Code* src, int64_t x_zero_point, int64_t n,
                    int64_t o, int64_t oy, int64_t ox) {
@@ -64,7 +64,7 @@ int64_t accumulate(const QuantizedConv2d& a, const Call& call, const Code* src, 
   return acc;
 }
 
-/// The least accumulator of each channel and the largest, once all are there.
+/// Finds the least and largest accumulator of each channel. Runs after all accumulators are stored.
 void find_extremes(const Call& call) {
   const View& acc = call.out[QuantizedConv2d::out::acc];
   if (!acc.present()) return;
@@ -86,7 +86,7 @@ Plan prepare_conv2d(const Problem& problem) {
   return {.state = std::make_shared<RuleState<QuantizedConv2d>>(problem.attributes), .phases = {out[0] * out[1], 1}};
 }
 
-/// One plane of the output.
+/// Computes one plane of the output.
 Status run_conv2d(const Call& call, int phase, int64_t piece) {
   if (phase == 1) {
     find_extremes(call);
@@ -117,7 +117,7 @@ Plan prepare_linear(const Problem& problem) {
           .phases = {problem.out[QuantizedLinear::out::out_]->dims[1], 1}};
 }
 
-/// One output channel.
+/// Computes one output channel.
 Status run_linear(const Call& call, int phase, int64_t o) {
   if (phase == 1) {
     find_extremes(call);

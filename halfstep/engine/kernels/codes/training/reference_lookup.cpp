@@ -1,4 +1,4 @@
-// Pointwise functions through tables of codes, as docs/arithmetic.md, section 5, states them.
+// Reference kernels of pointwise functions through tables of codes, in training (docs/arithmetic.md, section 5).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace halfstep::kernels {
 namespace {
 
-/// A table in scratch of what `Entry` says of every code that x may have.
+/// A table in scratch with an `Entry` for every code that x may have.
 template <class Entry>
 class CodeTable {
  public:
@@ -32,7 +32,7 @@ class CodeTable {
   Entry* entries_;
 };
 
-/// Phase 0 makes a table, and the pieces of phase 1 look up the codes of x.
+/// Phase 0 fills the table. The pieces of phase 1 look up the codes of x.
 template <class Entry>
 Plan plan_of(const std::shared_ptr<const void>& state, const CodesFunction& function, const Problem& problem) {
   return {.state = state,
@@ -40,7 +40,7 @@ Plan plan_of(const std::shared_ptr<const void>& state, const CodesFunction& func
           .phases = {1, pieces_of(count_elements(problem.out[0]->dims))}};
 }
 
-/// visit(i, code of x) for the elements of a piece.
+/// Calls visit(i, code of x) for the elements of a piece.
 template <class Visit>
 void for_piece(const ConstView& x, int64_t piece, Visit&& visit) {
   const int64_t end = std::min(x.size(), (piece + 1) * kPieceElements);
@@ -87,7 +87,7 @@ Status run_lookup_real(const Call& call, int phase, int64_t piece) {
   return {};
 }
 
-/// Phase 2 adds up what the scale's gradient is made of.
+/// Phase 2 adds the terms of the scale's gradient.
 Plan prepare_lookup_grad(const Problem& problem) {
   const auto rule = std::make_shared<LookupGradRule>(problem.attributes);
   Plan plan = plan_of<LookupSlopes>(rule, rule->function, problem);
@@ -95,7 +95,7 @@ Plan prepare_lookup_grad(const Problem& problem) {
   return plan;
 }
 
-/// 0 stands for a scale that nothing moves, whatever the sum is.
+/// A gradient scale of 0 marks a fixed scale. The gradient is then 0 for any sum.
 float scale_grad(const Call& call, double gradient_scale, const CodeTable<LookupSlopes>& table) {
   if (gradient_scale == 0.0) return 0.0F;
   const ConstView& x = call.in[LookupGrad::in::x];

@@ -1,4 +1,4 @@
-// Softmax and normalizations of rows of codes as docs/arithmetic.md, section 5, states them.
+// Reference kernels of softmax and normalizations of rows of codes, in training (docs/arithmetic.md, section 5).
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -59,7 +59,7 @@ Plan prepare_norm(const Problem& problem) {
   return {.state = std::make_shared<RowState<Typed>>(problem, rows), .phases = {rows.pieces()}};
 }
 
-/// What the integers stand for, in doubles.
+/// Value of a normalized element, computed from the integers in double.
 float real_of(const arith::RowRoot& root, int64_t steps, const arith::NormNumbers& numbers, size_t i) {
   const double normal = std::ldexp(static_cast<double>(root.normalized(steps)), -arith::kNormalizedBits);
   const double bias = numbers.bias.empty() ? 0.0 : static_cast<double>(numbers.bias[i]);

@@ -1,4 +1,5 @@
-// Products of two values and means over axes, on codes, as docs/arithmetic.md, section 5, states them.
+// Reference kernels of products of two values and means over axes, on codes, in training (docs/arithmetic.md, section
+// 5).
 #include <memory>
 
 #include "halfstep/engine/kernels/codes/contraction.h"
@@ -26,7 +27,7 @@ Plan prepare_matmul(const Problem& problem) {
   return {.state = std::move(state), .phases = {rows}};
 }
 
-/// One row of the result.
+/// Computes one row of the result.
 Status run_matmul(const Call& call, int, int64_t row) {
   using In = QuantizedMatmul::in;
   const auto& state = state_of<MatmulState>(call);

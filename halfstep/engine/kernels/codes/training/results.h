@@ -11,13 +11,13 @@
 
 namespace halfstep::kernels {
 
-/// out, unclamped and real stand at ports 0, 1 and 2 of all that have no weights.
+/// Result for one element. out, unclamped and real are ports 0, 1 and 2 of all operators without weights.
 struct Requantized {
   int64_t code = 0;  ///< before the clamp, zero point included
   float real = 0.0F;
 };
 
-/// Where an operator stores them; clamp(code) gives the stored code.
+/// Memory of an operator's results. clamp(code) returns the stored code.
 template <class ClampCode>
 class Results {
  public:
@@ -39,7 +39,7 @@ class Results {
   ClampCode clamp_;
 };
 
-/// Stores the elements of a piece, which element(i) gives.
+/// Stores the results element(i) for the elements of a piece.
 template <class Element, class ClampCode>
 void store_piece(const Call& call, int64_t piece, Element&& element, ClampCode&& clamp) {
   const Results results(call, clamp);

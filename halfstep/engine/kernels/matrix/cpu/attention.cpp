@@ -1,5 +1,5 @@
-// attention and fused_attention in float32: a block of queries of one head, whose scores stay in the cache between the
-// two products.
+// attention and fused_attention in float32. A piece is a block of queries of one head, whose scores stay in the cache
+// between the two products.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/matrix/cpu/attention.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
-// behind the targets: they are compiled once for each
+// Include after the targets, because they are compiled once for each.
 #include "halfstep/engine/kernels/common/simd/squares-inl.h"
 #include "halfstep/engine/kernels/matrix/cpu/tiles-inl.h"
 #include "halfstep/engine/kernels/reduce/cpu/exponentials-inl.h"
@@ -21,23 +21,23 @@
 #define HALFSTEP_KERNELS_MATRIX_ATTENTION
 namespace halfstep::kernels::attention {
 
-/// Keys whose products with the queries of a block are made together.
+/// Keys that are multiplied with the queries of a block at once.
 constexpr int64_t kKeys = 256;
-/// Rows of scores begin so many elements apart, or a multiple of it: whole vectors of any level.
+/// Rows of scores are a multiple of this many elements apart: whole vectors of any level.
 constexpr int64_t kRound = 16;
 
-/// One head as a block of queries sees it; steps are between rows.
+/// One head for a block of queries. Steps are between rows.
 struct Head {
   const float *q, *k, *v;
-  const float* mask;    ///< of the first query, to be added; may be null
-  const bool* allowed;  ///< the same of a mask that lets pass
+  const float* mask;    ///< mask of the first query, to be added to scores, may be null
+  const bool* allowed;  ///< boolean mask of the first query, may be null
   float* out;
   int64_t q_step, k_step, v_step, out_step, mask_row, mask_column;
   int64_t queries, keys, size, v_size;
-  int64_t seen;  ///< by the first query, of the keys; by each further one, one more
+  int64_t seen;  ///< keys that the first query sees. Each further query sees one more
   float scale;
   bool blind_gives_zero;
-  float *scores, *packed;  ///< of the worker: [queries, keys rounded up], and [size, kKeys]
+  float *scores, *packed;  ///< worker scratch: [queries, keys rounded up], and [size, kKeys]
 
   int64_t score_step() const { return round_up(keys, kRound); }
 };
@@ -52,7 +52,7 @@ using matrix::HWY_NAMESPACE::multiply;
 using reduce::HWY_NAMESPACE::exponentials;
 using squares::HWY_NAMESPACE::turn;
 
-/// Keys as columns, with 0 behind the last up to a whole vector.
+/// Packs keys as columns. Zeros fill the last vector.
 void pack(const Head& h, int64_t first, int64_t count) {
   turn(h.k + first * h.k_step, h.k_step, count, h.size, h.packed, kKeys);
   for (int64_t i = 0; i < h.size; ++i)
@@ -61,7 +61,7 @@ void pack(const Head& h, int64_t first, int64_t count) {
 
 constexpr float kNever = -std::numeric_limits<float>::infinity();
 
-/// Whether a query may see none of its first `seen` keys.
+/// Whether the mask hides all of the first `seen` keys from a query.
 bool is_blind(const Head& h, int64_t query, int64_t seen) {
   const int64_t row = query * h.mask_row;
   for (int64_t key = 0; key < seen; ++key) {
@@ -81,7 +81,7 @@ void add_mask(const Head& h, int64_t query, int64_t seen, float* scores) {
   }
 }
 
-/// Exponentials in place of the scores of a query, and what its sums are multiplied with.
+/// Replaces the scores of a query by exponentials. Returns the factor for its sums.
 float weights_of(const Head& h, int64_t query) {
   float* scores = h.scores + query * h.score_step();
   const int64_t seen = std::clamp<int64_t>(h.seen + query, 0, h.keys);
@@ -111,7 +111,7 @@ void attend(const Head& h) {
               .factor = h.scale},
              h.queries);
   }
-  float* factors = h.packed;  // keys are done with
+  float* factors = h.packed;  // the packed keys are no longer needed
   for (int64_t query = 0; query < h.queries; ++query) factors[query] = weights_of(h, query);
   multiply({.a = h.scores,
             .b = h.v,
@@ -133,15 +133,16 @@ namespace halfstep::kernels {
 namespace attention {
 namespace {
 
-/// Scores of a block, which stay in a second-level cache.
+/// Scores of a block. They stay in a second-level cache.
 constexpr int64_t kMostScores = 1 << 16;
-/// Queries of a block: packing their keys is little beside their products, and there are blocks for many threads.
+/// Queries of a block: enough that packing the keys costs little compared with the products, and few enough that there
+/// are blocks for many threads.
 constexpr int64_t kLeastQueries = 14, kMostQueries = 112;
 constexpr int64_t kWantedPieces = 16;
 
 struct State {
   AttentionState layout;
-  int64_t queries = 0, blocks = 0;  ///< of a block; of a head
+  int64_t queries = 0, blocks = 0;  ///< queries of a block, blocks of a head
   decltype(&N_AVX2::attend) attend = nullptr;
 
   template <class Attributes>

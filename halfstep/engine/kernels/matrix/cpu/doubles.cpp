@@ -1,7 +1,7 @@
-// linear, linear_activation and matmul with the sums of the reference: each in double, in the order of the shared axis,
-// rounded once. The product of two floats is exact in double, so that a fused multiply-add rounds as a multiplication
-// and an addition do; the lanes of a vector are neighbouring columns. It runs where results must have the same bits on
-// every level; elsewhere oneDNN, which comes before it, is faster.
+// linear, linear_activation and matmul with the sums of the reference. Each is in double, in the order of the shared
+// axis, and rounded once. The product of two floats is exact in double, so that a fused multiply-add rounds like a
+// multiplication and an addition. The lanes of a vector are neighbouring columns. This kernel runs where results must
+// have equal bits on every level. Elsewhere oneDNN, which is tried first, is faster.
 #include <algorithm>
 #include <memory>
 
@@ -21,7 +21,7 @@ namespace halfstep::kernels::matrix {
 /// Columns that are summed together.
 constexpr int64_t kPanel = 16;
 
-/// Some rows of a, by their strides in elements, and kPanel columns of b as doubles, row by row.
+/// Some rows of a, with strides in elements, and kPanel columns of b as doubles, row by row.
 struct Panel {
   const float* a;
   int64_t a_row, a_column;
@@ -39,7 +39,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Wide = hn::ScalableTag<double>;
 constexpr int64_t kLanes = hn::MaxLanes(Wide());
 constexpr int64_t kVectors = kPanel / kLanes;
-/// Rows whose sums 12 of 32 or 16 registers hold.
+/// Rows whose sums fit into 12 of the 32 or 16 registers.
 constexpr int64_t kRows = 12 / kVectors;
 
 template <int64_t rows>
@@ -63,7 +63,7 @@ HWY_INLINE void sum_rows(const Panel& panel, double* sums) {
   }
 }
 
-/// sums[row * kPanel + column] for as many rows as it can of `rows`; how many that were.
+/// Writes sums[row * kPanel + column] for as many of `rows` rows as it can. Returns their number.
 int64_t sum_panel(const Panel& panel, int64_t rows, double* sums) {
   if (rows < kRows) {
     sum_rows<1>(panel, sums);
@@ -82,7 +82,7 @@ namespace matrix {
 namespace {
 
 constexpr int64_t kMostRows = 12;
-/// Rows of a piece: what the arrangement of b costs is little beside their products.
+/// Rows of a piece. With this many, the arrangement of b costs little compared with the products.
 constexpr int64_t kBlock = 256;
 
 struct DoublesState {
@@ -116,7 +116,7 @@ Plan prepare_linear_activation(const Problem& problem) {
 }
 Plan prepare_matmul(const Problem& problem) { return plan_of(problem, matmul_product(problem), {}); }
 
-/// The columns of a panel as doubles; 0 in place of those that there are not.
+/// The columns of a panel as doubles. Missing columns are 0.
 void arrange(const Product& p, const float* b, int64_t columns, double* panel) {
   std::fill_n(panel, p.k * kPanel, 0.0);
   for (int64_t i = 0; i < p.k; ++i) {
@@ -124,7 +124,7 @@ void arrange(const Product& p, const float* b, int64_t columns, double* panel) {
   }
 }
 
-/// What is added to the sums; either may be null.
+/// Terms that are added to the sums. Either may be null.
 struct Added {
   const float* bias = nullptr;
   const float* residual = nullptr;

@@ -1,18 +1,18 @@
-// What a product in tiles is given.
+// Operands of a product in tiles.
 #pragma once
 
 #include <cstdint>
 
 namespace halfstep::kernels::matrix {
 
-/// c = a * b * factor, for rows of a and `columns` of b whose elements are neighbours; other elements lie as far apart
-/// as the steps say.
+/// c = a * b * factor, for rows of a and `columns` columns of b. The elements of a row of b and c are contiguous. The
+/// other distances are in elements.
 struct TileProduct {
   const float *a, *b;
   int64_t a_row, a_column = 1, b_row, depth;
   float* c;
   int64_t c_row, columns;
-  const float* factors = nullptr;  ///< by row; null: `factor`
+  const float* factors = nullptr;  ///< factors by row, or null to use `factor`
   float factor = 1;
 };
 

@@ -21,10 +21,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Float = hn::ScalableTag<float>;
 using FloatVector = hn::Vec<Float>;
 constexpr int64_t kLanes = hn::MaxLanes(Float());
-/// Rows that 32 or 16 registers serve: two sums for each and three for what is multiplied.
+/// Most rows of a tile, for 32 or 16 registers. Each row needs two sums, and the factors need three registers.
 constexpr int kMostRows = HWY_TARGET == HWY_AVX3 ? 14 : 6;
 
-/// What is in a vector of which memory has `count` elements.
+/// Loads a vector. If not kWhole, memory has only `count` elements of it.
 template <bool kWhole>
 HWY_INLINE FloatVector load_some(const float* from, int64_t count) {
   if constexpr (kWhole) return hn::LoadU(Float(), from);
@@ -36,7 +36,7 @@ HWY_INLINE void store_some(FloatVector value, float* to, int64_t count) {
   hn::BlendedStore(value, hn::FirstN(Float(), static_cast<size_t>(count)), Float(), to);
 }
 
-/// kWhole: the last vector is.
+/// Computes one tile. kWhole: the last vector is whole.
 template <int kRows, int kVectors, bool kWhole>
 void tile(const TileProduct& p) {
   const Float d;
@@ -83,7 +83,7 @@ inline const ByRows& tiles_of(int64_t columns) {
   return is_whole ? kTiles<1, true> : kTiles<1, false>;
 }
 
-/// All `rows` of a by all columns of b, in tiles as equal as they go. Rows of b stay in the cache meanwhile.
+/// Multiplies `rows` rows of a by all columns of b, in tiles of nearly equal size. Rows of b stay in the cache.
 inline void multiply(const TileProduct& whole, int64_t rows) {
   const int64_t count = ceil_div(rows, kMostRows), least = rows / count, more = rows % count;
   for (int64_t column = 0; column < whole.columns; column += 2 * kLanes) {

@@ -1,4 +1,4 @@
-// matmul of many small matrices: each product is a piece, or some of its rows are, and b stays in the cache.
+// matmul of many small matrices. A piece is a product or some of its rows, and b stays in the cache.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/matrix/cpu/tiles.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
-// behind the targets: they are compiled once for each
+// Include after the targets, because they are compiled once for each.
 #include "halfstep/engine/kernels/common/simd/squares-inl.h"
 #include "halfstep/engine/kernels/matrix/cpu/tiles-inl.h"
 
@@ -19,7 +19,7 @@ namespace halfstep::kernels::matrix::HWY_NAMESPACE {
 
 void multiply_rows(const TileProduct& product, int64_t rows) { multiply(product, rows); }
 
-/// The columns of b, which lie one behind the other, as rows.
+/// Transposes b, whose columns are contiguous, to rows.
 void arrange(const float* columns, const TileProduct& product, float* rows) {
   squares::HWY_NAMESPACE::turn(columns, product.depth, product.columns, product.depth, rows, product.columns);
 }
@@ -32,16 +32,16 @@ namespace halfstep::kernels {
 namespace matrix {
 namespace {
 
-/// Elements of b that a second-level cache holds beside rows of a.
+/// Elements of b that a second-level cache holds together with rows of a.
 constexpr int64_t kMostElements = int64_t{1} << 16;
-/// Rows of a piece, and of one that arranges b, which is little beside their products.
+/// Rows of a piece, without and with an arrangement of b. The arrangement costs little compared with the products.
 constexpr int64_t kRows = 64, kRowsOfArranged = 256;
 
 struct TilesState {
   Product product;
   decltype(&N_AVX2::multiply_rows) multiply_rows;
   decltype(&N_AVX2::arrange) arrange;
-  int64_t rows;  ///< of a piece
+  int64_t rows;  ///< rows of a piece
 
   TilesState(const Product& p, CpuLevel level)
       : product(p),

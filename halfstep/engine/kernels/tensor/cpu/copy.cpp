@@ -10,7 +10,7 @@
 namespace halfstep::kernels {
 namespace {
 
-/// Large enough that starting a piece costs little, small enough that a copy of some MiB has work for several threads.
+/// Bytes of a piece. Its start costs little, and a copy of a few MiB has work for several threads.
 constexpr int64_t kPieceBytes = int64_t{256} << 10;
 
 int64_t bytes_of(const Type& type) { return count_elements(type.dims) * static_cast<int64_t>(size_of(type.dtype)); }

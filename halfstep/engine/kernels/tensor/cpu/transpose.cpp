@@ -1,5 +1,5 @@
-// transpose and transpose_back where they exchange two axes of matrices that lie one behind the other, such as
-// channels and pixels of images.
+// transpose and transpose_back if they exchange two axes of consecutive matrices, such as channels and pixels of
+// images.
 #include <algorithm>
 #include <memory>
 
@@ -11,18 +11,18 @@
 
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/tensor/cpu/transpose.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
-// behind the targets: it is compiled once for each
+// Include after the targets, because it is compiled once for each.
 #include "halfstep/engine/kernels/common/simd/squares-inl.h"
 
 #ifndef HALFSTEP_KERNELS_SHAPE_TRANSPOSE
 #define HALFSTEP_KERNELS_SHAPE_TRANSPOSE
 namespace halfstep::kernels::tensor {
 
-/// [count, rows, columns] to [count, columns, rows], columns cut into parts.
+/// Transposes [count, rows, columns] to [count, columns, rows]. Columns are cut into parts.
 struct Matrices {
   int64_t count = 1, rows = 1, columns = 1;
   int64_t part = 1;  ///< columns of a piece
-  size_t size = 4;   ///< of an element
+  size_t size = 4;   ///< bytes of an element
   void (*columns_of)(const Matrices& m, const void* src, void* dst, int64_t begin, int64_t end) = nullptr;
 
   int64_t parts() const { return ceil_div(columns, part); }
@@ -42,7 +42,7 @@ void elements(const Matrices& m, const T* src, T* dst, int64_t row, int64_t begi
   }
 }
 
-/// Three rows, as of coloured images, become triples.
+/// Interleaves three rows, such as those of colour images, to triples.
 template <class T>
 void triples(const Matrices& m, const T* src, T* dst, int64_t begin, int64_t end) {
   const hn::ScalableTag<T> d;
@@ -54,7 +54,7 @@ void triples(const Matrices& m, const T* src, T* dst, int64_t begin, int64_t end
   elements(m, src, dst, 0, begin, end);
 }
 
-/// Columns [begin, end) of one matrix, in squares of four by four.
+/// Transposes columns [begin, end) of one matrix, in squares of four by four.
 void columns(const Matrices& m, const void* from_all, void* to_all, int64_t begin, int64_t end) {
   const auto* src = static_cast<const float*>(from_all);
   auto* dst = static_cast<float*>(to_all);
@@ -62,7 +62,7 @@ void columns(const Matrices& m, const void* from_all, void* to_all, int64_t begi
   squares::HWY_NAMESPACE::turn(src + begin, m.columns, m.rows, end - begin, dst + begin * m.rows, m.rows);
 }
 
-/// Codes. Only coloured images change their layout often.
+/// Transposes codes. Has a fast path only for colour images, the frequent case.
 void columns_of_bytes(const Matrices& m, const void* src, void* dst, int64_t begin, int64_t end) {
   const auto* from = static_cast<const uint8_t*>(src);
   auto* to = static_cast<uint8_t*>(dst);
@@ -81,9 +81,9 @@ Matrices in_parts(Matrices m) {
   return m;
 }
 
-/// The matrices that this permutation exchanges; with no rows where it does something else.
+/// The matrices that this permutation transposes, or no rows if it does something else.
 Matrices of(const Dims& x, const std::vector<int64_t>& perm) {
-  std::vector<int64_t> axes;  // of the result, without extents of 1
+  std::vector<int64_t> axes;  // axes of the result, without extents of 1
   std::copy_if(perm.begin(), perm.end(), std::back_inserter(axes), [&](int64_t axis) { return x[axis] != 1; });
   std::vector<int64_t> order(axes);
   std::sort(order.begin(), order.end());
@@ -97,7 +97,7 @@ Matrices of(const Dims& x, const std::vector<int64_t>& perm) {
     for (; begin != end; ++begin) product *= x[*begin];
     return product;
   };
-  const auto rows = axes.end() - middle;  // the axes from `middle` on stood last and come first in x
+  const auto rows = axes.end() - middle;  // the axes from `middle` on are last in the result and first in x
   return in_parts({.count = extent(order.begin(), order.begin() + fixed),
                    .rows = extent(order.begin() + fixed, order.begin() + fixed + rows),
                    .columns = extent(order.begin() + fixed + rows, order.end())});

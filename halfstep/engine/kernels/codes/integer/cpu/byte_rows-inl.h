@@ -1,5 +1,5 @@
-// Softmax and normalization of rows of codes of a byte, in f32: its error is bounded, and where a result lies so near
-// to the boundary of two codes that the error counts, the rule decides. Included once for every target.
+// Softmax and normalization of rows of one-byte codes in f32. The error of f32 is bounded. If a result is so near to
+// the boundary of two codes that the error matters, the exact rule decides. Included once for every target.
 #if defined(HALFSTEP_KERNELS_INTEGER_BYTE_ROWS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_INTEGER_BYTE_ROWS_INL_H_
 #undef HALFSTEP_KERNELS_INTEGER_BYTE_ROWS_INL_H_
@@ -20,7 +20,7 @@ namespace halfstep::kernels::integer::HWY_NAMESPACE {
 
 using codes::HWY_NAMESPACE::CodeLanes;
 
-/// What results become: codes of one byte.
+/// Converts results to one-byte codes.
 struct ByteTarget {
   ByteTarget(DType type, arith::Clamp of_codes, int32_t zero)
       : clamp(of_codes), zero_point(zero), codes({zero, of_codes, CodeLanes<uint8_t>(type).middle, 1}) {}
@@ -34,19 +34,19 @@ struct ByteTarget {
   Codes<uint8_t> codes;
 };
 
-/// Results as reals, before the zero point, and how far off each may be.
+/// Results as float values, before the zero point, with a bound of each error.
 struct Real {
   FloatVec value, error;
 };
 
-/// Codes of kVectors vectors of results at most, from element i on: those of a vector in which one lies too near to the
-/// boundary of two codes follow the rule.
+/// Codes of at most kVectors vectors of results, from element i on. If any result of a vector is too near to the
+/// boundary of two codes, the exact rule computes the vector's codes.
 template <int kVectors, class RealAt, class Rule>
 HWY_INLINE void some_codes_of_reals(const ByteTarget& target, int64_t i, const RealAt& real, const Rule& rule,
                                     uint8_t* to) {
   constexpr int kMost = Codes<uint8_t>::kSums;
   const Floats d;
-  const FloatVec half = hn::Set(d, 0.5F), most = hn::Set(d, 0x1p20F);  // beyond every code
+  const FloatVec half = hn::Set(d, 0.5F), most = hn::Set(d, 0x1p20F);  // above every code
   IntVec steps[kMost];
   hn::Mask<Floats> sure[kMost];
   HS_UNROLL for (int v = 0; v < kMost; ++v) {
@@ -73,7 +73,7 @@ HWY_INLINE void some_codes_of_reals(const ByteTarget& target, int64_t i, const R
   }
 }
 
-/// Codes of `count` results: real(i) gives a vector of them, and rule(i) the code itself before the clamp.
+/// Codes of `count` results. real(i) returns a vector of results, rule(i) the exact code before the clamp.
 template <class RealAt, class Rule>
 HWY_INLINE void codes_of_reals(const ByteTarget& target, int64_t count, const RealAt& real, const Rule& rule,
                                uint8_t* to) {
@@ -94,25 +94,25 @@ HWY_INLINE void codes_of_reals(const ByteTarget& target, int64_t count, const Re
 
 inline constexpr int64_t kMostBias = int64_t{1} << 62;
 
-/// What a normalization adds to and multiplies with, by element: [factor][bias][error], as reals of codes.
+/// Factors, biases and error bounds of a normalization as floats, by element: [factor][bias][error].
 inline void norm_reals(const int32_t* factor, const int64_t* bias, int32_t shift, int64_t count, float* reals) {
   const double unit = std::ldexp(1.0, -shift);
   for (int64_t i = 0; i < count; ++i) {
     const double by = factor[i] * unit, offset = static_cast<double>(bias[i]) * unit;
     reals[i] = static_cast<float>(by);
     reals[count + i] = static_cast<float>(offset);
-    // Normalized elements are rounded to whole numbers; with a larger bias their products could pass 64 bits.
+    // Normalized elements are rounded to integers. With a larger bias their products could overflow 64 bits.
     const double error = std::fabs(by) + (std::fabs(offset) + 1) * 0x1p-20;
     const bool is_small = bias[i] <= kMostBias && bias[i] >= -kMostBias;
     reals[2 * count + i] = is_small ? static_cast<float>(error) : HUGE_VALF;
   }
 }
 
-/// Elements of a row whose squares add up within 32 bits.
+/// Most elements of a row. The sum of their squares fits into 32 bits.
 inline constexpr int64_t kMostBytes = int64_t{1} << 14;
 
 struct ByteSums {
-  int64_t sum, squares;  ///< of codes as u8
+  int64_t sum, squares;  ///< sums over codes as u8
 };
 
 HWY_INLINE ByteSums byte_sums(const uint8_t* x, uint8_t flip, int64_t count) {
@@ -136,13 +136,13 @@ HWY_INLINE ByteSums byte_sums(const uint8_t* x, uint8_t flip, int64_t count) {
   return result;
 }
 
-/// A row of codes. `reals` are norm_reals'.
+/// Normalizes a row of codes. `reals` is the result of norm_reals.
 HWY_INLINE void norm_bytes(const IntegerNorm& a, DType x_type, const int32_t* factor, const int64_t* bias,
                            const float* reals, const uint8_t* x, int64_t count, const ByteTarget& target, uint8_t* y) {
   const Floats d;
   const CodeLanes<uint8_t> lanes(x_type);
   const auto [of_codes, of_squares] = byte_sums(x, lanes.flip, count);
-  const int64_t zero = a.x_zero_point + lanes.middle;  // of codes as u8
+  const int64_t zero = a.x_zero_point + lanes.middle;  // zero point of codes as u8
   const int64_t sum = of_codes - count * zero, squares = of_squares - 2 * zero * of_codes + count * zero * zero;
   const auto guard = static_cast<int32_t>(a.guard);
   const auto elements = static_cast<double>(count);
@@ -151,7 +151,7 @@ HWY_INLINE void norm_bytes(const IntegerNorm& a, DType x_type, const int32_t* fa
   const double scale = square == 0 ? 0.0 : elements * unit / std::sqrt(square);
   const double mean = static_cast<double>(zero) + (a.centered ? static_cast<double>(sum) / elements : 0.0);
   const FloatVec means = hn::Set(d, static_cast<float>(mean)), scales = hn::Set(d, static_cast<float>(scale));
-  const FloatVec off = hn::Set(d, static_cast<float>(scale * 0x1p-15));  // of a code beside its mean
+  const FloatVec off = hn::Set(d, static_cast<float>(scale * 0x1p-15));  // error of a code minus the mean
   const hn::Rebind<uint8_t, Ints> narrow;
   const auto flip = hn::Set(narrow, lanes.flip);
   codes_of_reals(
@@ -184,8 +184,8 @@ HWY_INLINE uint8_t largest_byte(const uint8_t* x, uint8_t flip, int64_t count) {
   return std::max(largest, static_cast<uint8_t>(hn::GetLane(hn::MaxOfLanes(Words(), of_pairs))));
 }
 
-/// Exponentials of how far codes lie below the largest, with room for vectors behind them; their sum. `fine` is
-/// arith::Exponentials'.
+/// Writes the exponentials of the codes' distances from the largest code to `line`. Returns their sum. `fine` is the
+/// table of arith::Exponentials.
 HWY_INLINE int64_t byte_exponentials(const int32_t* fine, DType type, const uint8_t* x, int64_t count, int32_t* line) {
   const Ints d;
   const hn::Repartition<uint64_t, Ints> longs;
@@ -207,7 +207,7 @@ HWY_INLINE int64_t byte_exponentials(const int32_t* fine, DType type, const uint
   return sum;
 }
 
-/// Of exponentials and their sum. `unit` is 2^-shift of the factor.
+/// Codes from exponentials and their sum. `unit` is 2^-shift of the factor.
 HWY_INLINE void softmax_bytes(const int32_t* line, int64_t count, int64_t sum, arith::Multiplier factor, double unit,
                               const ByteTarget& target, uint8_t* y) {
   const Floats d;

@@ -5,36 +5,36 @@
 
 #include "halfstep/engine/kernels/common/codes.h"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/codes/integer/cpu/products-inl.h"
 
 #ifndef HALFSTEP_KERNELS_INTEGER_CODE_MATMUL
 #define HALFSTEP_KERNELS_INTEGER_CODE_MATMUL
 namespace halfstep::kernels::integer {
 
-/// Columns of b that one vector has, as words of four bytes: [word][column].
+/// Columns of b in one vector, as words of four bytes: [word][column].
 struct ByteColumns {
-  const uint8_t* from;     ///< of the first column
-  int64_t depth, columns;  ///< up to kLanes
-  int64_t along, across;   ///< from one element of a column, and from one column, to the next
+  const uint8_t* from;     ///< first column
+  int64_t depth, columns;  ///< columns: up to kLanes
+  int64_t along, across;   ///< distance of the elements of a column, and of columns
   uint8_t flip;
 };
 
 }  // namespace halfstep::kernels::integer
 #endif
 
-#if HWY_TARGET == HWY_AVX3  // VNNI comes with it
+#if HWY_TARGET == HWY_AVX3  // VNNI is always present with it
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {
 
-/// The first `count` bytes with `flip`, and zeros.
+/// The first `count` bytes xor `flip`, followed by zeros.
 template <class D>
 HWY_INLINE hn::Vec<D> load_flipped(D d, const uint8_t* from, int64_t count, uint8_t flip) {
   const auto some = hn::FirstN(d, static_cast<size_t>(count));
   return hn::IfThenElseZero(some, hn::Xor(hn::MaskedLoad(some, d, from), hn::Set(d, flip)));
 }
 
-/// A row with `flip`; its sum.
+/// Packs a row, each byte xor `flip`. Returns the sum.
 int64_t pack_row(const uint8_t* from, int64_t depth, uint8_t flip, uint8_t* to) {
   const Bytes d;
   const hn::Repartition<uint64_t, Bytes> sums_type;
@@ -49,7 +49,7 @@ int64_t pack_row(const uint8_t* from, int64_t depth, uint8_t flip, uint8_t* to) 
   return static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(sums_type, sums)));
 }
 
-/// Four rows of up to 16 columns as a word for each column; `rows` of them are there.
+/// Packs four rows of up to 16 columns as one word for each column. Only `rows` rows exist.
 HWY_INLINE void pack_word(const ByteColumns& b, int64_t k, int64_t rows, uint8_t* to) {
   const hn::FixedTag<uint8_t, 16> d;
   const hn::RepartitionToWide<decltype(d)> pairs;
@@ -67,7 +67,7 @@ HWY_INLINE void pack_word(const ByteColumns& b, int64_t k, int64_t rows, uint8_t
   hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + 48);
 }
 
-/// Where the elements of a column are neighbours: a word of each column at a time.
+/// Packs columns with contiguous elements, one word of each column at a time.
 HWY_INLINE void pack_columns(const ByteColumns& b, uint8_t* to) {
   const Ints d;
   const auto some = hn::FirstN(d, static_cast<size_t>(b.columns));
@@ -85,7 +85,7 @@ HWY_INLINE void pack_columns(const ByteColumns& b, uint8_t* to) {
   }
 }
 
-/// All words; what b' adds up to in each column.
+/// Packs all words. Writes the sum of b' in each column to `sums`.
 void pack_vector(const ByteColumns& b, uint8_t* to, int32_t* sums) {
   const int64_t words = ceil_div(b.depth, int64_t{4});
   if (b.along == 1) {
@@ -100,7 +100,7 @@ void pack_vector(const ByteColumns& b, uint8_t* to, int32_t* sums) {
   hn::StoreU(sum, d, sums);
 }
 
-/// To each of `rows` rows of sums its term.
+/// Adds its term to each of `rows` rows of sums.
 void add_terms(const int32_t* terms, int64_t rows, int32_t* sums) {
   const Ints d;
   const auto step = static_cast<int64_t>(hn::Lanes(d));
@@ -118,7 +118,7 @@ HWY_AFTER_NAMESPACE();
 namespace halfstep::kernels::integer {
 namespace {
 
-/// Rows of a block, at most.
+/// Most rows of a block.
 constexpr int64_t kRowBlock = 48;
 
 }  // namespace
@@ -183,7 +183,7 @@ void CodeMatmul::pack_b_shorts(int64_t zero_point, const Code* b, std::byte* pac
   }
 }
 
-/// Rows of a, and behind them what the zero point of b adds to each.
+/// Packs rows of a, followed by the term that the zero point of b adds to each row.
 void CodeMatmul::pack_a_bytes(const ZeroPoints& zero_points, const uint8_t* a, int64_t block, std::byte* packed) const {
   const Contraction& p = product_;
   const uint8_t flip = factor(a_, zero_points.a, true).flip;

@@ -12,7 +12,7 @@
 
 namespace halfstep::kernels::integer {
 
-/// Of the operands, codes of theirs.
+/// Zero points of the operands, as codes.
 struct ZeroPoints {
   int64_t a = 0, b = 0;
 };

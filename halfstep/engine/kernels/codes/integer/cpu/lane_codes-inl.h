@@ -1,4 +1,4 @@
-// From accumulators to codes where the lanes of a vector are channels. Included once for every target.
+// From accumulators to codes, where the lanes of a vector are channels. Included once for every target.
 #if defined(HALFSTEP_KERNELS_INTEGER_LANE_CODES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_INTEGER_LANE_CODES_INL_H_
 #undef HALFSTEP_KERNELS_INTEGER_LANE_CODES_INL_H_
@@ -12,8 +12,7 @@
 #include "halfstep/engine/kernels/codes/integer/cpu/lane_steps.h"
 #include "halfstep/engine/kernels/codes/requantize-inl.h"
 
-/// In front of a loop over accumulators in registers: GCC keeps an array in registers only where the loops over it are
-/// gone early.
+/// Unrolls a loop over accumulators in registers. GCC keeps an array in registers only if its loops are unrolled early.
 #undef HS_UNROLL
 #define HS_UNROLL _Pragma("GCC unroll 16")
 
@@ -35,13 +34,13 @@ using codes::HWY_NAMESPACE::product;
 using codes::HWY_NAMESPACE::shift_right;
 using codes::HWY_NAMESPACE::whole_steps;
 
-/// Vectors of sums are parts of LaneSteps.
+/// Lanes of a vector of sums. It covers a part of LaneSteps.
 constexpr int64_t kIntLanes = hn::MaxLanes(Ints());
 using Shorts = hn::Repartition<int16_t, Ints>;
 using Bytes = hn::Repartition<uint8_t, Ints>;
 using Words = hn::Repartition<uint16_t, Ints>;
 
-/// Where vector v of sums has its numbers.
+/// Source of the parameters of vector v of sums.
 struct LaneSource {
   const LaneSteps* steps;
   int64_t v;
@@ -55,9 +54,10 @@ struct LaneSource {
   }
 };
 
-// Lanes of a form have set(source, range) and steps(sums): codes before the zero point and the clamp, at most 2^30.
+// Lanes of a form have set(source, range) and steps(sums). Steps are codes before the zero point and the clamp, at most
+// 2^30.
 
-/// The forms with shifts that truncate or round half up, where nothing is general.
+/// Forms with shifts that truncate or round half up, without general steps.
 struct ShiftLanes {
   IntVec multiplier, after, half;
 
@@ -74,7 +74,7 @@ struct ShiftLanes {
   }
 };
 
-/// The same by any factor.
+/// Like ShiftLanes, for any factor.
 struct WideShiftLanes {
   ShiftLanes shifts;
   IntVec before, most;
@@ -89,11 +89,11 @@ struct WideShiftLanes {
   }
 };
 
-/// The other roundings, of whole products.
+/// The other roundings. They need whole products.
 template <arith::ShiftRounding kRounding>
 struct RoundedLanes {
   IntVec multiplier;
-  LongVec even, odd;  ///< shifts
+  LongVec even, odd;  ///< shifts of the even and odd lanes
 
   HWY_INLINE void set(const LaneSource& from, const CodeRange& range) { set(from, from.at().positive, range); }
   HWY_INLINE void set(const LaneSource& from, const LaneFactors& factors, const CodeRange&) {
@@ -114,7 +114,7 @@ struct RoundedLanes {
   }
 };
 
-/// Where sums below zero may have another factor.
+/// Lanes in which sums below zero may have another factor.
 template <class Side>
 struct TwoSidedLanes {
   Side positive, negative;
@@ -128,7 +128,7 @@ struct TwoSidedLanes {
   }
 };
 
-/// float32.
+/// Forms with a float32 factor.
 struct FactorLanes {
   FloatVec factor;
 
@@ -138,7 +138,7 @@ struct FactorLanes {
   }
 };
 
-/// Engines, some of which add the zero point before they round.
+/// Forms of engines. Some engines add the zero point before they round.
 struct EngineLanes {
   FloatVec scale, channel_scale, bias, factor, inside;
   IntVec outside;
@@ -156,7 +156,7 @@ struct EngineLanes {
   }
 };
 
-/// choose.template operator()<Lanes>() for steps that are general, and for the others.
+/// Calls choose.template operator()<Lanes>() for general steps, and for the others.
 template <class Choose>
 auto lanes_of(arith::Requantization form, arith::ShiftRounding rounding, Choose&& choose) {
   using arith::ShiftRounding;
@@ -177,9 +177,9 @@ auto lanes_of(arith::Requantization form, arith::ShiftRounding rounding, Choose&
   }
 }
 
-/// a and b as int16, at whose ends what lies beyond saturates; of every 16 bytes the lower 8 are of a.
+/// a and b as int16, saturated. In every 16 bytes, the lower 8 are from a.
 HWY_INLINE hn::Vec<Shorts> pack_pairs(IntVec a, IntVec b) { return hn::ReorderDemote2To(Shorts(), a, b); }
-/// The same as bytes.
+/// a and b as unsigned bytes, saturated, in the order of pack_pairs.
 HWY_INLINE hn::Vec<Bytes> pack_bytes(hn::Vec<Shorts> a, hn::Vec<Shorts> b) {
 #if HWY_TARGET == HWY_AVX3
   return hn::Vec<Bytes>{_mm512_packus_epi16(a.raw, b.raw)};
@@ -188,7 +188,7 @@ HWY_INLINE hn::Vec<Bytes> pack_bytes(hn::Vec<Shorts> a, hn::Vec<Shorts> b) {
 #endif
 }
 
-/// Of 8-byte groups those at even places, then the others.
+/// Reorders 8-byte groups: those with even index first, then the others.
 template <class V>
 HWY_INLINE V even_groups_first(V v) {
   const hn::Repartition<int64_t, Ints> d;
@@ -198,7 +198,7 @@ HWY_INLINE V even_groups_first(V v) {
   return hn::BitCast(hn::DFromV<V>(), hn::TableLookupLanes(hn::BitCast(d, v), order));
 }
 
-/// Codes of steps: a vector of them from kSums vectors of steps.
+/// Converts steps to codes: kSums vectors of steps become one vector of codes.
 template <class Code>
 class Codes;
 
@@ -213,14 +213,14 @@ class Codes<uint8_t> {
         high_(hn::Set(Bytes(), static_cast<uint8_t>(range.clamp.high + range.middle))),
         flip_(hn::Set(Bytes(), static_cast<uint8_t>(range.middle))) {}
 
-  /// Every 16 bytes of the result are, one behind the other, four codes of that part of each vector. Steps beyond 16
-  /// bits saturate, and with the zero point they still lie beyond a byte.
+  /// In the result, each part of 16 bytes has four codes of that part of each vector, vector by vector. Steps saturate
+  /// at 16 bits. With the zero point they are then still outside of a byte.
   HWY_INLINE hn::Vec<Bytes> by_parts(const IntVec* steps) const {
     const auto ab = hn::SaturatedAdd(pack_pairs(steps[0], steps[1]), zero_point_);
     const auto cd = hn::SaturatedAdd(pack_pairs(steps[2], steps[3]), zero_point_);
     return hn::Xor(hn::Min(hn::Max(pack_bytes(ab, cd), low_), high_), flip_);
   }
-  /// Of vectors whose first two and last two are in order once they are packed as int16.
+  /// For vectors of which the first two and the last two are in order after they are packed as int16.
   HWY_INLINE hn::Vec<Bytes> by_halves(const IntVec* steps) const { return even_groups_first(by_parts(steps)); }
   HWY_INLINE hn::Vec<Bytes> in_order(const IntVec* steps) const {
     alignas(64) static constexpr int32_t kWide[] = {0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15};
@@ -239,7 +239,7 @@ class Codes<uint16_t> {
  public:
   static constexpr int kSums = 2;
 
-  /// Less 2^15, codes saturate where those of two bytes end.
+  /// Subtracts 2^15, so that int16 saturation ends at the range of two-byte codes.
   explicit Codes(const CodeRange& range)
       : zero_point_(hn::Set(Ints(), range.zero_point + range.middle - 32768)),
         low_(hn::Set(Words(), static_cast<uint16_t>(range.clamp.low + range.middle))),
@@ -247,7 +247,7 @@ class Codes<uint16_t> {
         flip_(hn::Set(Words(), static_cast<uint16_t>(range.middle))) {}
 
   HWY_INLINE hn::Vec<Words> by_parts(const IntVec* steps) const {
-    const IntVec least = hn::Set(Ints(), -(1 << 30));  // with a zero point it stays within 32 bits
+    const IntVec least = hn::Set(Ints(), -(1 << 30));  // stays within 32 bits with a zero point
     const auto less = pack_pairs(hn::Max(steps[0], least) + zero_point_, hn::Max(steps[1], least) + zero_point_);
     const auto codes = hn::Xor(hn::BitCast(Words(), less), hn::Set(Words(), 0x8000));
     return hn::Xor(hn::Min(hn::Max(codes, low_), high_), flip_);
@@ -259,7 +259,7 @@ class Codes<uint16_t> {
   hn::Vec<Words> low_, high_, flip_;
 };
 
-/// A row of codes to where it belongs: of at most kMost bytes, which is a power of two, the first `bytes`.
+/// Stores a row of codes: the first `bytes` bytes of at most kMost, which is a power of two.
 template <int64_t kMost>
 HWY_INLINE void store_row(const void* from, int64_t bytes, void* to) {
   if (bytes == kMost) {

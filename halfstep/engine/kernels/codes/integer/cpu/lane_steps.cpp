@@ -5,12 +5,12 @@
 namespace halfstep::kernels::integer {
 namespace {
 
-/// The bits that `after` does without: those of a product's lower half, and the one that rounds.
+/// Bits that are not part of `after`: those of a product's lower half, and the one that rounds.
 constexpr int32_t kUpper = 33;
-/// 2^17, by which any number but 0 comes to lie beyond every code.
+/// 2^17. It moves any number except 0 out of the range of codes.
 constexpr arith::Multiplier kLargest{int32_t{1} << 30, 13};
 
-/// floor(acc * m / 2^shift + 1/2) does not change when m and 2^shift grow alike.
+/// Increases m and 2^shift equally, which does not change floor(acc * m / 2^shift + 1/2).
 arith::Multiplier enlarged(arith::Multiplier step) {
   while (step.m < int32_t{1} << 30 && step.shift < arith::kMaxShift) {
     step.m *= 2;

@@ -1,4 +1,4 @@
-// Codes with their channels last by AMX: a tile of pixels, whose rows lie in x as they are, times a tile of weights.
+// Channels-last codes with AMX: a tile of pixels, whose rows are read directly from x, times a tile of weights.
 #include <fmt/format.h>
 
 #include <immintrin.h>
@@ -22,7 +22,7 @@ HS_AMX void begin(int64_t pixels, int64_t chunk) {
 
 HS_AMX void end() { _tile_release(); }
 
-/// visit(offset in x, weights) for every step.
+/// Calls visit(offset in x, weights) for every step.
 template <int kVectors, class Visit>
 HS_AMX inline __attribute__((always_inline)) void for_each_step(const NhwcTile& tile, Visit&& visit) {
   const std::byte* weights = tile.weights;
@@ -34,10 +34,10 @@ HS_AMX inline __attribute__((always_inline)) void for_each_step(const NhwcTile& 
 }
 
 constexpr int64_t kRow = 4 * kLanes;                       ///< bytes of a row of weights
-constexpr int64_t kAccRow = 4 * kBlockOutputs;             ///< bytes
-constexpr int64_t kAccTile = kTilePixels * kBlockOutputs;  ///< sums
+constexpr int64_t kAccRow = 4 * kBlockOutputs;             ///< bytes of a row of sums
+constexpr int64_t kAccTile = kTilePixels * kBlockOutputs;  ///< sums of a tile
 
-/// Two tiles of pixels, two vectors of channels. Every row of sums begins with the bias.
+/// Two tiles of pixels by two vectors of channels. Every row of sums begins with the bias.
 HS_AMX void tile_2x2(const NhwcTile& tile) {
   _tile_loadd(0, tile.bias, 0);
   _tile_loadd(1, tile.bias + tile.bias_step, 0);
@@ -108,7 +108,7 @@ HS_AMX void tile(const NhwcTile& tile) {
 
 constexpr NhwcEngine kEngine = {.tile_pixels = kTilePixels, .tile = tile, .begin = begin, .end = end};
 
-/// Below this a tile of weights of a product is mostly empty and VNNI is faster.
+/// With fewer outputs, a tile of weights of a product is mostly empty and VNNI is faster.
 constexpr int64_t kFewestOutputs = 16;
 
 Verdict accept_amx(const Problem& problem) {

@@ -4,13 +4,13 @@
 
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/integer/cpu/nhwc_codes.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/codes/integer/cpu/lane_codes-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {
 
-/// A vector of the codes of up to kPixels whole rows.
+/// Stores a vector of the codes of up to kPixels whole rows.
 template <int kPixels, class V, class Code>
 HWY_INLINE void store_rows(V codes, int64_t pixels, int64_t step, Code* dst) {
   const hn::DFromV<V> d;
@@ -24,8 +24,8 @@ HWY_INLINE void store_rows(V codes, int64_t pixels, int64_t step, Code* dst) {
   }
 }
 
-/// kVectors: of a row of sums, whose codes all count or only the first of them. In turns of whole rows that fill whole
-/// vectors of codes.
+/// Converts rows of sums to codes. A row has kVectors vectors. If not kWhole, only the first codes of a row are stored.
+/// Each turn takes whole rows that fill whole vectors of codes.
 template <class Lanes, class Code, int kVectors, bool kWhole>
 void rows_to_codes(const CodeRange& range, const TileCodes& tile) {
   constexpr int kSums = Codes<Code>::kSums, kTurn = std::max(kVectors, kSums), kPixels = kTurn / kVectors;

@@ -1,4 +1,4 @@
-// Sums of tiles as codes.
+// Converts sums of tiles to codes.
 #pragma once
 
 #include "halfstep/core/machine/cpu.h"
@@ -9,8 +9,8 @@ namespace halfstep::kernels::integer {
 /// Out channels of a block of weights: two LaneSteps.
 inline constexpr int64_t kBlockOutputs = 2 * kLanes;
 
-/// Sums [pixel][kBlockOutputs], whose codes go to dst[pixel * step + channel]. Rows of sums behind the last pixel's may
-/// be read.
+/// Sums [pixel][kBlockOutputs]. Their codes go to dst[pixel * step + channel]. Up to kRowsBehind rows of sums after the
+/// last pixel may be read.
 struct TileCodes {
   const int32_t* acc;
   const LaneSteps* steps;
@@ -20,13 +20,13 @@ struct TileCodes {
 
 using ToCodes = void (*)(const CodeRange& range, const TileCodes& tile);
 
-/// For blocks whose steps are general, and for the others.
+/// Functions for blocks with general steps, and for the others.
 struct CodesOfForm {
   ToCodes general, plain;
 };
 CodesOfForm choose_codes(CpuLevel level, arith::Requantization form, arith::ShiftRounding rounding, bool wide_out);
 
-/// Rows of sums that TileCodes may read behind the last pixel's.
+/// Rows of sums after the last pixel that may be read.
 inline constexpr int64_t kRowsBehind = 3;
 
 }  // namespace halfstep::kernels::integer

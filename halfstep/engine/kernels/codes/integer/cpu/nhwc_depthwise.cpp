@@ -1,5 +1,5 @@
-// Depthwise convolutions of codes with their channels last: taps of a column that lie below each other become a word
-// for each channel, which is multiplied for every pixel that meets the column.
+// Depthwise convolutions of channels-last codes. Vertically neighbouring taps of a column become one word for each
+// channel. The word is multiplied for every pixel that reads the column.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,14 +10,14 @@
 
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/integer/cpu/nhwc_depthwise.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/codes/integer/cpu/products-inl.h"
 
 #ifndef HALFSTEP_KERNELS_INTEGER_NHWC_DEPTHWISE
 #define HALFSTEP_KERNELS_INTEGER_NHWC_DEPTHWISE
 namespace halfstep::kernels::integer {
 
-/// Vectors of sums that the channels of a block have.
+/// Vectors of sums for the channels of a block.
 inline constexpr int64_t kSumVectors = 4;
 
 struct Depthwise;
@@ -25,7 +25,7 @@ struct Depthwise;
 /// A block's part of an image.
 struct DepthwiseImage {
   const std::byte* x;    ///< the block's first channel
-  const std::byte* end;  ///< of all that may be read
+  const std::byte* end;  ///< end of the readable memory
   int64_t channels;
 };
 
@@ -41,16 +41,16 @@ struct DepthwiseLine {
 struct DepthwiseEngine {
   using Line = void (*)(const Depthwise& state, const DepthwiseLine& line);
 
-  int64_t block;  ///< channels
-  int64_t word;   ///< taps
-  /// The channel of a block in a lane of a vector of sums: where those of interleaved taps are.
+  int64_t block;  ///< channels of a block
+  int64_t word;   ///< taps of a word
+  /// Channel of a block in a lane of a vector of sums. The interleaving of taps determines it.
   int64_t (*channel_of)(int64_t vector, int64_t lane);
-  /// The words of the columns that out line `oy` and those together with it read: [column][word][channel].
+  /// Fills the words of the columns that out line `oy` and the lines together with it read: [column][word][channel].
   void (*fill_words)(const Depthwise& state, const DepthwiseImage& image, int64_t oy, std::byte* words);
-  Line general_line, line;  ///< where steps are general, and where not
+  Line general_line, line;  ///< functions for general steps, and for the others
 };
 
-/// Multiplications, about, that make a piece worth its start.
+/// Approximate multiplications that make a piece worth its start.
 constexpr int64_t kPieceWork = 1 << 19;
 constexpr int64_t kFewPieces = 8;
 
@@ -70,8 +70,8 @@ struct Depthwise {
   int64_t word_bytes() const { return 4 * engine.block; }
   int64_t column_bytes() const { return column_words() * word_bytes(); }
   int64_t words_bytes() const { return width() * column_bytes(); }
-  /// A packed block has weights [kx][word][channel] of each line that reads the same words, then the steps; these are
-  /// the bytes of the weights of one line.
+  /// Bytes of the weights of one line. A packed block has weights [kx][word][channel] of each line that reads the same
+  /// words, then the steps.
   int64_t weight_bytes() const { return g.kw * column_bytes(); }
   int64_t steps_offset() const { return together * weight_bytes(); }
   int64_t block_bytes() const {
@@ -81,9 +81,9 @@ struct Depthwise {
   NhwcLayer layer;
   const ConvGeometry& g;
   DepthwiseEngine engine;
-  int64_t lines;     ///< of a piece
-  int64_t together;  ///< out lines that read the same words: the second one lies a tap lower, where words have room
-  Tensor packed;     ///< where the parameters are constant
+  int64_t lines;     ///< lines of a piece
+  int64_t together;  ///< out lines that read the same words. The second line is one tap lower, if words have room
+  Tensor packed;     ///< packed constant parameters
 };
 
 }  // namespace halfstep::kernels::integer
@@ -95,7 +95,7 @@ namespace halfstep::kernels::integer::HWY_NAMESPACE {
 constexpr int64_t kDepthwiseBlock = kSumVectors * kIntLanes;
 constexpr int64_t kSumBytes = 4 * kIntLanes;
 
-/// Stores two vectors interleaved by pairs of bytes, which keep to their 16-byte parts.
+/// Stores two vectors, interleaved by pairs of bytes within each 16-byte part.
 template <class V>
 HWY_INLINE void store_zipped(V a, V b, std::byte* to) {
   const auto first = hn::BitCast(Shorts(), a), second = hn::BitCast(Shorts(), b);
@@ -103,7 +103,7 @@ HWY_INLINE void store_zipped(V a, V b, std::byte* to) {
   hn::Store(hn::InterleaveUpper(Shorts(), first, second), Shorts(), reinterpret_cast<int16_t*>(to + kSumBytes));
 }
 
-/// Words of two taps as int16, of codes of either type.
+/// Words of two taps as int16, for codes of either size.
 template <class ProductOfTwo>
 struct PairWords {
   using Product = ProductOfTwo;
@@ -128,7 +128,7 @@ struct PairWords {
 };
 
 #if HWY_TARGET == HWY_AVX3
-/// Words of four taps of a byte.
+/// Words of four one-byte taps.
 struct ByteWords {
   using Product = VnniProduct;
 

@@ -15,7 +15,7 @@ struct State {
         tiling(layer, engine),
         codes(choose_codes(problem.level, layer.form.form, layer.form.rounding, layer.wide_out)) {}
 
-  /// Weights, then the steps of each block's vectors.
+  /// Size of the packed weights, then the steps of each block's vectors.
   int64_t bytes() const {
     return steps_offset() + 2 * static_cast<int64_t>(tiling.blocks().size() * sizeof(LaneSteps));
   }
@@ -42,10 +42,10 @@ struct State {
   NhwcLayer layer;
   NhwcTiling tiling;
   CodesOfForm codes;
-  Tensor packed;  ///< where the parameters are constant
+  Tensor packed;  ///< packed constant parameters
 };
 
-/// Tiles [begin, end) of a piece, to go through its blocks.
+/// Tiles [begin, end) of a piece, which go through the piece's blocks.
 class Tiles {
  public:
   Tiles(const State& state, const NhwcTiling::Piece& piece, int64_t begin, int64_t end)

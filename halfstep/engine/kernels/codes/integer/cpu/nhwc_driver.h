@@ -5,7 +5,7 @@
 
 namespace halfstep::kernels::integer {
 
-/// The plan runs with run_nhwc.
+/// The plan of a layer. Run it with run_nhwc.
 Plan prepare_nhwc(const Problem& problem, const NhwcEngine& engine);
 Status run_nhwc(const Call& call, int phase, int64_t piece);
 

@@ -1,4 +1,4 @@
-// Layers of the integer program on pixels whose channels lie one behind the other: what their kernels share.
+// Layers of the integer program on channels-last pixels: common part of their kernels.
 #pragma once
 
 #include "halfstep/core/base/tensor.h"
@@ -9,27 +9,27 @@
 
 namespace halfstep::kernels::integer {
 
-/// Subtracted from unsigned codes of two bytes before they are multiplied as int16.
+/// Offset of u16 codes, which are multiplied as int16.
 inline constexpr int32_t kWideOffset = 32768;
 
-/// integer_conv2d, or integer_linear: a window of one pixel over a line of pixels.
+/// integer_conv2d, or integer_linear as a window of one pixel over a line of pixels.
 struct NhwcLayer {
   explicit NhwcLayer(const Problem& problem);
 
   ConvGeometry geometry;
   DType x_type = DType::u8, out_type = DType::u8;
-  bool wide_in = false, wide_out = false;  ///< codes of two bytes
+  bool wide_in = false, wide_out = false;  ///< two-byte codes
   int32_t x_zero_point = 0;
   CodeRange range;
   StepForm form;
   int64_t step_count = 1;
 
-  /// What is subtracted from codes before they are multiplied.
+  /// Offset that is subtracted from codes before they are multiplied.
   int32_t offset() const { return x_type == DType::u16 ? kWideOffset : 0; }
-  bool are_bytes() const { return x_type == DType::u8; }  ///< as VNNI and AMX multiply them
+  bool are_bytes() const { return x_type == DType::u8; }  ///< type that VNNI and AMX multiply
 };
 
-/// What an operator's attributes say of codes of that type.
+/// The range of codes of this type, from an operator's attributes.
 template <class Attributes>
 CodeRange range_of(const Attributes& attributes, DType out) {
   const int32_t middle = !is_signed(out) ? 0 : is_wide(out) ? 1 << 15 : 1 << 7;
@@ -37,16 +37,16 @@ CodeRange range_of(const Attributes& attributes, DType out) {
   return {static_cast<int32_t>(attributes.y_zero_point), clamp_of(attributes), middle, half};
 }
 
-/// Refuses a zero point of the result that is no code of its type.
+/// Refuses a zero point of the result that is not a code of its type.
 Verdict accept_zero_point(int64_t zero_point, DType out);
 
-/// Accepts layers with elements, whose zero point is a code.
+/// Accepts layers that have elements and whose zero point is a code.
 Verdict accept_layer(const Problem& problem);
 
-/// Operands as the program stores them; data(position) is an operand's contents or null.
+/// Operands as the program stores them. data(position) is an operand's contents or null.
 struct NhwcParameters {
   const int8_t* weights;
-  const int32_t* bias;  ///< null where an engine adds it
+  const int32_t* bias;  ///< null if an engine adds a float bias
   StoredSteps steps;
 
   template <class Data>
@@ -61,8 +61,8 @@ struct NhwcParameters {
 /// Sets a lane for channel `o`: acc = sum (code - offset) * w + (offset - x_zero_point) * sum w + b, all modulo 2^32.
 void set_lane(const NhwcLayer& layer, const NhwcParameters& from, int64_t o, LaneSteps& steps, int64_t lane);
 
-/// Parameters that are constant are packed by prepare, others by a first phase of every call.
-/// pack(parameters, memory of `bytes`).
+/// Packs parameters with pack(parameters, memory of `bytes`). prepare packs constant parameters. For others, a first
+/// phase of every call packs them.
 template <class Pack>
 Status pack_constant(const Problem& problem, const NhwcLayer& layer, int64_t bytes, Tensor& packed, Plan& plan,
                      Pack&& pack) {

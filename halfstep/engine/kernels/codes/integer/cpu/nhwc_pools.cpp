@@ -1,4 +1,4 @@
-// Pools of codes with their channels last, in vectors of channels.
+// Pools of channels-last codes, in vectors of channels.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/integer/cpu/nhwc_pools.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/codes/requantize-inl.h"
 
 #ifndef HALFSTEP_KERNELS_INTEGER_NHWC_POOLS
@@ -23,13 +23,13 @@ namespace halfstep::kernels::integer {
 
 using channels_last::ImagePool;
 
-/// A line of the result: windows of an image of x.
+/// Computes a line of the result, the windows of an image of x.
 using Windows = void (*)(const struct PoolState& state, const void* x, int64_t image, int64_t oy, void* out);
 
 struct PoolState {
   ImagePool pool;
   Windows windows;
-  int64_t lines = 1;  ///< of a piece
+  int64_t lines = 1;  ///< lines of a piece
   AverageSteps steps = {};
   int32_t x_zero_point = 0, y_zero_point = 0;
   arith::Clamp clamp = {};
@@ -46,7 +46,7 @@ using codes::HWY_NAMESPACE::code_of;
 using codes::HWY_NAMESPACE::Ints;
 using codes::HWY_NAMESPACE::IntVec;
 
-/// visit(pixel) for what lies inside of window (oy, ox), from channel c on.
+/// Calls visit(pixel) for the pixels inside of window (oy, ox), from channel c on.
 template <class Code, class Visit>
 HWY_INLINE void for_each_pixel(const ImagePool& pool, const Code* image, int64_t oy, int64_t ox, Visit&& visit) {
   const Span1d rows = pool.geometry.rows(oy), columns = pool.geometry.columns(ox);
@@ -55,7 +55,7 @@ HWY_INLINE void for_each_pixel(const ImagePool& pool, const Code* image, int64_t
   }
 }
 
-/// vector(channel, lanes) and, where fewer channels are left than a vector has lanes, rest(channel).
+/// Calls vector(channel, lanes) for whole vectors, and rest(channel) if fewer channels than lanes remain.
 template <class D, class Vector, class Rest>
 HWY_INLINE void for_each_vector(D d, int64_t channels, Vector&& vector, Rest&& rest) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -96,7 +96,7 @@ void largest(const PoolState& state, const void* x, int64_t number, int64_t oy, 
   }
 }
 
-/// Sums of steps as codes, in 32 bits.
+/// Converts sums of steps to codes, in 32 bits.
 HWY_INLINE IntVec codes_of(const PoolState& state, const arith::Requantizer& step, IntVec sum) {
   const Ints d;
   const IntVec code = code_of(sum, step, state.y_zero_point);
@@ -147,7 +147,7 @@ namespace halfstep::kernels {
 namespace integer {
 namespace {
 
-/// Codes of x that a piece reads, some 10 us.
+/// Codes of x that a piece reads, about 10 us.
 constexpr int64_t kPieceCodes = 1 << 17;
 
 Verdict accept_codes(const Problem& problem) {
@@ -171,7 +171,7 @@ Plan prepare_max(const Problem& problem) {
                 .windows = HS_SIMD_CHOOSE(problem.level, largest_of)(problem.in[0]->dtype)}));
 }
 
-/// Sums in 32 bits: a window's zero points, and its codes on top of them.
+/// Checks that sums fit into 32 bits. A sum starts with the window's zero points and adds its codes.
 Verdict accept_sums(const Problem& problem) {
   if (Verdict verdict = channels_last::accept_channels_last(problem); !verdict) return verdict;
   const IntegerAvgPool2d a(problem.attributes);

@@ -1,6 +1,6 @@
-// Layers of codes in tiles of pixels by channels: a word of a pixel's codes is multiplied with the words that the
-// weights of every channel have for it. Words hold four codes of a byte, where a processor has VNNI, or two codes as
-// int16, which is exact too: two products reach 2 * 2^15 * 2^7 = 2^23 in magnitude.
+// Layers of codes in tiles of pixels by channels. A word of a pixel's codes is multiplied with a word of weights of
+// each channel. Words hold four one-byte codes if the processor has VNNI, otherwise two codes as int16. Both are exact:
+// two int16 products are at most 2 * 2^15 * 2^7 = 2^23 in magnitude.
 #include <array>
 #include <cstring>
 #include <utility>
@@ -9,18 +9,18 @@
 
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/integer/cpu/nhwc_tiles.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/codes/integer/cpu/products-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {
 
-/// Vectors of sums that 16 channels have.
+/// Vectors of sums for 16 channels.
 constexpr int kParts = kLanes / kIntLanes;
-/// Pixels that 32 or 16 registers serve: two for each pixel, two for weights and one for codes.
+/// Most pixels of a tile, for 32 or 16 registers. Each pixel needs two registers, weights need two, and codes one.
 constexpr int kMostPixels = kParts == 1 ? 12 : 6;
 
-/// kVectors times 16 channels.
+/// Computes kVectors times 16 channels.
 template <class Product, int kPixels, int kVectors>
 void compute(const NhwcTile& tile, int64_t vector, const std::byte* pixels, int32_t* dst) {
   constexpr int kSums = kVectors * kParts;
@@ -79,7 +79,7 @@ void tile(const NhwcTile& tile) {
   }
 }
 
-/// Codes as int16.
+/// Converts codes to int16.
 template <class Code>
 void widen(const void* codes, int64_t count, void* to) {
   const auto* from = static_cast<const Code*>(codes);

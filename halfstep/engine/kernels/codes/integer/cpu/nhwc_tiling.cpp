@@ -11,14 +11,15 @@ using channels_last::Cut;
 using channels_last::kNearBytes;
 
 constexpr int64_t kChunk = 64;  ///< bytes of a vector
-/// Pixels that 1x1 convolutions take as a line.
+/// Pixels of a line in a 1x1 convolution.
 constexpr int64_t kFlatLine = 64;
-/// Tiles that go through all blocks while what they read stays in the first-level cache.
+/// Tiles that go through all blocks while their data stays in the first-level cache.
 constexpr int64_t kFewTiles = 16;
-/// Worker scratch.
+/// Most bytes of worker scratch.
 constexpr int64_t kMostScratch = int64_t{1} << 20;
 
-/// Cycles: starting a piece, a step of a tile of 16 by 16, a code, a byte that is copied, a byte of weights.
+/// Cost in cycles: start of a piece, step of a tile of 16 by 16, code, copied byte, and byte of weights from near and
+/// from far.
 constexpr double kPieceCost = 2500, kStepCost = 16, kCodeCost = 0.4, kCopyCost = 0.1, kNearCost = 0.03, kFarCost = 0.2;
 
 }  // namespace
@@ -41,9 +42,9 @@ NhwcTiling::NhwcTiling(const NhwcLayer& layer, const NhwcEngine& engine)
   cut_.choose([&](const Cut& cut) { return cost(cut); });
 }
 
-/// Equal steps of a run where they need not be many more; otherwise the last one reads past its end.
+/// Cuts a run into equal steps if that needs few more of them. Otherwise the last step reads past its end.
 void NhwcTiling::add_runs() {
-  const bool joined = g_.groups == 1 && g_.dilation[1] == 1;  // neighbouring pixels are one run
+  const bool joined = g_.groups == 1 && g_.dilation[1] == 1;  // the taps of a row are one run
   run_ = (joined ? g_.kw * g_.c : g_.group_in()) * code_bytes_;
   const int64_t fewest = ceil_div(run_, kChunk);
   steps_ = fewest;
@@ -97,7 +98,9 @@ NhwcTiling::Spot NhwcTiling::spot(const Piece& piece, int64_t tile) const {
   const int64_t row = tile / tiles_of_line_, line = row % piece.lines, image = row / piece.lines;
   const int64_t wanted = tile % tiles_of_line_ * tile_pixels_, inside = pixels(piece.first + line);
   int64_t first = std::min(wanted, inside - tile_pixels_);
-  if (is_copied_) first = std::max<int64_t>(first, 0);  // else it may lie in the line before, where lines are one
+  if (is_copied_)
+    first = std::max<int64_t>(first, 0);  // otherwise it may be in the line before, because lines are
+                                          // contiguous
   const int64_t end = std::min(tile_pixels_, inside - first);
   return {.x = image * image_bytes(cut_.lines()) + line * g_.stride[0] * line_bytes() + first * pixel_step(),
           .out = (piece.image + image) * g_.out_image() + ((piece.first + line) * g_.ow + first) * g_.o,
@@ -112,7 +115,7 @@ void NhwcTiling::pack(const int8_t* weights, std::byte* packed) const {
     for (int64_t j = 0; j < block.channels; ++j) {
       const int8_t* filter = weights + (block.channel + j) * depth;
       for (int64_t k = 0; k < depth; ++k) {
-        // Code k % run of run k / run: taps in order, and for each the channels.
+        // Code k % run of run k / run. The order is taps, then channels.
         const int64_t in_run = k % run * code_bytes_, byte = in_run % chunk_;
         const int64_t vector = (k / run * steps_ + in_run / chunk_) * vectors + j / kLanes;
         const int64_t at = block.weights + vector * chunk_ * kLanes + (byte / 4 * kLanes + j % kLanes) * 4 + byte % 4;
@@ -149,7 +152,7 @@ void NhwcTiling::copy_line(const std::byte* image, int64_t y, std::byte* to) con
   fill(to + codes * code_bytes_, g_.pad[3] * g_.c);
 }
 
-/// Codes of padding. Returns what lies behind them.
+/// Writes codes of padding. Returns the end.
 std::byte* NhwcTiling::fill(std::byte* to, int64_t codes) const {
   if (code_bytes_ == 1) return std::fill_n(to, codes, static_cast<std::byte>(zero_point_));
   return reinterpret_cast<std::byte*>(

@@ -7,7 +7,7 @@
 #include "halfstep/engine/kernels/codes/rows.h"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
 #include "halfstep/engine/kernels/ops.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/codes/integer/cpu/byte_rows-inl.h"
 #include "halfstep/engine/kernels/codes/rows-inl.h"
 
@@ -15,13 +15,13 @@
 #define HALFSTEP_KERNELS_INTEGER_ROWS
 namespace halfstep::kernels::integer {
 
-// `run` makes `count` rows, one behind the other.
+// `run` computes `count` consecutive rows.
 
 struct SoftmaxRows {
   IntegerSoftmax attributes;
   Rows rows;
   arith::FixedScale factor;
-  double unit;  ///< of factor's steps: 2^-shift
+  double unit;  ///< 2^-shift, the unit of factor
   DType x_type, y_type;
   void (*run)(const SoftmaxRows& state, const int32_t* fine, const int32_t* coarse, const void* x, void* y,
               int64_t count, int32_t* line);
@@ -32,7 +32,7 @@ struct NormRows {
   Rows rows;
   arith::ShiftRounding rounding;
   DType x_type, y_type;
-  bool are_bytes;  ///< and few enough for f32; then `line` has norm_reals
+  bool are_bytes;  ///< one-byte codes, few enough for f32. Then `line` has norm_reals
   void (*run)(const NormRows& state, const int32_t* factor, const int64_t* bias, const void* x, void* y, int64_t count,
               int32_t* line);
 };
@@ -131,7 +131,7 @@ namespace halfstep::kernels {
 namespace integer {
 namespace {
 
-/// Room for a row as int32.
+/// Bytes of a row as int32.
 size_t line_bytes(const Rows& rows) { return static_cast<size_t>(rows.extent + kSpareLanes) * sizeof(int32_t); }
 
 Verdict accept_rows(const Problem& problem, const Rows& rows, int64_t y_zero_point) {

@@ -1,4 +1,4 @@
-// The configuration of AMX.
+// Tile configuration of AMX.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@ namespace halfstep::kernels::integer {
 
 #define HS_AMX __attribute__((target("amx-tile,amx-int8")))
 
-/// What ldtilecfg reads.
+/// Operand of ldtilecfg.
 struct alignas(64) TileConfig {
   uint8_t palette = 1;
   uint8_t start_row = 0;
@@ -17,7 +17,7 @@ struct alignas(64) TileConfig {
 };
 
 HS_AMX inline void load_config(const TileConfig& config) {
-  // GCC 12's _tile_loadconfig tells the compiler of the first eight bytes only, and the rest is never stored.
+  // GCC 12's _tile_loadconfig declares only the first eight bytes as read, so that the rest may never be stored.
   asm volatile("ldtilecfg %0" ::"m"(config));
 }
 

@@ -8,13 +8,13 @@
 #include "halfstep/engine/kernels/common/channels.h"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
 #include "halfstep/engine/kernels/ops.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/codes/training/cpu/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::training::HWY_NAMESPACE {
 
-/// How the three read and write codes.
+/// Reads and writes the codes of both operands and the result.
 template <class A, class B, class Out>
 struct SumLanes {
   explicit SumLanes(const SumRow& row) : a(row.a_type), b(row.b_type), out(row.out_type) {}
@@ -23,7 +23,7 @@ struct SumLanes {
   CodeLanes<Out> out;
 };
 
-/// Where the results of a vector go; `unclamped` and `real` both or neither.
+/// Memory of a vector's results. `unclamped` and `real` are both present or both null.
 template <class Out>
 struct SumResults {
   Out* out;
@@ -46,7 +46,7 @@ HWY_INLINE void add_lanes(const Sum& sum, const SumRow& row, const SumLanes<A, B
   put(real_of(a, s.a_zero_point, s.a) + real_of(b, s.b_zero_point, s.b), Floats(), to.real, to.stream);
 }
 
-/// Both are copies: no store of a code can change them.
+/// Takes copies, so that the compiler knows that no store of a code changes them.
 template <class Sum, class A, class B, class Out>
 void add_all(const Sum sum, const SumRow row) {
   const auto* a = static_cast<const A*>(row.a);
@@ -111,7 +111,7 @@ struct AddState {
   void (*row)(const SumRow& row);
 };
 
-/// Whether the operand is the result's, element for element, or again and again along leading axes.
+/// Whether the operand has the extents of the result, or repeats as a whole along leading axes.
 bool repeats_as_a_whole(const Dims& operand, const Dims& result) {
   auto own = operand.rbegin();
   auto all = result.rbegin();

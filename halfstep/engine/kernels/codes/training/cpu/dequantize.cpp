@@ -1,4 +1,4 @@
-// Real values of accumulators and of weights on vectors.
+// Float values of accumulators and of weights on vectors.
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/training/cpu/dequantize.cpp"
 #include <algorithm>
 #include <memory>
@@ -8,7 +8,7 @@
 #include "halfstep/engine/kernels/common/channels.h"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
 #include "halfstep/engine/kernels/ops.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/codes/training/cpu/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,4 +1,4 @@
-// The codes that a value has: which bytes each piece has, then all of them in the order of codes.
+// The distinct codes of a tensor. Each piece collects its bytes, then all of them are listed in the order of codes.
 #include <algorithm>
 #include <array>
 

@@ -10,7 +10,7 @@
 #include "halfstep/engine/kernels/common/channels.h"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
 #include "halfstep/engine/kernels/ops.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/codes/training/cpu/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -30,7 +30,7 @@ HWY_INLINE DoubleVec half_of(V v) {
   }
 }
 
-/// out_grad * slope for half of a vector of elements; r in steps of the scale.
+/// out_grad * slope for half of a vector of elements. r is in steps of the scale.
 template <bool kUpper>
 HWY_INLINE DoubleVec scale_terms(const BackwardRule& rule, FloatVec out_grad, IntVec code, DoubleVec r) {
   const Doubles d;
@@ -43,11 +43,11 @@ HWY_INLINE DoubleVec scale_terms(const BackwardRule& rule, FloatVec out_grad, In
   return half_of<kUpper>(out_grad) * slope;
 }
 
-/// Which elements have a code (or accumulator) beyond low..high.
+/// Selects elements whose code (or accumulator) is outside of [low, high].
 HWY_INLINE auto outside(IntVec low, IntVec high, IntVec code) {
   return hn::RebindMask(Floats(), hn::Or(hn::Lt(code, low), hn::Gt(code, high)));
 }
-/// out_grad where `code` (or accumulator) lies within low..high, else 0.
+/// out_grad if `code` (or accumulator) is in [low, high], otherwise 0.
 HWY_INLINE FloatVec masked(IntVec low, IntVec high, FloatVec out_grad, IntVec code) {
   return hn::IfThenZeroElse(outside(low, high, code), out_grad);
 }
@@ -55,7 +55,7 @@ HWY_INLINE FloatVec masked(const arith::Clamp& clamp, FloatVec out_grad, IntVec 
   return masked(hn::Set(Ints(), clamp.low), hn::Set(Ints(), clamp.high), out_grad, code);
 }
 
-/// Zeros a vector of gradients where codes lie beyond low..high; most vectors have none such and stay untouched.
+/// Zeros gradients whose codes are outside of [low, high]. Most vectors have none and are not written.
 HWY_INLINE void clear(IntVec low, IntVec high, IntVec code, float* grads) {
   const Floats d;
   const auto cut = outside(low, high, code);
@@ -72,7 +72,7 @@ HWY_INLINE DoubleVec accumulator_terms(const GradientRow& row, const BackwardRul
   return scale_terms<kUpper>(rule, out_grad, code, sum * factor);
 }
 
-/// `lanes`: what makes codes of accumulators.
+/// `lanes` turns accumulators into codes.
 template <class Lanes>
 HWY_INLINE DoubleVec accumulator_lanes(const GradientRow& row, const BackwardRule& rule, const Lanes& lanes,
                                        const float* out_grads, const int32_t* accs, float* grads, bool stream) {
@@ -98,8 +98,8 @@ HWY_INLINE DoubleVec code_lanes(const GradientRow& row, const BackwardRule& rule
          scale_terms<true>(rule, out_grad, code, half_of<true>(real) * factor);
 }
 
-/// The sum of at(out_grads, codes, reals, grads, stream) over the vectors of a row. What is left of the last vector is
-/// filled up with zeros of out_grad.
+/// The sum of at(out_grads, codes, reals, grads, stream) over the vectors of a row. An out_grad of 0 fills up the last
+/// vector.
 template <class At>
 HWY_INLINE double sum_row(const GradientRow& row, At&& at) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));
@@ -121,7 +121,7 @@ HWY_INLINE double sum_row(const GradientRow& row, At&& at) {
   return hn::GetLane(hn::SumOfLanes(Doubles(), sum));
 }
 
-/// Gradients of a row of accumulators; returns the sum of the scale's terms.
+/// Writes the gradients of a row of accumulators. Returns the sum of the scale's terms.
 double accumulator_row(const GradientRow& row, const BackwardRule& rule) {
   double sum = 0.0;
   with_lanes(*row.requantizer, rule.zero_point, [&](const auto& lanes) {
@@ -132,7 +132,7 @@ double accumulator_row(const GradientRow& row, const BackwardRule& rule) {
   return sum;
 }
 
-/// The same of a row of codes and the reals that they were made of.
+/// Like accumulator_row, for a row of codes and the float values before quantization.
 double code_row(const GradientRow& row, const BackwardRule& rule) {
   return sum_row(row, [&](const float* out_grad, const int32_t* codes, const float* real, float* grad, bool stream) {
     return code_lanes(row, rule, out_grad, codes, real, grad, stream);
@@ -147,7 +147,7 @@ HWY_INLINE FloatVec sloped(double alpha, FloatVec out_grad, IntVec acc) {
   return hn::IfThenElse(negative, out_grad * hn::Set(d, static_cast<float>(alpha)), out_grad);
 }
 
-/// Gradients of a row alone, for a scale that nothing moves.
+/// Only the gradients of a row, for a fixed scale.
 double masked_row(const GradientRow& row, const BackwardRule&) {
   const Floats d;
   const Ints ints;
@@ -169,7 +169,7 @@ double masked_row(const GradientRow& row, const BackwardRule&) {
   return 0.0;
 }
 
-/// The same of whole rows of `channels` accumulators, whose ranges lie in `low` and `high`.
+/// Like masked_row, for whole rows of `channels` accumulators. Their ranges are in `low` and `high`.
 void masked_channels(const GradientRow& row, int64_t channels, const int32_t* low, const int32_t* high) {
   const Floats d;
   const Ints ints;
@@ -219,7 +219,7 @@ struct GradientState {
   GradientFunction row;
 };
 
-/// Partial sums of the pieces, which the last phase adds in order.
+/// Partial sums of the pieces. The last phase adds them in order.
 double* partial_sums(const Call& call) { return reinterpret_cast<double*>(call.scratch); }
 size_t partial_bytes(int64_t pieces) { return static_cast<size_t>(pieces) * sizeof(double); }
 
@@ -229,10 +229,11 @@ void store_scale_grad(const Call& call, int64_t pieces, double gradient_scale, f
   *scale_grad = static_cast<float>(gradient_scale * sum);
 }
 
-/// Pieces of a tensor of accumulators. Where channels come last, blocks of rows are turned for the row functions and
-/// what these made of them is turned back.
+/// Pieces of a tensor of accumulators. With channels last, blocks of rows are transposed for the row functions, and the
+/// results are transposed back.
 struct GradientPieces {
-  static constexpr int64_t kTurned = int64_t{1} << 14;  ///< elements, three times, in the second cache
+  static constexpr int64_t kTurned = int64_t{1} << 14;  ///< elements of a block. Three arrays of it fit the
+                                                        ///< second-level cache
 
   explicit GradientPieces(std::span<const int64_t> acc) : channels(Channels::of(acc, 1)), size(count_elements(acc)) {
     if (channels.run == 1) turned_rows = std::clamp<int64_t>(kTurned / std::max<int64_t>(1, channels.count), 32, 512);
@@ -243,7 +244,7 @@ struct GradientPieces {
 
   Channels channels;
   int64_t size;
-  int64_t turned_rows = 0;  ///< of a piece; 0: runs are as they lie
+  int64_t turned_rows = 0;  ///< rows of a piece, or 0 if runs need no transposition
 };
 
 using ChannelsFunction = void (*)(const GradientRow& row, int64_t channels, const int32_t* low, const int32_t* high);
@@ -259,13 +260,13 @@ struct LayerGradientState : GradientState<RequantizeGrad> {
   ChannelsFunction masked;
 };
 
-/// What phase 0 derives of a channel.
+/// Requantizer and factor that phase 0 derives for a channel.
 struct ChannelFactor {
   arith::Requantizer requantizer;
   double factor;
 };
 
-/// The same of all channels, in scratch behind the partial sums.
+/// Factors and ranges of all channels. They are in scratch after the partial sums.
 struct LayerNumbers {
   LayerNumbers(const Call& call, const GradientPieces& pieces)
       : factors(reinterpret_cast<ChannelFactor*>(call.scratch + partial_bytes(pieces.count()))),
@@ -277,10 +278,10 @@ struct LayerNumbers {
   }
 
   ChannelFactor* factors;
-  int32_t *low, *high;  ///< accumulators that are not cut off
+  int32_t *low, *high;  ///< range of accumulators that are not clamped
 };
 
-/// Channels that a piece of phase 0 derives.
+/// Channels of a piece of phase 0.
 constexpr int64_t kChannelsOfPiece = 32;
 
 Plan prepare_requantize_grad(const Problem& problem) {
@@ -324,7 +325,7 @@ struct LayerGradients {
   float* acc_grad;
 };
 
-/// Elements from `begin` on.
+/// The row of `size` elements from `begin` on.
 GradientRow row_of(const LayerGradientState& state, const LayerGradients& all, int64_t begin, int64_t size) {
   GradientRow row;
   row.size = size;
@@ -343,7 +344,7 @@ double channel_sum(const LayerGradientState& state, const BackwardRule& backward
   return state.row(row, backward);
 }
 
-/// The sum of the scale's terms of elements [begin, end), whose channels are runs.
+/// The sum of the scale's terms of elements [begin, end), in which channels are runs.
 double run_sum(const LayerGradientState& state, const BackwardRule& backward, const LayerNumbers& numbers,
                const LayerGradients& all, int64_t begin, int64_t end) {
   double sum = 0.0;
@@ -355,7 +356,7 @@ double run_sum(const LayerGradientState& state, const BackwardRule& backward, co
   return sum;
 }
 
-/// The same of whole rows of channels.
+/// Like run_sum, for whole rows of channels.
 double turned_sum(const LayerGradientState& state, const BackwardRule& backward, const LayerNumbers& numbers,
                   const LayerGradients& all, int64_t begin, int64_t end, std::byte* scratch) {
   const int64_t channels = state.pieces.channels.count, rows = (end - begin) / channels;

@@ -17,14 +17,15 @@ namespace {
 using In = QuantizedConv2d::in;
 using Out = QuantizedConv2d::out;
 
-/// Multiplications of a piece: long beside the microseconds that a library call costs, short beside a layer.
+/// Multiplications of a piece. They take long compared with the microseconds of a library call, and short compared with
+/// a layer.
 constexpr int64_t kPieceWork = int64_t{1} << 23;
 /// A layer of few images is cut by output channels until it has this many pieces.
 constexpr int64_t kFewPieces = 8;
-/// Output channels of a part, where there are no groups, are a multiple of this: the library blocks them.
+/// Without groups, the output channels of a part are a multiple of this, because the library blocks them.
 constexpr int64_t kOutputBlock = 32;
 
-/// The least number of each channel and the largest.
+/// The least and the largest number of each channel.
 struct Extremes {
   Extremes(int32_t* numbers, int64_t count) : low(numbers), high(numbers + count) {}
 
@@ -45,14 +46,14 @@ struct State {
     return aligned(static_cast<size_t>(images * cut.outputs * layer.pixels()) * sizeof(int32_t));
   }
   size_t tile_bytes() const { return sums_bytes(cut.images); }
-  /// The columns of a matrix product: sums, then codes. Or the planes of an image of a tile that has them last.
+  /// For a matrix product: its columns of sums, then of codes. For a channels-last tile: the planes of an image.
   size_t column_bytes() const {
     if (layer.linear) return tile_bytes() + tile_bytes() / 2;
     return accumulator->channels_last() ? sums_bytes(1) : 0;
   }
 
   size_t shared_bytes() const { return aligned(accumulator->shared_bytes()); }
-  /// Of the accumulators of each piece, by channel: the least ones, then the largest.
+  /// Least, then largest accumulators of each piece, by channel.
   size_t extremes_bytes() const { return static_cast<size_t>(cut.pieces() * 2 * cut.outputs) * sizeof(int32_t); }
 
   const Step* steps(const Call& call) const { return reinterpret_cast<const Step*>(call.scratch); }
@@ -73,7 +74,7 @@ struct State {
   const RowFunctions& rows;
 };
 
-/// Modulo 2^32, as accumulators are.
+/// The sum modulo 2^32, like accumulators.
 int32_t weight_sum(const int8_t* weights, int64_t count) {
   int32_t sum = 0;
   for (int64_t i = 0; i < count; ++i) sum += weights[i];
@@ -143,7 +144,7 @@ void finish_planes(const State& state, const Call& call, const Piece& piece, con
   if (row.past_caches) hwy::FlushStream();
 }
 
-/// Rows of `columns`, turned back, to where the piece lies in a result.
+/// Transposes `columns` back to rows and stores them at the piece's position in a result.
 template <class Element, class Turn>
 void put_columns(const State& state, const View& result, const Piece& piece, const Element* columns, Element* rows,
                  Turn&& turn) {
@@ -170,7 +171,8 @@ bool finish_rows(const State& state, const Call& call, const Piece& piece) {
   return state.rows.requantize_matrix(state.layer.out, tile);
 }
 
-/// Column by column, where finish_rows has no rule: a channel's numbers are uniform along a row of the requantization.
+/// Finishes a piece that finish_rows refuses, column by column. A row of requantization then has one channel, and one
+/// set of parameters.
 void finish_columns(const State& state, const Call& call, const Piece& piece) {
   RequantizeRow row = row_of(state, LayerOperands(call));
   int32_t* rows = state.tile(call);
@@ -198,7 +200,7 @@ void finish_columns(const State& state, const Call& call, const Piece& piece) {
   }
 }
 
-/// Of a piece of a matrix product, whose accumulators are there.
+/// Updates the extremes with the stored accumulators of a piece of a matrix product.
 void widen_rows(const State& state, const Call& call, const Piece& piece, const Extremes& extremes) {
   const int64_t all = state.layer.geometry.o;
   const int32_t* row = call.out[Out::acc].as<const int32_t>() + piece.image * all + piece.output;
@@ -206,7 +208,7 @@ void widen_rows(const State& state, const Call& call, const Piece& piece, const 
     state.rows.widen_each(row, piece.outputs, extremes.low, extremes.high);
 }
 
-/// Of all pieces.
+/// Joins the extremes of all pieces.
 void join_extremes(const State& state, const Call& call) {
   const int64_t all = state.layer.geometry.o;
   const Extremes result(call.out[Out::extremes].as<int32_t>(), all);

@@ -14,7 +14,7 @@ namespace {
 
 using integer::CodeMatmul;
 
-/// Codes and weights as they are: what the zero point of x adds up to is in the steps.
+/// Multiplies codes and weights unchanged. The Step adds the contribution of the zero point of x.
 class TilesAccumulator final : public Accumulator {
  public:
   explicit TilesAccumulator(const CodeMatmul& matmul) : matmul_(matmul) {}

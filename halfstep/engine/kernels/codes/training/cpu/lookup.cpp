@@ -1,4 +1,4 @@
-// Pointwise functions of codes of one byte: tables of what there is for every byte that x can have.
+// Pointwise functions of one-byte codes. Tables have an entry for every byte of x.
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/training/cpu/lookup.cpp"
 #include <algorithm>
 #include <memory>
@@ -14,7 +14,7 @@ HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::training::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// grads[i] = out_grads[i] * slopes[bytes[i]], and 0 where the slope is. The two may be the same.
+/// grads[i] = out_grads[i] * slopes[bytes[i]], and 0 if the slope is 0. grads may equal out_grads.
 void multiply_slopes(const float* slopes, const uint8_t* bytes, int64_t size, const float* out_grads, float* grads) {
   const hn::ScalableTag<float> d;
   const hn::Rebind<int32_t, decltype(d)> indices;
@@ -85,7 +85,7 @@ struct GradState {
   decltype(&N_AVX2::multiply_slopes) multiply;
 };
 
-/// Slopes of every byte, and the pieces' sums for the scale.
+/// Layout of scratch: slopes of every byte, and the pieces' sums for the scale.
 struct GradTables {
   explicit GradTables(std::byte* scratch)
       : scale(reinterpret_cast<double*>(scratch)),
@@ -122,7 +122,7 @@ void fill(const LookupGradRule& rule, const Call& call, const GradTables& tables
   }
 }
 
-/// A scale that nothing moves has a gradient scale of 0.
+/// A fixed scale has a gradient scale of 0.
 Status run_grad(const Call& call, int phase, int64_t piece) {
   using In = LookupGrad::in;
   using Out = LookupGrad::out;

@@ -1,4 +1,5 @@
-// Products of two values of codes of one byte: the sums of a block of rows in tiles, then all three results of them.
+// Products of two values of one-byte codes. Tiles compute the sums of a block of rows, then all three results follow
+// from them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace {
 
 using integer::CodeMatmul;
 
-/// Of two differences of codes, each at most 255 in magnitude.
+/// Largest product of two differences of codes. Each is at most 255 in magnitude.
 constexpr int64_t kLargestProduct = 255 * 255;
 
 struct ProductState : RuleState<QuantizedMatmul> {

@@ -1,4 +1,4 @@
-// Product of two values of codes of one byte, element by element, on vectors.
+// Elementwise product of two values of one-byte codes, on vectors.
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/training/cpu/mul.cpp"
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include "halfstep/engine/kernels/common/codes.h"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
 #include "halfstep/engine/kernels/ops.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/codes/training/cpu/stream-inl.h"
 
 #ifndef HALFSTEP_KERNELS_TRAINING_MUL
@@ -21,7 +21,7 @@ namespace halfstep::kernels::training {
 struct Factor {
   DType type = DType::u8;
   const uint8_t* codes = nullptr;
-  bool moves = true;  ///< else it is one code for the whole row
+  bool moves = true;  ///< otherwise one code for the whole row
   float scale = 1.0F;
   int32_t zero_point = 0;
 };
@@ -39,7 +39,7 @@ namespace halfstep::kernels::training::HWY_NAMESPACE {
 
 inline constexpr int64_t kMostFactors = HWY_MAX_BYTES / 4;
 
-/// The codes of a factor that belong to elements from i on, of which `left` are.
+/// The codes of a factor for the elements from i on. `left` elements remain.
 IntVec factor_codes(const Factor& factor, const CodeLanes<uint8_t>& lanes, int64_t i, int64_t left) {
   if (factor.moves && left >= static_cast<int64_t>(hn::Lanes(Ints()))) return lanes.load(factor.codes + i);
   uint8_t some[kMostFactors] = {};
@@ -84,13 +84,13 @@ namespace halfstep::kernels {
 namespace training {
 namespace {
 
-/// Below, a run costs more than its elements.
+/// In shorter runs, the run costs more than its elements.
 constexpr int64_t kShortestRun = 16;
 
 struct MulState : RuleState<QuantizedMul> {
   MulState(const Problem& problem, BroadcastRuns of, void (*chosen)(const FactorRow& row))
       : RuleState(problem.attributes), runs(std::move(of)), row(chosen) {}
-  int64_t pieces() const { return pieces_of(runs.length()); }  // of a run
+  int64_t pieces() const { return pieces_of(runs.length()); }  // pieces of a run
   BroadcastRuns runs;
   void (*row)(const FactorRow& row);
 };

@@ -10,36 +10,36 @@
 #include "halfstep/engine/kernels/common/codes.h"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
 #include "halfstep/engine/kernels/ops.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/codes/rows-inl.h"
 
 #ifndef HALFSTEP_KERNELS_TRAINING_NORMALIZED_ROWS
 #define HALFSTEP_KERNELS_TRAINING_NORMALIZED_ROWS
 namespace halfstep::kernels::training {
 
-/// A row of codes and what becomes of it.
+/// A row of codes and its results.
 struct CodeRow {
   int64_t count = 0;
   DType x_type = DType::u8, out_type = DType::u8;
   const void* x = nullptr;
   int32_t x_zero_point = 0, y_zero_point = 0;
   arith::Clamp clamp;
-  int32_t* line = nullptr;  ///< with kSpareLanes behind its end
-  float* reals = nullptr;   ///< the same
+  int32_t* line = nullptr;  ///< codes as int32, followed by kSpareLanes lanes
+  float* reals = nullptr;   ///< float values, followed by kSpareLanes lanes
   void* out = nullptr;
-  int32_t* unclamped = nullptr;  ///< with `real`, or neither
+  int32_t* unclamped = nullptr;  ///< present together with `real`, or absent
   float* real = nullptr;
 };
 
 struct NormRow {
-  int64_t epsilon = 0;  ///< this and the next four are those of arith::RowNorm
+  int64_t epsilon = 0;  ///< epsilon and the next four fields are those of arith::RowNorm
   int32_t guard = 0, shift = 1;
   const int32_t* factor = nullptr;
   const int64_t* factor_bias = nullptr;
   arith::ShiftRounding rounding = arith::ShiftRounding::half_up;
   bool centered = true;
   const float* scale = nullptr;
-  const float* bias = nullptr;  ///< null for none
+  const float* bias = nullptr;  ///< null if there is none
 };
 
 struct NormalizedRows {
@@ -137,7 +137,7 @@ Plan plan_of(const Problem& problem, const Rows& rows) {
   return {.state = std::move(state), .worker_scratch = lines, .phases = {rows.pieces()}};
 }
 
-/// visit(row) for the rows of a piece.
+/// Calls visit(row) for the rows of a piece.
 template <class Typed, class Visit>
 void for_rows(const Call& call, const State<Typed>& state, int64_t piece, Visit&& visit) {
   const Operand x(call, Typed::in::x, Typed::in::x_scale, Typed::in::x_zero_point);
@@ -178,7 +178,7 @@ Verdict accept_softmax(const Problem& problem) {
   return accept();
 }
 
-/// Phase 0 makes the exponentials, which lie in scratch.
+/// Phase 0 computes the tables of exponentials in scratch.
 Plan prepare_softmax(const Problem& problem) {
   Plan plan = plan_of<QuantizedSoftmax>(problem, softmax_rows(problem));
   plan.scratch = sizeof(arith::Exponentials);
@@ -212,7 +212,7 @@ Verdict accept_norm(const Problem& problem) {
   return accept_filled(problem);
 }
 
-/// In scratch: what phase 0 derives of a call's numbers, then a factor and a bias for each element of a row.
+/// Layout of scratch: numbers that phase 0 derives for a call, then a factor and a bias for each element of a row.
 struct DerivedNorm {
   int64_t epsilon;
   int32_t guard, shift;

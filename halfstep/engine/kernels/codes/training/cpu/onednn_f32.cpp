@@ -1,5 +1,4 @@
-// Codes as whole float32 numbers through oneDNN's f32 products: exact on every level while no partial sum can leave
-// 2^24.
+// Codes as integers in float32, with oneDNN's f32 products. Exact on every level, because partial sums stay below 2^24.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,15 +16,16 @@ namespace {
 
 size_t floats(int64_t count) { return aligned(static_cast<size_t>(count) * sizeof(float)); }
 
-/// Input channels whose products add up below 2^24 in magnitude, in any order: a difference of u8 codes is at most 255;
-/// one of u16 codes is split into a low byte, at most 255, and a high one, at most 256 in magnitude.
+/// Input channels whose products sum up below 2^24 in magnitude, in any order. A difference of u8 codes is at most 255.
+/// A difference of u16 codes is split into a low byte, at most 255, and a high one, at most 256 in magnitude.
 int64_t exact_channels(const Layer& layer) {
   constexpr int64_t kLargestSum = (int64_t{1} << 24) - 1;
   const int64_t largest_code = is_wide(layer.x) ? 256 : 255;
   return kLargestSum / (largest_code * layer.largest_weight) / layer.geometry.taps();
 }
 
-/// Channels of a slice: as many slices as the bound asks for, of about the same size and whole vectors where that fits.
+/// Channels of a slice. There are as many slices as the bound requires, of nearly equal size and whole vectors if
+/// possible.
 int64_t slice_channels(const Layer& layer) {
   constexpr int64_t kVector = 16;
   const int64_t all = layer.geometry.group_in();
@@ -36,8 +36,8 @@ int64_t slice_channels(const Layer& layer) {
   return std::min(all, vectors <= most ? vectors : even);
 }
 
-/// A piece's x less its zero point as floats (u16: low and high bytes), so that the library's padding with zero is
-/// right.
+/// Converts a piece's x - x_zero_point to floats (u16: low and high bytes). The library's padding with 0 is then
+/// correct.
 class FloatAccumulator final : public Accumulator {
  public:
   FloatAccumulator(const Layer& layer, const Cut& cut, CpuLevel level)

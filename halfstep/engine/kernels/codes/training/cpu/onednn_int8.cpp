@@ -1,5 +1,5 @@
-// Codes and weights as they are through oneDNN's u8 or s8 x s8 -> s32, which is exact from VNNI on (below, 16-bit sums
-// saturate).
+// Multiplies codes and weights unchanged with oneDNN's u8 or s8 x s8 -> s32. This is exact from VNNI on. Below, 16-bit
+// sums saturate.
 #include <algorithm>
 #include <cstring>
 
@@ -13,8 +13,9 @@ namespace halfstep::kernels {
 namespace training {
 namespace {
 
-/// oneDNN pads with zero, which is no zero of an affine input: a padded layer's pieces are copied with margins of the
-/// zero point's code, and in the order that it computes in where that is quicker than its own change of layout.
+/// oneDNN pads with 0, which is not the zero point of an affine input. Pieces of a padded layer are therefore copied,
+/// with margins of the zero point's code. The copy is channels-last where that is faster than oneDNN's own change of
+/// layout.
 class Int8Accumulator final : public Accumulator {
  public:
   Int8Accumulator(const Layer& layer, const Cut& cut, CpuLevel level)
@@ -94,7 +95,7 @@ class Int8Accumulator final : public Accumulator {
   Cut cut_;
   const RowFunctions& rows_;
   bool padded_;
-  bool turned_;  ///< copies have their channels last
+  bool turned_;  ///< copies are channels-last
   Products products_;
 };
 

@@ -1,4 +1,4 @@
-// What products of two values of codes have in common on the CPU.
+// Common parts of the CPU kernels for products of two values of codes.
 #pragma once
 
 #include "halfstep/engine/kernels/codes/training/operand.h"
@@ -6,19 +6,19 @@
 
 namespace halfstep::kernels::training {
 
-/// How products become codes, and where these go.
+/// Requantization of products, and the memory of the results.
 struct ProductResult {
   arith::Requantizer requantizer;
   int32_t zero_point = 0;
   arith::Clamp clamp;
   DType out_type = DType::u8;
   void* out = nullptr;
-  int32_t* unclamped = nullptr;  ///< with `real`, or neither
+  int32_t* unclamped = nullptr;  ///< present together with `real`, or absent
   float* real = nullptr;
 };
 
-/// Of an operator's results from the element `first` on; an error where a zero point is none of its operand's codes, or
-/// the scales have no multiplier.
+/// Derives an operator's results from element `first` on. Returns an error if a zero point is not a code of its
+/// operand, or if the scales have no multiplier.
 template <class Typed>
 Status derive(const Call& call, const RequantizeRule& rule, const Operand& a, const Operand& b, int64_t first,
               ProductResult& result) {

@@ -29,7 +29,7 @@ Products::Products(const Layer& layer, const Cut& cut, const ProductSpec& spec)
 
 Products::Job Products::make_job(int64_t images, int64_t output_part, int64_t slice) const {
   const ConvGeometry& g = layer_.geometry;
-  const Piece piece = cut_.piece(output_part);  // of the first image part
+  const Piece piece = cut_.piece(output_part);  // piece of the first image part
   const int64_t first_channel = slice * spec_.slice_channels;
   const int64_t channels = std::min(spec_.slice_channels, g.group_in() - first_channel);
   Job job;

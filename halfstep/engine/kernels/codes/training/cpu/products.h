@@ -8,14 +8,14 @@
 
 namespace halfstep::kernels::training {
 
-/// What the library is asked for.
+/// Description of a library call.
 struct ProductSpec {
   DType x = DType::u8, weights = DType::i8, out = DType::i32;
-  /// Planes of the input that `multiply` is given, and the margins of zeros around them.
+  /// Planes of the input of `multiply`, and the margins of zeros around them.
   int64_t height = 1, width = 1;
   std::array<int64_t, 4> pad = {0, 0, 0, 0};
   int64_t x_image = 1;  ///< elements from image to image of that input
-  /// Whether its channels, and those of the results, are the last axis; only without groups.
+  /// Whether the input and the results are channels-last. Only without groups.
   bool x_channels_last = false, out_channels_last = false;
   int64_t slice_channels =
       1;  ///< input channels of a group that one product sums over; all of them where there are groups
@@ -31,9 +31,9 @@ class Products {
   size_t packed_bytes() const { return packed_bytes_; }
   size_t scratch() const { return scratch_; }
 
-  /// Packs the layer's weights, given in the spec's type, for all pieces.
+  /// Packs the layer's weights for all pieces. They have the spec's type.
   Status pack(const void* weights, std::byte* packed, std::byte* scratch) const;
-  /// The product of a piece and a slice. `x` is the first element of the piece's first image and first channel; `tile`
+  /// The product of a piece and a slice. `x` is the first element of the piece's first image and first channel. `tile`
   /// is [image][output][pixel] of the spec's type, or [image][pixel][output].
   Status multiply(int64_t piece, int64_t slice, const void* x, const void* weights, const std::byte* packed, void* tile,
                   std::byte* scratch) const;
@@ -43,8 +43,8 @@ class Products {
     onednn::Convolution convolution;
     onednn::Matmul matmul;
     size_t weights = 0;       ///< bytes from the layer's first weight
-    size_t packed = 0;        ///< bytes from the start of what is packed
-    size_t packed_bytes = 0;  ///< 0: reads the weights as they are
+    size_t packed = 0;        ///< bytes from the start of the packed weights
+    size_t packed_bytes = 0;  ///< 0: reads the weights without packing
   };
   Job make_job(int64_t images, int64_t output_part, int64_t slice) const;
   onednn::Convolution make_convolution(int64_t images, int64_t outputs, int64_t channels) const;

@@ -5,7 +5,7 @@
 
 #include "halfstep/engine/kernels/common/codes.h"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/codes/training/cpu/stream-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -13,7 +13,7 @@ namespace halfstep::kernels::training::HWY_NAMESPACE {
 
 int64_t lanes() { return static_cast<int64_t>(hn::Lanes(Ints())); }
 
-/// What the elements of a row share.
+/// Values that the elements of a row share.
 template <class Lanes, class Code>
 struct RowLanes {
   Lanes code_of;
@@ -63,7 +63,7 @@ void requantize_row(DType codes, const RequantizeRow& row) {
   });
 }
 
-/// Some channels of a tile, which lie in the lanes of a vector, in rows [begin, end).
+/// Requantizes the channels of a tile in one vector, in rows [begin, end).
 template <class Code>
 void requantize_channels(const MatrixTile& tile, int64_t channel, int64_t begin, int64_t end) {
   constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
@@ -99,7 +99,7 @@ void requantize_channels(const MatrixTile& tile, int64_t channel, int64_t begin,
 }
 
 bool requantize_matrix(DType codes, const MatrixTile& tile) {
-  constexpr int64_t kRows = 64;  // which first caches hold
+  constexpr int64_t kRows = 64;  // rows that the first-level cache holds
   const bool half_up = std::all_of(tile.steps, tile.steps + tile.channels, [](const Step& step) {
     return codes::HWY_NAMESPACE::half_up(step.requantizer) != nullptr;
   });
@@ -200,8 +200,8 @@ void add_whole(const float* src, int64_t size, int shift, bool first, int32_t* d
   }
 }
 
-/// Squares of four by four, each in registers; down to whole cache lines of dst before it goes on to the next columns,
-/// whose lines may fall on the same places of the cache.
+/// Transposes squares of four by four in registers. Finishes whole cache lines of dst before the next columns, because
+/// their lines may fall into the same cache sets.
 void transpose(const void* from_rows, int64_t rows, int64_t columns, void* to_columns) {
   constexpr int64_t kLine = 16;
   const auto* src = static_cast<const int32_t*>(from_rows);
@@ -234,8 +234,7 @@ void transpose(const void* from_rows, int64_t rows, int64_t columns, void* to_co
 
 using Bytes = hn::FixedTag<uint8_t, 16>;
 
-/// A square of 16 by 16: vectors[i] element k becomes vectors[k] element i: each round turns the eight bits of both
-/// indices by one.
+/// Transposes a square of 16 by 16. Each round rotates the eight bits of both indices by one.
 void transpose_square(const uint8_t* src, int64_t src_step, uint8_t* dst, int64_t dst_step) {
   const Bytes d;
   hn::Vec<Bytes> a[16], b[16];

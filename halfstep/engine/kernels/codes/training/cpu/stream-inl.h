@@ -1,4 +1,4 @@
-// Real values of codes; rows of vectors, perhaps stored past the caches. Included once for every target.
+// Float values of codes, and stores of vectors that may bypass the caches. Included once for every target.
 #if defined(HALFSTEP_KERNELS_QUANTIZED_STREAM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_QUANTIZED_STREAM_INL_H_
 #undef HALFSTEP_KERNELS_QUANTIZED_STREAM_INL_H_
@@ -22,12 +22,12 @@ using codes::HWY_NAMESPACE::Ints;
 using codes::HWY_NAMESPACE::IntVec;
 using codes::HWY_NAMESPACE::with_lanes;
 
-/// Steps times scale in float32: arith::real_of, as long as code and zero point are below 2^24.
+/// Steps times scale in float32. Equals arith::real_of while code and zero point are below 2^24.
 inline FloatVec real_of(IntVec codes, int32_t zero_point, float scale) {
   return hn::ConvertTo(Floats(), codes - hn::Set(Ints(), zero_point)) * hn::Set(Floats(), scale);
 }
 
-/// Whether vectors can be stored past the caches from here on, if they should.
+/// Whether vectors from here on can bypass the caches, if requested.
 inline bool may_stream(bool past_caches, const void* to) {
   return past_caches && reinterpret_cast<uintptr_t>(to) % hn::MaxLanes(hn::ScalableTag<uint8_t>()) == 0;
 }
