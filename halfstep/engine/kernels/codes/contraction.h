@@ -1,4 +1,4 @@
-// How two values of codes lie that are multiplied as matrices, and what is added up along axes.
+// Layout of two values of codes that are multiplied as matrices, and sums along axes.
 #pragma once
 
 #include <algorithm>
@@ -12,17 +12,17 @@
 
 namespace halfstep::kernels {
 
-/// Where the matrices of a value lie: one behind the other, or with the rows of `heads` of them side by side.
+/// Layout of the matrices of a value: consecutive, or with the rows of `heads` matrices side by side.
 struct MatrixPlaces {
   int64_t heads = 1, rows = 0, columns = 0;
 
-  /// Of the first element of a matrix.
+  /// Position of the first element of a matrix.
   int64_t begin(int64_t matrix) const { return (matrix / heads * rows * heads + matrix % heads) * columns; }
-  /// From row to row.
+  /// Elements from row to row.
   int64_t step() const { return heads * columns; }
 };
 
-/// [batches, rows, depth] by [batches, depth, columns], either with its last two axes exchanged.
+/// [batches, rows, depth] by [batches, depth, columns]. The last two axes of either may be exchanged.
 struct Contraction {
   int64_t batches = 1, rows = 0, depth = 0, columns = 0;
   bool transpose_a = false, transpose_b = false;
@@ -49,12 +49,12 @@ struct Contraction {
             out[rank - 1], attributes.transpose_a, attributes.transpose_b};
   }
 
-  /// Rows by the weights of a layer, [columns, depth].
+  /// The product of rows and the weights of a layer, [columns, depth].
   static Contraction of_layer(int64_t rows, int64_t depth, int64_t columns) {
     return {1, rows, depth, columns, false, true};
   }
 
-  /// Of a row of the result, counted over all batches.
+  /// Position of an element in a, for a row of the result counted over all batches.
   int64_t a_place(int64_t row, int64_t k) const {
     const int64_t first = a.begin(row / rows), i = row % rows;
     return first + (transpose_a ? k * a.step() + i : i * a.step() + k);
@@ -62,7 +62,7 @@ struct Contraction {
   int64_t b_place(int64_t row, int64_t k, int64_t column) const {
     return b.begin(row / rows) + (transpose_b ? column * b.step() + k : k * b.step() + column);
   }
-  /// Of the first element of a row.
+  /// Position of the first element of a row of the result.
   int64_t out_place(int64_t row) const { return out.begin(row / rows) + row % rows * out.step(); }
 
  private:
@@ -79,18 +79,18 @@ struct Contraction {
         out{1, row_count, column_count} {}
 };
 
-/// Refuses what accumulators have no room for, whatever the codes are: extents that were open when the network was
-/// converted are known here.
+/// Refuses products whose sums could overflow the accumulators for some codes. Dynamic dimensions have known extents
+/// here, but not at conversion.
 inline Verdict accept_contraction(const Contraction& product, const Problem& problem) {
   const auto largest = [&](int port) { return is_wide(problem.in[port]->dtype) ? int64_t{65535} : int64_t{255}; };
-  // the operands are the first port, and the one behind its scale and zero point where it has these
+  // The operands are the first port, and the one after its scale and zero point if it has these.
   const int b = static_cast<int>(problem.in.size()) > 2 ? 3 : 1;
   const int64_t one = largest(0) * largest(b);
   if (product.depth <= arith::kMostScaled / one) return accept();
   return refuse(errors::kernel_product_too_deep(product.depth));
 }
 
-/// sums[result] = the sum of step(element) over the elements of x that belong to it.
+/// sums[result] = the sum of step(element) over the elements of x that belong to the result.
 template <class Step>
 void add_along(const Groups& groups, int64_t* sums, Step&& step) {
   std::fill_n(sums, groups.results(), int64_t{0});

@@ -1,5 +1,5 @@
-// core/arith/requantizer.h on vectors: what makes codes of accumulators, and of two values of codes. Included once for
-// every target.
+// core/arith/requantizer.h on vectors: turns accumulators, and pairs of codes, into codes. Included once for every
+// target.
 #if defined(HALFSTEP_KERNELS_REQUANTIZE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_REQUANTIZE_INL_H_
 #undef HALFSTEP_KERNELS_REQUANTIZE_INL_H_
@@ -25,8 +25,8 @@ using FloatVec = hn::Vec<Floats>;
 using Longs = hn::Repartition<int64_t, Ints>;
 using LongVec = hn::Vec<Longs>;
 
-/// Codes of one or two bytes in memory, Word being the unsigned type of that width. A signed code is the unsigned one
-/// of a zero point that lies half the range further up, but for its highest bit.
+/// Codes of one or two bytes in memory. Word is the unsigned type of that size. A signed code plus half the range is an
+/// unsigned code, which differs only in the highest bit.
 template <class Word>
 struct CodeLanes {
   using Narrow = hn::Rebind<Word, Ints>;
@@ -38,7 +38,7 @@ struct CodeLanes {
     const Narrow narrow;
     return hn::PromoteTo(Ints(), hn::Xor(hn::LoadU(narrow, from), hn::Set(narrow, flip))) - hn::Set(Ints(), middle);
   }
-  /// Codes of that type.
+  /// Stores codes of this type.
   HWY_INLINE void store(IntVec codes, Word* to) const {
     const Narrow narrow;
     hn::StoreU(hn::Xor(hn::DemoteTo(narrow, codes + hn::Set(Ints(), middle)), hn::Set(narrow, flip)), narrow, to);
@@ -48,7 +48,7 @@ struct CodeLanes {
   Word flip;
 };
 
-/// The nearest whole numbers of what lies below 2^31; below int32 the least of it.
+/// Rounds steps below 2^31 to the nearest integers. Smaller than int32, they become its least value.
 inline IntVec nearest(FloatVec steps) {
 #if HWY_TARGET == HWY_AVX3
   return IntVec{_mm512_cvtps_epi32(steps.raw)};
@@ -57,7 +57,7 @@ inline IntVec nearest(FloatVec steps) {
 #endif
 }
 
-/// arith::whole_steps.
+/// arith::whole_steps on vectors.
 inline IntVec whole_steps(FloatVec steps) {
   const FloatVec most = hn::Set(Floats(), arith::kMostSteps);
   return nearest(hn::Max(hn::Min(steps, most), hn::Neg(most)));
@@ -68,7 +68,7 @@ struct Halves {
   LongVec even, odd;
 };
 
-/// Each int64 of `v` moved by 32 bits: what stands in odd int32 lanes comes to even ones.
+/// Shifts each int64 of `v` right by 32 bits, which moves odd int32 lanes to even ones.
 inline IntVec odd_to_even(IntVec v) {
   return hn::BitCast(Ints(), hn::ShiftRight<32>(hn::BitCast(hn::Repartition<uint64_t, Ints>(), v)));
 }
@@ -79,19 +79,19 @@ inline Halves product(IntVec a, int32_t m) {
   return {hn::MulEven(a, factor), hn::MulEven(odd_to_even(a), factor)};
 }
 
-/// Both halves' low 32 bits.
+/// The low 32 bits of both halves.
 inline IntVec joined(LongVec even, LongVec odd) {
   return hn::OddEven(hn::BitCast(Ints(), hn::ShiftLeft<32>(odd)), hn::BitCast(Ints(), even));
 }
 
-// Shifts are a number, or one for each lane.
+// A shift is one number, or one for each lane.
 
 inline LongVec dropped(LongVec v, int bits) { return hn::ShiftRightSame(v, bits); }
 inline LongVec dropped(LongVec v, LongVec bits) { return v >> bits; }
 inline LongVec half_step(int shift) { return hn::Set(Longs(), int64_t{1} << (shift - 1)); }
 inline LongVec half_step(LongVec shift) { return hn::Set(Longs(), 1) << (shift - hn::Set(Longs(), 1)); }
 
-/// What arith::shift_right adds to `v` before the bits are dropped, where it rounds once.
+/// Term that arith::shift_right adds to `v` before it drops bits, in rounding modes that round once.
 template <class Shift>
 HWY_INLINE LongVec half_of(LongVec v, Shift shift, arith::ShiftRounding rounding) {
   const Longs d;
@@ -116,7 +116,7 @@ inline LongVec shift_right(LongVec v, int shift, arith::ShiftRounding rounding) 
   if (rounding != ShiftRounding::doubled || shift <= kFirst) return rounded_once(v, shift, rounding);
   return rounded_once(rounded_once(v, kFirst, ShiftRounding::half_up), shift - kFirst, ShiftRounding::half_away);
 }
-/// The same.
+/// Like shift_right, with a shift for each lane.
 HWY_INLINE LongVec shift_right(LongVec v, LongVec shift, arith::ShiftRounding rounding) {
   using arith::ShiftRounding;
   if (rounding != ShiftRounding::doubled) return rounded_once(v, shift, rounding);
@@ -126,7 +126,7 @@ HWY_INLINE LongVec shift_right(LongVec v, LongVec shift, arith::ShiftRounding ro
   return hn::IfThenElse(hn::Eq(rest, hn::Zero(Longs())), upper, twice);
 }
 
-/// shift_right and the zero point, saturated to int32.
+/// shift_right plus the zero point, saturated to int32.
 inline IntVec saturated(Halves v, int shift, arith::ShiftRounding rounding, int32_t zero_point) {
   using Limits = std::numeric_limits<int32_t>;
   const Longs d;
@@ -137,11 +137,11 @@ inline IntVec saturated(Halves v, int shift, arith::ShiftRounding rounding, int3
   return joined(code(v.even), code(v.odd));
 }
 
-/// Shifts from which on steps are made of the products' upper halves alone. Then m < 2^31 <= 2^shift / 2, so they are
-/// at most 2^30 in magnitude, and with a zero point they still fit an int32.
+/// From this shift on, steps follow from the products' upper halves alone. Then m < 2^31 <= 2^shift / 2. Steps are
+/// therefore at most 2^30 in magnitude, and with a zero point they still fit an int32.
 inline constexpr int kUpperHalf = 32;
 
-/// arith::scale and the zero point, saturated to int32.
+/// arith::scale plus the zero point, saturated to int32.
 inline IntVec scaled(IntVec acc, arith::Multiplier factor, arith::ShiftRounding rounding, int32_t zero_point) {
   const Halves v = product(acc, factor.m);
   if (factor.shift < kUpperHalf) return saturated(v, factor.shift, rounding, zero_point);
@@ -160,7 +160,7 @@ inline IntVec code_of(IntVec acc, const arith::FixedScale& scale, int32_t zero_p
   return hn::IfThenElse(hn::Lt(acc, hn::Zero(Ints())), scaled(acc, scale.negative, scale.rounding, zero_point), code);
 }
 
-/// The same: arith::FloatScale::code.
+/// arith::FloatScale::code on vectors.
 inline IntVec code_of(IntVec acc, const arith::FloatScale& scale, int32_t zero_point) {
   const Floats d;
   const FloatVec real = hn::ConvertTo(d, acc) * hn::Set(d, scale.scale) * hn::Set(d, scale.channel_scale);
@@ -193,9 +193,9 @@ struct HalfUpLanes {
   int shift;
 };
 
-/// The same where each lane has a multiplier and a shift of its own.
+/// Like HalfUpLanes, with a multiplier and a shift for each lane.
 struct HalfUpChannels {
-  /// `beyond`: shifts less kUpperHalf.
+  /// `beyond` has the shifts minus kUpperHalf.
   HalfUpChannels(IntVec multipliers, IntVec beyond, int32_t zero)
       : multiplier(multipliers), zero_point(hn::Set(Ints(), zero)), shift(beyond) {
     const IntVec last = shift + hn::Set(Ints(), kUpperHalf - 1);
@@ -215,7 +215,7 @@ struct HalfUpChannels {
   LongVec half_even, half_odd;
 };
 
-/// The multiplier of a requantizer that HalfUpLanes has; null for others.
+/// The multiplier of a requantizer that HalfUpLanes supports, or null for others.
 inline const arith::Multiplier* half_up(const arith::Requantizer& requantizer) {
   const auto* fixed = std::get_if<arith::FixedScale>(&requantizer);
   if (fixed == nullptr || fixed->positive != fixed->negative || fixed->rounding != arith::ShiftRounding::half_up)
@@ -223,7 +223,7 @@ inline const arith::Multiplier* half_up(const arith::Requantizer& requantizer) {
   return fixed->positive.shift >= kUpperHalf ? &fixed->positive : nullptr;
 }
 
-/// code_of of any other requantizer. It is a copy, which no store of a code can change.
+/// code_of of any other requantizer. Holds a copy, so that no store of a code can change it.
 template <class Scale>
 struct ScaleLanes {
   HWY_INLINE IntVec operator()(IntVec acc) const { return code_of(acc, scale, zero_point); }
@@ -231,7 +231,7 @@ struct ScaleLanes {
   int32_t zero_point;
 };
 
-/// body(lanes) with what makes codes of many accumulators fastest: lanes(acc) is code_of(acc, requantizer, zero_point).
+/// Calls body(lanes) with the fastest conversion of accumulators: lanes(acc) is code_of(acc, requantizer, zero_point).
 template <class Body>
 HWY_INLINE void with_lanes(const arith::Requantizer& requantizer, int32_t zero_point, Body&& body) {
   if (const arith::Multiplier* factor = half_up(requantizer)) return body(HalfUpLanes(*factor, zero_point));
@@ -240,9 +240,9 @@ HWY_INLINE void with_lanes(const arith::Requantizer& requantizer, int32_t zero_p
   body(ScaleLanes<arith::FloatScale>{*std::get_if<arith::FloatScale>(&requantizer), zero_point});
 }
 
-// Codes of a sum before the clamp, saturated to int32; both vector levels have fused multiply-add.
+// Codes of a sum before the clamp, saturated to int32. Both vector levels have fused multiply-add.
 
-/// A sum of two products is below 2^16 * 2^31 * 2 = 2^48 in magnitude; from this shift on its steps are below 2^30.
+/// A sum of two products is below 2^16 * 2^31 * 2 = 2^48 in magnitude. From this shift on its steps are below 2^30.
 inline constexpr int kSmallSum = 18;
 
 inline IntVec code_of(const arith::FixedSum& sum, IntVec a, IntVec b) {
@@ -255,7 +255,7 @@ inline IntVec code_of(const arith::FixedSum& sum, IntVec a, IntVec b) {
          hn::Set(Ints(), sum.y_zero_point);
 }
 
-/// arith::FloatSum::steps.
+/// arith::FloatSum::steps on vectors.
 inline FloatVec steps_of(const arith::FloatSum& sum, IntVec a, IntVec b) {
   const Floats d;
   const FloatVec inner = hn::MulAdd(hn::ConvertTo(d, b), hn::Set(d, sum.b_ratio), hn::Set(d, sum.offset));

@@ -8,14 +8,14 @@
 
 namespace halfstep::kernels {
 
-/// Lanes that vectors may read or write beyond the end of a row's words, on any level.
+/// Lanes after the end of a row's words that vectors may read or write, on any level.
 inline constexpr int64_t kSpareLanes = 16;
 
-/// `rows` rows of `extent` elements, `stride` apart.
+/// `rows` rows of `extent` elements, which are `stride` apart.
 struct Rows {
   int64_t rows = 0, extent = 0, stride = 1;
 
-  /// Along `axis`, or with `flattened` over all elements from there on; below zero it counts from the end.
+  /// Rows along `axis`, or with `flattened` over all elements from that axis on. A negative axis counts from the end.
   static Rows of(std::span<const int64_t> dims, int64_t axis, bool flattened = false) {
     if (axis < 0) axis += static_cast<int64_t>(dims.size());
     const Channels channels = Channels::of(dims, axis);
@@ -23,10 +23,11 @@ struct Rows {
     return {channels.outer * channels.run, channels.count, channels.run};
   }
 
-  /// Place of the first element of a row.
+  /// Position of the first element of a row.
   int64_t first(int64_t row) const { return row / stride * extent * stride + row % stride; }
 
-  /// Of some microseconds each; an even number of them, where there is more than one, for two workers to end together.
+  /// Number of pieces of a few microseconds each. If there are several, the number is even, so that two workers end
+  /// together.
   int64_t pieces() const {
     const int64_t wanted = ceil_div(rows * extent, kPieceElements >> 4);
     return wanted > 1 ? std::min(round_up(wanted, 2), rows) : 1;
@@ -37,7 +38,7 @@ struct Rows {
   };
   Range piece(int64_t index) const { return {index * rows / pieces(), (index + 1) * rows / pieces()}; }
 
-  /// visit(row) for the rows of a piece.
+  /// Calls visit(row) for the rows of a piece.
   template <class Visit>
   void for_piece(int64_t index, Visit&& visit) const {
     const auto [begin, end] = piece(index);

@@ -2,7 +2,7 @@
 
 namespace halfstep::kernels::elementwise {
 
-// loops of the generated kernels; the names are Highway's
+// Loops of the generated kernels. Highway determines the names.
 namespace N_AVX2 {  // NOLINT(readability-identifier-naming)
 void gelu(const void* function, const Row<1>& row);
 void silu(const void* function, const Row<1>& row);

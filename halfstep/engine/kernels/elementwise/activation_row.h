@@ -1,4 +1,4 @@
-// Activations on what a layer has just written, with the loops of the pointwise kernels.
+// Activations on results of a layer, with the loops of the pointwise kernels.
 #pragma once
 
 #include "halfstep/engine/kernels/common/activation.h"
@@ -6,10 +6,10 @@
 
 namespace halfstep::kernels::elementwise {
 
-/// In place on `size` elements.
+/// Applies the activation in place to `size` elements.
 using ActivationRow = void (*)(const Activation& activation, float* values, int64_t size);
 
-/// What gives the bits of the pointwise kernel that a level has.
+/// The function with the bits of the pointwise kernel at this level.
 ActivationRow activation_row(Activation::Kind kind, CpuLevel level);
 
 }  // namespace halfstep::kernels::elementwise

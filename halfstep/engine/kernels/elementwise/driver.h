@@ -1,5 +1,5 @@
-// Pointwise kernels around a function object: what opgen writes of a record's `compute` is Function and the number of
-// its operands.
+// Pointwise kernels around a function object. opgen generates Function, and the number of its operands, from a record's
+// `compute`.
 //
 // A Function is made from Attributes and called with N numbers of one type.
 #pragma once
@@ -14,10 +14,10 @@
 
 namespace halfstep::kernels::elementwise {
 
-/// Element types that a pointwise operator is defined on.
+/// Element types for which a pointwise operator is defined.
 enum class Elements { floats, signed_numbers, numbers };
 
-/// What whole numbers are computed in: no intermediate result of a narrower type wraps before the end. The file that
+/// Type in which integers are computed. No intermediate result of a narrower type wraps before the end. The file that
 /// instantiates this is compiled with wrapping arithmetic.
 template <class T>
 using Exact = std::conditional_t<std::is_same_v<T, uint64_t>, uint64_t, int64_t>;
@@ -42,7 +42,7 @@ constexpr bool has(Elements elements, DType dtype) {
   }
 }
 
-/// Calls body.template operator()<T>() with the type of an element that `elements` has.
+/// Calls body.template operator()<T>() with the element type of `dtype`, one of those of `elements`.
 template <Elements elements, class Body>
 void with_element(DType dtype, Body&& body) {
   if constexpr (elements == Elements::numbers) {
@@ -61,13 +61,13 @@ void with_element(DType dtype, Body&& body) {
   }
 }
 
-/// Whether all operands and the result have that dtype.
+/// Whether all operands and the result have this dtype.
 inline bool all_are(const Problem& problem, DType dtype) {
   const auto is = [dtype](const Type* type) { return type->dtype == dtype; };
   return std::all_of(problem.in.begin(), problem.in.end(), is) && is(problem.out[0]);
 }
 
-/// What a kernel keeps: its function object, whose type only its loop knows, and how the operands walk.
+/// State of a kernel: its function object, whose type only its loop knows, and the runs of the operands.
 struct PointwiseState {
   std::shared_ptr<const void> function;
   Runs runs;
@@ -105,8 +105,8 @@ constexpr BlockLoop<C> block_loop(std::index_sequence<I...>) {
   return &compute_block<Function, C, I...>;
 }
 
-/// All elements of a piece, for operators of any number of operands: reading and writing a type is compiled once, not
-/// once for each operator.
+/// Computes all elements of a piece, for any number of operands. The code that reads and writes a type is compiled
+/// once, not once for each operator.
 template <class T>
 void compute_piece(const PointwiseState& state, size_t operands, const Call& call, int64_t piece,
                    BlockLoop<Computed<T>> loop) {
@@ -129,8 +129,8 @@ void compute_piece(const PointwiseState& state, size_t operands, const Call& cal
   });
 }
 
-/// One element after the other, every step rounded in the operands' own type; of half precision in float, and the
-/// result once more.
+/// Computes one element at a time. Every step is rounded in the operands' own type. Half precision is computed in
+/// float, and its result is rounded once more.
 template <class Function, size_t N, Elements elements>
 class Reference {
  public:

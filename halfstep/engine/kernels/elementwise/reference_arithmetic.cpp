@@ -70,7 +70,7 @@ Status run_prelu(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// Whole powers modulo 2^64.
+/// Integer powers modulo 2^64.
 uint64_t whole_power(uint64_t base, uint64_t exponent) {
   uint64_t result = 1;
   for (; exponent != 0; exponent >>= 1) {
@@ -80,10 +80,10 @@ uint64_t whole_power(uint64_t base, uint64_t exponent) {
   return result;
 }
 
-/// An exponent of any type, so that what is raised is the one type that the loop is compiled for.
+/// An exponent of any type, so that the loop is compiled only for the types of the base.
 struct Exponent {
-  double real;     ///< of a whole number rounded
-  uint64_t whole;  ///< modulo 2^64
+  double real;     ///< value, rounded if it is an integer
+  uint64_t whole;  ///< integer value modulo 2^64
   bool is_whole, negative;
 };
 
@@ -170,7 +170,7 @@ struct Plus {
   }
 };
 
-/// The values one after the other through `Function`, in what T is computed in; the result is rounded once.
+/// Folds the operands in order with `Function`, in the type of computation of T. The result is rounded once.
 template <class Typed, class Function, bool mean>
 Status run_variadic(const Call& call, int, int64_t piece) {
   const auto& runs = state_of<BroadcastState<Typed>>(call).runs;
@@ -201,7 +201,7 @@ Status run_variadic(const Call& call, int, int64_t piece) {
 }  // namespace
 }  // namespace elementwise
 
-using namespace elementwise;  // NOLINT: the table below alone
+using namespace elementwise;  // NOLINT: only for the table below
 
 extern const Kernel reference_mask_fill{"reference", accept_all, prepare<MaskFill>, run_mask_fill};
 extern const Kernel reference_select{"reference", accept_all, prepare<Select>, run_select};

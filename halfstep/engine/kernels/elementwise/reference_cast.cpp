@@ -1,4 +1,4 @@
-// Conversions between element types, by way of the widest type of the same kind.
+// Conversions between element types, through the widest type of each kind.
 #include <array>
 
 #include "halfstep/core/base/small_float.h"
@@ -23,7 +23,7 @@ Plan prepare_cast(const Problem& problem) {
           .phases = {pieces(count_elements(problem.out[0]->dims))}};
 }
 
-/// The low bits of a whole number as an element, with its sign.
+/// The low bits of an integer as an element, with its sign.
 template <class T>
 T low_bits(uint64_t value, DType dtype) {
   const int bits = bits_of(dtype);
@@ -33,14 +33,14 @@ T low_bits(uint64_t value, DType dtype) {
                              : static_cast<T>(value << shift >> shift);
 }
 
-/// A float as a whole number of 8 bits or more, saturated, or of fewer, by its low bits.
+/// A float as an integer. 8 bits or more saturate. Fewer keep the low bits.
 template <class T>
 T whole_of(double value, DType dtype) {
   return bits_of(dtype) >= 8 ? saturated<T>(value)
                              : low_bits<T>(static_cast<uint64_t>(saturated<int64_t>(value)), dtype);
 }
 
-/// Rounded once, not by way of float.
+/// Rounds once, directly from double.
 template <class T>
 T half_of(double value, const SmallFloat& format) {
   const auto single = static_cast<float>(value);
@@ -49,13 +49,13 @@ T half_of(double value, const SmallFloat& format) {
   return half;
 }
 
-/// NaN becomes -0 where the format has no NaN, as onnx.reference has it.
+/// NaN becomes -0 if the format has no NaN, as in onnx.reference.
 uint8_t small_of(double value, const SmallFloat& format, bool saturate) {
   if (value != value && format.quiet_nan() == 0) value = -0.0;
   return static_cast<uint8_t>(encode(value, format, saturate));
 }
 
-/// double, int64_t or uint64_t to elements.
+/// Converts double, int64_t or uint64_t to elements.
 template <class Source>
 void store(const Source* src, const CastState& state, void* results, int64_t begin, int64_t count) {
   const DType to = state.to;
@@ -89,7 +89,7 @@ void store(const Source* src, const CastState& state, void* results, int64_t beg
   });
 }
 
-/// Elements [begin, begin + count), of at most kChunk.
+/// Converts elements [begin, begin + count). There are at most kChunk.
 void convert(const CastState& state, const void* operands, void* results, int64_t begin, int64_t count) {
   const auto from = [&]<class T, class Wide>(const auto& load) {
     std::array<Wide, kChunk> values;

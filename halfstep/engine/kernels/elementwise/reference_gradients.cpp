@@ -33,7 +33,7 @@ Status run_clip_grad(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// In double, rounded once.
+/// Computed in double, rounded once.
 Status run_power_grad(const Call& call, int, int64_t piece) {
   const auto& runs = state_of<BroadcastState<PowerGrad>>(call).runs;
   with_any_float(call.in[0].dtype, [&]<class T>() {
@@ -58,7 +58,7 @@ Status run_power_grad(const Call& call, int, int64_t piece) {
 }  // namespace
 }  // namespace elementwise
 
-using namespace elementwise;  // NOLINT: the table below alone
+using namespace elementwise;  // NOLINT: only for the table below
 
 extern const Kernel reference_masked{"reference", accept_all, prepare<Masked>, run_masked};
 extern const Kernel reference_clip_grad{"reference", accept_all, prepare<ClipGrad>, run_clip_grad};

@@ -55,7 +55,7 @@ struct OneOf {
   }
 };
 
-/// `Function` on operands of any type to bool.
+/// Applies `Function` to operands of any type. The result is bool.
 template <class Typed, class Function>
 Status run_compare(const Call& call, int, int64_t piece) {
   const auto& walk = state_of<BroadcastState<Typed>>(call);
@@ -65,7 +65,7 @@ Status run_compare(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// `Function` on bool or whole numbers, whose sign does not matter.
+/// Applies `Function` to bool or integers, whose sign does not matter.
 template <class Typed, class Function>
 Status run_bits(const Call& call, int, int64_t piece) {
   const auto& walk = state_of<BroadcastState<Typed>>(call);
@@ -75,7 +75,7 @@ Status run_bits(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// In the widest type of the same sign, where only the places that it has count.
+/// Shifts in the widest type of equal sign. Only the bits of T count.
 template <class T>
 T shifted(T a, T b, bool left) {
   using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
@@ -138,7 +138,7 @@ Status run_is_inf(const Call& call, int, int64_t piece) {
 }  // namespace
 }  // namespace elementwise
 
-using namespace elementwise;  // NOLINT: the table below alone
+using namespace elementwise;  // NOLINT: only for the table below
 
 extern const Kernel reference_equal{"reference", accept_all, prepare<Equal>, run_compare<Equal, EqualTo>};
 extern const Kernel reference_greater{"reference", accept_all, prepare<Greater>, run_compare<Greater, Above>};

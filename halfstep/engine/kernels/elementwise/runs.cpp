@@ -3,7 +3,7 @@
 namespace halfstep::kernels::elementwise {
 namespace {
 
-/// Strides of a dense operand along the axes of the result, innermost first; 0 where it repeats.
+/// Strides of a dense operand along the axes of the result, innermost first. A stride is 0 where the operand repeats.
 std::vector<int64_t> strides_along(const Dims& operand, const Dims& result) {
   std::vector<int64_t> strides(result.size(), 0);
   int64_t stride = 1;
@@ -24,7 +24,7 @@ Runs::Runs(std::span<const Type* const> operands, const Dims& result)
   for (size_t axis = 0; axis < result.size(); ++axis) {
     const int64_t extent = result[result.size() - 1 - axis];
     if (extent == 1) continue;
-    // An axis joins the one inside it where each operand goes on at the same pace.
+    // Joins an axis with the inner one if each operand continues with an equal step.
     bool joins = !extents_.empty();
     for (size_t i = 0; joins && i < operands.size(); ++i)
       joins = along[i][axis] == strides_[i].back() * extents_.back();

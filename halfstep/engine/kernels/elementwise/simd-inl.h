@@ -1,4 +1,4 @@
-// The loop of a pointwise kernel and its functions on vectors, for one target of Highway.
+// The loop of a pointwise kernel, and its functions on vectors. Included once for each target of Highway.
 #if defined(HALFSTEP_KERNELS_POINTWISE_SIMD_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef HALFSTEP_KERNELS_POINTWISE_SIMD_INL_H
 #undef HALFSTEP_KERNELS_POINTWISE_SIMD_INL_H
@@ -29,12 +29,12 @@ Vector number(Tag d, T value) {
   return hn::Set(d, static_cast<float>(value));
 }
 inline Mask mask(Tag d, bool value) { return hn::FirstN(d, value ? hn::Lanes(d) : 0); }
-/// True where either is NaN, as != is on numbers; Highway's Ne is not.
+/// True if either is NaN, like != on numbers. Highway's Ne is false there.
 inline Mask unequal(Vector a, Vector b) { return hn::Not(hn::Eq(a, b)); }
 inline Vector min_of(Vector a, Vector b) { return hn::IfThenElse(hn::Lt(b, a), b, a); }
 inline Vector max_of(Vector a, Vector b) { return hn::IfThenElse(hn::Gt(b, a), b, a); }
 
-/// Highway's Exp is exact to an ulp up to 104, where f32 is infinite already, and makes 0 of a NaN.
+/// Highway's Exp is exact to one ulp up to 104, where f32 is already infinite. It turns NaN into 0.
 inline Vector exp_of(Tag d, Vector x) {
   const Vector exp = hn::Exp(d, hn::Min(x, hn::Set(d, 104.0f)));
   return hn::IfThenElse(hn::Eq(x, x), exp, x);
@@ -44,8 +44,9 @@ inline Vector sigmoid_of(Tag d, Vector x) {
   return hn::Div(one, hn::Add(one, exp_of(d, hn::Neg(x))));
 }
 #if HWY_TARGET == HWY_AVX3
-/// Within 1.8e-7: x times a polynomial of degree 4, one for each eighth below 4, of least largest relative error
-/// (Lawson's weights on Chebyshev points) to erf(x) / x, 2e-9 off before it is rounded; 1 from 4 on.
+/// erf(x) with an error below 1.8e-7. It is x times a polynomial of degree 4, with one polynomial for each eighth below
+/// 4, and 1 from 4 on. The polynomials approximate erf(x) / x with the least maximum relative error (Lawson's weights
+/// on Chebyshev points). Before rounding the error is 2e-9.
 inline Vector erf_of(Tag d, Vector x) {
   alignas(64) static constexpr float kPowers[5][32] = {
       {1.12837923F,  1.12252963F,  1.10530555F,  1.07764506F,  1.04099977F,  0.997185409F, 0.948207498F, 0.896085799F,
@@ -77,7 +78,7 @@ inline Vector erf_of(Tag d, Vector x) {
        8.27717201e-07F,  7.0341008e-07F,   5.93883328e-07F,  5.00322699e-07F,  4.21819976e-07F,  3.56564669e-07F,
        3.0251914e-07F,   2.57755204e-07F}};
   const Vector one = hn::Set(d, 1.0f), size = hn::Abs(x);
-  const Vector place = hn::Mul(hn::Min(hn::Set(d, 3.9999998f), size), hn::Set(d, 8.0f));  // of NaN it is NaN
+  const Vector place = hn::Mul(hn::Min(hn::Set(d, 3.9999998f), size), hn::Set(d, 8.0f));  // NaN for NaN
   const __m512i eighth = _mm512_cvttps_epi32(place.raw);
   const Vector inside = hn::Sub(place, Vector{_mm512_cvtepi32_ps(eighth)});
   const auto coefficient = [&](int power) HWY_ATTR {
@@ -89,13 +90,13 @@ inline Vector erf_of(Tag d, Vector x) {
   ratio = hn::MulAdd(ratio, inside, coefficient(2));
   ratio = hn::MulAdd(ratio, inside, coefficient(1));
   ratio = hn::MulAdd(ratio, inside, coefficient(0));
-  const Vector erf = hn::Min(one, hn::Mul(size, ratio));  // of NaN it is NaN
+  const Vector erf = hn::Min(one, hn::Mul(size, ratio));  // NaN for NaN
   return hn::CopySign(hn::IfThenElse(hn::Ge(size, hn::Set(d, 4.0f)), one, erf), x);
 }
 #else
-/// Within 1.3e-7: x times a polynomial of its square below 1, from there 1 - exp(a polynomial), which is 1 from 4 on.
-/// Both are fits of least largest error (Lawson's weights on Chebyshev points) to erf(x) / x and to log(1 - erf(x)),
-/// 1.2e-9 and 2.1e-11 of erf off before they are rounded.
+/// erf(x) with an error below 1.3e-7. Below 1, it is x times a polynomial of x^2. From there on it is 1 - exp(a
+/// polynomial), which is 1 from 4 on. Both are fits of least maximum error (Lawson's weights on Chebyshev points) to
+/// erf(x) / x and to log(1 - erf(x)). Before rounding, their errors of erf are 1.2e-9 and 2.1e-11.
 inline Vector erf_of(Tag d, Vector x) {
   const Vector one = hn::Set(d, 1.0f), size = hn::Abs(x);
   const Vector near = hn::Mul(
@@ -110,7 +111,7 @@ inline Vector erf_of(Tag d, Vector x) {
 }
 #endif
 
-/// A function that there is on numbers alone.
+/// Applies a function that exists only for numbers to each lane.
 inline Vector each(Tag d, Vector x, float (*function)(float)) {
   float lanes[kMostLanes];
   hn::StoreU(x, d, lanes);
@@ -126,7 +127,7 @@ void map_row(const Row<N>& row, const Function& function, std::index_sequence<I.
   for (; at + lanes <= row.size; at += lanes)
     hn::StoreU(function(d, hn::LoadU(d, row.src[I] + at * row.step[I])...), d, row.dst + at);
   if (at == row.size) return;
-  // The rest goes through whole vectors too: its bits do not depend on where a run ends.
+  // The rest is computed in whole vectors too, so that its bits do not depend on the end of a run.
   const auto left = static_cast<size_t>(row.size - at) * sizeof(float);
   float rest[N][kMostLanes] = {};
   (std::memcpy(rest[I], row.src[I] + at * row.step[I], left), ...);

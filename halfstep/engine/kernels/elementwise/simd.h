@@ -1,4 +1,4 @@
-// Pointwise kernels on vectors of f32: all but the loop itself, which simd-inl.h has once for each target.
+// Pointwise kernels on vectors of f32, except for the loop, which simd-inl.h has once for each target.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +11,11 @@
 
 namespace halfstep::kernels::elementwise {
 
-/// Lanes of the widest vector of f32, AVX-512's.
+/// Lanes of the widest vector of f32, that of AVX-512.
 inline constexpr size_t kMostLanes = 16;
 
-/// A run of `size` elements. An operand that moves is read at src[i] + element; one that is repeated has step 0 and
-/// kMostLanes copies of its value at src[i], so that both are the same load.
+/// A run of `size` elements. An operand that moves is read at src[i] + element. A repeated one has step 0 and
+/// kMostLanes copies of its value at src[i], so that one kind of load serves both.
 template <size_t N>
 struct Row {
   std::array<const float*, N> src;
@@ -58,7 +58,7 @@ Status run_rows(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// `exact`: the numbers are those of Function, bit for bit.
+/// `exact`: the results are bit-identical to those of Function.
 template <bool exact>
 Verdict accept_rows(const Problem& problem) {
   if constexpr (!exact) {
@@ -69,7 +69,7 @@ Verdict accept_rows(const Problem& problem) {
   return accept_simd(problem);
 }
 
-/// `choose` gives the loop of a level from avx2 on.
+/// `choose` returns the loop of a level from avx2 on.
 template <class Function, size_t N, RowLoop<N> (*choose)(CpuLevel)>
 Plan prepare_rows(const Problem& problem) {
   return plan_of(SimdState<N>{PointwiseState::of<Function>(problem), choose(problem.level)});

@@ -8,7 +8,7 @@
 
 namespace halfstep::kernels::elementwise {
 
-/// How the operands that are there walk along result 0, and the attributes.
+/// Runs of the present operands along result 0, and the attributes.
 template <class Typed>
 struct BroadcastState {
   Runs runs;
@@ -25,7 +25,7 @@ Plan prepare(const Problem& problem) {
   return {.state = std::move(state), .phases = {count}};
 }
 
-/// Where an operand stands in a run, and whether it moves.
+/// Position of an operand in a run, and whether it moves.
 template <class T>
 struct Cursor {
   const T* at;
@@ -34,7 +34,7 @@ struct Cursor {
       : at(base + runs.offset(operand, run) + first * runs.step(operand)), moves(runs.step(operand) != 0) {}
 };
 
-/// visit(run, first, count, offset in the result) for what `piece` covers.
+/// Calls visit(run, first, count, offset in the result) for the runs of `piece`.
 template <class Visit>
 void for_each_run(const Runs& runs, int64_t piece, const Visit& visit) {
   const int64_t begin = piece * kPiece;
@@ -52,7 +52,7 @@ void map_one(const X* x, Out* out, int64_t size, int64_t piece, const Function& 
   for (int64_t i = piece * kPiece; i < end; ++i) out[i] = function(x[i]);
 }
 
-/// out = function(a, b), operands 0 and 1 of the walk.
+/// out = function(a, b), where a and b are operands 0 and 1 of the runs.
 template <class A, class B, class Out, class Function>
 void map_two(const Runs& runs, const A* a, const B* b, Out* out, int64_t piece, const Function& function) {
   for_each_run(runs, piece, [&](int64_t run, int64_t first, int64_t count, int64_t at) {

@@ -8,14 +8,14 @@
 
 namespace halfstep::kernels {
 
-/// By axis whether it is reduced; none named means all, below zero counts from the end.
+/// Whether each axis is reduced. An empty `axes` means all, and a negative axis counts from the end.
 inline std::vector<bool> reduced_axes(const Dims& x, const std::vector<int64_t>& axes) {
   std::vector<bool> reduced(x.size(), axes.empty());
   for (const int64_t axis : axes) reduced[axis < 0 ? axis + static_cast<int64_t>(x.size()) : axis] = true;
   return reduced;
 }
 
-/// x's extents with 1 at the reduced axes.
+/// The extents of x, with 1 at the reduced axes.
 inline Dims keepdims_extents(const Dims& x, const std::vector<int64_t>& axes) {
   const std::vector<bool> reduced = reduced_axes(x, axes);
   Dims dims = x;
@@ -25,7 +25,7 @@ inline Dims keepdims_extents(const Dims& x, const std::vector<int64_t>& axes) {
   return dims;
 }
 
-/// The same by a reduction's attributes: with noop_with_empty_axes no axis named means none.
+/// keepdims_extents for a reduction's attributes. With noop_with_empty_axes, an empty `axes` means none.
 template <class Attributes>
 Dims kept_extents(const Dims& x, const Attributes& a) {
   if constexpr (requires { a.noop_with_empty_axes; }) {

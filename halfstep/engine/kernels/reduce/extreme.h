@@ -1,11 +1,11 @@
-// The largest or smallest of elements, NaN where one is.
+// The largest or smallest element, or NaN if any element is NaN.
 #pragma once
 
 #include "halfstep/engine/kernels/common/number_types.h"
 
 namespace halfstep::kernels {
 
-/// Floats start from infinity, so that nothing has the limits of the type.
+/// Floats start from infinity, so that neither an empty reduction nor one of infinities returns a limit of the type.
 template <class T, bool largest>
 struct ExtremeFold {
   using W = Wide<T>;

@@ -1,4 +1,4 @@
-// The order in which a reduction meets the elements of x.
+// The order in which a reduction visits the elements of x.
 #pragma once
 
 #include <vector>
@@ -7,21 +7,22 @@
 
 namespace halfstep::kernels {
 
-/// x as axes that are reduced and axes that are kept in turn, neighbours joined, outermost first.
+/// The axes of x as alternating reduced and kept groups of neighbours, outermost first.
 class Groups {
  public:
   Groups() = default;
-  /// `result`: extents of the results; those of x, or 1, or missing in front.
+  /// `result` has the extents of the results. They are those of x, 1, or missing at the front.
   Groups(const Dims& x, const Dims& result);
 
   int64_t results() const { return results_; }
-  /// Elements of x for each result; 1 where there is no result.
+  /// Elements of x for each result, or 1 if there are no results.
   int64_t count() const { return count_; }
-  /// Parts of x that share no result, and the results of one.
+  /// Parts of x that share no result, and the results of one part.
   int64_t pieces() const { return pieces_; }
   int64_t piece_results() const { return results_ / pieces_; }
 
-  /// visit(first element, first result, elements, whether they all belong to that result), in the order of memory.
+  /// Calls visit(first element, first result, elements, whether they all belong to that result), in the order of
+  /// memory.
   template <class Visit>
   void for_each_run(int64_t piece, const Visit& visit) const {
     if (elements_ == 0) return;
@@ -42,7 +43,7 @@ class Groups {
 
  private:
   struct Group {
-    int64_t extent, stride;  ///< of the results; 0 where it is reduced
+    int64_t extent, stride;  ///< stride in the results, 0 for a reduced group
   };
   std::vector<Group> groups_;
   int64_t results_ = 1, count_ = 1, pieces_ = 1, elements_ = 1;

@@ -20,14 +20,14 @@ T rounded(double value) {
     return saturated<T>(value);
   }
 }
-/// A sum as a double; whole ones count with their sign.
+/// A sum as a double. Sums of signed integers keep their sign.
 template <class T>
 double real(Total<T> total) {
   if constexpr (!kIsFloat<T> && std::is_signed_v<T>) return static_cast<double>(static_cast<int64_t>(total));
   return static_cast<double>(total);
 }
 
-// A fold is what is kept for a result, how an element changes it, and what comes of it in the end.
+// A fold has the state of a result, `add` for an element, and `finish` for the end.
 
 template <class T>
 struct SumFold {
@@ -85,7 +85,7 @@ struct LogSumFold : SumFold<T> {
   T finish(int64_t) const { return rounded<T>(std::log(real<T>(this->total))); }
 };
 
-/// The sum is kept relative to the exponential of the largest so far.
+/// Keeps the sum relative to the exponential of the largest element so far.
 template <class T>
 struct LogSumExpFold {
   double largest = -std::numeric_limits<double>::infinity(), total = 0;
@@ -110,7 +110,7 @@ using MaxFold = ExtremeFold<T, true>;
 template <class T>
 using MinFold = ExtremeFold<T, false>;
 
-/// No fold is larger.
+/// Size of the largest fold.
 constexpr size_t kFoldBytes = 16;
 
 Plan plan_of(Groups groups) {
@@ -159,7 +159,7 @@ Status run_fold(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// Also of bool.
+/// Takes bool too.
 template <template <class> class Fold>
 Status run_extreme(const Call& call, int, int64_t piece) {
   with_plain(call.out[0].dtype, [&]<class T>() { fold_piece<Fold, T>(call, piece); });

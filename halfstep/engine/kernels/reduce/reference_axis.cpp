@@ -1,4 +1,4 @@
-// Operators along one axis: places of extremes, running sums, the k largest.
+// Operators along one axis: positions of extremes, running sums, the k largest.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -32,14 +32,14 @@ Plan prepare_along(const Problem& problem) {
   return {.state = std::move(state), .worker_scratch = scratch, .phases = {pieces}};
 }
 
-/// visit(line) for the lines of a piece.
+/// Calls visit(line) for the lines of a piece.
 template <class State, class Visit>
 void for_each_line(const State& state, int64_t piece, const Visit& visit) {
   const int64_t step = state.lines_per_piece(), end = std::min(state.axis.lines(), (piece + 1) * step);
   for (int64_t line = piece * step; line < end; ++line) visit(line);
 }
 
-/// Whether a comes before b in the order of a search for the largest or smallest: NaN before every number.
+/// Whether a comes before b in a search for the largest or smallest element. NaN comes before every number.
 template <bool largest, class W>
 bool ahead(W a, W b) {
   return (largest ? a > b : a < b) || (a != a && b == b);
@@ -105,7 +105,7 @@ Status run_top_k(const Call& call, int, int64_t piece) {
       for (int64_t i = 0; i < axis.extent; ++i) order[i] = i;
       const auto comes_first = [&](int64_t left, int64_t right) {
         const auto l = widen(src[left * axis.inner]), r = widen(src[right * axis.inner]);
-        // NaN is the largest: last among the smallest.
+        // NaN counts as the largest, so it is last among the smallest.
         const bool before = a.largest_ ? ahead<true>(l, r) : l < r || (l == l && r != r);
         const bool after = a.largest_ ? ahead<true>(r, l) : r < l || (r == r && l != l);
         return before || (!after && left < right);

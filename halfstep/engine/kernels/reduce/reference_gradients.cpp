@@ -1,4 +1,4 @@
-// Gradients of reductions: every element of x has its result by broadcasting.
+// Gradients of reductions. Broadcasting maps every element of x to its result.
 #include <memory>
 
 #include "halfstep/engine/kernels/common/broadcast.h"
@@ -12,7 +12,7 @@ namespace {
 
 struct ReducedState {
   Dims x, kept;
-  int64_t results, count;  ///< of them; elements of x for each
+  int64_t results, count;  ///< number of results, elements of x for each
 
   int64_t result_of(int64_t element) const { return broadcast_index(kept, x, element); }
 };
@@ -60,7 +60,7 @@ Plan prepare_extreme_grad(const Problem& problem) {
   return {.state = std::move(state), .scratch = scratch};
 }
 
-/// How many elements are the result is counted first.
+/// Counts first how many elements equal the result.
 Status run_extreme_grad(const Call& call, int, int64_t) {
   using In = ReduceExtremeGrad::in;
   const auto& state = state_of<ReducedState>(call);

@@ -1,5 +1,5 @@
-// Softmax, its logarithm and its limit along an axis. Each line is computed in double from its largest element down, so
-// that no exponential overflows.
+// Softmax, its logarithm and its limit along an axis. Each line is computed in double relative to its largest element,
+// so that no exponential overflows.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@
 namespace halfstep::kernels {
 namespace {
 
-/// `rule.operator()<T>(values, count)` changes each line of doubles into its result.
+/// `rule.operator()<T>(values, count)` replaces each line of doubles by its result.
 template <class Rule>
 Status run_lines(const Call& call, int64_t piece, const Rule& rule) {
   const auto& lines = state_of<SoftmaxLines>(call);

@@ -1,5 +1,5 @@
-// Gradients of softmax and of its logarithm, from their results: each line is summed in double, each element rounded
-// once.
+// Gradients of softmax and of its logarithm, from their results. Each line is summed in double, and each element is
+// rounded once.
 #include <cmath>
 
 #include "halfstep/engine/kernels/common/number_types.h"
@@ -9,7 +9,7 @@
 namespace halfstep::kernels {
 namespace {
 
-/// element(out, out_grad, sum) of each element; `term(out, out_grad)` are summed.
+/// Writes element(out, out_grad, sum) for each element. `sum` is the sum of term(out, out_grad).
 template <class Term, class Element>
 Status differentiate_lines(const Call& call, int64_t piece, const Term& term, const Element& element) {
   const auto& lines = state_of<SoftmaxLines>(call);

@@ -8,8 +8,8 @@
 
 namespace halfstep::kernels {
 
-/// In place, from the largest element down, so that no exponential overflows. T: the element type of the layer. A sum
-/// is rounded once, but in bf16 each addition is, as onnx.reference has it from NumPy's type.
+/// Softmax in place, relative to the largest element, so that no exponential overflows. T is the element type of the
+/// layer. A sum is rounded once. In bf16 each addition is rounded, as in onnx.reference, which sums in NumPy's type.
 template <class T>
 void softmax(double* values, int64_t count) {
   const double largest = *std::max_element(values, values + count);

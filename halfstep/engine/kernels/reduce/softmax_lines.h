@@ -1,4 +1,4 @@
-// The lines that a softmax is over, in pieces.
+// The lines of a softmax, in pieces.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@ namespace halfstep::kernels {
 struct SoftmaxLines {
   Axis axis;
 
-  /// Along `at`, or with flattened over everything from there on.
+  /// Lines along axis `at`, or with `flattened` over all elements from that axis on.
   SoftmaxLines(const Dims& x, int64_t at, bool flattened) : axis(x, at) {
     if (flattened) axis = Axis(axis.outer, axis.extent * axis.inner, 1);
   }
   int64_t per_piece() const { return std::max<int64_t>(1, kElements / std::max<int64_t>(1, axis.extent)); }
   int64_t pieces() const { return axis.extent == 0 ? 0 : ceil_div(axis.lines(), per_piece()); }
 
-  /// visit(first element) for the lines of a piece.
+  /// Calls visit(first element) for the lines of a piece.
   template <class Visit>
   void for_each(int64_t piece, const Visit& visit) const {
     const int64_t end = std::min(axis.lines(), (piece + 1) * per_piece());
@@ -28,10 +28,10 @@ struct SoftmaxLines {
   }
 
  private:
-  static constexpr int64_t kElements = 8192;  ///< of a piece
+  static constexpr int64_t kElements = 8192;  ///< elements of a piece
 };
 
-/// A double of scratch for each element of a line.
+/// Plans one double of scratch for each element of a line.
 template <class Typed>
 Plan prepare_softmax_lines(const Problem& problem) {
   const Typed a(problem.attributes);

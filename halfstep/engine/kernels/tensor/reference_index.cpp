@@ -384,7 +384,7 @@ Status run_reverse_sequence(const Call& call, int, int64_t) {
 }  // namespace
 }  // namespace tensor
 
-using namespace tensor;  // NOLINT: the table below alone
+using namespace tensor;  // NOLINT: only for the table below
 
 extern const Kernel reference_gather{"reference", accept_all, prepare_gather, run_gather};
 extern const Kernel reference_gather_elements{"reference", accept_elements, prepare_gather_elements,

@@ -281,7 +281,7 @@ Status run_copy(const Call& call, int, int64_t) {
 }  // namespace
 }  // namespace tensor
 
-using namespace tensor;  // NOLINT: the table below alone
+using namespace tensor;  // NOLINT: only for the table below
 
 extern const Kernel reference_identity{"reference", accept_all, prepare_copy, run_copy};
 extern const Kernel reference_input_nop{"reference", accept_all, prepare_copy, run_copy};

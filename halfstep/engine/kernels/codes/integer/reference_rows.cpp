@@ -1,5 +1,5 @@
-// Softmax, normalizations, products of two values and means of the integer program as docs/arithmetic.md, section 5,
-// states them.
+// Reference kernels of softmax, normalizations, products of two values and means in the integer program
+// (docs/arithmetic.md, section 5).
 #include <algorithm>
 #include <memory>
 
@@ -110,7 +110,7 @@ Plan prepare_matmul(const Problem& problem) {
   return {.state = std::make_shared<IntegerProduct<Typed>>(a, product), .phases = {product.batches * product.rows}};
 }
 
-/// One row of the result.
+/// Computes one row of the result.
 template <class Typed>
 Status run_matmul(const Call& call, int, int64_t row) {
   const auto& [t, p] = state_of<IntegerProduct<Typed>>(call);

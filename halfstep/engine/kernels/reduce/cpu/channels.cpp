@@ -1,5 +1,5 @@
-// Sums over everything but one run of neighbouring axes, as in the gradient of a bias. In double; the order depends on
-// the shape alone.
+// Sums over all axes except one run of neighbours, as in the gradient of a bias. Sums are in double, in an order that
+// depends only on the shape.
 #include <memory>
 #include <optional>
 
@@ -12,7 +12,7 @@
 namespace halfstep::kernels {
 namespace {
 
-/// Columns of a piece where the kept axes are the last ones.
+/// Columns of a piece, if the kept axes are the last ones.
 constexpr int64_t kColumns = 64;
 
 struct ReduceState {

@@ -15,8 +15,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::reduce::HWY_NAMESPACE {
 
-/// dst = exp(src - largest of src), and their sum; dst may be src. Where src has a NaN, or nothing but -infinity, they
-/// are NaN.
+/// dst = exp(src - largest of src). Returns the sum. dst may equal src. If src has a NaN, or only -infinity, the
+/// results are NaN.
 inline float exponentials(const float* src, float* dst, int64_t size) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<float> d;

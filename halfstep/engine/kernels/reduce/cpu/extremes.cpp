@@ -15,7 +15,8 @@ HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::reduce::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// As ExtremeFold has it. Vectors do not tell which of two zeros came first, or which NaN last; then the row is folded.
+/// Equals ExtremeFold. Vectors do not show which of two zeros came first, or which NaN came last. In these cases the
+/// row is folded.
 template <bool largest>
 float extreme(const float* row, int64_t size) {
   using Fold = ExtremeFold<float, largest>;
@@ -58,7 +59,7 @@ struct ExtremeState {
   int64_t piece_rows() const { return std::max<int64_t>(1, kPieceElements / size); }
 };
 
-/// Elements of a result, where those lie together; else 0.
+/// Elements of x for each result if they are contiguous, otherwise 0.
 template <class Typed>
 int64_t row_size(const Problem& problem) {
   const Dims& x = problem.in[Typed::in::x]->dims;

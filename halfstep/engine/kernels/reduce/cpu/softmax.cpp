@@ -1,17 +1,17 @@
-// Softmax and its gradient along the last axis, in float32: a line is read again while it is in the first cache.
+// Softmax and its gradient along the last axis, in float32. A line is read again while it is in the first-level cache.
 #include "halfstep/engine/kernels/ops.h"
 #include "halfstep/engine/kernels/reduce/softmax_lines.h"
 
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/reduce/cpu/softmax.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
-// behind the targets: it is compiled once for each
+// Include after the targets, because it is compiled once for each.
 #include "halfstep/engine/kernels/reduce/cpu/exponentials-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::reduce::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// dst = exp(src - largest of src), over its sum.
+/// dst = exp(src - largest of src) / sum of these.
 void normalize(const float* src, const float*, float* dst, int64_t size) {
   const hn::ScalableTag<float> d;
   const int64_t lanes = hn::Lanes(d), whole = size / lanes * lanes;
@@ -48,7 +48,7 @@ namespace halfstep::kernels {
 namespace reduce {
 namespace {
 
-/// Of one operand or two.
+/// Computes a line from one or two operands.
 using Line = void (*)(const float* first, const float* second, float* dst, int64_t size);
 
 struct State {

@@ -9,7 +9,7 @@
 #include "halfstep/engine/kernels/common/simd/each_level.h"
 #include "halfstep/engine/kernels/kernel.h"
 #include "halfstep/engine/kernels/ops.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/codes/integer/cpu/lane_codes-inl.h"
 
 #ifndef HALFSTEP_KERNELS_INTEGER_ADD
@@ -20,7 +20,7 @@ struct AddCall {
   const IntegerAdd* attributes;
   const void *a, *b;
   void* out;
-  DType types[3];  ///< of a, b and out
+  DType types[3];  ///< types of a, b and out
 };
 
 }  // namespace halfstep::kernels::integer
@@ -32,7 +32,7 @@ namespace halfstep::kernels::integer::HWY_NAMESPACE {
 using codes::HWY_NAMESPACE::code_of;
 using codes::HWY_NAMESPACE::CodeLanes;
 
-/// Codes of a sum, clamped.
+/// Clamped codes of a sum.
 template <class Sum>
 struct ClampedSum {
   explicit ClampedSum(const IntegerAdd& t)
@@ -72,7 +72,7 @@ void add(const AddCall& call, int64_t begin, int64_t end) {
   std::copy_n(rest, end - i, dst + i);
 }
 
-/// Bytes, as many as a vector holds: byte k of every word together, for each k.
+/// Adds bytes, as many as a vector holds. Computes byte k of all words at once, for each k.
 template <class Sum>
 void add_bytes(const AddCall& call, int64_t begin, int64_t end) {
   const ClampedSum<Sum> sum(*call.attributes);
@@ -102,13 +102,14 @@ void add_bytes(const AddCall& call, int64_t begin, int64_t end) {
   add<Sum, uint8_t, uint8_t, uint8_t>(call, i, end);
 }
 
-/// arith::FixedSum of codes of a byte with products of 16 bits: a multiplier is high * 2^16 + low, and what
-/// a * low + b * low has below 2^16 changes no step from a shift by 17 on.
+/// arith::FixedSum of one-byte codes with 16-bit products. A multiplier is high * 2^16 + low. From a shift by 17 on,
+/// the bits of a * low + b * low below 2^16 do not change a step.
 class PairSum {
  public:
   static constexpr int kLeastShift = 17;
 
-  /// Whether the parts have 16 bits and all sums 32, and steps that saturate at 16 bits are no codes.
+  /// Whether the parts fit into 16 bits and all sums into 32, and whether steps that saturate at 16 bits are out of the
+  /// range of codes.
   static bool fits(const arith::FixedSum& sum) {
     constexpr int kMostShift = 46;
     constexpr int32_t kFarthest = 1 << 12;
@@ -119,7 +120,7 @@ class PairSum {
            is_near(sum.y_zero_point) && has_parts(sum.factors.a) && has_parts(sum.factors.b);
   }
 
-  /// Codes are as unsigned ones, those of a signed type `middle` further up.
+  /// Codes are unsigned. Those of a signed type are increased by their `middle`.
   PairSum(const arith::FixedSum& sum, int32_t a_middle, int32_t b_middle) : shift_(sum.factors.shift - 16) {
     const auto low = [](int64_t m) { return static_cast<int16_t>(m); };
     const auto high = [&](int64_t m) { return static_cast<int16_t>((m - low(m)) >> 16); };
@@ -131,7 +132,7 @@ class PairSum {
     before_high_ = hn::Set(Ints(), (1 << (shift_ - 1)) - (a_zero * high(a) + b_zero * high(b)));
   }
 
-  /// Steps of codes that are pairs of one of a and one of b.
+  /// Steps of pairs of codes, one of a and one of b.
   HWY_INLINE IntVec steps(hn::Vec<Shorts> codes) const {
     IntVec rest = hn::Zero(Ints());  // stays zero on x86
     const IntVec low = hn::ReorderWidenMulAccumulate(Ints(), codes, low_, before_low_, rest);
@@ -147,7 +148,7 @@ class PairSum {
   IntVec before_high_, before_low_;
 };
 
-/// Bytes, as many as a vector holds.
+/// Adds bytes in pairs, as many as a vector holds.
 void add_pairs(const AddCall& call, int64_t begin, int64_t end) {
   using Code = uint8_t;
   const CodeLanes<Code> a_lanes(call.types[0]), b_lanes(call.types[1]), out_lanes(call.types[2]);
@@ -205,14 +206,14 @@ namespace {
 
 using Add = void (*)(const AddCall& call, int64_t begin, int64_t end);
 
-/// A few microseconds of work.
+/// Sums of a piece, a few microseconds of work.
 constexpr int64_t kSums = int64_t{1} << 14;
 
 struct AddState {
   IntegerAdd attributes;
   Add add;
   BroadcastRuns runs;
-  int64_t pieces;    ///< of a run
+  int64_t pieces;    ///< pieces of a run
   int64_t together;  ///< short runs of a piece
 };
 

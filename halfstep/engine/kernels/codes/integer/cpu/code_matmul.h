@@ -1,6 +1,6 @@
-// Products of two values of codes of one byte, with the micro-kernels of layers: rows of a are the pixels, and b, which
-// every call arranges as weights are, has a channel in each column. Zero points leave int16 codes while they are
-// arranged. Bytes keep them: a' is a as u8 and b' is b as i8, and with their zero points
+// Products of two values of one-byte codes, with the micro-kernels of layers. Rows of a are the pixels. Every call
+// packs b like weights, with one channel for each column. For int16 codes, packing subtracts the zero points. Bytes
+// keep them: with a' = a as u8, b' = b as i8 and their zero points a0 and b0,
 // sum (a' - a0) * (b' - b0) = sum a' * b' - b0 * sum a' + (depth * a0 * b0 - a0 * sum b'), modulo 2^32.
 #pragma once
 
@@ -20,9 +20,9 @@ struct ZeroPoints {
 /// Sums of some rows and columns of a product.
 struct SumsTile {
   int64_t row, rows, column, columns;
-  const int32_t* sums;  ///< from row to row kBlockOutputs
+  const int32_t* sums;  ///< rows are kBlockOutputs apart
 
-  /// To their places among the sums of a block, whose rows are `step` apart.
+  /// Copies the sums to their position in a block, whose rows are `step` apart.
   void copy_to(int32_t* block, int64_t step) const {
     for (int64_t i = 0; i < rows; ++i)
       std::copy_n(sums + i * kBlockOutputs, columns, block + (row + i) * step + column);
@@ -31,24 +31,25 @@ struct SumsTile {
 
 class CodeMatmul {
  public:
-  /// Operands of u8 or i8; a level from avx2 on.
+  /// Takes operands of u8 or i8, and a level from avx2 on.
   CodeMatmul(const Contraction& product, DType a, DType b, CpuLevel level);
 
   const Contraction& product() const { return product_; }
-  /// Of an arranged operand b.
+  /// Bytes of a packed operand b.
   int64_t b_bytes() const { return vectors() * (vector_bytes() + kLanes * 4); }
-  /// Of as many arranged rows of a as a block has at most.
+  /// Bytes of a packed block of rows of a.
   int64_t a_bytes() const { return rows_ * (words() + 1) * 4; }
   int64_t blocks() const { return ceil_div(product_.rows, rows_); }
   int64_t first_row(int64_t block) const { return block * rows_; }
   int64_t rows(int64_t block) const { return std::min(rows_, product_.rows - first_row(block)); }
 
-  /// Arranges the operand b of a batch.
+  /// Packs the operand b of one batch.
   void pack_b(const ZeroPoints& zero_points, const void* b, std::byte* packed) const;
-  /// Arranges the rows of a block of the operand a of a batch.
+  /// Packs a block of rows of the operand a of one batch.
   void pack_a(const ZeroPoints& zero_points, const void* a, int64_t block, std::byte* packed) const;
 
-  /// finish(SumsTile) for all sums of a block of arranged operands, whose row 0 is the block's first; some twice.
+  /// Calls finish(SumsTile) for all sums of a block of packed operands. Row 0 is the block's first row. Some sums come
+  /// twice.
   template <class Finish>
   void multiply(const ZeroPoints& zero_points, const std::byte* a, const std::byte* b, int64_t block,
                 Finish&& finish) const {
@@ -64,9 +65,9 @@ class CodeMatmul {
   }
 
  private:
-  /// An operand as it is multiplied.
+  /// An operand in the form in which it is multiplied.
   struct Factor {
-    int64_t zero_point = 0;  ///< of bytes with their highest bit flipped, where it is
+    int64_t zero_point = 0;  ///< zero point of bytes, after `flip` where that flips their highest bit
     uint8_t flip = 0;
   };
   Factor factor(DType type, int64_t zero_point, bool is_first) const;
@@ -86,10 +87,10 @@ class CodeMatmul {
 
   Contraction product_;
   DType a_, b_;
-  bool are_bytes_;  ///< multiplied as bytes
+  bool are_bytes_;  ///< multiplies bytes, otherwise int16
   int64_t code_bytes_;
   NhwcEngine engine_;
-  int64_t rows_, tile_rows_;  ///< of a block, of a tile; at most
+  int64_t rows_, tile_rows_;  ///< most rows of a block and of a tile
 };
 
 }  // namespace halfstep::kernels::integer

@@ -1,4 +1,4 @@
-// integer_lookup from bytes to bytes, as many at a time as a vector holds.
+// integer_lookup from bytes to bytes, a vector of them at a time.
 #include <algorithm>
 #include <memory>
 
@@ -28,7 +28,7 @@ Verdict accept(const Problem& problem) {
   return accept_simd(problem);
 }
 
-/// Phase 0 makes a table of every byte, whatever code it is.
+/// Phase 0 fills a table for all bytes, including those that are not codes of x.
 Plan prepare(const Problem& problem) {
   const int64_t size = count_elements(problem.out[0]->dims);
   const elements::Walk walk({1, 1, size}, size);

@@ -1,4 +1,4 @@
-// integer_matmul and its fused form: products of codes of one byte, then stored multipliers.
+// integer_matmul and its fused form: products of one-byte codes, then stored multipliers.
 #include <fmt/format.h>
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace halfstep::kernels {
 namespace integer {
 namespace {
 
-/// Codes of a byte lie at most so far from a zero point that is one.
+/// Largest distance of a one-byte code from a zero point in the range of codes.
 constexpr int64_t kFarthest = 383;
 
 struct MatmulState {
@@ -21,7 +21,7 @@ struct MatmulState {
   CodeMatmul matmul;
   ZeroPoints zero_points;
   CodeRange range;
-  LaneSteps lane_steps[2] = {};  ///< the same twice
+  LaneSteps lane_steps[2] = {};  ///< two equal LaneSteps
   ToCodes to_codes;
 };
 

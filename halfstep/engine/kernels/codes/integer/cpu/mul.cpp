@@ -1,4 +1,4 @@
-// Products of two values of codes of one byte, element by element, on vectors.
+// Elementwise products of two values of one-byte codes, on vectors.
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/integer/cpu/mul.cpp"
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@
 #include "halfstep/engine/kernels/common/byte_table.h"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
 #include "halfstep/engine/kernels/ops.h"
-// behind Highway's own headers: it is compiled once for every target
+// Include after Highway's own headers, because it is compiled once for every target.
 #include "halfstep/engine/kernels/codes/requantize-inl.h"
 
 #ifndef HALFSTEP_KERNELS_INTEGER_MUL
@@ -27,7 +27,7 @@ struct MulCall {
   const void *a, *b;
   void* out;
   bool moves_a, moves_b;
-  DType types[3];  ///< of a, b and out
+  DType types[3];  ///< types of a, b and out
 };
 
 }  // namespace halfstep::kernels::integer
@@ -88,11 +88,11 @@ namespace halfstep::kernels {
 namespace integer {
 namespace {
 
-/// A few microseconds of work.
+/// Products of a piece, a few microseconds of work.
 constexpr int64_t kProducts = int64_t{1} << 14;
-/// Below, a run costs more than its elements.
+/// In shorter runs, the run costs more than its elements.
 constexpr int64_t kShortest = 16;
-/// From here on bytes are looked up in what their 256 products with one code are.
+/// From this length on, bytes are looked up in a table of the 256 products with one code.
 constexpr int64_t kTableFrom = 1024;
 
 struct MulState {
@@ -100,8 +100,8 @@ struct MulState {
   arith::Requantizer requantizer;
   void (*run)(const MulCall& call, int64_t count);
   BroadcastRuns runs;
-  int64_t pieces;       ///< of a run
-  LookUpBytes look_up;  ///< null where there is no such table
+  int64_t pieces;       ///< pieces of a run
+  LookUpBytes look_up;  ///< null if there is no such table
 };
 
 BroadcastRuns mul_runs(const Problem& problem) {

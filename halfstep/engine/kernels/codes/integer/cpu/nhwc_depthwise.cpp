@@ -146,14 +146,15 @@ struct ByteWords {
 };
 #endif
 
-/// Where the taps of a word begin in a line, and how far it is to the next column.
+/// Begins of a word's taps in a line, and the step to the next column.
 template <int kTaps>
 struct TapRows {
   const std::byte* at[kTaps];
   int64_t steps[kTaps];
 };
 
-/// Neighbouring columns of words. kChecked: what may lie behind the last code that can be read is copied before.
+/// Writes neighbouring columns of words. kChecked: codes that a load would read past the readable memory are copied
+/// first.
 template <class Words, class Code, bool kChecked, int kTaps>
 HWY_INLINE std::byte* fill_columns(const DepthwiseImage& image, TapRows<kTaps> rows, int64_t columns,
                                    int64_t column_bytes, std::byte* to) {
@@ -191,7 +192,7 @@ void fill_words(const Depthwise& state, const DepthwiseImage& image, int64_t oy,
     TapRows<kTaps> rows = beside;
     bool is_checked = false;
     for (int k = 0; k < kTaps; ++k) {
-      // Behind the last row weights are zero, and any code will do.
+      // After the last row weights are zero, so that any code is correct.
       const int64_t y = oy * g.stride[0] - g.pad[0] + std::min(kTaps * f + k, last) * g.dilation[0];
       if (y < 0 || y >= g.h) continue;
       rows.at[k] = image.x + y * g.w * pixel;
@@ -205,8 +206,8 @@ void fill_words(const Depthwise& state, const DepthwiseImage& image, int64_t oy,
   }
 }
 
-/// A line of the result. kWords: of all that a pixel meets, if they are few enough for registers to hold their weights,
-/// and there is one for each column; else 0.
+/// Computes a line of the result. kWords is the number of words of a pixel if registers can hold their weights and each
+/// column has one word. Otherwise it is 0.
 template <class Words, class Lanes, class Code, int kWords>
 void compute_line(const Depthwise& state, const DepthwiseLine& line) {
   using Product = typename Words::Product;
@@ -265,7 +266,7 @@ DepthwiseEngine::Line line_of(const NhwcLayer& layer) {
   }
 }
 
-/// Words of four taps are of bytes alone.
+/// Words of four taps exist only for bytes.
 template <class Words>
 auto words_of(DType codes) {
   if constexpr (Words::Product::kCodes == 4) {

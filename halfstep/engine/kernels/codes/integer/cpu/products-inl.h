@@ -14,7 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::integer::HWY_NAMESPACE {
 
-// add(acc, codes, weights) adds to every lane the products of a word of codes, kCodes of them, and one of weights.
+// add(acc, codes, weights) adds to every lane the products of a word of kCodes codes and a word of weights.
 
 struct PairProduct {
   static constexpr int kCodes = 2;
@@ -25,7 +25,7 @@ struct PairProduct {
   }
 };
 
-// Highway's target for AVX-512 has no VNNI, and intrinsics want all of a function to be compiled for it.
+// Highway's target for AVX-512 has no VNNI, and the intrinsics need a function that is compiled for it.
 #if HWY_TARGET == HWY_AVX3
 struct VnniPairProduct {
   static constexpr int kCodes = 2;
@@ -35,7 +35,7 @@ struct VnniPairProduct {
   }
 };
 
-/// Codes of a byte.
+/// Product of four one-byte codes.
 struct VnniProduct {
   static constexpr int kCodes = 4;
   static HWY_INLINE IntVec add(IntVec acc, IntVec codes, IntVec weights) {
@@ -47,7 +47,7 @@ struct VnniProduct {
 
 constexpr int64_t kShortLanes = hn::MaxLanes(Shorts());
 
-/// What codes as int16 have less.
+/// Offset that is subtracted from codes as int16.
 template <class Code>
 constexpr int32_t kOffset = std::is_same_v<Code, uint16_t> ? kWideOffset : 0;
 

@@ -17,8 +17,7 @@ struct ProductSpec {
   int64_t x_image = 1;  ///< elements from image to image of that input
   /// Whether the input and the results are channels-last. Only without groups.
   bool x_channels_last = false, out_channels_last = false;
-  int64_t slice_channels =
-      1;  ///< input channels of a group that one product sums over; all of them where there are groups
+  int64_t slice_channels = 1;  ///< input channels of a group that one product sums over. With groups, it is all of them
 };
 
 /// One convolution or matrix product for every piece and every slice of the input channels. The last image part, the
