@@ -1,7 +1,7 @@
 // Compiles a source for AVX-512, then, in the rest of it, for AVX2. This is Highway's foreach_target.h with its headers
 // already read. A kernel file looks like this:
 //
-//   #define HS_LEVEL_SOURCE "halfstep/engine/kernels/affine/cpu/simd.cpp"  // this very file
+//   #define HS_LEVEL_SOURCE "halfstep/engine/kernels/affine/cpu/simd.cpp"  // this file
 //   #include "halfstep/engine/kernels/common/simd/each_level.h"
 //
 //   HWY_BEFORE_NAMESPACE();

@@ -30,8 +30,7 @@ struct MatmulState {
   Activation activation = {};
   elementwise::ActivationRow activate = nullptr;
   onednn::Matmul body = {}, tail = {};
-  Tensor packed_body = {},
-         packed_tail = {};  ///< b of all parts, where it is constant and the primitive wants it packed
+  Tensor packed_body = {}, packed_tail = {};  ///< packed b of all parts, if b is constant and the primitive packs it
 
   explicit MatmulState(const Product& p) : product(p) {
     const int64_t row_flops = std::max<int64_t>(1, 2 * p.n * p.k);

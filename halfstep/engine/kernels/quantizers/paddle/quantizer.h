@@ -17,7 +17,7 @@ enum class ScaleFrom {
   given,    ///< an operand
   largest,  ///< the largest magnitude of each channel
   average,  ///< a moving average of the tensor's largest magnitude
-  window    ///< the largest magnitude of the last steps
+  window    ///< the largest magnitude of the last window_size steps
 };
 
 /// Form of the result's elements.

@@ -17,7 +17,7 @@ namespace halfstep::kernels::native::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 using F64 = hn::ScalableTag<double>;
-using Narrow = hn::Rebind<float, F64>;  // as many float32 as there are doubles in a vector
+using Narrow = hn::Rebind<float, F64>;  // one float32 for each double of a vector
 constexpr int64_t kLanes = hn::MaxLanes(F64());
 constexpr int64_t kParts = kSumLanes / kLanes;
 static_assert(kParts * kLanes == kSumLanes);

@@ -1,6 +1,6 @@
-// PyTorch's integer codes on vectors. 8-bit codes are computed in float32 lanes, which hold every code and every sum
-// that is not clamped exactly. 32-bit codes are computed in float64 lanes, but each product and rounding is still in
-// float32.
+// PyTorch's integer codes on vectors. 8-bit codes are computed in float32 lanes, in which every
+// code and every sum that is not clamped is exact. 32-bit codes are computed in float64 lanes, but each product and
+// rounding is still in float32.
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/quantizers/torch/cpu/codes.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
 
