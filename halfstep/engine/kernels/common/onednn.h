@@ -3,7 +3,6 @@
 // All calls run only on the calling thread, with strict float arithmetic and direct or GEMM algorithms. Winograd is
 // never used, because its transforms are not exact. A piece of work is described once, when a Program is compiled, and
 // may then run on any number of threads at a time.
-// then run on any number of threads at a time.
 #pragma once
 
 #include <memory>

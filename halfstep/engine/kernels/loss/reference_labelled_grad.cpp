@@ -6,7 +6,7 @@ namespace halfstep::kernels {
 namespace {
 
 /// Calls differentiate(x, result, line, target, weight, factor) for each target that is not ignored. `factor` is the
-/// gradient of its loss. The gradients of ignored targets are 0.
+/// derivative of the result over the target's loss. The gradients of ignored targets are 0.
 template <class Typed, class T, class Index, class Differentiate>
 Status for_each_row(const Call& call, const Differentiate& differentiate) {
   using In = typename Typed::in;

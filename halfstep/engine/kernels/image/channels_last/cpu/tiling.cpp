@@ -6,9 +6,9 @@
 namespace halfstep::kernels::channels_last {
 namespace {
 
-/// Cost of work beside the sums, in multiplications and additions: to start a piece, to copy a byte of x into the
-/// padded buffer, to read a byte of x or weights from the second-level cache, and to read a byte of weights from
-/// farther away.
+/// Cost of work beside the sums, in multiplications and additions. kPieceCost starts a piece. kCopyCost copies a byte
+/// of x into the padded buffer. kNearCost reads a byte of x or weights from the second-level cache, and kFarCost a byte
+/// of weights from behind it.
 constexpr double kPieceCost = 100'000, kCopyCost = 8, kNearCost = 1, kFarCost = 6;
 /// Most bytes of worker scratch for lines of x.
 constexpr int64_t kLineBytes = int64_t{1} << 20;
