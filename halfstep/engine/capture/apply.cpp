@@ -16,7 +16,7 @@ namespace {
 
 bool is_differentiable(const Array& array) { return array && array.is_differentiable(); }
 
-/// Whether the results are to be put on the tape.
+/// Whether the results go on the tape.
 bool is_on_tape(std::span<const Array> inputs) {
   return switches().gradients && std::ranges::any_of(inputs, is_differentiable);
 }
@@ -27,7 +27,7 @@ std::vector<Tensor> run(const Recorded& what, std::span<const Array> inputs, con
   return what.run(tensors, further);
 }
 
-/// On the tape: the step, with what its gradients read.
+/// The step to put on the tape, with the values that its gradients read.
 std::shared_ptr<Step> step_of(const std::shared_ptr<const Recorded>& what, std::span<const Array> inputs) {
   auto step = std::make_shared<Step>();
   step->what = what;
@@ -42,7 +42,7 @@ std::vector<std::string> further_of(const Recorded& what, std::span<const Array>
   return what.saved(differentiable);
 }
 
-/// Contents of the results from tensors, or from types alone.
+/// Contents of the results from tensors, or from types only.
 std::vector<ContentPtr> contents_of(const Recorded& what, std::span<const Type> types, std::span<const Tensor> tensors,
                                     const std::shared_ptr<Step>& step, const std::string& origin) {
   std::vector<ContentPtr> contents;

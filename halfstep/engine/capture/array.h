@@ -1,4 +1,4 @@
-// Arrays: what a program in C++ or Python computes with, one operator after the other.
+// Arrays: values that a C++ or Python program computes with, one operator after the other.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,31 @@ namespace halfstep::capture {
 struct Step;
 struct Cell;
 
-/// The thread, where it records what arrays are computed by (trace.h); nullptr where it does not.
+/// Identifies the thread while it records how arrays are computed (tracing.h), else nullptr.
 const void* recording_thread();
 
-/// What an array holds at one time. It never changes.
+/// Contents of an array at one time. Immutable.
 struct Content {
   Type type;
   Place place = {};
-  Tensor tensor = {};                              ///< undefined in a region that is being traced
-  std::shared_ptr<const Step> producer = nullptr;  ///< where gradients go from here; null: nowhere
-  size_t port = 0;                                 ///< which of the producer's results it is
-  bool differentiable = false;                     ///< a gradient of it, or of what it was computed from, may be asked
-  std::weak_ptr<Cell> leaf = {};                   ///< the array that keeps the gradient of it
-  const void* maker = recording_thread();          ///< who computed it, or made it of numbers
-  std::string origin = {};                         ///< of what is traced in a region: where it was made, for messages
+  Tensor tensor = {};                              ///< undefined while a region is traced
+  std::shared_ptr<const Step> producer = nullptr;  ///< step that gradients continue to, or null
+  size_t port = 0;                                 ///< index among the producer's results
+  bool differentiable = false;                     ///< whether the gradient of this value, or of a value it was
+                                                   ///< computed from, may be requested
+  std::weak_ptr<Cell> leaf = {};                   ///< array that keeps its gradient
+  const void* maker = recording_thread();          ///< thread that computed it or made it of numbers
+  std::string origin = {};                         ///< for a traced value of a region: where it was made, for messages
 };
 using ContentPtr = std::shared_ptr<const Content>;
 
-/// Elements of one type in row-major order at a place, as NumPy and PyTorch have them. Copies of an Array are the same
-/// array: what is assigned to one is seen in all. No two arrays share elements, a slice is a copy.
+/// Elements of one type in row-major order at a place, as in NumPy and PyTorch. Copies of an Array are the same array:
+/// an assignment to one is visible in all. Two different arrays never share elements. A slice is a copy.
 ///
-/// Not for several threads at once, unless all of them only read.
+/// Not thread-safe, except for reads.
 class Array {
  public:
-  /// No array: an operand that is left out.
+  /// An empty array: an omitted operand.
   Array() = default;
   explicit Array(const Tensor& contents, Place place = switches().place);
   explicit Array(ContentPtr content);
@@ -48,22 +49,22 @@ class Array {
   const Dims& dims() const { return type().dims; }
   DType dtype() const { return type().dtype; }
   Place place() const { return content()->place; }
-  /// Its elements in host memory, which nobody may write. While a function is captured, asking for them is an error:
-  /// see `decide` in trace.h. Throws Error for a value of a region that is traced.
+  /// Its elements in host memory, read-only. While a function is captured, do not ask for elements: see `decide` in
+  /// tracing.h. Throws Error for a value of a traced region.
   const Tensor& tensor() const;
 
-  /// Whether gradients of it, or of what it was computed from, may be asked for.
+  /// Whether gradients of this array, or of an array it was computed from, may be requested.
   bool is_differentiable() const { return content()->differentiable; }
-  /// Whether it keeps the gradients that `backward` finds: a parameter.
+  /// Whether the array keeps the gradients that `backward` computes: it is a parameter.
   bool requires_gradient() const;
-  /// Of floats; cuts it off from what it was computed from. Throws Error.
+  /// Makes a float array a parameter and detaches it from its producer. Throws Error for other types.
   void require_gradient(bool required = true);
-  /// No array where there is none.
+  /// Empty if there is no gradient.
   Array gradient() const;
   void set_gradient(Array gradient);
 
-  /// What `value` holds now is what this holds; where gradients are switched off they do not pass. Throws Error where
-  /// type or place differ, and for a parameter unless gradients are switched off.
+  /// Sets this array to the current contents of `value`. Gradients do not pass while they are switched off. Throws
+  /// Error if type or place differ, or for a parameter while gradients are on.
   void assign(const Array& value);
 
   const ContentPtr& content() const;
@@ -77,21 +78,21 @@ class Array {
   std::shared_ptr<Cell> cell_;
 };
 
-/// What all copies of an Array share.
+/// State shared by all copies of an Array.
 struct Cell : std::enable_shared_from_this<Cell> {
   explicit Cell(ContentPtr first);
 
   ContentPtr content;
   Array gradient;
   bool requires_gradient = false;
-  uint64_t born;  ///< counts events of the process, as Step::order does
+  uint64_t born;  ///< number of the event at creation, in the same count as Step::order
 
   Array array() { return Array(shared_from_this()); }
-  /// What becomes of a value in it: in a parameter gradients end.
+  /// Content to store for `value`. A parameter stops gradients.
   ContentPtr held(Content value);
 };
 
-/// The number of the next event of the process.
+/// The next event number of the process.
 uint64_t next_event();
 
 using Arrays = std::vector<Array>;

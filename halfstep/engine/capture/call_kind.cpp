@@ -15,7 +15,7 @@ size_t first_same(const Arrays& arrays, size_t i) {
   return first;
 }
 
-/// Extents of `expected` may be open.
+/// Dimensions of `expected` may be dynamic.
 bool is_of(const Type& type, const Type& expected) {
   const auto fits = [](int64_t extent, int64_t wanted) { return extent == wanted || wanted == kUnknown; };
   return type.dtype == expected.dtype && std::ranges::equal(type.dims, expected.dims, fits);

@@ -1,4 +1,4 @@
-// What programs that were captured in a call are right for.
+// Conditions under which captured programs are valid for a call.
 #pragma once
 
 #include <string>
@@ -8,23 +8,23 @@
 
 namespace halfstep::capture {
 
-/// The switches of the thread, and of every input its type, some of whose extents may be open, its place, whether it is
-/// differentiable and keeps its gradient, and which other input is the same array.
+/// Holds the switches of the thread. For every input, holds its type (with possible dynamic dimensions), its place,
+/// whether it is differentiable, whether it keeps its gradient, and which other input is the same array.
 class CallKind {
  public:
-  /// Of a call with these inputs, now.
+  /// The kind of a call with these inputs and the current switches.
   explicit CallKind(const Arrays& inputs);
 
-  /// "" where a call with these inputs is of this kind now; else what was found and what is expected.
+  /// "" if a call with these inputs is of this kind now. Else the found and the expected property.
   std::string mismatch(const Arrays& inputs) const;
 
-  /// Whether it would be of this kind if its inputs had other extents along the same axes.
+  /// Whether the call would be of this kind if its inputs had other extents along the same axes.
   bool is_but_for_extents(const Arrays& inputs) const;
-  /// Extents that these inputs have otherwise become open.
+  /// Makes every extent dynamic that differs in these inputs.
   void open(const Arrays& inputs);
 
   const Switches& switches() const { return switches_; }
-  /// "f32[?, 3]" by input.
+  /// One entry per input, for example "f32[?, 3]".
   std::vector<std::string> types() const;
 
  private:

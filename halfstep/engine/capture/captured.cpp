@@ -23,7 +23,7 @@ Captured& Captured::operator=(Captured&&) noexcept = default;
 
 namespace {
 
-/// A copy of an operation, with its regions, in the graph of `to`. `tensor_of` and `value_of` say what it reads there.
+/// Copies an operation with its regions into the graph of `to`. `value_of` maps its operands.
 Op copy_operation(Op op, Model& to, const std::function<Value(Value)>& value_of) {
   std::vector<Value> operands;
   for (const Value operand : op.operands()) operands.push_back(operand ? value_of(operand) : Value());
@@ -44,12 +44,13 @@ bool same_constants(const Model& a, const Model& b) {
 
 }  // namespace
 
-/// What a trace was, for the tree.
+/// Adds one trace to the tree.
 class Captured::Adding {
  public:
   Adding(Captured& captured, Trace& trace, const Arrays& arguments, const Arrays& results)
       : captured_(captured), trace_(trace), arguments_(arguments), places_(trace.places()) {
-    for (size_t i = 0; i < arguments.size(); ++i) (void)number(trace.graph_arguments()[i].name());  // numbers 0, 1, ...
+    for (size_t i = 0; i < arguments.size(); ++i)
+      (void)number(trace.graph_arguments()[i].name());  // arguments have the numbers 0, 1, ...
     stretches_ = trace.take_stretches();
     ops_ = trace.model().graph.ops();
     for (size_t k = 0, i = 0; k < stretches_.size(); ++k) {
@@ -87,7 +88,7 @@ class Captured::Adding {
     return {std::nullopt, std::nullopt, nullptr, number(value.name())};
   }
 
-  /// A result: what was there before is given itself, anything else anew.
+  /// A result. An array that existed before the trace is returned itself. Any other becomes a new array in each run.
   Item result_of(const Array& array) {
     if (array.cell()->born < trace_.began()) return {holder_of(array)};
     Item item = item_of(array.content());
@@ -201,7 +202,7 @@ class Captured::Adding {
     }
   }
 
-  /// What a stretch makes and others read, or the end, a decision or an effect.
+  /// Records the values that a stretch computes and that other stretches, the end, a decision or an effect read.
   void note_reads() {
     const auto note = [&](Value value, size_t reader) {
       const auto made = stretch_of_.find(value.node());
@@ -249,7 +250,7 @@ std::optional<Location> Captured::add(Trace& trace, const Arrays& arguments, con
       (*place)->gives.merge(node->gives);
       if ((*place)->gives.size() != before) (*place)->program = nullptr;
     } else {
-      *place = std::move(node);  // the first of its kind, or the function is not what it was
+      *place = std::move(node);  // the first trace, or the function changed
     }
     if ((*place)->end != nullptr) break;
     auto& next = (*place)->next;
@@ -355,7 +356,7 @@ Arrays Captured::shown(const std::vector<std::pair<size_t, ContentPtr>>& items, 
   return arrays;
 }
 
-/// Contents of the outputs, on the tape where they can be differentiated.
+/// Contents of the outputs. Differentiable ones are on the tape.
 std::vector<ContentPtr> Captured::outputs_of(const End& end, const Values& values) {
   std::vector<ContentPtr> contents;
   contents.reserve(end.outputs.size());

@@ -1,4 +1,4 @@
-// Programs of one captured function: a tree, whose branches are the outcomes of decisions that were met so far.
+// Programs of one captured function. They form a tree whose branches are the outcomes of decisions met so far.
 #pragma once
 
 #include <functional>
@@ -16,8 +16,8 @@
 
 namespace halfstep::capture {
 
-/// Of a function on arguments of certain types, under certain switches. Each stretch between two decisions is a
-/// program; which one comes next depends on the element that was decided on. Not for several threads at once.
+/// Programs of a function for arguments of certain types under certain switches. Each stretch between two decisions is
+/// a program. The element that a decision reads selects the next program. Not thread-safe.
 class Captured {
  public:
   static constexpr size_t kMostOutcomes = 8;
@@ -27,23 +27,23 @@ class Captured {
   Captured(Captured&&) noexcept;
   Captured& operator=(Captured&&) noexcept;
 
-  /// Keeps what a run of the function was: a trace that began with `arguments`, and what it gave; runs that go the same
-  /// way have its `tag`. Where one decision met more than kMostOutcomes nothing is kept, and that decision given.
+  /// Adds a run of the function: a trace that began with `arguments`, and its results. Later runs on the same path have
+  /// its `tag`. If a decision has more than kMostOutcomes outcomes, adds nothing and returns the location of that
+  /// decision.
   std::optional<Location> add(Trace& trace, const Arrays& arguments, const Arrays& results, size_t tag);
 
-  /// Whether the arrays that the function reads besides its arguments, and the gradients that it looks at, are as it
-  /// found them.
+  /// Whether the gradients that the function reads, and the arrays that it reads besides its arguments, are unchanged.
   bool fits(const Arrays& arguments) const;
 
   /// Whether its programs are for arguments of these extents.
   bool has_extents(const Arrays& arguments) const;
-  /// The same programs for arguments that differ in extents alone; nothing where what the function does may depend on
-  /// those that differ. Throws Error where an operator does not take them.
+  /// The same programs for arguments that differ only in extents. nullopt if the function may depend on the extents
+  /// that differ. Throws Error if an operator does not accept them.
   std::optional<Captured> with_extents(const Arrays& arguments) const;
 
-  /// What the function gives, and does to arrays; `effect` is called with what it shows, in order, when all is computed
-  /// and nothing is written (it may run anything, calls of this function too). No results where a
-  /// decision comes out as it never did: then nothing was written, but `effects` of them took place.
+  /// Results of a run. `effect` is called with the arrays of each effect, in order, after all values are computed and
+  /// before arrays are written. It may run anything, calls of this function too. `results` is empty if a decision has a
+  /// new outcome. Then nothing was written, but `effects` of the effects took place.
   struct Run {
     std::optional<Arrays> results = {};
     size_t effects = 0;
@@ -52,28 +52,28 @@ class Captured {
   Run run(const Arrays& arguments, const std::function<void(size_t number, const Arrays& shown)>& effect);
 
   size_t programs() const;
-  /// The programs, one after the other, with what is decided between them.
+  /// The programs in order, with the decisions between them.
   std::string text() const;
 
  private:
-  /// An array of a run: an argument, or one that is always the same.
+  /// An array of a run: an argument, or an array that is always the same.
   struct Holder {
     std::optional<size_t> argument = {};
     Array array = {};
     const Array& in(const Arrays& arguments) const { return argument ? arguments[*argument] : array; }
   };
-  /// What a run gives: an array itself, or a new one with the contents of a value.
+  /// A result of a run: an array itself, or a new array with the contents of a value.
   struct Item {
     std::optional<Holder> holder = {};
-    std::optional<size_t> output = {};  ///< of the whole
+    std::optional<size_t> output = {};  ///< output of the whole program
     ContentPtr constant = {};
-    std::optional<size_t> input = {};  ///< number of what came in, as it came
-    std::optional<size_t> made = {};   ///< the same for all that are one new array
+    std::optional<size_t> input = {};  ///< number of an input that is returned unchanged
+    std::optional<size_t> made = {};   ///< number of the new array, equal in all items that are the same array
   };
   struct Written {
     Holder holder;
     bool is_gradient;
-    std::optional<Item> item;  ///< nothing: no gradient
+    std::optional<Item> item;  ///< empty: no gradient
   };
   struct Part;
   struct Node;
@@ -81,7 +81,7 @@ class Captured {
   class Adding;
   class WithExtents;
 
-  using Values = std::vector<ContentPtr>;  ///< of a run, by number
+  using Values = std::vector<ContentPtr>;  ///< values of a run, by number
 
   void run_node(Node& node, Values& values);
   std::shared_ptr<const Recorded> program_of(Node& node);
@@ -89,12 +89,13 @@ class Captured {
   static std::vector<ContentPtr> outputs_of(const End& end, const Values& values);
   static Arrays finish(const End& end, const Arrays& arguments, const Values& values);
 
-  std::unordered_map<std::string, size_t> numbers_;  ///< of values, by name
+  std::unordered_map<std::string, size_t> numbers_;  ///< numbers of values, by name
   std::unique_ptr<Node> root_;
-  std::vector<Dims> extents_;                        ///< by argument
-  std::vector<bool> depends_on_;                     ///< the same: whether what the function does may depend on them
-  std::vector<std::pair<Array, bool>> outside_;      ///< and whether it was differentiable
-  std::vector<std::pair<Holder, Array>> gradients_;  ///< what they were
+  std::vector<Dims> extents_;                        ///< indexed by argument
+  std::vector<bool> depends_on_;                     ///< indexed by argument: whether the function may depend on its
+                                                     ///< extents
+  std::vector<std::pair<Array, bool>> outside_;      ///< outside arrays, and whether they were differentiable
+  std::vector<std::pair<Holder, Array>> gradients_;  ///< arrays, and their gradients before the run
 };
 
 }  // namespace halfstep::capture

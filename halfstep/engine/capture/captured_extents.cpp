@@ -1,4 +1,4 @@
-// The programs of a captured function for arguments of other extents, without running it.
+// Derives the programs of a captured function for other extents, without running the function.
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -8,7 +8,7 @@
 
 namespace halfstep::capture {
 
-/// Goes through the tree in the order in which programs run, so that the types of what a program reads are known.
+/// Visits the tree in execution order, so that the types of each program's inputs are known.
 class Captured::WithExtents {
  public:
   WithExtents(const Captured& from, const Arrays& arguments) {
@@ -66,7 +66,7 @@ class Captured::WithExtents {
   }
 
   Captured made_;
-  std::unordered_map<std::string, Type> types_;  ///< of arguments and of what ran on the way so far
+  std::unordered_map<std::string, Type> types_;  ///< types of arguments and of values computed so far
   std::vector<Node*> way_;
 };
 

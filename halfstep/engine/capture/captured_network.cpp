@@ -16,7 +16,7 @@
 namespace halfstep::capture {
 namespace {
 
-/// An array of this type that has no elements yet.
+/// An array of this type, without elements.
 Array example(const Type& type) {
   Content content{type};
   content.origin = "an input of a network";
@@ -28,7 +28,8 @@ Value add_tensor(Model& model, const Array& array, const std::string& name) {
   return passes::add_tensor(model, name.empty() ? "constant" : name, array.content()->tensor.clone(), role);
 }
 
-/// Regions read tensors themselves, as those of files do, where they were given them: weights are seen as weights.
+/// Makes regions read tensors directly instead of through an argument, as in imported files. Passes then see weights as
+/// weights.
 void read_tensors_in_regions(Graph& graph) {
   for (const Op op : graph.all_ops()) {
     if (op.regions().empty()) continue;

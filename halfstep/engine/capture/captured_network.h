@@ -1,4 +1,4 @@
-// A function of arrays as a network, for whatever works on networks.
+// Converts a function of arrays into a network.
 #pragma once
 
 #include <functional>
@@ -12,13 +12,13 @@ namespace halfstep::capture {
 
 struct NetworkInput {
   std::string name;
-  Type type;  ///< extents may be open (kUnknown)
+  Type type;  ///< dimensions may be dynamic (kUnknown)
 };
 
-/// What `body` computes of inputs of these types, traced without elements. Arrays that it reads besides are tensors:
-/// parameters where they require a gradient, else constants; `name_of` calls them, "" for whatever name. Operations
-/// have the source lines that they come from. Throws Error for what a trace cannot be: a value that the language asks
-/// for.
+/// The network that `body` computes for inputs of these types, traced without elements. Other arrays that it reads
+/// become tensors: parameters if they require a gradient, else constants. `name_of` names them ("" for any name).
+/// Operations have the source lines that they come from. Throws Error if `body` needs the value of an element, because
+/// a trace has no values.
 Model network_of(const std::string& name, const std::vector<NetworkInput>& inputs,
                  const std::function<Arrays(const Arrays&)>& body, const std::vector<std::string>& output_names,
                  const std::function<std::string(const Array&)>& name_of);

@@ -38,7 +38,7 @@ Captured::Run Programs::run(const Arrays& inputs, const std::function<void(size_
   return captured->run(inputs, effect);
 }
 
-/// Puts the programs for these extents first.
+/// Moves the programs for these extents to the front. Returns whether there are any.
 bool Programs::find(const Arrays& inputs) {
   const auto found = std::ranges::find_if(by_extents_, [&](const auto& each) { return each->has_extents(inputs); });
   if (found == by_extents_.end()) return false;
@@ -54,7 +54,7 @@ bool Programs::make(const Arrays& inputs) {
       if (!made) continue;
       insert(std::move(*made));
       return true;
-    } catch (const Error&) {  // the function itself says what is wrong
+    } catch (const Error&) {  // the function itself throws the precise error
     }
   }
   if (refused_.size() >= kMostExtents) refused_.erase(refused_.begin());

@@ -1,4 +1,4 @@
-// What was captured of a function for calls of one kind.
+// Captured programs of a function for calls of one kind.
 #pragma once
 
 #include <functional>
@@ -11,27 +11,27 @@
 
 namespace halfstep::capture {
 
-/// Programs for all extents that calls came with: those of the first call, and where what the function does cannot
-/// depend on an extent, the same for others, without running it again. Not for several threads at once.
+/// Programs for all extents that calls used. The programs of the first call are adapted to other extents without a new
+/// run, if the function cannot depend on them. Not thread-safe.
 class Programs {
  public:
-  static constexpr size_t kMostExtents = 8;  ///< combinations that are kept, the last that were used
+  static constexpr size_t kMostExtents = 8;  ///< maximum number of extent combinations, the most recently used are kept
 
-  /// For calls like one with these inputs, now.
+  /// For calls of the same kind as one with these inputs now.
   explicit Programs(const Arrays& inputs) : kind_(inputs) {}
 
-  /// "" where a call with these inputs is of this kind; else what was found and what is expected. An extent that is
-  /// met with another value, and may be, is open from then on.
+  /// "" if a call with these inputs is of this kind. Else the found and the expected property. An extent that has
+  /// another value, and is allowed to, becomes dynamic.
   std::string mismatch(const Arrays& inputs);
 
-  /// As those of Captured, for the extents of the inputs.
+  /// Like Captured::add, for the extents of the inputs.
   std::optional<Location> add(Trace& trace, const Arrays& inputs, const Arrays& results, size_t tag);
   Captured::Run run(const Arrays& inputs, const std::function<void(size_t number, const Arrays& shown)>& effect);
 
   const Switches& switches() const { return kind_.switches(); }
-  /// "f32[?, 3]" by input.
+  /// One entry per input, for example "f32[?, 3]".
   std::vector<std::string> types() const { return kind_.types(); }
-  /// Of the extents that were used last.
+  /// Number of programs for the most recently used extents.
   size_t count() const { return by_extents_.empty() ? 0 : by_extents_.front()->programs(); }
   std::string text() const { return by_extents_.empty() ? std::string() : by_extents_.front()->text(); }
 
@@ -41,9 +41,9 @@ class Programs {
   void insert(Captured captured);
 
   CallKind kind_;
-  /// The last that were used first. What is shown while one runs may come here again.
+  /// Most recently used first. Shared pointers, because an effect of a running program may change this list.
   std::vector<std::shared_ptr<Captured>> by_extents_;
-  std::vector<std::vector<Dims>> refused_;  ///< extents that an operator does not take
+  std::vector<std::vector<Dims>> refused_;  ///< extents that an operator does not accept
 };
 
 }  // namespace halfstep::capture

@@ -1,4 +1,4 @@
-// What the programs of a captured function are made of.
+// Nodes of the program tree of a captured function.
 #pragma once
 
 #include <functional>
@@ -14,36 +14,37 @@
 
 namespace halfstep::capture {
 
-/// One stretch, as it was traced.
+/// One stretch, as traced.
 struct Captured::Part {
-  Model model;                               ///< without outputs; its arguments have the names of what it reads
+  Model model;                               ///< without outputs, its arguments are named after the values it reads
   std::set<std::string> gives;               ///< names of its values that are read elsewhere
-  std::vector<size_t> reads;                 ///< numbers, by argument
-  std::map<std::string, Place> places = {};  ///< of what it reads and makes, where that is not the host
-  std::vector<std::pair<size_t, Array>> outside = {};  ///< arrays that are read here first
+  std::vector<size_t> reads;                 ///< value numbers, indexed by argument
+  std::map<std::string, Place> places = {};  ///< places of values it reads and computes, if not the host
+  std::vector<std::pair<size_t, Array>> outside = {};  ///< arrays that are first read here
   std::vector<std::pair<size_t, std::function<Tensor()>>> drawn = {};
-  std::vector<std::pair<size_t, std::vector<std::pair<size_t, ContentPtr>>>> effects = {};  ///< a constant, or a number
+  std::vector<std::pair<size_t, std::vector<std::pair<size_t, ContentPtr>>>> effects =
+      {};  ///< each shown value is a constant or a value number
   std::optional<size_t> decided = {};
   std::string decided_name = {};
 };
 
-/// The same with its program, and what comes behind it.
+/// A Part with its compiled program and its successors.
 struct Captured::Node : Part {
   std::shared_ptr<const Recorded> program = {};
-  std::vector<size_t> made = {};  ///< numbers, by output of the program
+  std::vector<size_t> made = {};  ///< value numbers, indexed by output of the program
   std::map<std::string, std::unique_ptr<Node>> next = {};
   std::shared_ptr<const End> end = {};
 };
 
-/// What a way through the decisions comes to.
+/// The end of a path through the decisions.
 struct Captured::End {
-  std::shared_ptr<const Recorded> whole;  ///< all stretches as one: the step on the tape
-  std::vector<size_t> inputs, outputs;    ///< numbers
-  std::vector<bool> differentiable;       ///< by output
-  std::vector<bool> wanted;               ///< by input: whether gradients of it may be asked for
+  std::shared_ptr<const Recorded> whole;  ///< all stretches as one network: the step on the tape
+  std::vector<size_t> inputs, outputs;    ///< value numbers
+  std::vector<bool> differentiable;       ///< indexed by output
+  std::vector<bool> wanted;               ///< indexed by input: whether its gradients may be requested
   bool on_tape = false;
-  /// Whether the tape keeps what gradients read. Not where the function took gradients itself: hardly anyone asks for
-  /// further ones, and keeping all of it costs memory and time at every call.
+  /// Whether the tape keeps the values that gradients read. False if the function computed gradients itself. Second
+  /// gradients are rare, and keeping the values would cost memory and time in every call.
   bool keeps = true;
   std::vector<std::pair<std::string, size_t>> saved;
   std::vector<Item> results;

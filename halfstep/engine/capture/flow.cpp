@@ -18,13 +18,13 @@
 namespace halfstep::capture {
 namespace {
 
-/// A region that was traced: its graph takes arguments and then what it reads besides.
+/// A traced region. Its graph takes the arguments, then the captured values.
 struct Region {
   Model model;
   Arrays captured;
 };
 
-/// A value of the region for each result, and none twice.
+/// Gives each result its own value of the region, so that no value is an output twice.
 void set_outputs(Trace& trace, const Arrays& results) {
   Graph& graph = trace.model().graph;
   std::vector<Value> outputs;
@@ -50,7 +50,7 @@ Region traced(const std::string& what, const Arrays& operands, const Body& body)
   return region;
 }
 
-/// The same region on other things that it captures besides: `all` has those of `region`.
+/// The same region with arguments for all captured arrays `all`, which include those of `region`.
 Graph taking(const Region& region, size_t operands, const Arrays& all) {
   Graph graph(region.model.graph.name());
   std::unordered_map<const detail::ValueNode*, Value> values;
@@ -83,7 +83,7 @@ Arrays together(const std::vector<const Region*>& regions) {
   return all;
 }
 
-/// What was made last of the same graph, so that it need not be compiled again.
+/// Caches recorded networks by graph, so that an equal one need not be compiled again.
 std::shared_ptr<const Recorded> kept(Model model, Recorded::Places places) {
   static constexpr size_t kMost = 64;
   static auto* turn = new std::mutex;
@@ -104,7 +104,7 @@ std::shared_ptr<const Recorded> kept(Model model, Recorded::Places places) {
   return known->front();
 }
 
-/// One operator with regions, on all of `inputs`.
+/// Inserts and applies one operator with regions on all `inputs`.
 Arrays run_flow(const OpInfo& info, const Attributes& attributes, const std::vector<const Region*>& regions,
                 size_t operands, const Arrays& inputs, const Arrays& captured) {
   Model model;
@@ -139,7 +139,7 @@ void check_condition(const Array& condition, const char* what) {
     fail(errors::condition_not_one_bool(fmt::format("{}: condition", what), to_string(condition.type())));
 }
 
-/// As the operator takes it.
+/// The condition in the shape that the operator takes.
 Array scalar(const Array& condition) {
   return condition.dims().empty() ? condition : apply("reshape", {condition}, {{"dims", std::vector<int64_t>{}}});
 }

@@ -21,12 +21,12 @@ struct Function::State {
 
   Body body;
   FunctionOptions options;
-  std::list<Entry> entries = {};  ///< the last that ran first
+  std::list<Entry> entries = {};  ///< most recently used first
   std::vector<std::string> reasons = {};
 
   std::string depends() const { return options.depends ? options.depends() : ""; }
 
-  /// The entry that a call fits, first then; null, and the reason noted, where there is none.
+  /// The entry that matches a call, moved to the front. Null if there is none. The reason is then recorded.
   Entry* find(const Arrays& arguments) {
     std::string reason;
     for (auto entry = entries.begin(); entry != entries.end(); ++entry) {

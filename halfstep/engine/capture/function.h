@@ -1,4 +1,4 @@
-// Functions of C++ that are captured.
+// C++ functions that are captured.
 #pragma once
 
 #include <functional>
@@ -11,18 +11,18 @@
 namespace halfstep::capture {
 
 struct FunctionOptions {
-  std::string name = "function";  ///< in messages
-  bool full_graph = false;        ///< a decision (`decide`, `item`) on a value of an array is an error
-  /// What else the function depends on, as text: another text is another kind of call. C++ cannot tell what a function
-  /// reads besides its arguments and arrays.
+  std::string name = "function";  ///< used in messages
+  bool full_graph = false;        ///< true: a decision (`decide`, `item`) on an array element is an error
+  /// Other dependencies of the function as text. A different text is a different kind of call. C++ cannot detect the
+  /// other things that a function reads besides its arguments and arrays.
   std::function<std::string()> depends = {};
-  /// What it computes does not depend on extents but through operators: calls with others then need no new capture.
+  /// The result depends on extents only through operators. Calls with other extents then need no new capture.
   bool open_extents = false;
 };
 
-/// A call runs the programs of the calls of its kind (call_kind.h), or the function itself where there is none, which
-/// is captured then. Both give the same bits. Arrays that it reads besides its arguments are inputs, those that it
-/// assigns to are written at each call. Not for several threads at once.
+/// A call runs the programs captured for calls of its kind (call_kind.h). Without any, it runs and captures the
+/// function itself. Both return the same bits. Arrays that it reads besides its arguments are inputs. Arrays that it
+/// assigns to are written at each call. Not thread-safe.
 class Function {
  public:
   using Body = std::function<Arrays(const Arrays&)>;
@@ -34,9 +34,9 @@ class Function {
 
   Arrays operator()(const Arrays& arguments);
 
-  /// The programs by kind of call, the last that ran first, as text.
+  /// The programs for each kind of call as text, most recently used first.
   std::vector<std::string> programs() const;
-  /// For each call that no program fitted, what was found and what was expected.
+  /// For each call that no program matched: the found and the expected property.
   const std::vector<std::string>& why_recaptured() const;
 
   static constexpr size_t kMostKinds = 8;
@@ -46,10 +46,11 @@ class Function {
   std::unique_ptr<State> state_;
 };
 
-/// The function, captured at once for calls like that with `examples`, which it runs on.
+/// The function, captured at once by a run on `examples`.
 Function trace(Function::Body body, const Arrays& examples, FunctionOptions options = {});
 
-/// The one element of an array as a number; a captured function goes on by it. Throws Error for several.
+/// The single element of an array as a number. In a captured function this is a decision. Throws Error for several
+/// elements.
 double item(const Array& array);
 
 }  // namespace halfstep::capture

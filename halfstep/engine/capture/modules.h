@@ -1,4 +1,4 @@
-// Layers with parameters, and what moves them: networks written in C++.
+// Layers with parameters, and optimizers: networks written in C++.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace halfstep::capture {
 
-/// A part of a network with arrays of its own. Layers tell training from evaluation by the switches. Initial values are
-/// drawn by `uniform`, so that `seed` says them, in the order in which the members stand here.
+/// A part of a network with its own arrays. The switches tell layers whether they are in training. `uniform` draws
+/// initial values in the order of the members here, so `seed` determines them.
 class Module {
  public:
   Module() = default;
@@ -24,13 +24,13 @@ class Module {
 
   virtual Array operator()(const Array& x) = 0;
 
-  /// Parameters and buffers by name, those of parts with the name of the part in front: "0.weight".
+  /// Parameters and buffers by name. Names of nested parts have a prefix: "0.weight".
   std::vector<std::pair<std::string, Array>> named_arrays() const;
-  /// Those that require a gradient.
+  /// Arrays that require a gradient.
   Arrays parameters() const;
-  /// Copies of all of them, by name.
+  /// Copies of all arrays, by name.
   Tensors state() const;
-  /// Assigns what `state` gave. Throws Error, and nothing is changed, where names or types differ.
+  /// Assigns a `state`. If names or types differ, throws Error and changes nothing.
   void load_state(const Tensors& state);
 
  protected:
@@ -44,7 +44,7 @@ class Module {
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> parts_;
 };
 
-/// x [..., in] -> [..., out]. Weights [out, in] and biases within 1 / sqrt(in).
+/// x [..., in] -> [..., out]. Weights [out, in] and biases are initialized within ±1 / sqrt(in).
 class Linear : public Module {
  public:
   Linear(int64_t in, int64_t out);
@@ -53,8 +53,8 @@ class Linear : public Module {
   Array weight, bias;
 };
 
-/// Images [n, in, h, w] -> [n, out, ...]. Weights [out, in, kernel, kernel] and biases within
-/// 1 / sqrt(in * kernel * kernel).
+/// Images [n, in, h, w] -> [n, out, ...]. Weights [out, in, kernel, kernel] and biases are initialized within ±1 /
+/// sqrt(in * kernel * kernel).
 class Conv2d : public Module {
  public:
   Conv2d(int64_t in, int64_t out, int64_t kernel, int64_t stride = 1, int64_t pad = 0);
@@ -66,7 +66,8 @@ class Conv2d : public Module {
   int64_t stride_, pad_;
 };
 
-/// Images [n, channels, h, w], by the statistics of the batch in training and by the running ones in evaluation.
+/// Normalizes images [n, channels, h, w] by the batch statistics in training and by the running statistics in
+/// evaluation.
 class BatchNorm2d : public Module {
  public:
   explicit BatchNorm2d(int64_t channels);
@@ -87,7 +88,7 @@ class LayerNorm : public Module {
   double epsilon_;
 };
 
-/// Rows of a table [count, width], uniform within 1 of zero, by whole numbers of i64.
+/// Looks up rows of a table [count, width] by i64 indices. The table is initialized uniformly within ±1.
 class Embedding : public Module {
  public:
   Embedding(int64_t count, int64_t width);
@@ -96,8 +97,7 @@ class Embedding : public Module {
   Array weight;
 };
 
-/// In training zeroes each element with probability `rate`, 0 or more and less than 1, and divides the others by
-/// 1 - rate.
+/// In training, zeroes each element with probability `rate` (0 <= rate < 1) and divides the others by 1 - rate.
 class Dropout : public Module {
  public:
   explicit Dropout(double rate = 0.5);
@@ -117,19 +117,19 @@ class MaxPool2d : public Module {
   Attributes window_;
 };
 
-/// The mean of each window, in which padding counts as zeros.
+/// The mean of each window. Padding counts as zeros.
 class AvgPool2d : public MaxPool2d {
  public:
   using MaxPool2d::MaxPool2d;
   Array operator()(const Array& x) override;
 };
 
-/// tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh), the next h [n, width], of x [n, in]. All within
-/// 1 / sqrt(width).
+/// Returns the next h [n, width] = tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh) of x [n, in]. All
+/// parameters are initialized within ±1 / sqrt(width).
 class RnnCell : public Module {
  public:
   RnnCell(int64_t in, int64_t width) : RnnCell(in, width, 1) {}
-  /// On an h of zeros.
+  /// Starts from h = 0.
   Array operator()(const Array& x) override;
   Array operator()(const Array& x, const Array& h);
 
@@ -143,16 +143,16 @@ class RnnCell : public Module {
   int64_t width_;
 };
 
-/// The next (h, c) of a long short-term memory; rows of the weights are its gates input, forget, cell, output.
+/// Long short-term memory: returns the next (h, c). Rows of the weights are the gates input, forget, cell, output.
 class LstmCell : public RnnCell {
  public:
   LstmCell(int64_t in, int64_t width) : RnnCell(in, width, 4) {}
-  /// h, on states of zeros.
+  /// Returns h, starting from states of zeros.
   Array operator()(const Array& x) override;
   std::pair<Array, Array> operator()(const Array& x, const std::pair<Array, Array>& state);
 };
 
-/// A function without arrays as a part.
+/// A function without arrays, as a part.
 class Pointwise : public Module {
  public:
   explicit Pointwise(std::function<Array(const Array&)> function) : function_(std::move(function)) {}
@@ -162,14 +162,14 @@ class Pointwise : public Module {
   std::function<Array(const Array&)> function_;
 };
 
-/// One part behind the other, called "0", "1", ...
+/// Applies its parts in order. They are called "0", "1", ...
 class Sequential : public Module {
  public:
   explicit Sequential(std::vector<std::shared_ptr<Module>> parts);
   Array operator()(const Array& x) override;
 };
 
-/// What moves parameters.
+/// Updates parameters by their gradients.
 class Optimizer {
  public:
   Optimizer(Arrays parameters, double learning_rate);
@@ -177,15 +177,15 @@ class Optimizer {
   Optimizer(const Optimizer&) = delete;
   Optimizer& operator=(const Optimizer&) = delete;
 
-  /// Parameters without a gradient stay.
+  /// Parameters without a gradient stay unchanged.
   void step();
-  /// Takes gradients away.
+  /// Removes the gradients of all parameters.
   void zero_gradients();
 
  protected:
   const Arrays& parameters() const { return parameters_; }
   const Array& learning_rate() const { return learning_rate_; }
-  /// The parameter of this number; gradients are switched off.
+  /// Updates the parameter of this number. Gradients are switched off meanwhile.
   virtual void update(Array parameter, const Array& gradient, size_t number) = 0;
 
  private:
@@ -193,7 +193,7 @@ class Optimizer {
   Array learning_rate_;
 };
 
-/// Steps against the gradients of parameters: velocity = momentum * velocity + gradient, parameter -= rate * velocity.
+/// Gradient descent with momentum: velocity = momentum * velocity + gradient, parameter -= rate * velocity.
 class Sgd : public Optimizer {
  public:
   explicit Sgd(Arrays parameters, double learning_rate, double momentum = 0, double weight_decay = 0);
@@ -217,14 +217,14 @@ class Adam : public Optimizer {
  private:
   void update(Array parameter, const Array& gradient, size_t number) override;
 
-  std::vector<Arrays> states_;  ///< by parameter: both moments and both powers
+  std::vector<Arrays> states_;  ///< indexed by parameter: both moments and both powers
   Attributes attributes_;
 };
 
-/// The mean of the squared differences.
+/// Mean of the squared differences.
 Array mse(const Array& found, const Array& expected);
 
-/// Mean of the cross entropies of logits [n, classes, ...] and labels [n, ...] of i32 or i64.
+/// Mean cross entropy of logits [n, classes, ...] and labels [n, ...] of i32 or i64.
 Array cross_entropy(const Array& logits, const Array& labels);
 
 }  // namespace halfstep::capture

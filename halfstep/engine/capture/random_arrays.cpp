@@ -9,7 +9,7 @@ namespace halfstep::capture {
 namespace {
 
 std::mutex turn;
-Draws now;  ///< each array that is filled has a stream of its own
+Draws now;  ///< each filled array has its own stream
 
 Random next_stream() {
   const std::scoped_lock lock(turn);

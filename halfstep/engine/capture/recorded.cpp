@@ -16,12 +16,12 @@
 namespace halfstep::capture {
 namespace {
 
-constexpr size_t kIdle = 4;  ///< programs that wait for the next run
+constexpr size_t kIdle = 4;  ///< maximum number of idle programs kept for the next run
 
-/// Below it other threads take longer to begin than this one to finish.
+/// Below this size, other threads take longer to start than this one to finish.
 constexpr int64_t kSpreadElements = int64_t{1} << 14;
 
-/// Whether any value is large enough for several threads, or of a size that is known only then.
+/// Whether any value is large enough for several threads, or has a size known only at run time.
 bool is_worth_spreading(const Graph& graph) {
   return std::ranges::any_of(graph.all_ops(), [](Op op) {
     return std::ranges::any_of(op.results(), [](Value value) {
@@ -30,7 +30,8 @@ bool is_worth_spreading(const Graph& graph) {
   });
 }
 
-/// Where some of it is on a device, what is fed on the host stays there: each such argument is moved to where it is.
+/// If a part runs on a device, arguments fed on the host would stay there. Adds a transfer of each such argument to its
+/// place.
 Model placed(const Model& model, const Recorded::Places& places) {
   Model made = model;
   if (std::ranges::all_of(places.in, [](Place place) { return place == Place{}; })) return made;
@@ -63,7 +64,7 @@ CompileOptions options_of(const Graph& graph, const Recorded::Places& places, co
   return options;
 }
 
-/// The threads of the process, or this one alone where another call has them or they are not wanted.
+/// Runs with the threads of the process. Uses only this thread if another call has them or they are not wanted.
 template <class Run>
 auto on_team(bool wanted, const Run& run) {
   const eager::Team team(wanted);
@@ -222,7 +223,7 @@ std::vector<uint64_t> key_of(const OpInfo& info, const Attributes& attributes, s
   return words;
 }
 
-/// The last that were used.
+/// The most recently used operators.
 class Operators {
  public:
   std::shared_ptr<const RecordedOperator> find(const std::vector<uint64_t>& key) {

@@ -1,4 +1,4 @@
-// What was computed with arrays, one operator or many, as a network that can be run and differentiated.
+// A computation on arrays, of one operator or many, as a network that can be run and differentiated.
 #pragma once
 
 #include <map>
@@ -17,16 +17,16 @@
 
 namespace halfstep::capture {
 
-/// Immutable, and for any number of threads at once. Compiled when it is first run, without what could move a bit: it
-/// gives what its operators give one after the other.
+/// Immutable and thread-safe. It is compiled at its first run, without optimizations that could change a bit: the
+/// results equal those of its operators run one by one.
 class Recorded {
  public:
-  /// Where arguments are fed and outputs must be, in order.
+  /// Places of arguments and of outputs, in order.
   struct Places {
     std::vector<Place> in, out;
   };
 
-  /// `apart`: operations that gradients do not pass.
+  /// `apart`: names of operations that gradients do not pass.
   Recorded(Model model, Places places, std::set<std::string> apart = {});
 
   const Model& model() const { return model_; }
@@ -34,29 +34,30 @@ class Recorded {
   const Places& places() const { return places_; }
   const std::set<std::string>& apart() const { return apart_; }
 
-  /// Names that gradients of the outputs with respect to the differentiable arguments read (step.h), found once. All
-  /// values where there are no such gradients: whoever asks for them is told then.
+  /// Names of the values that gradients of the outputs with respect to the differentiable arguments read
+  /// (values_to_save in tape.h). Computed once. All values if there are no such gradients. A request for them then
+  /// fails.
   const std::vector<std::string>& saved(const std::vector<bool>& differentiable) const;
 
-  /// The outputs, and behind them the values of the names in `further`. Inputs by argument.
+  /// Returns the outputs, followed by the values named in `further`. `inputs` are indexed by argument.
   std::vector<Tensor> run(std::span<const Tensor* const> inputs, const std::vector<std::string>& further = {}) const;
 
  private:
   struct Compiled {
     std::vector<std::string> further;
     runtime::Program program;
-    bool spreads;  ///< worth more than one thread
+    bool spreads;  ///< large enough to use more than one thread
   };
 
-  /// The one operator, where there is no other and no reason to compile.
+  /// A single operator that runs without compilation.
   struct Direct {
     Op op;
     struct Operand {
       int argument = -1;
-      Tensor constant = {};  ///< where it is no argument; undefined: absent
+      Tensor constant = {};  ///< operand that is not an argument (undefined: absent)
     };
-    std::vector<Operand> operands;  ///< by flat position
-    std::vector<size_t> ports;      ///< by output
+    std::vector<Operand> operands;  ///< indexed by flat position
+    std::vector<size_t> ports;      ///< indexed by output
     mutable std::once_flag once = {};
     mutable std::shared_ptr<const eager::Prepared> prepared = nullptr;
   };
@@ -74,12 +75,12 @@ class Recorded {
   mutable std::map<std::vector<bool>, std::vector<std::string>> saved_;
 };
 
-/// One operator on operands of these types (nullptr: absent) at one place, kept and found again. Its arguments are the
-/// operands that are there, its outputs the results that there are; `ports` says which. Throws Error as the record's
-/// rules do.
+/// One operator on operands of these types (nullptr: absent) at one place, cached. Its arguments are the operands that
+/// are present. Its outputs are the results that are produced, listed in `ports`. Throws Error if the operands violate
+/// the record's rules.
 struct RecordedOperator {
   std::shared_ptr<const Recorded> recorded;
-  std::vector<size_t> ports;  ///< by output
+  std::vector<size_t> ports;  ///< indexed by output
 };
 std::shared_ptr<const RecordedOperator> recorded_operator(const OpInfo& info, const Attributes& attributes,
                                                           std::span<const Type* const> operands, Place place);

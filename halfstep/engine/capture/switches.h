@@ -1,4 +1,4 @@
-// Settings that hold for what a thread does until the scope ends that made them.
+// Settings of a thread, valid until the end of the scope that set them.
 #pragma once
 
 #include "halfstep/core/base/place.h"
@@ -6,19 +6,19 @@
 namespace halfstep::capture {
 
 struct Switches {
-  bool captures = true;   ///< captured functions run their programs; otherwise what they are made of, step by step
-  bool gradients = true;  ///< what is computed can be differentiated
-  bool training = false;  ///< layers that tell training from evaluation are in training
-  Place place = {};       ///< where arrays are made
+  bool captures = true;   ///< true: captured functions run their programs. false: they run step by step
+  bool gradients = true;  ///< results can be differentiated
+  bool training = false;  ///< layers are in training mode
+  Place place = {};       ///< place of new arrays
   auto operator<=>(const Switches&) const = default;
 };
 
-/// Those of this thread.
+/// Settings of this thread.
 const Switches& switches();
-/// The same with gradients switched off.
+/// A copy of the current switches with gradients switched off.
 Switches without_gradients();
 
-/// They hold on this thread while this lives, and those before it afterwards, however the scope ends.
+/// Applies switches on this thread during its lifetime, then restores the earlier ones, also after an exception.
 class [[nodiscard]] Switched {
  public:
   explicit Switched(const Switches& now);

@@ -17,7 +17,7 @@ namespace {
 
 using Steps = std::vector<std::shared_ptr<const Step>>;
 
-/// All steps that the arrays were computed by, in the order in which they ran.
+/// All steps that the arrays were computed by, in execution order.
 Steps steps_behind(std::span<const Array> of) {
   std::map<uint64_t, std::shared_ptr<const Step>> found;
   std::vector<std::shared_ptr<const Step>> open;
@@ -36,7 +36,7 @@ Steps steps_behind(std::span<const Array> of) {
   return steps;
 }
 
-/// A tape with the contents that its numbers stand for.
+/// A tape with the contents that its numbers refer to.
 struct Collected {
   Tape tape;
   Steps steps;
@@ -50,7 +50,7 @@ struct Collected {
     tape.leaves.push_back({content->type, content->place});
   }
 
-  /// What is a leaf by then ends the way there, whatever it was computed by.
+  /// A content that is already a leaf ends the path, whatever it was computed by.
   Origin origin_of(const ContentPtr& content) {
     if (const auto known = leaf_numbers.find(content.get()); known != leaf_numbers.end()) return {-1, known->second};
     if (const auto known = step_numbers.find(content->producer.get()); known != step_numbers.end())
@@ -74,7 +74,7 @@ Collected collect(std::span<const Array> of, std::span<const ContentPtr> wanted)
   return all;
 }
 
-/// The graphs of gradients that were made last, first.
+/// Cache of gradient graphs, most recently used first.
 class Graphs {
  public:
   std::shared_ptr<const GradientGraph> of(const Tape& tape) {
@@ -104,7 +104,7 @@ std::shared_ptr<const GradientGraph> graph_of(const Tape& tape) {
   return graphs->of(tape);
 }
 
-/// What steps without it would have kept, computed again: by number of the step.
+/// Recomputed values of steps that kept none, by step number.
 using Again = std::map<size_t, Step::Kept>;
 
 Again compute_again(const Steps& steps, const std::vector<Source>& sources) {
@@ -164,7 +164,7 @@ void check_not_inside(const Steps& steps, const std::vector<Source>& sources) {
   fail(errors::second_gradient_through_captured(steps[inside->index]->what->graph().name()));
 }
 
-/// Within a trace its own steps alone can be gone back.
+/// Within a trace, gradients can follow only its own steps.
 void check_within(const Steps& steps) {
   const Trace* trace = Trace::current();
   if (trace == nullptr || steps.empty() || steps.front()->order > trace->began()) return;
@@ -200,7 +200,7 @@ std::vector<std::string> values_to_save(const Recorded& what, const std::vector<
 Arrays gradients(std::span<const Array> of, std::span<const Array> seeds, std::span<const ContentPtr> wanted) {
   Collected all = collect(of, wanted);
   check_within(all.steps);
-  note_all_extents();  // the graph of gradients is made for these
+  note_all_extents();  // the gradient graph is made for these extents
   if (Trace* trace = Trace::current()) trace->take_gradients();
   const auto graph = graph_of(all.tape);
   if (switches().gradients) check_not_inside(all.steps, graph->sources);

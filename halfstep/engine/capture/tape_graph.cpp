@@ -13,8 +13,8 @@ namespace {
 
 using Node = const detail::ValueNode*;
 
-/// The forward part: every step's operations, one behind the other, but those that gradients do not pass. What these
-/// gave is an argument.
+/// The forward part: the operations of all steps in order. The result of an operation that gradients do not pass
+/// becomes an argument.
 class Forward {
  public:
   explicit Forward(const Tape& tape) : tape_(tape) {
@@ -81,7 +81,7 @@ class Forward {
   std::unordered_map<Node, Source> sources_;
 };
 
-/// The operations behind the first `count` alone: what they read of those is an argument.
+/// Separates the operations after the first `count`. The forward values that they read become arguments.
 void cut_forward(Forward& forward, size_t count) {
   const std::vector<Op> ops = forward.model().graph.ops();
   std::unordered_map<Node, Value> given;
@@ -97,7 +97,7 @@ void cut_forward(Forward& forward, size_t count) {
   }
 }
 
-/// A seed or a value of the forward part that is a gradient as it is becomes a copy of itself.
+/// Copies a seed or forward value that is itself a gradient, so that every gradient is a new value.
 void copy_what_is_given(Forward& forward, std::vector<Value>& gradients) {
   for (Value& gradient : gradients) {
     if (!gradient || (gradient.producer() && !forward.has(gradient))) continue;
@@ -105,7 +105,7 @@ void copy_what_is_given(Forward& forward, std::vector<Value>& gradients) {
   }
 }
 
-/// What is behind the first `count` operations as a graph of its own.
+/// The operations after the first `count` as a graph of their own.
 std::shared_ptr<const Recorded> backward_part(Forward& forward, size_t count, const std::vector<Value>& outputs,
                                               std::vector<Place> out, std::vector<Source>& sources) {
   Graph& from = forward.model().graph;

@@ -1,4 +1,4 @@
-// Steps of a tape as one graph, and the graph of gradients along them.
+// Converts the steps of a tape into one graph, and computes the graph of their gradients.
 #pragma once
 
 #include <memory>
@@ -10,14 +10,14 @@
 
 namespace halfstep::capture {
 
-/// Where an input of a step comes from: output `index` of step `step` of the tape, or leaf `index` where `step` is -1.
+/// The origin of a step's input: output `index` of step `step` of the tape, or leaf `index` if `step` is -1.
 struct Origin {
   int step = -1;
   size_t index = 0;
   bool operator==(const Origin&) const = default;
 };
 
-/// What gradients depend on besides numbers.
+/// Everything that determines the gradient graph, without the numbers.
 struct Tape {
   struct Entry {
     std::shared_ptr<const Recorded> what;
@@ -29,30 +29,30 @@ struct Tape {
     Place place;
     bool operator==(const Leaf&) const = default;
   };
-  std::vector<Entry> steps;  ///< in order
-  std::vector<Leaf> leaves;  ///< what the steps read besides; those that are wanted come first
-  std::vector<Origin> of;    ///< what is differentiated; each has a seed
-  size_t wanted = 0;         ///< how many of the leaves
+  std::vector<Entry> steps;  ///< in execution order
+  std::vector<Leaf> leaves;  ///< other inputs of the steps, wanted ones first
+  std::vector<Origin> of;    ///< values to differentiate, each with a seed
+  size_t wanted = 0;         ///< number of wanted leaves
   bool operator==(const Tape&) const = default;
 };
 
-/// What an argument of the graph of gradients is.
+/// The meaning of an argument of the gradient graph.
 struct Source {
   enum class Kind { leaf, seed, result, saved };
   Kind kind;
-  size_t index = 0;       ///< of the leaf, the seed, or the step
-  size_t output = 0;      ///< of a result
-  std::string name = {};  ///< of a saved value
+  size_t index = 0;       ///< index of the leaf, the seed or the step
+  size_t output = 0;      ///< output of the step, for a result
+  std::string name = {};  ///< name, for a saved value
   Place place = {};
 };
 
 struct GradientGraph {
   std::shared_ptr<const Recorded> recorded;
-  std::vector<Source> sources;               ///< by argument
-  std::vector<std::optional<size_t>> found;  ///< by wanted leaf: the output that is its gradient
+  std::vector<Source> sources;               ///< indexed by argument
+  std::vector<std::optional<size_t>> found;  ///< for each wanted leaf, the output with its gradient
 };
 
-/// By passes::autodiff. Throws Error as that does.
+/// Uses passes::autodiff and throws its Errors.
 GradientGraph gradient_graph(const Tape& tape);
 
 }  // namespace halfstep::capture

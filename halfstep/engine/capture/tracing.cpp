@@ -128,7 +128,7 @@ void Trace::decide(const Array& on) {
   Stretch& ended = stretches_.back();
   ended.operations = model_.graph.ops().size();
   ended.arguments = arguments_.size();
-  ended.decided = Array(on.content());  // what it holds now
+  ended.decided = Array(on.content());  // keeps the present contents
   ended.outcome = bytes_of(on.content()->tensor);
   ended.where = here();
   stretches_.emplace_back();
@@ -136,7 +136,7 @@ void Trace::decide(const Array& on) {
 
 void Trace::read_extents(const Array& of) {
   const auto known = values_.find(of.content().get());
-  if (known == values_.end()) return;  // not of this function: they are always the same
+  if (known == values_.end()) return;  // not computed by this function, so its extents are constant
   const Value value = known->second.second;
   if (value.is_tensor()) return;
   const auto found = std::ranges::find(graph_arguments(), value);
@@ -152,7 +152,7 @@ void Trace::doubt(const std::string& why) {
 void Trace::effect(size_t number, Arrays shown) {
   for (Array& array : shown) {
     (void)value_of(array);
-    array = Array(array.content());  // what it holds now
+    array = Array(array.content());  // keeps the present contents
   }
   stretches_.back().effects.emplace_back(number, std::move(shown));
 }
@@ -188,7 +188,7 @@ void Trace::write(Cell& cell, const ContentPtr& next, const Array& value) {
 void Trace::touch_gradient(Cell& cell) {
   if (!was_there(cell)) return;
   const auto is_own = [&](const Written& written) { return written.cell.get() == &cell && written.is_gradient; };
-  if (std::ranges::any_of(written_, is_own)) return;  // what it was does not matter any more
+  if (std::ranges::any_of(written_, is_own)) return;  // a written gradient hides the earlier one
   const auto same = [&](const auto& known) { return known.first.get() == &cell; };
   if (std::ranges::none_of(gradients_, same)) gradients_.emplace_back(cell.shared_from_this(), cell.gradient);
 }

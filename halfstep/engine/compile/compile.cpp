@@ -38,8 +38,8 @@ void check_static(const Graph& graph) {
   }
 }
 
-/// An attribute of a small file can ask for any extents: what no memory would hold is refused before a kernel makes
-/// tables of it.
+/// An attribute in a small file can request huge extents. A value that exceeds the machine's memory is refused before a
+/// kernel builds tables for it.
 void check_sizes(const Graph& graph) {
   const size_t most = machine_memory() / sizeof(int64_t);
   for (const Op op : graph.ops()) {
@@ -64,7 +64,7 @@ void check_contents(const Model& model) {
   }
 }
 
-/// Frozen tensors that kernels have packed wherever they are operands need no memory of the program.
+/// A frozen tensor needs no memory in the program if every kernel that reads it has packed it.
 void find_read_tensors(runtime::ProgramSpec& spec) {
   for (runtime::TensorSpec& tensor : spec.tensors) tensor.read = !tensor.frozen;
   const auto read = [&](int slot) {
@@ -115,7 +115,7 @@ Unit compile_unit(Model& work, const CompileOptions& options, const Context& con
 
 namespace {
 
-/// Storage of tensors is shared and only read.
+/// The storage of tensors is shared and only read.
 Unit compile_whole(Model model, const CompileOptions& options, bool runs) {
   check_pass_names(options.disabled_passes);
   const bool one_order = options.one_order || (options.freeze_tensors && passes::computes_on_codes(model.graph));

@@ -1,4 +1,4 @@
-// Model -> Program.
+// Compiles a Model into a Program.
 #pragma once
 
 #include <functional>
@@ -14,39 +14,40 @@
 namespace halfstep {
 
 struct CompileOptions {
-  /// Where operators run that have a kernel there; the others run on cpu. What an explicit `transfer` moves, and what
-  /// is computed from it, stays where it was moved to.
+  /// Place of all operators that have a kernel there. Other operators run on cpu. A value moved by an explicit
+  /// `transfer`, and values computed from it, stay at the destination of the transfer.
   Place place = {};
-  /// By argument: where it is fed. Default: on the host.
+  /// Where each argument is fed, by name. Default: on the host.
   std::map<std::string, Place> input_places = {};
-  /// By output: where it must be. Default: on the host, but the result of an explicit `transfer` stays where that put
-  /// it.
+  /// Where each output must be, by name. Default: on the host. The result of an explicit `transfer` stays at its
+  /// destination.
   std::map<std::string, Place> output_places = {};
-  /// Arguments that are fed later: a run has a second part then, which begins where one of them is first read
+  /// Arguments that are fed later. A run then has a second part. It begins where one of them is first read
   /// (Program::run_part).
   std::vector<std::string> later = {};
-  /// Instead of the graph's outputs: names of outputs, values or tensors.
+  /// Names of outputs, values or tensors to return instead of the graph's outputs.
   std::vector<std::string> fetch = {};
   CpuLevel level = cpu_level();
   bool optimize = true;
-  /// Names of optimization_passes().
+  /// Names from optimization_passes().
   std::vector<std::string> disabled_passes = {};
-  /// Tensors that no operation updates are constants: kernels may pack them, and set_tensor refuses them.
+  /// Tensors that no operation updates become constants. Kernels may pack them, and set_tensor refuses them.
   bool freeze_tensors = true;
-  /// Floats are computed in the order of the references, so that a result has the same bits on every level. A graph on
-  /// codes is compiled so for inference in any case: its codes must not depend on the level.
+  /// Compute floats in the order of the references, so that results have the same bits on every CPU level. A graph on
+  /// codes that is compiled for inference always does so, because its codes must not depend on the CPU level.
   bool one_order = false;
-  /// Called before each iteration of a loop with its number, from 0 on; what it throws ends the run.
+  /// Called before each iteration of a loop with its number, from 0. An exception from it ends the run.
   std::function<void(int64_t)> watch_iterations = {};
-  /// Called whenever a region is about to run. Without `optimize` operations have the names and arguments of the graph.
+  /// Called before each run of a region. Without `optimize`, operations have the names and arguments of the graph.
   runtime::RegionWatcher watch_regions = {};
 };
 
-/// Throws Error that names what is wrong: extents that are not known (specialize the model first), a fetch of what is
-/// not produced, constraints that cannot hold together, an operator without a kernel for its types.
+/// Throws an Error that names the cause: unknown extents (specialize the model first), a fetch of a value that is not
+/// produced, contradictory placement constraints, or an operator without a kernel for its types.
 runtime::Program compile(Model model, const CompileOptions& options = {});
 
-/// The same to look at: weights are not packed, which takes their memory again. Throws as compile does.
+/// Plans the program for inspection only. Weights are not packed, because packing needs their memory a second time.
+/// Throws like compile.
 runtime::ProgramSpec plan_program(Model model, const CompileOptions& options = {});
 
 }  // namespace halfstep

@@ -37,10 +37,10 @@ void add_data_dependencies(runtime::ProgramSpec& spec) {
     spec.slots[static_cast<size_t>(port.slot)].last = static_cast<int>(spec.instructions.size());
 }
 
-/// Slots of a tensor before and after its update differ, so whoever reads the buffer through another slot reads the old
-/// contents.
+/// A tensor has different slots before and after its update. An instruction that reads the buffer through another slot
+/// therefore reads the old contents.
 void order_updates(runtime::ProgramSpec& spec) {
-  std::map<int, int> updates;  // instruction by tensor
+  std::map<int, int> updates;  // updating instruction by tensor
   for (const Slot& slot : spec.slots) {
     if (slot.storage == Storage::tensor && slot.first >= 0) updates.emplace(slot.index, slot.first);
   }
@@ -58,12 +58,13 @@ void order_updates(runtime::ProgramSpec& spec) {
   }
 }
 
-/// Which instructions are done before each one, among the last kReach: programs of any length take memory for as many.
+/// For each instruction, the set of earlier ones that are done before it, among the last kReach. Memory does not grow
+/// with the length of the program.
 class Before {
  public:
   explicit Before(size_t count) : reach_(std::min(kReach, (count + 63) / 64 * 64)), rows_(reach_ * reach_ / 64) {}
 
-  /// Instructions come in order; the places of `number` are those of the one that is out of reach now.
+  /// Call it for each instruction in order. `number` reuses the bits of the instruction that is now out of range.
   void begin(int number) {
     const size_t place = place_of(number);
     std::fill_n(row(number), words(), 0);
@@ -76,7 +77,7 @@ class Before {
     return reaches(number, earlier) && (rows_[place_of(number) * words() + place / 64] & bit(place)) != 0;
   }
 
-  /// `earlier` and what is done before it.
+  /// Adds `earlier` and all instructions done before it.
   void include(int number, int earlier) {
     if (!reaches(number, earlier)) return;
     const size_t place = place_of(earlier);
@@ -117,7 +118,7 @@ void reduce_order(runtime::ProgramSpec& spec) {
     sort_unique(order);
     std::vector<int> needed;
     for (auto earlier = order.rbegin(); earlier != order.rend();
-         ++earlier) {  // later ones first: they imply earlier ones
+         ++earlier) {  // later ones first, because they imply earlier ones
       if (before.has(number, *earlier)) continue;
       before.include(number, *earlier);
       needed.push_back(*earlier);

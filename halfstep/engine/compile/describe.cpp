@@ -66,7 +66,7 @@ std::string kernel_text(const Instruction& instruction) {
   return instruction.kernel == nullptr ? "copy" : instruction.kernel->name;
 }
 
-/// `tensors` are those of the whole program.
+/// `tensors` are the tensors of the whole program.
 std::string memory_text(const Slot& slot, const runtime::ProgramSpec& spec,
                         const std::vector<runtime::TensorSpec>& tensors) {
   const auto index = static_cast<size_t>(slot.index);
@@ -86,7 +86,7 @@ std::string lifetime_text(const Slot& slot, int instructions) {
   return first + " to " + last;
 }
 
-/// A program, and those of its regions behind it, each under the path to it: "" for the outermost.
+/// Called for a program, then for each of its regions with the path to it ("" for the outermost program).
 using Show = std::function<void(const runtime::ProgramSpec& spec, const std::string& path)>;
 
 void for_each_program(const runtime::ProgramSpec& spec, const std::string& path, const Show& show) {
@@ -103,7 +103,7 @@ void for_each_program(const runtime::ProgramSpec& spec, const std::string& path,
   }
 }
 
-/// A section about a program and its regions.
+/// One section for a program and its regions.
 std::string section(const std::string& title, const runtime::ProgramSpec& program,
                     const std::function<std::string(const runtime::ProgramSpec&)>& lines) {
   std::string text = title + "\n";

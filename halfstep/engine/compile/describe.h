@@ -1,4 +1,4 @@
-// A program as text, for `halfstep inspect`. Everything in program and operand order.
+// Prints a program as text for `halfstep inspect`, in program and operand order.
 #pragma once
 
 #include <string>
@@ -14,13 +14,13 @@ std::string describe_network(const Graph& graph);
 /// Number, place, kernel, and the values that each instruction reads and writes.
 std::string describe_instructions(const runtime::ProgramSpec& program);
 
-/// Type, place, memory, bytes and lifetime of every value, and the planned peak beside the naive sum.
+/// Type, place, memory, bytes and lifetime of every value. Also the planned peak and the sum without memory reuse.
 std::string describe_values(const runtime::ProgramSpec& program);
 
-/// What each instruction waits for: results that it reads, and users of memory that it overwrites.
+/// The instructions that each instruction waits for: producers of its operands, and users of memory it overwrites.
 std::string describe_dependencies(const runtime::ProgramSpec& program);
 
-/// The kernel of each instruction, and why the ones before it on the list refused.
+/// The kernel of each instruction, and why earlier candidates refused.
 std::string describe_kernels(const runtime::ProgramSpec& program);
 
 /// All of the above under headings; kernels only with `explain`.

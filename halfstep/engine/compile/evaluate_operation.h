@@ -1,4 +1,4 @@
-// Runs one operation alone.
+// Runs a single operation.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,8 @@
 
 namespace halfstep::compiler {
 
-/// By the reference kernel: operands by flat position (undefined where absent) to the produced results in port order.
+/// Uses the reference kernel. `operands` are in flat positions (undefined if absent). Returns the produced results in
+/// port order.
 std::vector<Tensor> evaluate(Op op, const std::vector<Tensor>& operands);
 
 }  // namespace halfstep::compiler

@@ -9,7 +9,7 @@
 namespace halfstep::compiler {
 namespace {
 
-/// A name without its port is the first one's.
+/// A name without a port means the first port.
 bool names_port(const std::string& name, Op op, size_t port) {
   return name == op.name() + "." + op.info().outputs[port].name || (port == 0 && name == op.name());
 }
@@ -24,7 +24,7 @@ bool names_port(const std::string& name, Op op, size_t port) {
   fail(errors::fetch_unknown(graph.name(), name, did_you_mean(name, known)));
 }
 
-/// The result of that name, produced or not: `digits.q` and `digits.q.out` are the first output of node digits.q.
+/// The result of that name, produced or not. `digits.q` and `digits.q.out` both name the first output of node digits.q.
 Value find_result(const Graph& graph, const std::string& name) {
   for (const Op op : graph.ops()) {
     for (size_t port = 0; port < op.info().outputs.size(); ++port) {
@@ -38,7 +38,7 @@ Value find_result(const Graph& graph, const std::string& name) {
   return {};
 }
 
-/// Names of tensors may be those of values inside of a branch or a loop, of which none leaves it.
+/// A value inside a branch or a loop may have the name of a tensor. Values inside regions cannot be fetched.
 bool is_outside_regions(const Graph& graph, Value value) {
   return (value.producer() ? value.producer().node()->block : value.node()->owner) == &graph.body();
 }

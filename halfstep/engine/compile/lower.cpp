@@ -58,7 +58,7 @@ class Lowerer {
     return add_slot({tensor.name(), tensor.type(), place, Storage::tensor, index});
   }
 
-  /// The slot of a value where it was made.
+  /// The slot of a value at the place that produced it.
   int home(Value value) {
     const auto found = slots_.find(value.node());
     if (found != slots_.end()) return found->second;
@@ -72,7 +72,7 @@ class Lowerer {
     return number;
   }
 
-  /// The slot of a value at `place`; made, with the instruction that fills it, when there is none yet.
+  /// The slot of a value at `place`. Creates it, with the instruction that fills it, if there is none yet.
   int at(Value value, Place place, const std::string& name, Op reader) {
     if (value.is_tensor() && frozen_.contains(value.name())) {
       const auto [found, is_new] = frozen_slots_.try_emplace({value.node(), place}, -1);
@@ -140,7 +140,7 @@ class Lowerer {
     append(std::move(instruction), flow == flows_.end() ? op : Op());
   }
 
-  /// Operands that are tensors which the operation updates, in order.
+  /// Positions of the operands that are tensors updated by the operation, in order.
   static std::set<int> state_operands(Op op) {
     std::set<int> states;
     for (const Value result : op.results()) {
@@ -178,8 +178,8 @@ class Lowerer {
     return set_home(result, add_slot(std::move(made)));
   }
 
-  /// Before `op` overwrites a tensor: whoever reads its old contents later, or through another operand of `op`, gets a
-  /// copy. Regions read what is there when they run.
+  /// Call before `op` overwrites a tensor. Later readers of its old contents, and other operands of `op`, get a copy.
+  /// Regions read the contents at the time they run.
   void keep_old(Op op, Value tensor, int state) {
     const int overwritten = home(tensor);
     const auto is_read_late = [&](const detail::ValueNode* value) {
@@ -197,7 +197,7 @@ class Lowerer {
   bool is_late(const detail::Use& use, Op op, int state) const {
     if (use.op->block != &graph_.body()) return false;
     if (use.op == op.node()) return use.operand != state;
-    const auto position = positions_.find(use.op);  // the return is not there: it comes last
+    const auto position = positions_.find(use.op);  // the return has no position because it comes last
     return position == positions_.end() || position->second > positions_.at(op.node());
   }
 
@@ -221,8 +221,8 @@ class Lowerer {
   const Flows& flows_;
   Lowering lowering_;
   std::map<const detail::OpNode*, size_t> positions_;
-  std::map<const detail::ValueNode*, int> slots_;                ///< of values where they were made
-  std::map<int, std::vector<const detail::ValueNode*>> values_;  ///< by slot, as in slots_
+  std::map<const detail::ValueNode*, int> slots_;                ///< slots of values at the place that produced them
+  std::map<int, std::vector<const detail::ValueNode*>> values_;  ///< values by slot, the inverse of slots_
   std::map<int, std::map<Place, int>> moved_;                    ///< copies of slots at other places
   std::map<std::pair<const detail::ValueNode*, Place>, int> frozen_slots_;
 };

@@ -1,4 +1,4 @@
-// A graph as instructions over slots, with the transfers that its places force.
+// Lowers a graph to instructions over slots, with the transfers that its places need.
 #pragma once
 
 #include <map>
@@ -12,18 +12,18 @@
 
 namespace halfstep::compiler {
 
-/// A program in the making. Later stages fill in kernels, dependencies and offsets.
+/// A program under construction. Later stages set kernels, dependencies and offsets.
 struct Lowering {
   runtime::ProgramSpec spec;
-  std::vector<Op> ops;  ///< by instruction; null for copies and for what runs regions
+  std::vector<Op> ops;  ///< indexed by instruction, null for copies and for instructions that run regions
 };
 
-/// What runs the regions of an operation, by its name.
+/// FlowSpec of each operation with regions, by the operation's name.
 using Flows = std::map<std::string, std::shared_ptr<runtime::FlowSpec>>;
 
-/// Instructions in the graph's order. A value is transferred at most once to each place, before its first reader there.
-/// A frozen tensor is put wherever it is read and never transferred. An update of a tensor overwrites it in place, so
-/// where something later still reads the old contents, a copy NAME:old is made before it.
+/// Instructions keep the graph's order. A value is transferred at most once to each place, before its first reader
+/// there. A frozen tensor is stored at each place that reads it and never transferred. An update overwrites a tensor in
+/// place. If a later instruction still reads the old contents, a copy NAME:old is made before the update.
 Lowering lower(const Graph& graph, const Placement& placement, const std::set<std::string>& frozen, const Flows& flows);
 
 }  // namespace halfstep::compiler

@@ -11,7 +11,7 @@ namespace {
 
 using Nodes = std::set<const detail::OpNode*>;
 
-/// In the graph's order.
+/// Operations with dynamic dimensions, in the graph's order.
 std::vector<Op> open_operations(const Graph& graph) {
   std::vector<Op> open;
   Nodes nodes;
@@ -27,7 +27,7 @@ std::vector<Op> open_operations(const Graph& graph) {
   return open;
 }
 
-/// What they read of the rest of the graph, tensors left out, in the order in which they do.
+/// Values that `ops` read from the rest of the graph, without tensors, in the order of first use.
 std::vector<Value> values_from_outside(const std::vector<Op>& ops) {
   Nodes inside;
   for (const Op op : ops) inside.insert(op.node());

@@ -1,12 +1,12 @@
-// What cannot be compiled before a run, apart from what can.
+// Separates operations that can be compiled only during a run from the others.
 #pragma once
 
 #include "halfstep/core/ir/graph.h"
 
 namespace halfstep::compiler {
 
-/// Puts the operations that read values of open extents, and those that read what these make, into the region of one
-/// `call` at the end of the graph. Nothing where there are none.
+/// Moves operations that read values with dynamic dimensions, and all operations that depend on them, into the region
+/// of one `call` at the end of the graph. Does nothing if there are none.
 void outline_open(Graph& graph);
 
 }  // namespace halfstep::compiler

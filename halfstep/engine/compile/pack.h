@@ -1,4 +1,4 @@
-// Which tensors kernels may take as constants, and pack when they are prepared.
+// Finds the tensors that kernels may treat as constants and pack during preparation.
 #pragma once
 
 #include <set>
@@ -8,10 +8,10 @@
 
 namespace halfstep::compiler {
 
-/// Names of the tensors that an operation updates, in a region or not.
+/// Names of the tensors that an operation updates, inside or outside regions.
 std::set<std::string> updated_tensors(const Graph& graph);
 
-/// Names of the tensors that are not among `updated`, those of the whole program; none of them unless `freeze`.
+/// Names of the tensors that are not in `updated`, which covers the whole program. Empty unless `freeze`.
 std::set<std::string> frozen_tensors(const Graph& graph, const std::set<std::string>& updated, bool freeze);
 
 }  // namespace halfstep::compiler

@@ -9,7 +9,7 @@
 namespace halfstep::compiler {
 namespace {
 
-/// By slot: whether it is fed later.
+/// For each slot, whether it is fed later.
 std::vector<bool> mark_later(runtime::ProgramSpec& spec, const std::vector<std::string>& later) {
   std::vector<bool> is_later(spec.slots.size());
   for (const std::string& name : later) {

@@ -1,4 +1,4 @@
-// Where a run may stop, to go on when more inputs are there.
+// Cuts a run into parts, so that it can stop and continue when more inputs are available.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace halfstep::compiler {
 
-/// Cuts a program whose dependencies are known before the first instruction that reads one of the inputs `later`, and
-/// says of every input and output which part it belongs to. None: one part. Throws for a name that no input has.
+/// Cuts a program with known dependencies before the first instruction that reads one of the inputs `later`. Sets the
+/// part of every input and output. An empty list makes one part. Throws if a name is not that of an input.
 void cut_parts(runtime::ProgramSpec& spec, const std::vector<std::string>& later);
 
 }  // namespace halfstep::compiler

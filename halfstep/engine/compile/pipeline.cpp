@@ -29,9 +29,9 @@ namespace {
 
 enum class When {
   always,
-  frozen,     ///< it reads tensors that must not change
-  inference,  ///< it moves float results by rounding too
-  vectors     ///< its operators are fast on vectors
+  frozen,     ///< reads tensors that must not change
+  inference,  ///< may also change rounding of float results
+  vectors     ///< needs operators that are fast with vector instructions
 };
 
 struct Pass {

@@ -14,7 +14,7 @@
 namespace halfstep::compiler {
 namespace {
 
-/// That the names are known and the devices there.
+/// Checks that the names are known and the devices exist.
 void check_places(const std::map<std::string, Place>& places, const std::vector<std::string>& names,
                   std::string_view what, const std::string& graph) {
   for (const auto& [name, place] : places) {
@@ -24,7 +24,7 @@ void check_places(const std::map<std::string, Place>& places, const std::vector<
   }
 }
 
-/// Follows explicit transfers: what they move stays there, and so does what is computed from it.
+/// Follows explicit transfers: a moved value, and everything computed from it, stays at the destination.
 class Placer {
  public:
   Placer(const Graph& graph, const CompileOptions& options) : graph_(graph), options_(options) {}
@@ -70,7 +70,7 @@ class Placer {
     return *place;
   }
 
-  /// The transfer that decided where this operation's operands are; null when none did.
+  /// The transfer that decided the place of this operation's operands, null if there is none.
   Op mover_of_operands(Op op) const {
     Op first;
     Value first_operand;

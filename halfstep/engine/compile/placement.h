@@ -1,4 +1,4 @@
-// Where each operation runs and each value from outside lies.
+// Decides the place of each operation and of each input, tensor and output.
 #pragma once
 
 #include <map>
@@ -11,13 +11,13 @@ namespace halfstep::compiler {
 
 struct Placement {
   std::map<std::string, Place> ops;     ///< by name
-  std::map<std::string, Place> inputs;  ///< by argument
-  /// Places of tensors that are not frozen: that of what updates them, or the default one.
+  std::map<std::string, Place> inputs;  ///< by argument name
+  /// Places of tensors that are not frozen: the place of the operation that updates them, or the default place.
   std::map<std::string, Place> tensors;
   std::vector<Place> outputs;  ///< in order
 };
 
-/// Throws when constraints name what is not there, or contradict each other: both are named.
+/// Throws if a constraint names something unknown, or if two constraints contradict each other. The error names both.
 Placement place(const Graph& graph, const CompileOptions& options);
 
 }  // namespace halfstep::compiler

@@ -18,13 +18,13 @@ using runtime::Operand;
 using runtime::Slot;
 using runtime::Storage;
 
-/// A stretch of an arena for the time from its first to its last user.
+/// A range of an arena, from its first to its last user.
 struct Buffer {
   size_t bytes = 0;
   int first = 0, last = 0;
-  /// Instructions whose end is the end of all use so far, the writer first; empty for a fed value that nothing reads.
+  /// The writer, then the instructions that must end before the memory is free. Empty for a fed value without readers.
   std::vector<int> users = {};
-  std::vector<size_t*> places = {};  ///< where the offset is to be written
+  std::vector<size_t*> places = {};  ///< offsets to set
   size_t offset = 0;
 
   size_t end() const { return offset + bytes; }
@@ -32,8 +32,8 @@ struct Buffer {
 
 size_t padded(size_t bytes) { return aligned(std::max<size_t>(bytes, 1)); }
 
-/// Which slots of an arena lie in one place: results that kernels leave where an operand is, or write over one that
-/// nothing reads any more.
+/// Finds slots of an arena that can have the same offset. Some kernels leave a result in their operand's memory, or
+/// overwrite an operand that nothing reads later.
 class Shared {
  public:
   Shared(Place place, const runtime::ProgramSpec& spec) : place_(place), spec_(spec), same_as_(spec.slots.size(), -1) {
@@ -61,7 +61,8 @@ class Shared {
   }
 
  private:
-  /// Nothing reads what lies there later, nor as another operand, and it was not there before the first instruction.
+  /// True if the operand has no later reader, is not another operand too, and did not exist before the first
+  /// instruction.
   bool may_overwrite(int number) const {
     const Instruction& instruction = spec_.instructions[number];
     const int from = root(instruction.in[0].slot);
@@ -74,10 +75,10 @@ class Shared {
   Place place_;
   const runtime::ProgramSpec& spec_;
   std::vector<int> same_as_;
-  std::vector<int> last_;  ///< of a root: the last instruction that uses what lies there
+  std::vector<int> last_;  ///< for a root: last instruction that uses its memory
 };
 
-/// The slots of an arena; in `reuse` those that share a place are one buffer.
+/// The slots of an arena as buffers. With `reuse`, slots with one offset share a buffer.
 std::vector<Buffer> slot_buffers(Place place, bool reuse, runtime::ProgramSpec& spec, std::vector<int>& of_slot) {
   std::vector<Buffer> buffers;
   Shared shared_places(place, spec);
@@ -100,7 +101,7 @@ std::vector<Buffer> slot_buffers(Place place, bool reuse, runtime::ProgramSpec& 
   return buffers;
 }
 
-/// An instruction that writes over its operand waits for all that used this before, and stands for them from then on.
+/// An instruction that overwrites its operand waits for all earlier users. Later instructions then only wait for it.
 void keep_readers_before(Instruction& writer, const std::vector<int>& of_slot, std::vector<Buffer>& buffers) {
   const int from = writer.in[0].slot, to = writer.out[0].slot;
   if (from < 0 || to < 0 || of_slot[from] < 0 || of_slot[from] != of_slot[to]) return;
@@ -131,7 +132,7 @@ std::vector<Buffer> buffers_at(Place place, bool reuse, runtime::ProgramSpec& sp
   return buffers;
 }
 
-/// The buffers that have a place, by the time in which they live: a segment tree over time.
+/// The placed buffers by lifetime: a segment tree over time.
 class Placed {
  public:
   explicit Placed(int end) : count_(std::bit_ceil(static_cast<size_t>(end) + 2)), nodes_(2 * count_) {}
@@ -145,7 +146,7 @@ class Placed {
     }
   }
 
-  /// Those whose lifetime meets that of `buffer`, by offset; nothing where there are more than `most`.
+  /// Buffers whose lifetime overlaps that of `buffer`, by offset. Returns nullopt if there are more than `most`.
   std::optional<std::vector<const Buffer*>> meeting(const Buffer& buffer, size_t most) const {
     std::vector<const Buffer*> found;
     for (size_t at = leaf(buffer.first); at > 0; at /= 2) {
@@ -161,7 +162,7 @@ class Placed {
     return found;
   }
 
-  /// The end of all of them.
+  /// The largest end offset among buffers with overlapping lifetimes.
   size_t end_of_meeting(const Buffer& buffer) const {
     size_t end = 0;
     for (size_t at : parts_of(buffer)) {
@@ -172,13 +173,13 @@ class Placed {
   }
 
  private:
-  /// A stretch of time.
+  /// A time interval.
   struct Node {
-    std::vector<const Buffer*> buffers = {};  ///< that live in all of it, and not in all of its parent
-    size_t end = 0, end_inside = 0;           ///< of these, and of all that live in some of it
+    std::vector<const Buffer*> buffers = {};  ///< buffers that live during all of it, but not during all of its parent
+    size_t end = 0, end_inside = 0;           ///< largest end of these, and of all that live during any part of it
   };
 
-  size_t leaf(int time) const { return count_ + static_cast<size_t>(time + 1); }  // a fed value is there at time -1
+  size_t leaf(int time) const { return count_ + static_cast<size_t>(time + 1); }  // a fed value exists from time -1
 
   /// The nodes that make up a lifetime.
   std::vector<size_t> parts_of(const Buffer& buffer) const {
@@ -195,7 +196,7 @@ class Placed {
   std::multimap<int, const Buffer*> by_first_;
 };
 
-/// The start of the smallest gap between `others` that holds as many bytes, or the end of all.
+/// Start of the smallest gap between `others` with room for `bytes`, or the end of all.
 size_t best_gap(size_t bytes, const std::vector<const Buffer*>& others) {
   size_t best = 0, smallest = SIZE_MAX, free_from = 0;
   for (const Buffer* other : others) {
@@ -209,8 +210,8 @@ size_t best_gap(size_t bytes, const std::vector<const Buffer*>& others) {
   return smallest == SIZE_MAX ? free_from : best;
 }
 
-/// Largest first, each into the smallest gap that holds it between those that live at the same time, or behind them
-/// where these are many.
+/// Places the largest buffers first. Each goes into the smallest gap among buffers with overlapping lifetimes, or after
+/// all of them if these are many.
 void assign_shared_offsets(std::vector<Buffer>& buffers, int end) {
   constexpr size_t kMany = 1024;
   std::vector<Buffer*> order;
@@ -233,10 +234,10 @@ void assign_own_offsets(std::vector<Buffer>& buffers) {
   }
 }
 
-/// An arena, by who used each stretch last.
+/// An arena, by the last user of each stretch.
 class Occupation {
  public:
-  /// Gives `buffer` its stretch; the buffers that had a part of it.
+  /// Assigns a stretch to `buffer` and returns the previous owners of its parts.
   std::set<const Buffer*> take(const Buffer& buffer) {
     std::set<const Buffer*> earlier;
     auto at = stretches_.upper_bound(buffer.offset);
@@ -264,7 +265,7 @@ class Occupation {
   std::map<size_t, Stretch> stretches_;  ///< by begin
 };
 
-/// Who writes to a stretch waits for those that used it last: they have waited for those before them.
+/// The writer of a stretch waits for its last users, which in turn waited for earlier users.
 void order_reuse(const std::vector<Buffer>& buffers, runtime::ProgramSpec& spec) {
   std::vector<const Buffer*> by_time;
   for (const Buffer& buffer : buffers) by_time.push_back(&buffer);

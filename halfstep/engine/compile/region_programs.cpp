@@ -24,7 +24,7 @@ FlowSpec::Kind kind_of(Flow flow) {
   }
 }
 
-/// What a region is compiled with: it is fed and fetched on the host, as a whole.
+/// Options for a region: it is fed and fetched on the host, in one part.
 CompileOptions inner_options(const CompileOptions& options) {
   CompileOptions inner = options;
   inner.input_places.clear();
@@ -38,7 +38,7 @@ bool is_open(const Block& region) {
   return std::ranges::any_of(region.arguments(), [](Value argument) { return !argument.type().is_static(); });
 }
 
-/// The region for arguments of these types.
+/// Compiles the region for arguments of these types.
 Unit compile_later(const Model& region, const std::vector<Type>& types, const CompileOptions& options,
                    const Context& context) {
   std::map<std::string, Dims> dims;
@@ -47,7 +47,7 @@ Unit compile_later(const Model& region, const std::vector<Type>& types, const Co
   return compile_unit(work, options, context);
 }
 
-/// The tensors of `region` that somebody may update: those of the whole program.
+/// The tensors of `region` that may be updated anywhere in the whole program. They belong to the whole program.
 std::vector<std::pair<runtime::TensorSpec, Tensor>> shared_tensors(const Model& region, const CompileOptions& options,
                                                                    const Context& context) {
   const auto frozen = frozen_tensors(region.graph, context.updated, options.freeze_tensors);

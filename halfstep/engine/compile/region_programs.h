@@ -1,4 +1,4 @@
-// Regions as programs inside the program of the network that holds them.
+// Compiles regions as programs inside the program of their network.
 #pragma once
 
 #include <memory>
@@ -14,36 +14,38 @@
 
 namespace halfstep::compiler {
 
-/// What holds for a network and all of its regions.
+/// Settings for a network and all of its regions.
 struct Context {
   std::set<std::string> updated;  ///< tensors that any operation updates
   bool one_order = false;
-  bool runs = true;       ///< else it is only looked at, and nothing is packed
-  bool on_codes = false;  ///< any of it computes on codes: then no pass moves what stays in float by rounding
+  bool runs = true;       ///< false: compile for inspection only, without packing
+  bool on_codes = false;  ///< true if any part of it computes on codes: then no pass changes the rounding of float
+                          ///< fallbacks
 };
 
 using runtime::Unit;
 
-/// Checks, optimizes and compiles `work`, its regions among it.
+/// Checks, optimizes and compiles `work` and its regions.
 Unit compile_unit(Model& work, const CompileOptions& options, const Context& context);
 
-/// The regions of one operation.
+/// Compiled regions of one operation.
 struct RegionUnits {
-  std::string op;  ///< its name
+  std::string op;  ///< name of the operation
   std::shared_ptr<runtime::FlowSpec> flow;
-  std::vector<std::vector<Tensor>> contents;  ///< by region: of its tensors; none where it is compiled later
-  /// Tensors that a region which is compiled later shares with the rest.
+  std::vector<std::vector<Tensor>> contents;  ///< contents of each region's tensors, empty if the region is compiled
+                                              ///< later
+  /// Tensors that a region compiled later shares with the rest.
   std::vector<std::pair<runtime::TensorSpec, Tensor>> shared;
 };
 
-/// All regions of the operations of `work`, which take and give values on the host. Those whose arguments have open
-/// extents are compiled when a run knows them.
+/// All regions of the operations of `work`. They take and return values on the host. A region whose arguments have
+/// dynamic dimensions is compiled when a run knows its extents.
 std::vector<RegionUnits> compile_regions(const Model& work, const CompileOptions& options, const Context& context);
 
 Flows flows_of(const std::vector<RegionUnits>& regions);
 
-/// Makes the tensors of regions tensors of the unit around them: one that is updated is there once, a frozen one once
-/// for its contents and place.
+/// Adds the tensors of regions to the surrounding unit. An updated tensor exists once. A frozen tensor exists once for
+/// each combination of contents and place.
 void adopt_tensors(Unit& unit, const RegionUnits& regions);
 
 }  // namespace halfstep::compiler

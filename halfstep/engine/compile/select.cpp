@@ -29,7 +29,7 @@ class Use {
     return {op.info().name, op.attributes(), in_, out_, constants_, how.level, how.one_order, how.runs};
   }
 
-  /// What a kernel has packed is not read again: pages of a mapped file need not stay.
+  /// Packed contents are not read again, so pages of a mapped file need not stay in memory.
   void give_back(const kernels::Plan& plan) const {
     for (const size_t operand : plan.packed) {
       const Tensor& packed = *constants_[operand];
@@ -37,7 +37,7 @@ class Use {
     }
   }
 
-  /// What the Problem says goes along with the instruction: its program holds the views against it.
+  /// Stores the types of the Problem with the instruction. The program checks views against them.
   void mark_prepared(runtime::Instruction& instruction) const {
     mark(in_, instruction.in);
     mark(out_, instruction.out);

@@ -1,4 +1,4 @@
-// Which kernel runs an operation.
+// Selects the kernel of each operation.
 #pragma once
 
 #include <string>
@@ -11,28 +11,28 @@
 
 namespace halfstep::compiler {
 
-/// Kernels for an operator at a place, best first; empty when there are none. sim runs the reference.
+/// Kernels for an operator at a place, best first, possibly none. sim uses the reference kernels.
 std::vector<const kernels::Kernel*> candidates(Place place, std::string_view op);
 
-/// The first candidate that accepts, prepared.
+/// The first candidate that accepts the operation, prepared.
 struct Selection {
   const kernels::Kernel* kernel = nullptr;
   kernels::Plan plan;
-  std::vector<runtime::Refusal> refused;  ///< candidates before it
+  std::vector<runtime::Refusal> refused;  ///< candidates that refused before it
 };
 
-/// Throws Error that starts with `where`: unsupported, with all refusals, when no candidate accepts.
+/// If no candidate accepts, throws an Error (unsupported) that starts with `where` and lists all refusals.
 Selection select_kernel(const kernels::Problem& problem, Place place, const std::string& where);
 
-/// What goes into every Problem.
+/// Settings for every Problem.
 struct Selecting {
   CpuLevel level = CpuLevel::scalar;
   bool one_order = false;
   bool runs = true;
 };
 
-/// Sets kernel, plan and refusals of every instruction that is an operation: the first candidate that accepts. Frozen
-/// tensors are constants for it. Throws Error (unsupported) with all refusals when none accepts.
+/// Sets kernel, plan and refusals of every instruction that is an operation. The first candidate that accepts is taken.
+/// Kernels see frozen tensors as constants. Throws an Error (unsupported) with all refusals if none accepts.
 void select_kernels(Lowering& lowering, const Model& model, const Selecting& how);
 
 }  // namespace halfstep::compiler

@@ -1,4 +1,4 @@
-// Prepared calls by their signatures, as many as fit.
+// Cache of prepared calls by signature.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@
 
 namespace halfstep::eager {
 
-/// Thread-safe. Holds at most kSets * kWays calls; a new one takes the place of the longest unused of its set.
+/// Thread-safe. Holds at most kSets * kWays calls. A new call replaces the least recently used one of its set.
 class Cache {
  public:
-  /// nullptr when it is not there.
+  /// nullptr if the signature is not cached.
   std::shared_ptr<const Prepared> find(const Signature& signature);
   void insert(const Signature& signature, std::shared_ptr<const Prepared> prepared);
   size_t size();
@@ -24,7 +24,7 @@ class Cache {
  private:
   struct Entry {
     uint64_t hash = 0;
-    uint64_t used = 0;  ///< clock of its set; 0: never
+    uint64_t used = 0;  ///< clock of its set (0: never)
     std::vector<uint64_t> words;
     std::shared_ptr<const Prepared> prepared;
   };

@@ -10,9 +10,9 @@
 namespace halfstep::eager {
 namespace {
 
-/// Below it another thread takes longer to begin than this one to finish.
+/// Below this size, another thread takes longer to start than this one to finish.
 constexpr size_t kSpreadBytes = size_t{64} << 10;
-/// Scratch up to this size stays with its thread.
+/// Scratch memory up to this size stays with its thread.
 constexpr size_t kCachedScratch = size_t{256} << 10;
 
 size_t bytes_of(const Type& type) { return static_cast<size_t>(count_elements(type.dims)) * size_of(type.dtype); }
@@ -38,14 +38,15 @@ Status run_alone(const kernels::Kernel& kernel, const kernels::Plan& plan, const
   return {};
 }
 
-/// Pieces [next, end) that one worker begins with. In a line of its own: another worker counts beside it.
+/// Pieces [next, end) that one worker starts with. Each share has its own cache line, because other workers count in
+/// the neighbouring ones.
 struct alignas(kAlignment) Share {
   std::atomic<int64_t> next{0};
   int64_t end = 0;
 };
 
-/// Calls task(worker, piece) for every piece. A worker has the same pieces in every call, which its cache may still
-/// hold; when it is done with them it takes those of others.
+/// Calls task(worker, piece) for every piece. A worker starts with the same pieces in every call, because its cache may
+/// still hold them. Then it takes pieces of other workers.
 void run_shares(ThreadPool& pool, int64_t pieces, FunctionRef<void(int, int64_t)> task) {
   const auto workers = static_cast<size_t>(pool.threads());
   std::vector<Share> shares(workers);
@@ -61,7 +62,7 @@ void run_shares(ThreadPool& pool, int64_t pieces, FunctionRef<void(int, int64_t)
   });
 }
 
-/// Each worker has its part of `worker_scratch`. The failure of the lowest piece is the one that is told.
+/// Each worker has its part of `worker_scratch`. Returns the failure of the lowest piece.
 Status run_spread(const kernels::Kernel& kernel, const kernels::Plan& plan, const kernels::Call& call,
                   ThreadPool& pool) {
   Status failure;

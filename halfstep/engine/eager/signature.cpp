@@ -4,7 +4,7 @@
 
 namespace halfstep::eager {
 
-// Every part starts with a word that says what follows and how long it is, so different calls never read alike.
+// Every part starts with a word that holds its kind and length, so different calls never have equal words.
 
 void Signature::add(uint64_t word) {
   hash_ = (std::rotl(hash_, 25) ^ word) * 0xD6E8FEB86659FD93;

@@ -1,4 +1,4 @@
-// What a direct call depends on besides the contents of its operands.
+// Key of a direct call: everything it depends on, except the contents of its operands.
 #pragma once
 
 #include <array>
@@ -12,15 +12,15 @@
 
 namespace halfstep::eager {
 
-/// An operator, attributes and the types of operands as words. Equal words mean equal calls; a call may have several
-/// spellings (an attribute left out, or given as its default).
+/// An operator, attributes and the types of operands, encoded as words. Equal words mean equal calls. One call may have
+/// several encodings (an attribute may be omitted or set to its default).
 class Signature {
  public:
   explicit Signature(const OpInfo& info) { add(reinterpret_cast<uintptr_t>(&info)); }
 
-  /// `position` counts the attributes of the record.
+  /// `position` is the index of the attribute in the record.
   void attribute(size_t position, const Attribute& value);
-  /// The next operand by flat position; absent ones too.
+  /// The next operand by flat position. Add absent ones too.
   void operand(const kernels::ConstView& view);
 
   std::span<const uint64_t> words() const {
@@ -40,11 +40,11 @@ class Signature {
 
   std::array<uint64_t, kInline> inline_;  // NOLINT: only the first count_ are read
   size_t count_ = 0;
-  std::vector<uint64_t> heap_;  ///< all of them, once they are more than kInline
+  std::vector<uint64_t> heap_;  ///< all words, if there are more than kInline
   uint64_t hash_ = 0x9E3779B97F4A7C15;
 };
 
-/// The words of `attributes`, which may leave defaults out, and of the operands. Throws Error for an attribute that the
+/// The words of `attributes`, which may omit defaults, and of the operands. Throws Error for an attribute that the
 /// operator does not have.
 Signature signature_of(const OpInfo& info, const Attributes& attributes, std::span<const kernels::ConstView> operands);
 

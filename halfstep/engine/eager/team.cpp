@@ -8,9 +8,10 @@
 namespace halfstep::eager {
 namespace {
 
-/// Never destroyed: calls may come while static objects are. A forked child has none of the threads and starts its own.
+/// Never destroyed, because calls may come while static objects are destroyed. A forked child has none of the threads
+/// and starts its own.
 struct Threads {
-  std::mutex mutex;  ///< held by the call that has the threads
+  std::mutex mutex;  ///< held by the call that uses the threads
   int count = 0;
   std::unique_ptr<ThreadPool> pool;
 
@@ -25,7 +26,8 @@ Threads& process_threads() {
     auto* made = new Threads;
     pthread_atfork([] { process_threads().mutex.lock(); }, [] { process_threads().mutex.unlock(); },
                    [] {
-                     (void)process_threads().pool.release();  // its members are not there to be joined
+                     (void)process_threads().pool.release();  // in the child, the pool's threads do not exist and
+                                                              // cannot be joined
                      process_threads().mutex.unlock();
                    });
     return made;

@@ -5,12 +5,12 @@
 
 namespace halfstep::eager {
 
-/// How many threads a large call runs on, the caller's included; 0: one per processor, which is the default. Waits for
-/// a call that has them. Results never depend on it. Throws Error for a negative number.
+/// Number of threads for a large call, including the caller's (0, the default: one per processor). Waits for a running
+/// call that uses the threads. Results never depend on it. Throws Error for a negative number.
 void set_threads(int threads);
 int threads();
 
-/// The threads of the process for one call, if it wants them and no other call has them.
+/// The threads of the process for one call, if it wants them and no other call uses them.
 class Team {
  public:
   explicit Team(bool wanted);
@@ -18,7 +18,7 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  /// nullptr: the caller is alone.
+  /// nullptr: use only the calling thread.
   ThreadPool* pool() const { return pool_; }
 
  private:

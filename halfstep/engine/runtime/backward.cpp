@@ -9,17 +9,17 @@ namespace {
 
 using Values = std::vector<Tensor>;
 
-/// States in front of iterations.
+/// States before every k-th iteration.
 class KeptStates {
  public:
-  /// Those of iteration 0, 1, 2 and so on, one after the other.
+  /// Call it for iteration 0, 1, 2 and so on, without a gap.
   void add(int64_t iteration, const Values& states) {
     if (iteration % spacing_ != 0) return;
     if (static_cast<int64_t>(kept_.size()) == std::max(kLeast, 2 * spacing_)) keep_half();
     if (iteration % spacing_ == 0) kept_.push_back(states);
   }
 
-  /// The iteration of the last ones.
+  /// Iteration of the last kept states.
   int64_t last() const { return (static_cast<int64_t>(kept_.size()) - 1) * spacing_; }
 
   Values take_last() {
@@ -65,7 +65,7 @@ class Backward {
   }
 
  private:
-  /// How many iterations there are.
+  /// Returns the number of iterations.
   int64_t go_forward() {
     const int64_t most = !is_loop_ ? values_[spec_.states].dims()[0] : spec_.at_most > 0 ? spec_.at_most : INT64_MAX;
     goes_on_ = !is_loop_ || holds(condition_);
@@ -98,7 +98,7 @@ class Backward {
     made_.last = std::move(given);
   }
 
-  /// What an iteration takes.
+  /// Inputs of the forward region in one iteration.
   Values taken(int64_t iteration, const Values& states) const {
     Values in = states;
     const size_t captured = spec_.states + spec_.scanned, end = values_.size() - spec_.rows - spec_.carried;

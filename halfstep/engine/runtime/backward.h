@@ -1,4 +1,5 @@
-// The iterations of a loop or a scan from the last to the first, in memory that grows with the root of their number.
+// Runs the iterations of a loop or a scan from the last to the first. Memory grows with the square root of their
+// number.
 #pragma once
 
 #include <functional>
@@ -8,18 +9,19 @@
 
 namespace halfstep::runtime {
 
-/// Runs a region of the instruction, by its number, for an iteration; what it gives.
+/// Runs region number `region` of the instruction for one iteration and returns its outputs.
 using RunRegion = std::function<std::vector<Tensor>(size_t region, int64_t iteration, const std::vector<Tensor>& in)>;
 
 struct Iterated {
-  std::vector<Tensor> last;               ///< what iterations hand on, as the last of them left it
-  std::vector<std::vector<Tensor>> rows;  ///< of each stacked result, in the order of the iterations
+  std::vector<Tensor> last;               ///< carried values after the last backward iteration
+  std::vector<std::vector<Tensor>> rows;  ///< rows of each stacked result, in the order of the iterations
 };
 
-/// `operands` are those of the instruction (FlowSpec::Kind::backward), an absent condition among them; `results` is
-/// their number. Iterations run forward first, which says how many there are. States are kept at every k-th of them; k
-/// is doubled when 2k are kept, and at least 32. From the last kept ones on, those between are made again, and go when
-/// their iteration is done: of n iterations at most 2.2 sqrt(n), or 40 where that is more, are there at once.
+/// `operands` are those of the instruction (FlowSpec::Kind::backward). An absent condition is among them. `results` is
+/// the number of results. A forward run counts the iterations first and keeps the states of every k-th iteration. k
+/// doubles when 2k states are kept, at least 32. Starting at the last kept states, the states up to the following kept
+/// ones are recomputed. They are freed when their iteration is done. At most 2.2 sqrt(n) states exist at once for n
+/// iterations, or 40 if that is more.
 Iterated run_backward(const FlowSpec& spec, const std::vector<Tensor>& operands, size_t results, const RunRegion& run);
 
 }  // namespace halfstep::runtime

@@ -33,7 +33,7 @@ Binding::Binding(const ProgramSpec& spec, const std::map<Place, DeviceMemory>& a
   }
 }
 
-/// Before and behind each instruction that runs regions, and where a part begins.
+/// Cuts before and after each instruction that runs regions, and at the start of each part.
 void Binding::cut_segments(const ProgramSpec& spec) {
   const auto is_flow = [&](int i) { return spec.instructions[static_cast<size_t>(i)].flow != nullptr; };
   const int count = static_cast<int>(spec.instructions.size());
@@ -76,7 +76,7 @@ void Binding::bind_dependencies(const ProgramSpec& spec) {
     for (int i = first; i < ends_[s]; ++i) {
       const auto depend = [&](const std::vector<int>& on, std::vector<std::vector<int>>& successors) {
         for (const int before : on) {
-          if (before < first) continue;  // done since an earlier segment
+          if (before < first) continue;  // an earlier segment has completed it
           successors[static_cast<size_t>(before)].push_back(i - first);
           ++dependencies_[static_cast<size_t>(i)];
         }

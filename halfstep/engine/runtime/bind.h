@@ -1,4 +1,4 @@
-// From the plain data of a program to tasks with addresses.
+// Binds the plain data of a program to memory: tasks with addresses.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace halfstep::runtime {
 
-/// Where the tensors of a program are.
+/// Addresses of the tensors of a program.
 struct TensorTable {
   TensorTable() = default;
   TensorTable(const std::vector<TensorSpec>& specs_, const std::vector<DeviceMemory>& memory) : specs(specs_) {
@@ -17,35 +17,35 @@ struct TensorTable {
   }
 
   std::vector<TensorSpec> specs;
-  std::vector<std::byte*> addresses;  ///< by number
+  std::vector<std::byte*> addresses;  ///< indexed by tensor number
 };
 
-/// A place in a task's call that has a slot's address.
+/// Position in a task's call that holds the address of a slot.
 struct Patch {
   int task;
   int position;
   bool is_output;
 };
 
-/// Instructions of one part of a run that are scheduled together, or one that runs regions, alone.
+/// Instructions of one part of a run that are scheduled together, or a single instruction that runs regions.
 struct Segment {
   int part = 0;
-  int first = 0;  ///< instruction
+  int first = 0;  ///< first instruction
   std::vector<Task> tasks;
 };
 
-/// Tasks of a spec and the views they point to. The spec, arenas and tensors must stay where they are.
+/// Tasks of a spec and the views they point to. The spec, arenas and tensors must not move.
 class Binding {
  public:
   Binding(const ProgramSpec& spec, const std::map<Place, DeviceMemory>& arenas, const TensorTable& tensors,
           const std::map<Place, std::vector<DeviceMemory>>& worker_scratch);
 
-  /// In order; tasks are numbered within theirs.
+  /// Segments in execution order. Task numbers restart in each segment.
   std::vector<Segment> take_segments() { return std::move(segments_); }
 
   /// Points every use of an input's or output's slot to `address`.
   void set_address(int slot, std::byte* address);
-  /// Address of a slot; of an input or output the one that was set last.
+  /// Address of a slot. For an input or output, the address of the last `set_address`.
   std::byte* address(int slot) const;
 
  private:
@@ -55,14 +55,14 @@ class Binding {
   Task make_task(size_t number, const ProgramSpec& spec,
                  const std::map<Place, std::vector<DeviceMemory>>& worker_scratch) const;
 
-  std::vector<std::byte*> addresses_;                ///< by slot
-  std::vector<std::vector<kernels::ConstView>> in_;  ///< by instruction
+  std::vector<std::byte*> addresses_;                ///< indexed by slot
+  std::vector<std::vector<kernels::ConstView>> in_;  ///< indexed by instruction
   std::vector<std::vector<kernels::View>> out_;
-  std::vector<std::vector<int>> readers_, followers_;  ///< by instruction, of its segment
-  std::vector<int> dependencies_;                      ///< by instruction, on those of its segment
-  std::vector<std::vector<Patch>> patches_;            ///< by slot
-  std::vector<std::byte*> scratch_;                    ///< by instruction
-  std::vector<int> ends_;                              ///< by segment: the instruction behind its last
+  std::vector<std::vector<int>> readers_, followers_;  ///< indexed by instruction, numbered within its segment
+  std::vector<int> dependencies_;                      ///< indexed by instruction, on instructions of the same segment
+  std::vector<std::vector<Patch>> patches_;            ///< indexed by slot
+  std::vector<std::byte*> scratch_;                    ///< indexed by instruction
+  std::vector<int> ends_;                              ///< indexed by segment: one past its last instruction
   std::vector<Segment> segments_;
 };
 

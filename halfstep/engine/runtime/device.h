@@ -1,4 +1,4 @@
-// A device: memory with addresses of its own, copies to and from the host, and kernels run on it.
+// A device: memory with its own addresses, copies to and from the host, and kernel launches.
 #pragma once
 
 #include <cstddef>
@@ -9,40 +9,41 @@
 
 namespace halfstep::runtime {
 
-/// Addresses that `allocate` hands out mean something to this device only; nobody else may read or write through them.
-/// Calls are synchronous: what they did is complete when they return. Any thread may call.
+/// Only this device may read or write through addresses that `allocate` returns. Calls are synchronous: their effects
+/// are complete when they return. Any thread may call.
 class Device {
  public:
   virtual ~Device() = default;
 
   virtual Place place() const = 0;
-  /// Whether its addresses are the host's, so that a Tensor is device memory too.
+  /// True if its addresses are host addresses, so that a Tensor is device memory too.
   virtual bool is_host() const = 0;
 
   /// Zero-filled, aligned to kAlignment; `bytes` may be 0. Throws std::bad_alloc.
   virtual std::byte* allocate(size_t bytes) = 0;
   virtual void free(std::byte* memory) noexcept = 0;
 
-  /// Copies `bytes` from the host to this device, to the host, or within this device. The Status tells of addresses
-  /// that are not this device's.
+  /// Copies `bytes` from the host to this device, to the host, or within this device. The Status reports addresses that
+  /// do not belong to this device.
   virtual Status upload(std::byte* to, const std::byte* from_host, size_t bytes) = 0;
   virtual Status download(std::byte* to_host, const std::byte* from, size_t bytes) = 0;
   virtual Status copy(std::byte* to, const std::byte* from, size_t bytes) = 0;
 
-  /// Runs one piece of a kernel. All addresses in `call` are this device's, but `state`, which is the kernel's own.
+  /// Runs one piece of a kernel. All addresses in `call` belong to this device, except `state`, which belongs to the
+  /// kernel.
   virtual Status launch(const kernels::Kernel& kernel, const kernels::Call& call, int phase, int64_t piece) = 0;
 };
 
-/// The device at `place`; throws (unsupported) when this build or machine has none. Lives as long as the process.
+/// The device at `place`. Throws (unsupported) when this build or machine has none. Lives as long as the process.
 Device& device_at(Place place);
 
-/// Copies between any two devices of which one is the host, or within one device.
+/// Copies between the host and another device, or within one device.
 Status transfer(Device& to_device, std::byte* to, Device& from_device, const std::byte* from, size_t bytes);
 
-/// Throws an internal Error where a copy was refused: the addresses are ours.
+/// Throws an internal Error if a copy was refused. The caller passes only addresses of its own memory.
 void check_copied(const Status& status);
 
-/// Owns memory of a device.
+/// Owns memory of one device.
 class DeviceMemory {
  public:
   DeviceMemory() = default;

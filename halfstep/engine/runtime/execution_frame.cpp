@@ -28,7 +28,7 @@ std::map<Place, DeviceMemory> allocate_arenas(const ProgramSpec& spec) {
   return arenas;
 }
 
-/// The largest scratch of a worker, by place; places without are not there.
+/// The largest scratch memory of a worker by place. Places without scratch memory are left out.
 std::map<Place, size_t> worker_scratch_bytes(const ProgramSpec& spec) {
   std::map<Place, size_t> bytes;
   for (const Instruction& instruction : spec.instructions) {
@@ -78,7 +78,7 @@ Frame::~Frame() = default;
 void Frame::feed(const Port& input, const std::byte* contents) {
   const Slot& to = slot(input);
   if (to.storage == Storage::input) {
-    // Read only: no instruction writes to an input's slot.
+    // The const_cast is safe: no instruction writes to an input's slot.
     binding_.set_address(input.slot, const_cast<std::byte*>(contents));
   } else {
     check_copied(device_at(to.place).upload(binding_.address(input.slot), contents, to.bytes()));

@@ -1,5 +1,5 @@
-// A program's instructions with the memory that they work on, bound and ready; those of a region have a frame of their
-// own, over the tensors of the whole program.
+// A program's instructions bound to their memory, ready to run. The instructions of a region have their own frame over
+// the tensors of the whole program.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ class FlowRunner;
 
 class Frame {
  public:
-  /// Both must stay where they are.
+  /// `spec` and `tensors` must not move.
   Frame(const ProgramSpec& spec, const TensorTable& tensors);
   ~Frame();
   Frame(const Frame&) = delete;
@@ -27,30 +27,30 @@ class Frame {
   const ProgramSpec& spec() const { return spec_; }
   const Slot& slot(const Port& port) const { return spec_.slots[static_cast<size_t>(port.slot)]; }
 
-  /// The contents of an input for the runs to come, in host memory that must stay until they are done.
+  /// Sets the contents of an input for later runs. The host memory must stay valid until they are done.
   void feed(const Port& input, const std::byte* contents);
-  /// Host memory, aligned to kAlignment, for an output of the next run.
+  /// Sets host memory, aligned to kAlignment, for an output of the next run.
   void give(const Port& output, std::byte* memory);
-  /// After a run: makes sure that the output is in the memory that was given.
+  /// Call after a run: makes sure that the output is in the memory set by `give`.
   void fetch(const Port& output, std::byte* memory) const;
 
-  /// What the last run made in a slot of open extents; nullptr for a slot of another kind.
+  /// Result of the last run in a slot with dynamic dimensions. nullptr for other slots.
   const Tensor* open_value(int slot) const;
 
-  /// Before a run.
+  /// Call before a run.
   void make_worker_scratch(int threads);
-  /// Runs the instructions of one part. Timings are added behind those that `trace` has. Throws Error.
+  /// Runs the instructions of one part. Timings are appended to `trace`. Throws Error.
   void run(size_t part, ThreadPool& pool, Trace* trace);
 
   size_t parts() const { return steps_.size(); }
 
  private:
-  /// Instructions that run side by side, or one that runs regions.
+  /// Instructions that may run in parallel, or a single instruction that runs regions.
   struct Step {
-    int first = 0;  ///< instruction
+    int first = 0;  ///< first instruction
     std::unique_ptr<Interpreter> tasks;
     std::unique_ptr<FlowRunner> flow;
-    std::vector<Task> flow_task;  ///< of `flow`: its operands and results
+    std::vector<Task> flow_task;  ///< operands and results of `flow`
   };
 
   void run_tasks(const Step& step, ThreadPool& pool, Trace* trace);
@@ -58,10 +58,10 @@ class Frame {
 
   const ProgramSpec& spec_;
   std::map<Place, DeviceMemory> arenas_;
-  std::map<Place, size_t> scratch_bytes_;  ///< of a worker
+  std::map<Place, size_t> scratch_bytes_;  ///< bytes for each worker
   std::map<Place, std::vector<DeviceMemory>> worker_scratch_;
   Binding binding_;
-  std::vector<std::vector<Step>> steps_;  ///< by part
+  std::vector<std::vector<Step>> steps_;  ///< indexed by part
   std::vector<Tensor> open_values_;
 };
 

@@ -97,7 +97,7 @@ void FlowRunner::run(const kernels::Call& call, std::vector<Tensor>& open_values
   }
 }
 
-// ---- extents are known
+// ---- regions with known extents
 
 void FlowRunner::run_branch(const kernels::Call& call, ThreadPool& pool) {
   const bool is_conditional = regions_.size() > 1;
@@ -148,7 +148,7 @@ void FlowRunner::watch(int64_t iteration) const {
   if (spec_.watch) named(iteration, [&] { spec_.watch(iteration); });
 }
 
-/// The first states and what is captured.
+/// Binds the first states and the captured values.
 void FlowRunner::start_iterations(const kernels::Call& call) {
   Frame& body = *regions_[0]->frame();
   const std::vector<Port>& inputs = body.spec().inputs;
@@ -157,7 +157,7 @@ void FlowRunner::start_iterations(const kernels::Call& call) {
     body.feed(inputs[i], address(call.in[conditions() + i]));
 }
 
-/// States are read where the iteration before wrote them, and written to the other place of theirs.
+/// Each state is read from one buffer and written to the other. The buffers swap in each iteration.
 void FlowRunner::run_iteration(const kernels::Call& call, ThreadPool& pool, int64_t iteration) {
   Frame& body = *regions_[0]->frame();
   const std::vector<Port>& outputs = body.spec().outputs;
@@ -192,7 +192,7 @@ void FlowRunner::finish_iterations(const kernels::Call& call) {
     std::memcpy(address(call.out[i]), states_[i], body.slot(body.spec().inputs[i]).bytes());
 }
 
-// ---- on tensors
+// ---- regions on tensors
 
 std::vector<Tensor> FlowRunner::operands(const kernels::Call& call, const std::vector<Tensor>& open_values) const {
   std::vector<Tensor> tensors;

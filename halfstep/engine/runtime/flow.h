@@ -1,4 +1,4 @@
-// Runs the regions of an instruction: a branch, the iterations of a loop or of a scan, forward or backward.
+// Runs the regions of an instruction: a branch, or the iterations of a loop or scan, forward or backward.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,13 @@ namespace halfstep::runtime {
 
 class FlowRunner {
  public:
-  /// The instruction is one of `spec`. All must stay where they are.
+  /// `instruction` belongs to `spec`. All three must not move.
   FlowRunner(const Instruction& instruction, const ProgramSpec& spec, const TensorTable& tensors);
 
   void make_worker_scratch(int threads);
-  /// Operands and results as views of host memory; those of open extents are among `open_values`, by their slots.
-  /// What runs in regions is noted in `trace` where there is one. Throws Error: "while 'loop', iteration 3: ...".
+  /// Operands and results are views of host memory. Those with dynamic dimensions are in `open_values`, indexed by
+  /// slot. If `trace` is set, region runs are recorded in it. Throws Error, for example "while 'loop', iteration 3:
+  /// ...".
   void run(const kernels::Call& call, std::vector<Tensor>& open_values, ThreadPool& pool, Trace* trace);
 
  private:
@@ -27,18 +28,18 @@ class FlowRunner {
   void run_loop(const kernels::Call& call, ThreadPool& pool);
   void run_scan(const kernels::Call& call, ThreadPool& pool);
   void watch(int64_t iteration) const;
-  /// Where a run of a region is noted; nullptr where nobody wants to know, or enough is known.
+  /// Record for a region run. nullptr if there is no trace or the trace is full.
   RegionRun* note(size_t region, int64_t iteration) const;
-  /// Runs the region of known extents, whose frame has what it reads and writes.
+  /// Runs a region with known extents. Its frame is bound to the inputs and outputs.
   void run_frame(size_t region, int64_t iteration, ThreadPool& pool) const;
-  /// Tells who watches what the region is given; `argument(i)` is its input `i`.
+  /// Calls the region watcher, if there is one. `argument(i)` returns input `i` of the region.
   template <class Argument>
   void show(size_t region, int64_t iteration, Argument argument) const;
   void start_iterations(const kernels::Call& call);
   void run_iteration(const kernels::Call& call, ThreadPool& pool, int64_t iteration);
   void finish_iterations(const kernels::Call& call);
 
-  // On tensors, where extents are open or iterations run backward.
+  // These work on tensors: for dynamic dimensions and for backward iterations.
   std::vector<Tensor> operands(const kernels::Call& call, const std::vector<Tensor>& open_values) const;
   void give(std::vector<Tensor> results, const kernels::Call& call, std::vector<Tensor>& open_values) const;
   std::vector<Tensor> run_on_tensors(const std::vector<Tensor>& operands, ThreadPool& pool);
@@ -49,9 +50,10 @@ class FlowRunner {
   const Slot& slot(const Operand& operand) const { return holder_.slots[static_cast<size_t>(operand.slot)]; }
   bool needs_tensors() const;
   int64_t most_iterations() const { return spec_.at_most > 0 ? spec_.at_most : INT64_MAX; }
-  /// Operands, and outputs of a region, in front of the states.
+  /// Number of operands, and of region outputs, before the states.
   size_t conditions() const { return spec_.kind == FlowSpec::Kind::loop ? 1 : 0; }
-  /// What `run` does, with its errors under the name of this instruction and iteration; none for a negative one.
+  /// Calls `run` and adds the name of this instruction and the iteration to its errors. A negative iteration is not
+  /// named.
   template <class Run>
   auto named(int64_t iteration, Run run) const;
 
@@ -60,10 +62,10 @@ class FlowRunner {
   const ProgramSpec& holder_;
   const bool on_tensors_;
   std::vector<std::unique_ptr<Region>> regions_;
-  std::vector<DeviceMemory> memory_;      ///< two of each state, one of each other output of an iteration
-  std::vector<const std::byte*> states_;  ///< as they now are
-  std::vector<std::byte*> given_;         ///< where the outputs of the iteration at hand go
-  Trace* trace_ = nullptr;                ///< of the run at hand
+  std::vector<DeviceMemory> memory_;      ///< two buffers for each state, one for each other output of an iteration
+  std::vector<const std::byte*> states_;  ///< current states
+  std::vector<std::byte*> given_;         ///< destinations of the outputs of the current iteration
+  Trace* trace_ = nullptr;                ///< trace of the current run
 };
 
 }  // namespace halfstep::runtime

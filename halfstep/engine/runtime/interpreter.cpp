@@ -9,11 +9,11 @@
 namespace halfstep::runtime {
 namespace {
 
-// A claim is the phase and how many of its pieces were taken from the front and from the back, in one word, so that one
-// increment takes a piece of whatever phase is open. Even workers take from the front and odd ones from the back:
-// pieces are parts of an image in order, so that a worker tends to read what it wrote itself, from its own cache.
+// A claim holds the phase and the number of its pieces taken from the front and from the back. It is one word, so that
+// one increment takes a piece of the open phase. Even workers take from the front and odd workers from the back. Pieces
+// are consecutive parts of an image, so a worker tends to read its own output from its own cache.
 constexpr int kPieceBits = 25;
-constexpr int64_t kMostPieces = int64_t{1} << (kPieceBits - 1);  // the rest is for claims that find nothing
+constexpr int64_t kMostPieces = int64_t{1} << (kPieceBits - 1);  // the other half is for claims that find no piece left
 constexpr uint64_t kPieceMask = (uint64_t{1} << kPieceBits) - 1;
 constexpr uint64_t kNothingToClaim = kMostPieces;
 constexpr uint64_t first_piece(int phase) { return static_cast<uint64_t>(phase) << (2 * kPieceBits); }
@@ -32,11 +32,11 @@ constexpr int kHelped = -2;
 }  // namespace
 
 struct Interpreter::Progress {
-  std::atomic<int> waiting{0};  ///< dependencies that are not done
+  std::atomic<int> waiting{0};  ///< number of unfinished dependencies
   std::atomic<bool> failed{false};
   std::atomic<bool> skipped{false};
   std::atomic<uint64_t> next{kNothingToClaim};
-  std::atomic<int64_t> left{0};  ///< pieces of the open phase that are not done
+  std::atomic<int64_t> left{0};  ///< number of unfinished pieces in the open phase
 };
 
 Interpreter::Interpreter(std::vector<Task> tasks)
@@ -116,7 +116,7 @@ void Interpreter::work(int worker, const ThreadPool& pool) {
   }
 }
 
-/// Like the four after it: does what there is to do at once, and returns a task that became ready by it, or kNone.
+/// This function and the next four do the available work at once. They return a task that became ready, or kNone.
 int Interpreter::execute(int task, int worker) {
   if (progress_[static_cast<size_t>(task)].skipped.load(std::memory_order_relaxed)) return complete(task, worker);
   trace_begin(task);
@@ -141,7 +141,7 @@ int Interpreter::execute_from(int task, int phase, int worker) {
   return complete(task, worker);
 }
 
-/// Takes pieces of the open phase until there are no more. Whoever does the last piece goes on with the task.
+/// Takes pieces of the open phase until none is left. The worker that finishes the last piece continues with the task.
 int Interpreter::drive(int task, int worker) {
   Progress& progress = progress_[static_cast<size_t>(task)];
   const auto phases = tasks_[static_cast<size_t>(task)].phases;
@@ -160,7 +160,7 @@ int Interpreter::drive(int task, int worker) {
   return kNone;
 }
 
-/// kHelped: took pieces of what another worker has open.
+/// Returns kHelped after it took pieces of another worker's task.
 int Interpreter::help(int worker) {
   for (int other = 0; other < threads_; ++other) {
     const int task = open_[static_cast<size_t>(other)].value.load();

@@ -1,4 +1,4 @@
-// Runs instructions when what they depend on is done, on all threads of a pool.
+// Runs each instruction on all threads of a pool as soon as its dependencies are done.
 #pragma once
 
 #include <atomic>
@@ -16,31 +16,31 @@
 
 namespace halfstep::runtime {
 
-/// An instruction bound to memory: what the interpreter needs of it, close together.
+/// An instruction bound to memory, in the compact form that the interpreter needs.
 struct Task {
   Device* device = nullptr;
   const kernels::Kernel* kernel = nullptr;  ///< nullptr: copy call.in[0] from `source` to call.out[0]
   kernels::Call call;
-  std::span<const int64_t> phases;                     ///< pieces of each phase; one piece for a copy
-  const std::vector<DeviceMemory>* scratch = nullptr;  ///< for each worker; nullptr when the kernel needs none
+  std::span<const int64_t> phases;                     ///< number of pieces in each phase (a copy has one piece)
+  const std::vector<DeviceMemory>* scratch = nullptr;  ///< one for each worker, or nullptr if the kernel needs none
   Device* source = nullptr;
-  size_t bytes = 0;                ///< that a copy moves
-  int dependencies = 0;            ///< instructions that must be done before
-  std::span<const int> readers;    ///< instructions that read its results: skipped when it fails
-  std::span<const int> followers;  ///< instructions that only have to wait for it
+  size_t bytes = 0;                ///< number of bytes that a copy moves
+  int dependencies = 0;            ///< number of instructions that must finish before this one
+  std::span<const int> readers;    ///< instructions that read its results and are skipped when it fails
+  std::span<const int> followers;  ///< instructions that only wait for it
 };
 
-/// The lowest instruction that failed. The same for any number of threads, as are the counts.
+/// The failed instruction with the lowest number. The number and the counts do not depend on the number of threads.
 struct Failure {
   int instruction = -1;
   Diagnostic diagnostic;
-  int failed = 0;   ///< instructions
-  int skipped = 0;  ///< instructions that need results which were never made
+  int failed = 0;   ///< number of failed instructions
+  int skipped = 0;  ///< number of instructions skipped because an operand was never computed
 };
 
-/// Tasks are numbered in an order that meets their dependencies; one thread runs them in that order. Several threads
-/// take ready tasks, and pieces of tasks that others have begun. When a piece fails, the rest of its phase still runs,
-/// its later phases do not, tasks that read its results are skipped, and everything else is done.
+/// Tasks are numbered in an order that meets their dependencies. One thread runs them in that order. Several threads
+/// take ready tasks, and pieces of tasks that other threads have started. When a piece fails, the rest of its phase
+/// still runs, but its later phases do not. Tasks that read its results are skipped. All other tasks run.
 class Interpreter {
  public:
   explicit Interpreter(std::vector<Task> tasks);
@@ -48,10 +48,10 @@ class Interpreter {
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
 
-  /// One at a time. Nothing when all went well. Timings are added behind those that `trace` has.
+  /// Returns nullopt on success. Timings are appended to `trace`. Calls must not overlap.
   std::optional<Failure> run(ThreadPool& pool, Trace* trace = nullptr);
 
-  /// For binding memory that changes from run to run.
+  /// Lets the caller bind memory that changes between runs.
   std::vector<Task>& tasks() { return tasks_; }
 
  private:
@@ -82,7 +82,7 @@ class Interpreter {
   std::vector<Task> tasks_;
   std::unique_ptr<Progress[]> progress_;
   ReadyQueue ready_;
-  std::unique_ptr<Shared<int>[]> open_;  ///< by worker: a task with pieces for others to take, or -1
+  std::unique_ptr<Shared<int>[]> open_;  ///< indexed by worker: a task with pieces for other workers, or -1
   Shared<int> unfinished_{0};
   int threads_ = 0;
   std::mutex failures_mutex_;

@@ -1,4 +1,4 @@
-// Values that iterations take from a tensor or make one of, along its first axis.
+// Splits a tensor along its first axis into the values of iterations, and stacks such values.
 #pragma once
 
 #include <vector>
@@ -10,7 +10,7 @@ namespace halfstep::runtime {
 /// Row `i` of the first axis.
 Tensor row_of(const Tensor& tensor, int64_t i);
 
-/// All of one type, along a new first axis; `type` says what they would have been where there are none.
+/// Stacks rows of one type along a new first axis. `type` is the type of a row, for the case without rows.
 Tensor stacked(const std::vector<Tensor>& rows, const Type& type);
 
 }  // namespace halfstep::runtime

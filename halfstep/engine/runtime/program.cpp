@@ -13,7 +13,7 @@
 namespace halfstep::runtime {
 namespace {
 
-/// Those that are read; they leave `contents`.
+/// Uploads the tensors that instructions read and moves them out of `contents`.
 std::vector<DeviceMemory> upload_tensors(const ProgramSpec& spec, std::vector<Tensor>& contents) {
   HS_CHECK(contents.size() == spec.tensors.size());
   std::vector<DeviceMemory> tensors(contents.size());
@@ -35,14 +35,14 @@ std::vector<std::string> names_of(List&& list) {
   return names;
 }
 
-/// Of a run: one of its parts, or all.
+/// `part` value for a run of all parts.
 constexpr int kAllParts = -1;
 bool is_of(const Port& port, int part) { return part == kAllParts || port.part == part; }
 auto ports_of(const std::vector<Port>& ports, int part) {
   return ports | std::views::filter([part](const Port& port) { return is_of(port, part); });
 }
 
-/// Of tensors that have one name, the first.
+/// If several tensors have one name, the first counts.
 std::unordered_map<std::string_view, size_t> numbers_of(const std::vector<TensorSpec>& tensors) {
   std::unordered_map<std::string_view, size_t> numbers;
   for (size_t i = 0; i < tensors.size(); ++i) numbers.emplace(tensors[i].name, i);
@@ -67,7 +67,7 @@ struct Program::Memory {
 
   size_t find_tensor(std::string_view name) const;
   Tensor read(size_t tensor) const;
-  /// By number of the port; nullptr where there is none, and at those of other parts.
+  /// Indexed by port number. nullptr if the input is absent or belongs to another part.
   std::vector<const Tensor*> by_number(int part, const Tensors& inputs) const;
   void run(int part, const Tensors& inputs, Tensors& outputs, ThreadPool& pool, Trace* trace);
   void run(int part, std::span<const Tensor* const> inputs, std::span<Tensor> outputs, ThreadPool& pool, Trace* trace);
@@ -76,8 +76,8 @@ struct Program::Memory {
   void fetch(int part, std::span<Tensor> outputs) const;
 
   ProgramSpec spec;
-  std::unordered_map<std::string_view, size_t> numbers;  ///< of its tensors
-  std::vector<Tensor> packed;  ///< contents that no instruction reads; undefined of the others
+  std::unordered_map<std::string_view, size_t> numbers;  ///< tensor numbers by name
+  std::vector<Tensor> packed;  ///< contents that no instruction reads, undefined for the other tensors
   std::vector<DeviceMemory> tensors;
   TensorTable table;
   Frame frame;
@@ -163,7 +163,7 @@ void Program::Memory::give(int part, std::span<const Tensor* const> inputs, std:
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Port& port = spec.outputs[i];
     const Type& type = frame.slot(port).type;
-    if (!is_of(port, part) || !type.is_static()) continue;  // what has open extents is made by the run
+    if (!is_of(port, part) || !type.is_static()) continue;  // the run itself allocates outputs with dynamic dimensions
     Tensor& tensor = outputs[i];
     if (!tensor.defined() || tensor.type() != type || shares_memory(tensor, inputs))
       tensor = Tensor::uninitialized(type.dtype, type.dims);

@@ -1,4 +1,4 @@
-// A compiled graph in memory: instructions over planned buffers, ready to run. Never a file.
+// A compiled graph in memory: instructions over planned buffers, ready to run. It is never saved to a file.
 #pragma once
 
 #include <map>
@@ -17,45 +17,46 @@ namespace halfstep::runtime {
 
 /// Bytes that a program holds between runs.
 struct MemoryReport {
-  size_t planned = 0;  ///< arenas of all places
-  size_t naive = 0;    ///< what they would hold had every value memory of its own
-  size_t tensors = 0;  ///< parameters, state and constants, without what kernels packed
+  size_t planned = 0;  ///< bytes of the arenas of all places
+  size_t naive = 0;    ///< bytes the arenas would need if no two values shared memory
+  size_t tensors = 0;  ///< bytes of parameters, state and constants, except those that kernels have packed
 };
 
 MemoryReport memory_of(const ProgramSpec& spec);
 
-/// Owns device memory: arenas and tensors. Not for several threads at once.
+/// Owns device memory: arenas and tensors. A Program is not thread-safe.
 class Program {
  public:
-  /// `contents` by number of tensor.
+  /// `contents` is indexed by tensor number.
   Program(ProgramSpec spec, std::vector<Tensor> contents);
   ~Program();
   Program(Program&&) noexcept;
   Program& operator=(Program&&) noexcept;
 
-  /// Runs all instructions once. Inputs by name, each of its type; throws when one is missing, unknown or of another
-  /// type. Outputs are the caller's own. A kernel that fails throws Error with operator, node, operands, places and
-  /// source line, after everything that does not depend on it is done: state that was updated stays updated.
+  /// Runs all instructions once. `inputs` maps names to tensors of the compiled types. Throws if an input is missing,
+  /// unknown or of another type. The caller owns the outputs. If a kernel fails, all independent instructions still
+  /// run. Then this throws an Error with operator, node, operands, places and source line. State that was updated stays
+  /// updated.
   std::map<std::string, Tensor> run(const std::map<std::string, Tensor>& inputs, ThreadPool& pool,
                                     Trace* trace = nullptr);
 
-  /// The same into tensors of an earlier run: those in `outputs` that have the right type are written over, the others
-  /// made anew. They share memory neither with inputs nor with each other.
+  /// Reuses tensors of an earlier run: tensors in `outputs` that have the right type are overwritten, others are
+  /// allocated. Outputs must not share memory with inputs or with each other.
   void run_into(const std::map<std::string, Tensor>& inputs, std::map<std::string, Tensor>& outputs, ThreadPool& pool,
                 Trace* trace = nullptr);
-  /// The same by number, in the order of the ports of spec().
+  /// Like the overload above, with tensors in the order of the ports of spec().
   void run_into(std::span<const Tensor* const> inputs, std::span<Tensor> outputs, ThreadPool& pool,
                 Trace* trace = nullptr);
 
-  /// One part of a run (ProgramSpec::parts), on the inputs that are fed to it; gives the outputs that it makes. Parts
-  /// run in order; inputs and outputs of those before stay in memory, as they are, until the last is done.
+  /// Runs one part (ProgramSpec::parts) on the inputs that are fed to it and returns its outputs. Parts run in order.
+  /// Inputs and outputs of earlier parts must stay in memory unchanged until the last part is done.
   std::map<std::string, Tensor> run_part(int part, const std::map<std::string, Tensor>& inputs, ThreadPool& pool);
 
-  /// A copy of a tensor as it now is; throws when there is none of that name.
+  /// A copy of the tensor's current contents. Throws if there is no tensor of that name.
   Tensor tensor(std::string_view name) const;
   /// Copies of all tensors that the program reads or updates.
   std::map<std::string, Tensor> tensors() const;
-  /// Throws when there is no such tensor, when its type is another, or when it is frozen.
+  /// Throws if there is no such tensor, if it has another type, or if it is frozen.
   void set_tensor(std::string_view name, const Tensor& contents);
 
   const ProgramSpec& spec() const;

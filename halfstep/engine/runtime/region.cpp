@@ -8,12 +8,12 @@
 namespace halfstep::runtime {
 namespace {
 
-/// Combinations of types that are remembered.
+/// Maximum number of type combinations kept.
 constexpr size_t kMaxCompiled = 64;
 
 }  // namespace
 
-/// Tensors that are updated are those of the program around; frozen ones are its own, as kernels packed them.
+/// Updated tensors belong to the surrounding program. Frozen ones belong to this one, because its kernels packed them.
 struct Region::Compiled {
   Compiled(const Unit& unit, const TensorTable& around)
       : spec(std::make_shared<const ProgramSpec>(checked(*unit.spec))) {

@@ -1,4 +1,4 @@
-// A region, ready to run: bound once, or for each combination of types that a run gives it.
+// A region, ready to run. It is bound once, or once for each combination of argument types.
 #pragma once
 
 #include <map>
@@ -13,17 +13,17 @@ namespace halfstep::runtime {
 
 class Region {
  public:
-  /// Both must stay where they are.
+  /// `spec` and `tensors` must not move.
   Region(const RegionSpec& spec, const TensorTable& tensors);
   ~Region();
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
-  /// Where extents are known; nullptr else.
+  /// The frame of a region with known extents, else nullptr.
   Frame* frame() { return frame_.get(); }
   const std::shared_ptr<ProgramSpec>& program() const { return spec_.program; }
   void make_worker_scratch(int threads);
-  /// Runs it on tensors; what it gives. Where there is a `note`, its program and trace are filled.
+  /// Runs the region on tensors and returns its outputs. Fills program and trace of `note` if it is set.
   std::vector<Tensor> run(const std::vector<Tensor>& inputs, ThreadPool& pool, RegionRun* note);
 
  private:
@@ -37,7 +37,7 @@ class Region {
   const RegionSpec& spec_;
   const TensorTable& tensors_;
   std::unique_ptr<Frame> frame_;
-  std::map<std::string, std::unique_ptr<Compiled>> compiled_;  ///< by types
+  std::map<std::string, std::unique_ptr<Compiled>> compiled_;  ///< key: types of the arguments
 };
 
 }  // namespace halfstep::runtime

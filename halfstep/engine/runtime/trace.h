@@ -1,4 +1,4 @@
-// When each instruction ran and what it gave, for profiles.
+// Records when each instruction ran and the range of its results, for profiles.
 #pragma once
 
 #include <chrono>
@@ -8,31 +8,32 @@
 
 namespace halfstep::runtime {
 
-/// Least and largest number of a value; `low > high` where it has none.
+/// Smallest and largest element of a value. `low > high` if it has none.
 struct ValueRange {
   double low = 1, high = 0;
-  int64_t not_numbers = 0;  ///< how many are NaN
-  bool known = false;       ///< not where nobody looked, or where floats have 16 bits or fewer
+  int64_t not_numbers = 0;  ///< number of NaN elements
+  bool known = false;       ///< false if ranges were not requested, or for floats of 16 bits or fewer
 };
 
 struct ProgramSpec;
 struct RegionRun;
 
-/// Filled by a run that is given one; a run without costs nothing for it.
+/// A run fills the trace that it receives. Runs without a trace have no overhead.
 struct Trace {
-  /// Nanoseconds since the run began. An instruction that was skipped has end == begin == 0.
+  /// Nanoseconds since the run began. A skipped instruction has end == begin == 0.
   struct Timing {
     int64_t begin = 0;
     int64_t end = 0;
-    int worker = 0;  ///< that completed it
+    int worker = 0;  ///< worker that completed the instruction
   };
-  int64_t origin = 0;           ///< when the run began, by now_ns
-  bool ranges = false;          ///< also what instructions give, which is looked at after their end
-  std::vector<Timing> timings;  ///< by instruction
-  std::vector<std::vector<ValueRange>> results = {};  ///< by instruction and output port, where they are asked for
+  int64_t origin = 0;           ///< start of the run, in the time of now_ns
+  bool ranges = false;          ///< also record ranges of results, measured after each instruction's end
+  std::vector<Timing> timings;  ///< indexed by instruction
+  std::vector<std::vector<ValueRange>> results = {};  ///< indexed by instruction and output port, filled if `ranges` is
+                                                      ///< set
   std::vector<RegionRun> regions;                     ///< in the order in which they were entered
 
-  /// Runs of regions that the whole has room for, those in regions of regions among them; later ones are counted.
+  /// Limits the number of recorded region runs in the whole trace, nested ones included. Later ones are only counted.
   struct Room {
     int64_t left = 1000;
     int64_t left_out = 0;
@@ -40,7 +41,7 @@ struct Trace {
   std::shared_ptr<Room> room = std::make_shared<Room>();
 };
 
-/// What ran in a region that an instruction entered.
+/// One run of a region that an instruction entered.
 struct RegionRun {
   size_t instruction = 0;
   size_t region = 0;
@@ -49,7 +50,7 @@ struct RegionRun {
   Trace trace;
 };
 
-/// Nanoseconds of a clock that never goes back.
+/// Nanoseconds of a monotonic clock.
 inline int64_t now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
       .count();

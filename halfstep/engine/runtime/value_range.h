@@ -1,4 +1,4 @@
-// The range of a value on any device. Internal to this room.
+// The range of a value on any device. Internal to engine/runtime.
 #pragma once
 
 #include "halfstep/engine/kernels/kernel.h"
@@ -7,7 +7,7 @@
 
 namespace halfstep::runtime {
 
-/// Of what lies at an address of `device`; not known where it is absent or cannot be fetched.
+/// Range of the value at an address of `device`. Unknown if the value is absent or cannot be fetched.
 ValueRange range_of(Device& device, const kernels::View& value);
 
 }  // namespace halfstep::runtime

@@ -1,16 +1,17 @@
-// A CUDA device. Part of builds with HALFSTEP_CUDA only; they start on machines without a GPU too.
+// A CUDA device. Only builds with HALFSTEP_CUDA contain it. Such builds also start on machines without a GPU.
 #pragma once
 
 #include "halfstep/engine/runtime/device.h"
 
 namespace halfstep::runtime {
 
-/// Everything runs on the device's default stream and is waited for, so that an error belongs to the call that made it.
+/// All work uses the device's default stream. Each call waits for its work, so that an error belongs to the call that
+/// caused it.
 class CudaDevice final : public Device {
  public:
   explicit CudaDevice(int index) : index_(index) {}
 
-  /// The device of that number; throws (unsupported) with CUDA's own reason when the machine has none.
+  /// The device with this index. Throws (unsupported) with CUDA's reason if the machine does not have it.
   static CudaDevice& at(int index);
 
   Place place() const override { return {DeviceKind::cuda, index_}; }

@@ -105,7 +105,7 @@ Status SimDevice::translate(std::byte*& scratch) const {
 }
 
 Status SimDevice::launch(const kernels::Kernel& kernel, const kernels::Call& call, int phase, int64_t piece) {
-  // Kept from launch to launch, so that a launch allocates nothing once a thread has seen its largest call.
+  // The buffers persist between launches, so that a launch allocates nothing once a thread has seen its largest call.
   thread_local std::vector<kernels::ConstView> in;
   thread_local std::vector<kernels::View> out;
   in.assign(call.in.begin(), call.in.end());

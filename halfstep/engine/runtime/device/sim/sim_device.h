@@ -1,8 +1,8 @@
-// A second device in host memory, to test placement, transfers and ordering on machines without an accelerator.
+// A second device in host memory. It tests placement, transfers and ordering on machines without an accelerator.
 //
-// Every allocation is mapped twice: addresses that nobody may touch, which are handed out, and memory behind them,
-// which only this device reaches while it copies or runs a kernel. Touching a handed-out address from the host is a
-// segmentation fault.
+// Every allocation is mapped twice. The returned addresses are inaccessible. The memory behind them is reachable only
+// by this device, while it copies or runs a kernel. If the host touches a returned address, it causes a segmentation
+// fault.
 #pragma once
 
 #include <functional>
@@ -31,19 +31,19 @@ class SimDevice final : public Device {
 
  private:
   struct Allocation {
-    size_t bytes;         ///< as asked for
-    size_t mapped;        ///< whole pages of handed-out addresses
-    std::byte* contents;  ///< what lies behind them
+    size_t bytes;         ///< requested size
+    size_t mapped;        ///< size of the whole pages that are mapped
+    std::byte* contents;  ///< memory behind the returned addresses
   };
-  /// The memory behind `address`; nullptr when not all `bytes` from there are in one allocation.
+  /// The memory behind `address`. nullptr if the `bytes` from there are not all in one allocation.
   std::byte* behind(const void* address, size_t bytes) const;
-  /// Replaces an address by the memory behind it; what is absent stays absent.
+  /// Replaces an address by the memory behind it. A null address stays null.
   template <class Void>
   Status translate(kernels::BasicView<Void>& view) const;
   Status translate(std::byte*& scratch) const;
 
   mutable std::shared_mutex mutex_;
-  std::map<const std::byte*, Allocation, std::less<>> allocations_;  ///< by the first address handed out
+  std::map<const std::byte*, Allocation, std::less<>> allocations_;  ///< key: first returned address
 };
 
 }  // namespace halfstep::runtime
