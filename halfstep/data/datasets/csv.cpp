@@ -31,7 +31,7 @@ bool is_header(Cells cells) {
   return says_label || (std::ranges::all_of(cells, is_word) && !cells.back().empty());
 }
 
-/// What the first lines of a file without a header say of a column.
+/// Whether a column of a file without a header looks like labels, by its first lines.
 struct ColumnHabit {
   std::set<int64_t> values;
   bool are_labels = true;
@@ -68,7 +68,7 @@ class CsvReader {
     std::vector<std::string> cells;
   };
 
-  /// The header, or as many lines as it takes to find out where the label is.
+  /// Reads the header, or enough lines to find the label column.
   void read_start() {
     constexpr size_t kMostCells = size_t{1} << 18;
     std::vector<Line> start;
@@ -125,7 +125,7 @@ class CsvReader {
   }
 
   void add_value(std::string_view cell, const std::string& where, size_t column) {
-    constexpr size_t kMaxValues = size_t{1} << 28;  // 1 GiB: what a small compressed file may grow to
+    constexpr size_t kMaxValues = size_t{1} << 28;  // 1 GiB of f32: limits the data in a small compressed file
     float value = 0;
     if (!parse_cell(cell, value) || !std::isfinite(value))
       fail(errors::csv_number(fmt::format("{}, column {}", where, column + 1), shown(cell)));
@@ -146,7 +146,7 @@ class CsvReader {
   const std::string& asked_;
   size_t width_ = 0;
   LabelColumn label_;
-  bool counts_lines_ = false;  ///< the first column does
+  bool counts_lines_ = false;  ///< true if the first column counts lines
   std::vector<float> values_;
   LabelNames names_;
 };

@@ -1,4 +1,4 @@
-// Labelled samples as numbers in text, one sample a line.
+// Reads labelled samples from text, one sample per line.
 #pragma once
 
 #include <string>
@@ -10,25 +10,26 @@
 namespace halfstep::data {
 
 struct LabelledData {
-  Tensor x;                               ///< f32 or u8, samples first
-  Tensor labels;                          ///< i32 [n]; undefined where there are none
-  std::vector<std::string> classes = {};  ///< their names
+  Tensor x;                               ///< f32 or u8, samples along the first axis
+  Tensor labels;                          ///< i32 [n], undefined without labels
+  std::vector<std::string> classes = {};  ///< names of the classes
 };
 
-/// Largest label plus one: bounds the list of classes that a hostile file can ask for.
+/// Maximum number of classes. It limits the list of classes that a malicious file can request.
 inline constexpr int64_t kMaxClasses = 65536;
 
-/// Names of number labels, "0", "1", ...: as many as the caller expects, or as the data has where `classes` is
-/// kMaxClasses.
+/// Names of number labels: "0", "1", ... There are `classes` names. With kMaxClasses, the number follows from the
+/// labels.
 std::vector<std::string> number_names(const Tensor& labels, int64_t classes);
 
-/// Comma-separated finite numbers and a label; the first line says how many. x is f32 [n, columns].
+/// Reads lines of comma-separated finite numbers and a label. The first line sets the number of cells. x is f32 [n,
+/// columns].
 ///
-/// A first line without any number, or with a cell "label", is a header; it says which column the label is (see
-/// label_column), and a column without a name counts lines and is left out. Without a header the label is the last
-/// number, or the first where the last is the same in the first lines and the first is not; `label` (first, last, none
-/// or a name of the header) decides otherwise. Labels lie in [0, classes), or are words under a header. Errors name
-/// line and column.
+/// A first line without any number, or with a cell "label", is a header. It names the label column (see label_column).
+/// If the name of its first column is empty, that column counts lines and is left out. Without a header, the label is
+/// normally the last cell. It is the first cell if, in the first lines, the first column varies within [0, classes) and
+/// the last is constant or has no integers. `label` (first, last, none or a name from the header) overrides this.
+/// Labels are integers in [0, classes), or words if there is a header. Errors name line and column.
 LabelledData read_csv(io::Source& source, int64_t classes = kMaxClasses, const std::string& label = "");
 
 }  // namespace halfstep::data

@@ -1,4 +1,4 @@
-// Lines of comma-separated cells (RFC 4180 without line ends inside of cells).
+// Lines of comma-separated cells (RFC 4180, without line ends inside cells).
 #pragma once
 
 #include <map>
@@ -13,17 +13,18 @@
 
 namespace halfstep::data {
 
-/// Lines end with LF or CR LF; blank ones and a byte order mark are passed over. Blanks around a cell do not count, and
-/// quotes around it are taken away; a quote inside of them is doubled.
+/// Lines end with LF or CR LF. Blank lines and a byte order mark are skipped. Blanks and quotes around a cell are
+/// removed. A quote inside a quoted cell is doubled.
 class CsvLines {
  public:
   using Cells = std::span<const std::string_view>;
 
   explicit CsvLines(io::Source& source) : source_(source) {}
 
-  /// The cells of the next line, valid until the next call; nothing at the end. Without a comma, tabs separate them.
+  /// The cells of the next line, valid until the next call. nullopt at the end. If a line has no comma, tabs separate
+  /// its cells.
   std::optional<Cells> next();
-  /// "data.csv: line 7", the line last taken.
+  /// Position of the last line read, for example "data.csv: line 7".
   std::string where() const;
   const std::string& name() const { return source_.name(); }
 
@@ -35,38 +36,38 @@ class CsvLines {
 
   io::Source& source_;
   std::string buffer_;
-  size_t start_ = 0;     ///< of the next line
-  size_t searched_ = 0;  ///< no line end before here
-  int64_t number_ = 0;   ///< of the line last taken, from 1
+  size_t start_ = 0;     ///< start of the next line
+  size_t searched_ = 0;  ///< no line end before this position
+  int64_t number_ = 0;   ///< number of the last line read, from 1
   std::vector<std::string_view> cells_;
 };
 
-/// A cell in a message: short, in quotes, and nothing that a terminal would act on.
+/// A cell for a message: shortened, in quotes, without control characters of terminals.
 std::string shown(std::string_view cell);
 
-/// Where the label of a line stands.
+/// Position of the label in a line.
 struct LabelColumn {
   static constexpr size_t kNone = ~size_t{0};
   size_t index = kNone;   ///< kNone: lines have no label
-  bool is_named = false;  ///< by a header or by the user; labels may then be words
+  bool is_named = false;  ///< named by a header or by the user, so that labels may be words
 
   bool exists() const { return index != kNone; }
 };
 
-/// Of lines under a header: the column that `asked` names, or without it "label", "labels", "class" or "target".
-/// `asked` may also be first, last or none. Throws where there is no such column.
+/// The label column for lines under a header: the column named `asked`, or by default "label", "labels", "class" or
+/// "target". `asked` may also be first, last or none. Throws if there is no such column.
 LabelColumn label_column(CsvLines::Cells header, const std::string& asked, const std::string& where);
 
-/// Labels as a file has them, numbers or words.
+/// Collects the labels of a file, numbers or words.
 class LabelNames {
  public:
-  /// Throws nothing; what is wrong with them is said by `finish`.
+  /// Never throws. `finish` reports errors.
   void add(std::string_view label);
   struct Result {
     Tensor labels;                     ///< i32 [n]
-    std::vector<std::string> classes;  ///< "0", "1", ... for numbers, else the words, sorted
+    std::vector<std::string> classes;  ///< "0", "1", ... for numbers, else the sorted words
   };
-  /// `classes`: a label is less than that, or there are no more words. `where` starts the messages.
+  /// Each label must be less than `classes`, or there must be at most that many words. `where` starts the messages.
   Result finish(int64_t classes, const std::string& where) const;
 
  private:

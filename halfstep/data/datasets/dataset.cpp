@@ -30,17 +30,17 @@ bool has_ending(const std::string& name, std::initializer_list<std::string_view>
   return std::any_of(endings.begin(), endings.end(), [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-/// "data/digits.csv" for "data/digits.csv.gz".
+/// Example: "data/digits.csv" for "data/digits.csv.gz".
 std::string without_compression(const std::string& name) {
   return has_ending(name, {".gz", ".zst", ".xz", ".bz2"}) ? name.substr(0, name.rfind('.')) : name;
 }
 
-/// "optdigits" for "data/optdigits.csv.gz".
+/// Example: "optdigits" for "data/optdigits.csv.gz".
 std::string last_name(const Path& path) {
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
-/// How a path is to be read.
+/// Options for reading a path.
 struct Reading {
   std::string where;  ///< starts the messages
   int64_t classes;
@@ -67,7 +67,7 @@ Dataset from_images(std::unique_ptr<const ImageTree> tree, const std::string& fo
   return data;
 }
 
-/// The images that a text beside them names.
+/// The images listed in a text file beside them.
 Dataset from_list(const Path& path, io::Source& source, const Reading& reading) {
   ImageList list = read_image_list(source, reading.classes, reading.options.label);
   const auto images = std::make_shared<const ImageSet>(std::make_unique<FolderTree>(path.parent_path()), list.paths,
@@ -100,7 +100,7 @@ std::vector<std::byte> read_all(const Open& open) {
 
 Dataset from_single_file(const Open& open, const std::string& name, const Reading& reading);
 
-/// Images, or the one file of samples that it holds.
+/// The images of an archive, or the data set in the only file that it holds.
 Dataset from_archive(const Open& open, io::ArchiveForm form, const Reading& reading) {
   auto tree = std::make_unique<ArchiveTree>(open(), form);
   if (!tree->paths().empty() || tree->others().size() != 1)
@@ -132,7 +132,7 @@ Dataset from_single_file(const Open& open, const std::string& name, const Readin
   fail(errors::data_set_form_unknown(name));
 }
 
-/// Whether a file of that name lists images.
+/// Whether a file of this name lists images.
 bool is_list(const Path& path) {
   if (!has_ending(without_compression(path.string()), {".csv", ".txt"})) return false;
   return is_image_list(*io::decompressed(io::file_source(path)));

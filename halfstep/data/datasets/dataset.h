@@ -1,4 +1,4 @@
-// Labelled samples from any source that training takes.
+// Labelled samples from any supported source.
 #pragma once
 
 #include <filesystem>
@@ -16,55 +16,56 @@ namespace halfstep::data {
 
 class ImageSet;
 
-/// Indices of samples. `val` is empty where nothing but training and testing is told apart.
+/// Indices of samples. `val` is empty if the source has only training and test samples.
 struct Split {
   std::vector<int64_t> train, val, test;
-  std::string tested = {};  ///< what `test` is: "test/", "val/", "a fifth of each class"
+  std::string tested = {};  ///< description of `test`: "test/", "val/", "a fifth of each class"
 };
 
-/// As the source has them: no scale or mean is applied. Images stay u8, a quarter of the memory of f32.
+/// Samples with the values of the source: no scale or mean is applied. Images stay u8, which needs a quarter of the
+/// memory of f32.
 struct Dataset {
-  std::string name = {};  ///< of the file or folder: "optdigits.csv.gz"
-  std::string form = {};  ///< "image folder", "csv"
-  Tensor x = {};          ///< u8 or f32, [n, c, h, w] or [n, columns]; undefined where there are `inputs` or `images`
-  std::shared_ptr<const ImageSet> images = {};  ///< in place of x, decoded when they are asked for
-  std::map<std::string, Tensor> inputs = {};    ///< of a network, by name, [n, ...]; empty where there is `x`
-  /// i32 [n], or [n, ...] where samples have several, each in [0, classes.size()); undefined where there are none.
+  std::string name = {};  ///< name of the file or folder, for example "optdigits.csv.gz"
+  std::string form = {};  ///< format, for example "image folder" or "csv"
+  Tensor x = {};          ///< u8 or f32 [n, c, h, w] or [n, columns], undefined if `inputs` or `images` is used
+  std::shared_ptr<const ImageSet> images = {};  ///< used instead of x, decoded on request
+  std::map<std::string, Tensor> inputs = {};    ///< named network inputs, [n, ...], empty if x is used
+  /// i32 [n], or [n, ...] if samples have several labels. Each is in [0, classes.size()). Undefined without labels.
   Tensor labels = {};
-  std::vector<std::string> classes = {};  ///< names; "0", "1", ... where the source has numbers
+  std::vector<std::string> classes = {};  ///< names of the classes ("0", "1", ... for number labels)
   std::optional<Split> split = {};
-  bool raw = true;  ///< what a network's preprocessing is for: not tensors of floats, which a network takes as they are
+  bool raw = true;  ///< values that need preprocessing. false for float tensors, which a network takes unchanged
 
   bool has_labels() const { return labels.defined(); }
-  int64_t labels_each() const;  ///< of a sample; 0 without labels
-  /// Whether samples are one tensor, and not named `inputs`.
+  int64_t labels_each() const;  ///< number of labels of one sample, 0 without labels
+  /// True if samples are a single tensor, not named `inputs`.
   bool has_x() const { return x.defined() || images != nullptr; }
   int64_t size() const;
-  /// Extents of one sample of x or images under `frame`, without the leading n; kUnknown where they differ.
+  /// Shape of one sample of x or images under `frame`, without the leading n. Extents that differ are kUnknown.
   Dims sample_dims(const Frame& frame = {}) const;
-  /// Those samples of x or images: f32 [indices.size(), sample_dims...]. A frame is for [c, h, w].
+  /// The samples of x or images at `indices`: f32 [indices.size(), sample_dims...]. A frame requires [c, h, w].
   Tensor batch(std::span<const int64_t> indices, const Frame& frame = {}) const;
-  /// Their labels behind each other: i32 [indices.size() * labels_each()].
+  /// Their labels, concatenated: i32 [indices.size() * labels_each()].
   Tensor batch_labels(std::span<const int64_t> indices) const;
   /// Images that were left out, each with the reason.
   const std::vector<std::string>& skipped() const;
 };
 
-/// Those rows of a tensor, of its type.
+/// The rows of a tensor at `indices`, in its element type.
 Tensor rows_of(const Tensor& tensor, std::span<const int64_t> indices);
-/// The rows of both, whose types differ in their first extent alone.
+/// Concatenates two tensors along the first axis. Their types may differ only in this extent.
 Tensor joined(const Tensor& a, const Tensor& b);
 
-/// Every layout that docs/data.md lists, told apart by the name of `path` and by what it holds: images in folders or in
-/// an archive, a list of images, csv, IDX, npz and safetensors. Labels lie in [0, classes); kMaxClasses: as many as the
-/// data has.
+/// Loads any layout listed in docs/data.md: images in folders or in an archive, a list of images, csv, IDX, npz or
+/// safetensors. The name of `path` and its contents determine the layout. Labels are in [0, classes). With kMaxClasses,
+/// the number of classes follows from the data.
 Dataset load_dataset(const std::filesystem::path& path, int64_t classes = kMaxClasses, const DataOptions& options = {});
 
-/// Tensors as an npz has them. `where` starts the messages.
+/// A data set from tensors named as in an npz file. `where` starts the messages.
 Dataset dataset_of(const std::map<std::string, Tensor>& tensors, const std::string& where,
                    int64_t classes = kMaxClasses);
 
-/// The same from memory, for every form that is one file; `name` decides as a path would.
+/// Loads a single-file data set from memory. `name` selects the format, like a path.
 Dataset load_dataset(std::span<const std::byte> bytes, const std::string& name, int64_t classes = kMaxClasses,
                      const DataOptions& options = {});
 

@@ -7,7 +7,7 @@
 namespace halfstep::data {
 namespace {
 
-/// Numbers of either byte order; 0 behind the end.
+/// Reads numbers of either byte order. Past the end they are 0.
 struct TiffReader {
   std::span<const std::byte> bytes;
   bool big_endian = false;

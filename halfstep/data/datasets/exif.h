@@ -1,4 +1,4 @@
-// The one thing of Exif that changes pixels: how the camera was held.
+// Reads the only Exif tag that changes pixels: the orientation of the camera.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +6,8 @@
 
 namespace halfstep::data {
 
-/// Tag 0x0112 of the first directory of a TIFF block, 1 to 8; 1 (upright) where there is none or the block is damaged,
-/// as every viewer takes it.
+/// Tag 0x0112 of the first directory of a TIFF block, 1 to 8. Returns 1 (upright) if the tag is missing or the block is
+/// damaged, like image viewers.
 int exif_orientation(std::span<const std::byte> tiff);
 
 }  // namespace halfstep::data

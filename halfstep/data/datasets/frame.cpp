@@ -11,7 +11,7 @@
 namespace halfstep::data {
 namespace {
 
-/// Half of what is left over; half a pixel goes to the even side.
+/// Half of the removed pixels. A half pixel is rounded to the even integer.
 int64_t margin(int64_t whole, int64_t part) {
   const int64_t rest = whole - part, half = rest / 2;
   return rest % 2 == 1 && half % 2 == 1 ? half + 1 : half;

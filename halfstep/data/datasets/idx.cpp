@@ -45,7 +45,7 @@ IdxHeader read_header(io::Source& source) {
   return header;
 }
 
-/// Memory grows with the data that is there, so that a header alone cannot ask for much.
+/// Allocates memory as data arrives, so that a header alone cannot request a large block.
 std::vector<std::byte> read_at_most(io::Source& source, uint64_t size) {
   constexpr uint64_t kStep = uint64_t{1} << 20;
   std::vector<std::byte> bytes;

@@ -15,7 +15,7 @@ Tensor with_channel(const Tensor& images) {
   return images.reshaped({images.dims()[0], 1, images.dims()[1], images.dims()[2]});
 }
 
-/// The file of labels that belongs to a file of images, by MNIST's names.
+/// The label file that belongs to an image file, by MNIST's names.
 std::filesystem::path labels_path(const std::filesystem::path& images) {
   std::string name = images.filename().string();
   const std::pair<std::string_view, std::string_view> renames[] = {{"images", "labels"}, {"idx3", "idx1"}};

@@ -18,7 +18,7 @@ Folders folders_of(const std::string& path) {
   return parts;
 }
 
-/// "train" for "Training"; "" for the name of no part.
+/// Example: "train" for "Training". "" if it is not the name of a part.
 std::string part_name(std::string folder) {
   std::transform(folder.begin(), folder.end(), folder.begin(), [](unsigned char c) { return std::tolower(c); });
   constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kNames = {{{"train", "train"},
@@ -34,7 +34,7 @@ std::string part_name(std::string folder) {
   return "";
 }
 
-/// How many folders, from the root on, all images lie in. A part is none of them.
+/// Number of leading folders that all images share. A folder of a part does not count.
 size_t shared_folders(const std::vector<Folders>& all) {
   for (size_t depth = 0;; ++depth) {
     for (const Folders& folders : all) {
@@ -55,7 +55,7 @@ void require_alike(const std::vector<std::string>& paths, const std::vector<Imag
   }
 }
 
-/// A class that is tested and not learned is a folder that means something else.
+/// A class that occurs only outside train is probably a folder with another meaning.
 void require_known_classes(const std::vector<std::string>& paths, const std::vector<ImagePlace>& places,
                            const std::string& where) {
   std::set<std::string> known;

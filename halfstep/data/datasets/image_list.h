@@ -1,4 +1,4 @@
-// Images that a text names, one a line: PATH or PATH,LABEL.
+// Text files that list images, one per line: PATH or PATH,LABEL.
 #pragma once
 
 #include "halfstep/data/datasets/csv.h"
@@ -7,16 +7,16 @@
 namespace halfstep::data {
 
 struct ImageList {
-  std::vector<std::string> paths;    ///< as the text has them
-  Tensor labels;                     ///< i32 [n]; undefined where there are none
-  std::vector<std::string> classes;  ///< their names
+  std::vector<std::string> paths;    ///< as written in the text
+  Tensor labels;                     ///< i32 [n], undefined without labels
+  std::vector<std::string> classes;  ///< names of the classes
 };
 
 /// Whether the first lines name images.
 bool is_image_list(io::Source& source);
 
-/// Labels are numbers in [0, classes) or words. Under a header (a first line without the name of an image) the label is
-/// the column that it or `label` says, else the second; `label` "none": nowhere.
+/// Labels are numbers in [0, classes) or words. A first line without an image name is a header. Then the header or
+/// `label` selects the label column. Without one, the second column holds labels. `label` "none": no labels.
 ImageList read_image_list(io::Source& source, int64_t classes, const std::string& label);
 
 }  // namespace halfstep::data

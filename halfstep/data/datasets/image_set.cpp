@@ -11,7 +11,7 @@ namespace {
 
 constexpr size_t kWhole = std::numeric_limits<size_t>::max();
 
-/// The header of an image, of whose file the start is mostly enough.
+/// The header of an image. Usually the start of its file is enough.
 ImageHeader header_in(const ImageTree& files, const std::string& path, const std::string& name) {
   constexpr size_t kStart = size_t{1} << 16;
   if (const auto kind = other_image_kind(path); !kind.empty()) fail(errors::image_form_unknown(name, kind));
@@ -24,7 +24,7 @@ ImageHeader header_in(const ImageTree& files, const std::string& path, const std
   return image_header(files.contents(path, kWhole), name);
 }
 
-/// What is wrong with the image of this name, if anything: the first finding of the Error that `work` throws.
+/// The first diagnostic of the Error that `work` throws for this image, if any.
 template <class Work>
 std::optional<Diagnostic> fault_of(const std::string& name, Work work) {
   try {
@@ -70,7 +70,7 @@ void ImageSet::scan(const std::vector<std::string>& paths, bool skip_bad) {
   if (paths_.empty()) fail_on_any({errors::no_image_readable(where_, paths.size()), *faults.front()});
 }
 
-/// The number of bad images, and the first of them with their reasons.
+/// Throws with the number of bad images, and the reasons of the first ones.
 void ImageSet::require_readable(std::span<const std::optional<Diagnostic>> faults) const {
   constexpr int64_t kShown = 4;
   std::vector<Diagnostic> shown;
@@ -107,7 +107,7 @@ Tensor ImageSet::picture(int64_t index, const Frame& frame) const {
   return frame.apply(with_channels(image, frame.channels > 0 ? frame.channels : channels_), 0);
 }
 
-/// Its planes one behind the other.
+/// Writes its planes one after the other.
 void ImageSet::read_into(int64_t index, const Frame& frame, const PictureSize& size, uint8_t* to) const {
   const Tensor image = picture(index, frame);
   const int64_t pixels = size.height * size.width, channels = image.dims()[2];

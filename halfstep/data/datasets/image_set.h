@@ -1,4 +1,4 @@
-// The pictures of a data set, decoded when they are asked for.
+// The pictures of a data set, decoded on request.
 #pragma once
 
 #include <future>
@@ -13,36 +13,36 @@
 
 namespace halfstep::data {
 
-/// Memory is bounded: pixels are kept where all of them take no more than kMostKept, and decoded anew each time where
-/// they take more. What is asked for next is decoded ahead, by threads of its own.
+/// Memory is bounded: pixels are kept only if all of them fit into kMostKept. Otherwise each request decodes them
+/// again. A thread of its own decodes the next request ahead.
 class ImageSet {
  public:
   static constexpr int64_t kMostKept = int64_t{192} << 20;  ///< bytes
 
-  /// `paths` of `files`, whose headers are read. Those that cannot be read are named together, `where` first, or left
-  /// out with skip_bad, which decodes every picture to find them.
+  /// Reads the headers of `paths` in `files`. If some cannot be read, throws one Error for all of them that starts with
+  /// `where`. With skip_bad, leaves them out instead. To find them, it decodes every picture.
   ImageSet(std::unique_ptr<const ImageTree> files, const std::vector<std::string>& paths, std::string where,
            bool skip_bad);
 
   int64_t size() const { return static_cast<int64_t>(paths_.size()); }
-  /// Numbers of the paths that were not left out, ascending.
+  /// Numbers of the paths that were kept, ascending.
   const std::vector<int64_t>& kept() const { return kept_; }
-  /// What is wrong with those that were left out: "PATH: damaged PNG image: ...".
+  /// Errors of the pictures that were left out, such as "PATH: damaged PNG image: ...".
   const std::vector<std::string>& skipped() const { return skipped_; }
   const std::string& path(int64_t index) const { return paths_[static_cast<size_t>(index)]; }
-  /// As it comes out of the file under `frame`, turned upright unless that says otherwise.
+  /// Size of the picture under `frame`, rotated upright unless the frame ignores orientation.
   PictureSize size_of(int64_t index, const Frame& frame) const;
 
-  /// [c, h, w] of a sample, the same for all; kUnknown where heights or widths differ.
+  /// [c, h, w] of every sample. Heights or widths that differ are kUnknown.
   Dims sample_dims(const Frame& frame) const;
-  /// u8 [h, w, c] of one, with the channels that the set has (colour where any picture has) or `frame` says. From any
-  /// thread.
+  /// u8 [h, w, c] of one picture. The number of channels is that of `frame` or of the set (colour if any picture has
+  /// colour). Thread-safe.
   Tensor picture(int64_t index, const Frame& frame) const;
-  /// u8 [n, c, h, w] of those; throws where they differ in size or one is damaged.
+  /// u8 [n, c, h, w] of these pictures. Throws if their sizes differ or one is damaged.
   Tensor batch(std::span<const int64_t> indices, const Frame& frame) const;
-  /// Says what `batch` will be asked for next.
+  /// Announces the indices of the next `batch`, so that they can be decoded ahead.
   void read_ahead(std::vector<int64_t> indices, const Frame& frame) const;
-  /// The file of a picture.
+  /// The undecoded file of a picture.
   std::vector<std::byte> file(int64_t index) const;
 
  private:
@@ -59,13 +59,14 @@ class ImageSet {
   std::vector<ImageHeader> headers_;
   int64_t channels_ = 1;
   mutable ThreadPool pool_{0};
-  mutable std::mutex busy_;             ///< of what follows
-  mutable std::optional<Frame> frame_;  ///< of pixels_
-  mutable Tensor pixels_;               ///< u8 [size, c, h, w]; undefined where they would take too much
-  mutable std::vector<bool> has_;       ///< which of them are there
+  mutable std::mutex busy_;             ///< protects the members below
+  mutable std::optional<Frame> frame_;  ///< frame of pixels_
+  mutable Tensor pixels_;               ///< u8 [size, c, h, w], undefined if they need too much memory
+  mutable std::vector<bool> has_;       ///< decoded pictures in pixels_
   mutable std::vector<int64_t> next_;
   mutable Frame next_frame_;
-  mutable std::future<Tensor> ahead_;  ///< of next_; last, so that its thread ends before what it works on
+  mutable std::future<Tensor> ahead_;  ///< future of next_. The last member, so that its thread ends before the data it
+                                       ///< uses is destroyed
 };
 
 }  // namespace halfstep::data

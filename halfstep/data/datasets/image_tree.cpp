@@ -18,7 +18,7 @@ bool is_hidden(const std::string& path) {
   return path.starts_with('.') || path.find("/.") != std::string::npos || path.starts_with("__MACOSX/");
 }
 
-/// Images by the rules of both trees.
+/// Whether a path is an image, by the rules of both trees.
 bool is_wanted(const std::string& path) {
   return (is_image_name(path) || !other_image_kind(path).empty()) && !is_hidden(path);
 }

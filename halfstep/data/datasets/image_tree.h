@@ -1,4 +1,4 @@
-// Named files of images, below a folder or in an archive.
+// Image files below a folder or in an archive.
 #pragma once
 
 #include <filesystem>
@@ -14,14 +14,14 @@ namespace halfstep::data {
 class ImageTree {
  public:
   virtual ~ImageTree() = default;
-  /// Paths of the images below the root, with '/' between their parts, sorted; those of kinds that are not read too.
+  /// Sorted paths of the images below the root, with '/' between their parts, unsupported kinds included.
   virtual std::vector<std::string> paths() const = 0;
-  /// The file there, or its first `most` bytes. Throws where it cannot be read.
+  /// The file, or its first `most` bytes. Throws if it cannot be read.
   virtual std::vector<std::byte> contents(const std::string& path, size_t most) const = 0;
 };
 
-/// A link could lead out of the folder, in a circle, or to the same image twice; so links are not followed, and what
-/// would be an image or a class but for being one, or a pipe, is an error. Hidden files and folders do not count.
+/// Links are not followed, because a link can lead out of the folder, in a circle, or to the same image twice. A link
+/// or pipe in the place of an image or a class is an error. Hidden files and folders are ignored.
 class FolderTree : public ImageTree {
  public:
   explicit FolderTree(std::filesystem::path root) : root_(std::move(root)) {}
@@ -32,14 +32,14 @@ class FolderTree : public ImageTree {
   std::filesystem::path root_;
 };
 
-/// What an archive has: its images in memory as they are stored, and the names of its other files. More than half of
-/// the machine's memory is refused.
+/// Contents of an archive: its images, undecoded, in memory, and the names of its other files. Throws if they need more
+/// than half of the machine's memory.
 class ArchiveTree : public ImageTree {
  public:
   ArchiveTree(std::unique_ptr<io::SeekableSource> source, io::ArchiveForm form);
   std::vector<std::string> paths() const override;
   std::vector<std::byte> contents(const std::string& path, size_t most) const override;
-  /// Files that are no images, without hidden ones.
+  /// Files that are not images, without hidden ones.
   const std::vector<std::string>& others() const { return others_; }
 
  private:

@@ -1,4 +1,4 @@
-// libjpeg reports errors by longjmp: functions that call setjmp own nothing with a destructor.
+// libjpeg reports errors by longjmp, so functions that call setjmp must not own objects with a destructor.
 #include <jpeglib.h>
 
 #include <csetjmp>
@@ -16,7 +16,7 @@ namespace {
 constexpr int kExifMarker = JPEG_APP0 + 1;
 
 struct ErrorManager {
-  jpeg_error_mgr manager;  ///< first, so that libjpeg's pointer to it is a pointer to us
+  jpeg_error_mgr manager;  ///< first member, because libjpeg's pointer to it is cast to ErrorManager
   std::jmp_buf jump;
   char message[JMSG_LENGTH_MAX];
 };
@@ -27,7 +27,8 @@ struct ErrorManager {
   std::longjmp(error->jump, 1);
 }
 
-/// Negative levels are warnings, which mean damaged or truncated data: pixels made up by libjpeg are not wanted.
+/// Negative levels are warnings of damaged or truncated data. They are errors here, because libjpeg would invent
+/// pixels.
 void on_message(j_common_ptr info, int level) {
   if (level < 0) on_error(info);
 }
@@ -60,14 +61,14 @@ uint8_t scaled(int c, int k) {
   return static_cast<uint8_t>((product + (product >> 8)) >> 8);
 }
 
-/// From what printers lay over each other, stored inverted as Adobe does and everyone since, to what is left of light.
+/// Converts CMYK to RGB. The inks are stored inverted, as Adobe and all later programs do.
 void inks_to_rgb(const uint8_t* inks, int64_t width, uint8_t* to) {
   for (const uint8_t* end = inks + 4 * width; inks < end; inks += 4) {
     for (int c = 0; c < 3; ++c) *to++ = static_cast<uint8_t>(inks[3] - scaled(255 - inks[c], inks[3]));
   }
 }
 
-/// `inks` has room for a row of an image of four components.
+/// `inks` must have room for one row of a four-component image.
 bool read_jpeg_pixels(jpeg_decompress_struct& decoder, ErrorManager& error, uint8_t* to, uint8_t* inks) {
   if (setjmp(error.jump) != 0) return false;
   const int components = decoder.num_components;

@@ -1,4 +1,4 @@
-// libpng reports errors by longjmp: functions that call setjmp own nothing with a destructor.
+// libpng reports errors by longjmp, so functions that call setjmp must not own objects with a destructor.
 #include <png.h>
 
 #include <array>
@@ -32,7 +32,7 @@ void on_read(png_structp png, png_bytep to, size_t count) {
   reader->left = reader->left.subspan(count);
 }
 
-/// Reads the header and asks for 8-bit grey or RGB. False when the image is damaged.
+/// Reads the header and requests 8-bit grey or RGB. Returns false if the image is damaged.
 bool read_png_header(png_structp png, png_infop info) {
   constexpr png_uint_32 kMaxExtent = 1U << 15;
   constexpr png_alloc_size_t kMaxChunk = size_t{1} << 24;
@@ -56,7 +56,7 @@ bool read_png_pixels(png_structp png, png_bytepp rows) {
   return true;
 }
 
-/// libpng's two structures, freed together.
+/// Owns both structures of libpng.
 class Png {
  public:
   explicit Png(PngReader& reader)

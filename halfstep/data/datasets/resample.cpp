@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kFraction = 22;
 
-/// What one element is made of.
+/// Inputs and weights of one output element.
 template <class Weight>
 struct Taps {
   int64_t first = 0;
@@ -47,7 +47,8 @@ std::vector<Taps<Weight>> taps_of(int64_t from, int64_t to) {
 uint8_t finished(int32_t sum) { return static_cast<uint8_t>(std::clamp(sum >> kFraction, 0, 255)); }
 float finished(double sum) { return static_cast<float>(sum); }
 
-/// `inner` elements lie beside each other at every place of the axis, `outer` axes one behind the other.
+/// `inner` is the number of contiguous elements at each position of the axis, `outer` the number of repetitions of the
+/// axis.
 template <class T, class Weight>
 void run(std::span<const T> from, std::span<T> to, int64_t outer, int64_t inner, int64_t old_extent, int64_t extent) {
   const auto taps = taps_of<Weight>(old_extent, extent);

@@ -9,7 +9,7 @@
 namespace halfstep::data {
 namespace {
 
-/// The samples of each class, or all together where a sample has several labels.
+/// The samples of each class, or a single group if a sample has several labels.
 std::vector<std::vector<int64_t>> members_of(const Dataset& data) {
   const bool has_one_each = data.labels_each() == 1;
   std::vector<std::vector<int64_t>> members(has_one_each ? data.classes.size() : 1);
@@ -21,7 +21,7 @@ std::vector<std::vector<int64_t>> members_of(const Dataset& data) {
 }
 
 Split stratified(const Dataset& data) {
-  constexpr uint64_t kSplitSeed = 2026;  // fixed: every run, whatever its seed, tests on the same samples
+  constexpr uint64_t kSplitSeed = 2026;  // fixed, so that every run tests on the same samples, whatever its seed
   const std::vector<std::vector<int64_t>> members = members_of(data);
   Split parts;
   for (size_t label = 0; label < members.size(); ++label) {

@@ -1,15 +1,15 @@
-// Which samples train and which test.
+// Splits a data set into training and test samples.
 #pragma once
 
 #include "halfstep/data/datasets/dataset.h"
 
 namespace halfstep::data {
 
-/// The data set's own parts, or fixed stratified ones: in each class the first 80 % of an order that depends on the
-/// class alone train. Without labels all samples are in both.
+/// The parts of the data set itself, or a fixed stratified split. In each class, the first 80 % of an order that
+/// depends only on the class are for training. Without labels, all samples are in both parts.
 Split parts_of(const Dataset& data);
 
-/// Leaves so many samples in each part at most, evenly spread over it; with `all` every sample is in both parts first.
+/// Limits each part to `samples` samples, evenly spread over it. With `all`, first puts every sample into both parts.
 void choose(Dataset& data, bool all, int64_t samples);
 
 }  // namespace halfstep::data

@@ -1,4 +1,4 @@
-// Data sets that are tensors by name: npz, safetensors, and what Python hands over.
+// Data sets of named tensors: npz, safetensors, and tensors from Python.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -34,7 +34,7 @@ void require_finite(const Tensor& tensor, const std::string& name, const std::st
                             *wrong < 0 ? "in a mask write the lowest float32, -3.4028235e38, in its place" : ""));
 }
 
-/// Throws where the first axes, which count samples, differ.
+/// Throws if the first axes, which count samples, differ.
 void require_equal_counts(const Dataset& data, const std::string& where) {
   if (data.size() == 0) fail(errors::no_samples(where, "at least one"));
   for (const auto& [name, tensor] : data.inputs) {
@@ -45,8 +45,8 @@ void require_equal_counts(const Dataset& data, const std::string& where) {
     fail(errors::labels_and_samples_differ(where, data.labels.dims()[0], data.size()));
 }
 
-/// u8 [n, h, w] and [n, h, w, channels] as [n, c, h, w]; anything else as it is. Four channels or fewer come last where
-/// the second extent is more.
+/// Converts u8 [n, h, w] and [n, h, w, channels] to [n, c, h, w]. Other tensors stay unchanged. The last axis counts
+/// channels if it has at most four elements and the second axis more.
 Tensor channels_first(const Tensor& x) {
   const Dims& dims = x.dims();
   if (x.dtype() != DType::u8) return x;
@@ -65,7 +65,7 @@ Tensor channels_first(const Tensor& x) {
   return result;
 }
 
-/// "labels", or beside x also "label" and "y", unless they look as samples do; the end where there are none.
+/// "labels". Beside x also "label" and "y", unless they look like samples. Returns the end if there are none.
 auto find_labels(const Tensors& tensors) {
   for (const char* name : {"labels", "label", "y"}) {
     const auto found = tensors.find(name);
@@ -82,8 +82,7 @@ bool is_sample_tensor(const Tensor& x) {
 
 constexpr std::string_view kTrain = "_train", kTest = "_test";
 
-/// The names without their endings where tensors come in pairs NAME_train and NAME_test, as Keras's x and y do; else
-/// none.
+/// The names without suffix if all tensors come in pairs NAME_train and NAME_test, as Keras names x and y. Else empty.
 std::vector<std::string> names_of_pairs(const Tensors& tensors) {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : tensors) {
@@ -94,7 +93,7 @@ std::vector<std::string> names_of_pairs(const Tensors& tensors) {
   return names;
 }
 
-/// Both parts of each tensor behind each other, and where the second begins.
+/// Concatenates both parts of each tensor, and records the start of the second part.
 Dataset from_pairs(const Tensors& tensors, const std::vector<std::string>& names, const std::string& where,
                    int64_t classes) {
   const auto same_samples = [](const Tensor& a, const Tensor& b) {
@@ -102,7 +101,7 @@ Dataset from_pairs(const Tensors& tensors, const std::vector<std::string>& names
            std::ranges::equal(std::span(a.dims()).subspan(1), std::span(b.dims()).subspan(1));
   };
   Tensors both;
-  int64_t begin = 0;  // of the test part
+  int64_t begin = 0;  // start of the test part
   for (const std::string& name : names) {
     const Tensor &train = tensors.at(name + std::string(kTrain)), &test = tensors.at(name + std::string(kTest));
     if (!same_samples(train, test))

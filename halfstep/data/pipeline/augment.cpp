@@ -12,10 +12,10 @@
 namespace halfstep::data {
 namespace {
 
-/// Streams of random numbers beside those that shuffle, which are numbered by epochs.
+/// Number of the first random stream. Streams of shuffling have the numbers of epochs.
 constexpr uint64_t kFirstStream = uint64_t{1} << 32;
 
-/// dst[x] = src[x + right], from the other end where mirrored, and 0 outside of the row.
+/// dst[x] = src[x + right], mirrored if `mirrored`, and 0 outside the row.
 void move_row(const float* src, int64_t width, int64_t right, bool mirrored, float* dst) {
   for (int64_t x = 0; x < width; ++x) {
     const int64_t from = (mirrored ? width - 1 - x : x) + right;
@@ -40,7 +40,7 @@ Tensor Augment::apply(const Tensor& x, uint64_t seed, uint64_t step) const {
   const Dims& dims = x.dims();
   const int64_t channels = dims[1], height = dims[2], width = dims[3];
   Random random(seed, kFirstStream + step);
-  Tensor result(DType::f32, dims);  // of zeros
+  Tensor result(DType::f32, dims);  // filled with zeros
   for (int64_t n = 0; n < dims[0]; ++n) {
     const bool mirrored = flip && random.below(2) == 1;
     const auto distance = [&] {

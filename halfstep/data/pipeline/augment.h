@@ -1,4 +1,4 @@
-// Images as they might have been, for training alone.
+// Random changes of images, only for training.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace halfstep::data {
 
 struct Augment : AugmentFields {
   bool any() const { return flip || shift > 0; }
-  /// "flip, shift 4", or "none".
+  /// Example: "flip, shift 4", or "none".
   std::string text() const;
-  /// Throws unless samples of these extents are images, [c, h, w], larger than the shift.
+  /// Throws unless samples of this shape are images [c, h, w] larger than the shift.
   void check(const Dims& sample, const std::string& data) const;
-  /// The images of a step, f32 [n, c, h, w], each by a choice of its own that depends on (seed, step, position) alone.
+  /// Changes the images of a step, f32 [n, c, h, w]. The change of each image depends only on (seed, step, position).
   Tensor apply(const Tensor& x, uint64_t seed, uint64_t step) const;
 };
 

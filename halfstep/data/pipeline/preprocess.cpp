@@ -12,7 +12,7 @@
 namespace halfstep::data {
 namespace {
 
-/// The number of channel c, of a list of one or of all; `otherwise` for an empty one.
+/// The element for channel c of a list with one or all channels. `otherwise` if the list is empty.
 float of_channel(const std::vector<float>& list, int64_t c, float otherwise) {
   if (list.empty()) return otherwise;
   return list[list.size() == 1 ? 0 : static_cast<size_t>(c)];
@@ -42,7 +42,7 @@ void reverse_channels(Tensor& batch) {
   }
 }
 
-/// Members of an object, each of a kind.
+/// Checked access to the members of a JSON object.
 class Members {
  public:
   Members(const std::string& text, const std::string& where)

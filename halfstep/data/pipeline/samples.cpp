@@ -21,13 +21,13 @@ std::vector<int64_t> chosen(const std::vector<int64_t>& indices, int64_t begin, 
   return rows;
 }
 
-/// [c, h, w] of what an argument [n, c, h, w] takes, or [n, h, w, c] with channels last; nothing for any other.
+/// [c, h, w] for an argument [n, c, h, w], or [n, h, w, c] with channels last. Empty for other arguments.
 Dims picture_dims(const Dims& argument, bool channels_last) {
   if (argument.size() != 4) return {};
   return channels_last ? Dims{argument[3], argument[1], argument[2]} : Dims{argument[1], argument[2], argument[3]};
 }
 
-/// Whether raw rows of these extents are samples of those of a network, one number behind the other.
+/// Whether a raw row of `found` extents holds the elements of a network sample of `expected` extents.
 bool are_rows_of(const Dims& found, const Dims& expected) {
   const auto is_known = [](int64_t extent) { return extent != kUnknown; };
   return found != expected && !expected.empty() && std::ranges::all_of(expected, is_known) &&
@@ -105,7 +105,8 @@ void TrainTest::feed(const Model& model) {
 
 HeldBack hold_back(const Samples& samples, int64_t at_once, uint64_t seed) {
   constexpr int64_t kShare = 10, kFew = 100, kFewShare = 4, kMost = 5000;
-  constexpr uint64_t kStream = uint64_t{3} << 62;  // apart from shuffling, which counts epochs, and from augmentation
+  constexpr uint64_t kStream = uint64_t{3} << 62;  // separate from the streams of shuffling (numbers of epochs) and
+                                                   // augmentation
   if (!samples.validation.empty()) {
     HeldBack parts{samples, samples};
     parts.held_back.indices = samples.validation;
