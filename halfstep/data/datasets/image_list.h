@@ -7,7 +7,7 @@
 namespace halfstep::data {
 
 struct ImageList {
-  std::vector<std::string> paths;    ///< as written in the text
+  std::vector<std::string> paths;    ///< paths as written in the text
   Tensor labels;                     ///< i32 [n], undefined without labels
   std::vector<std::string> classes;  ///< names of the classes
 };

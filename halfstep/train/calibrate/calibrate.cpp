@@ -31,8 +31,8 @@
 namespace halfstep::train {
 namespace {
 
-/// Images of one value, as a wrong folder or a wrong factor gives them, would leave every layer without a range. One
-/// input among others may be constant, as a mask is.
+/// Inputs of one constant value would leave every layer without a range. A wrong folder or a wrong factor causes this.
+/// One of several inputs may be constant, for example a mask.
 void require_values(const Model& calibrated, const data::Samples& samples) {
   std::optional<std::pair<std::string, float>> constant;
   for (const auto& quantizer : calibrated.graph.body().all<ops::FakeQuantize>()) {
@@ -48,7 +48,7 @@ void require_values(const Model& calibrated, const data::Samples& samples) {
     fail(errors::calibration_input_constant(samples.data->name, fmt::format("{}", constant->second), constant->first));
 }
 
-/// A value without elements, or of NaN alone, leaves its quantizer without a range, as does a loop that never runs.
+/// A quantizer has no range if its value has no elements or only NaN, or if it is in a loop that never runs.
 void require_ranges(const Model& calibrated) {
   std::vector<std::string> unseen;
   for (const auto& quantizer : calibrated.graph.all<ops::FakeQuantize>()) {
@@ -62,7 +62,7 @@ void require_ranges(const Model& calibrated) {
     fail(errors::calibration_saw_no_number(calibrated.graph.name(), fmt::format("{}", fmt::join(unseen, ", "))));
 }
 
-/// What calibration runs: the network without its quantizers.
+/// The network that calibration runs: without its quantizers.
 Model observing_form(const Model& prepared) {
   Model observing = prepared;
   passes::set_mode(observing.graph, passes::Mode::calibration);
@@ -71,7 +71,7 @@ Model observing_form(const Model& prepared) {
   return observing;
 }
 
-/// Observers of tensors see the same in every run, and no branch or loop decides on it.
+/// Observers of tensors see the same values in every run, and no branch or loop depends on them.
 void observe_tensors(Model& prepared, const Model& observing, const Tensors& inputs, ThreadPool& pool) {
   Model form = quant::with_observers(observing, quant::watches_tensors);
   for (const ops::ObserveRange& observer : form.graph.all<ops::ObserveRange>())
@@ -122,7 +122,7 @@ class Calibration {
   }
 
  private:
-  /// Every step of the observers of `form`.
+  /// Runs every step of the observers of `form`.
   void observe(const Model& form) {
     const auto rows = rows_of_samples(form, depends_, samples_.inputs(0, at_once_, &order_), at_once_, pool_);
     const auto counts_once = [&](Value value) {

@@ -1,4 +1,4 @@
-// Calibration: the observers of a prepared network watch its float form run.
+// Calibration: the observers of a prepared network record ranges while its float form runs.
 #pragma once
 
 #include <optional>
@@ -14,12 +14,12 @@
 namespace halfstep::train {
 
 struct Calibrated {
-  int64_t samples = 0;                     ///< that observers saw
-  std::vector<std::string> warnings = {};  ///< ranges that may not hold, by name
+  int64_t samples = 0;                     ///< number of samples that observers saw
+  std::vector<std::string> warnings = {};  ///< ranges that may be invalid, by name
 };
 
-/// Sets the ranges, scales and zero points of every quantizer of `prepared` from the samples. They do not depend on how
-/// many samples the network takes at once.
+/// Sets the ranges, scales and zero points of every quantizer of `prepared` from the samples. The result does not
+/// depend on the batch size of the network.
 Calibrated calibrate(Model& prepared, const data::Samples& samples, const CalibrateOptions& options, ThreadPool& pool,
                      const ProgressCallback& progress = {});
 

@@ -13,14 +13,14 @@
 namespace halfstep::train {
 namespace {
 
-/// Those that the ranges hold up to; none of an argument without open extents.
+/// The largest extents for which ranges are valid. Empty for an argument without dynamic dimensions.
 Dims held_extents(const Model& model, const std::string& argument) {
   const auto& lengths = model.metadata.calibrated_lengths;
   const auto found = lengths.find(argument);
   return found == lengths.end() ? Dims() : found->second;
 }
 
-/// Whether another watched value lies between `value` and the extents that it depends on.
+/// Whether another observed value is on the path from the extents to `value`.
 class Behind {
  public:
   Behind(const std::map<std::string, passes::Dependence>& depends, const std::set<std::string>& watched)

@@ -1,4 +1,4 @@
-// Ranges that depend on open extents of a network's inputs, and the extents that they hold up to.
+// Ranges that depend on dynamic dimensions of a network's inputs, and the largest extents for which they are valid.
 #pragma once
 
 #include <map>
@@ -14,38 +14,38 @@ namespace halfstep::train {
 
 class CalibratedLengths {
  public:
-  /// `observing`: `prepared` in calibration form. `most`: the largest extent of open axes; else that which ranges of
-  /// `prepared` held for before, or that of the samples.
-  /// Throws where there is no such axis, and where samples are longer.
+  /// `observing` is `prepared` in calibration form. `most` is the largest extent of dynamic dimensions. Its default is
+  /// the extent for which the ranges of `prepared` were valid before, else that of the samples. Throws if there is no
+  /// dynamic dimension, or if samples are longer.
   CalibratedLengths(const Model& prepared, const Model& observing, const data::Samples& samples,
                     std::optional<int64_t> most);
 
-  /// `form` with those observers alone whose ranges depend on an open extent; nothing where the samples are the longest
+  /// `form` with only the observers whose ranges depend on a dynamic dimension. nullopt if the samples are the longest
   /// inputs.
   std::optional<Model> longer(const Model& form) const;
-  /// `extents` with the largest ones on open axes.
+  /// `extents` with the largest extents in dynamic dimensions.
   std::map<std::string, Dims> longest(std::map<std::string, Dims> extents) const;
 
-  /// Leaves in the Model which extents its ranges hold for.
+  /// Stores in the Model the extents for which its ranges are valid.
   void keep(Model& prepared) const;
 
-  /// Where nobody said how long inputs get: the values whose ranges may not hold.
+  /// Values whose ranges may be invalid for longer inputs. Empty if `most` is known.
   std::vector<std::string> warnings() const;
 
  private:
   void require_most() const;
-  /// Nothing where ranges held for no longer inputs than the samples.
+  /// nullopt if the earlier ranges were valid only up to the length of the samples.
   std::optional<int64_t> longer_before(const Model& prepared) const;
 
-  std::map<std::string, Dims> open_;   ///< extents of arguments with open axes, see passes::open_lengths
-  std::map<std::string, Dims> found_;  ///< those of a sample
+  std::map<std::string, Dims> open_;   ///< extents of arguments with dynamic dimensions, see passes::open_lengths
+  std::map<std::string, Dims> found_;  ///< extents of one sample
   std::optional<int64_t> most_;
-  std::set<std::string> observers_;  ///< by their tensor `low`
-  std::vector<std::string> first_;   ///< values that depend on an extent, and on none that is watched before them
-  size_t behind_ = 0;                ///< how many depend on these
+  std::set<std::string> observers_;  ///< key: their tensor `low`
+  std::vector<std::string> first_;   ///< values that depend on an extent, without another observed value between
+  size_t behind_ = 0;                ///< number of observed values that depend on those in first_
 };
 
-/// What to say where inputs of these extents are longer than the ranges of a Model hold for: nothing, or a sentence.
+/// A warning sentence if inputs of these extents are longer than the ranges of a Model allow, else nullopt.
 std::optional<std::string> beyond_calibrated(const Model& model, const std::map<std::string, Dims>& extents);
 
 }  // namespace halfstep::train

@@ -17,7 +17,7 @@
 namespace halfstep::train {
 namespace {
 
-/// What `condition` compares with the number that hides; null for any other condition.
+/// The value that `condition` compares with the masking constant. Null for any other condition.
 Value compared(const Model& model, Value condition) {
   const Op op = passes::unmoved(condition).producer();
   if (!op.is<ops::LessOrEqual>() || !op.in(1).is_tensor() || op.in(0).is_tensor()) return {};
@@ -26,7 +26,7 @@ Value compared(const Model& model, Value condition) {
   return is_limit ? op.in(0) : Value();
 }
 
-/// Masks by name, with the sum that takes what they hide alone: those of which no operation adds the rest.
+/// Masks by name, with the MaskFill that uses them. A mask that is also added as a value is left out.
 std::map<std::string, Op> hiding_masks(const Model& prepared) {
   std::map<std::string, Op> sums;
   std::vector<std::string> added;

@@ -1,4 +1,4 @@
-// Masks that preparation takes for ones that only hide.
+// Checks masks that preparation assumes to hold only 0 and large negative numbers.
 #pragma once
 
 #include "halfstep/core/ir/model.h"
@@ -7,9 +7,9 @@
 
 namespace halfstep::train {
 
-/// A product by a number that hides, as (1 - mask) * -10000, is 0 where nothing is hidden, if the mask has zeros and
-/// ones: then sums with it take no part of it but what it hides. Throws unsupported where such a mask of `prepared` has
-/// other numbers on the first samples.
+/// Attention masks are often a product with a large negative number, such as (1 - mask) * -10000. If the mask has only
+/// zeros and ones, the product is 0 or hides a score. The quantized sum then uses only the hidden positions. Throws
+/// (unsupported) if such a mask of `prepared` has other numbers for the first samples.
 void require_hiding_masks(const Model& prepared, const data::Samples& samples, ThreadPool& pool);
 
 }  // namespace halfstep::train

@@ -17,7 +17,7 @@ bool has_range(const Model& model, const ops::ObserveRange& observer) {
   return low.empty() || low[0] <= high[0];
 }
 
-/// The blocks around an operation but the body, outermost first.
+/// The blocks around an operation, without the body, outermost first.
 std::vector<const Block*> regions_around(Op op) {
   std::vector<const Block*> regions;
   for (const Block* block = op.node()->block; block->parent(); block = block->parent().node()->block)

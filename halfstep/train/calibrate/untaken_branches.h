@@ -1,4 +1,4 @@
-// Branches that no sample takes, whose observers would see nothing.
+// Branches that no sample takes, so that their observers see no values.
 #pragma once
 
 #include <map>
@@ -11,20 +11,20 @@ namespace halfstep::train {
 
 class UntakenBranches {
  public:
-  /// Calibrated but for them; it must outlive this.
+  /// `prepared` is calibrated except for these branches. It must outlive this object.
   explicit UntakenBranches(const Model& prepared) : prepared_(prepared) {}
 
-  /// Looks for further branches none of whose observers has a range, outermost first; whether there are any. One inside
-  /// of a loop is none: the other branch may be what ends it.
+  /// Looks for further branches without any calibrated observer, outermost first. Returns whether there are any. A
+  /// branch inside a loop does not count, because the other branch may end the loop.
   bool find();
-  /// `observing`, whose samples take all of these branches, with those observers alone that have no range.
+  /// `observing`, changed so that samples take all of these branches, with only the observers without a range.
   Model entered(const Model& observing) const;
-  /// "if 'gate': region 'then'".
+  /// For example "if 'gate': region 'then'".
   std::vector<std::string> names() const;
 
  private:
   const Model& prepared_;
-  std::map<std::string, size_t> regions_;  ///< by operation: which of its regions no sample takes
+  std::map<std::string, size_t> regions_;  ///< region that no sample takes, by operation name
 };
 
 }  // namespace halfstep::train

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int64_t kMostBytes = int64_t{1} << 29;
 
-/// Of all results of operations, as far as their extents are known.
+/// Bytes of all results of operations with known extents.
 int64_t bytes_of_values(const Graph& graph) {
   int64_t bytes = 0;
   for (const Op op : graph.ops()) {

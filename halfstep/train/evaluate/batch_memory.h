@@ -1,4 +1,4 @@
-// How many samples run at once within a bound of memory.
+// Number of samples that run at once within a memory limit.
 #pragma once
 
 #include "halfstep/core/ir/model.h"
@@ -6,11 +6,11 @@
 
 namespace halfstep::train {
 
-/// How many samples keep all values that the network computes within 512 MiB: from 1 to `most`.
+/// Number of samples, from 1 to `most`, for which all values of the network fit into 512 MiB.
 int64_t samples_in_memory(const Model& model, const data::Samples& samples, int64_t most);
 
-/// judged_batch(model, most), or as few samples as keep all values that the network computes within 512 MiB: for runs
-/// that fetch every value.
+/// Batch size for runs that fetch every value: judged_batch(model, most), or fewer samples if their values exceed 512
+/// MiB.
 int64_t fetching_batch(const Model& model, const data::Samples& samples, int64_t most);
 
 }  // namespace halfstep::train

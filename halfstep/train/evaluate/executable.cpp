@@ -61,15 +61,15 @@ std::vector<int64_t> largest_of_rows(const Tensor& logits) {
 
 namespace {
 
-/// How many outputs of a row come before that of the label: larger ones, and equal ones further ahead. Where the
-/// label's is no number, all do.
+/// Number of outputs in a row that rank before the label's: larger ones, and equal ones with a lower index. If the
+/// label's output is NaN, all do.
 int64_t rank_of(std::span<const float> row, size_t label) {
   int64_t rank = 0;
   for (size_t i = 0; i < row.size(); ++i) rank += !(row[i] < row[label]) && (row[i] != row[label] || i < label) ? 1 : 0;
   return rank;
 }
 
-/// Adds how many labels are among the largest outputs of their row, and what they cost.
+/// Adds the number of labels among the largest outputs of their row, and the loss.
 void add_rows(const Tensor& logits, const Tensor& labels, const std::vector<int64_t>& most, Scores& sums) {
   const auto classes = static_cast<size_t>(logits.dims()[1]);
   const auto values = logits.data<float>();

@@ -1,4 +1,4 @@
-// A Model of any stage (float, prepared, integer) as something that runs.
+// Runs a Model of any stage (float, prepared, integer).
 #pragma once
 
 #include <functional>
@@ -10,18 +10,18 @@
 
 namespace halfstep::train {
 
-/// The graph that evaluates: a prepared Model lowered to operators on codes, any other in evaluation form.
+/// The graph for evaluation: a prepared Model is lowered to operators on codes, any other is put into evaluation form.
 Model evaluation_form(const Model& model);
 
-/// As CompileOptions::watch_iterations.
+/// See CompileOptions::watch_iterations.
 using IterationWatch = std::function<void(int64_t)>;
 
-/// Runs a Model over samples in batches, the last one smaller; programs are compiled once for each batch size.
+/// Runs a Model on samples in batches. The last batch may be smaller. A program is compiled once for each batch size.
 class BatchRunner {
  public:
-  /// `model` as evaluation_form gives it; `fetch` as in CompileOptions.
+  /// `model` must be an evaluation_form. `fetch` is as in CompileOptions.
   BatchRunner(Model model, std::vector<std::string> fetch, ThreadPool& pool, IterationWatch watch = {});
-  /// Throws when they are not the model's arguments.
+  /// Throws if the names or types are not those of the model's arguments.
   Tensors run(const Tensors& inputs);
 
  private:
@@ -29,26 +29,26 @@ class BatchRunner {
   std::vector<std::string> fetch_;
   ThreadPool& pool_;
   IterationWatch watch_;
-  std::map<Dims, runtime::Program> programs_;  ///< by the extents of the first argument
+  std::map<Dims, runtime::Program> programs_;  ///< key: extents of the first argument
 };
 
-/// What somebody has for the inputs of a network, by the names of its outputs.
+/// Maps the inputs of a network to outputs by name: the network itself, a teacher or another program.
 using Answers = std::function<Tensors(const Tensors& inputs)>;
-/// What `network` gives, which must outlive them.
+/// The outputs of `network`, which must outlive the returned function.
 Answers answers_of(BatchRunner& network);
 
-/// Share of labels that are the largest output of their row, the first of equals. Throws without labels, and where the
-/// first output has not a row for each.
+/// Fraction of labels that are the largest output of their row (the first one of equal outputs). Throws without labels,
+/// and if the first output does not have one row for each label.
 double accuracy(const Model& model, const data::Samples& samples, ThreadPool& pool, const IterationWatch& watch = {});
 
 struct Scores {
-  std::vector<double> right;  ///< share of labels that are among so many largest outputs, for each of `most`
-  double loss = 0;            ///< mean cross entropy of a label in nats, the outputs being logits
+  std::vector<double> right;  ///< for each element of `most`, the fraction of labels among that many largest outputs
+  double loss = 0;            ///< mean cross entropy of a label in nats, with outputs as logits
 };
 Scores scores(const Model& model, const data::Samples& samples, const std::vector<int64_t>& most, ThreadPool& pool,
               const IterationWatch& watch = {});
 
-/// Position of the largest element of each row; the first of equals.
+/// Index of the largest element of each row, the first one of equals.
 std::vector<int64_t> largest_of_rows(const Tensor& logits);
 
 }  // namespace halfstep::train

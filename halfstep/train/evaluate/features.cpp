@@ -10,8 +10,8 @@
 namespace halfstep::train {
 namespace {
 
-/// What the next quantizer gives on the one way that a layer's result goes, or the layer's own where there is none at
-/// all on it; null where the result goes several ways first.
+/// The result of the next quantizer, if the layer's result has only one path to it. The layer's own result if that path
+/// has no quantizer. Null if the path branches first.
 Value quantized_result(Op layer) {
   for (Value value = layer.out(0);;) {
     const auto uses = value.uses();

@@ -1,4 +1,4 @@
-// Results of layers that a network learns from its float form, beside its outputs.
+// Layer results that a network learns from its float form, in addition to its outputs.
 #pragma once
 
 #include <set>
@@ -11,19 +11,20 @@
 namespace halfstep::train {
 
 struct Wide {
-  Model model;                     ///< with features as further outputs
-  std::set<std::string> features;  ///< their names among its outputs, of which some may have been outputs before
+  Model model;                     ///< the network with features as further outputs
+  std::set<std::string> features;  ///< their output names, possibly including original outputs
 };
 
-/// `model` with the results of layers as outputs, those that one of `patterns` fits: what is quantized for a layer as
-/// its quantizer gives it. Throws bad_input for a pattern that fits no layer of floats.
+/// `model` with the results of layers that match one of `patterns` as further outputs. If a quantizer follows a layer,
+/// its quantized result is used. Throws bad_input if a pattern matches no layer of floats.
 Wide with_features(const Model& model, const std::vector<std::string>& patterns);
 
-/// The spreads of what a teacher gives and a step learns from.
+/// Spreads of the teacher's values that a training step uses.
 struct Taught {
-  Spreads outputs, features;  ///< outputs: empty where the network learns from labels
+  Spreads outputs, features;  ///< outputs is empty if the network learns from labels
 };
-/// `spreads`: of the outputs of `wide`, which is `model` with features. An output that is a feature too counts once.
+/// `spreads` are those of the outputs of `wide`, which is `model` with features. An output that is also a feature
+/// counts once.
 Taught taught_by(Spreads spreads, const Wide& wide, const Model& model, bool learns_outputs);
 
 }  // namespace halfstep::train

@@ -19,7 +19,7 @@ bool repeats_a_row(const Tensor& tensor, int64_t rows) {
   return true;
 }
 
-/// The values of these names in the body of `model`, without its observers.
+/// The values of these names in the body of `model`, computed without its observers.
 Tensors run_for(const Model& model, const std::set<std::string>& names, const Tensors& inputs, ThreadPool& pool) {
   Model form = quant::with_observers(model, [](const ops::ObserveRange&) { return false; });
   std::vector<Value> values;

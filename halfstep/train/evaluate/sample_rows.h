@@ -1,4 +1,4 @@
-// What a file of a fixed batch puts beside every sample.
+// Values that a network with a fixed batch repeats for every sample.
 #pragma once
 
 #include <map>
@@ -11,9 +11,9 @@
 
 namespace halfstep::train {
 
-/// Names of observed values that depend on no sample and yet have a row for each of the `at_once` samples of a run, all
-/// rows being the same. A file of a fixed batch stores them or makes them of lengths. Where the batch is open, such
-/// values depend on the number of samples.
+/// Names of observed values that depend on no sample, but have identical rows for each of the `at_once` samples of a
+/// run. A file with a fixed batch stores such values or computes them from lengths. With a dynamic batch, they depend
+/// on the number of samples.
 std::set<std::string> rows_of_samples(const Model& observing, const std::map<std::string, passes::Dependence>& depends,
                                       const Tensors& inputs, int64_t at_once, ThreadPool& pool);
 

@@ -24,7 +24,7 @@ Json json_of(const Course& course, const Standing& standing) {
   return json;
 }
 
-/// What `answers` are on whole batches that `model` takes, against a teacher's or against labels.
+/// Evaluates `answers` on whole batches for `model`, against a teacher or labels.
 Standing tallied(const Answers& answers, const Model& model, const data::Samples& samples, const Answers& teacher,
                  const Spreads& spreads) {
   const int64_t batch = data::evaluation_batch(model, samples), end = data::usable(model, samples.size());

@@ -1,4 +1,4 @@
-// How a network does on samples that it does not learn from, epoch by epoch.
+// Validation results of a network: before training and after every epoch.
 #pragma once
 
 #include <cstdint>
@@ -11,40 +11,40 @@
 
 namespace halfstep::train {
 
-/// The spread of a teacher's outputs, by name (see teacher.h).
+/// The spread (standard deviation) of a teacher's outputs, by name, see teacher.h.
 using Spreads = std::map<std::string, float>;
 
 using halfstep::Standing;
 
-/// A state that is as right as the start on the samples held back has to come this much nearer to be worth a change: on
-/// so few samples a smaller fall of the loss says nothing about decisions on others.
+/// Minimum relative decrease of the loss to accept a state with the same validation accuracy. On so few samples, a
+/// smaller decrease does not predict better decisions on others.
 inline constexpr double kLeastGain = 0.25;
 
-/// What a run found on the samples that it held back, as a checkpoint has it.
+/// Validation results of a run, as stored in a checkpoint.
 struct Course : CourseRecord {
-  /// Whether this standing, the next epoch's, is the best so far.
+  /// Adds the validation result of the next epoch. Returns whether it is the best so far.
   bool add(const Standing& standing);
-  /// Whether its loss is lower than the start's and it is more right, or as right and lower by kLeastGain; where
-  /// nothing says what is right, the loss decides.
+  /// Whether `standing` is better than the start: a lower loss with a higher accuracy, or with the same accuracy a loss
+  /// lower by kLeastGain. Without an accuracy, the loss decides.
   bool gains(const Standing& standing) const;
-  /// Whether the last epoch is less right than the start, or its loss is higher.
+  /// Whether the last epoch has a lower accuracy or a higher loss than the start.
   bool ended_below() const;
 };
 
-/// "agreement 97.90 %, loss 0.0121".
+/// For example "agreement 97.90 %, loss 0.0121".
 std::string text_of(const Course& course, const Standing& standing);
 
-/// "that of epoch 2", or "the network as it was given".
+/// For example "that of epoch 2", or "the network as it was given".
 std::string best_text(const Course& course);
 
-/// As JSON; the same text for the same numbers.
+/// As JSON. Equal values have equal text.
 std::string to_text(const Course& course);
 
-/// `model` (of any stage) on whole batches of `samples`. With a teacher its answers stand for labels, each under its
-/// spread; without one (a null function) the samples have labels.
+/// Evaluates `model` (of any stage) on whole batches of `samples`. With a teacher, its outputs replace labels, and
+/// distances are divided by `spreads`. With a null teacher, the samples must have labels.
 Standing standing_of(const Model& model, const data::Samples& samples, const Answers& teacher, const Spreads& spreads,
                      ThreadPool& pool, const IterationWatch& watch = {});
-/// The same of what `answers` have for the first outputs of `model`, against labels.
+/// Evaluates the outputs of `answers` for the first outputs of `model` against labels.
 Standing standing_of(const Answers& answers, const Model& model, const data::Samples& samples);
 
 }  // namespace halfstep::train

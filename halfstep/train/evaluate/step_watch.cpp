@@ -10,7 +10,7 @@ namespace {
 
 using Keeps = std::function<bool(Value)>;
 
-/// The form of `model` that adds up what operands that `keeps` says are; nothing where no observer does.
+/// `model` with observers that sum statistics of the operands accepted by `keeps`. nullopt if there are none.
 std::optional<Model> sums_form(const Model& model, const Keeps& keeps) {
   Model form = model;
   quant::observe_sums(form, keeps);
@@ -23,7 +23,7 @@ Model extremes_form(Model model) {
   return model;
 }
 
-/// Elements of `tensor` along `axis`, from the first on again where there are no more.
+/// Elements of `tensor` along `axis`, repeated from the first one.
 Tensor cycled(const Tensor& tensor, size_t axis, int64_t extent) {
   Dims dims = tensor.dims();
   const int64_t own = dims[axis];
@@ -98,7 +98,7 @@ void StepWatch::add_sums(const StepSamples& step, const ObservedSteps& ranges, O
   if (rest(step) == 0) return;
   sums_->run(repeated_inputs(step), pool);
   Tensors repeated = sums_->take_sums();
-  for (auto& [low, sums] : repeated) quant::divide_sums(sums, at_once_);  // of the last sample alone
+  for (auto& [low, sums] : repeated) quant::divide_sums(sums, at_once_);  // sums of the last sample only
   add(repeated, rest(step) - at_once_);
 }
 

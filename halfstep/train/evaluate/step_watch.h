@@ -1,4 +1,4 @@
-// A network that runs for its observers: the samples of a step, however many of them it takes at once.
+// Runs a network for its observers on the samples of a step, for any batch size of the network.
 #pragma once
 
 #include <functional>
@@ -15,10 +15,10 @@
 
 namespace halfstep::train {
 
-/// By the name of the observer's tensor `low`.
+/// Keyed by the name of the observer's tensor `low`.
 using ObservedSteps = std::map<std::string, quant::ObservedStep>;
 
-/// Samples of a step, as places of an order.
+/// Samples of a step, as positions in an order.
 struct StepSamples {
   const data::Samples& samples;
   const std::vector<int64_t>& order;
@@ -27,27 +27,27 @@ struct StepSamples {
 
 class StepWatch {
  public:
-  /// `observing`: the network in calibration form. `at_once`: samples of a run. `extents`: of its arguments for so
-  /// many; where they are longer than those of the samples, these begin again behind their end. `counts_once`: values
-  /// that depend on no sample.
+  /// `observing` is the network in calibration form. `at_once` is the number of samples of a run, and `extents` has the
+  /// extents of the arguments for so many samples. If the extents are longer than those of the samples, samples are
+  /// repeated along the axis. `counts_once` is true for values that depend on no sample.
   StepWatch(const Model& observing, int64_t at_once, std::map<std::string, Dims> extents,
             const std::function<bool(Value)>& counts_once);
 
   /// Widens the ranges of `seen`.
   void find_extremes(const StepSamples& step, ObservedSteps& seen, ThreadPool& pool);
-  /// Adds up what elements within `ranges` are, for observers that need it. A value that depends on no sample counts as
-  /// often as the step has samples.
+  /// Adds statistics of the elements within `ranges` for observers that need them. A value that depends on no sample
+  /// counts once for each sample of the step.
   void add_sums(const StepSamples& step, const ObservedSteps& ranges, ObservedSteps& seen, ThreadPool& pool);
 
  private:
   struct Observer {
-    std::string low, high, sums;  ///< its tensors
+    std::string low, high, sums;  ///< names of its tensors
   };
   struct Watching {
     explicit Watching(const Model& form);
     void set(const ObservedSteps& ranges);
     void run(const Tensors& inputs, ThreadPool& pool) { program.run(inputs, pool); }
-    /// By the observer's `low`; they begin at 0 again.
+    /// Sums by the observer's `low`. Resets them to 0.
     Tensors take_sums();
 
     std::vector<Observer> observers;
@@ -56,9 +56,9 @@ class StepWatch {
 
   int64_t rest(const StepSamples& step) const { return step.size % at_once_; }
   Tensors inputs(const StepSamples& step, int64_t begin) const;
-  /// The last samples of a step, which are too few for a run: the last one again and again behind them.
+  /// The last samples of a step, too few for a run, filled up with copies of the last one.
   Tensors last_inputs(const StepSamples& step) const;
-  /// Nothing but the last sample.
+  /// Only the last sample, repeated.
   Tensors repeated_inputs(const StepSamples& step) const;
   Tensors placed_inputs(const StepSamples& step, const std::vector<int64_t>& places) const;
   Tensors lengthened(Tensors inputs) const;
@@ -66,7 +66,7 @@ class StepWatch {
   int64_t at_once_;
   std::map<std::string, Dims> extents_;
   Watching extremes_;
-  std::optional<Watching> sums_, constants_;  ///< where an observer adds up something
+  std::optional<Watching> sums_, constants_;  ///< set if an observer needs sums
 };
 
 }  // namespace halfstep::train

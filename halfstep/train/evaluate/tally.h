@@ -1,4 +1,4 @@
-// What batches of outputs add up to: how right they are, and their loss.
+// Accumulates accuracy and loss over batches.
 #pragma once
 
 #include <string>
@@ -9,20 +9,20 @@
 
 namespace halfstep::train {
 
-/// The outputs that so many labels ask for, a row for each: f32 [labels, classes]. Throws where these are not as many.
+/// One row of outputs for each label: f32 [labels, classes]. Throws if the number of rows differs.
 Tensor rows_of_logits(const Tensor& logits, int64_t labels);
 /// -log softmax(row)[label], in float64.
 double cross_entropy(std::span<const float> row, int32_t label);
 
 class Tally {
  public:
-  /// `first`: the output that decides what is right. `spreads`: of a teacher's outputs; none with labels. It must
-  /// outlive the tally.
+  /// `first` is the output that determines accuracy. `spreads` belong to a teacher's outputs and are empty with labels.
+  /// The reference must outlive the tally.
   Tally(std::string first, const Spreads& spreads) : first_(std::move(first)), spreads_(spreads) {}
 
-  /// i32 labels, one for each row of the first output. Throws where these are not as many.
+  /// i32 labels, one for each row of the first output. Throws if the numbers differ.
   void add(const Tensors& outputs, const Tensor& labels);
-  /// What a teacher has for the same `count` samples.
+  /// Adds outputs and those of a teacher for the same `count` samples.
   void add(const Tensors& outputs, const Tensors& wanted, int64_t count);
 
   Standing standing() const;

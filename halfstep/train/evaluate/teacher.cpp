@@ -15,7 +15,7 @@
 namespace halfstep::train {
 namespace {
 
-/// Sums over the first axis of one output, for each position behind it.
+/// Sums over the first axis of one output, for each position of the other axes.
 struct Moments {
   std::vector<double> sum, sum_of_squares;
   int64_t rows = 0;
@@ -50,7 +50,7 @@ struct Moments {
   }
 };
 
-/// What a graph has for another's, by position: arguments or outputs.
+/// Arguments or outputs of a graph, compared with those of another by position.
 struct Side {
   std::vector<std::string> names;
   std::vector<Type> types;
@@ -69,7 +69,7 @@ Side outputs_of(const Graph& graph) {
   return side;
 }
 
-/// Objects where `teacher` lacks one of those of `own`, or has it of another type.
+/// Adds a diagnostic if `teacher` lacks a value of `own` or has another type for it.
 void compare(const std::string& name, const char* side, const Side& teacher, const Side& own,
              std::vector<Diagnostic>& objections) {
   if (teacher.names.size() != own.names.size()) {
@@ -83,7 +83,7 @@ void compare(const std::string& name, const char* side, const Side& teacher, con
   }
 }
 
-/// Whether values of this static type may go where that one is declared.
+/// Whether a value of the static type `given` fits the declared type.
 bool takes(const Type& declared, const Type& given) {
   if (declared.dtype != given.dtype || declared.dims.size() != given.dims.size()) return false;
   for (size_t i = 0; i < given.dims.size(); ++i) {
@@ -92,7 +92,7 @@ bool takes(const Type& declared, const Type& given) {
   return true;
 }
 
-/// The arguments of `graph` get these names; who has one of them gives way.
+/// Renames the arguments of `graph`. Other values with one of these names are renamed too.
 void name_arguments(Graph& graph, const std::vector<std::string>& names) {
   for (size_t i = 0; i < names.size(); ++i) {
     const Value argument = graph.arguments()[i], holder = graph.value(names[i]);
@@ -103,7 +103,7 @@ void name_arguments(Graph& graph, const std::vector<std::string>& names) {
   }
 }
 
-/// `model` on arguments of the extents that another network has at the same positions.
+/// `model` with its arguments specialized to the extents of another network, by position.
 Model sized_as(const Model& model, const Side& arguments) {
   std::map<std::string, Dims> extents;
   for (size_t i = 0; i < arguments.names.size(); ++i)
@@ -111,7 +111,7 @@ Model sized_as(const Model& model, const Side& arguments) {
   return specialize(model, extents);
 }
 
-/// Of one output of several networks, each sum in float64 and in their order.
+/// The mean of one output of several networks, summed in float64 in their order.
 Tensor mean_of(const std::vector<Tensors>& all, const std::string& name) {
   Tensor mean(DType::f32, all.front().at(name).dims());
   const auto to = mean.data<float>();
@@ -192,7 +192,7 @@ std::vector<std::string> float_outputs(const Model& model, const std::map<std::s
 Spreads spreads_of(const Model& model, const Answers& teacher, const data::Samples& samples, int64_t batch,
                    uint64_t seed) {
   constexpr int64_t kMostSamples = 1024;
-  constexpr uint64_t kStream = (uint64_t{3} << 62) + 1;  // behind that of hold_back
+  constexpr uint64_t kStream = (uint64_t{3} << 62) + 1;  // the stream after that of hold_back
   const auto order = Random(seed, kStream).permutation(samples.size());
   const int64_t batches = std::max<int64_t>(1, std::min(kMostSamples, samples.size()) / batch);
   std::map<std::string, Moments> moments;

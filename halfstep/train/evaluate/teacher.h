@@ -1,4 +1,4 @@
-// What a network learns from where there are no labels, or beside them: its own float form, or another network.
+// Teachers of a network, without or in addition to labels: its own float form, or other networks.
 #pragma once
 
 #include <map>
@@ -11,40 +11,39 @@
 
 namespace halfstep::train {
 
-/// Throws for a network that is not prepared; `data` is what it was to learn from.
+/// Throws if the network is not prepared. `data` names the samples in the message.
 void require_teacher(const Model& model, const std::string& data);
 
-/// The float form of a network as it is before training. Throws as require_teacher.
+/// The float form of a network before training. Throws like require_teacher.
 Model teacher_of(const Model& model, const std::string& data);
 
-/// `teacher`, of any stage, as what `model` may learn from on arguments of these extents: the form that evaluates it,
-/// its arguments and outputs under the names that `model` has for them, by position. Throws bad_input with all that
-/// sets them apart: inputs, outputs, how samples are preprocessed (a teacher that says nothing takes what `model`
-/// takes).
+/// `teacher` (of any stage) in evaluation form, for arguments of these extents. Its arguments and outputs are renamed
+/// to those of `model`, by position. Throws bad_input with all differences of inputs, outputs and preprocessing. A
+/// teacher without preprocessing takes that of `model`.
 Model as_teacher(const Model& teacher, const Model& model, const std::map<std::string, Dims>& extents);
 
-/// Names of the outputs that are f32 and have the same extents in every run on inputs of these extents: what there is
-/// to learn from. Rows that a loop makes may be more or fewer than the teacher's. Throws where there are none.
+/// Names of the outputs that can be learned: f32, with the same extents in every run on inputs of these extents. A
+/// loop, in contrast, may compute more or fewer rows than in the teacher. Throws if there are none.
 std::vector<std::string> float_outputs(const Model& model, const std::map<std::string, Dims>& extents);
 
-/// How far each f32 output of `teacher` spreads over the samples: the root of the mean variance of its elements, each
-/// over the first axis; at least a thousandth of their root mean square, and 1 where that is 0. Distances in these
-/// units are the same whatever factor a network's last layer has. Looks at no more than 1,024 samples, which the seed
-/// chooses, `batch` at a time; float64 in a fixed order. Throws as float_outputs.
+/// Spread of each f32 output of `teacher` over the samples. It is the root of the mean variance of its elements over
+/// the first axis, at least 1/1000 of their root mean square, or 1 if that is 0. Distances in this unit do not depend
+/// on the scale of a network's last layer. Uses at most 1,024 samples, selected by the seed, `batch` at a time.
+/// Computed in float64 in a fixed order. Throws like float_outputs.
 Spreads spreads_of(const Model& model, const Answers& teacher, const data::Samples& samples, int64_t batch,
                    uint64_t seed);
 
-/// Those that one network learns from.
+/// The teachers of one network.
 struct Teachers {
-  std::optional<BatchRunner> own;   ///< its float form: of features, and of outputs where there is no other
-  std::vector<BatchRunner> others;  ///< of outputs, in the mean
+  std::optional<BatchRunner> own;   ///< its float form: teaches features, and outputs if there is no other teacher
+  std::vector<BatchRunner> others;  ///< teach outputs, by their mean
 
   bool any() const { return own || !others.empty(); }
-  /// What stands for labels, for these inputs.
+  /// The targets that replace labels, for these inputs.
   Tensors outputs(const Tensors& inputs);
-  /// The same and features.
+  /// The targets and the features.
   Tensors run(const Tensors& inputs);
-  /// As spreads_of, of all outputs of `wide`, which is `model` with features.
+  /// Like spreads_of, for all outputs of `wide`, which is `model` with features.
   Spreads spreads(const Model& wide, const Model& model, const data::Samples& samples, int64_t batch, uint64_t seed);
 };
 

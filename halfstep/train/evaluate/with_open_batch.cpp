@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kBatches = 3;
 
-/// Whether samples [begin, begin + their count) of `all` are `some`, bit for bit, along the axis that tells them apart.
+/// Whether samples [begin, begin + their count) of `all` equal `some`, bit for bit, along the sample axis.
 bool same_samples(const Tensor& all, int64_t begin, const Tensor& some) {
   if (all.dims().size() != some.dims().size() || all.dtype() != some.dtype()) return false;
   size_t axis = 0;
@@ -70,7 +70,7 @@ Model with_open_batch(const Model& model, const Tensors& inputs, ThreadPool& poo
   try {
     return gives_the_same(*opened, model, inputs, pool) ? *opened : model;
   } catch (const Error&) {
-    return model;  // whoever runs it says why it does not run
+    return model;  // running it later reports the error
   }
 }
 

@@ -1,4 +1,4 @@
-// Work that goes by samples, whatever number of them a file takes at once.
+// Makes the batch dimension of a network dynamic, so that work does not depend on the batch size of its file.
 #pragma once
 
 #include <optional>
@@ -10,18 +10,19 @@
 
 namespace halfstep::train {
 
-/// `model`, of any stage, with an open batch (passes::open_batch), so that what is learned and measured does not depend
-/// on the batch of its file; passes::close_batch takes it back. Both must give the same bits for the same samples, of
-/// which some are tried: else, and where the batch is open, `model` itself.
+/// `model` (of any stage) with a dynamic batch (passes::open_batch), so that training and measurements do not depend on
+/// the batch size of its file. passes::close_batch reverts it. Both forms must have the same bits on some test samples.
+/// If they do not, or if the batch is already dynamic, returns `model` itself.
 Model with_open_batch(const Model& model, const data::Samples& samples, ThreadPool& pool);
 
-/// The same on `inputs`, of at least two batches that the model takes.
+/// Like above, tested on `inputs`, which hold at least two batches of the model.
 Model with_open_batch(const Model& model, const Tensors& inputs, ThreadPool& pool);
 
-/// What to say where the batch of `model`, which with_open_batch gave, is not open: steps and results follow it.
+/// A note if with_open_batch could not make the batch of `model` dynamic: steps and results then depend on the batch
+/// size.
 std::optional<std::string> fixed_batch_note(const Model& model);
 
-/// Inputs for that: samples from the first on, again where there are too few.
+/// Inputs for with_open_batch: samples from the first one, repeated if there are too few.
 Tensors inputs_of_batches(const Model& model, const data::Samples& samples);
 
 }  // namespace halfstep::train

@@ -20,7 +20,7 @@ std::string read_network(const std::string& name) {
   const std::string built_in = "models/" + name + std::string(kGraphSuffix);
   if (const auto bytes = find_embedded(built_in)) return {reinterpret_cast<const char*>(bytes->data()), bytes->size()};
   if (name.ends_with(kGraphSuffix)) {
-    std::error_code failed;  // a pipe would be waited for
+    std::error_code failed;  // reading a pipe would block
     std::ifstream stream;
     if (std::filesystem::is_regular_file(name, failed)) stream.open(name, std::ios::binary);
     if (!stream.is_open()) fail(errors::network_file_unreadable(name));
@@ -41,7 +41,7 @@ void substitute(std::string& text, const std::string& placeholder, int64_t value
 
 enum class Fill { zeros, ones, he_normal };
 
-/// By the port that reads the tensor: a weight, a factor or variance of a normalization, anything else.
+/// Chosen by the port that reads the tensor: weight, factor or variance of a normalization, or other.
 Fill fill_of(Value tensor) {
   for (const auto& [op, operand] : tensor.uses()) {
     const OpInfo& info = op.info();
@@ -66,7 +66,8 @@ Tensor draw(const Type& type, Fill fill, Random random) {
 }  // namespace
 
 Model initialize(Graph graph, uint64_t seed) {
-  constexpr uint64_t kStream = uint64_t{1} << 32;  // apart from the streams of shuffling, which count epochs
+  constexpr uint64_t kStream = uint64_t{1} << 32;  // separate from the streams of shuffling, which are numbers of
+                                                   // epochs
   Model model;
   model.graph = std::move(graph);
   uint64_t index = 0;

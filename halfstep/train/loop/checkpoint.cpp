@@ -24,7 +24,7 @@ std::optional<int64_t> epoch_of(const std::string& name) {
   return error == std::errc() && stop == end ? std::optional(epoch) : std::nullopt;
 }
 
-/// By epoch; a folder that does not exist has none.
+/// Checkpoints by epoch. Empty if the folder does not exist.
 std::map<int64_t, std::filesystem::path> checkpoints_in(const std::filesystem::path& folder) {
   std::map<int64_t, std::filesystem::path> checkpoints;
   std::error_code error;
@@ -39,7 +39,8 @@ void add_state(Model& model, const std::string& name, const Tensor& tensor) {
   model.tensors[name] = tensor;
 }
 
-/// Copies that a run keeps beside the state, under names that no tensor has. Gives what these begin with; "" for none.
+/// Adds tensors that a run keeps with the state, under names that no tensor has. Returns the prefix of the names, ""
+/// without tensors.
 std::string add_copies(Model& file, const char* what, const std::map<std::string, Tensor>& copies) {
   if (copies.empty()) return {};
   std::string prefix = std::string(what) + ":";
@@ -49,7 +50,7 @@ std::string add_copies(Model& file, const char* what, const std::map<std::string
   return prefix;
 }
 
-/// Takes them out of `tensors` again.
+/// Moves these tensors out of `tensors`.
 std::map<std::string, Tensor> take_copies(const std::string& prefix, std::map<std::string, Tensor>& tensors) {
   std::map<std::string, Tensor> copies;
   if (prefix.empty()) return copies;
@@ -79,7 +80,7 @@ void require_same_data(const std::filesystem::path& path, const TrainingRun& fou
 
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
-/// Those of `settings` that `others` lack.
+/// The entries of `settings` that are not in `others`.
 std::string beyond(const Settings& settings, const Settings& others) {
   std::string text;
   for (const auto& setting : settings) {

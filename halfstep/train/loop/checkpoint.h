@@ -1,4 +1,4 @@
-// Checkpoints: a Model file that also holds what a run needs to go on.
+// Checkpoints: Model files with the state that a run needs to continue.
 #pragma once
 
 #include <filesystem>
@@ -11,33 +11,33 @@
 
 namespace halfstep::train {
 
-/// checkpoint_NNNN.safetensors, NNNN being the number of epochs done.
+/// checkpoint_NNNN.safetensors, where NNNN is the number of finished epochs.
 std::filesystem::path checkpoint_path(const std::filesystem::path& folder, int64_t epoch);
 
 /// The checkpoint of the highest epoch in `folder`.
 std::optional<std::filesystem::path> last_checkpoint(const std::filesystem::path& folder);
 
-/// What the run in `folder` found on the samples that it held back, by its last checkpoint. Throws where there is none.
+/// The validation results of the run in `folder`, from its last checkpoint. Throws if there is none.
 Course course_in(const std::filesystem::path& folder);
 
-/// Removes the checkpoints of later epochs than `epoch`: those of an earlier run must not be taken for this one's.
+/// Removes the checkpoints of epochs after `epoch`. They belong to an earlier run.
 void remove_checkpoints_after(const std::filesystem::path& folder, int64_t epoch);
 
-/// What must agree on resuming: everything that decides the bits of the result.
+/// Conditions of a resume: everything that determines the bits of the result.
 struct RunKey {
   std::string start;                                          ///< digest of the network's contents before training
-  std::string data_name;                                      ///< for messages alone
-  std::string data_digest;                                    ///< content_digest
+  std::string data_name;                                      ///< only for messages
+  std::string data_digest;                                    ///< see content_digest
   std::vector<std::pair<std::string, std::string>> settings;  ///< names with values, in order
 };
 
-/// `network`, as it stands after the epoch (Fit::current), with the run's state beside it and `key` in its metadata.
-/// Deterministic to the byte; whole or not there.
+/// Writes `network` after the epoch (Fit::current) together with the run's state, and `key` in its metadata. The bytes
+/// are deterministic. Writes the whole file or none.
 void save_checkpoint(const std::filesystem::path& path, const Model& network, const TrainingState& state,
                      const RunKey& key);
 
-/// Throws when the file is of another network, of other data or was written with other settings, naming what was found
-/// and what was expected.
+/// Throws if the file belongs to another network, to other data or to other settings. The error names found and
+/// expected values.
 TrainingState load_checkpoint(const std::filesystem::path& path, const Model& network, const RunKey& key);
 
 }  // namespace halfstep::train

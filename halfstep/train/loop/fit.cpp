@@ -25,11 +25,11 @@ namespace halfstep::train {
 
 struct Fit::Running {
   runtime::Program program;
-  Teachers teachers;                         ///< where there are no labels, features, or another network
-  Taught taught;                             ///< the spreads of what they give
-  bool is_taught = false;                    ///< it learns from them and no labels
-  int64_t classes = 0;                       ///< of soft labels; 0: they are hard, or there are none
-  std::optional<Oscillations> oscillations;  ///< where the recipe freezes weights
+  Teachers teachers;                         ///< used without labels, with features, or with other networks
+  Taught taught;                             ///< spreads of their outputs
+  bool is_taught = false;                    ///< learns only from teachers, without labels
+  int64_t classes = 0;                       ///< number of classes of soft labels (0: hard labels, or none)
+  std::optional<Oscillations> oscillations;  ///< set if the recipe freezes weights
 };
 
 namespace {
@@ -46,7 +46,7 @@ Loss loss_for(const data::Samples& samples, const FitOptions& options) {
   return options.recipe.softens_labels() ? Loss::soft_labels : Loss::labels;
 }
 
-/// Throws where labels are to be learned that the network has no output for.
+/// Throws if the network learns labels without a suitable output.
 void check_labels(const Model& model, const data::Samples& samples, const FitOptions& options) {
   if (loss_for(samples, options) == Loss::teacher || data::have_answers(samples, model)) return;
   const Value output = model.graph.outputs().front();
@@ -54,7 +54,7 @@ void check_labels(const Model& model, const data::Samples& samples, const FitOpt
                                      samples.data->labels_each()));
 }
 
-/// What the recipe asks for and these samples or this network lack.
+/// Throws if the recipe does not fit these samples or this network.
 void check_recipe(const Model& model, const data::Samples& samples, const FitOptions& options) {
   const Recipe& recipe = options.recipe;
   recipe.check();
@@ -91,7 +91,8 @@ bool teaches_itself(const data::Samples& samples, const FitOptions& options) {
          (loss_for(samples, options) == Loss::teacher && options.teachers.empty());
 }
 
-/// The network with everything as an output that counts; what another network teaches beside labels is a feature.
+/// The network with every value of the loss as an output. Outputs taught by another network in addition to labels are
+/// features.
 Wide wide_for(const Model& model, const data::Samples& samples, const FitOptions& options) {
   Wide wide = with_features(model, options.recipe.distill_features);
   if (!options.teachers.empty() && loss_for(samples, options) != Loss::teacher) {
@@ -100,7 +101,7 @@ Wide wide_for(const Model& model, const data::Samples& samples, const FitOptions
   return wide;
 }
 
-/// `teacher` with an open batch, on inputs of `model` by position.
+/// `teacher` with a dynamic batch, tested on inputs of `model`, by position.
 Model open_teacher(const Model& teacher, const Model& model, const data::Samples& samples, ThreadPool& pool) {
   const auto &own = model.graph.arguments(), &others = teacher.graph.arguments();
   if (passes::has_open_batch(teacher) || own.size() != others.size() || samples.size() == 0) return teacher;
@@ -123,7 +124,7 @@ Teachers teachers_for(const Model& model, const Wide& wide, const data::Samples&
   return teachers;
 }
 
-/// What counts `weight` times is measured in units that are shorter by its root.
+/// Divides the spreads by the square root of the weight, so that the squared distances count `weight` times.
 Spreads weighted(Spreads spreads, const Model& model, const FitOptions& options, bool is_taught) {
   if (options.teachers.empty() || is_taught) return spreads;
   const auto root = static_cast<float>(std::sqrt(options.recipe.teacher_weight));
@@ -133,7 +134,7 @@ Spreads weighted(Spreads spreads, const Model& model, const FitOptions& options,
   return spreads;
 }
 
-/// As an earlier part of the run found them.
+/// The spreads that an earlier part of the run computed.
 Spreads spreads_in(const Model& model, const TrainingState& state) {
   Spreads spreads;
   for (const std::string& name : model.graph.body().output_names()) {
@@ -210,7 +211,7 @@ void Fit::go_on(TrainingState state) {
   }
   for (const auto& [name, tensor] : state.tensors) {
     if (beside.contains(name)) continue;
-    // What a learned scale once was observed by is in the network and in no step.
+    // The range from which a learned scale was initialized is in the network, but not in a step.
     if (live.contains(name) || !model_.tensors.contains(name)) running_->program.set_tensor(name, tensor);
   }
   state_ = std::move(state);
@@ -222,7 +223,7 @@ std::vector<int64_t> Fit::next_order() const {
   return Random(options_.seed, static_cast<uint64_t>(state_.epoch)).permutation(samples_.train.size());
 }
 
-/// The inputs of a step of the epoch that has the samples in this order, but for the learning rate.
+/// The inputs of a step in an epoch with this order, without the learning rate.
 Tensors Fit::step_inputs(int64_t step, const std::vector<int64_t>& order) {
   const int64_t begin = step % steps_per_epoch_ * batch_;
   const data::Samples& train = samples_.train;
@@ -290,8 +291,8 @@ double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) 
   return loss_sum / static_cast<double>(steps_per_epoch_);
 }
 
-/// average' = average + (1 - d) * (parameter - average); d rises from small to ema so that the start is
-/// forgotten soon.
+/// average' = average + (1 - d) * (parameter - average). d rises from a small value to ema, so that the initial values
+/// soon lose their weight.
 void Fit::average_parameters(int64_t step) {
   const double grown = (1.0 + static_cast<double>(step)) / (10.0 + static_cast<double>(step));
   const auto rest = static_cast<float>(1.0 - std::min(options_.ema, grown));

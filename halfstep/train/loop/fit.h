@@ -1,4 +1,4 @@
-// The training loop: float networks, and prepared ones on codes.
+// The training loop for float networks and, on codes, for prepared networks.
 #pragma once
 
 #include <cstdint>
@@ -24,92 +24,92 @@ namespace halfstep::train {
 struct FitOptions {
   int64_t epochs = 20;
   int64_t batch = 32;
-  double learning_rate = 0.05;  ///< peak
-  double warmup = 0.05;         ///< share of all steps with a rising rate
+  double learning_rate = 0.05;  ///< peak learning rate
+  double warmup = 0.05;         ///< fraction of all steps in which the rate rises
   passes::OptimizerSpec optimizer;
-  data::Augment augment;  ///< of images
-  Recipe recipe;          ///< its features are outputs beside the network's own (train/evaluate/features.h)
-  bool distill = false;   ///< from a teacher alone, though there are labels
-  /// What the network learns from in place of its own float form, in the mean, and beside labels where it learns from
-  /// these.
+  data::Augment augment;  ///< random changes of images
+  Recipe recipe;          ///< features become outputs beside the network's own (train/evaluate/features.h)
+  bool distill = false;   ///< learn only from a teacher, although there are labels
+  /// Teachers instead of the network's own float form. The network learns from the mean of their outputs, in addition
+  /// to labels if it uses labels.
   std::vector<Model> teachers = {};
-  double ema = 0.0;        ///< exponential moving average of the parameters, kept as the result; 0: none
-  uint64_t seed = 0;       ///< shuffling, and what is held back
-  bool keep_best = false;  ///< holds samples back and ends with the best state on them, which may be the first
-  bool profile = false;    ///< times() also knows the operators
-  std::function<void(int64_t)> watch_iterations = {};  ///< as in CompileOptions
+  double ema = 0.0;        ///< decay of the moving average of the parameters, which becomes the result (0: none)
+  uint64_t seed = 0;       ///< determines shuffling and the held-out samples
+  bool keep_best = false;  ///< hold out samples and return the best state on them, possibly the initial one
+  bool profile = false;    ///< times() also lists the operators
+  std::function<void(int64_t)> watch_iterations = {};  ///< see CompileOptions
 };
 
-/// What a run needs to go on.
+/// State that a run needs to continue.
 struct TrainingState {
-  std::map<std::string, Tensor> tensors;  ///< parameters, state and what the optimizer keeps, by name
-  std::map<std::string, Tensor> average;  ///< of parameters; empty without averaging
-  std::map<std::string, Tensor> best;     ///< the network's at the epoch course.best; empty: as it was given
-  Course course;                          ///< empty without keep_best
-  int64_t epoch = 0;                      ///< epochs done
+  std::map<std::string, Tensor> tensors;  ///< parameters, state and optimizer state, by name
+  std::map<std::string, Tensor> average;  ///< averaged parameters, empty without averaging
+  std::map<std::string, Tensor> best;     ///< the network at epoch course.best, empty: the initial network
+  Course course;                          ///< validation results, empty without keep_best
+  int64_t epoch = 0;                      ///< number of finished epochs
 };
 
-/// The graph of one step of `Fit`. Throws where these samples are too few or, unsupported, where an operator has no
+/// The graph of one step of `Fit`. Throws if there are too few samples, or (unsupported) if an operator has no
 /// gradient.
 Model training_step(const Model& model, const data::Samples& samples, const FitOptions& options);
 
 struct BatchNormUpdate {
   Model model;
-  std::string what;  ///< was done and why; "" where the recipe asks for nothing
+  std::string what;  ///< report of the update and its reason, "" if the recipe has none
 };
 
-/// A training run that can stop and go on after any epoch with the same bits.
+/// A training run. It can stop after any epoch and continue later with the same bits.
 class Fit {
  public:
-  /// `model` (float or prepared) is the network and its contents at the start; both it and `samples` must outlive the
-  /// run. Where the samples have no labels, `model` must be prepared and learns from its own float form, or there are
-  /// teachers. `from`: goes on from a state of the same network, samples and options.
+  /// `model` (float or prepared) is the initial network. It and `samples` must outlive the run. Samples without labels
+  /// need teachers, or a prepared `model`, which learns from its own float form. `from` continues from a state of the
+  /// same network, samples and options.
   Fit(const Model& model, const data::Samples& samples, const FitOptions& options, ThreadPool& pool,
       std::optional<TrainingState> from = std::nullopt);
   ~Fit();
 
-  /// One epoch: shuffles by (seed, epoch), drops the samples of an incomplete last batch. Returns the mean loss. Throws
-  /// where the loss or a gradient is no number; result() is then that of the epochs before. `progress` may throw.
+  /// Runs one epoch: shuffles by (seed, epoch) and drops the samples of an incomplete last batch. Returns the mean
+  /// loss. Throws if the loss or a gradient is not finite. Then result() is that of the previous epochs. `progress` may
+  /// throw.
   double run_epoch(const ProgressCallback& progress = {}, std::string_view stage = "training");
   bool finished() const { return state_.epoch >= options_.epochs; }
   const TrainingState& state() const { return state_; }
-  /// What the steps that this object ran have taken: forward, backward and update, without the preparation of their
-  /// samples.
+  /// Times of the steps run by this object: forward, backward and update, without the preparation of samples.
   const StepTimes& times() const { return times_; }
-  /// The network with what was learned so far: the moving average where there is one, quantizer state as it is now.
+  /// The network in its current state: averaged parameters if there is an average, and the current quantizer state.
   Model current() const;
-  /// As fixed_batch_note.
+  /// See fixed_batch_note.
   std::optional<std::string> note() const { return fixed_batch_note(model_); }
-  /// Weights that oscillated and stay where they are.
+  /// Number of weights frozen because they oscillated.
   int64_t frozen_weights() const;
-  /// The network that was learned: with keep_best the best so far, else the last.
+  /// The trained network: the best so far with keep_best, else the last.
   Model result() const;
-  /// The same with running statistics taken anew, as the recipe asks, where it is not worse for that on the samples
-  /// held back.
+  /// The result with recomputed running statistics, if the recipe requests this. Keeps the old statistics if the
+  /// validation result is worse with new ones.
   BatchNormUpdate renormalized() const;
 
  private:
   struct Running;
   void go_on(TrainingState state);
-  /// Whether it learns from a teacher and no labels.
+  /// Whether it learns only from teachers, without labels.
   bool is_taught() const;
-  /// What stands for labels.
+  /// The targets that replace labels.
   Answers teachers_answers() const;
   Standing standing_on_held_back(const Model& network) const;
   void find_standing(const ProgressCallback& progress);
   void average_parameters(int64_t step);
-  /// Of the samples, in the epoch that comes next.
+  /// Order of the samples in the next epoch.
   std::vector<int64_t> next_order() const;
   Tensors step_inputs(int64_t step, const std::vector<int64_t>& order);
   /// Runs a step and returns its loss.
   float run_step(const Tensors& inputs, int64_t step, std::string_view stage);
 
-  /// current() and result() with an open batch.
+  /// current() with a dynamic batch.
   Model open_current() const;
   Model open_result() const;
 
   const Model& given_;
-  Model model_;  ///< `given_` with an open batch, where it can be opened: steps are of `options_.batch` samples
+  Model model_;  ///< `given_` with a dynamic batch where possible, so that steps have `options_.batch` samples
   FitOptions options_;
   ThreadPool& pool_;
   data::HeldBack samples_;

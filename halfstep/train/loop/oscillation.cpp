@@ -13,7 +13,7 @@ namespace {
 
 constexpr float kDecay = 0.99F;
 
-/// The parts of a weight that its channels' elements lie in: [outer][channels][inner].
+/// Shape of a weight around its channel axis: [outer][channels][inner].
 struct Channels {
   size_t count = 1, inner = 1;
   size_t of(size_t element) const { return element / inner % count; }

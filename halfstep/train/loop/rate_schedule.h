@@ -7,12 +7,12 @@
 
 namespace halfstep::train {
 
-/// What the learning rate does after its rise.
+/// Shape of the learning rate after its rise.
 struct RateSchedule {
-  /// Shares of the training after each of which the rate is a tenth of what it was; empty: half a cosine down to 0.
+  /// Fractions of the training after which the rate is divided by 10. Empty: half a cosine down to 0.
   std::vector<double> drops = {};
 };
-/// "cosine", "steps" (at 0.5 and 0.75) or "steps:0.5,0.75,0.9". Throws bad_input for anything else.
+/// Parses "cosine", "steps" (at 0.5 and 0.75) or "steps:0.5,0.75,0.9". Throws bad_input for other text.
 RateSchedule parse_rate_schedule(std::string_view text);
 std::string to_text(const RateSchedule& schedule);
 

@@ -18,14 +18,14 @@
 namespace halfstep::train {
 namespace {
 
-/// Streams of random numbers behind those of augmentation.
+/// Number of the first random stream, after those of augmentation.
 constexpr uint64_t kFirstStream = uint64_t{1} << 40;
 
 constexpr double kDrop = 0.1;
 
 [[noreturn]] void refuse_schedule(std::string_view text) { fail(errors::schedule_unknown(quote(text))); }
 
-/// A sample of the gamma distribution of that shape and scale 1 (Marsaglia and Tsang, 2000).
+/// Draws from the gamma distribution with this shape and scale 1 (Marsaglia and Tsang, 2000).
 double gamma(Random& random, double shape) {
   const double grown = shape < 1 ? shape + 1 : shape;
   const double d = grown - 1.0 / 3, c = 1 / std::sqrt(9 * d);

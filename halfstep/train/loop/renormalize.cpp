@@ -17,7 +17,7 @@ int64_t renormalize(Model& model, const data::Samples& samples, const SeenBatche
   int64_t count = 0;
   for (const ops::BatchNorm& norm : step.graph.all<ops::BatchNorm>()) {
     if (norm.is_test()) continue;
-    norm.set_attributes({{"momentum", 0.0}});  // what it keeps is this batch's
+    norm.set_attributes({{"momentum", 0.0}});  // momentum 0: the norm keeps the statistics of this batch
     names.push_back(norm.mean().name());
     names.push_back(norm.variance().name());
     ++count;

@@ -1,4 +1,4 @@
-// Running statistics of batch norms, taken anew.
+// Recomputes the running statistics of batch norms.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace halfstep::train {
 
-/// The batches that norms are to see.
+/// The batches from which statistics are computed.
 struct SeenBatches {
-  int64_t size = 1;            ///< samples of a batch
-  int64_t count = 1;           ///< at most; fewer where the samples run out
-  std::vector<int64_t> order;  ///< of all samples: statistics of batches that are one class each are not theirs
-  data::Augmentation augmentation = {};  ///< of the first batch, each further one is a step on
+  int64_t size = 1;            ///< samples per batch
+  int64_t count = 1;           ///< maximum number of batches, fewer if the samples run out
+  std::vector<int64_t> order;  ///< permutation of all samples. Batches of a single class would have other statistics
+  data::Augmentation augmentation = {};  ///< changes of the first batch, each further batch is one step later
 };
 
-/// Gives every batch norm that follows its batch in training the mean of the statistics of `batches` with the weights
-/// as they are: an average of weights has none of its own. Returns how many there are; where there are none, frozen or
-/// folded ones for instance, nothing is run. The mean is taken in float64 and in order.
+/// Sets every batch norm that uses its batch in training to the mean statistics of `batches` under the current weights.
+/// Averaged weights need this, because they have no statistics of their own. Returns the number of such norms. Runs
+/// nothing if there are none, for example if all are frozen or folded. The mean is computed in float64 in order.
 int64_t renormalize(Model& model, const data::Samples& samples, const SeenBatches& batches, ThreadPool& pool);
 
 }  // namespace halfstep::train

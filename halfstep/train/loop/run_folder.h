@@ -1,4 +1,5 @@
-// A training run, in memory or in a folder: there with a checkpoint after every epoch and the result at the end.
+// A training run, in memory or in a folder. In a folder it writes a checkpoint after every epoch, and the result at the
+// end.
 #pragma once
 
 #include <filesystem>
@@ -9,41 +10,41 @@ namespace halfstep::train {
 
 struct RunOptions {
   FitOptions fit;
-  std::filesystem::path folder;  ///< "": nothing is written
-  bool resume = false;           ///< go on from the last checkpoint, or start afresh where there is none
-  bool overwrite = false;        ///< replace an earlier run in the folder, instead of refusing to
+  std::filesystem::path folder;  ///< "": write nothing
+  bool resume = false;           ///< continue from the last checkpoint, or start if there is none
+  bool overwrite = false;        ///< replace an earlier run in the folder instead of refusing
 };
 
 struct RunOutcome {
   Model model;
-  int64_t first_epoch = 0;               ///< epochs that were done before
-  bool was_finished = false;             ///< nothing was left to do and nothing changed
-  double loss = 0;                       ///< of the last epoch
-  Course course;                         ///< on what was held back
-  StepTimes times;                       ///< of the steps that were run
-  int64_t frozen_weights = 0;            ///< that oscillated
-  std::optional<std::string> note = {};  ///< where steps are not of as many samples as was asked for
-  std::string renormalized;              ///< what became of running statistics; "" where the recipe leaves them
+  int64_t first_epoch = 0;               ///< number of epochs finished before
+  bool was_finished = false;             ///< the run was complete and nothing changed
+  double loss = 0;                       ///< mean loss of the last epoch
+  Course course;                         ///< validation results
+  StepTimes times;                       ///< times of the steps in this call
+  int64_t frozen_weights = 0;            ///< number of weights frozen because they oscillated
+  std::optional<std::string> note = {};  ///< set if steps do not have the requested number of samples
+  std::string renormalized;              ///< report on running statistics, "" if the recipe keeps them
 };
 
-/// One epoch of `fit`; returns its mean loss. Where it fails and samples were held back, the file `result`, if one is
-/// named, has the best state before it, and the error says so.
+/// Runs one epoch of `fit` and returns its mean loss. If it fails and samples were held out, writes the best earlier
+/// state to `result` (unless empty) and mentions it in the error.
 double run_epoch(Fit& fit, const std::filesystem::path& result, const ProgressCallback& progress,
                  std::string_view stage = "training");
 
-/// The network that a run in `folder` ends with.
+/// Path of the resulting network of a run in `folder`.
 std::filesystem::path result_path(const std::filesystem::path& folder);
 
-/// Throws where the folder has an earlier run, whose checkpoints a new one would take the place of.
+/// Throws if the folder has an earlier run, because a new one would replace its checkpoints.
 void require_free(const std::filesystem::path& folder);
-/// Removes what a run writes, and the folder where nothing else is in it.
+/// Removes the files of a run, and the folder if it is then empty.
 void remove_run(const std::filesystem::path& folder);
 
-/// Trains `model`; in a folder it writes checkpoint_NNNN.safetensors after each epoch and model.safetensors at the end.
-/// A killed run is continued or replaced; an interrupted one (progress throws) leaves its last checkpoint. Where an
-/// epoch fails, model.safetensors has the best state before it (with FitOptions::keep_best), and the error says so. A
-/// fresh run into the folder of an earlier one is refused, or replaces its checkpoints as soon as it has one of its
-/// own. Other files are left alone.
+/// Trains `model`. In a folder, it writes checkpoint_NNNN.safetensors after each epoch and model.safetensors at the
+/// end. A killed run can be continued or replaced. An interrupted one (progress throws) keeps its last checkpoint. If
+/// an epoch fails, model.safetensors has the best earlier state (with FitOptions::keep_best), and the error mentions
+/// it. If the folder has an earlier run, throws, or with overwrite replaces its checkpoints once the new run has its
+/// first. Other files stay untouched.
 RunOutcome run(const Model& model, const data::Samples& samples, const RunOptions& options, ThreadPool& pool,
                const ProgressCallback& progress = {});
 

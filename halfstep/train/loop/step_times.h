@@ -1,4 +1,4 @@
-// How long training steps take, and which operators take it.
+// Measures training steps and the share of each operator.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace halfstep::train {
 
-/// What the instructions of an operator with one kernel take of a step.
+/// Time of the instructions with one operator and kernel in a step.
 struct OperatorTime {
   std::string op, kernel;
-  double calls = 0;         ///< in a step
-  double milliseconds = 0;  ///< of a step, in the mean
+  double calls = 0;         ///< calls per step
+  double milliseconds = 0;  ///< mean milliseconds per step
 };
 
 class StepTimes {
  public:
   void add(double milliseconds) { milliseconds_.push_back(milliseconds); }
-  /// Shares every moment of a traced step equally among the instructions that were under way.
+  /// Divides every moment of a traced step equally among the instructions that ran at that moment.
   void add(const runtime::Program& program, const runtime::Trace& trace);
 
-  /// The median of the milliseconds; 0 where there are none.
+  /// Median in milliseconds, 0 without steps.
   double median() const;
-  /// The operators, the longest first; empty where no step was traced.
+  /// Operators, slowest first. Empty if no step was traced.
   std::vector<OperatorTime> operators() const;
 
  private:
@@ -36,7 +36,7 @@ class StepTimes {
   };
   std::vector<double> milliseconds_;
   int64_t traced_ = 0;
-  std::map<std::pair<std::string, std::string>, Total> totals_;  ///< by operator and kernel
+  std::map<std::pair<std::string, std::string>, Total> totals_;  ///< key: operator and kernel
 };
 
 }  // namespace halfstep::train

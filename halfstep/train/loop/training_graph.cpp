@@ -38,7 +38,7 @@ Value squared_distance(Builder& builder, Value output, Value teacher, Value spre
   return ops::div(builder, {.a = once, .b = spread, .name = kLoss}).out();
 }
 
-/// `loss`, where there is one, and the distances of the outputs that have a spread.
+/// `loss` (may be null) plus the distances of the outputs that have a spread.
 Value with_distances(Value loss, Model& step, const Spreads& spreads) {
   Graph& graph = step.graph;
   Builder builder(graph);

@@ -7,41 +7,41 @@
 
 namespace halfstep::train {
 
-/// Argument, i32 [rows of outputs], or f32 [rows, classes] of soft ones.
+/// Name of the argument for labels: i32 [rows of outputs], or f32 [rows, classes] for soft labels.
 inline constexpr const char* kLabels = "labels";
-inline constexpr const char* kLoss = "loss";  ///< output, f32 [1]
-/// Output of a step of a prepared network: the norm of all gradients in units, f32 [1].
+inline constexpr const char* kLoss = "loss";  ///< name of the output, f32 [1]
+/// Name of an output of a prepared network's step, f32 [1]: the norm of all gradients, in units of units.h.
 inline constexpr const char* kGradientNorm = "gradient_norm";
 
 /// Gradients of a prepared network are clipped to this norm.
 inline constexpr double kClipNorm = 1.0;
 
-/// What a step makes small.
+/// The loss that a step minimizes.
 enum class Loss {
   labels,       ///< softmax cross-entropy of the first output, [batch, classes] or [batch, ..., classes]
-  soft_labels,  ///< the same with a share of each class
-  teacher       ///< how far the f32 outputs are from a teacher's: for each the mean of squares in units of its spread,
+  soft_labels,  ///< cross-entropy with a share of each class
+  teacher       ///< squared distance to a teacher's f32 outputs: the mean for each output, in units of its spread,
                 ///< summed
 };
 
-/// The argument that takes what the teacher has for an output.
+/// Name of the argument for the teacher's values of an output.
 std::string teacher_argument(const std::string& output);
-/// The state that keeps the spread of an output, f32 [1].
+/// Name of the state with the spread of an output, f32 [1].
 std::string spread_tensor(const std::string& output);
 
-/// What a recipe adds to a step.
+/// Additions of a recipe to a step.
 struct Beside {
-  Spreads features = {};  ///< of further outputs, whose distance from a teacher's counts beside the loss
-  double scale_rate = 1;  ///< at how many times the learning rate learned scales move
+  Spreads features = {};  ///< spreads of further outputs, whose distance from a teacher's is added to the loss
+  double scale_rate = 1;  ///< learning-rate multiplier for learned scales
 };
 
-/// Appends the loss to `step`, a graph of known extents, with the arguments and the state that it reads. `spreads`: of
-/// the outputs whose distance from a teacher's counts, beside a loss of labels too.
+/// Appends the loss to `step`, a graph with known extents, with its arguments and state. `spreads` lists the outputs
+/// whose distance from a teacher's is added, also to a loss of labels.
 Value add_loss(Model& step, Loss loss, const Spreads& spreads);
 
-/// The step of `model` (float or prepared; a prepared one runs on codes) on arguments of those extents: the loss,
-/// gradients of every parameter, the optimizer's update in place. Its outputs are the loss and, of a prepared network,
-/// the norm that gradients had before they were clipped. `spreads`: of the outputs that the teacher's loss counts.
+/// A step of `model` (float, or prepared and then on codes) on arguments of these extents: the loss, gradients of every
+/// parameter and the optimizer's update in place. Outputs are the loss and, for a prepared network, the norm of the
+/// gradients before clipping. `spreads` lists the outputs in the teacher's loss.
 Model training_graph(const Model& model, const std::map<std::string, Dims>& extents, Loss loss, const Spreads& spreads,
                      const passes::OptimizerSpec& optimizer, const Beside& beside = {});
 

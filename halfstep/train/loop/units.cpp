@@ -14,7 +14,7 @@
 namespace halfstep::train {
 namespace {
 
-/// Scales of one layer differ by so much where nothing is wrong: only channels below learn more slowly.
+/// Normal ratio of scales in one layer. Only channels below 1 / kUsual of the median learn more slowly.
 constexpr float kUsual = 8.0F;
 
 Tensor channel_units(const Tensor& scales) {
@@ -30,7 +30,7 @@ Tensor channel_units(const Tensor& scales) {
   return units;
 }
 
-/// A choice moves its weight by its scale: one over that.
+/// A choice moves its weight by the scale, so its unit is 1 / scale.
 Tensor choice_units(const Model& prepared, const LearnedQuantizer& one) {
   const Tensor& scales = prepared.tensors.at(one.scale);
   const Dims& dims = prepared.tensors.at(one.choice).dims();
@@ -45,7 +45,7 @@ Tensor choice_units(const Model& prepared, const LearnedQuantizer& one) {
   return units;
 }
 
-/// Parameters that `value` is proportional to, seen through what keeps a factor.
+/// Parameters that `value` is proportional to, found through operations that keep a factor.
 class Proportional {
  public:
   std::set<std::string> of(Value value) {
@@ -86,7 +86,7 @@ class Proportional {
   std::set<std::string> names_;
 };
 
-/// By parameter, one number each; of several outputs the least.
+/// One number per parameter. If several outputs depend on it, the smallest.
 std::map<std::string, float> output_units(const Graph& graph, const Spreads& spreads) {
   std::map<std::string, float> units;
   const auto& names = graph.body().output_names();
@@ -118,14 +118,14 @@ std::map<std::string, Tensor> units_of(const Model& prepared, const Spreads& spr
     const auto [unit, is_new] =
         units.try_emplace(name, DType::f32, Dims(prepared.tensors.at(name).dims().size(), int64_t{1}));
     if (is_new) std::ranges::fill(unit->second.data<float>(), 1.0F);
-    unit->second = unit->second.clone();  // a scale's and its weights' share storage
+    unit->second = unit->second.clone();  // the units of a scale and its weights share storage
     for (float& element : unit->second.data<float>()) element *= spread;
   }
   for (const LearnedQuantizer& one : prepared.metadata.learned_quantizers) {
     if (!one.choice.empty()) units[one.choice] = choice_units(prepared, one);
   }
   for (const Normalization& norm : prepared.metadata.normalizations) {
-    units.erase(norm.weight);  // its scale and shift say how large a channel is
+    units.erase(norm.weight);  // the scale and shift of a norm set the magnitude of a channel
     if (const auto bias = units.extract(norm.bias)) units[norm.scale] = units[norm.shift] = bias.mapped();
   }
   return units;

@@ -1,4 +1,4 @@
-// In which units the parameters of a prepared network learn (passes::OptimizerSpec::unit).
+// Units in which the parameters of a prepared network learn (passes::OptimizerSpec::unit).
 #pragma once
 
 #include <map>
@@ -9,16 +9,16 @@
 
 namespace halfstep::train {
 
-/// The unit of each parameter: the product of two, where both hold.
+/// The unit of each parameter: the product of two units, if both apply.
 ///
-/// Channels. Folding a batch norm leaves a channel's weights and its step size at any magnitude; the same step that is
-/// small to most of them throws a channel of tiny weights. Where weights have a learned scale for each channel, the
-/// channel's unit is min(1, 8 scale / median scale), of the scales' magnitudes in `prepared`: below an eighth of the
-/// usual scale, the step that weights of that magnitude would take, with the rest of the channel's factor outside of
-/// them.
+/// Channels. Folding a batch norm leaves the weights and step size of a channel at any magnitude. A step that is small
+/// for most channels is too large for a channel of tiny weights. If weights have a learned scale for each channel, the
+/// unit of the channel is min(1, 8 scale / median scale), by the magnitudes of the scales in `prepared`. Below an
+/// eighth of the median scale, this is the step of a network in which weights have that magnitude and the rest of the
+/// factor is outside of them.
 ///
-/// Outputs. What an output is proportional to (weights, bias and learned scales of the layer that gives it) has its
-/// spread as unit: a network whose last layer is ten times as large takes the same steps. No `spreads`: 1.
+/// Outputs. Parameters that an output is proportional to (weights, bias and learned scales of the last layer) have its
+/// spread as unit. A network with a ten times larger last layer then takes the same steps. Without `spreads`: 1.
 std::map<std::string, Tensor> units_of(const Model& prepared, const Spreads& spreads);
 
 }  // namespace halfstep::train
