@@ -34,7 +34,8 @@ Tensors engine_outputs(Trial& trial) {
   return outputs;
 }
 
-/// What is called wrong must be wrong for others too; what others refuse as well may be refused.
+/// If Halfstep rejects a network as wrong, onnxruntime must reject it too. A network that onnxruntime also refuses is
+/// skipped.
 Tensors run_or_blame(Trial& trial) {
   try {
     return run_model(trial.bound(), trial.inputs(), trial.tools().pool);
@@ -95,8 +96,7 @@ int64_t size_of_network(Trial& trial) {
 
 }  // namespace
 
-/// Measured on 600 networks: 19 MB at most, 40 KB in the median. A pass of quadratic memory, or one that keeps what it
-/// should let go of, takes more.
+/// Measured on 600 networks: at most 19 MB, median 40 KB. A pass with quadratic memory or a leak needs more.
 void check_memory(Trial& trial) {
   constexpr int64_t kFixed = int64_t{48} << 20, kTimes = 32;
   const int64_t size = size_of_network(trial), peak = trial.memory().peak();

@@ -1,4 +1,4 @@
-// What is held against a network.
+// The checks that the fuzzer runs on each network.
 #pragma once
 
 #include <string>
@@ -12,9 +12,9 @@ namespace halfstep::fuzz {
 struct Check {
   std::string_view name;
   std::string_view doc;
-  /// Returns where all is well; throws Found, Skipped, or the Error by which a stage refuses the network.
+  /// Returns if the check passes. Throws Found, Skipped, or the Error with which a stage refuses the network.
   void (*run)(Trial& trial);
-  uint64_t every = 1;  ///< a heavy one looks at one of so many seeds
+  uint64_t every = 1;  ///< run only for seeds divisible by this (for slow checks)
 };
 
 const std::vector<Check>& all_checks();
@@ -35,7 +35,7 @@ void check_integers(Trial& trial);
 void check_splits(Trial& trial);
 void check_extents(Trial& trial);
 void check_lengths(Trial& trial);
-/// Which method is the seed's: of those that are due, each in turn.
+/// The check of corrections runs for seeds divisible by this, with each method in turn.
 inline constexpr uint64_t kRepairsEvery = 7;
 void check_repairs(Trial& trial);
 void check_levels(Trial& trial);
@@ -53,21 +53,20 @@ enum class Verdict { fine, skipped, refused, found };
 struct Outcome {
   std::string check;
   Verdict verdict = Verdict::fine;
-  std::string what;  ///< the finding, or why it was refused or skipped
+  std::string what;  ///< the finding, or the reason of a refusal or skip
 };
 
-/// All checks that are due for the seed, or the one of that name. A stage that refuses the network is said once, by
-/// the first check that needs it.
-/// `begins` is told what comes next.
+/// Runs all checks due for the seed, or only the check named `only`. If a stage refuses the network, only the first
+/// check that needs it reports this. `begins` is called with the name of each check before it runs.
 std::vector<Outcome> look(Trial& trial, std::string_view only, const std::function<void(std::string_view)>& begins);
 
-/// Whether there is a known reason for such a refusal: any other is a finding.
+/// Whether the refusal has a known reason. Any other refusal is a finding.
 bool is_explained(const Error& refusal);
 
-/// Whether every part of it says what to do.
+/// Whether every diagnostic of the refusal has a remedy.
 bool has_remedy(const Error& refusal);
 
-/// A message without what differs from network to network: names, numbers, extents.
+/// The message without parts that depend on the network: names, numbers, extents.
 std::string message_form(const std::string& message);
 
 }  // namespace halfstep::fuzz

@@ -11,7 +11,7 @@
 namespace halfstep::fuzz {
 namespace {
 
-constexpr double kRounding = 64;  // steps
+constexpr double kRounding = 64;  // in steps of the type
 constexpr double kGrowth = 8;
 constexpr uint64_t kChanges = 6;
 
@@ -24,7 +24,7 @@ double magnitude(const Tensor& tensor) {
   return largest;
 }
 
-/// Infinite where one of both is no number, or they are other infinities.
+/// Infinite if a number is not finite, unless both are equal or NaN.
 double distance(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
   if (!std::isfinite(a) || !std::isfinite(b)) return INFINITY;
@@ -60,7 +60,7 @@ std::string compare_types(const Tensors& found, const Tensors& expected) {
 
 double step_of(DType dtype) {
   switch (dtype) {
-    case DType::f64: return std::exp2(-40);  // runtimes compute some of it in f32 tables
+    case DType::f64: return std::exp2(-40);  // runtimes compute some f64 functions with f32 tables
     case DType::f16: return std::exp2(-10);
     case DType::bf16: return std::exp2(-7);
     case DType::f32: return std::exp2(-23);

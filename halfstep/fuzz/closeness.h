@@ -9,19 +9,21 @@
 
 namespace halfstep::fuzz {
 
-/// Outputs of the same network, exact but for small changes of its numbers that `change` chooses; 0: none.
+/// Outputs of the same network with exact arithmetic, after small changes of its numbers that `change` selects (0:
+/// unchanged).
 using Perturbed = std::function<Tensors(uint64_t change)>;
 
-/// "" where every element of `found` is that of `expected` within rounding, else what differs most.
+/// "" if every element of `found` equals that of `expected` within rounding, else a description of the largest
+/// difference.
 ///
-/// The bound of an element is kRounding times the largest magnitude in its tensor (of its type's steps: 2^-23 of f32).
-/// Where it is exceeded, rounding may have grown on its way (a difference of near numbers, a comparison, a floor): then
-/// the network is run kChanges times with its numbers changed by up to 16 steps each, and the bound becomes what the
-/// tensor changes by then, 8 times. Infinities and NaN must be where they are expected, and whole numbers equal, unless
-/// they change then too.
+/// The bound of an element is kRounding steps of its type (2^-23 for f32) times the largest magnitude in its tensor. If
+/// it is exceeded, the network may amplify rounding (a difference of close numbers, a comparison, a floor). Then the
+/// network runs kChanges times with its numbers changed by up to 16 steps each. The new bound is 8 times the change of
+/// the tensor. Infinities and NaN must be at the same elements, and integers must be equal, unless the changes alter
+/// them too.
 std::string difference(const Tensors& found, const Tensors& expected, const Perturbed& perturbed);
 
-/// The distance of 1 to the next number, f32: 2^-23; 0 of whole numbers.
+/// Relative precision of the type: the distance from 1 to the next number, 2^-23 for f32. 0 for integers.
 double step_of(DType dtype);
 
 }  // namespace halfstep::fuzz

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kScript = "python/halfstep/onnxruntime_runs.py";
 
-/// numpy lacks bf16, and ONNX files of ours have none of it as an input.
+/// NumPy lacks bf16. The generated ONNX files have no bf16 inputs.
 bool fits_npz(const Tensors& tensors) {
   for (const auto& [name, tensor] : tensors) {
     if (tensor.dtype() == DType::bf16) return false;
@@ -20,7 +20,7 @@ bool fits_npz(const Tensors& tensors) {
   return true;
 }
 
-/// Not synced: nobody needs these files after a crash.
+/// Without a sync, because the files are not needed after a crash.
 void write_plainly(const std::filesystem::path& path, std::span<const std::byte> bytes) {
   std::ofstream stream(path, std::ios::binary);
   stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
@@ -51,7 +51,7 @@ Engine::Answer Engine::run(const std::string& bytes, const Tensors& inputs) {
   if (!version_) return {{}, reason_};
   if (!fits_npz(inputs)) return {{}, "numpy has no bfloat16"};
   write_plainly(folder_ / "model.onnx", std::as_bytes(std::span(bytes)));
-  Tensors numbered;  // names of files in an archive are no names of values
+  Tensors numbered;  // file names in an archive cannot be value names
   nlohmann::json names = nlohmann::json::array();
   for (const auto& [name, tensor] : inputs) {
     numbered.emplace(std::to_string(names.size()), tensor);

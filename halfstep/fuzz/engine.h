@@ -1,4 +1,4 @@
-// onnxruntime as a witness, where it is installed.
+// onnxruntime as an independent reference, if it is installed.
 #pragma once
 
 #include <filesystem>
@@ -11,23 +11,24 @@
 
 namespace halfstep::fuzz {
 
-/// A Python process that runs ONNX files; it is started again where one of them ends it.
+/// A Python process that runs ONNX files. It is restarted if a file terminates it.
 class Engine {
  public:
-  /// `interpreter`: a Python, looked for in PATH; `folder` is there and takes the files of both.
+  /// `interpreter` is a Python found in PATH. `folder` must exist and takes the exchanged files.
   Engine(std::string interpreter, std::filesystem::path folder);
 
-  /// Its version; nothing where it is not there, for which `reason` then has a word.
+  /// Version of onnxruntime. nullopt if it is not available, with the cause in `reason`.
   const std::optional<std::string>& version() const { return version_; }
   const std::string& reason() const { return reason_; }
 
   struct Answer {
-    Tensors outputs;      ///< "0", "1", ... in order
-    std::string refusal;  ///< why it did not run them; "" where it did
+    Tensors outputs;      ///< named "0", "1", ... in order
+    std::string refusal;  ///< reason of a refusal, "" on success
   };
   /// Runs the file without graph optimizations.
   Answer run(const std::string& bytes, const Tensors& inputs);
-  /// A new process: some of its kernels read memory that nobody wrote, and old memory holds other numbers than new.
+  /// Starts a new process. Some kernels of onnxruntime read uninitialized memory, whose contents differ in a new
+  /// process.
   void start();
 
  private:

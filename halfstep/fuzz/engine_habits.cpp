@@ -14,22 +14,23 @@ namespace {
 using Operators = std::set<std::string>;
 
 const Operators kApproximated = {"GRU", "LSTM", "RNN", "Sigmoid", "Tanh"};
-constexpr double kApproximation = 0x1p-22;  ///< twice what its polynomials miss by
+constexpr double kApproximation = 0x1p-22;  ///< twice the error of its polynomials
 const Operators kShowing = {"Acos",  "Acosh",       "Asin", "Atanh",          "Ceil",       "DynamicQuantizeLinear",
                             "Floor", "LessOrEqual", "Log",  "QuantizeLinear", "Reciprocal", "ReduceLogSum",
                             "Sign",  "Sqrt"};
 const Operators kChoosing = {"ArgMax",         "ArgMin", "Ceil", "DynamicQuantizeLinear", "Floor", "Hardmax", "Round",
                              "QuantizeLinear", "Sign",   "TopK"};
-const Operators kArguments = {"ArgMax", "ArgMin", "TopK"};  ///< places of elements
+const Operators kArguments = {"ArgMax", "ArgMin", "TopK"};  ///< results are positions of elements
 const Operators kPartial = {"Acos", "Acosh", "Asin", "Atanh", "AveragePool", "Div", "Log", "MeanVarianceNormalization",
                             "Pow",  "Sqrt"};
 
 const Operators kMaxima = {"GlobalMaxPool", "MaxPool"};
 const Operators kRecurrent = {"GRU", "LSTM", "RNN"};
-/// Whose variance is the mean of squares less the square of the mean.
+/// Operators whose variance is the mean of squares minus the square of the mean.
 const Operators kOfSquares = {"GroupNormalization"};
-constexpr double kLostBySquares = 0x1p-12;  ///< of a result, where a mean is some fifty times the deviation
-/// Whose own numbers have the precision of f32 beside doubles.
+constexpr double kLostBySquares = 0x1p-12;  ///< relative error of a result if the mean is about fifty times the
+                                            ///< deviation
+/// Operators that compute f64 activations with the precision of f32.
 const Operators kInFloat = {"Celu", "Elu", "HardSigmoid", "HardSwish", "LeakyRelu", "Selu", "Shrink"};
 const Operators kOnBytes = {"ConvInteger", "MatMulInteger", "QGemm", "QLinearConv", "QLinearMatMul"};
 
@@ -67,14 +68,14 @@ bool has_last_of_i32(const Tensors& tensors) {
   });
 }
 
-/// Whether the network reads where maxima lie.
+/// Whether the network uses the positions of maxima.
 bool reads_places(const Network& network) {
   return std::ranges::any_of(network.model.graph().node(), [](const auto& node) {
     return node.op_type() == "MaxPool" && node.output_size() > 1 && !node.output(1).empty();
   });
 }
 
-/// Whether a batch norm has a variance that is computed, and may be below 0.
+/// Whether a batch norm has a computed variance, which may be negative.
 bool has_computed_variance(const Network& network) {
   const auto& graph = network.model.graph();
   return std::ranges::any_of(graph.node(), [&](const auto& node) {
@@ -88,7 +89,7 @@ Tensors those_of(Tensors tensors, bool (*is_meant)(DType)) {
   return tensors;
 }
 
-/// 1 where nothing is larger.
+/// The largest magnitude of the floats, at least 1.
 double largest_magnitude(const Tensors& tensors) {
   double largest = 1;
   for (const auto& [name, tensor] : tensors) {
@@ -98,7 +99,7 @@ double largest_magnitude(const Tensors& tensors) {
   return largest;
 }
 
-/// Infinite where one of them alone is no number.
+/// Infinite if only one of two numbers is NaN or infinite.
 double largest_difference(const Tensors& found, const Tensors& engine) {
   double largest = 0;
   for (const auto& [name, tensor] : found) {
@@ -112,7 +113,8 @@ double largest_difference(const Tensors& found, const Tensors& engine) {
   return largest;
 }
 
-/// By a factor below 1 that a deviation has which something is added to: of 1e-7, to which ONNX adds 1e-9, not by more.
+/// Whether all values are smaller in magnitude by a small factor. This is the effect of adding 1e-9 to a deviation, as
+/// ONNX specifies, if the deviation is about 1e-7 or more.
 bool is_slightly_smaller(const Tensors& found, const Tensors& engine) {
   constexpr double kSmallest = 1 - 0x1p-6, kRounded = 0x1p-20;
   return std::ranges::all_of(found, [&](const auto& entry) {
@@ -135,7 +137,7 @@ std::string engine_habit(const Network& network, const Tensors& found, const Ten
   if (engine_saturates() && share(operators, kOnBytes)) return "its sums of products of bytes saturate without VNNI";
   if (share(operators, kApproximated) && share(operators, kShowing))
     return "a rounding, logarithm or atanh shows onnxruntime's sigmoid or tanh";
-  const double behind = largest_magnitude(network.inputs);  // what may have multiplied a sigmoid or tanh
+  const double behind = largest_magnitude(network.inputs);  // bound of a factor of a sigmoid or tanh
   if (share(operators, kApproximated) && largest_difference(found, engine) <= kApproximation * behind)
     return "its sigmoid and tanh are that far off, whatever their size";
   if (operators.contains("MeanVarianceNormalization") && share(operators, kChoosing))
@@ -173,7 +175,8 @@ double nearest(const std::string& mode, double place) {
   return mode == "round_prefer_ceil" ? std::floor(place + 0.5) : std::ceil(place - 0.5);
 }
 
-/// Along an axis of these extents; by the middle of elements or by their start.
+/// Whether positions along an axis of these extents are rounded, for positions at the centre or at the start of
+/// elements.
 bool rounds_along(const std::string& mode, bool by_middle, int64_t in, int64_t out) {
   const float shift = by_middle ? 0.5F : 0, scale = static_cast<float>(out) / static_cast<float>(in);
   for (int64_t i = 0; i < out; ++i) {

@@ -1,4 +1,4 @@
-// Where onnxruntime's float numbers differ from anybody's for a known reason.
+// Known reasons for differences of onnxruntime's float results.
 #pragma once
 
 #include <string>
@@ -9,19 +9,20 @@
 
 namespace halfstep::fuzz {
 
-/// Whether onnxruntime adds pairs of products of bytes in 16 bits, as it does on this machine without VNNI.
+/// Whether onnxruntime adds pairs of byte products in 16 bits on this machine, as it does without VNNI.
 bool engine_saturates();
 
-/// Why these outputs of a network may differ from onnxruntime's, or "". Asked only where they do.
+/// A reason why these outputs of a network may differ from onnxruntime's, or "". Call it only if they differ.
 ///
-/// Its sigmoid and tanh are approximations that reach 0 and pass 1, which a rounding, a logarithm or an atanh behind
-/// them shows; and functions outside of their domain, a mean of padding alone too, give NaN, which its maxima drop and
-/// its normalizations make. A maximum of padding or of NaN alone is the lowest finite number there. Layers on bytes are
-/// exact on machines with VNNI.
+/// Its sigmoid and tanh are approximations that reach 0 and exceed 1. A rounding, a logarithm or an atanh after them
+/// shows this. Functions outside their domain, and the mean of only padding, are NaN. Its maxima drop NaN, and its
+/// normalizations produce it. Its maximum of only padding or NaN is the lowest finite number. Layers on bytes are exact
+/// on machines with VNNI.
 std::string engine_habit(const Network& network, const Tensors& found, const Tensors& engine);
 
-/// Whether a Resize to the nearest element takes another one there, as its places are computed in float32: of 14 to 4
-/// elements the third is 2 / (4 / 14), which becomes 6.9999995. Of graphs whose extents are known.
+/// Whether onnxruntime's Resize to the nearest element selects another element, because it computes positions in
+/// float32. Example: from 14 to 4 elements, the position of the third is 2 / (4 / 14) = 7, but it computes 6.9999995.
+/// The extents of the graph must be known.
 bool rounds_places(const Graph& graph);
 
 }  // namespace halfstep::fuzz

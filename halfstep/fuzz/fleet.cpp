@@ -32,7 +32,7 @@ void send_line(int socket, const std::string& line) {
   while (!rest.empty()) {
     const ssize_t sent = ::send(socket, rest.data(), rest.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    if (sent <= 0) return;  // whoever reads notices the end
+    if (sent <= 0) return;  // the reader detects the end
     rest.remove_prefix(static_cast<size_t>(sent));
   }
 }
@@ -102,7 +102,7 @@ Report look_at(const Job& job, const FleetOptions& options, Tools& tools,
   return report;
 }
 
-/// The process's life: a line in, lines out.
+/// Main loop of a worker: reads a job per line and writes result lines.
 [[noreturn]] void serve(int socket, const std::filesystem::path& folder, const FleetOptions& options) {
   const int errors = ::open((folder / "stderr").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   ::dup2(errors, STDERR_FILENO);
@@ -141,7 +141,7 @@ Report look_at(const Job& job, const FleetOptions& options, Tools& tools,
   ::_exit(0);
 }
 
-/// What a sanitizer or the C library said last.
+/// The last output of a sanitizer or the C library.
 std::string last_words(const std::filesystem::path& folder) {
   std::ifstream stream(folder / "stderr");
   std::string last;
@@ -170,7 +170,7 @@ class Worker {
     send_line(socket_, to_line(job));
   }
 
-  /// Something came: the report, if that is complete or the process has ended.
+  /// Call it when data arrived. Returns the report if it is complete or the process has ended.
   std::optional<Report> read() {
     std::array<char, 65536> buffer{};
     const ssize_t count = ::recv(socket_, buffer.data(), buffer.size(), 0);
@@ -231,7 +231,7 @@ class Worker {
 
   void stop() {
     if (process_ < 0) return;
-    ::shutdown(socket_, SHUT_RDWR);  // processes that were forked later hold this end too
+    ::shutdown(socket_, SHUT_RDWR);  // later forked processes hold this end too, so closing it is not enough
     ::close(socket_);
     if (job_) ::kill(process_, SIGKILL);
     ::waitpid(process_, nullptr, 0);
@@ -246,7 +246,7 @@ class Worker {
   Clock::time_point begin_;
 };
 
-/// Waits until a worker has something to say, or some time.
+/// Waits until a worker has data, or for a limited time.
 void wait(const std::vector<std::unique_ptr<Worker>>& workers, std::vector<pollfd>& sockets) {
   constexpr int kMilliseconds = 200;
   sockets.clear();

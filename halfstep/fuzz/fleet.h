@@ -1,4 +1,4 @@
-// Processes that look at networks, so that a crash or a hang is a finding like any other.
+// Worker processes that check networks, so that a crash or a hang is an ordinary finding.
 #pragma once
 
 #include <sys/types.h>
@@ -13,13 +13,13 @@
 
 namespace halfstep::fuzz {
 
-/// What a process is asked: to look at the network of a seed, or at one in a folder (shrink.h) with the target of the
+/// A task for a worker: to check the network of a seed, or a network in a folder (shrink.h) with the target of the
 /// seed.
 struct Job {
   uint64_t seed = 0;
-  std::string check;              ///< this one alone; "" for those that are due
-  std::filesystem::path network;  ///< "" for the seed's own
-  bool has_own_target = false;    ///< that of the network in the folder, and not of the seed's own
+  std::string check;              ///< run only this check ("": all that are due)
+  std::filesystem::path network;  ///< folder of a saved network ("": generate from the seed)
+  bool has_own_target = false;    ///< use the target saved with the network instead of the seed's
 };
 
 struct Report {
@@ -27,7 +27,8 @@ struct Report {
   std::vector<Outcome> outcomes;
   std::set<std::string> operators;
   bool plain = false, converts = false;
-  bool keeps_float = false;       ///< open extents beside the batch, or rules of the platform for quantizers
+  bool keeps_float = false;       ///< operators may stay in float, because of dynamic dimensions besides the batch or
+                                  ///< platform rules for quantizer placement
   std::set<std::string> islands;  ///< operators that conversion left in float
   std::optional<Trial::Measured> quality;
   double seconds = 0;
@@ -35,17 +36,17 @@ struct Report {
 
 struct FleetOptions {
   int processes = 1;
-  double seconds_each = 600;  ///< after which a process is ended
-  std::string platform;       ///< instead of random ones; may be empty
-  std::string interpreter;    ///< Python with onnxruntime; "" leaves that check out
+  double seconds_each = 600;  ///< time limit, after which a worker is terminated
+  std::string platform;       ///< fixed platform ("": random ones)
+  std::string interpreter;    ///< Python with onnxruntime ("": skip that check)
   std::function<verify::Roads(const Model& prepared, const Model& integer)> roads_of;
   std::function<void(verify::Roads& roads, const std::map<std::string, Dims>& extents)>
-      add_c;  ///< empty leaves that check out
+      add_c;  ///< empty: skip that check
   std::function<bool(const Model& prepared, const data::Samples& samples, ThreadPool& pool)> warns_of_crushed;
   std::function<std::vector<Diagnostic>(const Model& source, const Target& target)> objections_of;
 };
 
-/// This process must have one thread when it asks for anything: it forks.
+/// The calling process must have a single thread, because the fleet forks.
 class Fleet {
  public:
   explicit Fleet(FleetOptions options);
@@ -53,11 +54,11 @@ class Fleet {
   Fleet(const Fleet&) = delete;
   Fleet& operator=(const Fleet&) = delete;
 
-  /// Runs jobs until `next` has none, and hands every report on, in no particular order; `tell` may throw.
+  /// Runs jobs until `next` returns none. Calls `tell` for every report, in any order. `tell` may throw.
   void run(const std::function<std::optional<Job>()>& next, const std::function<void(const Report&)>& tell);
   Report one(const Job& job);
 
-  /// Empty at first, and gone with the fleet.
+  /// A temporary folder, initially empty, removed with the fleet.
   const std::filesystem::path& folder() const { return folder_; }
 
  private:

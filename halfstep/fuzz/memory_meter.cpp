@@ -19,7 +19,7 @@ int64_t status_of(const std::string& name) {
 }  // namespace
 
 MemoryMeter::MemoryMeter() {
-  std::ofstream("/proc/self/clear_refs") << "5";  // the peak is what is in memory now
+  std::ofstream("/proc/self/clear_refs") << "5";  // resets the peak to the present memory
   before_ = status_of("VmRSS:");
 }
 

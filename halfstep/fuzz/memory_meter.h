@@ -1,4 +1,4 @@
-// Memory of this process while one network is looked at.
+// Memory that this process uses while it checks one network.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@ namespace halfstep::fuzz {
 
 class MemoryMeter {
  public:
-  /// Begins: what the process has in memory now does not count.
+  /// Starts measuring. Present memory does not count.
   MemoryMeter();
-  /// Bytes that came on top at most so far; 0 where the system does not tell.
+  /// Maximum of additional bytes so far, 0 if the system does not report it.
   int64_t peak() const;
 
  private:

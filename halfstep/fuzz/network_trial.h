@@ -1,4 +1,4 @@
-// One network on its way through Halfstep: every stage is made once, when a check asks for it.
+// One network in all stages of Halfstep. A stage runs once, when a check first needs it.
 #pragma once
 
 #include <exception>
@@ -20,34 +20,35 @@
 
 namespace halfstep::fuzz {
 
-/// What all trials of a process share.
+/// Objects shared by all trials of a process.
 struct Tools {
   ThreadPool pool{1};
   ThreadPool two{2}, four{4};
-  Engine* engine = nullptr;  ///< where onnxruntime is there
+  Engine* engine = nullptr;  ///< null without onnxruntime
   std::filesystem::path folder;
-  /// The roads of the proof; what joins the stages lies above this room.
+  /// Compiles the execution paths to compare. Set from outside, because code that combines these stages is not
+  /// available to fuzz.
   std::function<verify::Roads(const Model& prepared, const Model& integer)> roads_of;
-  /// Makes a program in C their engine; empty where there is no compiler.
+  /// Adds a compiled C program as their external backend. Empty without a compiler.
   std::function<void(verify::Roads& roads, const std::map<std::string, Dims>& extents)> add_c;
   /// Whether quantize warns of values that lie within a few steps of their scale.
   std::function<bool(const Model& prepared, const data::Samples& samples, ThreadPool& pool)> warns_of_crushed;
-  /// What inspect says of the network and the target.
+  /// The diagnostics of inspect for the network and the target.
   std::function<std::vector<Diagnostic>(const Model& source, const Target& target)> objections_of;
 };
 
-/// Thrown by a check that has nothing to say about this network, with the reason.
+/// Thrown by a check that does not apply to this network, with the reason.
 struct Skipped {
   std::string reason;
-  std::string refusal = {};  ///< the message by which a stage refused the network, as others do
+  std::string refusal = {};  ///< message of a refusal that other implementations share
 };
 
-/// Thrown by a check that found something wrong.
+/// Thrown by a check that found an error.
 struct Found {
   std::string what;
 };
 
-/// Made once; an Error is thrown again to whoever asks again.
+/// A value computed once. A failure is stored and thrown again at every access.
 template <class T>
 class Once {
  public:
@@ -70,10 +71,11 @@ class Once {
   std::exception_ptr failure_;
 };
 
-/// Outputs of all samples, as many at a time as the network takes.
+/// Outputs of all samples, computed in batches that the network takes.
 struct Answered {
   std::vector<Tensors> floats, integer;
-  std::vector<std::vector<Tensors>> rounded;  ///< by draw: the float network with every value rounded to its width
+  std::vector<std::vector<Tensors>> rounded;  ///< indexed by draw: the float network with every value rounded to its
+                                              ///< bit width
   std::vector<Tensors> apart;                 ///< one more draw, in which parts of concatenations have their own steps
   Grid grid;
 };
@@ -91,33 +93,34 @@ class Trial {
   /// The inputs of one run.
   const Tensors& inputs() const { return inputs_; }
 
-  /// The file as `run` takes it: with what is known of the inputs.
+  /// The network as `run` imports it, specialized by the inputs.
   const Model& bound();
-  /// The file as `quantize` takes it: open extents stay open, or else have those of the samples.
+  /// The network as `quantize` imports it: dynamic dimensions stay dynamic if possible, or get the extents of the
+  /// samples.
   const Model& source();
-  /// Whether all extents that are open in the file are open in `source`.
+  /// Whether all dynamic dimensions of the file are dynamic in `source`.
   bool stays_open();
-  /// Calibrated on the samples, with the target's widths.
+  /// Calibrated on the samples, with the target's bit widths.
   const Model& prepared() { return calibrated().model; }
-  /// What calibration warned of: ranges that may not hold.
+  /// Warnings of calibration about ranges that may be invalid.
   const std::vector<std::string>& warnings() { return calibrated().warnings; }
-  /// The same made of a file whose batch is `batch`, on the threads of `pool`; other extents stay as they are.
+  /// Prepared from a file with the batch size `batch`, on the threads of `pool`. Other extents are unchanged.
   Model prepared_from(int64_t batch, ThreadPool& pool);
   const quant::Conversion& conversion();
   const Model& integer() { return conversion().model; }
   const verify::Roads& roads();
   const data::Samples& samples();
-  /// What the network and its integer program answer to all samples.
+  /// Outputs of the float network and of its integer program for all samples.
   const Answered& answered();
 
-  /// What the check of quality found, in dB, for the table of operators.
+  /// Result of the quality check in dB, for the table of operators.
   struct Measured {
     double sqnr = 0, excess = 0;
   };
   void measure(Measured measured) { measured_ = measured; }
   const std::optional<Measured>& measured() const { return measured_; }
 
-  /// Which islands conversion left, once it has run.
+  /// Float fallbacks left by conversion, once it has run.
   const std::optional<std::vector<quant::FloatIsland>>& islands() const { return islands_; }
 
  private:
@@ -148,10 +151,10 @@ class Trial {
   std::optional<Measured> measured_;
 };
 
-/// Runs a Model of any stage on the inputs of one run; arguments that it lacks are left out.
+/// Runs a Model of any stage on the inputs of one run. Inputs that are not its arguments are ignored.
 struct RunOptions {
   CpuLevel level = cpu_level();
-  bool reference = false;  ///< reference kernels, and no pass
+  bool reference = false;  ///< use reference kernels and no passes
 };
 Tensors run_model(const Model& model, const Tensors& inputs, ThreadPool& pool, const RunOptions& options = {},
                   const std::vector<std::string>& fetch = {});

@@ -19,22 +19,22 @@ bool has_regions(const Graph& graph) {
   return std::ranges::any_of(graph.ops(), [](Op op) { return !op.regions().empty(); });
 }
 
-/// Whether a sum of products may be 0 but for what is rounded in front of it, as the determinant of dependent rows is.
+/// Whether a sum of products may consist of rounding errors alone, like the determinant of dependent rows.
 bool shows_rounding(const Graph& graph) {
   return std::ranges::any_of(graph.ops(), [](Op op) { return op.is<ops::Determinant>(); });
 }
 
-/// What the only operand of a function was, for each element of its result; undefined where there is none.
+/// The operand of a one-argument function, for each element of its result. Undefined for other operators.
 Tensor number_in(Value value, const Tensor& result, std::span<const Tensor> operands) {
   const Op op = value.producer();
   const bool is_function = op && op.info().elementwise && operands.size() == 1;
   return is_function && operands[0].type() == result.type() ? operands[0] : Tensor();
 }
 
-/// What rounding moves a result of f32 by whatever its size: the step of 1 for the logarithm of a sum, which may be 1
-/// but for its smaller terms; the smallest number where rounding decides whether a result becomes 0, of a product by
-/// the order of its factors, of a softmax by the one or two roundings of a subnormal number. Nothing where an operand
-/// makes it 0.
+/// Absolute change of an f32 result by rounding, whatever its size. For the logarithm of a softmax it is the step of 1,
+/// because its sum may be 1 plus small terms. It is the smallest number where rounding decides whether a result becomes
+/// 0: for a product (order of factors) and a softmax (one or two roundings of a subnormal number). 0 if an operand
+/// makes the result exactly 0.
 double least_of(Value value, std::span<const Tensor> operands) {
   const Op op = value.producer();
   if (!op || value.dtype() != DType::f32) return 0;
@@ -46,7 +46,7 @@ double least_of(Value value, std::span<const Tensor> operands) {
   return is_exact ? 0 : std::numeric_limits<float>::denorm_min();
 }
 
-/// Each number times 1 + 16 steps at most, and 16 times `least` at most added.
+/// Multiplies each number by 1 plus at most 16 steps, and adds at most 16 times `least`.
 Tensor perturbed(const Tensor& tensor, const Tensor& from, double least, Random& random) {
   if (!is_float(tensor.dtype())) return tensor;
   Tensor result = tensor.clone();

@@ -1,4 +1,4 @@
-// What rounding may make of a network's outputs.
+// Estimates the effect of rounding on a network's outputs.
 #pragma once
 
 #include "halfstep/core/machine/parallel.h"
@@ -6,10 +6,11 @@
 
 namespace halfstep::fuzz {
 
-/// Runs by the reference kernels, with nothing fused; `model` must outlive them. Change 0 has the numbers as they are.
-/// Any other multiplies every float by 1 + 16 steps of its type at most: inputs, stored tensors and results. A result
-/// of a function of one number changes by a step of that number besides, as terms in it may cancel (1 + erf(x) far
-/// below 0). A network with regions keeps its results as they are; throws Skipped where that hides too much.
+/// Runs with reference kernels, without fusion. `model` must outlive the result. Change 0 leaves all numbers unchanged.
+/// Any other change multiplies every float (inputs, stored tensors and results) by 1 plus at most 16 steps of its type.
+/// The result of a one-argument function also changes by one step of the argument, because its terms may cancel (1 +
+/// erf(x) far below 0). In a network with regions, only inputs and stored tensors change. Throws Skipped if this hides
+/// too much.
 Perturbed perturbed_runs(const Model& model, const Tensors& inputs, ThreadPool& pool);
 
 }  // namespace halfstep::fuzz

@@ -1,4 +1,5 @@
-// The same bits from the same program: whatever the level, the threads, the batch, the way through a file.
+// Checks that a program has the same bits for every CPU level, thread count and batch, and after a round trip through a
+// file.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@
 namespace halfstep::fuzz {
 namespace {
 
-/// Bit for bit, but for the sign and the payload of a NaN.
+/// Equal bit for bit, except for the sign and payload of a NaN.
 bool are_same(const Tensor& found, const Tensor& expected) {
   if (found.same_bits(expected)) return true;
   if (found.type() != expected.type() || !is_float(found.dtype())) return false;
@@ -129,7 +130,7 @@ Model imported(const std::string& bytes, const Tensors& inputs) {
   return formats::import_whole(*formats::onnx::parse(std::as_bytes(std::span(bytes)), "exported.onnx"), binding);
 }
 
-/// What onnxruntime makes of a file that we wrote; nothing where it is not there.
+/// The outputs of onnxruntime for an exported file. nullopt without onnxruntime.
 std::optional<Tensors> engine_outputs(Trial& trial, const std::string& bytes, const Model& model) {
   if (trial.tools().engine == nullptr) return std::nullopt;
   const auto answer = trial.tools().engine->run(bytes, trial.inputs());
@@ -165,7 +166,7 @@ void check_float_export(Trial& trial) {
   require(*outputs, "in onnxruntime");
 }
 
-/// Index arithmetic too.
+/// Whether it computes in float, index arithmetic included.
 bool computes_in_float(const Graph& graph) {
   return std::ranges::any_of(graph.all_ops(), [](Op op) {
     const auto results = op.results();
@@ -173,8 +174,8 @@ bool computes_in_float(const Graph& graph) {
   });
 }
 
-/// Whether onnxruntime adds in another order than docs/arithmetic.md says, and the order shows: it swaps the operands
-/// where the first has one element, and rounds terms that are no small numbers.
+/// Whether onnxruntime adds in another order than docs/arithmetic.md specifies, with a visible effect. It swaps the
+/// operands if the first has one element, and rounds large terms.
 bool swaps_operands(const Model& integer, const Tensors& inputs) {
   constexpr double kExact = 0x1p22;
   std::map<std::string, Dims> extents;
@@ -186,7 +187,7 @@ bool swaps_operands(const Model& integer, const Tensors& inputs) {
   });
 }
 
-/// Codes: exact where the platform says so.
+/// Codes must be equal if the platform promises it.
 void check_integer_export(Trial& trial, ExportForm form) {
   const Model& integer = trial.integer();
   const bool exact = trial.target().platform == "onnxruntime_int8" && form == ExportForm::qoperator &&
@@ -207,12 +208,12 @@ void check_integer_export(Trial& trial, ExportForm form) {
 void check_exports(Trial& trial) {
   check_float_export(trial);
   check_integer_export(trial, ExportForm::qdq);
-  check_integer_export(trial, ExportForm::qoperator);  // last: it may be skipped
+  check_integer_export(trial, ExportForm::qoperator);  // last, because it may be skipped
 }
 
 namespace {
 
-/// A folder for a run of training, empty and gone afterwards.
+/// A folder for a training run, emptied before and after.
 class RunFolder {
  public:
   explicit RunFolder(std::filesystem::path path) : path_(std::move(path)) { clear(); }
@@ -229,7 +230,7 @@ class RunFolder {
   std::filesystem::path path_;
 };
 
-/// What a normalization keeps from step to step is nothing that gradients change.
+/// Statistics of a normalization are updated at each step, but not by gradients.
 void require_no_statistics(const Model& model) {
   for (const auto& norm : model.graph.all<ops::BatchNorm>()) {
     for (const Value statistics : {norm.mean(), norm.variance()}) {
@@ -239,7 +240,7 @@ void require_no_statistics(const Model& model) {
   }
 }
 
-/// Whether all gradients may be zero: those of functions that go in steps are.
+/// Whether all gradients may be zero, as those of step functions are.
 bool may_be_flat(const Network& network) {
   static constexpr std::string_view kSteps[] = {"Ceil", "Floor", "Round", "Sign"};
   return std::ranges::any_of(network.model.graph().node(), [](const auto& node) {
@@ -247,7 +248,7 @@ bool may_be_flat(const Network& network) {
   });
 }
 
-/// Whether parameters that are a little larger give other outputs: none do behind activations that are all cut off.
+/// Whether slightly larger parameters change the outputs. They do not if all activations are cut off.
 bool parameters_matter(const Model& source, const Tensors& inputs, ThreadPool& pool) {
   constexpr float kLarger = 1.01F;
   Model moved = source;
@@ -264,8 +265,8 @@ bool parameters_matter(const Model& source, const Tensors& inputs, ThreadPool& p
   });
 }
 
-/// Whether steps are sure to be seen: the gradient of a threshold, which counts as the power of two above it, may be
-/// less than the threshold's last bit.
+/// Whether training steps have a visible effect. The gradient of a threshold, which counts as the next power of two,
+/// may be less than the last bit of the threshold.
 bool learns(const Model& model) {
   std::set<std::string> thresholds;
   for (const LearnedQuantizer& one : model.metadata.learned_quantizers) thresholds.insert(one.log2_scale);
@@ -287,7 +288,7 @@ void check_training(Trial& trial) {
   options.folder = whole.path();
   const auto outcome = train::run(start, trial.samples(), options, trial.tools().pool);
   if (!std::isfinite(outcome.loss)) throw Found{fmt::format("the loss of training is {}", outcome.loss)};
-  constexpr double kRounded = 1e-10;  // in units of the outputs' spread, squared
+  constexpr double kRounded = 1e-10;  // in units of the squared spread of the outputs
   const bool may_learn = learns(start) && !may_be_flat(trial.network()) && outcome.loss > kRounded;
   if (may_learn && digest(outcome.model) == digest(start) &&
       parameters_matter(trial.source(), trial.inputs(), trial.tools().pool))

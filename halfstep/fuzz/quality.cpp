@@ -17,21 +17,21 @@
 namespace halfstep::fuzz {
 namespace {
 
-/// Draws of a network whose program is far off: an error of one element among many shows in few of them.
+/// Number of draws if a program has a large error. An error of one element among many shows in few draws.
 constexpr uint64_t kDrawsOfFar = 32;
 
-/// Below these widths say too little for noise to add up as that of independent steps does.
+/// Minimum expected SQNR in dB. Below it, noise does not add up like that of independent steps.
 constexpr double kLeastExpected = 12;
-/// Draws that differ by more, in dB, show a step, a pole or a choice: noise there is what chance makes of it.
+/// Draws that differ by more dB indicate a step function, a pole or a choice, whose noise is random.
 constexpr double kDrawsAgree = 6;
-/// Signals below are those of numerical noise.
+/// Smaller signals are numerical noise.
 constexpr double kLeastMagnitude = 1e-5;
 
-/// How far a sound program is below the expectation at most, in dB: no network of tests/networks is farther below. Of
-/// few elements more, whose errors are all alike.
+/// Allowed difference from the expectation in dB. No network of tests/networks exceeds it. It is larger for few
+/// elements, whose errors may all be alike.
 double margin_of(int64_t elements) { return elements >= 64 ? 10 : 14; }
 
-/// A part is crushed that keeps less than the one, in dB, where steps of its own would leave it the other.
+/// A channel is crushed if its SQNR is below kCrushed dB, and steps of its own would leave more than kLeft dB.
 constexpr double kCrushed = 3, kLeft = 20;
 
 /// Sums over the elements of one output, or of one of its channels.
@@ -54,25 +54,25 @@ struct Sums {
     is_constant = is_constant && wanted == first;
   }
 
-  /// What rounding the output itself costs.
+  /// The squared error of rounding only the output.
   double least(const Grid& grid) const {
     const double step = (high - low) / (std::exp2(grid.activation_bits) - 1);
     return static_cast<double>(count) * step * step / 12;
   }
   double expected(const Grid& grid) const { return std::max(std::ranges::max(drawn), least(grid)); }
-  /// The same in dB; of signals that spread over their range 6 dB for each bit at most.
+  /// The expectation in dB, at most 6.02 dB per bit, the maximum for signals that spread over their range.
   double expected_db(const Grid& grid) const {
     constexpr double kEachBit = 6.02;
     return std::min(decibels(signal, expected(grid)), kEachBit * grid.activation_bits);
   }
 
-  /// Whether draws show the same noise.
+  /// Whether the draws have similar noise.
   bool agrees(const Grid& grid) const {
     const auto [least_drawn, most] = std::ranges::minmax(std::span(drawn).first(kDraws));
     return decibels(most, std::max(least_drawn, least(grid))) <= kDrawsAgree;
   }
 
-  /// "" where it can be judged.
+  /// The reason why it cannot be judged, or "".
   std::string why_not(const Grid& grid) const {
     const bool drawn_finite = std::ranges::all_of(drawn, [](double one) { return std::isfinite(one); });
     if (!is_finite || !drawn_finite) return "an output is not finite";
@@ -82,7 +82,7 @@ struct Sums {
   }
 };
 
-/// The channel of an element, its position on the second axis; 0 where there is none.
+/// Number of channels: the extent of the second axis, or 1 without one.
 int64_t channels_of(const Tensor& tensor) { return tensor.dims().size() < 2 ? 1 : tensor.dims()[1]; }
 
 class Summing {
@@ -120,7 +120,7 @@ class Summing {
   const std::string& output_;
 };
 
-/// Outputs of floats of which there are elements.
+/// Names of the float outputs that have elements.
 std::vector<std::string> judged_outputs(const Answered& answered) {
   std::vector<std::string> names;
   for (const auto& [name, tensor] : answered.floats.front()) {
@@ -197,7 +197,9 @@ std::optional<Quality> crushed_part(const Answered& answered) {
     for (size_t c = 0; c < summing.channels.size(); ++c) {
       const Sums& sums = summing.channels[c];
       if (!sums.is_finite || !std::isfinite(sums.apart) || std::max(sums.high, -sums.low) < kLeastMagnitude) continue;
-      if (sums.is_constant || !sums.agrees(answered.grid)) continue;  // nobody tells its numbers apart, or chance does
+      if (sums.is_constant || !sums.agrees(answered.grid))
+        continue;  // a constant channel carries no information, and
+                   // unequal draws are random
       const double left = decibels(sums.signal, sums.noise);
       const double own = decibels(sums.signal, std::max(sums.apart, sums.least(answered.grid)));
       if (left < kCrushed && own > kLeft)
@@ -221,11 +223,12 @@ double largest_error(const Tensor& a, const Tensor& b) {
   return largest;
 }
 
-/// Rows of one output, of all samples.
+/// Rows of one output, from all samples.
 struct Rows {
   std::vector<Tensor> floats, integer;
-  std::vector<double> noise;  ///< expected in each row: as in all, or what draws give this one, if that is more
-  std::vector<double> worst;  ///< of any element of the row in any draw
+  std::vector<double> noise;  ///< expected noise of each row: the mean over all rows, or the noise of the draws in this
+                              ///< row, if larger
+  std::vector<double> worst;  ///< largest error of any element of the row in any draw
 
   size_t size() const { return floats.size(); }
 };
@@ -251,7 +254,7 @@ Rows rows_of(const Answered& answered, const std::string& output, double expecte
   return rows;
 }
 
-/// Which sample's answer this one has, where that is not its own by far.
+/// The sample whose float output is much closer to this output than its own. nullopt if there is none.
 std::optional<size_t> owner(const Rows& rows, size_t sample) {
   constexpr double kFarther = 16, kNoise = 64;
   const double own = distance(rows.integer[sample], rows.floats[sample]);
@@ -267,15 +270,15 @@ size_t largest(const Tensor& row) {
   return static_cast<size_t>(std::ranges::max_element(data) - data.begin());
 }
 
-/// The largest number that the integer program gives: where ranges leave out a few numbers, all above are that.
+/// The largest output of the integer program. If ranges clip a few numbers, these have this value.
 float ceiling_of(const Rows& rows) {
   float most = -std::numeric_limits<float>::infinity();
   for (const Tensor& row : rows.integer) most = std::max(most, std::ranges::max(row.data<float>()));
   return most;
 }
 
-/// Whether another element is the largest, though the float network's is above all others by far more than noise is,
-/// and not cut off.
+/// Whether another element is the largest, although the float network's maximum exceeds it by far more than the noise
+/// and is not clipped.
 bool is_redecided(const Rows& rows, size_t sample, float ceiling) {
   constexpr double kStandsOut = 16, kFromWorst = 4;
   const auto data = rows.floats[sample].data<float>();
@@ -317,7 +320,7 @@ bool is_named_as_crushed(Trial& trial) {
   return trial.tools().warns_of_crushed(trial.prepared(), trial.samples(), trial.tools().pool);
 }
 
-/// Of zeros the search of MQBench's vitis makes scale 1, whatever the bias that is added in its steps.
+/// For all-zero weights, the search of MQBench's vitis sets scale 1. The bias then has large steps.
 bool has_weights_of_zeros(const Model& prepared) {
   return std::ranges::any_of(prepared.graph.all<ops::FakeQuantize>(), [&](const ops::FakeQuantize& quantizer) {
     if (!quant::is_weight(quantizer) || !quant::observer_of(quantizer).method().starts_with("power")) return false;
@@ -326,7 +329,7 @@ bool has_weights_of_zeros(const Model& prepared) {
   });
 }
 
-/// Where a part is crushed, what is computed of it is lost too.
+/// Reports a finding, unless a crushed part explains it: values computed from such a part are lost too.
 [[noreturn]] void say(Trial& trial, std::string finding) {
   if (is_named_as_crushed(trial)) throw Skipped{"quantize warns of a crushed part"};
   if (has_weights_of_zeros(trial.prepared())) throw Skipped{"weights of zeros leave the bias large steps"};
@@ -340,7 +343,7 @@ void check_quality(Trial& trial) {
     throw Skipped{"samples of a batch are not apart"};  // calibration has them in another order
   Quality worst = worst_quality(trial.answered());
   if (worst.excess() > margin_of(worst.elements)) worst = worst_quality(answer(trial, kDrawsOfFar));
-  constexpr double kExact = 200;  // what has no noise at all
+  constexpr double kExact = 200;  // upper bound for outputs without noise
   trial.measure({std::min(worst.sqnr, kExact), std::max(worst.excess(), -kExact)});
   if (worst.excess() > margin_of(worst.elements))
     say(trial, fmt::format("{}: {:.1f} dB to the float network, its widths allow {:.1f} dB", worst.what, worst.sqnr,
@@ -355,7 +358,7 @@ void check_answers(Trial& trial) {
 
 void check_parts(Trial& trial) {
   const auto part = crushed_part(trial.answered());
-  const bool is_named = is_named_as_crushed(trial);  // also without such a part: the search must end without an error
+  const bool is_named = is_named_as_crushed(trial);  // runs even without such a part, to check that the search succeeds
   if (!part || is_named) return;
   if (!trial.network().rows) throw Skipped{"calibration may see samples beside others than these"};
   throw Found{fmt::format("{}: {:.1f} dB to the float network, with steps of its own {:.1f} dB, and no warning",

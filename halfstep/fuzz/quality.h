@@ -1,4 +1,4 @@
-// How far the answers of an integer program are from those of the float network, against what its widths allow.
+// Compares the error of an integer program with the error that its bit widths allow.
 #pragma once
 
 #include <optional>
@@ -8,34 +8,33 @@
 
 namespace halfstep::fuzz {
 
-/// Draws that are judged of every network.
+/// Minimum number of draws for every network.
 inline constexpr uint64_t kDraws = 3;
 
-/// With `draws` of them, kDraws at least.
+/// Computes the outputs with `draws` draws, at least kDraws.
 Answered answer(Trial& trial, uint64_t draws);
 
-/// What the widths of a prepared network allow.
+/// The rounding that the bit widths of a prepared network imply.
 Grid grid_of(const Model& prepared);
 
-/// One output, or one channel of it, over all samples.
+/// Quality of one output or one of its channels, over all samples.
 struct Quality {
   std::string what;      ///< "output 'y'", "channel 3 of output 'y'"
-  double sqnr = 0;       ///< dB, of the integer program to the float network
-  double expected = 0;   ///< dB, of the float network with every value rounded
-  int64_t elements = 0;  ///< of all samples
+  double sqnr = 0;       ///< SQNR in dB of the integer program relative to the float network
+  double expected = 0;   ///< SQNR in dB of the float network with every value rounded
+  int64_t elements = 0;  ///< number of elements in all samples
   double excess() const { return expected - sqnr; }
 };
 
-/// The worst of all outputs, by how far it is below what is expected. Throws Skipped with the reason where none can be
-/// judged.
+/// The output whose SQNR is farthest below its expectation. Throws Skipped with the reason if none can be judged.
 Quality worst_quality(const Answered& answered);
 
-/// "", or which samples have another answer than the float network's: that of another sample, or another largest
-/// element though the float network's stands out of the noise.
+/// "", or the samples whose output changed: it is closer to the output of another sample, or another element is the
+/// largest although the float network's maximum clearly exceeds the noise.
 std::string moved_answers(const Answered& answered);
 
-/// A channel of which nothing is left, though steps of its own would do: it lies within a step that it shares with
-/// others. Nothing where there is none.
+/// A channel that lost its signal because it shares a coarse step with others, although a step of its own would keep
+/// it. nullopt if there is none.
 std::optional<Quality> crushed_part(const Answered& answered);
 
 }  // namespace halfstep::fuzz

@@ -1,4 +1,4 @@
-// Refusals that random networks meet for a reason. A new one is a finding until it stands here.
+// Refusals that random networks trigger for known reasons. Any other refusal is a finding.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::set<std::string_view>;
 
-/// Forms that Halfstep lacks: what importers and exporters refuse is one, and the entry says which.
+/// Missing support in formats: refusals of importers and exporters. The entry names the missing feature.
 bool is_lack_of_a_format(const ErrorEntry& entry) {
   return entry.kind == ErrorKind::unsupported && entry.room.starts_with("formats/");
 }
@@ -21,7 +21,7 @@ const Names kExplained = {
     // Depends on values that only a run has.
     "extent_needed", "dims_unknown", "extents_not_known", "dynamic_value_on_device", "window_of_open_extents",
     "gradient_extent_unknown",
-    // Networks that cannot be quantized, or not on this platform.
+    // Networks that cannot be quantized at all or for this platform.
     "network_without_layer", "network_without_operator", "network_quantized_already", "calibration_input_constant",
     "calibration_saw_no_number", "elements_not_finite", "accumulator_overflow", "channel_accumulator_overflow",
     "value_not_finite", "no_output_to_learn_from", "channels_not_a_multiple", "layer_not_requantizable",
@@ -31,8 +31,8 @@ const Names kExplained = {
     "layer_not_trainable", "training_diverged", "operator_without_gradient", "loop_state_without_gradient",
     "parameter_not_reached", "added_input_name_taken"};
 
-/// Networks that are wrong, or take one number of samples alone and do not say so; where onnxruntime runs one of these,
-/// that is a finding. The message says what was found and needs no remedy.
+/// Networks that are wrong, or that accept only one number of samples without declaring it. If onnxruntime runs one,
+/// that is a finding. Their messages name the error and need no remedy.
 const Names kWrong = {"operand_dims",
                       "output_dims",
                       "operator_rule",

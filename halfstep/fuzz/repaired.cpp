@@ -1,4 +1,4 @@
-// Networks that a method of repair changed.
+// Checks networks that a correction method has changed.
 #include <fmt/format.h>
 
 #include "halfstep/fuzz/checks.h"
@@ -7,7 +7,7 @@
 
 namespace halfstep::fuzz {
 
-/// Methods that learn by gradients go few steps.
+/// Gradient-based methods run only a few steps.
 void check_repairs(Trial& trial) {
   const auto methods = repair::method_list();
   const repair::MethodInfo& method = methods[trial.seed() / kRepairsEvery % methods.size()];

@@ -11,11 +11,11 @@
 namespace halfstep::fuzz {
 namespace {
 
-/// Numbers below are as good as none: steps are no shorter.
+/// Shorter steps count as 0, because such numbers are negligible.
 constexpr double kLeastStep = 0x1p-60;
-/// Draws make steps up to so many times as long.
+/// Maximum factor by which draws lengthen steps.
 constexpr double kLongest = 1.5;
-/// As many steps from a pole the slope is not the same from step to step.
+/// Within this many steps of a pole, the slope varies from step to step.
 constexpr double kNear = 4;
 
 double step_of(double range, int bits, const Grid& grid) {
@@ -41,7 +41,7 @@ double largest_magnitude(const Tensor& tensor, int64_t first, int64_t stride, in
   return largest;
 }
 
-/// Symmetric steps, of each channel or of the whole tensor.
+/// Rounds to symmetric steps, one for each channel or one for the tensor.
 void round_weight(Tensor& tensor, int axis, const Grid& grid, double longer) {
   const bool apart = axis >= 0 && grid.per_channel && axis < static_cast<int>(tensor.dims().size());
   const int64_t channels = apart ? tensor.dims()[static_cast<size_t>(axis)] : 1;
@@ -60,19 +60,19 @@ void round_weight(Tensor& tensor, int axis, const Grid& grid, double longer) {
 
 bool moves(const Op& op) { return op.info().quant.trait == Trait::preserves_range; }
 
-/// Functions that go in steps, or have poles inside of their domain; comparisons and conversions to whole numbers show
-/// by their types.
+/// Whether it is a step function, or has poles inside its domain. Comparisons and conversions to integers are
+/// recognized by their types.
 bool goes_in_steps(const Op& op) {
   return op.is<ops::Ceil, ops::Floor, ops::Round, ops::Sign, ops::Modulo, ops::Hardmax, ops::Tan, ops::Shrink,
                ops::ThresholdedRelu>();
 }
 
-/// Whether the operand's extents are read, and not its elements.
+/// Whether only the operand's extents are read, and not its elements.
 bool says_extents(const Op& op, int operand) {
   return op.info().inputs[static_cast<size_t>(op.port_of(operand))].name == "like";
 }
 
-/// The axis along which numbers lie; -1 where they lie along several.
+/// The only axis with more than one element, -1 if there are several.
 int only_axis(const Dims& dims) {
   const auto is_long = [](int64_t extent) { return extent != 1; };
   if (std::ranges::count_if(dims, is_long) != 1) return -1;
@@ -86,7 +86,7 @@ bool scales_channels(const Op& op, int operand) {
   return !layer || layer.info().quant.weight < 0;
 }
 
-/// Whether the operand says where elements lie, and is nothing that results are made of.
+/// Whether the operand holds positions of elements, so that its values do not become results.
 bool says_places(const Op& op, int operand) {
   if (op.port_of(operand) == op.info().quant.index || says_extents(op, operand)) return true;
   return !is_float(op.operands()[static_cast<size_t>(operand)].dtype()) && !op.info().elementwise &&
@@ -113,7 +113,7 @@ RoundedRun::RoundedRun(const Model& model) : model_(model), ops_(model.graph.ops
   find_shared();
 }
 
-/// Of an operator that results are made of.
+/// The operator's results contribute to outputs.
 void RoundedRun::require_smooth(const Op& op, size_t operand) const {
   const Value value = op.operands()[operand];
   if (!dependent_.contains(value.node())) return;
@@ -168,7 +168,7 @@ void RoundedRun::find_weights() {
   }
 }
 
-/// What moves elements keeps their step; what a concatenation is made of has its step.
+/// Operators that move elements keep their step. The parts of a concatenation share its step.
 void RoundedRun::find_shared() {
   for (const Op& op : ops_) {
     const bool joins = op.info().quant.trait == Trait::same_scale;
@@ -223,7 +223,7 @@ RoundedRun::Range RoundedRun::range_of(Node value, bool joins) const {
   return range;
 }
 
-/// A number that is rounded across 0 has a reciprocal of the other sign; at 1 the slope of an arc sine is infinite.
+/// If a number is rounded across 0, its reciprocal changes its sign. At 1 the slope of an arc sine is infinite.
 void RoundedRun::require_no_poles(const Grid& grid) const {
   for (const Op& op : ops_) {
     if (op.is<ops::Asin, ops::Acos, ops::Atanh>() && dependent_.contains(op.in(0).node())) {
@@ -248,7 +248,7 @@ Tensors RoundedRun::rounded(const Tensors& inputs, const Grid& grid, uint64_t dr
     const Rounding rounding = found == roundings_.end() ? Rounding() : found->second;
     if (rounding.kind == Kind::exact || (rounding.kind == Kind::joined && !grid.joins)) return tensor;
     Tensor result = tensor.clone();
-    const bool is_exact = grid.per_channel && !grid.power_of_two;  // of one number for each channel
+    const bool is_exact = grid.per_channel && !grid.power_of_two;  // for one number per channel
     if (rounding.kind == Kind::weight || (rounding.kind == Kind::factor && !is_exact)) {
       round_weight(result, rounding.axis, grid, longer);
     } else {

@@ -1,4 +1,4 @@
-// What must not depend on how samples come: how many at a time, in how many files, with which extents.
+// Checks that results do not depend on the batch size, the number of files or the extents of samples.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,9 +20,9 @@
 namespace halfstep::fuzz {
 namespace {
 
-/// Ranges, scales and zero points of quantizers that both have for one value of the file, in one width. Where extents
-/// are known, fewer operators may be there: the last layer may be another, the first of a module has its name, and
-/// extents that are read as numbers are tensors.
+/// Compares ranges, scales and zero points of quantizers that both networks have for the same value with the same bit
+/// width. Networks with known extents may have fewer operators. Then the last layer may differ, the first layer of a
+/// module has the module's name, and extents that are read as numbers are tensors.
 void require_same_scales(const Model& found, const Model& expected, const std::string& when) {
   const GivenNames &found_names = found.metadata.given_names, &expected_names = expected.metadata.given_names;
   for (const auto& quantizer : expected.graph.all<ops::FakeQuantize>()) {
@@ -67,7 +67,7 @@ void check_integers(Trial& trial) {
 
 namespace {
 
-/// The outputs of a stage, whose extents were left open: that it takes others is what is looked at.
+/// Outputs of a stage with dynamic dimensions at other extents. The check is whether the stage accepts them.
 Tensors outputs_elsewhere(Trial& trial, const Model& model, const std::string& stage, const RunOptions& options = {}) {
   try {
     return run_model(model, trial.network().elsewhere, trial.tools().pool, options);
@@ -105,7 +105,7 @@ void check_extents(Trial& trial) {
 
 namespace {
 
-/// What comes to quantizers in the body, in float arithmetic.
+/// Inputs of the quantizers in the body, in float arithmetic.
 Tensors quantized_values(Trial& trial, const Tensors& inputs) {
   Model plain = trial.prepared();
   passes::set_mode(plain.graph, passes::Mode::evaluation);
@@ -120,7 +120,7 @@ Tensors quantized_values(Trial& trial, const Tensors& inputs) {
   return run_model(plain, inputs, trial.tools().pool);
 }
 
-/// Other reals of the same extents.
+/// Other float values in tensors of the same extents.
 Tensors others_like(const Tensors& tensors) {
   Tensors others = tensors;
   for (auto& [name, tensor] : others) {
@@ -137,7 +137,7 @@ Tensors zeros_like(const Tensors& tensors) {
   return zeros;
 }
 
-/// Whether a number lies more than two steps outside of the range, and of what `known` has.
+/// Whether an element is more than two steps outside both the range and the values in `known`.
 bool leaves(const Tensor& tensor, const Tensor& known, const Tensor& low, const Tensor& high, int bits) {
   double least = element(low, 0), most = element(high, 0);
   const double slack = 2 * (most - least) / (std::exp2(bits) - 1);

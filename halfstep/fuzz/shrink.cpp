@@ -19,7 +19,7 @@ namespace {
 
 namespace proto = formats::onnx::proto;
 
-/// Takes out of a repeated field what `drop` says.
+/// Removes the elements of a repeated field that `drop` selects.
 template <class Field, class Drop>
 void erase_if(Field& field, const Drop& drop) {
   for (int i = field.size() - 1; i >= 0; --i) {
@@ -37,7 +37,7 @@ void add_reads(const proto::Graph& graph, std::set<std::string>& names) {
   }
 }
 
-/// Without nodes, tensors and inputs that nothing reads.
+/// Removes nodes, tensors and inputs that nothing reads.
 void sweep(Network& network) {
   proto::Graph& graph = *network.model.mutable_graph();
   for (bool more = true; more;) {
@@ -75,7 +75,7 @@ Tensor random_samples(const Network& network, const Described& value, uint64_t s
   return tensor;
 }
 
-/// The value becomes an input, so that what made it can go.
+/// Turns the value into an input, so that its producers can be removed.
 bool cut(Network& network, const std::string& name) {
   const auto value = network.values.find(name);
   if (value == network.values.end()) return false;
@@ -96,7 +96,7 @@ bool cut(Network& network, const std::string& name) {
   return graph.output_size() > 0;
 }
 
-/// Whoever reads the node's first result reads its input `port` instead.
+/// Readers of the node's first result read its input `port` instead.
 bool bypass(Network& network, int index, int port) {
   proto::Graph& graph = *network.model.mutable_graph();
   const std::string from = graph.node(index).output(0), to = graph.node(index).input(port);
@@ -123,7 +123,7 @@ bool keep_output(Network& network, int index) {
   return true;
 }
 
-/// The value becomes the only output: what comes after it goes.
+/// Makes the value the only output, so that everything after it can be removed.
 bool end_at(Network& network, int index) {
   proto::Graph& graph = *network.model.mutable_graph();
   const std::string name = graph.node(index).output(0);

@@ -1,4 +1,4 @@
-// A failing network made small, and networks in folders.
+// Reduces failing networks, and saves networks in folders.
 #pragma once
 
 #include <filesystem>
@@ -8,13 +8,13 @@
 
 namespace halfstep::fuzz {
 
-/// NAME.onnx, NAME.npz with the samples, and what else there is to know in NAME.json.
+/// Writes NAME.onnx, NAME.npz with the samples, and NAME.json with the other properties.
 void save_network(const Network& network, const std::filesystem::path& stem);
 Network load_network(const std::filesystem::path& stem);
 
-/// The smallest network that still fails, of those that come from leaving out outputs, nodes (a value that a node made
-/// becomes an input, or is what went into the node), attributes and samples, one after the other. At most `tries` calls
-/// of `fails`.
+/// Reduces a network while `fails` stays true. It removes outputs, nodes, attributes and samples one after the other.
+/// The value of a removed node becomes an input, or is replaced by an operand of the node. Calls `fails` at most
+/// `tries` times.
 Network shrink(Network network, const std::function<bool(const Network&)>& fails, int tries = 300);
 
 }  // namespace halfstep::fuzz

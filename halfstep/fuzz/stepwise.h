@@ -1,4 +1,4 @@
-// A network that runs operator by operator, so that every value can be looked at and changed.
+// Runs a network operator by operator, so that every value can be read and changed.
 #pragma once
 
 #include <functional>
@@ -8,11 +8,11 @@
 
 namespace halfstep::fuzz {
 
-/// Called once for each value when it is known; its result is the value that is read. `operands` are those of the
-/// operator that made it, none for an input or a stored tensor.
+/// Called once for each computed value. Returns the value for its readers. `operands` are those of its operator, empty
+/// for inputs and stored tensors.
 using Visit = std::function<Tensor(Value value, const Tensor& tensor, std::span<const Tensor> operands)>;
 
-/// Outputs by name. The network has no regions.
+/// Returns outputs by name. The network must not have regions.
 Tensors run_stepwise(const Model& model, const Tensors& inputs, const Visit& visit);
 
 }  // namespace halfstep::fuzz

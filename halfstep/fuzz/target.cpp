@@ -22,7 +22,7 @@ class Chooser {
   Random random_;
 };
 
-/// Random overrides of the platform that leaves most to choose.
+/// Random overrides for the platform with the most options.
 void override_generic(Chooser& chooser, const Network& network, Target& target) {
   const auto set = [&](const std::string& key, const std::string& value) { target.overrides.emplace_back(key, value); };
   const std::string form = chooser.one_of({"fixed_point", "fixed_point", "float32"});
@@ -45,7 +45,7 @@ void override_generic(Chooser& chooser, const Network& network, Target& target) 
     set("features.codes", "signed");
     if (chooser.chance(0.5)) set("features.zero_points", "symmetric");
   }
-  // Products of wide codes reach furthest.
+  // Products of wide codes use the largest integers.
   const bool multiplies = operators_of(network.model.graph()).contains("Mul");
   if (chooser.chance(multiplies ? 0.7 : 0.2)) {
     set("features.legal_bits", "[4, 8, 12, 16]");
@@ -65,7 +65,7 @@ bool has_functions(const Network& network) {
   });
 }
 
-/// Whether a window takes steps of more than 2.
+/// Whether a window has a stride above 2.
 bool has_long_steps(const Network& network) {
   const auto is_long = [](const auto& attribute) {
     return attribute.name() == "strides" &&
@@ -75,7 +75,7 @@ bool has_long_steps(const Network& network) {
                              [&](const auto& node) { return std::ranges::any_of(node.attribute(), is_long); });
 }
 
-/// One of those whose rules say between which operators quantizers are; "" for most seeds.
+/// A platform whose rules determine the quantizer positions, "" for most seeds.
 std::string ruled_platform(uint64_t seed) {
   Chooser chooser(seed, 201);
   if (!chooser.chance(0.1)) return "";
@@ -102,9 +102,9 @@ Target random_target(uint64_t seed, const Network& network, const std::string& p
   target.platform =
       chooser.one_of({"generic_int8", "generic_int8", "generic_int8", "generic_int8", "pow2_int8", "magik_t40",
                       "onnxruntime_int8", "onnxruntime_int8", "pytorch_fbgemm", "pytorch_x86", "signed_pow2_int8"});
-  // PyTorch's functions on codes are refused as a whole, whatever else a network has.
+  // PyTorch's table functions are refused for the whole network, so that it would test nothing else.
   if (target.platform.starts_with("pytorch") && has_functions(network)) target.platform = "generic_int8";
-  // So are windows that Magik's chips do not have.
+  // Windows that Magik chips lack are refused for the whole network too.
   if (target.platform == "magik_t40" && has_long_steps(network)) target.platform = "generic_int8";
   if (!platform.empty()) target.platform = platform;
   const bool generic = target.platform == "generic_int8";

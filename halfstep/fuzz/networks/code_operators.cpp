@@ -12,7 +12,7 @@ namespace {
 constexpr int64_t kForever = std::numeric_limits<int64_t>::max();
 constexpr const char* kMicrosoft = "com.microsoft";
 
-/// Codes with what they stand for.
+/// Codes with their scale and zero point.
 struct Codes {
   Known codes, scale, zero;
 };
@@ -27,7 +27,7 @@ Codes quantized(Maker& maker, int64_t least_rank, int64_t most_rank) {
   return {maker.node("QuantizeLinear", {x, scale, zero}, x.with(DType::u8).between(0, 255)), scale, zero};
 }
 
-/// Back into the network.
+/// Dequantizes the codes, so that the network can use them.
 void back(Maker& maker, const Known& codes, const Known& scale, const Known& zero) {
   const double step = scale.high;
   maker.node("DequantizeLinear", {codes, scale, zero}, codes.with(DType::f32).between(-128 * step, 127 * step));
@@ -61,7 +61,7 @@ void make_matmul_integer(Maker& maker, std::string_view op) {
   back(maker, maker.node(op, inputs, x.codes.with(dims).with(DType::i32).between(-bound, bound)));
 }
 
-/// Scale and zero point of a result.
+/// Chooses scale and zero point of a result.
 Codes result_of(Maker& maker, const Codes& x, const Dims& dims, double step) {
   Codes y{x.codes.with(dims), maker.scalar(step, DType::f32, {}),
           zero_point(maker, DType::u8, static_cast<double>(maker.between(0, 200)))};

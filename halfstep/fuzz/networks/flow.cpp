@@ -1,4 +1,4 @@
-// Branches and iterations, also in each other, where conditions are known and where only a run tells.
+// Branches and loops, also nested, with conditions known at import or only at run time.
 #include <algorithm>
 #include <cmath>
 
@@ -28,7 +28,7 @@ proto::Node& inner_node(Maker& maker, proto::Graph& graph, const std::string& op
   return node;
 }
 
-/// Whether the largest element is above a number in its range: only a run tells.
+/// Whether the largest element is above a bound in its range, known only at run time.
 Known condition_on(Maker& maker, const Known& x) {
   Known largest, above;
   above.dtype = DType::boolean;
@@ -39,7 +39,7 @@ Known condition_on(Maker& maker, const Known& x) {
   return above;
 }
 
-/// The same of a value in a graph inside.
+/// Such a condition on a value in a nested graph.
 std::string inner_condition(Maker& maker, proto::Graph& graph, const std::string& x, double bound) {
   auto& largest = inner_node(maker, graph, "ReduceMax", {x});
   formats::onnx::write_attribute("keepdims", int64_t{0}, *largest.add_attribute());
@@ -47,17 +47,17 @@ std::string inner_condition(Maker& maker, proto::Graph& graph, const std::string
   return inner_node(maker, graph, "Greater", {name, maker.scalar(bound, DType::f32, {}).name}).output(0);
 }
 
-/// Graphs in each other. All values have the type of x, and no element is larger than those of x can be.
+/// Nested graphs. All values have the type of x, and their elements stay in its range.
 class Inner {
  public:
   Inner(Maker& maker, const Known& x) : maker_(maker), x_(x) {}
 
-  /// Of graphs in each other at most; one mixes rows, and finds the largest element of something.
+  /// Maximum nesting depth. Any nesting mixes rows, and needs elements for a maximum.
   int depth() {
     return !is_full(x_) || maker_.keeps_rows(x_) || x_.rows ? 0 : maker_.one_of<int>({0, 0, 0, 1, 1, 2, 3});
   }
 
-  /// A branch: something of what is `seen` from around.
+  /// A branch that computes a value from the values `seen` around it.
   proto::Graph branch(const std::vector<std::string>& seen, int depth) {
     proto::Graph graph;
     graph.set_name("branch");
@@ -65,7 +65,7 @@ class Inner {
     return graph;
   }
 
-  /// What is made in `graph` of what is `seen`, with so many graphs in each other.
+  /// A value computed in `graph` from `seen`, with `depth` nested graphs.
   std::string value(proto::Graph& graph, const std::vector<std::string>& seen, int depth) {
     if (depth == 0 && !growing_.empty() && maker_.chance(0.5))
       return shared(graph, maker_.one_of(seen), maker_.one_of(growing_));
@@ -100,7 +100,7 @@ class Inner {
     return inner_condition(maker_, graph, of, maker_.real(x_.low, x_.high));
   }
 
-  /// `x` divided by how many rows or elements `growing` has.
+  /// `x` divided by the number of rows or elements of `growing`.
   std::string shared(proto::Graph& graph, const std::string& x, const std::string& growing) {
     const bool all = maker_.chance(0.3);
     std::string count = inner_node(maker_, graph, all ? "Size" : "Shape", {growing}).output(0);
@@ -140,7 +140,7 @@ class Inner {
     seen.push_back(carried);
     Type rows = type();
     rows.dims[0] = kUnknown;
-    const bool grows = maker_.chance(0.4);  // there is another state, which has more rows after each iteration
+    const bool grows = maker_.chance(0.4);  // a further state has more rows after each iteration
     if (grows) growing_.push_back(take(body, "growing", rows));
     std::string next = mean(body, carried, value(body, seen, depth - 1));
     if (grows) next = mean(body, next, last_row(body, growing_.back()));
@@ -176,7 +176,7 @@ class Inner {
 
   Maker& maker_;
   const Known& x_;
-  std::vector<std::string> growing_;  ///< states of the loops around that have more rows after each iteration
+  std::vector<std::string> growing_;  ///< states of the surrounding loops that have more rows after each iteration
 };
 
 void make_if(Maker& maker, std::string_view op) {
@@ -190,7 +190,7 @@ void make_if(Maker& maker, std::string_view op) {
   const proto::Graph first = inner.branch({x.name}, depth), second = inner.branch({x.name}, depth);
   maker.node(op, {which, x}, x.between(-reach, reach));
   auto& node = maker.last_node();
-  node.mutable_input()->RemoveLast();  // x is seen from inside
+  node.mutable_input()->RemoveLast();  // nested graphs read x from the surrounding graph
   add_graph(node, "then_branch", first);
   add_graph(node, "else_branch", second);
 }
@@ -223,7 +223,7 @@ void make_loop(Maker& maker, std::string_view op) {
   add_graph(maker.last_node(), "body", body);
 }
 
-/// Running sums along the first axis, from a state on.
+/// Running sums along the first axis, starting from a state.
 void make_scan(Maker& maker, std::string_view op) {
   const Known x =
       maker.any({{DType::f32}, 1, 4, [&](const Known& v) { return !v.rows && v.dims[0] >= 1 && v.dims[0] <= 16; }});

@@ -1,5 +1,5 @@
-// Layers as exporters write them, of several operators in many orders; seldom with something that is not as it should
-// be, so that what only looks like the layer is met too.
+// Layers as exporters write them, as several operators in many orders. A few deviate from the layer, to test that only
+// true forms are recognized.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -13,10 +13,10 @@ Known in_either_order(Maker& maker, std::string_view op, const Known& a, const K
   return maker.chance(0.5) ? maker.node(op, {a, b}, result) : maker.node(op, {b, a}, result);
 }
 
-/// A number of the form, seldom another one.
+/// A constant of the form, rarely another number.
 Known form_number(Maker& maker, double value) { return maker.scalar(maker.chance(0.97) ? value : value * 1.01); }
 
-/// The product of all in any order.
+/// The product of all factors in any order.
 Known product_of(Maker& maker, std::vector<Known> factors, const Known& result) {
   while (factors.size() > 1) {
     const Known a = factors.back();
@@ -61,7 +61,7 @@ void write_silu(Maker& maker, std::string_view op) {
   in_either_order(maker, "Mul", x, gate, x.between(std::min(x.low, -0.3), std::max(x.high, 0.0)));
 }
 
-/// Along one axis, which stays with an extent of 1.
+/// A reduction along one axis, which stays with extent 1.
 Known reduced_along(Maker& maker, std::string_view op, const Known& x, int64_t axis, const Known& result,
                     int64_t since) {
   Dims dims = x.dims;
@@ -71,12 +71,12 @@ Known reduced_along(Maker& maker, std::string_view op, const Known& x, int64_t a
   return maker.node(op, {x, maker.ints({written})}, result.with(dims));
 }
 
-/// The last axis, seldom another.
+/// The last axis, rarely another.
 int64_t last_axis(Maker& maker, const Known& x) {
   return maker.chance(0.95) ? x.rank() - 1 : std::max<int64_t>(x.rank() - 2, 1);
 }
 
-/// x, whose mean square along the last axis `square` is, over its root, times a scale.
+/// x divided by the root of `square`, its mean square along the last axis, times a scale.
 Known over_root_of(Maker& maker, const Known& x, const Known& square) {
   const Known shifted =
       in_either_order(maker, "Add", square, maker.scalar(maker.real(1e-3, 0.1)), square.between(0.001, 20));
@@ -124,7 +124,7 @@ void write_softmax(Maker& maker, std::string_view op) {
   maker.node("Div", {power, sum}, x.between(0, 1));
 }
 
-/// 0, or here and there, but never in the first column, a number that hides.
+/// A mask of zeros, with `hidden` at some positions, but never in the first column.
 Known stored_mask(Maker& maker, const Known& x, double hidden) {
   Tensor mask(DType::f32, {maker.chance(0.5) ? x.dims[x.dims.size() - 2] : 1, x.dims.back()});
   const auto contents = mask.data<float>();
@@ -134,7 +134,7 @@ Known stored_mask(Maker& maker, const Known& x, double hidden) {
   return maker.contents(mask, 0, 0);
 }
 
-/// A softmax of what a mask leaves, stored or by a condition, seldom of what a sum with it gives.
+/// A softmax of masked scores: a stored mask is added, or a condition selects the scores.
 void write_masked_softmax(Maker& maker, std::string_view op) {
   const Known x = small_feature(maker);
   maker.require(x.rank() >= 2);
@@ -150,7 +150,7 @@ void write_masked_softmax(Maker& maker, std::string_view op) {
   maker.node(op, {masked}, x.between(0, 1), {{"axis", maker.opset() < 13 ? x.rank() - 1 : int64_t{-1}}});
 }
 
-/// Any of them: all together come as often as two operators.
+/// Writes one of the activation forms. All forms together are as frequent as two operators.
 void write_activation(Maker& maker, std::string_view) {
   switch (maker.between(0, 3)) {
     case 0: return write_gelu(maker, "Erf");
@@ -168,7 +168,8 @@ void write_rows(Maker& maker, std::string_view op) {
   }
 }
 
-/// A value that says extents, which nobody else takes: what is made of it has the rows of the other operands.
+/// A value computed from extents that no other recipe uses. Results computed from it have the rows of the other
+/// operands.
 Known of_extents(Maker& maker, std::string_view op, const std::vector<Known>& inputs, const Known& result,
                  const Attributes& attributes = {}) {
   Known value = maker.node(op, inputs, result, attributes);
@@ -177,8 +178,8 @@ Known of_extents(Maker& maker, std::string_view op, const std::vector<Known>& in
   return value;
 }
 
-/// Rows of an open length with positions, seen as [n * length, wide] for a product and as they were behind it; what
-/// the others get is the first of them.
+/// Rows of a dynamic length with positions. For a product they are reshaped to [n * length, wide] and back. Other
+/// recipes only use the first row.
 void write_sequence(Maker& maker, std::string_view op) {
   maker.require(maker.style().rows);
   const int64_t batch = maker.style().batch, length = maker.between(2, 6), wide = maker.between(1, 6),

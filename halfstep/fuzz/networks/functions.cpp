@@ -11,9 +11,9 @@ constexpr double kAll = 1e30;
 struct Function {
   std::string_view op;
   double (*value)(double);
-  double low = -kAll, high = kAll;  ///< where it is asked for
+  double low = -kAll, high = kAll;  ///< limits of the requested inputs
   int64_t since = 7;
-  std::vector<std::string> reals = {};  ///< attributes that may be there
+  std::vector<std::string> reals = {};  ///< optional attributes
   bool only_f32 = false;
 };
 
@@ -79,7 +79,7 @@ void make_function(Maker& maker, std::string_view op) {
   }
 }
 
-/// A layer's activation, where it belongs: behind a layer.
+/// The activation of a layer, at its usual position after the layer.
 void make_gelu(Maker& maker, std::string_view op) {
   const Known x = maker.any({{DType::f32}});
   Attributes attributes;

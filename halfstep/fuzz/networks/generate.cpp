@@ -9,7 +9,7 @@
 namespace halfstep::fuzz {
 namespace {
 
-constexpr uint64_t kPlainOf = 5;  ///< one of so many is not plain
+constexpr uint64_t kPlainOf = 5;  ///< one in this many is not plain
 constexpr size_t kPlainFeatures = 2, kWildFeatures = 6;
 constexpr int64_t kNewestOpset = 26;
 
@@ -30,7 +30,7 @@ const Recipes& recipes_of(bool plain) {
   return plain ? kOnCodes : kEvery;
 }
 
-/// Operators that this network is to have, in turn.
+/// Operators that this network should have, in turn over the seeds.
 Recipes featured(uint64_t seed) {
   const bool plain = is_plain(seed);
   const Recipes& recipes = recipes_of(plain);
@@ -42,7 +42,7 @@ Recipes featured(uint64_t seed) {
   return features;
 }
 
-/// A version that the features have, where all have one; else one for those that do.
+/// An opset version that all features support. Features without a common version are removed.
 int64_t opset_for(Random& random, Recipes& features) {
   int64_t since = 7, until = kNewestOpset;
   std::erase_if(features, [&](const Recipe& recipe) {
@@ -72,7 +72,7 @@ Style style_for(Random& random, bool plain, Recipes& features) {
   return style;
 }
 
-/// What networks are mostly made of.
+/// The most frequent operators of real networks.
 constexpr std::string_view kUsual[] = {"Conv",
                                        "Conv",
                                        "Gemm",
@@ -120,7 +120,7 @@ bool make_somehow(Maker& maker, const Recipe& recipe) {
   return false;
 }
 
-/// What a network begins with.
+/// Adds the first input of the network.
 void add_first_input(Maker& maker) {
   const int64_t kind = maker.between(0, 5);
   if (kind == 0 && !maker.style().plain) return;
@@ -132,7 +132,7 @@ void add_first_input(Maker& maker) {
   maker.input(DType::f32, dims, low, maker.chance(0.1) ? 100 : 2);
 }
 
-/// One with weights, without which there is nothing to quantize.
+/// Adds a layer with weights, because a network without weights cannot be quantized.
 void add_layer(Maker& maker) {
   const auto op = maker.one_of<std::string>({"Conv", maker.style().rows ? "Conv" : "MatMul", "Gemm", "MatMul"});
   for (const char* title : {op.c_str(), "Conv", "MatMul", "Gemm"}) {

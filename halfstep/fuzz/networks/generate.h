@@ -1,4 +1,4 @@
-// From a number to a network and a target.
+// Generates a network and a target from a seed.
 #pragma once
 
 #include <optional>
@@ -11,23 +11,23 @@
 
 namespace halfstep::fuzz {
 
-/// The same network for the same seed on every machine. Four of five are plain. Runs of seeds have every importable
-/// operator about equally often.
+/// The same network for the same seed on every machine. Four of five networks are plain. Over many seeds, every
+/// importable operator occurs about equally often.
 Network generate(uint64_t seed);
 
-/// A platform with overrides, and widths.
+/// A platform with overrides and bit widths.
 struct Target {
   std::string platform;
   std::vector<std::pair<std::string, std::string>> overrides;
   quant::PrepareOptions prepare;
-  std::vector<std::pair<int, int>> bits;  ///< of weights and features of some layers after calibration
+  std::vector<std::pair<int, int>> bits;  ///< bit widths of weights and activations of some layers after calibration
   bool pad_channels = false;
 
-  /// "generic_int8 --overrides features.bits=4 --weight-bits 2": as the command line takes it.
+  /// As command-line options: "generic_int8 --overrides features.bits=4 --weight-bits 2".
   std::string text() const;
 };
 
-/// For the network of the seed; `platform` instead of a random one, where it is given.
+/// The target for the network of the seed. `platform`, unless empty, replaces the random one.
 Target random_target(uint64_t seed, const Network& network, const std::string& platform);
 
 }  // namespace halfstep::fuzz

@@ -1,4 +1,4 @@
-// Operators that take or put elements by index, and others that rearrange.
+// Operators that read or write elements by index, and others that rearrange.
 #include <algorithm>
 
 #include "halfstep/formats/onnx/dtypes.h"

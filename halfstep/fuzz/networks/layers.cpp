@@ -10,13 +10,13 @@ namespace {
 
 double reach_of(const Known& x) { return std::max(std::abs(x.low), std::abs(x.high)); }
 
-/// Weights as training leaves them: sums of `terms` products stay about as large as what comes in.
+/// Weights with the magnitudes of trained ones: a sum of `terms` products is about as large as its inputs.
 Known some_weights(Maker& maker, const Dims& dims, int64_t terms) {
   const double scale = maker.chance(0.05) ? 0 : 1.7 / std::sqrt(static_cast<double>(std::max<int64_t>(terms, 1)));
   return maker.parameter(dims, -scale, scale);
 }
 
-/// Behind a layer often an activation or a normalization, with which it becomes one.
+/// Often adds an activation or normalization, which fuses with the layer.
 void perhaps_activate(Maker& maker, const Known& x) {
   if (!maker.chance(0.4)) return;
   const auto op = maker.one_of<std::string>({"Relu", "Relu", "LeakyRelu", "Clip", "BatchNormalization", "Sigmoid"});
@@ -40,7 +40,7 @@ void perhaps_activate(Maker& maker, const Known& x) {
   }
 }
 
-/// Images whose extents are not empty, behind the first two axes.
+/// Images with elements: no spatial extent is 0.
 Want images(int64_t least_spatial, int64_t most_spatial) {
   return {{DType::f32}, least_spatial + 2, most_spatial + 2, [](const Known& x) {
             return std::ranges::none_of(x.dims, [](int64_t d) { return d == 0; });
@@ -129,7 +129,7 @@ void make_gemm(Maker& maker, std::string_view op) {
   perhaps_activate(maker, maker.node(op, inputs, x.with({rows, columns}).between(-bound, bound), attributes));
 }
 
-/// x[..., terms] times a matrix, and the sum that often follows: of a bias of usual or odd rank.
+/// x[..., terms] times a matrix, often followed by the sum with a bias of usual or unusual rank.
 void make_matmul_layer(Maker& maker, const Known& x) {
   const int64_t terms = x.dims.back(), columns = maker.between(1, 8);
   const Known w = some_weights(maker, {terms, columns}, terms);
@@ -137,7 +137,7 @@ void make_matmul_layer(Maker& maker, const Known& x) {
   out.back() = columns;
   const double bound = 2 * reach_of(x);
   Known y = maker.node("MatMul", {x, w}, x.with(out).between(-bound, bound));
-  const bool widens = !maker.keeps_rows(x) && maker.chance(0.7);  // a sum of more axes than the product has
+  const bool widens = !maker.keeps_rows(x) && maker.chance(0.7);  // the sum has more axes than the product
   if (widens || (maker.chance(0.5) && (x.rank() == 2 || !maker.style().simple))) {
     Known bias =
         maker.style().simple || maker.chance(0.6) ? maker.parameter({columns}, -0.5, 0.5) : odd_bias(maker, out, 0);

@@ -15,12 +15,12 @@ namespace onnx = formats::onnx;
 constexpr size_t kMostInputs = 5;
 constexpr double kHuge = 1e30;
 
-/// Names that ours could be, and others that are easily mistaken.
+/// Names that Halfstep could generate, and others that are easy to confuse.
 const std::vector<std::string> kHostile = {"conv1.q",  "x.real", "P.average", "y.q.real", "bn1.scale",     "loss",
                                            "batch",    "0",      "a b",       "x/y:0",    "\xc3\xa9",      "\"q\"",
                                            "quantize", "out",    "%1",        "x.q.q",    "learning_rate", "momentum",
                                            "step",     "labels", "x,y",       "(",        "weight.codes"};
-/// Those most often made stand more than once.
+/// The most frequent ones are listed more than once.
 const std::vector<std::string> kHostileEnds = {
     ".q",      ".q",          ".q",       ".q.real",   ".q.real",   ".q.real", ".observer", ".real",
     ".q.real", ".scale",      ".average", ".1",        ".bias",     ".shift",  ".codes",    ".w",
@@ -94,7 +94,7 @@ std::vector<const Known*> Maker::suited(const Want& want) const {
 Known Maker::there(const Want& want) {
   const auto found = suited(want);
   require(!found.empty());
-  // The later of two: networks become deep rather than wide.
+  // The later of two values, so that networks become deep rather than wide.
   const size_t a = random_.below(found.size()), b = random_.below(found.size());
   return *found[std::max(a, b)];
 }
@@ -144,8 +144,8 @@ Tensor Maker::random_tensor(DType dtype, const Dims& dims, double low, double hi
   const double one = real(low, high);
   for (int64_t i = 0; i < tensor.size(); ++i) {
     double value = real(low, high);
-    if (kinds == 0) value = one;                                        // the same everywhere
-    if (kinds == 1 && chance(0.5)) value = std::clamp(0.0, low, high);  // half of it nothing
+    if (kinds == 0) value = one;                                        // all elements equal
+    if (kinds == 1 && chance(0.5)) value = std::clamp(0.0, low, high);  // half of the elements zero
     if (!is_float(dtype))
       value = std::floor(low + static_cast<double>(random_.below(static_cast<uint64_t>(tensor_limit(low, high)))));
     set_element(tensor, i, value);
@@ -210,7 +210,7 @@ Known Maker::contents(const Tensor& tensor, double low, double high) {
 
 Known Maker::weights(DType dtype, Dims dims, double low, double high) {
   if (chance(0.08)) {
-    const bool any = low <= 0 && high >= 0;  // else a divisor
+    const bool any = low <= 0 && high >= 0;  // false for a divisor, which must stay in its range
     const auto shared = suited({{dtype}, 0, 5, [&](const Known& v) {
                                   return v.constant && v.dims == dims && (any || (v.low >= low && v.high <= high));
                                 }});
@@ -219,7 +219,7 @@ Known Maker::weights(DType dtype, Dims dims, double low, double high) {
   Known value = contents(random_tensor(dtype, dims, low, high), low, high);
   if (dtype == DType::f32 && chance(0.03)) value = node("Neg", {value}, value.between(-high, -low));
   if (dtype == DType::f32 && chance(0.03)) value = node("Mul", {value, scalar(0.5)}, value.between(low / 2, high / 2));
-  if (chance(0.3)) remember(value);  // others may share it
+  if (chance(0.3)) remember(value);  // other nodes may share it
   return value;
 }
 
@@ -233,7 +233,8 @@ Known Maker::parameter(Dims dims, double low, double high) {
 
 Known Maker::ints(const std::vector<int64_t>& values, DType dtype) {
   const Dims dims = {static_cast<int64_t>(values.size())};
-  if (dtype == DType::i64) return contents(Tensor::of<int64_t>(dtype, dims, values), 0, 1);  // no double has them all
+  if (dtype == DType::i64)
+    return contents(Tensor::of<int64_t>(dtype, dims, values), 0, 1);  // a double cannot represent all of them
   Tensor tensor(dtype, dims);
   for (size_t i = 0; i < values.size(); ++i)
     set_element(tensor, static_cast<int64_t>(i), static_cast<double>(values[i]));
@@ -323,8 +324,8 @@ void Maker::add_imports() {
   }
 }
 
-/// How much smaller the elements of each sample are: often some are eight times as large as others, as happens where
-/// samples are pictures of dark and bright rooms.
+/// Factors for the elements of each sample. Often some samples are eight times as large as others, like pictures of
+/// dark and bright rooms.
 std::vector<double> Maker::some_spread(int64_t samples) {
   std::vector<double> spread(static_cast<size_t>(samples), 1.0);
   if (!chance(0.5)) return spread;

@@ -1,4 +1,4 @@
-// What recipes make a network with: chance, the values that are there, and nodes.
+// Builder of random networks for the recipes: random numbers, available values, and nodes.
 #pragma once
 
 #include <functional>
@@ -12,43 +12,43 @@
 
 namespace halfstep::fuzz {
 
-/// A value of the network in the making.
+/// A value of the network under construction.
 struct Known {
-  std::string name;  ///< "" stands for an input that is left out
+  std::string name;  ///< "" for an omitted input
   DType dtype = DType::f32;
   Dims dims = {};
-  double low = -1, high = 1;  ///< about where its elements lie
-  bool rows = false;          ///< the first axis counts samples, and each row depends on its sample alone
-  bool constant = false;      ///< known without inputs
+  double low = -1, high = 1;  ///< approximate range of its elements
+  bool rows = false;          ///< the first axis counts samples, and each row depends only on its sample
+  bool constant = false;      ///< computed without inputs
 
   int64_t rank() const { return static_cast<int64_t>(dims.size()); }
   int64_t size() const { return count_elements(dims); }
-  /// The same with other extents.
+  /// A copy with other extents.
   Known with(Dims other) const;
   Known with(DType other) const;
   Known between(double lowest, double highest) const;
 };
 
-/// What a recipe asks for.
+/// The properties of a requested value.
 struct Want {
   std::vector<DType> dtypes = {DType::f32};
   int64_t least_rank = 0, most_rank = 5;
   std::function<bool(const Known&)> fits = {};
 };
 
-/// Thrown where a recipe has nothing to work on: another one is tried.
+/// Thrown if a recipe finds no suitable operands. Another recipe is tried.
 struct Unsuited {};
 
 struct Style {
   int64_t opset = 17;
-  bool plain = true;       ///< f32 and what platforms have on codes
-  bool simple = true;      ///< with `plain`: in the forms in which they have it
-  bool rows = true;        ///< every input's first axis counts samples, and operators keep them apart
-  bool open_batch = true;  ///< with `rows`: the file does not say how many
+  bool plain = true;       ///< f32, with operators that platforms have on codes
+  bool simple = true;      ///< with `plain`: only in the forms that platforms support
+  bool rows = true;        ///< the first axis of every input counts samples, and operators keep samples separate
+  bool open_batch = true;  ///< with `rows`: the number of samples is dynamic in the file
   bool same_batch = true;  ///< every input has the same first extent
   bool hostile_names = false;
   int64_t batch = 2;
-  int64_t widest = 8;  ///< extent
+  int64_t widest = 8;  ///< largest extent
 };
 
 class Maker {
@@ -62,63 +62,62 @@ class Maker {
   }
 
   bool chance(double probability) { return random_.uniform() < probability; }
-  /// Both included.
+  /// Both ends are included.
   int64_t between(int64_t low, int64_t high);
   double real(double low, double high);
   template <class T>
   T one_of(std::vector<T> choices) {
     return choices[random_.below(choices.size())];
   }
-  /// An extent, seldom 0.
+  /// A random extent, rarely 0.
   int64_t extent();
-  /// `most` at most, so that tensors stay small.
+  /// At most `most` elements, so that tensors stay small.
   Dims some_dims(int64_t rank, int64_t most = 2000);
 
-  /// A value of that kind, of late ones rather than early ones; if there is none, or seldom, a new input.
+  /// A matching value, preferably a recent one. A new input if there is none, and rarely otherwise.
   Known any(const Want& want);
-  /// The same of elements between `low` and `high`: where they are not, behind an operator that makes them so.
+  /// Like `any`, with elements between `low` and `high`. If necessary, adds an operator that limits them.
   Known any_between(const Want& want, double low, double high);
-  /// One that is there, or Unsuited.
+  /// An existing value. Throws Unsuited if there is none.
   Known there(const Want& want);
   Known input(DType dtype, Dims dims, double low = -2, double high = 2);
-  /// The same, with axes whose extents the file leaves open; nobody else takes it. `other` are the extents of a run at
-  /// others than the samples'.
+  /// An input with dynamic dimensions that no other recipe uses. `other` are the extents of an additional run.
   Known open_input(Dims dims, std::vector<size_t> open, Dims other);
 
-  /// Random contents; an initializer, a Constant, or computed from one.
+  /// Random contents: an initializer, a Constant, or computed from one.
   Known weights(DType dtype, Dims dims, double low, double high);
-  /// The same, seldom computed from the network's inputs instead; f32.
+  /// f32 weights, rarely computed from the network's inputs instead.
   Known parameter(Dims dims, double low, double high);
   Known ints(const std::vector<int64_t>& values, DType dtype = DType::i64);
-  /// One number, of rank 0 or seldom of rank 1.
+  /// A number of rank 0, rarely of rank 1.
   Known scalar(double value, DType dtype = DType::f32);
   Known scalar(double value, DType dtype, Dims dims);
   Known contents(const Tensor& tensor, double low, double high);
   static Known absent() { return {}; }
 
-  /// A node with one result or several; what `results` says of them is believed. rows: of a result, if every operand
-  /// that is no constant has them and the first extent is the batch's.
+  /// Adds a node with one or several results. The properties in `results` are not checked. A result has `rows` if every
+  /// operand that is not constant has them and its first extent is the batch.
   Known node(std::string_view op, const std::vector<Known>& inputs, const Known& result,
              const Attributes& attributes = {}, const std::string& domain = {});
   std::vector<Known> nodes(std::string_view op, const std::vector<Known>& inputs, std::vector<Known> results,
                            const Attributes& attributes = {}, const std::string& domain = {});
-  /// Nobody else takes the value.
+  /// Hides the value from other recipes.
   void forget(const Known& value);
-  /// The value comes of an operator that has a form on codes in every form of a layer.
+  /// Declares that the operator of the value has a form on codes whatever the form of its layer.
   void expect_codes(const Known& value) { network_.on_codes.insert(value.name); }
   bool has_nodes() const { return network_.model.graph().node_size() > 0; }
-  /// Of a network that has nodes.
+  /// The network must have nodes.
   formats::onnx::proto::Node& last_node();
-  /// A name that nothing has.
+  /// An unused name.
   std::string fresh_name(std::string_view op);
 
-  /// An axis that is not that of samples, or Unsuited; perhaps counted from the end.
+  /// An axis other than that of samples, possibly counted from the end. Throws Unsuited if there is none.
   int64_t axis(const Known& x);
   int64_t perhaps_negative(int64_t axis, int64_t rank) { return chance(0.3) ? axis - rank : axis; }
-  /// Whether results of x may mix rows.
+  /// Whether results of x must keep rows separate.
   bool keeps_rows(const Known& x) const { return style_.rows && x.rows; }
 
-  /// The network, with outputs.
+  /// The finished network, with outputs.
   Network finish(int64_t samples);
 
  private:
@@ -133,7 +132,7 @@ class Maker {
   Known fitting_input(const Want& want);
   std::vector<double> some_spread(int64_t samples);
   Tensor random_samples(const Input& input, const Dims& dims, const std::vector<double>& spread);
-  /// Unless it is to be `varied`, seldom of one value or half of zeros.
+  /// Random elements. Unless `varied`, sometimes all are equal or half are zero.
   Tensor random_tensor(DType dtype, const Dims& dims, double low, double high, bool varied = false);
   Known remember(Known value);
   void add_output(const Known& value);
@@ -147,16 +146,16 @@ class Maker {
   std::vector<Input> inputs_;
 };
 
-/// Whether it is a float that networks compute in.
+/// Float types that networks compute in.
 inline const std::vector<DType> kFloats = {DType::f32, DType::f64, DType::f16};
 
 /// Whether it has elements.
 inline bool is_full(const Known& x) { return x.size() > 0; }
 
-/// Extents of `a` and `b` broadcast together, or Unsuited.
+/// Extents of `a` and `b` broadcast together. Throws Unsuited if they do not broadcast.
 Dims broadcast(const Dims& a, const Dims& b);
 
-/// Where f of [low, high] lies, about.
+/// Approximate range of f over [low, high].
 std::pair<double, double> image_of(const std::function<double(double)>& f, double low, double high);
 
 }  // namespace halfstep::fuzz

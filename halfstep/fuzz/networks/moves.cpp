@@ -1,4 +1,4 @@
-// Operators that move, repeat or leave out elements.
+// Operators that move, repeat or drop elements.
 #include <algorithm>
 #include <cmath>
 
@@ -14,7 +14,8 @@ Known some_value(Maker& maker, int64_t least_rank = 0, int64_t most_rank = 5) {
   return maker.any({{DType::f32, DType::f32, DType::i64, DType::f16, DType::u8}, least_rank, most_rank});
 }
 
-/// Extents as a reshape may say them: 0 keeps one, one -1 is worked out. The first of open rows is never said.
+/// Extents for a reshape: 0 copies an extent, and one -1 is inferred. A dynamic number of rows is always written as 0
+/// or -1.
 Dims said_dims(Maker& maker, const Known& x, Dims dims) {
   const bool open = maker.keeps_rows(x) && maker.style().open_batch;
   int64_t unsaid = -1;
@@ -44,7 +45,7 @@ Dims split_up(Maker& maker, int64_t count, int64_t rank) {
   return dims;
 }
 
-/// Whole numbers, of extents.
+/// Integers for extents.
 Known numbers(Dims dims) {
   Known value;
   value.dtype = DType::i64;
@@ -67,7 +68,7 @@ void make_reshape(Maker& maker, std::string_view op) {
   }
   const Dims said = said_dims(maker, x, dims);
   if (maker.chance(0.2) && x.rank() > 0 && dims.size() > 1 && dims[0] == x.dims[0]) {
-    // As exporters write it: the first extent out of the shape of x, and one of the others left out.
+    // As exporters write it: the first extent comes from the shape of x, and one of the others is inferred.
     const Known shape = maker.node("Shape", {x}, numbers({x.rank()}));
     const Known zero = maker.contents(Tensor(DType::i64, {1}), 0, 0);
     const Known one = maker.node("Gather", {shape, zero}, numbers({1}));
@@ -75,7 +76,7 @@ void make_reshape(Maker& maker, std::string_view op) {
     if (maker.chance(0.5)) others[static_cast<size_t>(maker.between(0, static_cast<int64_t>(others.size()) - 1))] = -1;
     const Known rest = maker.ints(others);
     Known all = maker.node("Concat", {one, rest}, numbers({static_cast<int64_t>(dims.size())}), {{"axis", int64_t{0}}});
-    all.rows = x.rows;  // extents take no sample from its row
+    all.rows = x.rows;  // extents do not move samples between rows
     maker.node(op, {x, all}, x.with(dims));
     return;
   }
@@ -112,7 +113,7 @@ void make_transpose(Maker& maker, std::string_view op) {
   maker.node(op, {x}, x.with(dims), attributes);
 }
 
-/// Some hundreds of times as large, as boxes are beside scores.
+/// Multiplies by several hundred, like box coordinates compared with scores.
 Known enlarged(Maker& maker, const Known& x) {
   const double factor = maker.real(400, 3000);
   return maker.node("Mul", {x, maker.scalar(factor)}, x.between(factor * x.low, factor * x.high));
@@ -182,7 +183,7 @@ struct Cut {
   int64_t start, end, step, out;
 };
 
-/// Where Python's slice begins and ends, said in some way: beyond the extent, or from the end.
+/// Start and end of a slice in one of Python's forms: beyond the extent, or counted from the end.
 Cut some_cut(Maker& maker, int64_t extent) {
   constexpr int64_t kFar = 1000;
   const bool back = maker.chance(0.4);

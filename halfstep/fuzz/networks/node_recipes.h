@@ -1,5 +1,5 @@
-// How a node of each ONNX operator is made. A recipe picks operands that the operator takes, and attributes in all
-// their forms, odd ones too; the extents of the result it knows by itself.
+// Recipes for the nodes of each ONNX operator. A recipe selects suitable operands, and attributes in all their forms,
+// unusual ones included. It computes the extents of the result itself.
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 
 namespace halfstep::fuzz {
 
-/// Where an operator ends up in a prepared network.
+/// Execution of an operator in a prepared network.
 enum class Home {
-  floats,  ///< it stays in float
-  codes,   ///< platforms have it on codes
-  table,   ///< a pointwise function, which becomes a table of codes
-  shapes   ///< it says extents and places, in networks on codes too
+  floats,  ///< in float
+  codes,   ///< on codes, if the platform supports it
+  table,   ///< a pointwise function that becomes a table of codes
+  shapes   ///< computes extents and positions, also in networks on codes
 };
 
-/// Whether operators of that home are counted as those that have codes.
+/// Whether operators of that home count as operators with a form on codes.
 inline bool has_codes(Home home) { return home == Home::codes || home == Home::table; }
 
 struct Recipe {
   std::string_view op;
-  /// Adds at least one node of the operator. Throws Unsuited where there is nothing to work on.
+  /// Adds at least one node of the operator. Throws Unsuited without suitable operands.
   void (*make)(Maker&, std::string_view op);
   Home home = Home::floats;
-  int64_t since = 7, until = std::numeric_limits<int64_t>::max();  ///< versions of ONNX's operators
+  int64_t since = 7, until = std::numeric_limits<int64_t>::max();  ///< supported ONNX operator set versions
   std::string_view domain = {};
 
   std::string title() const { return domain.empty() ? std::string(op) : std::string(domain) + " " + std::string(op); }
@@ -36,28 +36,28 @@ struct Recipe {
 
 using Recipes = std::vector<Recipe>;
 
-// By family, one file each.
-Recipes function_recipes();   ///< of one number
-Recipes pointwise_recipes();  ///< of several numbers, and comparisons
+// Recipes by family, one file for each.
+Recipes function_recipes();   ///< functions of one number
+Recipes pointwise_recipes();  ///< functions of several numbers, comparisons
 Recipes layer_recipes();
 Recipes window_recipes();
 Recipes norm_recipes();
 Recipes move_recipes();
 Recipes index_recipes();
 Recipes reduce_recipes();
-Recipes shape_recipes();  ///< what is known while a file is translated
-Recipes flow_recipes();   ///< branches and iterations
+Recipes shape_recipes();  ///< values known during import
+Recipes flow_recipes();   ///< branches and loops
 Recipes sampling_recipes();
 Recipes recurrent_recipes();
 Recipes code_recipes();  ///< quantizers and operators on codes
 Recipes form_recipes();  ///< layers of several operators
-Recipes tail_recipes();  ///< what stands in front of layers and behind them, for each channel
-Recipes open_recipes();  ///< what computes extents and places
+Recipes tail_recipes();  ///< arithmetic per channel before and after layers
+Recipes open_recipes();  ///< computation of extents and positions
 
-/// All of them.
+/// The recipes of all families.
 const Recipes& all_recipes();
 
-/// Operators that the importer has, "Conv", "com.microsoft QGemm", by the records and the forms.
+/// Operators that the importer supports through records and forms, such as "Conv" or "com.microsoft QGemm".
 std::vector<std::string> importable_operators();
 
 }  // namespace halfstep::fuzz

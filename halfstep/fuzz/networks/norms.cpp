@@ -1,4 +1,4 @@
-// Normalizations and what makes probabilities.
+// Normalizations and functions that compute probabilities.
 #include <algorithm>
 #include <cmath>
 
@@ -16,7 +16,7 @@ void maybe_epsilon(Maker& maker, Attributes& attributes) {
 void make_batch_norm(Maker& maker, std::string_view op) {
   const bool simple = maker.style().simple;
   Known x = maker.any({{DType::f32}, simple ? 4 : 2, simple ? 4 : 5, is_full});
-  if (simple)  // what it folds into
+  if (simple)  // the operator that it folds into
     x = maker.node("Conv", {x, maker.weights(DType::f32, {x.dims[1], x.dims[1], 1, 1}, -0.5, 0.5)}, x);
   const Dims channels = {x.dims[1]};
   const Known scale = maker.weights(DType::f32, channels, -0.5, 1.5), bias = maker.weights(DType::f32, channels, -1, 1);
@@ -31,7 +31,7 @@ void make_batch_norm(Maker& maker, std::string_view op) {
 
 void make_instance_norm(Maker& maker, std::string_view op) {
   const Known x = maker.any({{DType::f32}, 3, 5, is_full});
-  // Runtimes disagree about one element alone: a difference of equal numbers over the root of epsilon.
+  // For a single element, runtimes disagree: a difference of equal numbers over the root of epsilon.
   maker.require(x.size() > x.dims[0] * x.dims[1]);
   const Dims channels = {x.dims[1]};
   const Known scale = maker.weights(DType::f32, channels, -1, 1), bias = maker.weights(DType::f32, channels, -1, 1);

@@ -1,4 +1,4 @@
-// Networks whose extents are open, and what exporters write to compute extents and places from them.
+// Networks with dynamic dimensions, and the computation of extents and positions as exporters write it.
 #include <algorithm>
 #include <cmath>
 
@@ -11,8 +11,8 @@ namespace {
 constexpr int32_t kTensorAttribute = 4;  // AttributeProto.AttributeType
 constexpr int64_t kToFloat = 1, kToWhole = 7;
 
-/// Nodes that say extents and places: nobody else takes their results, and what is made of them has the rows of the
-/// other operands.
+/// Nodes that compute extents and positions. No other recipe uses their results. Values computed from them have the
+/// rows of the other operands.
 class Places {
  public:
   explicit Places(Maker& maker) : maker_(maker) {}
@@ -45,7 +45,7 @@ class Places {
   Known cast(const Known& x, DType to) {
     return node("Cast", {x}, x.with(to), {{"to", to == DType::f32 ? kToFloat : kToWhole}});
   }
-  /// A tensor of the extents that are said, of one number.
+  /// A tensor of the extents `extents`, filled with one number.
   Known filled(const Known& extents, Dims dims, double value, DType dtype = DType::f32) {
     Known result = node("ConstantOfShape", {extents}, real(std::move(dims)).with(dtype).between(value, value));
     Tensor one(dtype, {1});
@@ -57,7 +57,7 @@ class Places {
     formats::onnx::write_tensor("", one, *attribute.mutable_t());
     return result;
   }
-  /// As many numbers from 0 on as an extent says: whole ones, or floats in any steps.
+  /// The numbers from 0 with `count` elements: integers, or floats with any step.
   Known range(const Known& count, int64_t length, DType dtype, double step = 1) {
     if (dtype == DType::i64) return node("Range", {number(0), count, number(1)}, whole({length}));
     const auto float_number = [&](double value) { return maker_.scalar(value, DType::f32, {}); };
@@ -70,7 +70,7 @@ class Places {
   Maker& maker_;
 };
 
-/// A value of the chain, which nobody else takes before its extents are closed.
+/// A value of the chain, hidden from other recipes until its extents are static again.
 Known in_chain(Maker& maker, std::string_view op, const std::vector<Known>& inputs, const Known& result,
                const Attributes& attributes = {}) {
   Known value = maker.node(op, inputs, result, attributes);
@@ -95,7 +95,7 @@ Known joined(Maker& maker, const Known& x, const Known& y) {
                   {{"axis", int64_t{1}}});
 }
 
-/// x in extents that are computed from those of another value, as torch's interpolate(size=y.shape[2:]) is written.
+/// x resized to the extents of another value, as torch exports interpolate(size=y.shape[2:]).
 Known resized(Maker& maker, const Known& x, const Known& sizes, Dims dims) {
   Attributes attributes = {{"mode", std::string("nearest")},
                            {"coordinate_transformation_mode", std::string("asymmetric")},
@@ -108,7 +108,7 @@ Known resized(Maker& maker, const Known& x, const Known& sizes, Dims dims) {
   return in_chain(maker, "Resize", {x, Maker::absent(), Maker::absent(), sizes}, x.with(std::move(dims)), attributes);
 }
 
-/// Smaller, and as large as it was again; both together.
+/// Reduces x, restores its size, and joins both.
 Known down_and_up(Maker& maker, const Known& x) {
   Places places(maker);
   maker.require(x.dims[2] >= 2 && x.dims[3] >= 2);
@@ -127,7 +127,7 @@ Known to_fixed_size(Maker& maker, const Known& x) {
   return resized(maker, x, sizes, {x.dims[0], x.dims[1], height, width});
 }
 
-/// Numbers for each channel, as large as x: by Expand, or of one number.
+/// Combines x with numbers for each channel, expanded to its size by Expand, or filled with one number.
 Known with_expanded(Maker& maker, const Known& x) {
   Places places(maker);
   if (maker.chance(0.4)) return joined(maker, x, places.filled(places.shape(x), x.dims, maker.real(-0.5, 1)));
@@ -137,7 +137,7 @@ Known with_expanded(Maker& maker, const Known& x) {
                            : in_chain(maker, "Add", {x, large}, x.between(x.low - 1, x.high + 1));
 }
 
-/// One more channel, of where each column lies: 0 to 1.
+/// Adds a channel with the relative position of each column: 0 to 1.
 Known with_coordinates(Maker& maker, const Known& x) {
   Places places(maker);
   const Known width = places.extent(x, 3);
@@ -156,7 +156,7 @@ Known with_coordinates(Maker& maker, const Known& x) {
   return joined(maker, x, places.node("Expand", {line, shape}, line.with(dims)));
 }
 
-/// A number for each column that grows from column to column, as terms of position do.
+/// Adds a number that increases from column to column, like position terms.
 Known with_positions(Maker& maker, const Known& x) {
   Places places(maker);
   const double step = maker.real(0.2, 1);
@@ -166,7 +166,7 @@ Known with_positions(Maker& maker, const Known& x) {
   return in_chain(maker, "Add", {x, line}, x.between(x.low, x.high + step * static_cast<double>(x.dims[3])));
 }
 
-/// [n, channels, height, width] as [n, channels], which others take.
+/// Reduces [n, channels, height, width] to [n, channels], which other recipes can use.
 void close_image(Maker& maker, const Known& x) {
   const Dims closed = {x.dims[0], x.dims[1]};
   if (maker.chance(0.5)) {
@@ -184,7 +184,7 @@ void close_image(Maker& maker, const Known& x) {
   }
 }
 
-/// An image of any height and width through steps that ask for its extents.
+/// An image of dynamic height and width, in steps that read its extents.
 void write_image(Maker& maker, std::string_view op) {
   maker.require(maker.style().rows);
   const Dims dims = {maker.style().batch, maker.between(1, 3), maker.between(3, 6), maker.between(3, 6)};
@@ -202,7 +202,7 @@ void write_image(Maker& maker, std::string_view op) {
   close_image(maker, x);
 }
 
-/// Rows of an open length behind a class token, of which the token's is taken.
+/// Rows of a dynamic length after a class token. Only the token's row is used.
 void write_token(Maker& maker, std::string_view op) {
   maker.require(maker.style().rows);
   Places places(maker);
@@ -235,8 +235,8 @@ void write_token(Maker& maker, std::string_view op) {
   }
 }
 
-/// h[arange(n), k] as exporters write it: the place of each sample's row among all rows is computed, in floats too, and
-/// only then a whole number.
+/// h[arange(n), k] as exporters write it. The position of each sample's row among all rows is computed, partly in
+/// float, and then converted to an integer.
 void write_places(Maker& maker, std::string_view op) {
   maker.require(maker.style().rows);
   Places places(maker);

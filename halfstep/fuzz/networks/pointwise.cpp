@@ -25,14 +25,14 @@ Known small_operand(Maker& maker, const Known& x, double low, double high) {
   return maker.weights(x.dtype, dims, low, high);
 }
 
-/// Another value or a constant that x broadcasts with.
+/// Another value or a constant that broadcasts with x.
 Known partner(Maker& maker, const Known& x, double low = -2, double high = 2) {
   if (maker.chance(0.45)) return small_operand(maker, x, low, high);
   const auto fits = [&](const Known& y) {
     if (y.rows != x.rows && maker.style().rows && !y.constant) return false;
     if (y.rows && y.rank() != x.rank()) return false;
     if (x.rows && y.rank() > x.rank()) return false;  // rows would no longer be the first axis
-    if (x.rows && !y.rows && y.rank() == x.rank() && y.dims.front() != 1) return false;  // fits one batch alone
+    if (x.rows && !y.rows && y.rank() == x.rank() && y.dims.front() != 1) return false;  // fits only one batch size
     try {
       return count_elements(broadcast(x.dims, y.dims)) <= 20000;
     } catch (const Unsuited&) {
@@ -49,13 +49,13 @@ Known binary(Maker& maker, std::string_view op, const Known& a, const Known& b, 
   return maker.node(op, {a, b}, result, attributes);
 }
 
-/// What is nowhere negative has codes from 0 on, of which products are largest.
+/// A value that is never negative has codes from 0, whose products are the largest.
 void make_square(Maker& maker, const Known& a) {
   const Known magnitude = maker.node("Abs", {a}, a.between(0, std::max(std::abs(a.low), std::abs(a.high))));
   maker.node("Mul", {magnitude, magnitude}, magnitude.between(0, magnitude.high * magnitude.high));
 }
 
-/// Arithmetic on two features of the same extents.
+/// Arithmetic on two activations of the same extents.
 void make_simple_arithmetic(Maker& maker, std::string_view op, const Known& a) {
   const auto alike = [&](const Known& y) { return y.dims == a.dims && y.rows == a.rows && !y.constant; };
   if (op == "Mul" && maker.chance(0.5)) return make_square(maker, a);
@@ -88,7 +88,7 @@ void make_comparison(Maker& maker, std::string_view op) {
   binary(maker, op, a, partner(maker, a), DType::boolean, 0, 1);
 }
 
-/// A condition: one that is there, or made.
+/// An existing or new condition.
 Known condition(Maker& maker) {
   if (maker.chance(0.5)) return maker.any({{DType::boolean}});
   const Known x = maker.any({{DType::f32}});

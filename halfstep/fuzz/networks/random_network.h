@@ -11,36 +11,38 @@
 
 namespace halfstep::fuzz {
 
-/// What the maker says of a value.
+/// Properties of a value, as declared by the maker.
 struct Described {
   Type type;
-  double low = -1, high = 1;  ///< about where its elements lie
+  double low = -1, high = 1;  ///< approximate range of its elements
   bool rows = false;          ///< the first axis counts samples
 };
 
 struct Network {
   formats::onnx::proto::Model model;
-  /// For every input, by name. Where `samples` is 0 they are the inputs of one run; else their first axis counts
-  /// samples, of which a network takes any number at once or, with a fixed batch, `batch`.
+  /// Tensors for every input, by name. If `samples` is 0, they are the inputs of one run. Else their first axis counts
+  /// samples. The network takes any number of samples at once, or `batch` samples if its batch is fixed.
   Tensors inputs;
   int64_t samples = 0, batch = 1;
-  bool rows = false;                             ///< each sample's results depend on that sample alone
-  bool plain = false;                            ///< made of what platforms have on codes
-  bool open_batch = false;                       ///< with `rows`: the file does not say how many samples there are
+  bool rows = false;                             ///< each sample's results depend only on that sample
+  bool plain = false;                            ///< uses only operators that platforms have on codes
+  bool open_batch = false;                       ///< with `rows`: the number of samples is dynamic in the file
   std::map<std::string, Described> values = {};  ///< results of nodes, by name
-  Tensors elsewhere = {};                        ///< inputs of one run at other extents than the samples'; may be empty
-  Tensors expected = {};                         ///< outputs for all `inputs`, of who wrote the file; may be empty
-  std::set<std::string> on_codes = {};  ///< results of nodes that have a form on codes of every form of a layer
+  Tensors elsewhere = {};                        ///< inputs of one run with other extents than the samples (may be
+                                                 ///< empty)
+  Tensors expected = {};                         ///< outputs for all `inputs` from the author of the file (may be
+                                                 ///< empty)
+  std::set<std::string> on_codes = {};  ///< results of nodes that have a form on codes whatever the form of their layer
 
   std::string bytes() const { return model.SerializeAsString(); }
   /// The inputs of one run.
   Tensors batch_at(int64_t begin, int64_t count) const;
 };
 
-/// "Conv", "com.microsoft QGemm": as lists of operators have it.
+/// Name of an operator in operator lists: "Conv", "com.microsoft QGemm".
 std::string title_of(const formats::onnx::proto::Node& node);
 
-/// Those of all nodes, of graphs inside too.
+/// Operators of all nodes, nested graphs included.
 std::set<std::string> operators_of(const formats::onnx::proto::Graph& graph);
 
 }  // namespace halfstep::fuzz

@@ -1,4 +1,4 @@
-// Operators that make one number of many.
+// Operators that reduce many numbers to one.
 #include <algorithm>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// Operators that sample images, blocks and boxes, losses of classes, and a few that stand alone.
+// Operators that sample images, blocks and boxes, losses of classes, and a few others.
 #include <algorithm>
 #include <cmath>
 
@@ -21,7 +21,8 @@ void make_resize(Maker& maker, std::string_view op) {
   const Known x = maker.any(kImages);
   std::vector<double> scales = {1, 1};
   Dims dims = x.dims;
-  bool whole = true;  // extents times scales: of a fraction, onnxruntime aligns other corners than the specification
+  bool whole = true;  // extents times scales are integers. For a fraction, onnxruntime aligns other corners than the
+                      // specification
   for (size_t axis = 2; axis < 4; ++axis) {
     const double scale =
         op == "Upsample" ? static_cast<double>(maker.between(1, 3)) : maker.one_of<double>({0.5, 1, 1.5, 2, 3});
@@ -70,7 +71,7 @@ void make_grid_sample(Maker& maker, std::string_view op) {
 
 void make_affine_grid(Maker& maker, std::string_view op) {
   const int64_t n = maker.between(1, 2), h = maker.between(2, 4),
-                w = maker.between(2, 4);  // of 1, aligned corners are undefined
+                w = maker.between(2, 4);  // for an extent of 1, aligned corners are undefined
   const Known theta = maker.style().rows ? maker.weights(DType::f32, {n, 2, 3}, -1, 1)
                                          : maker.any({{DType::f32}, 3, 3, [](const Known& v) {
                                                         return v.dims[0] > 0 && v.dims[1] == 2 && v.dims[2] == 3;
@@ -95,7 +96,7 @@ void make_col2im(Maker& maker, std::string_view op) {
   const Known image = maker.any({{DType::f32}, 2, 4, [&](const Known& v) { return v.dims[0] > 0 && is_full(v); }});
   const int64_t n = image.dims[0], channels = maker.between(1, 2);
   const int64_t each = image.size() / n, wanted = channels * block * block * blocks;
-  // Any value becomes as many elements as the blocks have: by a product.
+  // A product converts any value to as many elements as the blocks have.
   const Known rows = maker.node("Flatten", {image}, image.with({n, each}));
   const Known mixed = maker.weights(DType::f32, {each, wanted}, -1, 1);
   const double reach = std::max(std::abs(image.low), std::abs(image.high)) * static_cast<double>(each);
@@ -125,7 +126,7 @@ void make_roi_align(Maker& maker, std::string_view op) {
   maker.node(op, {x, maker.contents(boxes, 0, 8), which}, x.with({regions, x.dims[1], h, w}), attributes);
 }
 
-/// Of floats that are computed, bits may differ where numbers hardly do.
+/// For computed floats, bits may differ although the numbers hardly do.
 void make_bit_cast(Maker& maker, std::string_view op) {
   const auto is_exact = [](const Known& v) { return v.constant || v.dtype == DType::i32; };
   const Known x = maker.any({{DType::f32, DType::i32}, 0, 5, is_exact});
@@ -164,7 +165,8 @@ void make_loss(Maker& maker, std::string_view op) {
 Recipes sampling_recipes() {
   return {{"Resize", make_resize, Home::floats, 10},
           {"Upsample", make_resize, Home::floats, 7, 9},
-          {"GridSample", make_grid_sample, Home::floats, 16},  // three times: few of the newer opsets suit them
+          {"GridSample", make_grid_sample, Home::floats, 16},  // listed three times, because few of the newer opsets
+                                                               // support them
           {"GridSample", make_grid_sample, Home::floats, 16},
           {"GridSample", make_grid_sample, Home::floats, 16},
           {"AffineGrid", make_affine_grid, Home::floats, 20},

@@ -1,4 +1,4 @@
-// What a file knows by itself: extents and constants.
+// Values known from the file alone: extents and constants.
 #include <algorithm>
 #include <cmath>
 
@@ -17,7 +17,7 @@ Known whole(Dims dims) {
   return value.between(0, 8);
 }
 
-/// Numbers are of use to a network once they are in it: behind a cast, added to something.
+/// Makes numbers part of the network: casts them and adds them to another value.
 void use(Maker& maker, const Known& number) {
   Known real =
       number.dtype == DType::f32 ? number : maker.node("Cast", {number}, number.with(DType::f32), {{"to", int64_t{1}}});
@@ -99,7 +99,7 @@ void make_non_zero(Maker& maker, std::string_view op) {
   const Known x = maker.weights(DType::f32, maker.some_dims(maker.between(1, 2), 12), -1, 1);
   const Known places = maker.node(op, {x}, whole({x.rank(), maker.between(1, 4)}));
   maker.forget(places);
-  // How many there are only its contents say; a sum of each row has extents that are known.
+  // The number of elements depends on the contents, but a sum of each row has known extents.
   const Known sums =
       maker.opset() >= 13
           ? maker.node("ReduceSum", {places, maker.ints({1})}, whole({x.rank()}), {{"keepdims", int64_t{0}}})

@@ -9,7 +9,8 @@ namespace {
 
 int64_t reach(const Window& window, size_t axis) { return (window.kernel[axis] - 1) * window.dilation[axis] + 1; }
 
-/// ONNX's extents; ceil_mode counts no window that would start behind the input and its padding in front.
+/// Result extent by ONNX's rules. ceil_mode does not count a window that starts after the input and its leading
+/// padding.
 int64_t out_extent(const Window& window, size_t axis, int64_t extent) {
   const size_t rank = window.kernel.size();
   const int64_t stride = window.stride[axis];

@@ -1,4 +1,4 @@
-// Arithmetic with numbers for each channel, in all ways of writing it: behind layers, which take it in, and alone.
+// Per-channel arithmetic in all notations, after layers, which absorb it, and alone.
 #include <algorithm>
 #include <cmath>
 #include <tuple>
@@ -13,7 +13,7 @@ Known rescaled(const Known& x, double low, double high) {
                    std::max({low * x.low, high * x.low, low * x.high, high * x.high}));
 }
 
-/// Extents of as many numbers as x has channels on `axis`, which broadcast with x: [1, c, 1, 1], [c, 1, 1], or [1].
+/// Extents of one number per channel of x on `axis`, which broadcast with x: [1, c, 1, 1], [c, 1, 1], or [1].
 Dims channel_dims(Maker& maker, const Known& x, int64_t axis) {
   const int64_t channels = x.dims[static_cast<size_t>(axis)];
   if (maker.chance(0.15)) return maker.chance(0.5) ? Dims{} : Dims{1};
@@ -28,7 +28,7 @@ Known in_some_order(Maker& maker, std::string_view op, const Known& x, const Kno
   return maker.chance(0.6) ? maker.node(op, {x, numbers}, result) : maker.node(op, {numbers, x}, result);
 }
 
-/// x with numbers for each channel.
+/// x combined with one number per channel.
 Known affine(Maker& maker, std::string_view op, const Known& x, int64_t axis) {
   const Dims dims = channel_dims(maker, x, axis);
   const double sign = maker.chance(0.1) ? -1 : 1;
@@ -55,8 +55,8 @@ Known norm_of_channels(Maker& maker, const Known& x) {
                     x.between(2.2 * x.low - 2, 2.2 * x.high + 2));
 }
 
-/// A normalization of the channels on the last axis, which it needs on the second: through transposes, or with all
-/// other axes as one.
+/// A normalization of the channels on the last axis. The operator needs them on the second axis, so x is transposed, or
+/// all other axes are merged.
 Known norm_of_last(Maker& maker, const Known& x) {
   Known turned = x;
   const Dims perm = {0, 2, 1};
@@ -78,7 +78,7 @@ Known norm_of_last(Maker& maker, const Known& x) {
   return maker.node("Reshape", {normal, maker.ints({-1, x.dims[1], x.dims[2]})}, normal.with(x.dims));
 }
 
-/// x times weights that give `features` on its last axis.
+/// x times weights, with `features` elements on its last axis.
 Known product_of_rows(Maker& maker, const Known& x, int64_t features) {
   const double s = 1.7 / std::sqrt(static_cast<double>(std::max<int64_t>(x.dims.back(), 1)));
   const double bound = 2 * std::max(std::abs(x.low), std::abs(x.high)) + 0.5;
@@ -88,7 +88,7 @@ Known product_of_rows(Maker& maker, const Known& x, int64_t features) {
   return maker.node("MatMul", {x, w}, x.with(dims).between(-bound, bound));
 }
 
-/// A layer without bias or with one, and the axis of its channels.
+/// A layer with or without bias, and the axis of its channels.
 std::pair<Known, int64_t> some_layer(Maker& maker) {
   const auto biased = [&](const Known& x, const Known& w, int64_t channels) {
     std::vector<Known> inputs = {x, w};
@@ -110,7 +110,7 @@ std::pair<Known, int64_t> some_layer(Maker& maker) {
   return {product_of_rows(maker, x, channels), x.rank() - 1};
 }
 
-/// One weight in two layers, a ReLU between them, and where they have biases each its own.
+/// One weight in two layers with a ReLU between them. Biases, if any, are separate.
 std::pair<Known, int64_t> shared_layers(Maker& maker) {
   const bool is_conv = maker.chance(0.5);
   const Known x = is_conv ? maker.any({{DType::f32}, 4, 4, is_full}) : maker.any({{DType::f32}, 2, 3, is_full});
@@ -135,7 +135,7 @@ Known any_step(Maker& maker, std::string_view op, const Known& x, int64_t axis) 
   return x.rank() == 3 ? norm_of_last(maker, x) : affine(maker, "Mul", x, axis);
 }
 
-/// The channels on another axis, or all behind them on one.
+/// Moves the channels to another axis, or merges all axes after them.
 std::pair<Known, int64_t> moved(Maker& maker, const Known& x, int64_t axis) {
   const Dims& d = x.dims;
   const auto turned = [&](const Dims& perm, int64_t to) {
@@ -149,7 +149,7 @@ std::pair<Known, int64_t> moved(Maker& maker, const Known& x, int64_t axis) {
   return {maker.node("Reshape", {x, maker.ints({0, d[1], -1})}, x.with(Dims{d[0], d[1], d[2] * d[3]})), 1};
 }
 
-/// A layer with one to four steps behind it, of which one is `op`.
+/// A layer followed by one to four steps, one of them `op`.
 void write_tail(Maker& maker, std::string_view op) {
   auto [x, axis] = maker.chance(0.1) ? shared_layers(maker) : some_layer(maker);
   maker.expect_codes(x);
@@ -171,8 +171,8 @@ void write_tail(Maker& maker, std::string_view op) {
   if (kind >= 0.4 && kind < 0.6) maker.node("LeakyRelu", {x}, x, {{"alpha", maker.real(-0.5, 0.5)}});
 }
 
-/// The same of any value, which no layer takes in from behind; often a layer follows, as in networks whose norms stand
-/// in front. A mean may be taken away before, as of images.
+/// Such steps after any value, so that no layer before them can absorb them. Often a layer follows, as in networks with
+/// leading norms. A mean may be subtracted first, as for images.
 void write_affine(Maker& maker, std::string_view op) {
   Known x = maker.any({{DType::f32}, 3, 4, [](const Known& v) { return v.size() > 0 && v.low > -50 && v.high < 50; }});
   maker.require(maker.style().rows && x.rows);
@@ -193,7 +193,7 @@ void write_affine(Maker& maker, std::string_view op) {
              x.with(dims).between(-3 * x.high, 3 * x.high));
 }
 
-/// Spellings of sums and activations: a sum of two, max(x, 0), min(x, 6), clips with any limits or none.
+/// Variants of sums and activations: a sum of two, max(x, 0), min(x, 6), clips with any limits or none.
 void write_limits(Maker& maker, std::string_view op) {
   const Known x = maker.any({{DType::f32}, 1, 4, [](const Known& v) { return v.size() > 0 && !v.constant; }});
   if (op == "Sum") {
@@ -218,7 +218,7 @@ void write_limits(Maker& maker, std::string_view op) {
   }
 }
 
-/// Linear on rows with BatchNorm1d behind it, as torch writes them.
+/// Linear on rows followed by BatchNorm1d, as torch writes them.
 void write_norm_of_rows(Maker& maker, std::string_view) {
   const Known x = maker.any({{DType::f32}, 3, 3, [](const Known& v) { return v.size() > 0 && v.dims.back() > 1; }});
   const int64_t features = maker.between(2, 6);

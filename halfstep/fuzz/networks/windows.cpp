@@ -64,7 +64,7 @@ void make_lp_pool(Maker& maker, std::string_view op) {
   maker.node(op, {x}, x.with(pooled(x, window.out)).between(0, bound), attributes);
 }
 
-/// Behind the pool that it undoes.
+/// Follows the pool that it inverts.
 void make_unpool(Maker& maker, std::string_view op) {
   const Known x = maker.any(
       {{DType::f32}, 4, 4, [](const Known& v) { return is_full(v) && v.dims[2] % 2 == 0 && v.dims[3] % 2 == 0; }});
