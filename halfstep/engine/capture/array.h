@@ -33,7 +33,7 @@ struct Content {
 };
 using ContentPtr = std::shared_ptr<const Content>;
 
-/// Elements of one type in row-major order at a place, as in NumPy and PyTorch. Copies of an Array are the same array:
+/// Elements of one type in row-major order on a device, as in NumPy and PyTorch. Copies of an Array are the same array:
 /// an assignment to one is visible in all. Two different arrays never share elements. A slice is a copy.
 ///
 /// Not thread-safe, except for reads.
@@ -64,7 +64,7 @@ class Array {
   void set_gradient(Array gradient);
 
   /// Sets this array to the current contents of `value`. Gradients do not pass while they are switched off. Throws
-  /// Error if type or place differ, or for a parameter while gradients are on.
+  /// Error if type or device differ, or for a parameter while gradients are on.
   void assign(const Array& value);
 
   const ContentPtr& content() const;

@@ -8,7 +8,7 @@
 
 namespace halfstep::capture {
 
-/// Holds the switches of the thread. For every input, holds its type (with possible dynamic dimensions), its place,
+/// Holds the switches of the thread. For every input, holds its type (with possible dynamic dimensions), its device,
 /// whether it is differentiable, whether it keeps its gradient, and which other input is the same array.
 class CallKind {
  public:

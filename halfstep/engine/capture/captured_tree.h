@@ -19,7 +19,7 @@ struct Captured::Part {
   Model model;                               ///< without outputs, its arguments are named after the values it reads
   std::set<std::string> gives;               ///< names of its values that are read elsewhere
   std::vector<size_t> reads;                 ///< value numbers, indexed by argument
-  std::map<std::string, Place> places = {};  ///< places of values it reads and computes, if not the host
+  std::map<std::string, Place> places = {};  ///< devices of values it reads and computes, if not the host
   std::vector<std::pair<size_t, Array>> outside = {};  ///< arrays that are first read here
   std::vector<std::pair<size_t, std::function<Tensor()>>> drawn = {};
   std::vector<std::pair<size_t, std::vector<std::pair<size_t, ContentPtr>>>> effects =

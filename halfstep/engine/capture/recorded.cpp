@@ -31,7 +31,7 @@ bool is_worth_spreading(const Graph& graph) {
 }
 
 /// If a part runs on a device, arguments fed on the host would stay there. Adds a transfer of each such argument to its
-/// place.
+/// device.
 Model placed(const Model& model, const Recorded::Places& places) {
   Model made = model;
   if (std::ranges::all_of(places.in, [](Place place) { return place == Place{}; })) return made;

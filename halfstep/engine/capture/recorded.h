@@ -21,7 +21,7 @@ namespace halfstep::capture {
 /// results equal those of its operators run one by one.
 class Recorded {
  public:
-  /// Places of arguments and of outputs, in order.
+  /// Devices of arguments and of outputs, in order.
   struct Places {
     std::vector<Place> in, out;
   };
@@ -75,7 +75,7 @@ class Recorded {
   mutable std::map<std::vector<bool>, std::vector<std::string>> saved_;
 };
 
-/// One operator on operands of these types (nullptr: absent) at one place, cached. Its arguments are the operands that
+/// One operator on operands of these types (nullptr: absent) on one device, cached. Its arguments are the operands that
 /// are present. Its outputs are the results that are produced, listed in `ports`. Throws Error if the operands violate
 /// the record's rules.
 struct RecordedOperator {

@@ -9,7 +9,7 @@ struct Switches {
   bool captures = true;   ///< true: captured functions run their programs. false: they run step by step
   bool gradients = true;  ///< results can be differentiated
   bool training = false;  ///< layers are in training mode
-  Place place = {};       ///< place of new arrays
+  Place place = {};       ///< device of new arrays
   auto operator<=>(const Switches&) const = default;
 };
 

@@ -69,7 +69,7 @@ class Trace {
   /// The arguments, followed by the other arrays that are read. graph_arguments() has their values in the graph.
   const Arrays& arguments() const { return arguments_; }
   const std::vector<Value>& graph_arguments() const { return model_.graph.arguments(); }
-  /// Places of the recorded values.
+  /// Devices of the recorded values.
   std::unordered_map<const detail::ValueNode*, Place> places() const;
 
   /// The value of an array in the graph.

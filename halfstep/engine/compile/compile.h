@@ -14,7 +14,7 @@
 namespace halfstep {
 
 struct CompileOptions {
-  /// Place of all operators that have a kernel there. Other operators run on cpu. A value moved by an explicit
+  /// Device of all operators that have a kernel there. Other operators run on cpu. A value moved by an explicit
   /// `transfer`, and values computed from it, stay at the destination of the transfer.
   Place place = {};
   /// Where each argument is fed, by name. Default: on the host.

@@ -11,10 +11,10 @@ namespace halfstep {
 /// Operations with the types of their operands and results, by port.
 std::string describe_network(const Graph& graph);
 
-/// Number, place, kernel, and the values that each instruction reads and writes.
+/// Number, device, kernel, and the values that each instruction reads and writes.
 std::string describe_instructions(const runtime::ProgramSpec& program);
 
-/// Type, place, memory, bytes and lifetime of every value. Also the planned peak and the sum without memory reuse.
+/// Type, device, memory, bytes and lifetime of every value. Also the planned peak and the sum without memory reuse.
 std::string describe_values(const runtime::ProgramSpec& program);
 
 /// The instructions that each instruction waits for: producers of its operands, and users of memory it overwrites.

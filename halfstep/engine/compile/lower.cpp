@@ -58,7 +58,7 @@ class Lowerer {
     return add_slot({tensor.name(), tensor.type(), place, Storage::tensor, index});
   }
 
-  /// The slot of a value at the place that produced it.
+  /// The slot of a value on the device that produced it.
   int home(Value value) {
     const auto found = slots_.find(value.node());
     if (found != slots_.end()) return found->second;
@@ -221,9 +221,9 @@ class Lowerer {
   const Flows& flows_;
   Lowering lowering_;
   std::map<const detail::OpNode*, size_t> positions_;
-  std::map<const detail::ValueNode*, int> slots_;                ///< slots of values at the place that produced them
+  std::map<const detail::ValueNode*, int> slots_;                ///< slots of values on the device that produced them
   std::map<int, std::vector<const detail::ValueNode*>> values_;  ///< values by slot, the inverse of slots_
-  std::map<int, std::map<Place, int>> moved_;                    ///< copies of slots at other places
+  std::map<int, std::map<Place, int>> moved_;                    ///< copies of slots on other devices
   std::map<std::pair<const detail::ValueNode*, Place>, int> frozen_slots_;
 };
 

@@ -1,4 +1,4 @@
-// Lowers a graph to instructions over slots, with the transfers that its places need.
+// Lowers a graph to instructions over slots, with the transfers that its devices need.
 #pragma once
 
 #include <map>
@@ -21,9 +21,9 @@ struct Lowering {
 /// FlowSpec of each operation with regions, by the operation's name.
 using Flows = std::map<std::string, std::shared_ptr<runtime::FlowSpec>>;
 
-/// Instructions keep the graph's order. A value is transferred at most once to each place, before its first reader
-/// there. A frozen tensor is stored at each place that reads it and never transferred. An update overwrites a tensor in
-/// place. If a later instruction still reads the old contents, a copy NAME:old is made before the update.
+/// Instructions keep the graph's order. A value is transferred at most once to each device, before its first reader
+/// there. A frozen tensor is stored on each device that reads it and never transferred. An update overwrites a tensor
+/// in place. If a later instruction still reads the old contents, a copy NAME:old is made before the update.
 Lowering lower(const Graph& graph, const Placement& placement, const std::set<std::string>& frozen, const Flows& flows);
 
 }  // namespace halfstep::compiler

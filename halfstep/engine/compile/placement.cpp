@@ -70,7 +70,7 @@ class Placer {
     return *place;
   }
 
-  /// The transfer that decided the place of this operation's operands, null if there is none.
+  /// The transfer that decided the device of this operation's operands, null if there is none.
   Op mover_of_operands(Op op) const {
     Op first;
     Value first_operand;

@@ -1,4 +1,4 @@
-// Decides the place of each operation and of each input, tensor and output.
+// Decides the device of each operation and of each input, tensor and output.
 #pragma once
 
 #include <map>
@@ -12,7 +12,7 @@ namespace halfstep::compiler {
 struct Placement {
   std::map<std::string, Place> ops;     ///< by name
   std::map<std::string, Place> inputs;  ///< by argument name
-  /// Places of tensors that are not frozen: the place of the operation that updates them, or the default place.
+  /// Devices of tensors that are not frozen: the device of the operation that updates them, or the default device.
   std::map<std::string, Place> tensors;
   std::vector<Place> outputs;  ///< in order
 };

@@ -210,8 +210,8 @@ size_t best_gap(size_t bytes, const std::vector<const Buffer*>& others) {
   return smallest == SIZE_MAX ? free_from : best;
 }
 
-/// Places the largest buffers first. Each goes into the smallest gap among buffers with overlapping lifetimes, or after
-/// all of them if these are many.
+/// Places the largest buffers first. Each goes into the smallest gap among buffers with overlapping lifetimes, or
+/// after all of them if these are many.
 void assign_shared_offsets(std::vector<Buffer>& buffers, int end) {
   constexpr size_t kMany = 1024;
   std::vector<Buffer*> order;

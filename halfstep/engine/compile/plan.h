@@ -1,4 +1,4 @@
-// Plans the memory of a program: one arena per place.
+// Plans the memory of a program: one arena per device.
 #pragma once
 
 #include "halfstep/engine/runtime/instruction.h"

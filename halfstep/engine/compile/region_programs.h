@@ -45,7 +45,7 @@ std::vector<RegionUnits> compile_regions(const Model& work, const CompileOptions
 Flows flows_of(const std::vector<RegionUnits>& regions);
 
 /// Adds the tensors of regions to the surrounding unit. An updated tensor exists once. A frozen tensor exists once for
-/// each combination of contents and place.
+/// each combination of contents and device.
 void adopt_tensors(Unit& unit, const RegionUnits& regions);
 
 }  // namespace halfstep::compiler

@@ -11,7 +11,7 @@
 
 namespace halfstep::compiler {
 
-/// Kernels for an operator at a place, best first, possibly none. sim uses the reference kernels.
+/// Kernels for an operator on a device, best first, possibly none. sim uses the reference kernels.
 std::vector<const kernels::Kernel*> candidates(Place place, std::string_view op);
 
 /// The first candidate that accepts the operation, prepared.

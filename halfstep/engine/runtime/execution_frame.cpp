@@ -28,7 +28,7 @@ std::map<Place, DeviceMemory> allocate_arenas(const ProgramSpec& spec) {
   return arenas;
 }
 
-/// The largest scratch memory of a worker by place. Places without scratch memory are left out.
+/// The largest scratch memory of a worker by device. Devices without scratch memory are left out.
 std::map<Place, size_t> worker_scratch_bytes(const ProgramSpec& spec) {
   std::map<Place, size_t> bytes;
   for (const Instruction& instruction : spec.instructions) {

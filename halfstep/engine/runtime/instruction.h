@@ -1,4 +1,4 @@
-// Parts of a Program: values at places, and instructions on them. Plain data that compile writes and describe reads.
+// Parts of a Program: values on devices, and instructions on them. Plain data that compile writes and describe reads.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,16 @@
 namespace halfstep::runtime {
 
 enum class Storage {
-  arena,   ///< at an offset of the place's arena, which values share over time
+  arena,   ///< at an offset of the device's arena, which values share over time
   tensor,  ///< buffer of a parameter, state or constant
   input,   ///< host memory that the caller feeds
   output,  ///< host memory that a run allocates and returns
   open     ///< host memory that a run allocates when it knows the extents
 };
 
-/// A value at a place. Values that share a tensor (state before and after an update) are several slots of one buffer.
+/// A value on a device. Values that share a tensor (state before and after an update) are several slots of one buffer.
 struct Slot {
-  std::string name;  ///< name of the value in the graph, NAME:PLACE for its copy at another place
+  std::string name;  ///< name of the value in the graph, NAME:DEVICE for its copy on another device
   Type type;
   Place place;
   Storage storage = Storage::arena;
@@ -88,8 +88,8 @@ struct FlowSpec {
   RegionWatcher watch_region = {};          ///< called before a region runs
 };
 
-/// A kernel on slots at one place, regions on slots of the host, or (without either) a copy of in[0] to out[0]. A copy
-/// goes between places or within one.
+/// A kernel on slots on one device, regions on slots of the host, or (without either) a copy of in[0] to out[0]. A copy
+/// goes between devices or within one.
 struct Instruction {
   std::string name;  ///< name of the graph's node
   std::string op;
@@ -98,7 +98,7 @@ struct Instruction {
   const kernels::Kernel* kernel = nullptr;
   kernels::Plan plan;
   std::shared_ptr<FlowSpec> flow;       ///< null: a kernel or a copy
-  size_t scratch_offset = 0;            ///< offset of the kernel's scratch memory (plan.scratch bytes) in the place's
+  size_t scratch_offset = 0;            ///< offset of the kernel's scratch memory (plan.scratch bytes) in the device's
                                         ///< arena
   std::vector<Operand> in;              ///< indexed by flat position
   std::vector<Operand> out;             ///< indexed by port
@@ -107,7 +107,7 @@ struct Instruction {
   std::vector<Refusal> refused;         ///< candidates that were tried before `kernel`
 };
 
-/// A named tensor in the memory of one place. A frozen tensor exists once for each place whose kernels read it.
+/// A named tensor in the memory of one device. A frozen tensor exists once for each device whose kernels read it.
 struct TensorSpec {
   std::string name;
   Type type;

@@ -17,7 +17,7 @@ namespace halfstep::runtime {
 
 /// Bytes that a program holds between runs.
 struct MemoryReport {
-  size_t planned = 0;  ///< bytes of the arenas of all places
+  size_t planned = 0;  ///< bytes of the arenas of all devices
   size_t naive = 0;    ///< bytes the arenas would need if no two values shared memory
   size_t tensors = 0;  ///< bytes of parameters, state and constants, except those that kernels have packed
 };
@@ -35,8 +35,8 @@ class Program {
 
   /// Runs all instructions once. `inputs` maps names to tensors of the compiled types. Throws if an input is missing,
   /// unknown or of another type. The caller owns the outputs. If a kernel fails, all independent instructions still
-  /// run. Then this throws an Error with operator, node, operands, places and source line. State that was updated stays
-  /// updated.
+  /// run. Then this throws an Error with operator, node, operands, devices and source line. State that was updated
+  /// stays updated.
   std::map<std::string, Tensor> run(const std::map<std::string, Tensor>& inputs, ThreadPool& pool,
                                     Trace* trace = nullptr);
 
