@@ -33,14 +33,14 @@ struct Dataset {
   /// i32 [n], or [n, ...] if samples have several labels. Each is in [0, classes.size()). Undefined without labels.
   Tensor labels = {};
   std::vector<std::string> classes = {};  ///< names of the classes ("0", "1", ... for number labels)
-  std::optional<Split> split = {};
+  std::optional<Split> split = {};        ///< the source's own parts or chosen samples, else see split.h
   bool raw = true;  ///< values that need preprocessing. false for float tensors, which a network takes unchanged
 
   bool has_labels() const { return labels.defined(); }
   int64_t labels_each() const;  ///< number of labels of one sample, 0 without labels
   /// True if samples are a single tensor, not named `inputs`.
   bool has_x() const { return x.defined() || images != nullptr; }
-  int64_t size() const;
+  int64_t size() const;  ///< number of samples
   /// Shape of one sample of x or images under `frame`, without the leading n. Extents that differ are kUnknown.
   Dims sample_dims(const Frame& frame = {}) const;
   /// The samples of x or images at `indices`: f32 [indices.size(), sample_dims...]. A frame requires [c, h, w].

@@ -19,8 +19,8 @@ struct Augmentation {
 
 /// Selected samples of a data set, with their conversion to network inputs.
 struct Samples {
-  const data::Dataset* data = nullptr;
-  std::vector<int64_t> indices;
+  const data::Dataset* data = nullptr;   ///< must outlive this
+  std::vector<int64_t> indices;          ///< samples of `data`, in order
   std::string argument;                  ///< network argument that receives x of the data set
   Preprocess preprocess;                 ///< applied to raw values
   Dims shape = {};                       ///< [c, h, w] of the network, for raw rows [columns] (empty: no change)

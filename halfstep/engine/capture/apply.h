@@ -21,7 +21,7 @@ Arrays apply_recorded(const std::shared_ptr<const Recorded>& what, std::span<con
 /// Applies an operator with one result by name, for example apply("add", {a, b}).
 Array apply(std::string_view name, std::initializer_list<Array> operands, const Attributes& attributes = {});
 
-/// An array filled with `value`, on a device.
+/// An array of this type with all elements equal to `value`, on the device `place`.
 Array full(const Type& type, double value, Place place = switches().place);
 
 /// A copy that gradients do not pass.

@@ -49,8 +49,8 @@ class Array {
   const Dims& dims() const { return type().dims; }
   DType dtype() const { return type().dtype; }
   Place place() const { return content()->place; }
-  /// Its elements in host memory, read-only. While a function is captured, do not ask for elements: see `decide` in
-  /// tracing.h. Throws Error for a value of a traced region.
+  /// Its elements in host memory, read-only. While a function is captured, call `decide` (tracing.h) before code
+  /// depends on them. Throws Error for a value of a traced region.
   const Tensor& tensor() const;
 
   /// Whether gradients of this array, or of an array it was computed from, may be requested.
@@ -61,6 +61,7 @@ class Array {
   void require_gradient(bool required = true);
   /// Empty if there is no gradient.
   Array gradient() const;
+  /// Replaces the gradient. An empty array removes it. Throws Error for another type.
   void set_gradient(Array gradient);
 
   /// Sets this array to the current contents of `value`. Gradients do not pass while they are switched off. Throws
@@ -69,6 +70,7 @@ class Array {
 
   const ContentPtr& content() const;
   const std::shared_ptr<Cell>& cell() const { return cell_; }
+  /// Whether both are copies of the same array.
   bool is(const Array& other) const { return cell_ == other.cell_; }
 
  private:

@@ -107,7 +107,7 @@ class Dropout : public Module {
   double rate_;
 };
 
-/// The largest value of each window of images.
+/// The largest value of each square window of images.
 class MaxPool2d : public Module {
  public:
   MaxPool2d(int64_t kernel, int64_t stride, int64_t pad = 0);

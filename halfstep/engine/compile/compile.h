@@ -28,6 +28,7 @@ struct CompileOptions {
   /// Names of outputs, values or tensors to return instead of the graph's outputs.
   std::vector<std::string> fetch = {};
   CpuLevel level = cpu_level();
+  /// Run the optimization passes.
   bool optimize = true;
   /// Names from optimization_passes().
   std::vector<std::string> disabled_passes = {};

@@ -19,7 +19,7 @@ namespace halfstep::runtime {
 struct MemoryReport {
   size_t planned = 0;  ///< bytes of the arenas of all devices
   size_t naive = 0;    ///< bytes the arenas would need if no two values shared memory
-  size_t tensors = 0;  ///< bytes of parameters, state and constants, except those that kernels have packed
+  size_t tensors = 0;  ///< bytes of parameters, state and constants, without the packed copies of kernels
 };
 
 MemoryReport memory_of(const ProgramSpec& spec);
@@ -41,7 +41,7 @@ class Program {
                                     Trace* trace = nullptr);
 
   /// Reuses tensors of an earlier run: tensors in `outputs` that have the right type are overwritten, others are
-  /// allocated. Outputs must not share memory with inputs or with each other.
+  /// allocated, also those that would share memory with an input. Outputs must not share memory with each other.
   void run_into(const std::map<std::string, Tensor>& inputs, std::map<std::string, Tensor>& outputs, ThreadPool& pool,
                 Trace* trace = nullptr);
   /// Like the overload above, with tensors in the order of the ports of spec().

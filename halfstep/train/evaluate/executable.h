@@ -41,10 +41,12 @@ Answers answers_of(BatchRunner& network);
 /// and if the first output does not have one row for each label.
 double accuracy(const Model& model, const data::Samples& samples, ThreadPool& pool, const IterationWatch& watch = {});
 
+/// Accuracies and loss on labelled samples.
 struct Scores {
   std::vector<double> right;  ///< for each element of `most`, the fraction of labels among that many largest outputs
   double loss = 0;            ///< mean cross entropy of a label in nats, with outputs as logits
 };
+/// Scores of the first output. Throws like `accuracy`.
 Scores scores(const Model& model, const data::Samples& samples, const std::vector<int64_t>& most, ThreadPool& pool,
               const IterationWatch& watch = {});
 

@@ -23,7 +23,7 @@ namespace halfstep::train {
 
 struct FitOptions {
   int64_t epochs = 20;
-  int64_t batch = 32;
+  int64_t batch = 32;           ///< samples per step, unless the network has a fixed batch
   double learning_rate = 0.05;  ///< peak learning rate
   double warmup = 0.05;         ///< fraction of all steps in which the rate rises
   passes::OptimizerSpec optimizer;

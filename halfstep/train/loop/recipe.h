@@ -25,12 +25,13 @@ double rate_at(const RateSchedule& schedule, double peak, int64_t step, int64_t 
 /// other class. Throws bad_input if a label is not a class.
 Tensor soft_targets(const Tensor& labels, int64_t classes, double smoothing);
 
-/// Mixing of samples: sample i becomes (1 - share) * x[i] + share * x[partner[i]]. Equal seed, step and count have
-/// equal results.
+/// Mixing of samples: sample i becomes (1 - share) * x[i] + share * x[partner[i]]. share is at most 1/2.
 struct Mixture {
   float share = 0;
   std::vector<int64_t> partner;
 };
+/// A mixture of `count` samples. Its share is distributed like min(a, 1 - a) for a ~ beta(parameter, parameter). Equal
+/// seed, step and count have equal results.
 Mixture mixture_of(double parameter, int64_t count, uint64_t seed, uint64_t step);
 /// Mixes an f32 tensor along its first axis, the samples.
 Tensor mixed(const Tensor& x, const Mixture& mixture);
