@@ -113,8 +113,8 @@ double largest_difference(const Tensors& found, const Tensors& engine) {
   return largest;
 }
 
-/// Whether all values are smaller in magnitude by a small factor. This is the effect of adding 1e-9 to a deviation, as
-/// ONNX specifies, if the deviation is about 1e-7 or more.
+/// Whether all values of `found` are slightly smaller in magnitude. This is the effect of adding 1e-9 to a deviation,
+/// as ONNX specifies, if the deviation is about 1e-7 or more.
 bool is_slightly_smaller(const Tensors& found, const Tensors& engine) {
   constexpr double kSmallest = 1 - 0x1p-6, kRounded = 0x1p-20;
   return std::ranges::all_of(found, [&](const auto& entry) {

@@ -26,8 +26,8 @@ struct Tools {
   ThreadPool two{2}, four{4};
   Engine* engine = nullptr;  ///< null without onnxruntime
   std::filesystem::path folder;
-  /// Compiles the execution paths to compare. Set from outside, because code that combines these stages is not
-  /// available to fuzz.
+  /// Makes the execution paths to compare. Set from outside, because the code that joins these stages is in a higher
+  /// layer.
   std::function<verify::Roads(const Model& prepared, const Model& integer)> roads_of;
   /// Adds a compiled C program as their external backend. Empty without a compiler.
   std::function<void(verify::Roads& roads, const std::map<std::string, Dims>& extents)> add_c;

@@ -102,9 +102,9 @@ Target random_target(uint64_t seed, const Network& network, const std::string& p
   target.platform =
       chooser.one_of({"generic_int8", "generic_int8", "generic_int8", "generic_int8", "pow2_int8", "magik_t40",
                       "onnxruntime_int8", "onnxruntime_int8", "pytorch_fbgemm", "pytorch_x86", "signed_pow2_int8"});
-  // PyTorch's table functions are refused for the whole network, so that it would test nothing else.
+  // PyTorch platforms refuse a whole network if it has one function on codes.
   if (target.platform.starts_with("pytorch") && has_functions(network)) target.platform = "generic_int8";
-  // Windows that Magik chips lack are refused for the whole network too.
+  // magik_t40 does the same for windows that Magik chips lack.
   if (target.platform == "magik_t40" && has_long_steps(network)) target.platform = "generic_int8";
   if (!platform.empty()) target.platform = platform;
   const bool generic = target.platform == "generic_int8";

@@ -19,8 +19,8 @@ struct Iterated {
 
 /// `operands` are those of the instruction (FlowSpec::Kind::backward). An absent condition is among them. `results` is
 /// the number of results. A forward run counts the iterations first and keeps the states of every k-th iteration. k
-/// doubles when 2k states are kept, at least 32. Starting at the last kept states, the states up to the following kept
-/// ones are recomputed. They are freed when their iteration is done. At most 2.2 sqrt(n) states exist at once for n
+/// doubles when max(32, 2k) states are kept. Starting at the last kept states, the states up to the following kept ones
+/// are recomputed. They are freed when their iteration is done. At most 2.2 sqrt(n) states exist at once for n
 /// iterations, or 40 if that is more.
 Iterated run_backward(const FlowSpec& spec, const std::vector<Tensor>& operands, size_t results, const RunRegion& run);
 

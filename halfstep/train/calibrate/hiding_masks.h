@@ -8,8 +8,8 @@
 namespace halfstep::train {
 
 /// Attention masks are often a product with a large negative number, such as (1 - mask) * -10000. If the mask has only
-/// zeros and ones, the product is 0 or hides a score. The quantized sum then uses only the hidden positions. Throws
-/// (unsupported) if such a mask of `prepared` has other numbers for the first samples.
+/// zeros and ones, the product is 0 or hides a score. The sum with it then uses it only to find the hidden scores.
+/// Throws (unsupported) if such a mask of `prepared` has other numbers for the first samples.
 void require_hiding_masks(const Model& prepared, const data::Samples& samples, ThreadPool& pool);
 
 }  // namespace halfstep::train
