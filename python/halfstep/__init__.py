@@ -1,4 +1,4 @@
-"""Halfstep: networks whose integers on the device are the ones that were trained.
+"""Halfstep quantizes neural networks, and the integers on the device equal those of training, bit for bit.
 
     import halfstep as hs
 
@@ -10,10 +10,11 @@
     assert proof.equal
     hs.export(program, "resnet20_int8.onnx", format="qoperator")
 
-The verbs are those of the command line and of C++, on networks in memory. Single operators on NumPy arrays, and on CPU
-tensors of any library that speaks DLPack, are functions of halfstep.ops.
+The verbs are the commands of the command line and the functions of C++. They take and return networks in memory. The
+functions of halfstep.ops are single operators. They take NumPy arrays and CPU tensors of any library that supports
+DLPack.
 
-NumPy is imported when the first array is made. Where it is not installed, arrays are objects that speak DLPack and the
+Halfstep imports NumPy when it makes the first array. Without NumPy, arrays are objects that support DLPack and the
 buffer protocol (`memoryview(y).tolist()`).
 """
 
@@ -221,7 +222,7 @@ _RENAMED = {
 
 
 def __getattr__(name: str) -> Any:
-    """halfstep.magik needs PyTorch, and halfstep.options dataclasses: each is imported when somebody asks for it."""
+    """halfstep.magik needs PyTorch, and halfstep.options needs dataclasses. Both are imported on first use."""
     if name in ("magik", "options"):
         return importlib.import_module(f"halfstep.{name}")
     if name in _RENAMED:

@@ -1,4 +1,4 @@
-"""The program `halfstep` of a wheel, also `python -m halfstep`: that of the command line, on the library in the extension."""
+"""Run the command-line program `halfstep` on the library of the extension. Also started by `python -m halfstep`."""
 
 import os
 import signal
@@ -8,7 +8,7 @@ from halfstep import _core
 
 
 def main() -> int:
-    os.environ.setdefault("HALFSTEP_PYTHON", sys.executable)  # where onnxruntime is looked for
+    os.environ.setdefault("HALFSTEP_PYTHON", sys.executable)  # The program looks for onnxruntime in this Python.
     for ignored_by_python in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(ignored_by_python, signal.SIG_DFL)
     return _core.program([b"halfstep", *map(os.fsencode, sys.argv[1:])])

@@ -9,9 +9,9 @@ _T = TypeVar("_T", covariant=True)
 __version__: str
 
 class Error(ValueError):
-    """An input or a request is wrong. Text that does not apply is ""."""
+    """An input or an option is wrong. A text attribute that does not apply is ""."""
     id: str
-    """Stays the same between versions: "HS2107". halfstep.explain(id) tells more."""
+    """Error id, such as "HS2107". It does not change between versions. halfstep.explain(id) describes it."""
     name: str
     layer: str
     where: str
@@ -20,37 +20,43 @@ class Error(ValueError):
     expected: str
     remedy: str
     diagnostics: list[dict[str, str]]
-    """All that is wrong; the attributes above are those of the first."""
+    """All diagnostics of the error. The attributes above are those of the first."""
 
 class InternalError(RuntimeError):
-    """A defect of Halfstep. No input should lead here; report the message."""
+    """A defect of Halfstep. No input should cause it. Please report the message."""
 
 def error(name: str, *values: object) -> Error:
-    """The exception of an entry of the catalogue, with one value for each name that the entry takes."""
+    """Return the exception of a catalogue entry. `values` holds one value for each placeholder of the entry."""
 
 def explain(id: str) -> str:
-    """What an error means and how to go on.
+    """Describe an error and how to fix it.
 
     Args:
-        id: an id ("HS1100") or a name of the catalogue.
+        id: An id ("HS1100") or a name of the catalogue.
+
+    Returns:
+        The description as text.
 
     Raises:
-        Error: no error has this id or name.
+        Error: No error has this id or name.
+
+    Example:
+        print(hs.explain("HS1100"))
     """
 
 class UnsupportedError(Error):
-    """A correct request that Halfstep, or the platform, cannot do."""
+    """The request is correct, but Halfstep or the platform does not support it."""
 
 class AbsentResultError(AttributeError):
-    """The attributes of the call switch off the result that was asked for."""
+    """The attributes of the call disable the result that was read."""
 
 class Tensor(Protocol):
-    """What operators take: NumPy arrays, and CPU tensors of any library that speaks DLPack; buffers too."""
+    """Operand of an operator: a NumPy array, a buffer, or a CPU tensor of any library that supports DLPack."""
     def __dlpack__(self) -> Any: ...
     def __dlpack_device__(self) -> tuple[int, int]: ...
 
 class Results(Generic[_T]):
-    """The results of an operator by name, and in order: those that its attributes do not switch off."""
+    """Results of an operator, by name and by index. Results that the attributes disable are left out."""
     def __len__(self) -> int: ...
     def __getitem__(self, index: int) -> _T: ...
     def __iter__(self) -> Iterator[_T]: ...
@@ -66,7 +72,7 @@ class Switches:
 switches: ContextVar[Switches]
 
 class Array:
-    """Elements at a place; halfstep.array is made of it."""
+    """Array elements on a device. halfstep.array derives from this class."""
     requires_grad: bool
     grad: Any
     @property
@@ -81,7 +87,7 @@ class Array:
     def place(self) -> str: ...
     @property
     def cell(self) -> int:
-        """The same for all objects that are one array."""
+        """Id of the array. All objects of one array share it."""
     @property
     def is_differentiable(self) -> bool: ...
     def elements(self) -> Any: ...
@@ -130,7 +136,7 @@ def while_loop(condition: Callable[..., Any], body: Callable[..., Any], states: 
 def scan(body: Callable[..., Any], states: list[Any], scanned: list[Any]) -> tuple[list[Any], list[Any]]: ...
 
 class Dataset:
-    """Samples, perhaps with labels; `halfstep.datasets.load` makes one. Images of a path are decoded as they are needed."""
+    """Samples, with or without labels. `halfstep.datasets.load` makes one. Images of a path are decoded when needed."""
     def __len__(self) -> int: ...
     @property
     def name(self) -> str: ...
@@ -139,9 +145,13 @@ class Dataset:
     @property
     def has_labels(self) -> bool: ...
     def arrays(self) -> dict[str, Any]:
-        """Copies of all samples as the source has them: "x", or the inputs of a network by name, and "labels".
+        """Return copies of all samples as the source stores them.
 
-        Raises Error where pictures differ in size.
+        Returns:
+            A dict with "x", or the inputs of a network by name, and "labels" if there are any.
+
+        Raises:
+            Error: The pictures have different sizes.
         """
 
 class Network:
@@ -185,7 +195,7 @@ def load_data(
 def inspect_data(data: Dataset, measured: bool, progress: _Progress | None) -> tuple[str, str]: ...
 def write_contact_sheet(data: Dataset, path: str) -> None: ...
 def platforms() -> list[str]:
-    """The names of the platforms that are built in."""
+    """Return the names of the built-in platforms."""
 def inspect(network: Network, options: Options, progress: _Progress | None) -> tuple[str, str]: ...
 def quantize(network: Network, data: Dataset, options: Options, progress: _Progress | None) -> tuple[Network, str, str]: ...
 def change_bits(network: Network, selector: str, weights: int | None, features: int | None) -> tuple[Network, str, str]: ...
@@ -221,7 +231,11 @@ def operator_gradient(
 def operator(name: str) -> Callable[..., Any]: ...
 def program(arguments: list[bytes]) -> int: ...
 def threads() -> int:
-    """How many threads a large call runs on."""
+    """Return the number of threads that a large call uses."""
 
 def set_threads(count: int) -> None:
-    """How many threads a large call runs on; 0: one per processor, as it is at the start. Results never depend on it."""
+    """Set the number of threads that a large call uses. Results never depend on it.
+
+    Args:
+        count: Number of threads. 0 means one per processor, which is the default.
+    """

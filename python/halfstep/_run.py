@@ -1,4 +1,4 @@
-"""What the verbs do; `halfstep.verbs` has their options and docstrings."""
+"""Implementation of the verbs. `halfstep.verbs` has their options and docstrings."""
 
 from __future__ import annotations
 
@@ -60,19 +60,22 @@ def quantize(network: Model | Callable[..., Any], data: Data, options: given.Qua
 
 @renamed(weights="weight_bits", features="activation_bits")
 def change_bits(prepared: Model, layers: str, *, weight_bits: int | None = None, activation_bits: int | None = None) -> Model:
-    """Give some layers of a prepared network other bit widths. Ranges stay as they were observed.
+    """Change the bit widths of some layers of a prepared network. The observed ranges do not change.
 
     Args:
-        prepared: A prepared network, which stays as it is.
-        layers: Pattern of the layers, with `*` and `?` as in file names.
-        weight_bits: Bits of their weights. Range: 1 to 32.
-        activation_bits: Bits of their activations. Range: 1 to 32.
+        prepared: A prepared network. It is not modified.
+        layers: Pattern of layer names, with `*` and `?` as in file names.
+        weight_bits: Bit width of the weights. Range: 1 to 32. None leaves it as it is.
+        activation_bits: Bit width of the activations. Range: 1 to 32. None leaves it as it is.
 
     Returns:
-        The changed network; its `report` is an AuditReport.
+        The changed network. Its `report` is an AuditReport.
 
     Raises:
-        UnsupportedError: the platform forbids it; the message names every operator.
+        UnsupportedError: The platform does not allow the bit width. The message names every operator.
+
+    Example:
+        mixed = hs.change_bits(prepared, "layer3.*", weight_bits=4)
     """
     changed, text, values = _core.change_bits(prepared.core, _path("layers", layers), weight_bits, activation_bits)
     return Model(changed, AuditReport(text, values))
@@ -127,17 +130,23 @@ def evaluate(
 
 
 def evaluate_metric(network: Model, batches: Iterable[Any], metric: Callable[[Any, Any], float]) -> EvalResult:
-    """Compute the mean of a metric of yours over batches, weighted by their samples.
+    """Compute the mean of a user-defined metric over batches, weighted by the number of samples.
 
     Args:
         network: A network of any stage.
-        batches: Batches as the network takes them, without preprocessing or a split: pairs (x, labels), dicts of arrays
-            by the names of inputs, perhaps with "labels", or arrays; also one such batch.
-        metric: Called with the outputs of a batch (an array, or a dict of them) and its labels (None where there are
-            none).
+        batches: Batches in the form that the network takes, without preprocessing or a split. A batch is a pair (x,
+            labels), a dict of arrays by input name (optionally with "labels"), or an array. A single batch is also
+            accepted.
+        metric: Called with the outputs of a batch (an array, or a dict of arrays) and its labels (None without labels).
+
+    Returns:
+        The mean as an EvalResult.
 
     Raises:
-        Error: there is no batch.
+        Error: There is no batch.
+
+    Example:
+        hs.evaluate_metric(net, (x, y), lambda outputs, labels: (outputs.argmax(1) == labels).mean())
     """
     total, samples = 0.0, 0
     for arrays, labels, count in _pairs(batches):
@@ -149,7 +158,7 @@ def evaluate_metric(network: Model, batches: Iterable[Any], metric: Callable[[An
 
 
 def _pairs(data: Any) -> Iterator[tuple[Any, Any, int]]:
-    """Inputs, labels and the number of samples of each batch."""
+    """Yield inputs, labels and the number of samples of each batch."""
     whole = isinstance(data, (Mapping, tuple)) or hasattr(data, "__dlpack__")
     for item in cast("Iterable[Any]", [data] if whole else data):
         if isinstance(item, Mapping):

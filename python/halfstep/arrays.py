@@ -1,4 +1,4 @@
-"""Arrays: operators, indexing and gradients, one step after the other."""
+"""Arrays with operators, indexing and gradients. Operations run immediately, one by one."""
 
 from __future__ import annotations
 
@@ -15,11 +15,16 @@ _WHOLE = ("i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64")
 
 
 class array(_core.Array):
-    """Elements of one type at a place, with gradients where they are asked for.
+    """Elements of one type on a device, with optional gradients.
 
-    array([[1, 2], [3, 4]], hs.float32) copies what NumPy, a buffer or a tensor that speaks DLPack holds; numbers of Python
-    become f32 or i64. Operators follow NumPy's broadcasting; a number stands for an array of the other's type. A slice is
-    a copy: no two arrays share elements. Every operator of halfstep.ops takes arrays and gives arrays.
+    array([[1, 2], [3, 4]], hs.float32) copies a NumPy array, a buffer or a tensor that supports DLPack. Python numbers
+    become f32 or i64. Operators broadcast as in NumPy. A Python number takes the type of the other operand. A slice is
+    a copy, so two arrays never share elements. Every operator of halfstep.ops takes and returns arrays.
+
+    Args:
+        values: Numbers, nested lists, or an array of any library listed above. An array of this class with the
+            requested dtype is returned as it is.
+        dtype: Element type. Default: that of `values`.
     """
 
     def __new__(cls, values: Any, dtype: Any = None) -> array:
@@ -32,10 +37,11 @@ class array(_core.Array):
         return made
 
     def __init__(self, values: Any, dtype: Any = None) -> None:
-        """Nothing is left to do: __new__ made it."""
+        """Do nothing. __new__ makes the array."""
 
     @property
     def size(self) -> int:
+        """Number of elements."""
         count = 1
         for extent in self.shape:
             count *= extent
@@ -43,10 +49,11 @@ class array(_core.Array):
 
     @property
     def T(self) -> array:
+        """The array with its axes in reverse order, as a copy."""
         return self.transpose()
 
     def numpy(self) -> Any:
-        """Its elements as an array of NumPy, a copy."""
+        """Return a copy of the elements as a NumPy array."""
         return self.elements()
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
@@ -54,17 +61,22 @@ class array(_core.Array):
         return elements if dtype is None else elements.astype(dtype)
 
     def __dlpack__(self, **settings: Any) -> Any:
-        """Its elements, a copy, for libraries that speak DLPack."""
+        """Return a copy of the elements as a DLPack capsule."""
         return self.elements().__dlpack__(**settings)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return 1, 0
 
     def tolist(self) -> Any:
+        """Return the elements as nested Python lists."""
         return self.elements().tolist()
 
     def item(self) -> Number:
-        """Its one element as a number of Python."""
+        """Return the only element as a Python number.
+
+        Raises:
+            ValueError: The array does not have exactly one element.
+        """
         if self.size != 1:
             raise ValueError(f"item: found {self.size} elements, expected one")
         value: Number = self.elements().reshape(-1)[0].item()
@@ -111,39 +123,47 @@ class array(_core.Array):
         made.requires_grad = self.requires_grad
         return made
 
-    # places and types
+    # devices and types
 
     @property
     def device(self) -> str:
-        """Where the elements are: "cpu", "sim", "cuda:0"."""
+        """Device of the elements: "cpu", "sim" or "cuda:0"."""
         return self.place
 
     def to(self, target: Any) -> array:
-        """A copy on a device ("cpu", "sim", "cuda:0"), or of another dtype (hs.float16)."""
+        """Return a copy on a device ("cpu", "sim", "cuda:0") or of another dtype (hs.float16)."""
         return self.astype(target) if is_dtype(target) else ops.transfer(self, to=target)
 
     def cpu(self) -> array:
+        """Return a copy in the memory of the host."""
         return self.to("cpu")
 
     def sim(self) -> array:
+        """Return a copy on the simulated device."""
         return self.to("sim")
 
     def cuda(self, index: int = 0) -> array:
+        """Return a copy on the CUDA device with this index."""
         return self.to(f"cuda:{index}")
 
     def astype(self, dtype: Any) -> array:
-        """A copy of another dtype: hs.float16, numpy.float16, torch.float16 or "f16"."""
+        """Return a copy of another dtype: hs.float16, numpy.float16, torch.float16 or "f16"."""
         return ops.cast(self, to=dtype_name(dtype))
 
     def detach(self) -> array:
-        """A copy that gradients do not pass."""
+        """Return a copy that gradients do not pass through."""
         with no_grad():
             return ops.identity(self)
 
-    # extents
+    # shapes
 
     def reshape(self, *dims: Any) -> array:
-        """-1 for the one extent that follows from the others; None for the one that is open in a traced network."""
+        """Return the elements with another shape.
+
+        Args:
+            *dims: The extents, or one list of them. -1 marks the one extent that follows from the others. None marks
+                the dynamic dimension of a traced network.
+        """
         dims = tuple(dims[0]) if len(dims) == 1 and isinstance(dims[0], (list, tuple)) else dims
         if None in dims and None in self.shape:
             at = dims.index(None)
@@ -152,33 +172,40 @@ class array(_core.Array):
         return ops.reshape(self, dims=[int(extent) for extent in dims])
 
     def transpose(self, *axes: Any) -> array:
+        """Permute the axes. Without arguments, reverse their order."""
         axes = tuple(axes[0]) if len(axes) == 1 and isinstance(axes[0], (list, tuple)) else axes
         return ops.transpose(self, perm=list(axes or reversed(range(self.ndim))))
 
     def flatten(self, axis: int = 0) -> array:
-        """Joins the axes from `axis` on; an open extent before them stays open."""
+        """Join the axes from `axis` on. A dynamic dimension before them stays dynamic."""
         if None in self._extents:
             return self.reshape(*self._extents[:axis], -1)
         return ops.reshape(self, dims=[0] * axis + [-1])
 
     def expand(self, *dims: int) -> array:
+        """Broadcast to these extents."""
         return ops.expand(self, dims=list(dims))
 
-    # sums over axes
+    # reductions over axes
 
     def sum(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> array:
+        """Sum over one axis, several, or all (None)."""
         return ops.reduce_sum(self, axes=self._axes(axis), keep_dims=keepdims)
 
     def mean(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> array:
+        """Mean over one axis, several, or all (None)."""
         return ops.reduce_mean(self, axes=self._axes(axis), keep_dims=keepdims)
 
     def max(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> array:
+        """Maximum over one axis, several, or all (None)."""
         return ops.reduce_max(self, axes=self._axes(axis), keep_dims=keepdims)
 
     def min(self, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> array:
+        """Minimum over one axis, several, or all (None)."""
         return ops.reduce_min(self, axes=self._axes(axis), keep_dims=keepdims)
 
     def argmax(self, axis: int = -1) -> array:
+        """Index of the largest element along an axis."""
         return ops.arg_max(self, axis=axis % self.ndim, keep_dims=False)
 
     def _axes(self, axis: int | Sequence[int] | None) -> list[int]:
@@ -186,7 +213,7 @@ class array(_core.Array):
             return list(range(self.ndim))
         return [axis % self.ndim] if isinstance(axis, int) else [each % self.ndim for each in axis]
 
-    # one element at a time
+    # elementwise functions
 
     def exp(self) -> array:
         return ops.exp(self)
@@ -281,7 +308,7 @@ class array(_core.Array):
     def __invert__(self) -> array:
         return ops.logical_not(self) if self.dtype == "bool" else ops.bitwise_not(self)
 
-    # in place: what is assigned is seen wherever this array is
+    # In-place operators. Every reference to this array sees the assigned value.
 
     def _become(self, value: array) -> array:
         self.assign(value)
@@ -320,7 +347,9 @@ def _unpickled(elements: Any, dtype: str, requires_grad: bool) -> array:
 
 
 def _numbers(values: Any, dtype: str | None) -> tuple[Any, str | None]:
-    """Numbers of Python, in lists or not: whole ones i64, others f32. Arrays among them are stacked."""
+    """Return Python numbers, in lists or not, with their dtype: i64 for integers, else f32. Arrays among them are
+    stacked.
+    """
     import numpy
 
     if isinstance(values, (list, tuple)) and any(isinstance(value, array) for value in values):
@@ -338,7 +367,7 @@ def _real(value: array) -> array:
 
 
 def _binary(function: Callable[..., Any], a: Any, b: Any) -> array:
-    """With whole numbers made real where the other operand is."""
+    """Apply `function`. Integers become floats if the other operand is float."""
     for one, other in ((a, b), (b, a)):
         if isinstance(one, array) and one.dtype in (*_WHOLE, "bool"):
             if isinstance(other, float) or (isinstance(other, array) and other.dtype in ("f32", "f64", "f16", "bf16")):
@@ -354,7 +383,9 @@ def _binary(function: Callable[..., Any], a: Any, b: Any) -> array:
 
 
 def matmul(a: array, b: array) -> array:
-    """Products of matrices as NumPy has them: of the last two axes, the others broadcast; a vector is a row or a column."""
+    """Multiply matrices as NumPy does. The last two axes are the matrices, and the others broadcast. A vector is a row
+    as `a` and a column as `b`.
+    """
     left = ops.unsqueeze(a, axes=[0]) if a.ndim == 1 else a
     right = ops.unsqueeze(b, axes=[1]) if b.ndim == 1 else b
     is_plain = left.ndim == right.ndim and left._extents[:-2] == right._extents[:-2]
@@ -371,24 +402,30 @@ def _filled(shape: Sequence[int], value: Number, dtype: str) -> array:
 
 @renamed(value="fill_value")
 def full(shape: Sequence[int], fill_value: Number, dtype: Any = "f32") -> array:
+    """Return an array filled with one value."""
     return _filled(shape, fill_value, dtype_name(dtype))
 
 
 def zeros(shape: Sequence[int], dtype: Any = "f32") -> array:
+    """Return an array of zeros."""
     return _filled(shape, 0, dtype_name(dtype))
 
 
 def ones(shape: Sequence[int], dtype: Any = "f32") -> array:
+    """Return an array of ones."""
     return _filled(shape, 1, dtype_name(dtype))
 
 
 def zeros_like(like: array) -> array:
+    """Return zeros of the same type and shape."""
     return ops.zeros_like(like)
 
 
 @renamed(count="start")
 def arange(start: Number, stop: Number | None = None, step: Number = 1, dtype: Any = None) -> array:
-    """Numbers from `start` in steps before `stop`, as numpy.arange: arange(stop) begins at 0. i64, or f32 where one is real."""
+    """Return numbers from `start` up to but excluding `stop`, as numpy.arange does. arange(stop) begins at 0. The dtype
+    is i64, or f32 if an argument is a float.
+    """
     import numpy
 
     made = numpy.arange(start, step=step) if stop is None else numpy.arange(start, stop, step)
@@ -396,7 +433,7 @@ def arange(start: Number, stop: Number | None = None, step: Number = 1, dtype: A
 
 
 def where(condition: array, a: Any, b: Any) -> array:
-    """Elements of `a` where the condition is true, of `b` where it is not."""
+    """Select elements of `a` where the condition is true, else of `b`."""
     like = a if isinstance(a, array) else b
     if not isinstance(like, array):
         a, b = array(a), array(b)
@@ -409,34 +446,42 @@ def where(condition: array, a: Any, b: Any) -> array:
 
 
 def concat(arrays: Sequence[array], axis: int = 0) -> array:
+    """Join arrays along an existing axis."""
     return ops.concat(list(arrays), axis=axis % arrays[0].ndim)
 
 
 def stack(arrays: Sequence[array], axis: int = 0) -> array:
+    """Join arrays along a new axis."""
     return concat([ops.unsqueeze(each, axes=[axis]) for each in arrays], axis)
 
 
 def uniform(shape: Sequence[int], low: float = 0.0, high: float = 1.0) -> array:
-    """f32, drawn anew at each call, in a captured function too; `seed` says which numbers come."""
+    """Draw f32 numbers uniformly from [low, high). Each call draws new ones, in a captured function too. `seed` sets
+    the sequence.
+    """
     made: array = _core.uniform(list(shape), low, high)
     return made
 
 
 @renamed(deviation="std")
 def normal(shape: Sequence[int], mean: float = 0.0, std: float = 1.0) -> array:
-    """f32 of a normal distribution, drawn anew at each call as by `uniform`."""
+    """Draw f32 numbers from a normal distribution. Each call draws new ones, as with `uniform`."""
     made: array = _core.normal(list(shape), mean, std)
     return made
 
 
 def seed(value: int) -> None:
-    """Begins the random numbers of this process anew."""
+    """Restart the random numbers of this process from a seed.
+
+    Raises:
+        Error: The call is inside a captured function.
+    """
     if _core.is_tracing():
         raise _core.error("seed_in_captured_function")
     _core.seed(value)
 
 
-# switches
+# context managers
 
 
 @contextlib.contextmanager
@@ -452,49 +497,62 @@ def _switched(**settings: Any) -> Iterator[None]:
 
 
 def capture(on: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Within it captured functions run their programs, or (False) what they are made of. Local to thread and coroutine."""
+    """Context in which captured functions run their programs, or with False their Python code. Local to the thread and
+    coroutine.
+    """
     return _switched(captures=on)
 
 
 def no_grad() -> contextlib.AbstractContextManager[None]:
-    """Within it nothing is put on the tape."""
+    """Context in which operations are not recorded for gradients."""
     return _switched(gradients=False)
 
 
 def enable_grad() -> contextlib.AbstractContextManager[None]:
+    """Context in which operations are recorded for gradients."""
     return _switched(gradients=True)
 
 
 def train_mode(on: bool = True) -> contextlib.AbstractContextManager[None]:
-    """Within it layers that tell training from evaluation (batch norms, dropout) are in training."""
+    """Context in which layers with a training mode (batch norms, dropout) use it. With False they use evaluation mode.
+    """
     return _switched(training=on)
 
 
 def device(place: str) -> contextlib.AbstractContextManager[None]:
-    """Within it arrays are made at this place: "cpu", "sim", "cuda:0"."""
+    """Context in which arrays are made on this device: "cpu", "sim" or "cuda:0"."""
     return _switched(place=place)
 
 
 def is_training() -> bool:
+    """Return whether hs.train_mode is on."""
     now = _core.switches.get(None)
     return now is not None and bool(now.training)
 
 
 def grad(function: Callable[..., array], argument: int = 0) -> Callable[..., array]:
-    """The function that gives the gradient of `function`, one element, with respect to one of its arguments."""
+    """Return a function that computes the gradient of `function` with respect to one argument.
+
+    Args:
+        function: Must return an array of one element.
+        argument: Index of the argument.
+
+    Raises:
+        TypeError: (when called) `function` does not return one element.
+    """
     both = value_and_grad(function, argument)
     return lambda *args, **kwargs: both(*args, **kwargs)[1]
 
 
 def value_and_grad(function: Callable[..., array], argument: int = 0) -> Callable[..., tuple[array, array]]:
-    """The function that gives what `function` gives, one element, and its gradient."""
+    """Return a function that computes (value, gradient) of `function`. See `grad`."""
 
     def both(*args: Any, **kwargs: Any) -> tuple[array, array]:
         differentiable = args[argument].is_differentiable
         wanted = args[argument] if differentiable else args[argument].detach()
         if not differentiable:
             wanted.requires_grad = True
-        with enable_grad(), capture(False):  # what it gives can be differentiated again
+        with enable_grad(), capture(False):  # The result can be differentiated again.
             value = function(*args[:argument], wanted, *args[argument + 1 :], **kwargs)
         if not isinstance(value, array) or value.size != 1:
             raise TypeError(f"grad: {getattr(function, '__name__', 'the function')} gives {value!r}, expected one element")
@@ -504,7 +562,16 @@ def value_and_grad(function: Callable[..., array], argument: int = 0) -> Callabl
 
 
 def gradients(of: Sequence[array], wanted: Sequence[array], seeds: Sequence[array] | None = None) -> list[array]:
-    """Gradients of the sum of `of` with respect to `wanted`; zeros where it does not depend on one."""
+    """Compute the gradients of the sum of `of` with respect to `wanted`.
+
+    Args:
+        of: Arrays to differentiate.
+        wanted: Arrays to differentiate by.
+        seeds: Gradients of the arrays in `of`. Default: ones.
+
+    Returns:
+        One array for each of `wanted`. It is zero if nothing in `of` depends on that array.
+    """
     seeds = [ones(value.shape, value.dtype) for value in of] if seeds is None else seeds
     found = _core.gradients(list(of), list(seeds), list(wanted))
     return [zeros_like(value) if gradient is None else gradient for gradient, value in zip(found, wanted)]

@@ -1,4 +1,4 @@
-"""Samples for the verbs: arrays, loaders, or what the command line reads."""
+"""Samples for the verbs: arrays, loaders, or the files that the command line reads."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ else:
     Tensor = Any
 
 Data = Union[None, str, "os.PathLike[str]", Dataset, Tensor, Mapping[str, Any], tuple[Any, ...], Iterable[Any]]
-"""What every verb takes for samples.
+"""Samples as every verb accepts them.
 
-- A path: what the command line reads (csv, IDX, image folders and archives, npz, safetensors). "digits" are the
-  digits that are built in; so is None, with a warning, until 0.2.
-- An array [n, ...] of samples (NumPy's, a CPU tensor that speaks DLPack, a buffer); a pair (x, labels); a dict of
-  arrays by the names of the network's inputs, perhaps with "labels". Labels may be a list of integers.
-- Anything that iterates over such batches, as a PyTorch DataLoader does: it is read once, to its end, and kept in
+- A path of data that the command line reads: csv, IDX, image folders and archives, npz, safetensors. "digits" selects
+  the built-in digits. None does too, with a warning, until 0.2.
+- An array [n, ...] of samples (a NumPy array, a CPU tensor that supports DLPack, a buffer), a pair (x, labels), or a
+  dict of arrays by input name, optionally with "labels". Labels may be a list of integers.
+- Anything that iterates over such batches, such as a PyTorch DataLoader. It is read once, to its end, and kept in
   memory.
-- What `load` made of one of these, which is then not read again.
+- A data set that `load` returned. It is not read again.
 
-Values of u8 are raw: the network's preprocessing is for them. Values of f32 are what the network takes.
+Values of u8 are raw, and the network's preprocessing applies to them. Values of f32 go into the network as they are.
 """
 
 LABELS = "labels"
@@ -47,7 +47,7 @@ def _is_array(value: Any) -> bool:
 
 
 def _labels(value: Any) -> Any:
-    """Labels may be a list of integers."""
+    """Return labels as an array. They may be a list of integers."""
     return array.array("i", cast("Iterable[int]", value)) if isinstance(value, (list, range)) else value
 
 
@@ -56,7 +56,7 @@ def _first_input(network: Model | None) -> str:
 
 
 def _batch(item: Any, where: str, network: Model | None) -> dict[str, Any]:
-    """One batch as arrays by name."""
+    """Return one batch as arrays by name."""
     if isinstance(item, Mapping):
         return {str(name): _labels(value) if name == LABELS else value for name, value in cast("Mapping[Any, Any]", item).items()}
     if _is_array(item):
@@ -86,11 +86,14 @@ def _batches(data: Any, network: Model | None) -> list[dict[str, Any]]:
 
 
 def digits(*, all: bool = False, samples: int = 0) -> Dataset:
-    """Read the handwritten digits that are built in: pictures of 8 x 8 in ten classes, with raw values from 0 to 16.
+    """Read the built-in handwritten digits: pictures of 8 x 8 in ten classes, with raw values from 0 to 16.
 
     Args:
-        all: Every sample both trains and tests, instead of a fifth of each class that tests.
-        samples: At most this many of each part; 0: all.
+        all: Use every sample for both training and testing. Default: a fifth of each class tests.
+        samples: Maximum number of samples of each part. 0 means all.
+
+    Example:
+        samples = hs.datasets.digits()
     """
     return load("digits", all=all, samples=samples)
 
@@ -105,20 +108,28 @@ def load(
     skip_bad: bool = False,
     label: str | None = None,
 ) -> Dataset:
-    """Read samples once, as the verbs take them: arrays stay in memory, images of a path are decoded when needed.
+    """Read samples once, as the verbs do. Arrays stay in memory. Images of a path are decoded when needed.
 
     Args:
-        data: As `Data` says.
-        network: The network that they are for: arrays without a name are its inputs, its classes bound labels of a path.
+        data: Samples, see `Data`.
+        network: The network that will use them. Arrays without a name become its inputs, and its number of classes
+            bounds the labels of a path.
         name: The name of arrays in messages.
-        all: Every sample both trains and tests. Without it the data's own parts count, or in each class the first 80 %
-            of a fixed order train and the others test. Without labels all are in both.
-        samples: At most this many of each part, evenly spread; 0: all.
-        skip_bad: Of a path: leave out images that cannot be read.
-        label: Of a csv or a list: where the label is (first, last, none or a header's name).
+        all: Use every sample for both training and testing. Without it, the data's own parts apply. If there are none,
+            the first 80 % of each class in a fixed order train and the others test. Without labels, all samples are in
+            both parts.
+        samples: Maximum number of samples of each part, evenly spread. 0 means all.
+        skip_bad: For a path: skip images that cannot be read.
+        label: For a csv or a list: position of the label (first, last, none or the name of a header).
+
+    Returns:
+        The data set. A Dataset is returned as it is.
 
     Raises:
-        Error: there is no sample, extents or types of batches change, or a value is not finite.
+        Error: There is no sample, batches differ in shape or type, or a value is not finite.
+
+    Example:
+        samples = hs.datasets.load("cifar10.tar.zst", samples=1000)
     """
     if isinstance(data, Dataset):
         return data
@@ -137,12 +148,15 @@ def load(
 
 
 def inspect_data(data: Data, *, sheet: str | os.PathLike[str] | None = None, progress: Progress = None) -> DataReport:
-    """Tell what samples are: classes, parts, sizes, and the range, mean and deviation of their values.
+    """Describe a data set: classes, parts, sizes, and the range, mean and standard deviation of its values.
 
     Args:
-        data: Samples, each of which is read once.
+        data: Samples. Each is read once.
         sheet: PNG file to write, with up to 96 of the pictures.
-        progress: Called with stage, done, total and note; True prints.
+        progress: Called with stage, done, total and note. True prints the progress.
+
+    Returns:
+        The description as a DataReport.
     """
     samples = load(data)
     report = DataReport(*_core.inspect_data(samples, True, callback(progress)))

@@ -1,4 +1,4 @@
-"""Element types by the names that NumPy and PyTorch have for them: hs.float32 is "f32"."""
+"""Element types under the names of NumPy and PyTorch: hs.float32 is "f32"."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 
 class dtype(str):
-    """An element type: text such as "f32", so that it goes wherever a name goes."""
+    """An element type. It is a string such as "f32", so it can be used wherever a name is expected."""
 
     def __repr__(self) -> str:
         return f"halfstep.{_LONG[self]}"
@@ -49,13 +49,14 @@ def _found(given: Any) -> str | None:
 
 
 def is_dtype(given: Any) -> bool:
+    """Return whether this names an element type."""
     return _found(given) is not None
 
 
 def dtype_name(given: Any) -> str:
-    """ "f32" for hs.float32, numpy.float32, numpy.dtype("float32"), torch.float32, "float32" and "f32".
+    """Return "f32" for hs.float32, numpy.float32, numpy.dtype("float32"), torch.float32, "float32" and "f32".
 
-    Another text stays as it is: the operator that takes it names the place.
+    Any other text is returned as it is. The operator that takes it reports the error.
     """
     found = given if isinstance(given, str) and given not in _SHORT else _found(given)
     if found is None:

@@ -1,4 +1,4 @@
-"""Functions of arrays as networks: from code to files, quantizers and chips."""
+"""Networks made of functions of arrays, ready for export and quantization."""
 
 from __future__ import annotations
 
@@ -12,25 +12,29 @@ from halfstep.model import Model
 from halfstep.reads import reads
 
 Extents = Sequence[int | None]
-"""Of an input; None for one that is open, as the batch is."""
+"""Extents of an input. None marks a dynamic dimension, such as the batch."""
 
 
 def network(function: Callable[..., Any], name: str = "", outputs: Sequence[str] = (), **inputs: Extents | tuple[str, Extents]) -> Model:
     """Make a network of a function of arrays, captured or not, or of a module of halfstep.nn.
 
-    Arrays that the function reads besides its parameters are tensors of the network: parameters where they require a
-    gradient, by the names that they have in modules. The function runs in evaluation mode, unless train_mode is on.
-    Operations know the lines of Python that they come from.
+    Arrays that the function reads besides its arguments become tensors of the network. They are parameters if they
+    require a gradient, and they have the names that they have in modules. The function runs in evaluation mode, unless
+    train_mode is on. Each operation keeps the line of Python that it comes from.
 
     Args:
         function: A function of arrays, or a module.
-        name: The name of the network; that of the function without it.
-        outputs: The names of its outputs.
-        inputs: By the names of the function's parameters: extents, or an element type and extents; f32 without one.
+        name: The name of the network. Default: the name of the function.
+        outputs: The names of the outputs.
+        inputs: Shape, or (element type, shape), by the names of the function's parameters. The default element type is
+            f32.
+
+    Returns:
+        A float Model.
 
     Raises:
-        Error: Python asks for the value of an array, or the function changes an array in place, as batch norms do in
-            training mode. A network has every way in it, by cond and while_loop.
+        Error: Python reads the value of an array, or the function changes an array in place, as batch norms do in
+            training mode. Use cond and while_loop for control flow, because a network must contain every branch.
 
     Example:
         net = hs.network(model, x=(None, 3, 32, 32))
@@ -54,7 +58,7 @@ def network(function: Callable[..., Any], name: str = "", outputs: Sequence[str]
 
 
 def _parameters(function: Any) -> list[str]:
-    import inspect  # here, as it brings twenty modules with it
+    import inspect  # Imported here because it loads twenty modules.
 
     return list(inspect.signature(getattr(function, "forward", function)).parameters)
 
@@ -76,7 +80,9 @@ def _results(results: Any, names: list[str]) -> list[array]:
 
 
 def _names(function: Any, title: str) -> Callable[[array], str]:
-    """Of the arrays that a function reads: as modules call them, or as they are called where it finds them."""
+    """Return a function that names the arrays `function` reads: by their names in modules, else by the place where it
+    finds them.
+    """
     named = dict(function.named_arrays()) if hasattr(function, "named_arrays") else {}
     if not named:
         for _, _, key, value, what in reads(function, (), {}, is_strict=False).guards:
@@ -86,7 +92,7 @@ def _names(function: Any, title: str) -> Callable[[array], str]:
 
 
 def network_for(function: Any, data: Data) -> Model:
-    """The same for samples like these, with the batch open. A Model stays as it is."""
+    """Return the network of a function for samples of this kind, with a dynamic batch. A Model is returned as it is."""
     if isinstance(function, Model):
         return function
     arrays = {name: values for name, values in load(data).arrays().items() if name != LABELS}
@@ -98,5 +104,5 @@ def network_for(function: Any, data: Data) -> Model:
 
 
 def _dtype(values: Any) -> str:
-    """Bytes are raw values, which become f32 on their way in."""
+    """Return the dtype of an input. Bytes are raw values, which preprocessing turns into f32."""
     return "f32" if str(values.dtype) in ("uint8", "float64") else array(values[:1]).dtype

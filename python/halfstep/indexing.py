@@ -1,4 +1,4 @@
-"""Elements and parts of arrays by index, as NumPy writes it."""
+"""Elements and slices of arrays by index, with NumPy's notation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from halfstep.arrays import array, full, where
 
 
 def _keys(x: array, key: Any) -> list[Any]:
-    """One for each axis of x, and None for each new one."""
+    """Return one key for each axis of x, and None for each new axis."""
     keys = list(key) if isinstance(key, tuple) else [key]
     count = sum(1 for each in keys if each is not None and each is not Ellipsis)
     if count > x.ndim:
@@ -25,7 +25,7 @@ _END = 2**63 - 1
 
 
 def _place(index: int, x: array, axis: int) -> int:
-    """The index, if it is one of the axis: a captured function goes on by the extent where it is not."""
+    """Return the index if it is valid for the axis. If it is not, a captured function depends on the extent."""
     extent = x._extents[axis]
     if extent is None:
         raise TypeError(f"index: found {index} for axis {axis}, whose extent is open while a network is traced, expected all of it")
@@ -39,7 +39,7 @@ def _is_array(key: Any) -> bool:
 
 
 def _bounds(key: slice, x: array, axis: int) -> tuple[int, int, int]:
-    """Where a slice begins and ends, and its step, as the operator counts."""
+    """Return the start, end and step of a slice in the form that the operator takes."""
     if x._extents[axis] is None:
         raise TypeError(f"index: found a slice of axis {axis}, whose extent is open while a network is traced, expected all of it")
     step = 1 if key.step is None else key.step.__index__()
@@ -48,18 +48,18 @@ def _bounds(key: slice, x: array, axis: int) -> tuple[int, int, int]:
     start = (0 if step > 0 else _END) if key.start is None else key.start.__index__()
     stop = (_END if step > 0 else -_END) if key.stop is None else key.stop.__index__()
     if step < 0 and start < -1 and start < -x.shape[axis]:
-        return 0, 0, step  # nothing, where the operator begins at the first element
+        return 0, 0, step  # empty; the operator would begin at the first element
     return start, stop, step
 
 
 def item(x: array, key: Any) -> array:
-    """x[key]: whole numbers, slices, None, ... and one array or list of whole numbers."""
+    """Return x[key]. The key may hold integers, slices, None, ... and one array or list of integers."""
     if _is_array(key) and array(key).dtype == "bool":
         raise TypeError("index: found a mask, whose result has as many elements as are true; expected where(mask, a, b)")
     starts, ends, axes, steps = [], [], [], []
     gone, new = [], []  # axes of x, axes of the result
     gathered: list[tuple[int, array]] = []
-    axis = place = 0  # of x, of the result
+    axis = place = 0  # position in x, position in the result
     for each in _keys(x, key):
         if each is None:
             new.append(place)
@@ -97,7 +97,7 @@ def item(x: array, key: Any) -> array:
 
 
 def with_item(x: array, key: Any, value: Any) -> array:
-    """x with `value` at x[key]: whole numbers, slices of step 1, or a mask."""
+    """Return x with `value` at x[key]. The key holds integers and slices of step 1, or is a mask."""
     if isinstance(key, array) and key.dtype == "bool":
         return where(key, value, x)
     pads_before, pads_after, extents = [], [], []

@@ -1,4 +1,4 @@
-"""Captured functions: Python that becomes programs as it runs."""
+"""Captured functions: Python functions that become programs when they run."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from halfstep.rebuilding import Apart, Arrays, Change, Form, Given, Make, NotReb
 
 
 class Programs(NamedTuple):
-    """What was captured of a function for calls of one kind."""
+    """The programs captured for one kind of call."""
 
     inputs: list[str]
-    """Types of the arrays that go in: arguments, then those found outside of them; ? is an extent that is open."""
+    """Types of the input arrays: arguments first, then arrays found elsewhere. ? marks a dynamic dimension."""
     guards: list[str]
-    """What else has to be as it was."""
+    """Other conditions that a call must meet."""
     training: bool
     device: str
     calls: int
-    """How many calls it served."""
+    """Number of calls that these programs served."""
     programs: int
-    """One, and one more for each outcome of each decision that was met."""
+    """One, plus one for each outcome of each decision that occurred."""
     text: str
     """The programs in text form."""
 
@@ -38,25 +38,25 @@ class Programs(NamedTuple):
 
 
 class _Outcome(NamedTuple):
-    """What a way through a function gives and does besides arrays."""
+    """Result and side effects of one path through a function, besides its arrays."""
 
     result: Make
     changes: list[Change]
 
 
 class _Kept:
-    """Of the programs for calls of one kind: outcomes by tag, and what they show by number."""
+    """State of the programs for one kind of call: outcomes by tag, and visible effects by number."""
 
     def __init__(self) -> None:
         self.outcomes: list[_Outcome] = []
         self.effects: dict[int, Callable[[Arrays], None]] = {}
 
 
-_MOST_CAPTURES = 64  # of one function, each for calls of another kind
+_MOST_CAPTURES = 64  # Limit for one function. Each capture serves another kind of call.
 
 
 class Captured:
-    """A function whose calls run what was captured of it: see jit."""
+    """A function whose calls run captured programs. See jit."""
 
     def __init__(self, function: Callable[..., Any], full_graph: bool, cache: int) -> None:
         functools.update_wrapper(self, function, updated=())
@@ -80,20 +80,20 @@ class Captured:
 
     @property
     def programs(self) -> list[Programs]:
-        """The last that ran first."""
+        """The captured programs, most recently used first."""
         return [Programs(**{name: value for name, value in each.items() if name != "number"}) for each in self._core.describe()]
 
     def clear(self) -> None:
-        """Forgets everything that was captured."""
+        """Remove all captured programs."""
         with self._lock:
             self._numbers = itertools.count()
             self._eager = ""
             self.why_recaptured: list[str] = []
-            """For each call that no program fitted, in order: what was found, and what was expected."""
+            """For each call that no program served, in order: the value found, and the value expected."""
             self._core = _core.CapturedFunction(self._function, self._capture, self._finish, self._show, self._cache)
 
     def _capture(self, args: Any, kwargs: dict[str, Any], number: int, shown: int, reason: str, gives_up: bool) -> Any:
-        """Runs the function and keeps what it does; `shown` effects of it took place already."""
+        """Run the function and capture it. The first `shown` effects already happened."""
         if gives_up:
             return self._give_up(reason, args, kwargs, shown)
         if reason:
@@ -146,11 +146,11 @@ class Captured:
         is_simple = isinstance(result, _core.Array) and not outcome.changes
         with self._lock:
             kept = core.kept(number) or _Kept()
-            kept.effects.update(effects)  # before the end: from there on another thread runs it
+            kept.effects.update(effects)  # Publish before the end, because from there on another thread may run it.
             kept.outcomes.append(outcome)
             if not core.end(number, tracing.trace, inputs, apart.arrays, is_simple):
                 kept.outcomes.pop()
-        if tracing.doubts:  # of what it gives and wrote
+        if tracing.doubts:  # doubts about its result or its writes
             core.forget(number)
             return self._refuse(NotRebuilt(tracing.doubts), args, kwargs, shown, result)
         return result
@@ -161,7 +161,7 @@ class Captured:
         return self._give_up(f"found {problem}", args, kwargs, shown, *result)
 
     def _give_up(self, reason: str, args: Any, kwargs: dict[str, Any], shown: int, *result: Any) -> Any:
-        """From here on it runs step by step."""
+        """Run the function step by step from now on."""
         self._eager = reason
         self.why_recaptured.append(f"it runs step by step from here on: {reason}")
         code = getattr(self._function, "__code__", None)
@@ -185,21 +185,27 @@ class Captured:
 
 
 def jit(function: Callable[..., Any] | None = None, *, full_graph: bool = False, cache: int = 8) -> Any:
-    """The function, captured: its first call of a kind runs it step by step and keeps a program of what it did with
-    arrays; further calls run the program, and give the same bits.
+    """Capture a function. The first call of a kind runs step by step, and its operations are kept as a program. Later
+    calls run the program, and results are equal to the bit.
 
-    A call is of another kind where anything differs that the program depends on: types of arrays, extents that the
-    function may have asked for, values of Python among arguments, closures, globals and attributes, training mode,
-    gradients, the device. `programs` and `why_recaptured` of the captured function tell of it; the last `cache` kinds
-    are kept.
+    A call is of another kind if anything differs that the program depends on: types of arrays, extents that the
+    function may have read, Python values among arguments, closures, globals and attributes, training mode, gradients,
+    or the device. See `programs` and `why_recaptured` of the captured function.
 
-    Where the language needs the value of an array (`if x > 0:`, `int(x)`, `x.item()`), the program ends there and goes on
-    by what it is; each outcome is captured when it first occurs. After many outcomes of one the function runs step by
-    step, with a warning. With full_graph such a value is an error that names the line: use cond, while_loop, scan.
+    If Python needs the value of an array (`if x > 0:`, `int(x)`, `x.item()`), the program ends there and continues
+    according to the value. Each outcome is captured when it first occurs. If one decision has too many outcomes, the
+    function runs step by step, with a warning.
 
-    What is assigned to arrays in place, to attributes, globals and containers is done again at each call, and what is
-    printed is printed at each call. Calls of captured functions in others become a part of them.
+    Assignments to arrays in place, to attributes, globals and containers are repeated at each call. So are prints. A
+    captured function that another one calls becomes part of it.
 
+    Args:
+        function: The function. Without it, jit returns a decorator.
+        full_graph: Report an error with the line if Python needs the value of an array. Use cond, while_loop or scan
+            there.
+        cache: Number of kinds of calls to keep. The most recent ones are kept.
+
+    Example:
         @hs.jit
         def step(x):
             return (x * x).sum()
@@ -210,7 +216,7 @@ def jit(function: Callable[..., Any] | None = None, *, full_graph: bool = False,
 
 
 def trace(function: Callable[..., Any], *examples: Any, full_graph: bool = False) -> Captured:
-    """The function, captured at once for calls like that with `examples`, which it runs on."""
+    """Capture a function immediately, for calls with arguments like `examples`. It runs once on them."""
     captured = function if isinstance(function, Captured) else Captured(function, full_graph, 8)
     captured(*examples)
     return captured
@@ -220,10 +226,13 @@ def trace(function: Callable[..., Any], *examples: Any, full_graph: bool = False
 
 
 def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any], *operands: Any) -> Any:
-    """then(*operands) where the condition, one element of bool, is true, otherwise(*operands) where it is not.
+    """Return then(*operands) if the condition is true, else otherwise(*operands).
 
-    Both are traced into one operator, so that a captured function has both ways in one program. They compute with
-    operators alone and give values of equal number and types; arrays that they read besides are captured.
+    Both functions are traced into one operator, so a captured function holds both branches in one program. They may use
+    operators only, and must return equal numbers and types of values. Other arrays that they read are captured.
+
+    Args:
+        condition: One element of bool.
     """
     given = Form(operands)
     forms: list[Form] = []
@@ -241,10 +250,18 @@ def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
 
 
 def while_loop(condition: Callable[..., Any], body: Callable[..., Any], *states: Any, at_most: int = 0) -> Any:
-    """States after body(*states), which gives the next ones, as often as condition(*states) is true.
+    """Repeat states = body(*states) while condition(*states) is true, and return the final states.
 
-    One operator, whose number of iterations the values decide. `at_most` ends it after so many; 0: never. Gives one value
-    for one state, a tuple for several.
+    This is one operator. The values decide the number of iterations.
+
+    Args:
+        condition: Returns one element of bool.
+        body: Returns the next states.
+        *states: Initial states.
+        at_most: Maximum number of iterations. 0 means no limit.
+
+    Returns:
+        One value for one state, a tuple for several.
     """
     first = Form(states)
 
@@ -262,9 +279,15 @@ def while_loop(condition: Callable[..., Any], body: Callable[..., Any], *states:
 
 
 def scan(body: Callable[..., Any], state: Any, elements: Any) -> Any:
-    """body(state, element) gives (next state, output) for each element of the first axis of `elements`, in order.
+    """Call body(state, element) for each element of the first axis of `elements`, in order.
 
-    One operator. Gives (last state, outputs along a new first axis); states, elements and outputs may be containers.
+    This is one operator. States, elements and outputs may be containers.
+
+    Args:
+        body: Returns (next state, output).
+
+    Returns:
+        (last state, outputs along a new first axis).
     """
     first, scanned = Form(state), Form(elements)
     outputs: list[Form] = []

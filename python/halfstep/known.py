@@ -1,5 +1,6 @@
-"""What is known to depend on nothing but arguments and what guards look at, and to change nothing else. Anything that is not
-here ends what is captured: a name that is missing costs speed, one that does not belong here gives wrong results."""
+"""Known functions, classes and modules: they depend only on their arguments and on guarded values, and change nothing
+else. A call of anything else ends the capture. A missing name costs speed. A wrong name causes wrong results.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +22,9 @@ _FUNCTIONS: dict[str, str] = {
     "correlate dot inner vdot where lexsort bincount digitize interp can_cast result_type promote_types copyto putmask ravel_multi_index "
     "unravel_index packbits unpackbits shares_memory may_share_memory normalize_axis_index c_einsum",
 }
-"""Functions written in C, by module."""
+"""Known functions written in C, by module."""
 _WHOLE = frozenset(["math", "cmath", "_operator", "_heapq", "_bisect", "binascii", "zlib", "unicodedata", "_string", "_statistics"])
-"""Modules in C of which every function is known."""
+"""Modules in C whose functions are all known."""
 _SAME_AS = {"numpy._core._multiarray_umath": "numpy", "numpy.core._multiarray_umath": "numpy", "numpy._core.multiarray": "numpy", "numpy.core.multiarray": "numpy"}
 
 _METHODS: dict[str, str] = {
@@ -33,9 +34,9 @@ _METHODS: dict[str, str] = {
     "datetime.date": "today fromtimestamp strftime",
     "datetime.time": "strftime",
 }
-"""Of classes in C that are known, methods that are not."""
+"""Unknown methods of known classes written in C."""
 _CLASSES = frozenset(["builtins", "itertools", "collections", "functools", "operator", "types", "datetime", "re", "numpy", "_thread", "_abc", "_sre"])
-"""Modules of such classes: their objects have the state that they were given, and no other."""
+"""Modules of known classes. Their objects have only the state that they were given."""
 _STRANGE = frozenset(["builtins.frame", "builtins.traceback", "_thread._local", "numpy.memmap"])
 
 _MODULES = frozenset(
@@ -53,21 +54,21 @@ _MODULES = frozenset(
         "numpy.linalg.linalg", "numpy.fft.pocketfft", "numpy.fft.helper",
     ]
 )  # fmt: skip
-"""Modules in Python; what their functions call is theirs."""
+"""Known modules in Python. Functions that they call count as theirs."""
 
 _OURS = frozenset(["__init__", "arrays", "dtypes", "functions", "indexing", "jit", "nn", "ops", "optim", "printing", "purity", "reads", "rebuilding", "renamed"])
-"""Of the package, by name: they compute with arrays, and read and write no files."""
+"""Modules of the package that compute with arrays, and read and write no files."""
 
 
 def is_known_module(name: str) -> bool:
-    """Of a library; NumPy's have had other names."""
+    """Return whether a module of a library is known. NumPy's modules had other names in earlier versions."""
     if name.startswith("numpy."):
         name = name.replace("._", ".").removesuffix("_impl")
     return name in _MODULES
 
 
 def only_computes(file: str) -> bool:
-    """Whether a file of the package computes with arrays, and does nothing else."""
+    """Return whether a file of the package only computes with arrays."""
     return os.path.basename(file).removesuffix(".py") in _OURS
 
 
@@ -77,7 +78,7 @@ def _home(value: Any) -> str:
 
 
 def name_of(function: Any) -> str:
-    """Of a function in C."""
+    """Return the name of a function in C."""
     owner = function.__self__
     if owner is None or isinstance(owner, types.ModuleType):
         return f"{_home(function) or getattr(owner, '__name__', '')}.{function.__name__}"
@@ -86,7 +87,7 @@ def name_of(function: Any) -> str:
 
 
 def is_in_python(cls: type) -> bool:
-    """Whether a class is written in Python: not in C."""
+    """Return whether a class is written in Python, not in C."""
     if not cls.__flags__ & HEAP_TYPE or cls.__flags__ & _IMMUTABLE_TYPE:
         return False
     if "__dict__" in vars(cls) or "__slots__" in vars(cls):
@@ -96,7 +97,7 @@ def is_in_python(cls: type) -> bool:
 
 
 def is_known_class(cls: type) -> bool:
-    """Of one written in C, whether its objects, once they are there, have no other state than what can be looked at."""
+    """Return whether objects of a class in C have no hidden state: guards can read all of it once they exist."""
     name = f"{cls.__module__}.{cls.__qualname__}"
     if issubclass(cls, BaseException):
         return True
@@ -104,7 +105,7 @@ def is_known_class(cls: type) -> bool:
 
 
 def is_known_function(function: Any) -> bool:
-    """Of one written in C: of a module, or a method of an object or a class."""
+    """Return whether a function in C is known. It belongs to a module, or is a method of an object or a class."""
     owner, name = function.__self__, function.__name__
     if owner is None or isinstance(owner, types.ModuleType):
         home = _home(function) or getattr(owner, "__name__", "")

@@ -1,4 +1,4 @@
-"""Markers for modules of PyTorch: which part of a network a chip computes on codes.
+"""Markers for PyTorch modules: they select the part of a network that a chip computes on codes.
 
     class Net(torch.nn.Module):
         def __init__(self):
@@ -9,8 +9,8 @@
         def forward(self, image):
             return self.decode(self.end(self.head(self.backbone(self.start(image)))))
 
-What lies between them is quantized, the rest stays in float, and `convert` needs no leave for it. In PyTorch they change
-nothing and have no state; `halfstep.from_torch` takes them along.
+The part between the markers is quantized. The rest stays in float, and `convert` accepts that without an option. In
+PyTorch the markers do nothing and have no state. `halfstep.from_torch` keeps them.
 """
 # pyright: basic, reportMissingImports=false
 
@@ -22,17 +22,17 @@ from halfstep import ops
 
 
 class InputNOp(torch.nn.Module):
-    """The quantized region begins with what this is called on: one on each input of the region, such as the image."""
+    """Begin the quantized region. Call one on each input of the region, such as the image."""
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return ops.input_nop(x) if _is_traced(x) else x
 
 
 class OutputNOp(torch.nn.Module):
-    """The quantized region ends with what this is called on: an instance on each output of the region, right behind the
-    layer that makes it, before anything else is done with it.
+    """End the quantized region. Call one on each output of the region, directly after the layer that makes it.
 
-    model_output_num: how many of them the network has.
+    Args:
+        model_output_num: Number of outputs of the network.
     """
 
     def __init__(self, model_output_num: int = 1) -> None:
@@ -49,5 +49,5 @@ class OutputNOp(torch.nn.Module):
 
 
 def _is_traced(x: torch.Tensor) -> bool:
-    """Whether torch.export follows the module: then tensors have no contents."""
+    """Return whether torch.export traces the module. Tensors then have no contents."""
     return type(x) is not torch.Tensor and isinstance(x, torch._subclasses.FakeTensor)

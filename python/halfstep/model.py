@@ -19,7 +19,7 @@ Signature = tuple[str, tuple[Any, ...]]
 
 
 class Layer:
-    """A value of a network by its name: called with the network's inputs, it gives that value."""
+    """A value of a network, by its name. Call it with the network's inputs to compute the value."""
 
     def __init__(self, network: Model, name: str) -> None:
         self._of = network
@@ -33,7 +33,7 @@ class Layer:
 
 
 class Layers(Mapping[str, Layer]):
-    """Every value that a network computes, by name, in order: codes in an integer program, reals in a float network."""
+    """All values of a network by name, in order: codes in an integer program, floats in a float network."""
 
     def __init__(self, network: Model) -> None:
         self._of = network
@@ -57,17 +57,19 @@ class Layers(Mapping[str, Layer]):
 class Model:
     """A network: float, prepared (with quantizers, by `quantize`) or integer (by `convert`).
 
-    Called with arrays it gives its outputs: one array, or a dict by name. Several threads may use one at once. It
-    pickles, copies and compares by what it is, and prints as its graph.
+    Call it with arrays to compute its outputs: one array, or a dict by name. Several threads may use one Model at once.
+    Models can be pickled, copied and compared by content. Printing one shows its graph.
     """
 
     def __init__(self, network: _core.Network, report: Any = None) -> None:
         self._core = network
         self._input_names = list(network.inputs())
         self.torch_module: Callable[[], TorchModule | None] = lambda: None
-        """The module that `as_torch` made, as long as there is one."""
+        """The module that `as_torch` made, as long as it exists."""
         self.report = report
-        """What the verb that made it has to say: an AuditReport of a prepared network, an OverflowReport of an integer one."""
+        """Report of the call that made this Model: an AuditReport of a prepared network, an OverflowReport of an
+        integer one.
+        """
 
     @property
     def core(self) -> _core.Network:
@@ -79,42 +81,54 @@ class Model:
 
     @property
     def name(self) -> str:
+        """Name of the network."""
         return self.core.name()
 
     @property
     def stage(self) -> str:
-        """"float", "prepared" or "integer"."""
+        """Stage: "float", "prepared" or "integer"."""
         return self.core.stage()
 
     @property
     def inputs(self) -> dict[str, Signature]:
-        """Element type and extents by name; None for an extent that is open."""
+        """(element type, shape) of the inputs by name. None marks a dynamic dimension."""
         return self.core.inputs()
 
     @property
     def outputs(self) -> dict[str, Signature]:
+        """(element type, shape) of the outputs by name. None marks a dynamic dimension."""
         return self.core.outputs()
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What travels with the network, such as its stage, platform and preprocessing, as its file has it."""
+        """Metadata of the network's file, such as stage, platform and preprocessing."""
         return json.loads(self.core.metadata())
 
     @property
     def layers(self) -> Layers:
+        """All values of the network by name. See Layers."""
         return Layers(self)
 
     @property
     def digest(self) -> str:
-        """Of parameters and state: equal for equal trained weights."""
+        """Digest of parameters and state. Equal trained weights have equal digests."""
         return self.core.digest()
 
     def run(self, *arrays: Any, fetch: Sequence[str] = (), **named: Any) -> dict[str, Any]:
-        """Values by name: those of `fetch`, or the outputs. Inputs stand in order or by name."""
+        """Compute values of the network.
+
+        Args:
+            *arrays: Inputs in order.
+            fetch: Names of the values. Default: the outputs.
+            **named: Inputs by name.
+
+        Returns:
+            The values by name.
+        """
         return self.core.run(self.named_inputs(arrays, named), list(fetch))
 
     def named_inputs(self, arrays: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
-        """Inputs that stand in order or by name, by name."""
+        """Return inputs that were passed in order or by name as a dict by name."""
         names = self._input_names
         if len(arrays) > len(names):
             raise TypeError(f"network {self.name!r} takes {len(names)} inputs ({', '.join(names)}), found {len(arrays)}")
@@ -131,20 +145,24 @@ class Model:
         return next(iter(results.values())) if len(results) == 1 else results
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes a file that `load` reads: whole, or not at all."""
+        """Write a file that `load` reads. The file is written completely or not at all."""
         _core.save(self.core, os.fspath(path))
 
     def as_torch(self) -> TorchModule:
-        """A torch.nn.Module whose parameters share memory with this network, float or prepared, for any loop of PyTorch.
+        """Return a torch.nn.Module that shares its parameters' memory with this network, for your own PyTorch loop.
 
-        While one is there, this gives the same one. Raises Error for an integer program, ImportError without torch.
+        The network is float or prepared. While the module exists, further calls return the same one.
+
+        Raises:
+            Error: The network is an integer program.
+            ImportError: torch is not installed.
         """
         from halfstep.torch_module import as_torch
 
         return as_torch(self)
 
     def copy(self) -> Model:
-        """Shares nothing with this one."""
+        """Return a copy that shares no memory with this network."""
         return Model(self.core.copy(), self.report)
 
     def __copy__(self) -> Model:
@@ -172,7 +190,7 @@ class Model:
         rows = [{"value": name, "computed by": call} for name, _, call in (line.partition(" = ") for line in lines) if call]
         title = f"{self.name}, {self.stage}: {_ports(self.inputs)} -> {_ports(self.outputs)}"
         report = self.report._repr_html_() if self.report is not None else ""
-        from html import escape  # when somebody asks for it: importing halfstep takes little
+        from html import escape  # Imported on use, to keep the import of halfstep fast.
 
         return f"<p>{escape(title)}</p>{table(rows, ['value', 'computed by'])}{report}"
 
@@ -189,30 +207,40 @@ def _unpickled(contents: bytes) -> Model:
 
 
 def load(path: str | os.PathLike[str], data: Data = None) -> Model:
-    """Read the network in a file.
+    """Read a network from a file.
 
     Args:
         path: A Model, an ONNX file or a Paddle program.
-        data: Samples whose extents close those that the file leaves open, where it cannot be read without.
+        data: Samples whose shapes replace the dynamic dimensions of the file, if it cannot be read without them.
+
+    Returns:
+        The network as a Model.
 
     Raises:
-        Error: the file is none of these, or is damaged. UnsupportedError: Halfstep lacks an operator.
+        Error: The file has none of these formats, or is damaged.
+        UnsupportedError: Halfstep does not support an operator.
+
+    Example:
+        net = hs.load("resnet20.onnx")
     """
     return Model(_core.load(os.fspath(path), None if data is None else datasets.load(data)))
 
 
 def create_network(name: str, data: Data, *, seed: int = 0, preprocess: Preprocess | None = None) -> Model:
-    """Make a float network with parameters drawn from a seed, as `halfstep train` does.
+    """Make a float network with random parameters, as `halfstep train` does.
 
     Args:
         name: A built-in network ("digits"), or the path of an .ir file.
-        data: Labelled samples. Their extents are those of the input, their classes those of the output, and the scale
-            of raw values is the network's preprocessing.
+        data: Labelled samples. They determine the shape of the input and the number of classes. The scale of raw values
+            becomes the network's preprocessing.
         seed: Seed of the parameters.
-        preprocess: Replaces that scale. Pictures of several sizes need a size in it.
+        preprocess: Replaces that scale. It must set a size if pictures have several sizes.
+
+    Returns:
+        A float Model.
 
     Raises:
-        Error: no built-in network has that name, there are no labels, or a class has too few samples.
+        Error: No built-in network has that name, there are no labels, or a class has too few samples.
 
     Example:
         net = hs.create_network("digits", data, seed=0)

@@ -1,4 +1,4 @@
-"""What stands in code: names of globals, attributes and modules."""
+"""Names that occur in code: globals, attributes and modules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LOOKED_UP = frozenset(
         "__setattr__", "__delattr__", "asdict", "astuple", "fields", "get_type_hints",
     ]
 )  # fmt: skip
-"""Code that has one of these may ask for attributes by names that do not stand in it, or for such as are not there."""
+"""Code with one of these names may read attributes whose names do not occur in it, or that do not exist."""
 SPECIAL = frozenset(
     f"__{name}__"
     for name in (
@@ -39,19 +39,20 @@ SHOWN = frozenset(
     for name, each in vars(cls).items()
     if isinstance(each, (types.GetSetDescriptorType, types.MemberDescriptorType)) and name.strip("_") not in _GUARDED
 )  # fmt: skip
-"""Attributes by which objects of the interpreter lead to others, such as the globals of a function: no guard looks at them."""
+"""Attributes through which interpreter objects lead to others, such as the globals of a function. No guard checks them.
+"""
 
 
 class Names(NamedTuple):
-    """What stands in the code of a function and of those within it."""
+    """Names that occur in the code of a function and of the functions inside it."""
 
     globals_: frozenset[str]
     imports: frozenset[str]
     attributes: frozenset[str]
     constants: frozenset[str]
-    """Texts that may be names: part of `attributes`."""
+    """Strings that may be names: part of `attributes`."""
     taken: frozenset[str]
-    """Attributes that are not called where they are read, but given to others, which may call them unseen."""
+    """Attributes that are not called where they are read. Other code gets them and may call them unseen."""
     stored: frozenset[str]
     looks_up: bool
 
@@ -67,14 +68,14 @@ def _texts(constant: Any) -> Iterator[str]:
     if isinstance(constant, str):
         if "{" in constant:  # "{0.a}".format() reads attributes
             yield from re.findall(r"[^\W\d]\w*", constant)
-        yield from (part for part in constant.split(".") if part.isidentifier())  # of attrgetter("a.b") too
+        yield from (part for part in constant.split(".") if part.isidentifier())  # attrgetter("a.b") does too
     elif isinstance(constant, (tuple, frozenset)):
         for each in constant:
             yield from _texts(each)
 
 
 def _is_called(instructions: list[Any], place: int) -> bool:
-    """Whether what an instruction loads is called next: it is a method, or the NULL of a call lies beside it."""
+    """Return whether the loaded value is called next: it is a method, or the NULL of a call is next to it."""
     if sys.version_info >= (3, 12) and instructions[place].arg & 1:
         return True
     root = next(each for each in range(place, -1, -1) if instructions[each].opname != "LOAD_ATTR")
@@ -112,7 +113,9 @@ def names_in(code: types.CodeType) -> Names:
 
 
 def modules_named(name: str, scope: dict[str, Any]) -> Iterator[str]:
-    """Modules that an import of a name in a module of this scope may find: itself, its packages, and relative to it."""
+    """Yield modules that an import in this scope may find: the name itself, its packages, and names relative to the
+    scope.
+    """
     package = str(scope.get("__package__") or "")
     for base in ["", *(package.rsplit(".", depth)[0] for depth in range(package.count(".") + 1) if package)]:
         parts = [part for part in (*base.split("."), *name.split(".")) if part]

@@ -1,4 +1,4 @@
-"""Networks out of layers, in Python alone.
+"""Networks made of layers, in Python alone.
 
     class Net(hs.nn.Module):
         def __init__(self):
@@ -7,10 +7,10 @@
         def forward(self, x):
             return self.out(self.hidden(x).relu())
 
-A module holds arrays and settings, and nothing else: parameters are arrays that require a gradient, buffers those that
-do not. They are found in its attributes, in modules there, and in lists, tuples and dicts of both. Names and meanings are
-those of torch.nn. Module.train() and Module.eval() set the mode of a module; without either, hs.train_mode does.
-hs.device says where arrays are made, hs.seed which numbers they begin with.
+A module holds only arrays and settings. Parameters are arrays that require a gradient, and buffers are the other
+arrays. They are found in attributes, in modules, and in lists, tuples and dicts of both. Names and behaviour follow
+torch.nn. Module.train() and Module.eval() set the mode of a module. Without either, hs.train_mode does. hs.device sets
+where arrays are made, and hs.seed sets their initial random values.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from halfstep.renamed import renamed, warn
 
 
 def parameter(values: Any) -> array:
-    """An array that is learned."""
+    """Return an array that training updates."""
     made = array(values).detach()
     made.requires_grad = True
     return made
@@ -66,7 +66,9 @@ def _modules(value: Any, met: list[Any]) -> Iterator[Module]:
 
 
 def _moved(value: Any, place: str, moved: list[tuple[array, array]]) -> Any:
-    """With arrays at the place: one that is there twice stays one. Modules are left to Module.modules."""
+    """Return the value with its arrays on the device. An array that occurs twice is moved once. Modules are left to
+    Module.modules.
+    """
     if isinstance(value, array):
         if value.place == place:
             return value
@@ -85,7 +87,7 @@ def _moved(value: Any, place: str, moved: list[tuple[array, array]]) -> Any:
 
 
 class Module:
-    """What layers and networks inherit from: they say what `forward` computes."""
+    """Base class of layers and networks. `forward` defines the computation."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError(f"{type(self).__name__}: found no forward(), expected a method that computes the outputs")
@@ -94,26 +96,26 @@ class Module:
         return self.forward(*args, **kwargs)
 
     training: bool | None = None
-    """The mode; None: that of hs.train_mode."""
+    """Training mode of this module. None: use hs.train_mode."""
 
     def train(self, mode: bool = True) -> Module:
-        """Sets the mode of this module and of those in it: training, or (False) evaluation. Returns the module."""
+        """Set the mode of this module and its submodules: training, or with False evaluation. Return the module."""
         for each in self.modules():
             each.training = mode
         return self
 
     def eval(self) -> Module:
-        """Sets the mode to evaluation."""
+        """Set evaluation mode for this module and its submodules. Return the module."""
         return self.train(False)
 
     def modules(self) -> list[Module]:
-        """This module and those in it, each once."""
+        """Return this module and its submodules, each once."""
         return list(_modules(self, []))
 
     def to(self, device: str) -> Module:
-        """Moves parameters and buffers to a device: "cpu", "sim", "cuda:0". Returns the module.
+        """Move parameters and buffers to a device: "cpu", "sim" or "cuda:0". Return the module.
 
-        They are new arrays there. Make the optimizer afterwards.
+        The parameters are new arrays. Make the optimizer after this call.
         """
         moved: list[tuple[array, array]] = []
         for each in self.modules():
@@ -125,24 +127,33 @@ class Module:
         return is_training() if self.training is None else self.training
 
     def named_arrays(self) -> dict[str, array]:
-        """Parameters and buffers by their names, such as "layers.0.weight"; one that is there twice has its first name."""
+        """Return parameters and buffers by name, such as "layers.0.weight". An array that occurs twice has its first
+        name.
+        """
         return dict(_found(self, "", []))
 
     def named_parameters(self) -> dict[str, array]:
+        """Return the parameters by name."""
         return {name: each for name, each in self.named_arrays().items() if each.requires_grad}
 
     def parameters(self) -> list[array]:
+        """Return the parameters."""
         return list(self.named_parameters().values())
 
     def buffers(self) -> list[array]:
+        """Return the buffers."""
         return [each for each in self.named_arrays().values() if not each.requires_grad]
 
     def state_dict(self) -> dict[str, Any]:
-        """Copies of parameters and buffers as arrays of NumPy."""
+        """Return copies of parameters and buffers as NumPy arrays."""
         return {name: each.numpy() for name, each in self.named_arrays().items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Assigns what state_dict gave. Raises Error, and nothing is changed, where names, types or extents differ."""
+        """Assign the arrays of `state_dict`.
+
+        Raises:
+            Error: Names, types or shapes differ. Nothing is changed then.
+        """
         own = self.named_arrays()
         wrong = [f"nothing for '{name}'" for name in own if name not in state]
         wrong += [f"'{name}', which the network does not have" for name in state if name not in own]
@@ -160,12 +171,13 @@ class Module:
                 own[name].assign(values)
 
     def zero_grad(self) -> None:
+        """Remove the gradients of all parameters."""
         for each in self.parameters():
             each.grad = None
 
 
 class Linear(Module):
-    """x @ weight.T + bias. Both begin uniform within 1 / sqrt(in_features) of zero."""
+    """Linear layer: x @ weight.T + bias. Initial values are uniform in +-1 / sqrt(in_features)."""
 
     @renamed(inputs="in_features", outputs="out_features")
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
@@ -181,7 +193,9 @@ def _pair(value: int | tuple[int, int]) -> tuple[int, int]:
 
 
 class Conv2d(Module):
-    """Cross-correlation of images [n, c, h, w]. Weights and bias begin uniform within 1 / sqrt(in_channels / groups * kernel_size) of zero."""
+    """Cross-correlation of images [n, c, h, w]. Initial values are uniform in +-1 / sqrt(in_channels / groups *
+    kernel_size).
+    """
 
     @renamed(channels="in_channels", outputs="out_channels", kernel="kernel_size")
     def __init__(
@@ -200,10 +214,10 @@ class Conv2d(Module):
 
 
 class BatchNorm2d(Module):
-    """Normalizes channels: in training by the batch, else by `running_mean` and `running_var`.
+    """Normalize channels, in training mode by the batch, else by `running_mean` and `running_var`.
 
-    A training step moves these by `momentum` towards the batch: running = (1 - momentum) * running + momentum * batch.
-    The variance that goes into `running_var` divides by the number of elements less one, as in torch.nn.
+    Each training step updates both: running = (1 - momentum) * running + momentum * batch. The variance in
+    `running_var` divides by the number of elements less one, as in torch.nn.
     """
 
     @renamed(channels="num_features", epsilon="eps")
@@ -225,7 +239,7 @@ class BatchNorm2d(Module):
 
 
 class LayerNorm(Module):
-    """Normalizes over the last axes, which have the extents of `normalized_shape`."""
+    """Normalize over the last axes, whose shape is `normalized_shape`."""
 
     @renamed(shape="normalized_shape", epsilon="eps")
     def __init__(self, normalized_shape: int | tuple[int, ...], eps: float = 1e-5) -> None:
@@ -238,7 +252,7 @@ class LayerNorm(Module):
 
 
 class Embedding(Module):
-    """Rows of a table by whole numbers. It begins uniform within 1 of zero."""
+    """Look up rows of a table by integers. Initial values are uniform in +-1."""
 
     @renamed(count="num_embeddings", width="embedding_dim")
     def __init__(self, num_embeddings: int, embedding_dim: int) -> None:
@@ -249,7 +263,7 @@ class Embedding(Module):
 
 
 class Dropout(Module):
-    """In training zeroes each element with probability `p` and divides the others by 1 - p."""
+    """In training mode, set each element to zero with probability `p` and divide the others by 1 - p."""
 
     @renamed(rate="p")
     def __init__(self, p: float = 0.5) -> None:
@@ -266,12 +280,13 @@ class Dropout(Module):
 
 
 class ReLU(Module):
+    """Elementwise max(x, 0)."""
     def forward(self, x: array) -> array:
         return ops.relu(x)
 
 
 class GELU(Module):
-    """By the error function; approximate="tanh": by the hyperbolic tangent."""
+    """GELU by the error function, or with approximate="tanh" by the hyperbolic tangent."""
 
     def __init__(self, approximate: str = "none") -> None:
         if isinstance(approximate, bool):
@@ -286,17 +301,19 @@ class GELU(Module):
 
 
 class Tanh(Module):
+    """Elementwise hyperbolic tangent."""
     def forward(self, x: array) -> array:
         return ops.tanh(x)
 
 
 class Sigmoid(Module):
+    """Elementwise 1 / (1 + exp(-x))."""
     def forward(self, x: array) -> array:
         return ops.sigmoid(x)
 
 
 class MaxPool2d(Module):
-    """The largest value of each window; the stride is the kernel where none is given."""
+    """Maximum of each window. The default stride is the kernel size."""
 
     @renamed(kernel="kernel_size")
     def __init__(self, kernel_size: int | tuple[int, int], stride: int | tuple[int, int] | None = None, padding: int | tuple[int, int] = 0) -> None:
@@ -309,14 +326,14 @@ class MaxPool2d(Module):
 
 
 class AvgPool2d(MaxPool2d):
-    """The mean of each window, in which padding counts as zeros."""
+    """Mean of each window. Padding counts as zeros."""
 
     def forward(self, x: array) -> array:
         return ops.avg_pool2d(x, kernel=self.kernel_size, stride=self.stride, pad=self.pad)
 
 
 class Flatten(Module):
-    """Joins the axes from `start_dim` on."""
+    """Join the axes from `start_dim` on."""
 
     @renamed(axis="start_dim")
     def __init__(self, start_dim: int = 1) -> None:
@@ -327,7 +344,7 @@ class Flatten(Module):
 
 
 class Sequential(Module):
-    """One after the other."""
+    """Apply layers in order."""
 
     def __init__(self, *layers: Module) -> None:
         self.layers = list(layers)
@@ -345,9 +362,9 @@ class Sequential(Module):
 
 
 class RNNCell(Module):
-    """tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh), the next h.
+    """Compute the next h: tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh).
 
-    All begin uniform within 1 / sqrt(hidden_size) of zero.
+    Initial values are uniform in +-1 / sqrt(hidden_size).
     """
 
     gates = 1
@@ -369,7 +386,9 @@ class RNNCell(Module):
 
 
 class LSTMCell(RNNCell):
-    """The next (h, c) of a long short-term memory; rows of the weights are its gates input, forget, cell, output."""
+    """Compute the next (h, c) of a long short-term memory. Rows of the weights are the gates input, forget, cell,
+    output.
+    """
 
     gates = 4
 
@@ -382,17 +401,22 @@ class LSTMCell(RNNCell):
 
 
 def cross_entropy(logits: array, labels: array) -> array:
-    """The mean of -log softmax(logits)[label] over samples; logits [n, classes, ...], labels [n, ...] of i32 or i64."""
+    """Return the mean of -log softmax(logits)[label] over samples.
+
+    Args:
+        logits: [n, classes, ...].
+        labels: [n, ...] of i32 or i64.
+    """
     return ops.softmax_cross_entropy_loss(logits, labels).loss
 
 
 def mse_loss(input: array, target: Any) -> array:
-    """The mean of the squared differences."""
+    """Return the mean squared difference."""
     difference: array = input - target
     return (difference * difference).mean()
 
 
 def mse(found: array, expected: Any) -> array:
-    """The old name of mse_loss."""
+    """Former name of mse_loss."""
     warn("nn.mse is called nn.mse_loss")
     return mse_loss(found, expected)

@@ -1,13 +1,14 @@
-"""Runs ONNX files in onnxruntime for `halfstep verify --backend onnxruntime`, which starts it and asks.
+"""Run ONNX files in onnxruntime for `halfstep verify --backend onnxruntime`, which starts this script.
 
     onnxruntime_codes.py FOLDER
 
-The first line of its output is the version of onnxruntime. Then it answers each line of its input with `ok`; files lie in FOLDER:
+The first line of output is the version of onnxruntime. Each line of input is a command, and the script answers it with
+`ok`. Files are in FOLDER:
 
-    load MODEL on|off    makes a session, with or without graph optimizations; sessions are 0, 1, ...
-    run SESSION          from inputs.npz, inputs by name, to outputs.npz, outputs as 0, 1, ... in order
+    load MODEL on|off    make a session, with or without graph optimizations; sessions are 0, 1, ...
+    run SESSION          read inputs.npz, inputs by name; write outputs.npz, outputs as 0, 1, ... in order
 
-It ends at the end of its input, and at the first error, which is the last line of its standard error.
+The script ends at the end of its input, or at the first error. The last line of standard error then holds the error.
 """
 
 import os
@@ -16,9 +17,9 @@ import signal
 import sys
 
 for stop in (signal.SIGINT, signal.SIGTERM):
-    signal.signal(stop, signal.SIG_IGN)  # who asks decides when to end
+    signal.signal(stop, signal.SIG_IGN)  # The parent process decides when to end.
 answers = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)  # whatever else is printed is no answer
+os.dup2(2, 1)  # Keep all other output off the channel of answers.
 
 try:
     import numpy
@@ -32,7 +33,7 @@ def load(model, optimizations):
     levels = onnxruntime.GraphOptimizationLevel
     options.graph_optimization_level = levels.ORT_ENABLE_ALL if optimizations == "on" else levels.ORT_DISABLE_ALL
     options.log_severity_level = 3
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # threads wait while we compute
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # Waiting threads must not spin.
     return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
 
 

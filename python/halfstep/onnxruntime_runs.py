@@ -1,10 +1,10 @@
-"""Runs ONNX files in onnxruntime for `halfstep fuzz`, which starts it and asks.
+"""Run ONNX files in onnxruntime for `halfstep fuzz`, which starts this script.
 
     onnxruntime_runs.py FOLDER
 
-The first line of its output is the version of onnxruntime. For each line of its input it runs FOLDER/model.onnx, without graph
-optimizations, on FOLDER/inputs.npz, whose tensors 0, 1, ... have the names that the line lists in JSON, writes outputs 0, 1, ... to
-FOLDER/outputs.npz and answers `ok`, or in one line why it did not.
+The first line of output is the version of onnxruntime. Each line of input is a JSON list of input names. For each line
+the script runs FOLDER/model.onnx, without graph optimizations, on FOLDER/inputs.npz, whose tensors 0, 1, ... have these
+names. It writes outputs 0, 1, ... to FOLDER/outputs.npz and answers `ok`, or one line with the error.
 """
 
 import json
@@ -14,9 +14,9 @@ import signal
 import sys
 
 for stop in (signal.SIGINT, signal.SIGTERM):
-    signal.signal(stop, signal.SIG_IGN)  # who asks decides when to end
+    signal.signal(stop, signal.SIG_IGN)  # The parent process decides when to end.
 answers = os.fdopen(os.dup(1), "w")
-os.dup2(2, 1)  # whatever else is printed is no answer
+os.dup2(2, 1)  # Keep all other output off the channel of answers.
 
 try:
     import numpy
@@ -44,6 +44,6 @@ if __name__ == "__main__":
         try:
             run(place, json.loads(line))
             answer = "ok"
-        except Exception as error:  # of any kind: it is an answer
+        except Exception as error:  # Any exception is a valid answer.
             answer = " ".join(f"{type(error).__name__}: {error}".split()) or "an error"
         print(answer, file=answers, flush=True)

@@ -1,4 +1,4 @@
-"""Optimizers: what a step does to parameters. The learning rate is an array, so that it may change between captured steps."""
+"""Optimizers. The learning rate is an array, so it may change between steps of a captured function."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ class _Optimizer:
 
     @property
     def learning_rate(self) -> float:
+        """Current learning rate."""
         return float(self.rate)
 
     @learning_rate.setter
@@ -25,11 +26,12 @@ class _Optimizer:
             self.rate.assign(full((1,), value))
 
     def zero_grad(self) -> None:
+        """Remove the gradients of all parameters."""
         for each in self.learned:
             each.grad = None
 
     def step(self) -> None:
-        """Updates each parameter that has a gradient."""
+        """Update each parameter that has a gradient."""
         with no_grad():
             for place, each in enumerate(self.learned):
                 if each.grad is not None:
@@ -50,8 +52,19 @@ def _one_at(parameter: array) -> array:
 
 
 class SGD(_Optimizer):
-    """Stochastic gradient descent: velocity = momentum * velocity + gradient + weight_decay * parameter, which goes off the
-    parameter times the learning rate."""
+    """Stochastic gradient descent.
+
+    velocity = momentum * velocity + gradient + weight_decay * parameter. Each step subtracts learning_rate * velocity.
+
+    Args:
+        parameters: Arrays that require a gradient.
+        learning_rate: Step size.
+        momentum: Share of the velocity that is kept. Default: 0.
+        weight_decay: Default: 0.
+
+    Raises:
+        Error: There is no parameter, or one does not require a gradient.
+    """
 
     def __init__(self, parameters: Iterable[array], learning_rate: float, momentum: float = 0.0, weight_decay: float = 0.0) -> None:
         super().__init__(parameters, learning_rate)
@@ -66,7 +79,18 @@ class SGD(_Optimizer):
 
 
 class Adam(_Optimizer):
-    """Adam (Kingma and Ba, 2015), with decoupled weight decay (Loshchilov and Hutter, 2019)."""
+    """Adam (Kingma and Ba, 2015), with decoupled weight decay (Loshchilov and Hutter, 2019).
+
+    Args:
+        parameters: Arrays that require a gradient.
+        learning_rate: Step size.
+        betas: Decay rates of the two moments.
+        epsilon: Added to the denominator.
+        weight_decay: Default: 0.
+
+    Raises:
+        Error: There is no parameter, or one does not require a gradient.
+    """
 
     def __init__(
         self, parameters: Iterable[array], learning_rate: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999),

@@ -1,4 +1,4 @@
-"""What options of verbs hold, and how the extension reads them."""
+"""Values of the verbs' options, and their form for the extension."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, Union, cast
 from halfstep import _core
 
 Preprocess = Union[str, Mapping[str, Any]]
-"""From raw values to what a network takes, the words of the command line: "imagenet", "cifar10" or "unit", or a dict.
+"""Preprocessing of raw values, with the names of the command line: "imagenet", "cifar10" or "unit", or a dict.
 
-Pictures: resize (of the short side), size (height, width), crop (of the middle), ignore_orientation. Values:
-x = (value * scale - mean) / std, by channel; preset gives the three by name. And bgr, channels_last. What is said
-travels with the network; what is not said stays as it was.
+Keys for pictures: resize (of the short side), size (height, width), crop (of the middle), ignore_orientation. Keys for
+values: x = (value * scale - mean) / std, by channel. preset sets the three by name. Other keys: bgr, channels_last. The
+preprocessing is stored in the network. A key that is absent keeps its value.
 """
 
 _KEYS = ("preset", "scale", "mean", "std", "bgr", "channels_last", "resize", "crop", "size", "ignore_orientation")
@@ -36,7 +36,7 @@ def _by_channel(value: Any) -> list[float]:
 
 
 def _word(name: str, value: Any) -> str:
-    """A value as the command line takes it."""
+    """Return a value in the form of the command line."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (str, os.PathLike)):
@@ -52,7 +52,7 @@ def _word(name: str, value: Any) -> str:
 
 
 def _pair(name: str, key: Any, value: Any) -> str:
-    """KEY=VALUE; a pair of bit widths is W/A, and either may be None."""
+    """Return KEY=VALUE. A pair of bit widths is W/A, and either may be None."""
     if isinstance(value, tuple):
         return f"{key}=" + "/".join("" if one is None else _word(name, one) for one in cast("tuple[Any, ...]", value))
     return f"{key}={value if isinstance(value, str) else json.dumps(value)}"
@@ -78,6 +78,6 @@ class Options:
         return getattr(self, name)
 
     def words(self) -> dict[str, list[str]]:
-        """By name, as the command line takes them; without those that are None or empty."""
+        """Return the options by name in the form of the command line. Those that are None or empty are left out."""
         words = {name: _words(name, self[name]) for name in self.keys() if self[name] is not None}
         return {name: words for name, words in words.items() if words}

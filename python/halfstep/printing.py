@@ -1,4 +1,4 @@
-"""What a captured function prints, which is printed again at each of its calls."""
+"""Prints of captured functions. Each call of a captured function repeats them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _recorded_print(*values: Any, **settings: Any) -> None:
 
 
 def _shown(show: Callable[[], None]) -> None:
-    """What was shown before a program ended at a decision is not shown again."""
+    """Show a print, unless it was already shown before a program ended at a decision."""
     if getattr(_thread, "skip", 0) > 0:
         _thread.skip -= 1
     else:
@@ -53,7 +53,7 @@ def _shown(show: Callable[[], None]) -> None:
 
 @contextlib.contextmanager
 def recorded_prints(effects: Effects | None, shown: int, numbers: Iterator[int]) -> Iterator[None]:
-    """Within it what this thread prints becomes part of what is captured."""
+    """Context in which the prints of this thread become part of the captured function."""
     global _users, _print
     with _lock:
         if _users == 0:
@@ -73,5 +73,5 @@ def recorded_prints(effects: Effects | None, shown: int, numbers: Iterator[int])
 
 
 def skipping_prints(shown: int) -> contextlib.AbstractContextManager[None]:
-    """Within it the first prints of this thread, which took place, are left out."""
+    """Context in which the first `shown` prints of this thread are skipped, because they already happened."""
     return recorded_prints(None, shown, iter(())) if shown else contextlib.nullcontext()

@@ -1,4 +1,4 @@
-"""Progress of long work, with the time left, in a terminal or a notebook."""
+"""Progress of long work, with the remaining time, in a terminal or a notebook."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Callable, Union
 
 Callback = Callable[[str, float, float, str], None]
 Progress = Union[None, bool, Callback]
-"""None: where a person looks on (a terminal, a notebook). True, False: always, never. A function gets stage, done,
-total and a note; what it raises ends the work."""
+"""Progress output. None: only in a terminal or a notebook. True: always. False: never. A function is called with stage,
+done, total and a note. An exception that it raises ends the work.
+"""
 
 _WIDTH = 30
 _SECONDS = 0.1
@@ -41,6 +42,7 @@ class _Bar:
 
 
 def callback(progress: Progress) -> Callback | None:
+    """Return the function to call with progress, or None."""
     if callable(progress):
         return progress
     return _Bar() if progress or (progress is None and _watched()) else None

@@ -1,4 +1,4 @@
-"""What guards can look at of a value, and which code and which functions may run while something is captured."""
+"""Decide which values guards can check, and which code may run while a function is captured."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from halfstep.known import HEAP_TYPE, is_in_python, is_known_class, is_known_fun
 
 
 class NotGuarded(TypeError):
-    """A value, or a function, on which a captured function may depend in ways that cannot be seen."""
+    """A captured function may depend on this value or function in a way that guards cannot check."""
 
 
 _FIXED = frozenset(
@@ -27,31 +27,32 @@ _FIXED = frozenset(
 )  # fmt: skip
 _FIXED_NAMES = frozenset(["_thread.lock", "_thread.RLock", "threading._RLock", "halfstep._core.Operator", "numpy.ufunc", "numpy._ArrayFunctionDispatcher"])
 _FIXED_NAMES |= {f"datetime.{name}" for name in ("date", "datetime", "time", "timedelta", "timezone")}
-_SETTINGS = ("threads", "set_threads", "platforms")  # functions of ours that are not the same in each call
+_SETTINGS = ("threads", "set_threads", "platforms")  # Functions of this package whose results change between calls.
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 _LAYERS = tuple(os.path.join(_PACKAGE, name) for name in ("nn.py", "optim.py"))
 
 
 def is_fixed(value: Any) -> bool:
-    """Whether it never changes: who holds the same one holds what it was."""
+    """Return whether a value never changes. The same object then always has the same value."""
     cls = type(value)
     if cls in _FIXED or f"{cls.__module__}.{cls.__qualname__}" in _FIXED_NAMES:
         return True
     if is_bound(value):
         return not is_held(value)
-    if cls.__module__.startswith("nanobind") and not issubclass(cls, type):  # a function of ours
+    if cls.__module__.startswith("nanobind") and not issubclass(cls, type):  # a function of this package
         return value.__name__ not in _SETTINGS
     is_numpys = cls.__module__.split(".")[0] in ("numpy", "ml_dtypes") and "numpy" in sys.modules
     return is_numpys and issubclass(cls, (sys.modules["numpy"].generic, sys.modules["numpy"].dtype)) and not value.dtype.hasobject and value.dtype.kind != "V"
 
 
 def is_bound(value: Any) -> bool:
-    """A function in C, or a method of an object."""
+    """Return whether a value is a function in C, or a method of an object."""
     return type(value) in (types.BuiltinFunctionType, types.MethodWrapperType)
 
 
 def is_held(method: Any) -> bool:
-    """Whether what a method in C is bound to has a state that may be asked for unseen: calls of functions are seen."""
+    """Return whether a method in C is bound to an object whose state may be read unseen. Calls of functions are seen.
+    """
     owner = method.__self__
     if owner is None or isinstance(owner, (type, types.ModuleType)) or is_fixed(owner):
         return False
@@ -66,31 +67,33 @@ def _libraries() -> tuple[str, ...]:
 
 
 def is_ours(file: str) -> bool:
-    """Whether it is of the package: layers and optimizers are taken for the user's, who may change them."""
+    """Return whether a file belongs to the package. Layers and optimizers count as user code, because users may change
+    them.
+    """
     return file.startswith(_PACKAGE + os.sep) and file not in _LAYERS
 
 
 @functools.cache
 def is_users(file: str) -> bool:
-    """Whether code of a file may change what it reads from call to call: not that of libraries."""
+    """Return whether a file is user code, whose state may change from call to call. Code of libraries is not."""
     if is_ours(file) or file in _LAYERS:
         return file in _LAYERS
     return not os.path.realpath(file).startswith(_libraries()) and not file.startswith("<frozen")
 
 
 def knows_arrays(scope: dict[str, Any]) -> bool:
-    """Whether a module of a library was written for arrays."""
+    """Return whether a module of a library was written for arrays."""
     return any(value is sys.modules["halfstep"] or str(getattr(value, "__module__", "")).startswith("halfstep.") for value in list(scope.values()))
 
 
 @functools.cache
 def is_foreign(cls: type) -> bool:
-    """Whether methods that are not the user's may read attributes of its objects."""
+    """Return whether methods outside user code may read attributes of the objects of this class."""
     return any(is_in_python(each) and not is_users(getattr(sys.modules.get(each.__module__), "__file__", None) or "") for each in cls.__mro__)
 
 
 def attributes_of(value: Any) -> dict[str, Any] | None:
-    """Its __dict__, without running code of its class."""
+    """Return the __dict__ of a value, without running code of its class."""
     try:
         found = object.__getattribute__(value, "__dict__")
     except AttributeError:
@@ -99,32 +102,32 @@ def attributes_of(value: Any) -> dict[str, Any] | None:
 
 
 def slots_of(cls: type) -> tuple[str, ...]:
-    """Names of attributes that its objects have besides those in their __dict__."""
+    """Return the names of attributes that objects have besides those in their __dict__."""
     slots = vars(cls).get("__slots__", ())
     names = (slots,) if isinstance(slots, str) else tuple(slots)
     return tuple(f"_{cls.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name for name in names if name not in ("__dict__", "__weakref__"))
 
 
 def is_of_python(value: Any) -> bool:
-    """Whether all of its state is in attributes."""
+    """Return whether attributes hold all of the state of a value."""
     has_dict = attributes_of(value) is not None
     return all(each.__flags__ & HEAP_TYPE and (has_dict or "__slots__" in vars(each)) and is_in_python(each) for each in type(value).__mro__[:-1])
 
 
 def check_class(cls: type) -> None:
-    """Raises NotGuarded for one in C whose objects may have a state of their own."""
+    """Raise NotGuarded for a class in C whose objects may have hidden state."""
     if not is_known_class(cls):
         raise NotGuarded(f"class {cls.__module__}.{cls.__qualname__}, of which it is not known what its objects depend on; make them outside and pass numbers")
 
 
 def check_function(value: Any, what: str) -> None:
-    """Raises NotGuarded for a function in C that is not known, which others in C may call unseen."""
+    """Raise NotGuarded for an unknown function in C, which other C code may call unseen."""
     if type(value) is types.BuiltinFunctionType and not is_known_function(value):
         raise NotGuarded(f"{name_of(value)} ({what}), which may give or do something else in each call; call it outside and pass what it gives")
 
 
 def check_value(value: Any, what: str) -> None:
-    """Raises NotGuarded for what cannot be looked at."""
+    """Raise NotGuarded for a value that guards cannot check."""
     cls = type(value)
     if hasattr(cls, "__next__"):
         raise NotGuarded(f"a {cls.__name__} ({what}), which is used up while it is read; pass a list or a tuple")
@@ -134,17 +137,22 @@ def check_value(value: Any, what: str) -> None:
 
 
 class Judge:
-    """Says of what is called while a function is captured whether it may be: it is known, or the user's and was found
-    before, so that guards look at what it reads."""
+    """Decide whether a function may be called during a capture. It may if it is known, or if it is user code that was
+    found before, so that guards check the values it reads.
+    """
 
     def __init__(self, codes: dict[int, types.CodeType]) -> None:
         self._codes = codes
         self.imports = ""
-        """A module that was imported: what its code does happens once."""
+        """Name of a module that was imported. The code of a module runs once."""
 
     def __call__(self, frame: types.FrameType, function: Any, is_of_known: bool) -> str | bool | None:
-        """None: it is looked at what it calls. True: all that it calls is known. False: the same, as long as one like
-        that calls it. Else why it may not be."""
+        """Judge a call.
+
+        Returns:
+            None: check the calls that it makes. True: all calls that it makes are known. False: like True, but only if
+                known code calls it. A text: the reason why the call is not allowed.
+        """
         if function is not None:
             return None if is_known_function(function) else _why(f"a call of {name_of(function)}", frame)
         code = frame.f_code
@@ -156,7 +164,7 @@ class Judge:
         if is_known_module(module) and not is_users(code.co_filename) or module.startswith("namedtuple_") and code.co_filename == "<string>":
             return True
         if module.startswith("importlib._bootstrap"):
-            if code.co_name == "_find_and_load" and not is_of_known:  # it is not there yet
+            if code.co_name == "_find_and_load" and not is_of_known:  # The module is not loaded yet.
                 self.imports = self.imports or str(frame.f_locals.get("name"))
             return True
         if is_of_known and not is_users(code.co_filename):

@@ -1,5 +1,6 @@
-"""What a function reads besides its arguments: globals, closures, attributes, containers. A program that was captured
-holds as long as all of that is as it was."""
+"""Values that a function reads besides its arguments: globals, closures, attributes, containers. A captured program is
+valid as long as none of them changes.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ from halfstep.purity import (
 )
 
 Guard = tuple[str, Any, Any, tuple[Any, ...], str]
-"""Kind, container, key, what is there (nothing: an empty tuple), and what it is called in messages."""
+"""Kind, container, key, expected value (an empty tuple: absent), and name in messages."""
 
 _DESCRIPTORS = (types.WrapperDescriptorType, types.MethodDescriptorType, types.GetSetDescriptorType, types.MemberDescriptorType)
 _LIMIT = 20_000
@@ -42,17 +43,18 @@ _NAMES = ("__name__", "__qualname__", "__doc__", "__module__")
 
 
 class Reads:
-    """Guards for one call. Attributes are looked at whose names occur in the code of any function that is reached. What no
-    guard can look at raises NotGuarded, unless the walk is not strict."""
+    """Guards for one call. They cover attributes whose names occur in the code of any function that is reached. A value
+    that guards cannot check raises NotGuarded, unless is_strict is False.
+    """
 
     def __init__(self, known: Reads | None = None, is_strict: bool = True) -> None:
         self.guards: list[Guard] = []
         self.reached: dict[int, Any] = {}
-        """Objects that were there before the call, by id."""
+        """Objects that existed before the call, by id."""
         self.before: list[tuple[Any, Any]] = []
-        """Dicts, lists and sets, and copies of them."""
+        """Dicts, lists and sets, with copies of them."""
         self.codes: dict[int, types.CodeType] = {}
-        """Of the functions that were found, by id."""
+        """Code of the functions that were found, by id."""
         self._registers = False
         self._strict = is_strict
         self._places: set[tuple[str, int, Any]] = set()
@@ -67,13 +69,13 @@ class Reads:
 
     def _guard(self, kind: str, container: Any, key: Any, what: str, *value: Any) -> None:
         self._place(kind, container, key, what, *value)
-        if value and issubclass(type(value[0]), _core.Array):  # an input
+        if value and issubclass(type(value[0]), _core.Array):  # The array is an input of the program.
             self._array(value[0], what)
         elif value:
             self.walk(value[0], what)
 
     def _place(self, kind: str, container: Any, key: Any, what: str, *value: Any) -> None:
-        """The guard alone: nobody goes on from the value unseen."""
+        """Add the guard alone. Other code cannot continue from this value unseen."""
         if len(self.guards) >= _LIMIT:
             raise NotGuarded(f"more than {_LIMIT} values that it may depend on, at {what}; pass what it needs as arguments")
         if kind in ("dict", "attribute"):
@@ -124,11 +126,11 @@ class Reads:
             return
         self._guard("dict", scope, name, f"global '{name}'")
         known = function.__builtins__
-        if name in known and name != "print":  # which is another one while anything is captured
+        if name in known and name != "print":  # `print` is replaced during a capture.
             self._guard("dict", known, name, f"built-in '{name}'", known[name])
 
     def _settings(self, function: types.FunctionType) -> None:
-        """What may be replaced of a function."""
+        """Guard the replaceable parts of a function."""
         what = f"'{function.__name__}'"
         attributes = vars(function)
         parts = (function.__code__, function.__defaults__, function.__kwdefaults__, attributes, *(getattr(function, name) for name in _NAMES))
@@ -140,7 +142,7 @@ class Reads:
             self._container(function.__kwdefaults__, f"defaults of {what}")
 
     def _called_by_library(self, function: types.FunctionType) -> None:
-        """Functions that one of a library was given, as a decorator is."""
+        """Walk functions that a library function received, as a decorator does."""
         for cell in function.__closure__ or ():
             for value in contents_of(cell):
                 if isinstance(value, (types.FunctionType, types.MethodType, functools.partial, dict)) or (callable(value) and is_in_python(type(value))):
@@ -167,7 +169,7 @@ class Reads:
 
     def _walk(self, value: Any, what: str) -> None:
         cls = type(value)
-        if issubclass(cls, _core.Array):  # nobody can put another in its place
+        if issubclass(cls, _core.Array):  # Its methods cannot be replaced.
             self.reached[id(value)] = value
             self._guard("itself", value, None, what, value)
         elif cls is types.FunctionType:
@@ -210,7 +212,9 @@ class Reads:
             self._object(value, what)
 
     def _array(self, value: Any, what: str) -> None:
-        """Another one may be in its place, so it must not have attributes, and get none."""
+        """Guard an array. Another array may take its place, so this one must not have attributes of its own, and may
+        not get any.
+        """
         attributes = attributes_of(value)
         if attributes:
             raise NotGuarded(f"an array ({what}) with attributes, which are not looked at; hold them beside it")
@@ -251,7 +255,7 @@ class Reads:
         for key, each in items.items():
             self.walk(key, what)
             self._guard("dict", value, key, f"{what}[{key!r}]", each)
-        if issubclass(type(value), collections.OrderedDict):  # which has an order of its own
+        if issubclass(type(value), collections.OrderedDict):  # An OrderedDict keeps its own order.
             self._snapshot(value, lambda each: [id(key) for key in collections.OrderedDict.__iter__(each)], f"order of {what}")
         if issubclass(type(value), collections.defaultdict):
             self._guard("attribute", value, "default_factory", f"default of {what}", value.default_factory)
@@ -268,7 +272,7 @@ class Reads:
         if self._looks_up and not is_ours:
             wanted |= {each for each, value in scope.items() if (users and not each.startswith("__")) or type(value) in _PLAIN}
         for each in sorted(wanted & scope.keys()):
-            is_seen = type(scope[each]) is types.BuiltinFunctionType and each not in self._taken  # where it is called
+            is_seen = type(scope[each]) is types.BuiltinFunctionType and each not in self._taken  # its calls are judged
             (self._place if is_seen else self._guard)("dict", scope, each, f"{name}.{each}", scope[each])
         if users and (self._looks_up or "__getattr__" in scope):
             absent = self._attributes
@@ -290,20 +294,20 @@ class Reads:
         self._each((each for each in cls.__mro__[1:] if each is not object), what)
         if issubclass(type(cls), enum.EnumMeta):
             self.walk(cls._member_map_, what)
-        if issubclass(type(cls), abc.ABCMeta) and not self._registers:  # isinstance asks for classes that were registered
+        if issubclass(type(cls), abc.ABCMeta) and not self._registers:  # isinstance reads registered classes
             self._registers = True
             self._snapshot(cls, lambda _: abc.get_cache_token(), "classes registered with abc")
         found: dict[str, Any] = {}
         for each in reversed(cls.__mro__):
             found.update(vars(each))
         self._attributes.update(each for each in found.get("__match_args__", ()) if isinstance(each, str))
-        if found.get("_is_protocol"):  # isinstance asks for the names that it has
+        if found.get("_is_protocol"):  # isinstance reads the names of a protocol.
             self._attributes.update(name for name in found if not name.startswith("_"))
         wanted = self._attributes | SPECIAL
         if self._looks_up:
             wanted |= {name for each in cls.__mro__ if is_in_python(each) for name in vars(each) if not name.startswith(("__", "_abc_"))}
         arrays = {name for name, value in found.items() if isinstance(value, _core.Array)}
-        apart = wanted & (self._stored | arrays)  # may be written, or inputs
+        apart = wanted & (self._stored | arrays)  # may be written, or are inputs
         present = {name: found[name] for name in sorted(wanted & found.keys() - apart)}
         count = sum(len(vars(each)) for each in cls.__mro__) if self._looks_up else None
         self._guard("type", cls, (cls.__mro__, present, tuple(wanted - found.keys() - apart), count), what)
@@ -330,15 +334,16 @@ class Reads:
             self._guard("attribute", value, name, f"{what}.{name}", *slot_of(value, name))
 
     def _named(self, attributes: dict[str, Any], everything: bool, what: str) -> None:
-        """What an object has in its __dict__, and what would be found there before it is looked for in the class."""
+        """Guard the entries of an object's __dict__, and names that would be found there before the class."""
         self.before.append((attributes, dict(attributes)))
         for name in sorted(attributes.keys() if everything or self._looks_up else self._attributes & attributes.keys()):
             self._guard("dict", attributes, name, f"{what}.{name}", attributes[name])
         self._guard("keys", attributes, tuple(attributes), f"names of the attributes of {what}")
 
     def arguments(self, value: Any, what: str, depth: int = 0) -> None:
-        """Lists, dicts and dataclasses among arguments are others in each call: what is in them is looked at with the
-        arguments."""
+        """Guard lists, dicts and dataclasses among arguments. Each call has other objects, so their contents are
+        compared with the arguments.
+        """
         if type(value) is list or (isinstance(value, tuple) and depth < 100):
             for place, each in enumerate(value):
                 self.arguments(each, f"{what}[{place}]", depth + 1)
@@ -361,7 +366,7 @@ class Reads:
 
 
 def _is_of_users(name: str, scope: dict[str, Any]) -> bool:
-    """Whether a module is one of which everything may change."""
+    """Return whether everything in a module may change."""
     if name.split(".")[0] == "halfstep":
         return False
     file = scope.get("__file__")
@@ -369,7 +374,7 @@ def _is_of_users(name: str, scope: dict[str, Any]) -> bool:
 
 
 def contents_of(cell: types.CellType) -> tuple[Any, ...]:
-    """Nothing where the variable has no value."""
+    """Return the value of a variable in a closure as a tuple. It is empty if the variable has no value."""
     try:
         return (cell.cell_contents,)
     except ValueError:
@@ -377,7 +382,7 @@ def contents_of(cell: types.CellType) -> tuple[Any, ...]:
 
 
 def slot_of(value: Any, name: str) -> tuple[Any, ...]:
-    """Nothing where it has no value; without running code of its class."""
+    """Return the value of a slot as a tuple, without running code of its class. It is empty if there is no value."""
     try:
         return (object.__getattribute__(value, name),)
     except AttributeError:
@@ -385,7 +390,7 @@ def slot_of(value: Any, name: str) -> tuple[Any, ...]:
 
 
 class Snapshot:
-    """What is seen of a value that may change in place."""
+    """The visible content of a value that may change in place."""
 
     def __init__(self, value: Any, take: Callable[[Any], Any], *kept: Any) -> None:
         self._value, self._take, self._kept = value, take, kept
@@ -400,7 +405,7 @@ class Snapshot:
 
 
 class Elements:
-    """The bits of a NumPy array, or of bytes, which may change in place."""
+    """The bits of a NumPy array or of bytes, which may change in place."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
@@ -423,7 +428,7 @@ class Elements:
 
 
 def containers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The lists, dicts and dataclasses among arguments, in the order in which they are met."""
+    """Return the lists, dicts and dataclasses among arguments, in the order in which they are found."""
     found: list[Any] = []
     met: set[int] = set()
 
@@ -448,16 +453,18 @@ def containers(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
 
 
 def contents(container: Any) -> Any:
-    """The list or the dict that changes where a container does."""
+    """Return the list or dict that changes when a container does."""
     return vars(container) if _core.is_record(container) else container
 
 
 def reads(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any], is_strict: bool = True) -> Reads:
-    """The names of attributes grow while functions are found, so it is done again until they do not."""
+    """Collect the guards of a function. Found functions add names of attributes, so this repeats until there are no new
+    ones.
+    """
     known: Reads | None = None
     while True:
         found = Reads(known, is_strict)
-        found.walk(sys.modules["halfstep"].array, "halfstep.array")  # methods of arrays may be replaced
+        found.walk(sys.modules["halfstep"].array, "halfstep.array")  # Methods of arrays may be replaced.
         found.walk(function, getattr(function, "__name__", "the function"))
         for place, value in enumerate(args):
             found.arguments(value, "self" if place == 0 and hasattr(value, "__dict__") else f"argument {place}")

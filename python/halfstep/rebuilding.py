@@ -1,4 +1,4 @@
-"""Values of Python that hold arrays, taken apart and made anew: what a captured function gives, and what it changes."""
+"""Take apart and rebuild Python values that hold arrays: results of a captured function, and its changes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Arrays = list[Any]
 
 
 class Given:
-    """What a call has: its arrays, the containers among its arguments, and what was made of it so far."""
+    """State of a call: its arrays, the containers among its arguments, and the values rebuilt so far."""
 
     def __init__(self, arrays: Arrays, containers: Sequence[Any] = ()) -> None:
         self.arrays, self.containers = arrays, containers
@@ -24,18 +24,19 @@ class Given:
 
 
 Make = Callable[[Given], Any]
-"""Makes the value anew; a value that occurs twice is made once."""
+"""Rebuild the value. A value that occurs twice is rebuilt once."""
 
 _CONSTANT = (type, types.ModuleType, enum.Enum)
 
 
 class NotRebuilt(TypeError):
-    """A value that cannot be made anew for each call."""
+    """A value that cannot be rebuilt for each call."""
 
 
 class Apart:
-    """Takes values apart; `arrays` are those in them. `there` are objects that were there before, which stay themselves,
-    `containers` lists, dicts and dataclasses among arguments, in whose place a call has its own."""
+    """Take values apart. `arrays` holds the arrays in them. `there` holds objects that existed before, which are
+    reused. `containers` holds lists, dicts and dataclasses among arguments. Each call has its own in their place.
+    """
 
     def __init__(self, there: dict[int, Any], containers: Sequence[Any] = ()) -> None:
         self.arrays: Arrays = []
@@ -44,7 +45,7 @@ class Apart:
         for place, each in enumerate(containers):
             self._own[id(contents(each))] = lambda given, place=place: contents(given.containers[place])
             self._own[id(each)] = lambda given, place=place: given.containers[place]
-        self._known: dict[int, tuple[Any, Make]] = {}  # the value too: as long as it lives nothing else has its id
+        self._known: dict[int, tuple[Any, Make]] = {}  # Keep the value too. While it lives, no other object has its id.
         self._cells: dict[int, int] = {}
 
     def take(self, value: Any) -> Make:
@@ -60,13 +61,13 @@ class Apart:
         if id(value) not in self._known:
             plan = _plan(value)
             parts: list[Make] = []
-            self._known[id(value)] = (value, _maker(plan, len(self._known), parts))  # before its parts: one may be itself
+            self._known[id(value)] = (value, _maker(plan, len(self._known), parts))  # first: a part may be itself
             parts.extend([self.take(part) for part in plan.parts])
         return self._known[id(value)][1]
 
 
 class _Plan(NamedTuple):
-    """How a value is made of its parts: at once, or begun and filled."""
+    """How to rebuild a value from its parts: at once, or created and then filled."""
 
     parts: list[Any]
     begin: Callable[[], Any] | None
@@ -131,7 +132,7 @@ Change = Callable[[Given], None]
 
 
 def changes(before: list[tuple[Any, Any]], guards: list[Guard], apart: Apart) -> list[Change]:
-    """What a call did to what was there before it, to be done again after each call like it."""
+    """Return the changes that a call made to existing objects. They are repeated after each call of this kind."""
     done: list[Change] = []
     known = {id(container) for container, _ in before}
     for container, copied in before:
@@ -164,7 +165,7 @@ def _change_of(container: Any, before: Any, apart: Apart) -> Change | None:
         return lambda given: target(given).__setitem__(slice(None), [part(given) for part in parts])
     if _same(list(container), list(before)) and _same(list(container.values()), list(before.values())):
         return None
-    if list(container)[: len(before)] == list(before):  # keys came behind the others, or none
+    if list(container)[: len(before)] == list(before):  # New keys follow the others, or there are none.
         items = [(key, apart.take(each)) for key, each in container.items() if key not in before or before[key] is not each]
         return lambda given: target(given).update([(key, part(given)) for key, part in items])
     items = [(key, apart.take(each)) for key, each in container.items()]
@@ -201,7 +202,7 @@ def _assignment(kind: str, container: Any, key: Any, make: Make | None) -> Chang
 
 
 class Form:
-    """A value that goes into a region, or comes out: what the arrays stand in, and the arrays one by one."""
+    """A value that enters or leaves a region: its structure, and its arrays one by one."""
 
     def __init__(self, value: Any) -> None:
         self.arrays: Arrays = []
@@ -222,6 +223,6 @@ class Form:
         return (lambda given: value), ("constant", value)
 
     def expect(self, other: Form, where: str, what: str) -> None:
-        """Only arrays differ from call to call of a region."""
+        """Check that only arrays differ between calls of a region."""
         if self.shape != other.shape:
             raise _core.error("region_result_of_other_form", where, what, self.shape, other.shape)

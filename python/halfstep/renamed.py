@@ -1,4 +1,4 @@
-"""Old names of arguments, which work with a warning until the next minor release."""
+"""Old names of arguments. They work with a warning until the next minor release."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def users_level() -> int:
-    """The stack level, for a warning of the caller, of the first frame outside of the package."""
+    """Return the stack level of the first frame outside of the package, for a warning at the caller's line."""
     frame, level = sys._getframe(1), 1  # pyright: ignore[reportPrivateUsage]
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "halfstep":
         frame, level = frame.f_back, level + 1
@@ -20,12 +20,12 @@ def users_level() -> int:
 
 
 def warn(text: str) -> None:
-    """A FutureWarning, which Python shows by default, at the line of the user."""
+    """Raise a FutureWarning, which Python shows by default, at the user's line."""
     warnings.warn(f"{text}; the old form goes away in halfstep 0.2", FutureWarning, stacklevel=users_level())
 
 
 def renamed(**names: str) -> Callable[[_F], _F]:
-    """Takes keywords by their old names too: @renamed(channels="in_channels")."""
+    """Accept keywords under their old names too: @renamed(channels="in_channels")."""
 
     def decorate(function: _F) -> _F:
         @functools.wraps(function)

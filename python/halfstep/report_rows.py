@@ -40,7 +40,7 @@ class FloatRow(TypedDict):
 
 
 class StandingRow(TypedDict, total=False):
-    """How a network did on samples that were held back."""
+    """Validation result of a network."""
 
     loss: float
     accuracy: float
@@ -48,7 +48,7 @@ class StandingRow(TypedDict, total=False):
 
 
 class AccumulatorRow(TypedDict):
-    """The largest magnitude of a layer's sums, and what the arithmetic takes."""
+    """The largest magnitude of a layer's sums, and the limit of the arithmetic."""
 
     layer: str
     accumulator_bound: int
@@ -56,7 +56,7 @@ class AccumulatorRow(TypedDict):
 
 
 class DiagnosticRow(TypedDict):
-    """What stands between a network and a platform at one place."""
+    """A problem that prevents a network from running on a platform."""
 
     verb: str
     id: str
@@ -111,7 +111,7 @@ class _DumpRow(TypedDict):
 
 
 class DumpRow(_DumpRow, total=False):
-    """A file of a dump; of codes also what they stand for."""
+    """A file of a dump. For codes it includes scale, zero point and code range."""
 
     scale: float | list[float]
     zero_point: int | list[int]
@@ -120,7 +120,7 @@ class DumpRow(_DumpRow, total=False):
 
 
 class GuessRow(TypedDict):
-    """What may be wrong with the first value that differs."""
+    """A possible cause of the first difference."""
 
     name: str
     sentence: str
@@ -160,7 +160,7 @@ class _SensitivityRow(TypedDict):
 
 
 class SensitivityRow(_SensitivityRow, total=False):
-    """What a quantizer costs."""
+    """The sensitivity of a quantizer."""
 
     unused_codes: float
     wasted_bits: float
@@ -178,7 +178,7 @@ class _AssignmentRow(TypedDict):
 
 
 class AssignmentRow(_AssignmentRow, total=False):
-    """Bit widths of all groups, what they cost and what they do."""
+    """Bit widths of all groups, with their cost and effect."""
 
     accuracy: float
     agreement: float

@@ -1,4 +1,4 @@
-"""What the verbs say of their work: attributes for programs, text for a terminal, a table for a notebook."""
+"""Reports that the verbs return: attributes for programs, text for a terminal, a table for a notebook."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: list[str], caption: str = "") -> str:
-    """An HTML table."""
-    from html import escape  # when somebody asks for it: importing halfstep takes little
+    """Return an HTML table."""
+    from html import escape  # Imported on use, to keep the import of halfstep fast.
 
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     body = "".join(
@@ -36,7 +36,7 @@ Table = tuple[Sequence[Mapping[str, Any]], list[str]]
 
 
 class Report:
-    """A report: `str` is what the command line prints, `values` what its --json prints."""
+    """A report. `str` is the text of the command line, and `values` holds its JSON."""
 
     def __init__(self, text: str, values: str) -> None:
         self._text = text
@@ -44,7 +44,7 @@ class Report:
 
     @functools.cached_property
     def values(self) -> dict[str, Any]:
-        """The report as the command line's JSON has it."""
+        """The report in the form of the command line's JSON."""
         return json.loads(self._json)
 
     def __str__(self) -> str:
@@ -55,7 +55,7 @@ class Report:
 
     @property
     def verdict(self) -> str:
-        """The report in a line."""
+        """The report in one line."""
         raise NotImplementedError
 
     def _table(self) -> Table:
@@ -65,21 +65,22 @@ class Report:
         return table(*self._table(), self.verdict)
 
     def to_dataframe(self) -> Any:
-        """The table of the report as a pandas.DataFrame, with all that is known of each row. pandas must be installed."""
+        """Return the table of the report as a pandas.DataFrame, with all values of each row. pandas must be installed.
+        """
         return importlib.import_module("pandas").DataFrame(self._table()[0])
 
 
 class DataReport(Report):
-    """What is understood of a data set."""
+    """Description of a data set."""
 
     @property
     def classes(self) -> dict[str, int]:
-        """How many samples each has; empty without labels."""
+        """Number of samples of each class. Empty without labels."""
         return {row["name"]: row["samples"] for row in self.values["classes"]}
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Of pictures ("640 x 480"), the most frequent first."""
+        """Number of pictures of each size ("640 x 480"), the most frequent first."""
         return {row["pixels"]: row["samples"] for row in self.values["sizes"]}
 
     @property
@@ -95,11 +96,11 @@ class DataReport(Report):
 
 
 class Diagnostics(Report):
-    """What stands between a network and a platform: true where nothing does."""
+    """Problems that prevent a network from running on a platform. The report is true if there are none."""
 
     @property
     def objections(self) -> list[DiagnosticRow]:
-        """Each with verb, layer, where, what, found, expected, remedy."""
+        """The problems, each with verb, layer, where, what, found, expected, remedy."""
         return self.values["objections"]
 
     @property
@@ -115,21 +116,23 @@ class Diagnostics(Report):
 
 
 class AuditReport(Report):
-    """Every quantizer with its numbers and why it is there, and what stays in float."""
+    """Quantization report: every quantizer with its numbers and its reason, and the operators that stay in float."""
 
     @property
     def quantizers(self) -> list[QuantizerRow]:
-        """In the order of the network; the keys are those of docs/reports.md."""
+        """The quantizers in the order of the network. The keys are those of docs/reports.md."""
         return self.values["quantizers"]
 
     @property
     def in_float(self) -> list[FloatRow]:
-        """Operators that have no form on codes: operator, tensor, reason. `convert` must be told to leave them."""
+        """Operators without an implementation on codes: operator, tensor, reason. `convert` needs an option to accept
+        them.
+        """
         return self.values["float"]
 
     @property
     def repair(self) -> dict[str, Any] | None:
-        """What repair tried and kept; None where none was asked for. The keys are those of docs/reports.md."""
+        """The corrections that repair tried and kept. None without repair. The keys are those of docs/reports.md."""
         return self.values.get("repair")
 
     @property
@@ -144,26 +147,26 @@ class AuditReport(Report):
 
 
 class TrainReport(Report):
-    """How a training went."""
+    """Result of a training."""
 
     @property
     def loss(self) -> float:
-        """Of the last epoch."""
+        """Loss of the last epoch."""
         return self.values["loss"]
 
     @property
     def accuracy(self) -> float | None:
-        """On the test part; None without labels."""
+        """Accuracy on the test part. None without labels."""
         return self.values["accuracy"]
 
     @property
     def digest(self) -> str:
-        """Of the trained weights."""
+        """Digest of the trained weights."""
         return self.values["digest"]
 
     @property
     def held_back(self) -> list[StandingRow]:
-        """How the network did on the samples that it did not learn from: before training, then after each epoch."""
+        """Validation results on the held-out samples: before training, then after each epoch."""
         return self.values.get("held_back", {}).get("standings", [])
 
     @property
@@ -178,14 +181,16 @@ class TrainReport(Report):
 
 
 class OverflowReport(Report):
-    """What bounds each accumulator of an integer program."""
+    """Overflow proof of each accumulator of an integer program."""
 
     @property
     def accumulators(self) -> list[AccumulatorRow]:
+        """The accumulators, each with its largest magnitude and the limit."""
         return self.values["accumulators"]
 
     @property
     def float_islands(self) -> list[FloatRow]:
+        """Operators that stay in float."""
         return self.values["float"]
 
     @property
@@ -197,7 +202,7 @@ class OverflowReport(Report):
 
 
 class Judgement(Report):
-    """Two things that ought to be the same: true where they are."""
+    """A comparison. It is true if both sides are equal."""
 
     def __init__(self, equal: bool, text: str, values: str) -> None:
         super().__init__(text, values)
@@ -205,6 +210,7 @@ class Judgement(Report):
 
     @property
     def equal(self) -> bool:
+        """Whether both sides are equal."""
         return self._equal
 
     @property
@@ -216,11 +222,13 @@ class Judgement(Report):
 
 
 class VerifyReport(Judgement):
-    """Training network, integer program and the network that came in, layer by layer: `equal` where no code differs, and
-    none is other than the network that came in allows."""
+    """Comparison of prepared network, integer program and source model, layer by layer. `equal` requires that no code
+    differs and that every layer passes the semantic check.
+    """
 
     @property
     def layers(self) -> list[LayerRow]:
+        """The layers that were compared."""
         return self.values["layers"]
 
     def _table(self) -> Table:
@@ -228,7 +236,7 @@ class VerifyReport(Judgement):
 
 
 class DumpReport(Report):
-    """A folder of dumps: `values` is its manifest."""
+    """A folder of dumps. `values` is its manifest."""
 
     def __init__(self, path: str, text: str, values: str) -> None:
         super().__init__(text, values)
@@ -236,7 +244,7 @@ class DumpReport(Report):
 
     @property
     def entries(self) -> list[DumpRow]:
-        """What is known of each file, in the order of execution."""
+        """Properties of each file, in the order of execution."""
         return self.values["values"]
 
     @property
@@ -248,22 +256,23 @@ class DumpReport(Report):
 
 
 class CompareReport(Judgement):
-    """Two sides, value by value, and what is most likely wrong with the first that differs: `equal` where nothing
-    differs, and either side has all that the other one has."""
+    """Comparison of two dumps, value by value, with the most likely cause of the first difference. `equal` requires
+    equal values and the same set of values on both sides.
+    """
 
     def __init__(self, equal: bool, text: str, values: str, page: str) -> None:
         super().__init__(equal, text, values)
         self.html = page
-        """A page with a strip of values and a map of the first that differs."""
+        """HTML page with a strip of values and a map of the first one that differs."""
 
     @property
     def differs(self) -> str | None:
-        """The first value that differs."""
+        """Name of the first value that differs. None if there is none."""
         return self.values["differs"]
 
     @property
     def guesses(self) -> list[GuessRow]:
-        """What may be wrong, the best first, each with how many elements it leaves unexplained."""
+        """Possible causes, the best first, each with the number of elements that it does not explain."""
         return self.values["guesses"]
 
     def _table(self) -> Table:
@@ -271,16 +280,18 @@ class CompareReport(Judgement):
 
 
 class AnalyzeReport(Report):
-    """Where a quantized network loses, quantizer by quantizer."""
+    """Quantization sensitivity, quantizer by quantizer."""
 
     @property
     def quantizers(self) -> list[SensitivityRow]:
-        """Misfits first, then the most harmful; the keys are those of docs/reports.md."""
+        """Badly scaled quantizers first, then by decreasing sensitivity. The keys are those of docs/reports.md."""
         return self.values["quantizers"]
 
     @property
     def suggestions(self) -> list[tuple[str, str]]:
-        """Where, and what may be done: options of `halfstep quantize`, in the order of the quantizers."""
+        """Pairs of layer and remedy. A remedy is an option of `halfstep quantize`. Pairs follow the order of the
+        quantizers.
+        """
         return [(one["place"], text) for one in self.quantizers for text in one["suggestions"]]
 
     @property
@@ -299,31 +310,31 @@ class AnalyzeReport(Report):
 
 
 class BitAllocationReport(Report):
-    """The bits of every layer, what they cost and what they do."""
+    """Bit widths of every layer, with their cost and effect."""
 
     @property
     def bits(self) -> dict[str, int]:
-        """By tensor."""
+        """Bit width by tensor."""
         return {group["tensor"]: group["bits"] for group in self.values["groups"]}
 
     @property
     def front(self) -> list[AssignmentRow]:
-        """The least predicted loss along the first budget, the cheapest first."""
+        """Assignments with the least predicted loss along the first budget, the cheapest first."""
         return self.values["front"]
 
     @property
     def repair(self) -> dict[str, Any] | None:
-        """What repair tried and kept once the bits were chosen; None where none was asked for."""
+        """The corrections that repair tried and kept after the choice of bit widths. None without repair."""
         return self.values.get("repair")
 
     @property
     def training(self) -> dict[str, Any] | None:
-        """How the fine-tuning went; None where there was none."""
+        """Result of fine-tuning. None without it."""
         return self.values.get("training")
 
     @property
     def proof(self) -> dict[str, Any] | None:
-        """What `verify` found; None where no proof was asked for."""
+        """Result of `verify`. None without it."""
         return self.values.get("proof")
 
     @property
@@ -339,15 +350,15 @@ class BitAllocationReport(Report):
 
 
 class EvalResult(float):
-    """An accuracy, or what a metric gave, and on how many samples."""
+    """An accuracy or the result of a metric, with the number of samples."""
 
     samples: int
     top: float | None
-    """The share of samples whose label is among the `top` largest outputs; None where nobody asked."""
+    """Share of samples whose label is among the `top` largest outputs. None unless requested."""
     tested: str
-    """Which samples: "val/", "a fifth of each class", "all samples"."""
+    """The samples that were used: "val/", "a fifth of each class", "all samples"."""
     loss: float | None
-    """The mean cross entropy of a label in nats, the outputs being logits; None of a metric."""
+    """Mean cross entropy of the labels in nats, with the outputs as logits. None for a metric."""
 
     def __new__(
         cls,
@@ -369,7 +380,7 @@ class EvalResult(float):
 
 
 class ExportResult:
-    """A file that was written, or a folder of them."""
+    """The written file, or folder of files."""
 
     def __init__(
         self,
@@ -382,14 +393,14 @@ class ExportResult:
     ) -> None:
         self.path = path
         self.files = files or []
-        """Names of the files in a folder, for the tools of a chip or of a program in C."""
+        """Names of the files in a folder, for the tools of a chip or for a program in C."""
         self.nodes = nodes
         self.approximated = approximated
-        """Layers whose codes may differ from the Model's; of a program in C those that stay in float."""
+        """Layers whose codes may differ from the Model's. For a program in C: the layers that stay in float."""
         self.memory = memory
-        """Of a program in C: bytes between layers."""
+        """For a program in C: bytes of memory between layers."""
         self.constants = constants
-        """Of a program in C: bytes of weights and other constants."""
+        """For a program in C: bytes of weights and other constants."""
 
     def __repr__(self) -> str:
         if self.memory is not None:

@@ -1,4 +1,4 @@
-"""Networks of PyTorch as Halfstep's."""
+"""Import of PyTorch networks."""
 # pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import torch
 
 _MOST_IN_ONE = 1 << 30
-"""Bytes of weights that go through one message: protobuf ends at 2 GiB."""
+"""Bytes of weights in one message. Protobuf is limited to 2 GiB."""
 
 
 def from_torch(
@@ -29,19 +29,31 @@ def from_torch(
     dynamic_shapes: Any = None,
     name: str | None = None,
 ) -> Model:
-    """The float network that `module` computes in evaluation mode, by way of torch.export.
+    """Import a PyTorch module as a float network in evaluation mode, through torch.export.
 
-    example: what `module` is called with: a tensor, or a tuple of arguments; `kwargs` by name. Values do not matter,
-        types and extents do.
-    dynamic_shapes: extents that stay open, as torch.export takes them. Without it the first extent of every tensor is
-        the batch and stays open; where the module does not allow that it is the example's, and a warning says why.
-    name: of the network; the module's class without it.
+    Layers have the names of their modules ("layer1.0.conv1"), and inputs those of the arguments of `forward`. Messages
+    quote the line of the module's source. The Model holds copies of the weights. `module` is not changed.
 
-    Layers are called after their modules ("layer1.0.conv1"), inputs after the arguments of `forward`, and messages
-    quote the line of the module's source. The Model has copies of the weights; `module` stays as it was.
+    Args:
+        module: The module.
+        example: Arguments of the module: a tensor, or a tuple. Only types and shapes matter.
+        kwargs: Arguments by name.
+        dynamic_shapes: Dynamic dimensions, in the form of torch.export. Without it the first dimension of every tensor
+            is the batch and dynamic. If the module does not allow that, the example's batch size is fixed, and a
+            warning gives the reason.
+        name: Name of the network. Default: the class of the module.
 
-    Raises TypeError for what is no module, Error for a module that cannot be exported, with the line that is in the
-    way, UnsupportedError with everything that Halfstep lacks, ImportError without torch or onnxscript.
+    Returns:
+        A float Model.
+
+    Raises:
+        TypeError: `module` is not a torch.nn.Module.
+        Error: The module cannot be exported. The message names the line that prevents it.
+        UnsupportedError: Halfstep does not support some operators. The message lists all of them.
+        ImportError: torch or onnxscript is not installed.
+
+    Example:
+        net = hs.from_torch(module, torch.zeros(1, 3, 32, 32))
     """
     import torch
 
@@ -64,7 +76,7 @@ def from_torch(
 
 @contextlib.contextmanager
 def _evaluation(module: torch.nn.Module) -> Iterator[None]:
-    """Every module in evaluation mode, and back in its own afterwards."""
+    """Context in which every module is in evaluation mode. Afterwards each returns to its own mode."""
     modes = [(part, part.training) for part in module.modules()]
     module.eval()
     try:
@@ -86,13 +98,13 @@ def _imported(module: Any, arguments: Any, kwargs: dict[str, Any], dynamic_shape
 
 
 def _program(module: Any, arguments: Any, kwargs: dict[str, Any], dynamic_shapes: Any, title: str) -> torch.onnx.ONNXProgram:
-    """The module as ONNX has it."""
+    """Return the ONNX form of the module."""
     import torch
 
     try:
         with _quiet():
             exported = torch.export.export(module, tuple(arguments), kwargs, dynamic_shapes=dynamic_shapes, strict=False)
-            own = sys.modules.get("halfstep.torch_ops")  # where the module has called operators of ours
+            own = sys.modules.get("halfstep.torch_ops")  # Loaded if the module calls operators of halfstep.ops.
             program = torch.onnx.export(
                 exported, dynamo=True, verbose=False, output_names=_output_names(exported),
                 custom_translation_table=None if own is None else own.translation(),
@@ -101,13 +113,13 @@ def _program(module: Any, arguments: Any, kwargs: dict[str, Any], dynamic_shapes
         raise
     except Exception as error:
         raise _core.error("torch_export_failed", title, _reason(error)) from error
-    assert program is not None  # as it is without dynamo
+    assert program is not None  # None occurs without dynamo only.
     program.model.graph.name = title
     return program
 
 
 def _output_names(exported: torch.export.ExportedProgram) -> list[str] | None:
-    """The keys of a dict; what else a module returns has the names of what computes it."""
+    """Return the keys of a returned dict. Any other result has the names of the values that compute it."""
     spec = exported.call_spec.out_spec
     if spec is None:
         return None
@@ -119,7 +131,7 @@ def _output_names(exported: torch.export.ExportedProgram) -> list[str] | None:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what torch says of its own work: what matters is in the error."""
+    """Context that hides torch's own messages. The error holds all that matters."""
     import logging
 
     with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
@@ -139,8 +151,9 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _copied(value: Any, at_least: int = 1) -> Any:
-    """Tensors of their own, because torch.export leaves marks on them; batches of one as batches of `at_least`: an
-    extent of one would be taken for one that is never another."""
+    """Copy tensors, because torch.export leaves marks on them. Repeat batches of one up to `at_least`, because
+    torch.export would take an extent of one for a constant.
+    """
     if _is_tensor(value):
         return value.repeat(at_least, *[1] * (value.dim() - 1)) if value.dim() and value.shape[0] == 1 else value.clone()
     if isinstance(value, Mapping):
@@ -151,7 +164,7 @@ def _copied(value: Any, at_least: int = 1) -> Any:
 
 
 def _open_batch(value: Any) -> Any:
-    """As torch.export wants it: for each tensor which extents are open."""
+    """Return the dynamic dimensions of each tensor in the form of torch.export."""
     import torch
 
     if _is_tensor(value):
@@ -164,7 +177,7 @@ def _open_batch(value: Any) -> Any:
 
 
 def _reason(error: BaseException) -> str:
-    """What is at the root of a failed export, where in the user's program, and what to do."""
+    """Return the root cause of a failed export, its place in the user's program, and a remedy."""
     import traceback
 
     chain = [error]

@@ -1,4 +1,4 @@
-"""Networks as modules of PyTorch."""
+"""Networks as PyTorch modules."""
 # pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
@@ -15,20 +15,20 @@ from halfstep.model import Model
 
 
 class TorchModule(torch.nn.Module):
-    """A float or prepared network as a torch.nn.Module; `Model.as_torch` makes one.
+    """A float or prepared network as a torch.nn.Module. `Model.as_torch` makes one.
 
-    Parameters are those of the network (weights, learned scales) and share its memory: what an optimizer does to one is
-    done to the other, and `halfstep.convert(module.network)` sees it. Buffers are its state (ranges of observers,
-    running means). Names are the network's; `state_dict` and `load_state_dict` go by them. A weight that training makes
-    of others, as of a layer with a batch norm that is trained beside it, is neither: its parts are (`conv.weight.raw`,
-    the norm's scale and shift).
+    Parameters are those of the network (weights, learned scales) and share its memory. An optimizer step changes both,
+    so `halfstep.convert(module.network)` uses the updated values. Buffers are the network's state (ranges of observers,
+    running means). `state_dict` and `load_state_dict` use the network's names. Some weights are computed from others
+    during training, such as the weight of a layer whose batch norm trains with it. They are neither parameters nor
+    buffers. Their parts are (`conv.weight.raw`, the norm's scale and shift).
 
-    In training mode the network runs as in `halfstep.train`, a prepared one on codes, and gradients follow the rules of
-    its operators. In evaluation mode it gives what the network gives, equal to the integer program code for code, and
-    nothing is differentiated.
+    In training mode the network runs as in `halfstep.train`, a prepared one on codes. Gradients follow the rules of its
+    operators. In evaluation mode the outputs equal those of the integer program, code for code, and nothing is
+    differentiated.
 
-    Tensors are of the host and keep their types. A forward holds its values until its backward, which runs once; several
-    may be under way. Copies (copy.deepcopy, pickle) have a network of their own.
+    Tensors are on the CPU and keep their types. A forward keeps its values until its backward, which runs once. Several
+    forwards may be pending. Copies (copy.deepcopy, pickle) have a network of their own.
     """
 
     def __init__(self, network: Model) -> None:
@@ -47,7 +47,8 @@ class TorchModule(torch.nn.Module):
             self._holders[name] = holder, leaf
 
     def _holder(self, name: str) -> tuple[torch.nn.Module, str]:
-        """The module, down the parts of a tensor's name, that is to have the tensor; made where there is none yet."""
+        """Return the submodule that holds a tensor, by the parts of the tensor's name. It is made if it does not exist.
+        """
         *path, leaf = name.split(".")
         module: torch.nn.Module = self
         for part in path:
@@ -62,12 +63,15 @@ class TorchModule(torch.nn.Module):
         return getattr(holder, leaf)
 
     def settle(self) -> None:
-        """What is done before anything looks at the network: parameters and buffers that something gave other memory are
-        brought back into the network's, learned scales that a step took to zero or below become half of what they were,
-        and weights and scales that are made of others are made anew.
+        """Prepare the module for any use of the network.
 
-        Raises TypeError for a tensor that is of another type, of other extents or on a device, Error for a scale that is
-        no number.
+        Parameters and buffers that were moved to other memory are copied back to the network's. Learned scales that a
+        step made zero or negative become half of their previous value. Weights and scales that are computed from others
+        are recomputed.
+
+        Raises:
+            TypeError: A tensor has another type or shape, or is not on the CPU.
+            Error: A scale is not a number.
         """
         self._bring_back()
         self._trainable.settle()
@@ -87,7 +91,7 @@ class TorchModule(torch.nn.Module):
             now.data = shared
 
     def forward(self, *arrays: Any, **named: Any) -> Any:
-        """The outputs for inputs in order or by name: one tensor, or a dict by name."""
+        """Return the outputs for inputs in order or by name: one tensor, or a dict by name."""
         self._bring_back()
         inputs = self.network.named_inputs(arrays, named)
         wanted = [name for name in self._shared if self._tensor(name).requires_grad]
@@ -122,7 +126,7 @@ class TorchModule(torch.nn.Module):
 
 
 def _free(module: torch.nn.Module, name: str, kind: type) -> str:
-    """`name`, or one like it where the module has something else of that name."""
+    """Return `name`, or a similar one if the module has another attribute of that name."""
     while hasattr(module, name) and not isinstance(getattr(module, name), kind):
         name += "_"
     return name
@@ -146,7 +150,7 @@ def _rebuilt(network: Model, training: bool, frozen: list[str]) -> TorchModule:
 
 
 class _Run(torch.autograd.Function):
-    """One run of a network. Its tensors are the inputs, then parameters; both by name in `inputs` and `wanted`."""
+    """One run of a network. Its tensors are the inputs, then the parameters. `inputs` and `wanted` hold their names."""
 
     @staticmethod
     def forward(ctx: Any, trainable: Any, names: list[str], inputs: list[str], wanted: list[str], *tensors: Any) -> Any:
@@ -168,7 +172,7 @@ class _Run(torch.autograd.Function):
 
 
 def as_torch(network: Model) -> TorchModule:
-    """The module of a network: the same one as long as anybody holds it."""
+    """Return the module of a network. The same module is returned as long as it is referenced."""
     module = network.torch_module()
     if module is None:
         module = TorchModule(network)

@@ -1,4 +1,4 @@
-"""Operators as functions that PyTorch differentiates, and as operators that stay in what it exports."""
+"""Operators as differentiable PyTorch functions, and as operators that PyTorch exports."""
 # pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from halfstep import _core
 
 
 class _Call(torch.autograd.Function):
-    """One call of an operator. Its tensors are the operands, those of a list behind the others."""
+    """One call of an operator. Its tensors are the operands, with those of a list last."""
 
     @staticmethod
     def forward(ctx: Any, kept: list[Any], operator: Any, names: Any, ports: Any, attributes: Any, *operands: Any) -> Any:
@@ -42,7 +42,7 @@ class _Call(torch.autograd.Function):
 
 
 def call(operator: Any, name: str, results: tuple[str, ...], ports: tuple[Any, ...], attributes: tuple[Any, ...]) -> Any:
-    """`operator` on what its ports and attributes are given. Results that are floats have a gradient, as the record says."""
+    """Call `operator` on its ports and attributes. Float results have the gradient of the operator's record."""
     operands = _flat(ports)
     kept: list[Any] = []
     values = _Call.apply(kept, operator, (name, results), ports, attributes, *operands)
@@ -53,7 +53,7 @@ def _flat(ports: tuple[Any, ...]) -> list[Any]:
     return [value for port in ports for value in (port if isinstance(port, (list, tuple)) else [port])]
 
 
-# ---- while PyTorch follows a module
+# ---- operators that PyTorch traces
 
 _TYPES = {
     torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.bool: "bool",
@@ -64,14 +64,14 @@ _DTYPES = {name: dtype for dtype, name in _TYPES.items()}
 _ONNX_TYPES = ("float", "double", "float16", "bfloat16", "bool", "uint8", "int8", "uint16", "int16", "int32", "int64")
 
 _STAND_INS = ((10007, 20011, 30011, 40009, 50021, 60013), (70001, 80021, 90001, 100003, 110017, 120011))
-"""Two numbers for each extent that is open: what an operator makes of the extent shows in both."""
+"""Two stand-ins for each dynamic extent. Their results show the effect of an operator on the extent."""
 
 _library = torch.library.Library("halfstep", "DEF")
 _library.define("call(str name, str attributes, Tensor?[] operands) -> Tensor[]")
 
 
 def traced(operator: Any, name: str, results: tuple[str, ...], ports: tuple[Any, ...], attributes: tuple[Any, ...]) -> Any:
-    """The same call as an operator of PyTorch. It has no contents: nothing but an export follows it."""
+    """Call the operator as a PyTorch operator for export. Its tensors have no contents."""
     del operator
     operands = [value if value is None else torch.as_tensor(value) for value in _flat(ports)]
     stated = json.dumps(_core.stated_attributes(name, attributes))
@@ -107,7 +107,9 @@ def _types(name: str, attributes: str, operands: list[Any], stand_ins: dict[str,
 
 
 def _extent(name: str, found: tuple[int, int], extents: list[tuple[Any, int, int]]) -> Any:
-    """An extent of a result, from what it is with the stand-ins: itself, or a multiple of an open one."""
+    """Return an extent of a result, derived from the results of the stand-ins. It is a constant, or a multiple of a
+    dynamic extent.
+    """
     if found[0] == found[1]:
         return found[0]
     for extent, one, other in extents:
@@ -117,7 +119,9 @@ def _extent(name: str, found: tuple[int, int], extents: list[tuple[Any, int, int
 
 
 def translation() -> dict[Any, Any]:
-    """For torch.onnx.export: a call becomes a node of the domain halfstep, which Halfstep reads."""
+    """Return the translations for torch.onnx.export. A call becomes a node of the domain halfstep, which Halfstep
+    imports.
+    """
     import onnx
     from onnxscript import values
 

@@ -1,4 +1,4 @@
-// Arrays as objects of Python: what they hold, where it lies, gradients. Operators on them are those of operator.cpp.
+// Arrays as Python objects: elements, device, gradients. operator.cpp has their operators.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -13,7 +13,7 @@
 namespace halfstep::python {
 namespace {
 
-PyObject* array_class = nullptr;  ///< the package's, a class that inherits from ours
+PyObject* array_class = nullptr;  ///< the package's class, which derives from ours
 PyObject* context = nullptr;      ///< a ContextVar of Switches
 
 const capture::Switches& switches_of_context() {
@@ -21,7 +21,7 @@ const capture::Switches& switches_of_context() {
   PyObject* found = nullptr;
   if (PyContextVar_Get(context, nullptr, &found) != 0) nb::raise_python_error();
   if (found == nullptr) return kDefault;
-  const nb::object held = nb::steal(found);  // the context has it as well
+  const nb::object held = nb::steal(found);  // the context holds a reference too
   return *nb::inst_ptr<capture::Switches>(held);
 }
 
@@ -39,13 +39,13 @@ nb::object array_from(nb::handle values, const std::optional<std::string>& dtype
   if (!to) fail(errors::not_a_dtype("array", *dtype));
   if (*to == tensor.dtype()) return object_of(Array(std::move(tensor)));
   const auto cast = [&] {
-    const capture::Untraced untraced;  // numbers of the program's: a constant in what is captured
+    const capture::Untraced untraced;  // Numbers of the program become constants of the capture.
     return capture::apply("cast", {Array(std::move(tensor))}, {{"to", *dtype}}).tensor();
   };
   return object_of(Array(cast()));
 }
 
-/// Elements for Python: a copy that nobody else has. A captured function goes on by what they are.
+/// Returns a new copy of the elements for Python. A captured function depends on their values.
 nb::object elements(const Array& array) {
   const InContext in_context;
   return array_of(decided(array).clone());
@@ -72,14 +72,15 @@ nb::list gradients(const std::vector<nb::object>& of, const std::vector<nb::obje
   return found;
 }
 
-/// None for an extent that is open while a network is traced. For what does not go on by them, but for an error.
+/// Shape with None for an extent that is dynamic while a network is traced. Use it where the function does not depend
+/// on the extents, such as in an error.
 nb::tuple extents_of(const Array& array) {
   nb::list extents;
   for (const int64_t extent : array.dims()) extents.append(extent == kUnknown ? nb::none() : nb::cast(extent));
   return nb::tuple(extents);
 }
 
-/// The same, after which a captured function may go on by what they are.
+/// Shape as in `extents_of`, but a captured function may depend on it from here on.
 nb::tuple shape_of(const Array& array) {
   capture::note_extents(array);
   return extents_of(array);

@@ -1,4 +1,4 @@
-// Arrays of Python as tensors of the library.
+// Conversion between Python arrays and the library's tensors.
 #pragma once
 
 #include <string>
@@ -7,16 +7,16 @@
 
 namespace halfstep::python {
 
-/// A copy of an array, a buffer or a tensor that speaks DLPack. `verb` and `name` say in messages what it is.
+/// Copies an array, a buffer or a tensor that supports DLPack. `verb` and `name` describe it in messages.
 Tensor tensor_of(nb::handle array, std::string_view verb, const std::string& name);
 
-/// Those of a dict.
+/// Copies the arrays of a dict.
 Tensors tensors_of(const nb::dict& arrays, std::string_view verb);
 
-/// By name, as `array_of` makes them.
+/// Makes arrays by name, as `array_of` does.
 nb::dict arrays_of(Tensors tensors);
 
-/// A tensor of PyTorch, which is imported, over the memory of ours.
+/// Makes a PyTorch tensor over the memory of a tensor of ours. Imports PyTorch.
 nb::object torch_tensor(const Tensor& tensor);
 
 }  // namespace halfstep::python

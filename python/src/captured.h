@@ -1,4 +1,4 @@
-// Arrays of Python, and what is captured of its functions.
+// Python arrays, and captured Python functions.
 #pragma once
 
 #include <span>
@@ -8,12 +8,12 @@
 
 namespace halfstep::python {
 
-/// Makes the class of arrays, the switches and captured functions; once.
+/// Defines the class of arrays, the switches and captured functions. Call it once.
 void define_arrays(nb::module_& module);
 void define_captured(nb::module_& module);
 void define_regions(nb::module_& module);
 
-/// The library's switches are those of Python's context (of a thread, of a coroutine) while this lives.
+/// While this lives, the library uses the switches of Python's context (of a thread or a coroutine).
 class [[nodiscard]] InContext {
  public:
   InContext();
@@ -22,18 +22,18 @@ class [[nodiscard]] InContext {
   capture::Switched switched_;
 };
 
-/// The array that an object is; nullptr where it is none.
+/// Returns the array of an object, or nullptr if the object is not an array.
 const Array* as_array_of_ours(PyObject* object);
 
-/// The object for an array: of the class that the package registered.
+/// Makes the object for an array, of the class that the package registered.
 nb::object object_of(Array array);
 
 capture::Arrays arrays_in(const std::vector<nb::object>& objects);
 
-/// A function of Python that takes a list of arrays and gives one.
+/// Wraps a Python function that maps a list of arrays to another one.
 capture::Body body_of(const nb::object& function);
 
-/// The bits of an element or of several, which the program goes on by.
+/// Returns the bits of one or more elements. The program continues according to them.
 const Tensor& decided(const Array& array);
 
 }  // namespace halfstep::python

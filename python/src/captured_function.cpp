@@ -1,4 +1,4 @@
-// A function of Python that is captured: which of its programs a call fits, and the call itself.
+// A captured Python function: selection of the program that serves a call, and the call itself.
 #include <fmt/format.h>
 
 #include <nanobind/stl/optional.h>
@@ -24,24 +24,25 @@ using capture::Arrays;
 using capture::Trace;
 
 struct Entry {
-  nb::object kept;  ///< what Python keeps of it
+  nb::object kept;  ///< state that Python keeps for it
   std::vector<uintptr_t> words;
   std::vector<nb::object> constants;
   std::vector<Guard> guards;
   std::optional<capture::Programs> programs;
-  std::vector<bool> simple;  ///< by tag: the one result is what the function gives, and nothing more happens
-  std::string crowded;       ///< the decision that has more outcomes than are kept
+  std::vector<bool> simple;  ///< by tag: the only result is the function's result, and there are no other effects
+  std::string crowded;       ///< the decision with more outcomes than are kept
   size_t calls = 0;
-  uint64_t last = 0;  ///< the call that used it
+  uint64_t last = 0;  ///< number of the call that used it last
 };
 
 class CapturedFunction {
  public:
-  /// `capture(args, kwargs, entry, effects, reason, gives_up)` runs and captures what no program fits: `entry` is the
-  /// number of the one that has another outcome of a decision, or -1. `finish(kept, tag, results, args, kwargs)` makes
-  /// what the function gives, `effect(kept, number, arrays)` shows something; `kept` is what was given to `begin`.
+  /// `capture(args, kwargs, entry, effects, reason, gives_up)` runs and captures a call that no program serves. `entry`
+  /// is the number of the entry with a new outcome of a decision, or -1. `finish(kept, tag, results, args, kwargs)`
+  /// makes the function's result. `effect(kept, number, arrays)` shows an effect. `kept` is the value that was passed
+  /// to `begin`.
   ///
-  /// For several threads of Python at once: whatever calls back may let others in, and looks for the entry anew then.
+  /// Safe for several Python threads. A callback may let other threads run, so the entry is looked up again after it.
   CapturedFunction(nb::object function, nb::object capture, nb::object finish, nb::object effect, size_t most)
       : function_(std::move(function)),
         capture_(std::move(capture)),
@@ -51,7 +52,7 @@ class CapturedFunction {
 
   nb::object call(const nb::args& args, const nb::kwargs& kwargs);
   int64_t begin(const nb::tuple& args, const nb::dict& kwargs, const nb::list& guards, const nb::object& kept);
-  /// What was given to `begin`; None where it was dropped, for calls of other kinds.
+  /// Returns the value that was passed to `begin`, or None if the entry was dropped for calls of other kinds.
   nb::object kept(int64_t number) const {
     const auto found = std::ranges::find_if(entries_, [&](const auto& each) { return each.first == number; });
     return found == entries_.end() ? nb::none() : found->second->kept;
@@ -60,7 +61,7 @@ class CapturedFunction {
   bool end(int64_t number, Trace& trace, const std::vector<nb::object>& arguments,
            const std::vector<nb::object>& results, bool is_simple);
   nb::list describe() const;
-  /// Of what no call makes anew the first that is not as it was; nothing where all is.
+  /// Describes the first changed value among those that calls do not replace. Empty if none changed.
   std::string changed(int64_t number) const;
   void forget(int64_t number) {
     std::erase_if(entries_, [&](const auto& each) { return each.first == number; });
@@ -83,8 +84,8 @@ class CapturedFunction {
     const auto found = std::ranges::find_if(entries_, [&](const auto& each) { return each.first == number; });
     if (found != entries_.end()) std::rotate(entries_.begin(), found, found + 1);
   }
-  /// What keeps a call from an entry, and how much of it was looked at before. Nothing: it fits, and its arrays are
-  /// there.
+  /// The reason why a call does not match an entry, and how far the comparison went. Empty if the call matches.
+  /// `arrays` then holds its arrays.
   struct Mismatch {
     std::string why = {};
     int depth = 0;
@@ -95,7 +96,7 @@ class CapturedFunction {
   size_t most_;
   int64_t next_ = 0;
   uint64_t calls_ = 0;
-  std::vector<std::pair<int64_t, std::shared_ptr<Entry>>> entries_;  ///< the last that was used first
+  std::vector<std::pair<int64_t, std::shared_ptr<Entry>>> entries_;  ///< most recently used first
 };
 
 CapturedFunction::Mismatch CapturedFunction::mismatch(Entry& entry, const Flat& flat, std::vector<PyObject*>& objects,
@@ -161,7 +162,7 @@ nb::object CapturedFunction::call(const nb::args& args, const nb::kwargs& kwargs
   return capture_(args, kwargs, -1, 0, nearest.why, false);
 }
 
-/// A new entry for such a call; its number.
+/// Makes an entry for this kind of call and returns its number.
 int64_t CapturedFunction::begin(const nb::tuple& args, const nb::dict& kwargs, const nb::list& guards,
                                 const nb::object& kept) {
   const InContext in_context;
@@ -181,7 +182,7 @@ int64_t CapturedFunction::begin(const nb::tuple& args, const nb::dict& kwargs, c
   return next_++;
 }
 
-/// The arrays that a call gives to the programs of an entry: its arguments, and what stands where the guards look.
+/// Collects the input arrays for the programs of an entry: those of the arguments, and those at the guarded places.
 nb::list CapturedFunction::inputs(int64_t number, const nb::tuple& args, const nb::dict& kwargs) {
   const Flat flat = flat_of(args.ptr(), kwargs.ptr());
   std::vector<PyObject*> objects = flat.arrays;
@@ -195,7 +196,7 @@ bool CapturedFunction::end(int64_t number, Trace& trace, const std::vector<nb::o
                            const std::vector<nb::object>& results, bool is_simple) {
   const InContext in_context;
   const auto there = [&](const auto& each) { return each.first == number; };
-  if (std::ranges::none_of(entries_, there)) return false;  // dropped meanwhile, for calls of other kinds
+  if (std::ranges::none_of(entries_, there)) return false;  // dropped in the meantime, for calls of other kinds
   Entry& to = entry(number);
   if (const auto where = to.programs->add(trace, arrays_in(arguments), arrays_in(results), to.simple.size())) {
     to.crowded = fmt::format("the decision at {} has more than {} outcomes", to_string(*where),
@@ -208,7 +209,7 @@ bool CapturedFunction::end(int64_t number, Trace& trace, const std::vector<nb::o
 
 std::string CapturedFunction::changed(int64_t number) const {
   const auto found = std::ranges::find_if(entries_, [&](const auto& each) { return each.first == number; });
-  if (found == entries_.end()) return {};  // dropped meanwhile
+  if (found == entries_.end()) return {};  // dropped in the meantime
   const std::shared_ptr<Entry> entry = found->second;
   std::vector<PyObject*> objects;
   for (const Guard& guard : entry->guards) {
@@ -236,7 +237,7 @@ nb::list CapturedFunction::describe() const {
   return list;
 }
 
-/// A trace of this thread, whose calls are looked at.
+/// A trace on this thread, with its calls judged.
 class Tracing {
  public:
   Tracing(const std::string& what, const std::vector<nb::object>& arguments, bool is_full, const nb::object& judge)
@@ -256,9 +257,9 @@ class Tracing {
   Watch watch_;
 };
 
-std::string package;  ///< the folder of ours
+std::string package;  ///< folder of the package
 
-/// Where Python is, outside of the package.
+/// Returns the current line of Python code outside of the package.
 Location python_location() {
   PyFrameObject* frame = PyEval_GetFrame();
   Py_XINCREF(frame);
@@ -278,8 +279,8 @@ Location python_location() {
 
 using InputOf = std::tuple<std::string, std::string, std::vector<std::optional<int64_t>>>;
 
-/// capture::network_of a function of lists of arrays; `inputs` are names, element types and extents (None: open). The
-/// function may change the list of names of the outputs.
+/// Calls capture::network_of for a function of lists of arrays. `inputs` holds names, element types and extents (None:
+/// dynamic). The function may change the list of output names.
 Network* network_of_function(const std::string& name, const std::vector<InputOf>& inputs, const nb::object& function,
                              const nb::list& outputs, const nb::object& name_of) {
   const InContext in_context;
@@ -318,7 +319,7 @@ void define_captured(nb::module_& module) {
       .def("changed", &CapturedFunction::changed)
       .def("kept", &CapturedFunction::kept)
       .def("describe", &CapturedFunction::describe);
-  // One begins and ends on one thread, in the order of a stack.
+  // Begins and ends on one thread, in the order of a stack.
   module.def(
       "trace_begin",
       [](const std::string& what, const std::vector<nb::object>& arguments, bool is_full, const nb::object& judge) {

@@ -62,7 +62,7 @@ constexpr std::array kDlpackTypes = {dlpack_type(DType::f32, Code::Float),
                                      dlpack_type(DType::f8_e5m2, Code::Float8_E5M2),
                                      dlpack_type(DType::f8_e5m2fnuz, Code::Float8_E5M2FNUZ)};
 
-/// "ml_dtypes.bfloat16" and "bfloat16" alike.
+/// Accepts "ml_dtypes.bfloat16" and "bfloat16".
 std::optional<DType> ml_dtype_of(PyArray_Descr* descr) {
   const std::string_view full = descr->typeobj->tp_name;
   const std::string_view name = full.substr(full.rfind('.') + 1);
@@ -72,7 +72,7 @@ std::optional<DType> ml_dtype_of(PyArray_Descr* descr) {
   return std::nullopt;
 }
 
-/// New references, as they are asked for.
+/// Returns new references. The types are looked up on first use.
 PyArray_Descr* ml_descr(const MlType& type) {
   static std::array<PyArray_Descr*, kMlTypes.size()> found{};
   PyArray_Descr*& descr = found.at(static_cast<size_t>(&type - kMlTypes.data()));

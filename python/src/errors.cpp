@@ -42,7 +42,7 @@ nb::dict fields_of(const Diagnostic& one) {
   return fields;
 }
 
-/// The exception of `error`, whose attributes are the fields of its first diagnostic, and all of them as dicts.
+/// Makes the exception of `error`. Its attributes are the fields of the first diagnostic, and all diagnostics as dicts.
 nb::object exception_of(const Error& error) {
   nb::object exception = nb::borrow(type_of(error.kind()))(std::string(error.what()));
   nb::list all;
@@ -57,7 +57,7 @@ nb::object exception_of(const Error& error) {
   throw nb::python_error();
 }
 
-/// The exception of an entry of the catalogue, for errors that Python raises.
+/// Makes the exception of a catalogue entry, for errors that Python raises.
 nb::object make_error(const std::string& name, nb::args values) {
   std::vector<Text> texts;
   for (const nb::handle value : values) texts.emplace_back(nb::cast<std::string>(nb::str(value)));
@@ -73,28 +73,28 @@ nb::object make_error(const std::string& name, nb::args values) {
 void define_errors(nb::module_& module) {
   error_type =
       new_exception(module, "Error",
-                    "An input or a request is wrong. Attributes: id ('HS2107', for halfstep.explain), name, where, "
-                    "problem, found, expected, remedy, layer: text, '' where there is none. diagnostics: all "
-                    "that is wrong, a dict of these for each.",
+                    "An input or an option is wrong. Attributes: id ('HS2107', for halfstep.explain), name, where, "
+                    "problem, found, expected, remedy, layer. Each is a text, '' if it does not apply. "
+                    "diagnostics holds all problems, each as a dict of these attributes.",
                     PyExc_ValueError);
   for (const char* field : {"id", "name", "layer", "where", "problem", "found", "expected", "remedy"})
     nb::setattr(error_type, field, nb::str(""));
   nb::setattr(error_type, "diagnostics", nb::tuple());
-  unsupported_type = new_exception(module, "UnsupportedError",
-                                   "A correct request that Halfstep, or the platform, cannot do.", error_type);
+  unsupported_type =
+      new_exception(module, "UnsupportedError",
+                    "The request is correct, but Halfstep or the platform does not support it.", error_type);
   internal_type =
-      new_exception(module, "InternalError", "A defect of Halfstep. No input should lead here; report the message.",
-                    PyExc_RuntimeError);
-  absent_type =
-      new_exception(module, "AbsentResultError", "The attributes of the call switch off the result that was asked for.",
-                    PyExc_AttributeError);
+      new_exception(module, "InternalError",
+                    "A defect of Halfstep. No input should cause it. Please report the message.", PyExc_RuntimeError);
+  absent_type = new_exception(module, "AbsentResultError",
+                              "The attributes of the call disable the result that was read.", PyExc_AttributeError);
   module.def("error", &make_error, nb::arg("name"), nb::arg("values"));
   module.def(
       "explain", [](const std::string& id) { return report::as_text(api::explain(id)); }, nb::arg("id"));
 }
 
 void set_exception() {
-  capture::note_all_extents();  // a function that is captured may go on by it
+  capture::note_all_extents();  // A captured function may depend on the message.
   try {
     throw;
   } catch (nb::python_error& error) {

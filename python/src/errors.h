@@ -1,16 +1,16 @@
-// Errors of the library as exceptions of Python.
+// Errors of the library as Python exceptions.
 #pragma once
 
 #include "python/src/python.h"
 
 namespace halfstep::python {
 
-/// Makes halfstep.Error, UnsupportedError and AbsentResultError; once, before anything else here.
+/// Defines halfstep.Error, UnsupportedError and AbsentResultError. Call it once, before anything else here.
 void define_errors(nb::module_& module);
 
-/// Sets the exception that stands for the C++ exception being handled: Error (a ValueError) for wrong use, its
-/// UnsupportedError for what nothing here can do, KeyboardInterrupt, RuntimeError for a defect of ours, MemoryError;
-/// Python's own pass through.
+/// Sets the Python exception for the C++ exception being handled. Wrong use becomes Error (a ValueError), and an
+/// unsupported request its subclass UnsupportedError. Other types are KeyboardInterrupt, RuntimeError for an internal
+/// defect, and MemoryError. Python's own exceptions pass through.
 void set_exception();
 
 /// Throws AbsentResultError, an AttributeError.

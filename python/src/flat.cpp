@@ -66,7 +66,7 @@ void flatten(PyObject* value, Flat& flat, int depth) {
   } else if (is_record(Py_TYPE(value))) {
     flat.words.push_back(5);
     flat.words.push_back(reinterpret_cast<uintptr_t>(Py_TYPE(value)));
-    flatten_items(owned(PyObject_GenericGetDict(value, nullptr)).ptr(), flat, depth);  // which the object keeps
+    flatten_items(owned(PyObject_GenericGetDict(value, nullptr)).ptr(), flat, depth);  // the object keeps it
   } else {
     flat.words.push_back(is_plain(value) ? 3 : 4);
     flat.words.push_back(reinterpret_cast<uintptr_t>(Py_TYPE(value)));

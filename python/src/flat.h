@@ -1,4 +1,4 @@
-// Arguments of a call as what a captured function compares of them.
+// Flattened arguments of a call, in a form that captured functions can compare.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,25 @@
 
 namespace halfstep::python {
 
-/// Arguments of a call taken apart: arrays in order, and what they stood in, as words and constants that are compared.
+/// Flattened arguments: arrays in order, and the structure around them as words and constants to compare.
 struct Flat {
   std::vector<PyObject*> arrays;           ///< borrowed
   std::vector<uintptr_t> words;            ///< kinds, lengths, types
   std::vector<PyObject*> constants;        ///< borrowed
   std::vector<PyObject*> containers = {};  ///< lists and dicts, which a function may change; borrowed
 
-  /// Whether one of them was met before is a part of what a call looks like.
+  /// Records a container. Calls match only if the same containers occur more than once.
   void container(PyObject* list_or_dict);
 };
 
-/// Appends a value, with what is in it. Throws Error for containers nested more than 100 deep.
+/// Appends a value with its contents. Throws Error for containers nested more than 100 deep.
 void flatten(PyObject* value, Flat& flat, int depth = 0);
 
-/// Whether a value is the same wherever it is equal.
+/// Whether equal values of this type can replace each other.
 bool is_plain(PyObject* value);
 
-/// Whether all that objects of a type hold is in their __dict__, and they are made to be looked into: a dataclass.
+/// Whether the objects of a type keep all of their state in their __dict__, and the type is made to be inspected, as
+/// dataclasses are.
 bool is_record(PyTypeObject* type);
 
 }  // namespace halfstep::python

@@ -10,16 +10,16 @@
 namespace halfstep::python {
 namespace {
 
-/// A number of NumPy, whose bits say what it is.
+/// Whether a value is a NumPy number. Its bits are its value.
 bool is_number_of_numpy(PyObject* value) {
   const std::string_view name = Py_TYPE(value)->tp_name;
   return name.starts_with("numpy.") && name != "numpy.ndarray" && PyObject_HasAttrString(value, "tobytes") != 0;
 }
 
-/// None stands for nullptr.
+/// Compares two objects by identity. None counts as nullptr.
 bool is_one(PyObject* found, PyObject* expected) { return (found == nullptr ? Py_None : found) == expected; }
 
-/// What an object shows by a name, without running code of its class; invalid: nothing.
+/// Returns an attribute without running code of the object's class. Invalid if it does not exist.
 nb::object shown_by(PyObject* object, PyObject* name) {
   nb::object found = nb::steal(PyObject_GenericGetAttr(object, name));
   if (!found.is_valid()) PyErr_Clear();
@@ -38,7 +38,7 @@ bool is_dict_of(PyObject* dict, PyObject* object) {
 #endif
 }
 
-/// How many names classes have of their own.
+/// Counts the names that the classes define themselves.
 Py_ssize_t names_of(PyObject* classes) {
   Py_ssize_t count = 0;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(classes); ++i)
@@ -71,7 +71,7 @@ Guard::Guard(const nb::tuple& given) : container_(given[1]), key_(given[2]), wha
   const auto found = std::ranges::find(kKinds, nb::cast<std::string>(given[0]));
   HS_CHECK(found != std::end(kKinds));
   kind_ = static_cast<Kind>(found - std::begin(kKinds));
-  const nb::tuple expected = nb::cast<nb::tuple>(given[3]);  // empty: nothing is there
+  const nb::tuple expected = nb::cast<nb::tuple>(given[3]);  // empty: absent
   if (expected.size() == 1) expected_ = expected[0];
   is_array_ = expected_.is_valid() && as_array_of_ours(expected_.ptr()) != nullptr;
 }
@@ -86,7 +86,7 @@ nb::object Guard::find() const {
     case Kind::itself: return container_;
     case Kind::cell: return nb::borrow(PyCell_GET(container()));
     case Kind::attribute: {
-      if (PyType_Check(container()) != 0)  // its own, not those of its bases
+      if (PyType_Check(container()) != 0)  // the type's own __dict__, not those of its bases
         return nb::borrow(PyDict_GetItem(reinterpret_cast<PyTypeObject*>(container())->tp_dict, key_.ptr()));
       return shown_by(container(), key_.ptr());
     }
@@ -95,7 +95,7 @@ nb::object Guard::find() const {
   }
 }
 
-/// The same keys in the same order.
+/// Whether the keys are the same, in the same order.
 bool Guard::has_keys() const {
   if (PyDict_GET_SIZE(container()) != PyTuple_GET_SIZE(key_.ptr())) return false;
   PyObject *found = nullptr, *item = nullptr;
@@ -106,7 +106,7 @@ bool Guard::has_keys() const {
   return true;
 }
 
-/// The elements of a set, in the order in which a loop meets them.
+/// Whether the elements of a set are the same, in the order of iteration.
 bool Guard::has_items() const {
   if (PySet_GET_SIZE(container()) != PyTuple_GET_SIZE(key_.ptr())) return false;
   const nb::object elements = owned(PySet_Type.tp_iter(container()));
@@ -117,14 +117,14 @@ bool Guard::has_items() const {
   return true;
 }
 
-/// Of the same class, with the same __dict__. None as the __dict__: it has none.
+/// Whether the class and the __dict__ are the same. None as the __dict__: there is none.
 bool Guard::is_object() const {
   if (reinterpret_cast<PyObject*>(Py_TYPE(container())) != PyTuple_GET_ITEM(key_.ptr(), 0)) return false;
   PyObject* attributes = PyTuple_GET_ITEM(key_.ptr(), 1);
   return attributes == Py_None || is_dict_of(attributes, container());
 }
 
-/// With the same code, defaults, __dict__ and names.
+/// Whether code, defaults, __dict__ and names are the same.
 bool Guard::is_function() const {
   const auto* function = reinterpret_cast<PyFunctionObject*>(container());
   PyObject* const parts[] = {function->func_code, function->func_defaults, function->func_kwdefaults,
@@ -136,8 +136,9 @@ bool Guard::is_function() const {
   return true;
 }
 
-/// A class in which all names are found as they were: (itself and its bases, those found by name, names that are not
-/// found, how many names there are or None). Its version says so at once until it, or a base, is changed.
+/// Whether all names of a class are found as before. The expected value holds the class and its bases, the names that
+/// were found, the names that were not found, and the number of names or None. The version of the class answers quickly
+/// until it or a base changes.
 bool Guard::is_type() const {
   auto* type = reinterpret_cast<PyTypeObject*>(container());
   const auto version = [&] {

@@ -1,4 +1,4 @@
-// What a captured function read besides its arguments: a place, and what has to be there.
+// A guard: a place outside of the arguments that a captured function read, and the value expected there.
 #pragma once
 
 #include <string>
@@ -9,24 +9,24 @@
 
 namespace halfstep::python {
 
-/// Equal, so that a program that was made with one is right for the other: equal numbers of one type, or one object.
+/// Whether a program made with one value is valid for the other: equal numbers of one type, or the same object.
 bool is_same(PyObject* found, PyObject* expected);
 
-/// The beginning of what repr() says, for messages; nullptr is nothing.
+/// The beginning of repr(), for messages. nullptr counts as absent.
 std::string short_repr(PyObject* object);
 
-/// A place outside of the arguments that the function read: an entry of a dict (of globals, of attributes), of a list,
-/// a cell of a closure; or what an object, a function or a class is.
+/// A place outside of the arguments that the function read. It is an entry of a dict (of globals, of attributes) or of
+/// a list, or a cell of a closure. It may also be the state of an object, a function or a class.
 class Guard {
  public:
-  /// As `reads.py` has it: kind, container, key, what is there (nothing: an empty tuple), and its name in messages.
+  /// Takes the tuple of `reads.py`: kind, container, key, expected value (empty tuple: absent), and name in messages.
   explicit Guard(const nb::tuple& given);
 
-  /// Whether all is as it was; an array that is an input is appended to `slots`.
+  /// Whether the place is unchanged. Appends the array to `slots` if it is an input.
   bool holds(std::vector<PyObject*>& slots) const;
-  /// What is there, and what was expected, for messages.
+  /// The value found and the value expected, for messages.
   std::pair<std::string, std::string> compared() const;
-  /// Whether it is of a kind that no call makes anew: what a call changed there would be lost.
+  /// Whether calls do not replace a value of this kind. A change that a call made there would be lost.
   bool is_kept() const { return kind_ >= Kind::equal; }
 
   PyObject* container() const { return container_.ptr(); }
@@ -35,7 +35,7 @@ class Guard {
  private:
   enum class Kind { dict, list, cell, attribute, itself, size, keys, items, equal, object, function, type, shown };
 
-  nb::object find() const;  ///< invalid: nothing is there
+  nb::object find() const;  ///< invalid: absent
   bool has_keys() const;
   bool has_items() const;
   bool is_object() const;
@@ -44,10 +44,10 @@ class Guard {
 
   Kind kind_;
   nb::object container_, key_;
-  nb::object expected_;           ///< invalid: nothing is there
-  bool is_array_ = false;         ///< an array of the same kind will do: it is an input
+  nb::object expected_;           ///< invalid: absent
+  bool is_array_ = false;         ///< An array of the same kind matches, because it is an input.
   std::string what_;              ///< "global SCALE"
-  mutable unsigned version_ = 0;  ///< of a class: as long as it has this one nothing changed
+  mutable unsigned version_ = 0;  ///< version of a class; while it is unchanged, the class is too
 };
 
 }  // namespace halfstep::python

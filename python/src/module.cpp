@@ -26,7 +26,7 @@ int run_program(const std::vector<nb::bytes>& arguments) {
 }  // namespace
 
 NB_MODULE(_core, module) {
-  nb::set_leak_warnings(false);  // tracebacks and graphs of autograd may outlive the module
+  nb::set_leak_warnings(false);  // Tracebacks and autograd graphs may outlive the module.
   define_errors(module);
   define_named(module);
   define_operator();
@@ -51,10 +51,10 @@ NB_MODULE(_core, module) {
   module.def("operator_results", &operator_results, nb::arg("name"), nb::arg("stated"));
   module.def("operator_gradient", &operator_gradient, nb::arg("name"), nb::arg("operands"), nb::arg("attributes"),
              nb::arg("result_gradients"), nb::arg("wanted"));
-  module.def("threads", &eager::threads, "How many threads a large call runs on.");
+  module.def("threads", &eager::threads, "Return the number of threads that a large call uses.");
   module.def("set_threads", &eager::set_threads, nb::arg("count"),
-             "How many threads a large call runs on; 0: one per processor, as it is at the start. Results never depend "
-             "on it.");
+             "Set the number of threads that a large call uses. 0: one per processor, the default. Results never "
+             "depend on it.");
 }
 
 }  // namespace halfstep::python

@@ -11,9 +11,9 @@ namespace {
 
 PyTypeObject* named_type = nullptr;
 
-/// Attributes by port name, and a sequence of what was produced.
+/// Results as attributes by port name, and as a sequence of those that were produced.
 struct Named {
-  PyObject_VAR_HEAD  // NOLINT: ob_size counts the ports
+  PyObject_VAR_HEAD  // NOLINT: ob_size holds the number of ports
       const OpInfo* info;
   std::shared_ptr<const Attributes> attributes;
   PyObject* names;
@@ -57,7 +57,7 @@ PyObject* item(PyObject* self, Py_ssize_t index) {
   return found;
 }
 
-/// Names come interned, so the loop compares addresses; other strings are compared in a second one.
+/// Port names are interned, so the first loop compares addresses. A second loop compares other strings.
 Py_ssize_t port_of(PyObject* self, PyObject* name) {
   PyObject* names = as_named(self)->names;
   for (Py_ssize_t port = 0; port < Py_SIZE(self); ++port) {
@@ -116,7 +116,7 @@ PyObject* list_names(PyObject* self, PyObject*) {
   }
 }
 
-/// The same results in other objects, given in order.
+/// Makes the same results with other objects, passed in order.
 PyObject* with_items(PyObject* self, PyObject* items) {
   if (PyTuple_Check(items) == 0 || PyTuple_GET_SIZE(items) != length(self)) {
     PyErr_SetString(PyExc_TypeError, "expected a tuple of as many results");

@@ -1,4 +1,4 @@
-// Several results under their names.
+// Several results, accessible by name.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,11 @@
 
 namespace halfstep::python {
 
-/// Makes halfstep.Results; once.
+/// Defines halfstep.Results. Call it once.
 void define_named(nb::module_& module);
 
-/// Results by port, null where the attributes switch one off. `names` is the tuple of the operator's output ports.
+/// Makes results by port, null for those that the attributes disable. `names` is the tuple of the operator's output
+/// ports.
 nb::object named_results(std::vector<nb::object> results, nb::handle names, const OpInfo& info,
                          std::shared_ptr<const Attributes> attributes);
 

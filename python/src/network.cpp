@@ -53,7 +53,7 @@ nb::dict run(Network& network, const nb::dict& inputs, const std::vector<std::st
     const nb::gil_scoped_release release;
     results = network.runner()->run(tensors, fetch);
   }
-  nb::dict arrays;  // in the order in which they were asked for
+  nb::dict arrays;  // in the order of the request
   for (const std::string& name : fetch.empty() ? network.graph()->body().output_names() : fetch)
     arrays[name.c_str()] = array_of(results.at(name));
   return arrays;
@@ -79,7 +79,7 @@ Network* from_onnx(const nb::bytes& file, const std::string& name) {
   return new Network(api::load_onnx(bytes, name));
 }
 
-/// The tensors of batches one behind the other, by name.
+/// Concatenates the tensors of batches by name.
 Tensors joined(const nb::list& batches) {
   std::map<std::string, std::vector<Tensor>> parts;
   for (size_t i = 0; i < nb::len(batches); ++i) {
@@ -126,7 +126,7 @@ api::Dataset* make_dataset(const nb::list& batches, const std::string& name, boo
   return new api::Dataset(api::make_data(joined(batches), name, {.all = all, .samples = samples}));
 }
 
-/// Copies, under "x" or the names of inputs, and "labels".
+/// Copies the samples under "x" or the names of inputs, and "labels".
 nb::dict arrays_of_dataset(const api::Dataset& data) {
   Tensors copies;
   for (const auto& [name, tensor] : data.inputs) copies.emplace(name, tensor.clone());

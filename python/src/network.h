@@ -1,4 +1,4 @@
-// Networks, data sets and verbs as the extension has them; the package gives them their faces.
+// Networks, data sets and verbs in the extension. The Python package wraps them.
 #pragma once
 
 #include <atomic>
@@ -10,20 +10,20 @@
 
 namespace halfstep::python {
 
-/// A Model that any thread may use. What a verb works on is the Model as it was when the verb began.
+/// A Model that any thread may use. A verb works on the state at its start.
 class Network {
  public:
   explicit Network(Model model) : model_(std::make_shared<const Model>(std::move(model))) {}
 
   std::shared_ptr<const Model> model() const;
-  /// Of the Model as it is now.
+  /// Returns a runner for the current state of the Model.
   std::shared_ptr<api::Runner> runner();
 
-  /// The Model itself, whose tensors others may write from now on: they stay where they are for good, and what other
-  /// Networks are made from are copies.
+  /// Returns the Model itself. From now on others may write its tensors, so the tensors keep their memory, and other
+  /// Networks are made from copies.
   Model share();
 
-  /// Changes the Model in place: change(model) gives the next one. Throws where another thread is at it.
+  /// Changes the Model in place: change(model) returns the next one. Throws if another thread uses the Model.
   template <class Change>
   void replace(Change&& change) {
     if (changing_.exchange(true)) fail(errors::network_in_training(graph()->name()));
@@ -32,7 +32,7 @@ class Network {
     become(change(*model()));
   }
 
-  /// Of the Model, without its tensors.
+  /// Returns the Model's graph without its tensors.
   std::shared_ptr<const Graph> graph() const;
 
  private:
@@ -41,7 +41,7 @@ class Network {
   mutable std::mutex mutex_;
   std::shared_ptr<const Model> model_;
   std::shared_ptr<api::Runner> runner_;
-  uint64_t runs_digest_ = 0;  ///< of the tensors that runner_ has; only where they are shared
+  uint64_t runs_digest_ = 0;  ///< digest of the tensors in runner_; used only if they are shared
   bool is_shared_ = false;
   std::atomic<bool> changing_{false};
 };

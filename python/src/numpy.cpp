@@ -1,4 +1,4 @@
-// NumPy is imported when somebody needs it, or has imported it already.
+// NumPy is imported when it is first needed, unless it already was.
 #define HALFSTEP_IMPORTS_NUMPY
 #include "python/src/python.h"
 

@@ -19,7 +19,7 @@ struct ManagedTensor {
   void (*deleter)(ManagedTensor*);
 };
 
-/// What an empty tensor shows, whose own address may be null: absent operands are those without memory.
+/// Data pointer of empty tensors, whose own address may be null. A null pointer marks an absent operand.
 alignas(kAlignment) constexpr std::byte kNothing[kAlignment] = {};
 
 bool is_dense(PyArrayObject* array) {
@@ -27,12 +27,12 @@ bool is_dense(PyArrayObject* array) {
   return (PyArray_FLAGS(array) & kAsItIs) == kAsItIs && PyArray_ISNOTSWAPPED(array);
 }
 
-/// Its data alone would be wrong.
+/// Whether the array has a mask. Its data alone would be wrong.
 bool has_mask(PyArrayObject* array) {
   return !PyArray_CheckExact(array) && PyObject_HasAttrString(reinterpret_cast<PyObject*>(array), "mask") != 0;
 }
 
-/// One row of elements, `stride` bytes apart.
+/// Copies one row of elements that are `stride` bytes apart.
 template <class T>
 std::byte* copy_row(std::byte* to, const std::byte* from, int64_t count, int64_t stride) {
   for (int64_t i = 0; i < count; ++i, to += sizeof(T)) std::memcpy(to, from + i * stride, sizeof(T));
@@ -124,7 +124,7 @@ void Operands::set_copy(size_t position, PyArrayObject* array, DType dtype) {
   show(position, copy, dtype);
 }
 
-/// The capsule is not consumed: whoever made it frees the tensor when the capsule goes.
+/// The capsule is not consumed. Its producer frees the tensor when the capsule is deleted.
 void Operands::set_dlpack(size_t position, PyObject* object) {
   const nb::object device = nb::handle(object).attr("__dlpack_device__")();
   const int kind = nb::cast<int>(nb::object(device[0]));
@@ -178,7 +178,7 @@ void Operands::show(size_t position, const Strided& memory) {
     const nb::object copy = owned(PyBytes_FromStringAndSize(nullptr, bytes));
     memory.copy(reinterpret_cast<std::byte*>(PyBytes_AS_STRING(copy.ptr())));
     data = PyBytes_AS_STRING(copy.ptr());
-    owners_[position] = nb::make_tuple(owners_[position], copy);  // the one has the extents
+    owners_[position] = nb::make_tuple(owners_[position], copy);  // The first object holds the extents.
   }
   views_[position] = {data, memory.dtype, memory.dims};
 }

@@ -9,7 +9,7 @@
 
 namespace halfstep::python {
 
-/// Memory of others as DLPack and the buffer protocol tell of it.
+/// Memory of another library, described by DLPack or the buffer protocol.
 struct Strided {
   const std::byte* data;
   DType dtype;
@@ -18,31 +18,31 @@ struct Strided {
   int64_t unit;            ///< bytes
 
   bool is_empty() const;
-  /// In C order and aligned to its elements.
+  /// Whether it is in C order and aligned to its elements.
   bool is_dense() const;
-  /// Its elements in C order; returns where they end.
+  /// Copies the elements in C order. Returns the end of the copy.
   std::byte* copy(std::byte* to) const;
 };
 
-/// The operands of one call of `name`, whose ports say what they are called in messages. Memory is taken as it is where
-/// it is dense, in C order, aligned to its elements and in native byte order, and copied where it is not. What the
-/// views show stays alive as long as this; the GIL is held at both ends.
+/// The operands of one call of `name`. Messages use the names of its ports. Memory is used directly if it is dense, in
+/// C order, aligned to its elements and in native byte order. Otherwise it is copied. The viewed memory lives as long
+/// as this object. Construct and destroy it with the GIL held.
 class Operands {
  public:
   Operands(std::string_view name, std::span<const PortInfo> ports, size_t count)
       : name_(name), ports_(ports), views_(count), owners_(count) {}
 
-  /// None is an absent operand. Throws TypeError for what is no tensor at all; Error for one whose dtype Halfstep does
-  /// not have or that is not in the memory of the host.
+  /// Sets an operand. None is an absent one. Throws TypeError if the object is not a tensor. Throws Error if Halfstep
+  /// does not have its dtype, or if it is not in host memory.
   void set(size_t position, PyObject* object);
 
   std::span<const kernels::ConstView> views() { return views_.all(); }
-  /// The first operand that speaks DLPack and is not NumPy's: the kind of tensor that results become. Borrowed; nullptr
-  /// when there is none.
+  /// The first operand that supports DLPack and is not a NumPy array. Results become tensors of its library. Borrowed,
+  /// or nullptr if there is none.
   PyObject* foreign() const { return foreign_; }
-  /// Whether one of them is a tensor of PyTorch that requires a gradient.
+  /// Whether a PyTorch tensor among them requires a gradient.
   bool require_gradient() const { return require_gradient_; }
-  /// Whether one of them stands for a tensor while PyTorch follows a module, and has no contents.
+  /// Whether one of them is a placeholder without contents, from a PyTorch trace of a module.
   bool traced() const { return traced_; }
 
  private:

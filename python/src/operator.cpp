@@ -19,7 +19,7 @@
 namespace halfstep::python {
 namespace {
 
-/// From this many bytes on the kernel runs long enough to let other threads of Python in.
+/// From this many bytes on, a kernel runs long enough to release the GIL.
 constexpr size_t kReleaseBytes = size_t{32} << 10;
 
 PyTypeObject* operator_type = nullptr;
@@ -28,12 +28,12 @@ struct OperatorObject {
   PyObject_HEAD  // NOLINT
       vectorcallfunc call;
   const OpInfo* info;
-  PyObject* names;  ///< of the output ports, interned
+  PyObject* names;  ///< interned names of the output ports
 };
 
 using Arguments = std::span<PyObject* const>;
 
-/// The operands by flat position.
+/// Reads the operands by flat position.
 void read_operands(Operands& operands, const OpInfo& info, Arguments given, nb::handle variadic) {
   const size_t fixed = info.inputs.size() - (info.has_variadic_input() ? 1 : 0);
   for (size_t i = 0; i < fixed; ++i) operands.set(i, given[i]);
@@ -43,7 +43,7 @@ void read_operands(Operands& operands, const OpInfo& info, Arguments given, nb::
     operands.set(fixed + static_cast<size_t>(i), PySequence_Fast_GET_ITEM(variadic.ptr(), i));
 }
 
-/// The values of the variadic port as a list or tuple; invalid when there is no such port.
+/// Returns the values of the variadic port as a list or tuple. Invalid if there is no such port.
 nb::object variadic_values(const OpInfo& info, Arguments given) {
   if (!info.has_variadic_input()) return {};
   PyObject* values = given[info.inputs.size() - 1];
@@ -64,7 +64,7 @@ std::shared_ptr<const eager::Prepared> prepare(const OpInfo& info, Arguments att
   return eager::prepare(signature, info, named, operands.views());
 }
 
-/// Whether PyTorch keeps what its gradients need, which it does not within a function of its own.
+/// Whether PyTorch records gradients. It does not inside a function of its own.
 bool torch_differentiates() {
   PyObject* torch = PyDict_GetItemString(PyImport_GetModuleDict(), "torch");
   return torch != nullptr && nb::cast<bool>(nb::handle(torch).attr("is_grad_enabled")());
@@ -77,7 +77,7 @@ nb::object as_tuple(Arguments given) {
   return tuple;
 }
 
-/// The same call through a function of halfstep.torch_ops.
+/// Makes the same call through a function of halfstep.torch_ops.
 nb::object torch_call(const char* function, OperatorObject& self, Arguments given, size_t ports) {
   const nb::handle own(reinterpret_cast<PyObject*>(&self));
   return nb::module_::import_("halfstep.torch_ops")
@@ -85,7 +85,7 @@ nb::object torch_call(const char* function, OperatorObject& self, Arguments give
                       as_tuple(given.subspan(ports)));
 }
 
-/// The first of our own arrays among the operands; nullptr where there is none.
+/// Returns the first array of ours among the operands, or nullptr.
 const Array* first_array(const OpInfo& info, Arguments given, nb::handle variadic) {
   const size_t fixed = info.inputs.size() - (info.has_variadic_input() ? 1 : 0);
   for (PyObject* operand : given.first(fixed)) {
@@ -97,7 +97,8 @@ const Array* first_array(const OpInfo& info, Arguments given, nb::handle variadi
   return nullptr;
 }
 
-/// What stands beside an array: an array, None, a number as one of the array's type, or what becomes an array.
+/// Converts the other operand of an array: an array, None, a number in the array's type, or a value that can become an
+/// array.
 Array operand_beside(const Array& array, PyObject* operand, const OpInfo& info) {
   if (operand == Py_None) return {};
   if (const Array* own = as_array_of_ours(operand)) return *own;
@@ -106,7 +107,7 @@ Array operand_beside(const Array& array, PyObject* operand, const OpInfo& info) 
   return Array(tensor_of(operand, info.name, "operand"), array.place());
 }
 
-/// The operator on our own arrays.
+/// Calls the operator on arrays of ours.
 nb::object call_on_arrays(OperatorObject& self, Arguments given, nb::handle variadic, const Array& first) {
   const InContext in_context;
   const OpInfo& info = *self.info;
@@ -207,7 +208,7 @@ void define_operator() {
 
 namespace {
 
-/// Given in the record's order.
+/// Takes the attributes in the record's order.
 Attributes attributes_of(const OpInfo& info, const nb::tuple& given) {
   Attributes named;
   for (size_t i = 0; i < info.attributes.size(); ++i)

@@ -1,4 +1,4 @@
-// Python's and NumPy's C interfaces, as every file of the extension sees them, and the face of the library.
+// Python's and NumPy's C interfaces for every file of the extension, and the public header of the library.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -16,12 +16,13 @@ namespace halfstep::python {
 
 namespace nb = nanobind;
 
-/// Whether an object may be NumPy's, whose interface may then be used: whoever made it has imported NumPy.
+/// Whether an object may be a NumPy object, so that NumPy's interface can be used. The creator of such an object has
+/// imported NumPy.
 bool numpy_in_use();
-/// Imports NumPy where it is installed. Throws where that goes wrong.
+/// Imports NumPy if it is installed. Throws if the import fails.
 bool numpy_installed();
 
-/// A new reference from a call that gives nullptr on an error, which is then thrown.
+/// Takes the new reference that a call returned. Throws the Python error if it is nullptr.
 inline nb::object owned(PyObject* object) {
   if (object == nullptr) nb::raise_python_error();
   return nb::steal(object);

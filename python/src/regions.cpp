@@ -1,4 +1,4 @@
-// Branches and loops whose ways are functions of Python.
+// Branches and loops whose bodies are Python functions.
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 

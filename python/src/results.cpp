@@ -9,7 +9,7 @@ namespace {
 
 PyArrayObject* as_array(const nb::object& object) { return reinterpret_cast<PyArrayObject*>(object.ptr()); }
 
-/// Over `data`, or over memory of its own.
+/// Makes an array over `data`, or over memory of its own.
 nb::object new_array(const Type& type, void* data) {
   return owned(PyArray_NewFromDescr(&PyArray_Type, new_descr(type.dtype), static_cast<int>(type.dims.size()),
                                     type.dims.data(), nullptr, data, data != nullptr ? NPY_ARRAY_CARRAY : 0, nullptr));
@@ -22,7 +22,7 @@ nb::object owner_of(const Tensor& tensor) {
                      [](void* storage) noexcept { delete static_cast<Storage*>(storage); });
 }
 
-/// `from_dlpack` of the library that made the tensor; nothing is imported that is not there already.
+/// Returns `from_dlpack` of the library that made the tensor. Imports nothing new.
 nb::object importer_for(PyObject* like) {
   const nb::str module_name(nb::handle(reinterpret_cast<PyObject*>(Py_TYPE(like))).attr("__module__"));
   const std::string root = module_name.c_str();
@@ -32,7 +32,7 @@ nb::object importer_for(PyObject* like) {
   return nb::handle(module).attr("from_dlpack");
 }
 
-/// In the kind of `like` where its library takes it.
+/// Returns a tensor of the library of `like` if that library accepts it.
 nb::object speaking_dlpack(const Tensor& tensor, PyObject* like) {
   SmallVector<size_t> shape(tensor.dims().size());
   for (size_t i = 0; i < shape.size(); ++i) shape[i] = static_cast<size_t>(tensor.dims()[i]);

@@ -11,20 +11,21 @@
 
 namespace halfstep::python {
 
-/// Memory for the results of one call, and the objects that they become: with `like` tensors of its library (where that
-/// has a from_dlpack), else NumPy arrays; where that cannot be had, tensors that speak DLPack and the buffer protocol.
+/// Memory for the results of one call, and the objects made of them. With `like` they are tensors of its library, if it
+/// has a from_dlpack. Otherwise they are NumPy arrays. If neither is available, they are tensors that support DLPack
+/// and the buffer protocol.
 class Results {
  public:
-  /// Throws where an array or the memory cannot be had.
+  /// Throws if an array or memory cannot be allocated.
   Results(const eager::Prepared& prepared, PyObject* like);
 
-  /// By port, aligned as kernels expect.
+  /// Views by port, aligned for the kernels.
   std::span<const kernels::View> views() { return views_.all(); }
-  /// After the call; null where the attributes switch the result off.
+  /// Returns a result after the call. Null if the attributes disable it.
   nb::object object(size_t port);
 
  private:
-  /// Results of so few bytes are copied into memory of NumPy's, which costs less than an owner.
+  /// Results of at most this many bytes are copied into NumPy's memory, which costs less than an owner.
   static constexpr size_t kSmall = 512, kMostSmall = 4;
 
   void make_small(size_t port, const Type& type);
@@ -40,8 +41,8 @@ class Results {
   alignas(kAlignment) std::byte memory_[kMostSmall][kSmall];
 };
 
-/// A NumPy array that shows the tensor's memory and keeps it; codes of fewer than 8 bits are masked as ml_dtypes does.
-/// Without NumPy a tensor that speaks DLPack and the buffer protocol.
+/// Makes a NumPy array that shares and keeps the tensor's memory. Codes of fewer than 8 bits are masked as in
+/// ml_dtypes. Without NumPy it makes a tensor that supports DLPack and the buffer protocol.
 nb::object array_of(Tensor tensor);
 
 }  // namespace halfstep::python

@@ -1,4 +1,4 @@
-// Networks in training loops of PyTorch. Tensors come and go by DLPack.
+// Networks in PyTorch training loops. Tensors are exchanged through DLPack.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -17,7 +17,7 @@ nb::dict torch_tensors(const Tensors& tensors) {
   return result;
 }
 
-/// A network to train, and its tensors with their roles: "parameter" or "state".
+/// Makes a network trainable. Returns it with its tensors and their roles: "parameter" or "state".
 nb::tuple make_trainable(Network& network) {
   const Model model = network.share();
   auto trainable = std::make_unique<api::Trainable>(model, eager::threads());
@@ -35,7 +35,7 @@ api::Trainable::Run* forward(api::Trainable& trainable, const nb::dict& inputs,
   return new api::Trainable::Run(trainable.forward(tensors, wanted));
 }
 
-/// Copies: what runs later reads the outputs themselves.
+/// Returns copies, because later runs read the outputs themselves.
 nb::dict outputs(const api::Trainable::Run& run) {
   Tensors copies;
   for (const auto& [name, tensor] : run.outputs()) copies.emplace(name, tensor.clone());

@@ -1,4 +1,4 @@
-// The verbs of halfstep::api on Networks. Each lets other threads of Python in while it works.
+// The verbs of halfstep::api on Networks. Each releases the GIL while it works.
 #include <nanobind/stl/function.h>
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
@@ -19,16 +19,15 @@ namespace {
 using Path = std::string;
 using Report = nb::tuple;  ///< text, JSON
 
-/// Runs a verb without the GIL. Between steps of it signals are handled, and progress is told; what either raises ends
-/// the verb and is raised here.
-/// `progress` is called with stage, done, total and note; None is silence.
+/// Runs a verb without the GIL. Between its steps, signals are handled and progress is reported. An exception of either
+/// ends the verb and is thrown here. `progress` is called with stage, done, total and note. None reports nothing.
 template <class Verb>
 auto work(const nb::object& progress, const api::CommonOptions& common, Verb&& verb) {
   std::optional<nb::python_error> raised;
   api::Settings settings;
   settings.threads = eager::threads();
   settings.seed = common.seed;
-  const nb::object executable = nb::module_::import_("sys").attr("executable");  // None where Python is embedded
+  const nb::object executable = nb::module_::import_("sys").attr("executable");  // None if Python is embedded
   if (!executable.is_none()) settings.python = nb::cast<std::string>(executable);
   settings.progress = [&](const Progress& now) {
     const nb::gil_scoped_acquire acquire;
@@ -69,7 +68,7 @@ api::Dataset* load_data(const Path& path, const Network* network, bool all, int6
       api::load_data(path, classes, {.all = all, .samples = samples, .skip_bad = skip_bad, .label = label}));
 }
 
-/// `preprocess` is JSON; "" says nothing.
+/// `preprocess` is JSON. "" selects the default.
 Network* create_network(const std::string& name, const api::Dataset& data, int64_t seed,
                         const std::string& preprocess) {
   limits::kSeed.require("seed", seed);
@@ -79,7 +78,7 @@ Network* create_network(const std::string& name, const api::Dataset& data, int64
   return new Network(api::create_network(name, data, static_cast<uint64_t>(seed), own));
 }
 
-/// The options of a verb, from a value of halfstep.options. Throws one Error with every wrong one.
+/// Reads the options of a verb from a value of halfstep.options. Throws one Error with all wrong values.
 template <class Command>
 Command command_of(const nb::object& options) {
   const auto given = nb::cast<std::map<std::string, api::Words>>(options.attr("words")());
@@ -109,7 +108,7 @@ Report report_of(const Result& result) {
   return nb::make_tuple(report::as_text(result), report::as_json(result));
 }
 
-/// The network, text, JSON.
+/// Returns network, text, JSON.
 template <class Result>
 nb::tuple network_and_report(Result& result, Model& model) {
   const Report report = report_of(result);
@@ -217,7 +216,7 @@ std::vector<std::string> export_deploy(const Network& network, const Path& folde
   });
 }
 
-/// The files, memory between layers, flash, and the layers in float.
+/// Returns the files, the memory between layers, the flash size, and the layers in float.
 nb::tuple export_c(const Network& network, const Path& folder, const api::Dataset* data, const nb::object& options,
                    const nb::object& progress) {
   auto command = command_of<api::ExportCommand>(options);
@@ -245,7 +244,7 @@ Report dump(const Network& network, const api::Dataset& data, const Path& out, c
   }));
 }
 
-/// Whether the two are equal, and the report as text, JSON and a page.
+/// Returns whether the two are equal, and the report as text, JSON and an HTML page.
 nb::tuple compare(const Network* network, const Path& first, const Path& second, const api::Dataset* data,
                   const nb::object& options, const nb::object& progress) {
   const auto command = command_of<api::CompareCommand>(options);

@@ -5,7 +5,7 @@
 namespace halfstep::python {
 namespace {
 
-int watches = 0;  ///< of all threads
+int watches = 0;  ///< number in all threads
 bool collected = false;
 
 nb::object code_of(PyFrameObject* frame) { return nb::steal(reinterpret_cast<PyObject*>(PyFrame_GetCode(frame))); }

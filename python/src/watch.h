@@ -1,4 +1,4 @@
-// What runs while a function is captured: every call of Python's on this thread is looked at.
+// Judges every Python call on this thread while a function is captured.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,15 @@
 
 namespace halfstep::python {
 
-/// As long as it lives, `judge` is asked once about each code and each built-in function that is called while this
-/// thread records: `judge(frame, function, is_of_known)`, where `function` is None for code of Python, which `frame`
-/// begins to run, and `is_of_known` says whether code calls it that is known with all that it calls. It gives None for
-/// what is known, True for code that is known with all that it calls, False for such as is where known code calls it,
-/// or why what was captured does not hold for other calls, which ends up in `Trace::doubts`.
+/// While it lives, `judge` is called once for each code object and each built-in function that this thread calls while
+/// it records. The call is `judge(frame, function, is_of_known)`. For Python code, `function` is None and `frame`
+/// begins to run the code. `is_of_known` tells whether the caller is known together with all its calls. The result is
+/// None for a known function, True for code that is known with all its calls, and False for code that is known only
+/// when known code calls it. Any other result is the reason why the capture is not valid for other calls, and goes into
+/// `Trace::doubts`.
 ///
-/// A profiler that was there sees everything as before. Garbage is not collected meanwhile, whose finalizers would be
-/// taken for calls of the function.
+/// A profiler that was active before still sees all calls. Garbage collection is off meanwhile, because calls of
+/// finalizers would count as calls of the function.
 class Watch {
  public:
   explicit Watch(nb::object judge);
@@ -24,23 +25,23 @@ class Watch {
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
 
-  /// Nothing is looked at from here on.
+  /// Stops watching.
   void leave();
 
  private:
   static int on_event(PyObject* self, PyFrameObject* frame, int what, PyObject* argument);
   void look_at_code(PyFrameObject* frame);
   void look_at_function(PyFrameObject* frame, PyObject* function);
-  /// Nothing where the judge doubts.
+  /// Empty if the judge doubts the call.
   std::optional<nb::object> judged(PyFrameObject* frame, PyObject* function, bool is_of_known);
   bool is_trusted(PyFrameObject* frame) const;
 
   nb::object judge_, before_argument_;
   Py_tracefunc before_ = nullptr;
-  std::unordered_set<const void*> known_;    ///< code, and definitions of built-in functions
-  std::unordered_set<const void*> trusted_;  ///< code of which calls are not looked at
-  std::unordered_set<const void*> lent_;     ///< the same, where trusted code calls it
-  std::vector<nb::object> kept_;             ///< all code, so that it lives
+  std::unordered_set<const void*> known_;    ///< code objects, and definitions of built-in functions
+  std::unordered_set<const void*> trusted_;  ///< code whose calls are not judged
+  std::unordered_set<const void*> lent_;     ///< code whose calls are not judged if trusted code calls it
+  std::vector<nb::object> kept_;             ///< keeps all code objects alive
   nb::object self_;
   bool is_on_ = true, is_asking_ = false;
 };
