@@ -20,7 +20,7 @@ bool is_plain(PyObject* value) {
 }
 
 bool is_record(PyTypeObject* type) {
-  static auto* known = new std::unordered_map<PyTypeObject*, bool>;  // which keeps the types
+  static auto* known = new std::unordered_map<PyTypeObject*, bool>;  // holds references to the types
   if (const auto found = known->find(type); found != known->end()) return found->second;
   bool found = type->tp_dictoffset != 0 && PyObject_HasAttrString(nb::handle(type).ptr(), "__dataclass_fields__") != 0;
   for (Py_ssize_t i = 0; found && i < PyTuple_GET_SIZE(type->tp_mro); ++i) {

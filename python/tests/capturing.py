@@ -1,4 +1,4 @@
-"""With HALFSTEP_CAPTURE=1: operators on NumPy arrays run as programs of captured functions, in all tests."""
+"""With HALFSTEP_CAPTURE=1, operators on NumPy arrays run as programs of captured functions in all tests."""
 
 import functools
 
@@ -6,7 +6,7 @@ import numpy as np
 
 import halfstep as hs
 
-LEAST = 0.95  # of the calls
+LEAST = 0.95  # minimum share of calls
 counts = {"captured": 0, "others": 0}
 functions = {}
 
@@ -38,7 +38,7 @@ def tensors_of(value):
 def through_programs(operator):
     @functools.wraps(operator)
     def call(*args, **kwargs):
-        if hs._core.is_tracing():  # this function is taken for one of the package, those below are not
+        if hs._core.is_tracing():  # counts as a function of the package, unlike those below
             return operator(*args, **kwargs)
         tensors = tensors_of((*args, *kwargs.values()))
         if not tensors or not all(isinstance(each, np.ndarray) for each in tensors):
@@ -54,13 +54,13 @@ def through_programs(operator):
             result = function(*args_, **kwargs_)
             is_captured = sum(each.calls for each in function.programs) == served + 1 and not function._eager
         except Exception:
-            result = operator(*args, **kwargs)  # where this raises, the call is wrong and not counted
+            result = operator(*args, **kwargs)  # If this raises, the call is wrong and not counted.
             counts["others"] += 1
             return result
         counts["captured" if is_captured else "others"] += 1
         return numpy_of(result)
 
-    call.__code__ = call.__code__.replace(co_filename=hs.ops.__file__)  # messages name the lines of who calls it
+    call.__code__ = call.__code__.replace(co_filename=hs.ops.__file__)  # Messages name the caller's lines.
     return call
 
 

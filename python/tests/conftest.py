@@ -1,4 +1,4 @@
-"""What several tests learn from, and what holds for all of them."""
+"""Fixtures that several tests share, and checks for all tests."""
 
 import builtins
 import os
@@ -16,7 +16,7 @@ if os.environ.get("HALFSTEP_CAPTURE"):
 
 @pytest.fixture(autouse=True)
 def nothing_leaks():
-    """After every test switches are as they were, nothing is traced, and print prints."""
+    """After every test, check that switches are restored, no trace is active, and print is the built-in."""
     yield
     assert halfstep._core.switches.get(None) is None, "a test left a switch as it had set it"
     assert not halfstep._core.is_tracing(), "a test left a function that is traced"
@@ -25,7 +25,7 @@ def nothing_leaks():
 
 @pytest.fixture(scope="session")
 def samples():
-    """Rings of four sizes, in f32 and raw."""
+    """Return rings of four sizes, in f32 and raw."""
     rng = np.random.default_rng(1)
     labels = np.arange(400) % 4
     y, x = np.mgrid[:8, :8] - 3.5

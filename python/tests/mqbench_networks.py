@@ -1,4 +1,5 @@
-"""The networks that the real MQBench was recorded on. Whoever imports this is skipped where something is missing."""
+"""The networks for which the real MQBench was recorded. Tests that import this are skipped if a dependency is missing.
+"""
 
 import os
 from pathlib import Path

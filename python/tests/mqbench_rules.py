@@ -1,6 +1,8 @@
-"""Where MQBench puts activation quantizers, computed from its rules over a torch.fx graph: a witness that shares no code
-with Halfstep. The rules are those of its branch main for torch 2.5; test_mqbench_networks.py holds them against what the
-real MQBench recorded. Whoever imports this is skipped without torch."""
+"""Positions of MQBench's activation quantizers, computed from its rules over a torch.fx graph. This is an independent
+reference: it shares no code with Halfstep. The rules are those of MQBench's branch main for torch 2.5.
+test_mqbench_networks.py compares them with records of the real MQBench. Tests that import this are skipped without
+torch.
+"""
 
 import operator
 
@@ -52,13 +54,13 @@ class Tracer(fx.Tracer):
 
 
 def trace(module):
-    """What is computed: the graph and the modules that it calls."""
+    """Return the graph of a module, with the modules that it calls."""
     graph = Tracer().trace(module)
     return fx.GraphModule(module, graph)
 
 
 class Unit:
-    """Nodes that are one layer; its name is that of the first."""
+    """Nodes that form one layer. It has the name of the first."""
 
     def __init__(self, nodes, modules):
         self.nodes, self.first, self.last, self.name, self.module = nodes, nodes[0], nodes[-1], nodes[0].name, modules[0]
@@ -76,7 +78,7 @@ class Unit:
 
 
 class Units:
-    """The units of a graph, with conv-bn-relu and the like as one where `fuses`."""
+    """The units of a graph. With `fuses`, conv-bn-relu and similar chains are one unit."""
 
     def __init__(self, traced, fuses=True):
         self.modules, self.traced = dict(traced.named_modules()), traced
@@ -93,7 +95,9 @@ class Units:
         return self.modules[node.target] if node.op == "call_module" else None
 
     def chains(self, node):
-        """Itself and the two or one in front of it, each read by the next alone; the longest first."""
+        """Return the chains of two or three nodes that end at this node, the longest first. Each node is read only by
+        the next.
+        """
         chain = [node]
         while len(chain) < 3 and chain[0].args and isinstance(chain[0].args[0], fx.Node) and len(chain[0].args[0].users) == 1:
             chain.insert(0, chain[0].args[0])
@@ -109,7 +113,7 @@ class Units:
         return any(len(chain) == len(pattern) and all(fits(m, n) for fits, m, n in zip(pattern, modules, chain)) for pattern in patterns)
 
     def inputs(self, unit):
-        """Nodes in positional arguments."""
+        """Return the nodes in positional arguments."""
         found = []
 
         def collect(value):
@@ -128,7 +132,7 @@ class Units:
         return [self.of[user] for user in unit.last.users]
 
     def known_getitems(self):
-        """What is taken out of a dict that `update` filled, by the node that takes it."""
+        """Map each node that reads an item of a dict filled by `update` to its value."""
         known, contents = {}, {}
         for node in self.traced.graph.nodes:
             if node.target == "update" and node.op == "call_method":
@@ -178,7 +182,7 @@ def given(units, rules):
 
 
 def producers(units, kinds):
-    """By what is computed, and not by what asks: OpenVINO's way."""
+    """Select units by their own operation, not by their readers. OpenVINO does so."""
     pools, layers = ((nn.MaxPool2d, nn.Flatten), (F.max_pool2d, torch.flatten)), ((nn.Conv2d, nn.Conv1d, nn.Linear), (F.conv2d, F.conv1d, F.conv3d, torch.matmul))
     for unit in units.all:
         if unit.first.op == "placeholder":
@@ -195,12 +199,12 @@ def producers(units, kinds):
 
 
 def is_plain_line(unit):
-    """A convolution of one axis in space is in the lists of OPENVINO with a normalization alone."""
+    """OPENVINO's lists hold a convolution of one spatial axis only with a normalization."""
     return isinstance(unit.module, nn.Conv1d) and not any(isinstance(part, NORMS) for part in unit.modules)
 
 
 def inserted(traced, backend):
-    """The units with a quantizer behind them, in MQBench's order, once each."""
+    """Return the units whose outputs have a quantizer, in MQBench's order, once each."""
     rules = BACKENDS[backend]
     units = Units(traced, rules.get("fuses", True))
     found = []
@@ -214,7 +218,7 @@ def inserted(traced, backend):
 
 
 def passed(traced, node, module):
-    """What computes nothing in evaluation gives what it reads; exporters leave it out."""
+    """Replace a node that computes nothing in evaluation mode by its input. Exporters omit it."""
     is_nothing = isinstance(module, (nn.Identity, nn.modules.dropout._DropoutNd))
     if is_nothing or getattr(node.target, "__name__", "") in ("dropout", "stochastic_depth"):
         return node.args[0]
@@ -222,7 +226,7 @@ def passed(traced, node, module):
 
 
 def as_one(traced, node, module):
-    """A function, a method and a module that compute the same are one."""
+    """Use one form for a function, a method and a module that compute the same."""
     if (node.op == "call_method" and node.target == "flatten") or isinstance(module, nn.Flatten):
         return traced.graph.call_function(torch.flatten, (node.args[0], 1))
     if node.target in (F.max_pool2d, F.avg_pool2d):
@@ -233,7 +237,7 @@ def as_one(traced, node, module):
 
 
 def joined(traced, node, module):
-    """A concat of one value is that value, and a concat of concats one concat."""
+    """Replace a concat of one value by that value, and a concat of concats by one concat."""
     if node.target is not torch.cat or not isinstance(node.args[0], (list, tuple)):
         return None
     if len(node.args[0]) == 1:
@@ -243,7 +247,7 @@ def joined(traced, node, module):
 
 
 def folded(traced, node, module):
-    """A batch norm behind a deconvolution is in its numbers; the exporter of torch.export writes it so."""
+    """Fold a batch norm into the deconvolution before it, as the exporter of torch.export does."""
     before = node.args[0] if isinstance(module, NORMS) else node
     deconvolution = traced.get_submodule(before.target) if before.op == "call_module" else None
     if before is node or not isinstance(deconvolution, nn.ConvTranspose2d):
@@ -256,8 +260,9 @@ RULES = {"dropout": passed, "method": as_one, "concat": joined, "norm": folded}
 
 
 def as_files_say(traced, names=tuple(RULES)):
-    """The network without what no file says, by the names of docs/design/mqbench_sets.md. A new node says in its meta
-    in whose place it is."""
+    """Remove the details that no exported file contains, by the names of docs/design/mqbench_sets.md. The meta of a new
+    node names the node that it replaces.
+    """
     modules, known = dict(traced.named_modules()), list(traced.graph.nodes)
     for node in [node for node in known if node.op.startswith("call")]:
         module = modules[node.target] if node.op == "call_module" else None

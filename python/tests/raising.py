@@ -1,4 +1,4 @@
-"""The error that a block ends with, by its name in the catalogue and its fields."""
+"""Assert the error of a block by its name in the catalogue and its fields."""
 
 import contextlib
 
@@ -9,7 +9,7 @@ import halfstep as hs
 
 @contextlib.contextmanager
 def raises(name, kind=hs.Error, match=None, **fields):
-    """Fields that are not given may have any text. match: a value that the message names."""
+    """Expect an error. Omitted fields may have any text. match: a value that the message must name."""
     with pytest.raises(kind, match=match) as raised:
         yield raised
     assert raised.value.name == name, raised.value

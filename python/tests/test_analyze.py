@@ -1,4 +1,4 @@
-"""What `analyze` counts, counted again with NumPy from values that `dump` writes."""
+"""Results of `analyze`, recomputed with NumPy from the values that `dump` writes."""
 
 import json
 import os
@@ -32,7 +32,8 @@ def analysis(prepared, samples):
 
 
 def by_hand(x, one, codes):
-    """SQNR, cosine, share clipped and share of codes that nothing has, of numbers under the scale and zero point of a report."""
+    """Return SQNR, cosine, share of clipped values and share of unused codes, for the scale and zero point of a report.
+    """
     scale, zero = np.float32(one["scale"][0]), one["zero_point"][0]
     unclamped = np.rint(x / scale) + zero
     code = np.clip(unclamped, 0, codes - 1)

@@ -1,4 +1,4 @@
-"""Whatever the memory of an array is like, the result is right, new, and NumPy's."""
+"""For every memory layout of an array, the result is correct, new, and a NumPy array."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_misaligned():
 
 
 def test_any_address():
-    """Aligned to elements, and to nothing more."""
+    """Memory may be aligned to elements only."""
     x = np.random.default_rng(1).uniform(-9, 9, 200_000).astype(np.float32)
     scale, zero_point = np.array([0, 0.5], np.float32)[1:], np.array([0, 3], np.int32)[1:]
     expected = halfstep.ops.fake_quantize(x, scale, zero_point)
@@ -77,7 +77,7 @@ def test_results_are_new_and_own_their_memory(size):
     assert not np.shares_memory(first, x) and not np.shares_memory(first, second)
     first[:] = 7
     assert (x == 2).all() and (second == 2).all() and type(first) is np.ndarray
-    last = halfstep.ops.relu(x)[-1:]  # the rest of the array is let go of
+    last = halfstep.ops.relu(x)[-1:]  # The rest of the array is released.
     halfstep.ops.relu(x + 1)
     assert last[0] == 2
 

@@ -1,4 +1,4 @@
-"""Networks as modules of PyTorch, in loops that are not ours."""
+"""Networks as PyTorch modules in user training loops."""
 # pyright: basic, reportMissingImports=false, reportOptionalMemberAccess=false
 
 import copy
@@ -92,7 +92,7 @@ def test_memory_is_shared_both_ways(images, labels):
     assert network.as_torch() is module
     weight = dict(module.named_parameters())["fc.weight"]
     with torch.no_grad():
-        weight.mul_(-1)  # so that training finds something to do
+        weight.mul_(-1)  # Gives training something to improve.
     given = weight.clone()
     assert (network(images) == module.eval()(images).numpy()).all()
     program = hs.convert(network)
@@ -133,7 +133,7 @@ def test_an_average_copy_has_scales_of_its_own(images, labels):
 
 def test_runs_overlap_and_add_up(images):
     module = prepared(images, 4).as_torch()
-    module(images)  # observers settle on these
+    module(images)  # Observers adapt to these images.
     weight = dict(module.named_parameters())["conv.weight"]
 
     def gradient(*losses):
@@ -167,7 +167,7 @@ def test_what_is_frozen_stays(images, labels):
 
 
 def train_as(rank, ranks, folder):
-    """One process of several: a step on its share of the images."""
+    """One of several processes: a step on its share of the images."""
     torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=ranks)
     module = torch.nn.parallel.DistributedDataParallel(hs.load(folder / "prepared.safetensors").as_torch())
     images, labels = (part.chunk(ranks)[rank] for part in torch.load(folder / "samples.pt"))

@@ -1,4 +1,6 @@
-"""Bits by budget from Python: the bytes of the command line, and an assignment that trying everything finds too."""
+"""Bit allocation from Python. It writes the same bytes as the command line, and finds the assignment that an exhaustive
+search finds.
+"""
 
 import itertools
 import json
@@ -35,7 +37,7 @@ def test_the_bytes_of_the_command_line(prepared, samples, tmp_path):
 
 
 def test_nothing_within_the_budget_is_better(prepared, samples):
-    """With NumPy's arithmetic and no solver: every combination of weights that may change."""
+    """Try every combination of weight bit widths that may change, with NumPy's arithmetic and without a solver."""
     size = hs.bits(prepared, "size<=1MB", samples, samples=64, front=0).report.values["chosen"]["costs"]["size"]
     most = size - 20_000
     report = hs.bits(prepared, f"size<={most}B", samples, samples=64, front=0).report

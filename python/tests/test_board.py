@@ -1,4 +1,4 @@
-"""Dumps and comparisons from Python, and faults that are made with NumPy."""
+"""Dumps and comparisons from Python, with faults that NumPy makes."""
 
 import json
 import os
@@ -41,7 +41,7 @@ def entry(folder, name):
 
 
 def broken(folder, to, name, change):
-    """A copy with other contents for one value."""
+    """Return a copy with other contents for one value."""
     shutil.copytree(folder, to)
     file = to / entry(folder, name)["file"]
     np.save(file, change(np.load(file)))

@@ -1,4 +1,4 @@
-"""Samples of a path: what `halfstep.datasets.load` reads and says of them."""
+"""Samples of a path: contents and description from `halfstep.datasets.load`."""
 
 import json
 import struct
@@ -13,7 +13,7 @@ from raising import raises
 
 
 def png(pixels):
-    """A PNG of u8 [h, w, 3]."""
+    """Return a PNG of u8 [h, w, 3]."""
     height, width, _ = pixels.shape
 
     def chunk(kind, body):
@@ -26,7 +26,7 @@ def png(pixels):
 
 @pytest.fixture
 def photos(tmp_path):
-    """Pictures of many sizes in train/ and val/, of two classes."""
+    """Write pictures of many sizes in train/ and val/, in two classes."""
     random = np.random.default_rng(0)
     for part, count in (("train", 24), ("val", 8)):
         for i in range(count):
@@ -39,7 +39,7 @@ def photos(tmp_path):
 
 @pytest.fixture
 def network(tmp_path_factory, photos):
-    """A classifier of 3 x 8 x 8 pixels."""
+    """Return a classifier of 3 x 8 x 8 pixels."""
     import subprocess
     import sys
     from pathlib import Path

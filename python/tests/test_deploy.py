@@ -1,5 +1,6 @@
-"""Files for the tools of chips, beside those that the real MQBench wrote for its eight networks, number by number; and the
-models among them, run by onnxruntime. What deviates has a name and a reason."""
+"""Files for the tools of chips. They are compared, number by number, with the files that the real MQBench wrote for its
+eight networks. onnxruntime runs the models among them. Each deviation has a name and a reason.
+"""
 
 import json
 from collections import Counter
@@ -23,7 +24,7 @@ def philox(index):
 
 
 def calibration_order(count):
-    """The order in which calibration with seed 0 meets samples."""
+    """Return the order in which calibration with seed 0 reads samples."""
     words = (word for index in range(count) for word in reversed(philox(index)))
     order = list(range(count))
     for i in range(count, 1, -1):
@@ -47,7 +48,7 @@ def prepared_of(network, backend):
 
 
 def numbers_of(text):
-    """Name -> numbers by field, of any of the formats."""
+    """Return numbers by field for each name, from a file of any of the formats."""
     if not text.lstrip().startswith("{"):
         rows = [line.replace(":", " ").split() for line in text.splitlines()]
         return {row[0]: [float(word) for word in row[1:]] for row in rows}
@@ -62,7 +63,7 @@ def numbers_of(text):
     return found
 
 
-# The field emin of STPU's file is left out: its rule is not stated anywhere.
+# The field emin of STPU's file is not compared, because its rule is not documented.
 FORMATS = {"Tensorrt": "_clip_ranges.json", "SNPE": "_clip_ranges.json", "PPLW8A16": "_clip_ranges.json", "PPLCUDA": "_clip_ranges.json",
            "Vitis": "_clip_ranges.json", "Tengine_u8": "_for_tengine.scale", "STPU": "_stpu_minmax.json",
            "NNIE": "_gfpq_param_dict.json"}
@@ -76,7 +77,7 @@ def counts():
 
 
 def layers_of(path):
-    """Of a model of theirs: what the result of each node is called."""
+    """Return the name of each node's result in a model of MQBench."""
     return {node.name: node.output[0] for node in onnx.load(path).graph.node}
 
 
@@ -88,7 +89,7 @@ def on(*backends):
     return lambda network, backend: backend in backends
 
 
-# Where ours is not theirs on purpose: for these back ends and networks, of these tensors, for this reason.
+# Intended differences from MQBench: back ends, networks, tensors and the reason.
 DEVIATIONS = [
     (on("NNIE"), everywhere, "NNIE's own quantizer keeps the largest range that its observer ever had; ours is the observer's last"),
     (on("Vitis"), lambda name: name.endswith((".bias", ".b")), "biases have the scale of the sums they are added to, not one of their own"),
@@ -105,7 +106,8 @@ DEVIATIONS = [
 
 
 def name_of_theirs(name, names, results):
-    """In the network's file. Weights and biases of a layer, and its parameters, stand under the name of its node."""
+    """Return MQBench's name in the network's file. Weights, biases and parameters of a layer have the name of its node.
+    """
     for ending in ("_weights", "_bias"):
         if name.endswith(ending) and name[: -len(ending)] in results:
             result = results[name[: -len(ending)]]
@@ -115,7 +117,7 @@ def name_of_theirs(name, names, results):
 
 
 def names_in_file(network, prepared, ours):
-    """How our names are called in the network's file, where a normalization stands behind its layer."""
+    """Map our names to those in the network's file, for layers with a normalization after them."""
     graph = onnx.load(DATA / network / f"{network}.onnx").graph
     norms = {node.input[0]: node.output[0] for node in graph.node if node.op_type == "BatchNormalization"}
     found = {}
@@ -157,7 +159,7 @@ def test_ranges_are_theirs(network, backend, counts, tmp_path):
         equal = None not in (mine, numbers) and len(mine) == len(numbers) and np.allclose(mine, numbers, rtol=4e-6, atol=4e-6 * max(np.abs(numbers)))
         reason = next((reason for where, holds, reason in DEVIATIONS if where(network, backend) and holds(name)), None)
         assert equal or reason, (name, mine, numbers)
-        # The last range of a moving one is no larger than the largest; a deconvolution's weight stands behind it in theirs.
+        # The last range of a moving observer is at most the largest. MQBench writes a deconvolution's weight after it.
         if backend == "NNIE" and None not in (mine, numbers):
             assert all(0.6 * b <= a <= b * (1 + 4e-6) for a, b in zip(mine, numbers)), (name, mine, numbers)
         counts["equal" if equal else reason] += len(mine or numbers)
@@ -166,8 +168,9 @@ def test_ranges_are_theirs(network, backend, counts, tmp_path):
 @pytest.mark.parametrize("backend", ("ONNX_QNN", "QDQ"))
 @pytest.mark.parametrize("network", NETWORKS)
 def test_models_on_codes_run_in_onnxruntime(network, backend, tmp_path):
-    """Each pair of QuantizeLinear and DequantizeLinear stands where a quantizer does, and the outputs are those of the
-    prepared network but for ties."""
+    """QuantizeLinear and DequantizeLinear pairs are at the positions of the quantizers. Outputs equal those of the
+    prepared network, except for ties.
+    """
     prepared = prepared_of(network, backend)
     (file,) = hs.export(prepared, tmp_path / "out", format="deploy").files
     model = onnx.load(tmp_path / "out" / file)
@@ -195,7 +198,7 @@ def test_fake_quantize_nodes_have_the_ranges_of_theirs(tmp_path):
         for levels, bounds in expected:
             near = [b for n, b in found if n == levels and b.shape == bounds.shape and np.allclose(b, bounds, rtol=1e-5, atol=1e-6)]
             equal += bool(near)
-            # Codes from 0 on reach as far as they can here; there half of them are spent on negative values.
+            # Our codes from 0 on use the whole representable range. MQBench spends half of them on negative values.
             halved = [b for n, b in found if n == levels and b.size == bounds.size and np.allclose(2 * b, bounds, rtol=1e-5, atol=1e-6)]
             assert near or halved or network == "mobilenetv2", (network, levels, bounds)
     assert equal > 30

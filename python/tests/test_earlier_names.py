@@ -1,4 +1,4 @@
-"""What is called otherwise now works with a warning, at the line of the user, until 0.2."""
+"""Renamed functions and arguments accept their old names until 0.2, with a warning at the user's line."""
 
 import sys
 import types

@@ -1,4 +1,6 @@
-"""Moving averages of weights: integers follow the averaged weights, whoever averages them, and nothing is stale."""
+"""Moving averages of weights. Integers follow the averaged weights, no matter which code averages them, and no value is
+stale.
+"""
 # pyright: basic, reportMissingImports=false
 
 import copy
@@ -29,7 +31,7 @@ def network(samples):
 
 
 def integers(prepared, x):
-    """Outputs of a program that is converted now."""
+    """Return the outputs of a newly converted program."""
     return hs.convert(prepared)(x)
 
 
@@ -49,13 +51,13 @@ def test_a_copy_that_is_averaged_outside_gives_new_integers_every_epoch(network,
             part = torch.from_numpy(x[start : start + 50]), torch.from_numpy(labels[start : start + 50]).long()
             torch.nn.functional.cross_entropy(module(part[0]), part[1]).backward()
             optimizer.step()
-        with torch.no_grad():  # as the helpers of training loops do it: floats of the state dict, and nothing else
+        with torch.no_grad():  # Helpers of training loops average only the floats of the state dict.
             live = module.state_dict()
             for name, kept in ema.state_dict().items():
                 if kept.is_floating_point():
                     kept.mul_(0.5).add_(live[name], alpha=0.5)
         codes = integers(ema.network, x)
-        np.testing.assert_array_equal(np.asarray(ema(torch.from_numpy(x))), codes)  # the very integers of the averages
+        np.testing.assert_array_equal(np.asarray(ema(torch.from_numpy(x))), codes)  # exactly the integers of the averages
         assert all((codes != before).any() for before in seen)
         seen.append(codes)
 

@@ -1,4 +1,4 @@
-"""What is refused, as which exception, with which fields."""
+"""Rejected inputs: type and fields of each exception."""
 
 import numpy as np
 import pytest

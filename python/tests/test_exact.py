@@ -1,4 +1,4 @@
-"""Bit for bit against the rules of docs/arithmetic.md in NumPy."""
+"""Results equal the rules of docs/arithmetic.md in NumPy, bit for bit."""
 
 import numpy as np
 import pytest
@@ -128,6 +128,6 @@ def test_layers_take_optional_and_variadic_operands():
 
 
 def test_layer_norm_without_bias_keeps_the_sign_of_zero():
-    """In every kernel: 1 / y is infinite on that side."""
+    """Every kernel does, because 1 / y is infinite with the sign of zero."""
     y = halfstep.ops.layer_norm(np.full((3, 1), 2, F32), np.array([-0.5], F32)).out
     assert np.array_equal(y, np.zeros((3, 1))) and np.signbit(y).all()

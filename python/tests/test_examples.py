@@ -1,4 +1,4 @@
-"""Every script of examples/, and its notebook, runs and ends with integers that are equal."""
+"""Every script of examples/ and the notebook run, and end with equal integers."""
 
 import importlib.util
 import json
@@ -10,7 +10,7 @@ import sys
 import pytest
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
-# Its smallest form, what it needs, and what it says at the end.
+# Smallest arguments of each script, its requirements, and the end of its output.
 SCRIPTS = {
     "from_torch.py": (["--side", "32", "--bits", "8"], ("torchvision", "onnxscript"), "8 bits: integers equal the training network (0 of "),
     "own_loop.py": (["--epochs", "1"], ("torch", "onnxscript", "onnxruntime"), "0 differ on three roads"),

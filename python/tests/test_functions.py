@@ -80,7 +80,7 @@ def test_says_what_cannot_be_a_network(classify):
 
 
 def losses_of_cpp(test):
-    """tests/capture/modules_test.cpp prints the losses of trainings that are done here again."""
+    """Return the losses that tests/capture/modules_test.cpp prints. The trainings are repeated here."""
     program = pathlib.Path(hs._core.__file__).parents[3] / "test_capture"
     if not program.exists():
         pytest.skip(f"{program} is not built")

@@ -1,4 +1,5 @@
-"""Loops of ONNX whose states have more rows after each iteration, and whose bodies count these: against onnxruntime."""
+"""ONNX loops whose states get more rows in each iteration, and whose bodies count the rows, compared with onnxruntime.
+"""
 
 import numpy as np
 import pytest
@@ -16,26 +17,26 @@ TENSORS = {
     "ten": np.arange(30, dtype=np.float32).reshape(10, 3), "far": np.array([1000]),
 }  # fmt: skip
 GOES_ON = node("Identity", ["on"], ["goes"])
-#: `c`: how many rows the state `v` has, as a float.
+# `c`: number of rows of the state `v`, as a float.
 ROWS = [node("Shape", ["v"], ["s"]), node("Gather", ["s", "at_0"], ["r"]), node("Cast", ["r"], ["c"], to=FLOAT)]
 SIZE = [node("Size", ["v"], ["s"]), node("Cast", ["s"], ["c"], to=FLOAT)]
 
 
 def grown(*nodes, by, of="v"):
-    """The state with the first row of `by` behind it."""
+    """Append the first row of `by` to the state."""
     parts = [node("Slice", [by, "first", "second"], ["part"]), node("Concat", [of, "part"], ["w"], axis=0)]
     return [GOES_ON, *nodes, *parts]
 
 
 def loop(body, start, results=("w",), outputs=("y",), count="n", prefix=""):
-    """A Loop from the state `start`; what its body calls v and w, a loop inside calls otherwise."""
+    """Return a Loop from the state `start`. Its body uses the names v and w, and a loop inside uses other names."""
     inputs = [info(prefix + "i", WHOLE, []), info(prefix + "on", TRUTH, []), info(prefix + "v", FLOAT, [None, 3])]
     ends = [info(prefix + "goes", TRUTH, [])] + [info(result, FLOAT, None) for result in results]
     return node("Loop", [count, "", start], list(outputs), body=graph_of(body, "body", inputs, ends))
 
 
 def counting(start, prefix):
-    """A loop inside: each iteration adds a row with how many elements there are."""
+    """Return an inner loop. Each iteration appends a row with the number of elements."""
     p = prefix
     body = [
         node("Identity", [p + "on"], [p + "goes"]),

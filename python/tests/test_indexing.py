@@ -1,4 +1,4 @@
-"""Elements and parts of arrays are NumPy's."""
+"""Elements and slices of arrays equal NumPy's."""
 
 import random
 
@@ -11,7 +11,7 @@ BASE = np.arange(4 * 5 * 6, dtype=np.float32).reshape(4, 5, 6)
 
 
 def drawn_key(pick):
-    """A random index expression for an array of three axes."""
+    """Return a random index expression for an array of three axes."""
 
     def bound():
         return pick.choice([None, pick.randint(-8, 8)])
@@ -38,7 +38,7 @@ def test_random_parts():
     for _ in range(2000):
         key = drawn_key(pick)
         if any(isinstance(each, np.ndarray) for each in key) and any(isinstance(each, int) for each in key):
-            continue  # NumPy counts whole numbers among its arrays of indices then
+            continue  # NumPy then counts integers as index arrays.
         expected = BASE[key]
         found = hs.array(BASE)[key].numpy()
         assert found.shape == expected.shape and found.tobytes() == expected.tobytes(), key

@@ -1,4 +1,4 @@
-"""Functions, docstrings and stubs say the same."""
+"""Functions, docstrings and stubs agree."""
 
 import ast
 import importlib.resources
@@ -12,7 +12,7 @@ import pytest
 import halfstep
 
 STUB = ast.parse((importlib.resources.files("halfstep") / "ops.pyi").read_text())
-FUNCTIONS = {}  # the overloads of each
+FUNCTIONS = {}  # overloads by name
 for node in STUB.body:
     if isinstance(node, ast.FunctionDef):
         FUNCTIONS.setdefault(node.name, []).append(node)
@@ -21,14 +21,14 @@ CLASSES = {node.name: node for node in STUB.body if isinstance(node, ast.ClassDe
 
 def test_the_same_functions():
     assert sorted(FUNCTIONS) == sorted(halfstep.ops.__all__)
-    on_arrays = {"arange", "concat", "matmul", "zeros_like"}  # as NumPy calls them
+    on_arrays = {"arange", "concat", "matmul", "zeros_like"}  # NumPy's functions of these names
     assert set(halfstep.ops.__all__) & set(halfstep.__all__) == {"quantize", *on_arrays}
     assert halfstep.quantize is not halfstep.ops.quantize
     assert (importlib.resources.files("halfstep") / "py.typed").is_file()
 
 
 def stub_parameters(arguments):
-    """(name, kind, default) of each, as inspect has them."""
+    """Yield (name, kind, default) of each, in the form of inspect."""
     kind = inspect.Parameter
     missing = [None] * (len(arguments.args) - len(arguments.defaults))
     for given, kinds, defaults in (

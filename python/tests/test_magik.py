@@ -1,5 +1,6 @@
-"""Rules for writing a network for a fixed-point chip: what breaks one is named before anything is trained, with module,
-line and remedy; what our capture follows where the vendor's does not is followed, and proven."""
+"""Rules for networks on a fixed-point chip. Each violation is reported before training, with module, line and remedy.
+Where our capture accepts more than the vendor's, a test proves it.
+"""
 # pyright: basic, reportMissingImports=false
 
 import inspect
@@ -34,7 +35,7 @@ def quantized(module, platform="magik_t40", **options):
 
 
 def refusal(module, platform="magik_t40", **options):
-    """What quantize refuses, which inspect says too."""
+    """Return the error of quantize. inspect must report it too."""
     net = network(module)
     with pytest.raises(hs.Error) as raised:
         hs.quantize(net, platform, data=X, **options)
@@ -43,7 +44,7 @@ def refusal(module, platform="magik_t40", **options):
 
 
 def line_of(module, text):
-    """Where `text` stands in the source of the module's forward: "test_magik.py:N"."""
+    """Return the line of `text` in the source of the module's forward: "test_magik.py:N"."""
     lines, first = inspect.getsourcelines(type(module).forward)
     return f"test_magik.py:{next(first + i for i, line in enumerate(lines) if text in line)}"
 
@@ -56,7 +57,7 @@ def assert_proven(module, **options):
 
 
 class Marked(nn.Module):
-    """Two outputs, each marked right behind its layer."""
+    """Two outputs, each marked directly after its layer."""
 
     def __init__(self, outputs=2):
         super().__init__()
@@ -87,7 +88,7 @@ def test_markers_are_nothing_to_pytorch_and_bound_what_is_quantized():
     np.testing.assert_allclose(net(X), module.eval()(x).detach().numpy(), atol=1e-5)
 
 
-# ---- rule 1: as many OutputNOp as each says, one instance for each output, right behind its layer
+# ---- rule 1: model_output_num is the number of OutputNOp instances, one directly after the layer of each output
 
 
 def test_rule_1_the_number_of_outputs_does_not_hold():
@@ -141,7 +142,7 @@ def test_rule_2_a_list_that_depends_on_values_is_named():
     assert line_of(module, "list(x)") in raised.value.problem
 
 
-# ---- rule 3: markers stand behind the last layer, on all outputs, in front of anything else
+# ---- rule 3: markers come after the last layer, on all outputs, before anything else
 
 
 def test_rule_3_a_marker_behind_a_concat():

@@ -1,4 +1,4 @@
-"""Fifty short networks of PyTorch on 14 back ends, held against what the real MQBench quantizes. Needs torch."""
+"""Fifty short PyTorch networks on 14 back ends, compared with the quantizers of the real MQBench. Needs torch."""
 
 import json
 import os
@@ -20,7 +20,7 @@ nn, F = torch.nn, torch.nn.functional
 
 
 class Fn(nn.Module):
-    """Modules by name and what `forward` does with them."""
+    """Modules by name, and the function that `forward` applies to them."""
 
     def __init__(self, fn, **modules):
         super().__init__()
@@ -136,7 +136,7 @@ CHAINS = {
 }
 
 ALL = ".*"
-# (chain, back ends): why the sets or ranges differ.
+# (chain, back ends): the reason why sets or ranges differ.
 DEVIATIONS = {
     ("torch_add_conv|method_add_conv", ALL): "an addition is one however it is spelled; theirs knows operator.add alone",
     ("functional_linear", ALL): "a linear layer is one when it is called as a function; theirs leaves its weight in float",
@@ -191,7 +191,7 @@ class Chain:
         self.ours = {given: own for own, given in self.network.metadata.get("given_names", {}).items()}
 
     def nodes_of(self, tensor):
-        """Nodes that have the value of a tensor; it may be of a form that the file has not."""
+        """Return the nodes that have the value of a tensor. Its form may be absent from the file."""
         name = self.ours.get(tensor, tensor)
         try:
             found = self.network.run(**self.samples, fetch=[name])[name]
@@ -205,7 +205,9 @@ class Chain:
         return {node for node, value in self.values.items() if same(value)}
 
     def equals(self, prepared, theirs):
-        """Whether every quantizer of ours is one of theirs, of the same codes, and as many weights have one."""
+        """Return whether each of our quantizers matches one of MQBench's with equal codes, and the numbers of quantized
+        weights are equal.
+        """
         last = {nodes.split("+")[0]: nodes.split("+")[-1] for nodes in theirs["fused"]}
         left = [(last.get(node, node), tuple(codes)) for node, codes in zip(theirs["act"], theirs["ranges"])]
         weights = 0
@@ -222,7 +224,7 @@ class Chain:
 
 
 def prepare(chain, backend):
-    """None where no feature asks for a quantizer and no weight has one."""
+    """Return None if no activation needs a quantizer and no weight has one."""
     try:
         return hs.quantize(chain.network, backend, data=chain.samples, keep_samples=0)
     except hs.Error as error:

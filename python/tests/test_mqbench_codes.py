@@ -1,6 +1,8 @@
-"""The codes of a prepared network beside what fake quantization makes of the same network in float arithmetic: its ONNX
-file with quantizers out of plain operators, run by onnxruntime. MQBench computes so: with its scales this gives the
-outputs that it recorded. Where codes differ from ours the real number lies on a tie of two codes."""
+"""Codes of a prepared network, compared with fake quantization of the same network in float arithmetic. The float
+network is its ONNX file with quantizers made of plain operators, run by onnxruntime. MQBench computes in the same
+way: with its scales, the emulation reproduces its recorded outputs. If codes differ from ours, the real number is on
+a tie of two codes.
+"""
 
 import json
 from collections import Counter
@@ -12,11 +14,13 @@ from mqbench_networks import DATA, NETWORKS, inputs_of, onnx, ort, tensors_of
 import halfstep as hs
 
 BACKENDS = ("Academic", "Tensorrt", "SNPE", "PPLW8A16", "Vitis", "ONNX_QNN", "PPLCUDA", "OPENVINO", "Tengine_u8", "Tensorrt_NLP",
-            "Academic_NLP", "STPU", "QDQ")  # NNIE's quantizers are logarithms
+            "Academic_NLP", "STPU", "QDQ")  # NNIE's quantizers are logarithmic
 
 
 class Emulator:
-    """A float network whose tensors pass through quantizers: scale, zero point, lowest and highest code by tensor."""
+    """A float network whose tensors pass through quantizers. Each has a scale, a zero point, and lowest and highest
+    code by tensor.
+    """
 
     def __init__(self, network):
         self.model = onnx.load(DATA / network / f"{network}.onnx")
@@ -30,12 +34,12 @@ class Emulator:
                 self.readers.setdefault(name, []).append(node)
 
     def layer_of(self, weight):
-        """Through a transpose, as a linear layer of three axes has one."""
+        """Find the layer, through a transpose if needed, as for a linear layer of three axes."""
         reader = self.readers[weight][0]
         return self.layer_of(reader.output[0]) if reader.op_type == "Transpose" else reader
 
     def fold(self, weight):
-        """The normalization behind the layer of `weight` joins it, in float32 as PyTorch computes it."""
+        """Fold the normalization after the layer of `weight` into it, in float32 as PyTorch does."""
         layer = self.layer_of(weight)
         behind = self.readers.get(layer.output[0], [])
         if len(behind) != 1 or behind[0].op_type != "BatchNormalization":
@@ -56,7 +60,7 @@ class Emulator:
         self.graph.node.remove(norm)
 
     def codes_of(self, weight, scale, zero_point, low, high, axis):
-        """Real numbers in units of the scale, and their codes."""
+        """Return real numbers in units of the scale, and their codes."""
         w = self.tensors[weight]
         shape = [1] * w.ndim
         if axis is not None and axis >= 0:
@@ -74,7 +78,9 @@ class Emulator:
         self.quantized.add(weight)
 
     def run(self, inputs, features, forced=None):
-        """Outputs, and of every tensor of `features` the quotient by its scale. Readers get what `forced` has instead."""
+        """Return the outputs, and for every tensor of `features` the quotient by its scale. Readers of a tensor in
+        `forced` get that value.
+        """
         renamed, nodes, taken = {}, [], {}
 
         def constant(name, value):
@@ -174,7 +180,7 @@ def test_the_emulator_gives_what_mqbench_recorded(network, backend, emulated):
 
 
 def as_codes(values, scale, zero_point, axis=None):
-    """What a network shows of a quantized value: its codes, or the reals that they stand for where a layer in float reads them."""
+    """Return the visible form of a quantized value: its codes, or the real values if a float layer reads them."""
     if values.dtype.kind != "f":
         return values.astype("f4")
     shape = [1] * values.ndim
@@ -185,8 +191,9 @@ def as_codes(values, scale, zero_point, axis=None):
 
 
 def reach_of(quantizer):
-    """How far from a tie a quotient may seem: biases are whole multiples of a product of scales, and sums of the emulator are
-    rounded to float32, which 16 bits show."""
+    """Return the tolerance of a quotient near a tie. Biases are integer multiples of a product of scales, and the
+    emulator rounds sums to float32, which 16 bits show.
+    """
     bias = max((by["most"] for by in quantizer["scaled_by"]), default=0) / 2
     return bias + (1e-4 if quantizer["code_max"] < 256 else 0.1)
 

@@ -1,7 +1,9 @@
-"""Networks that no record of MQBench has, on its 14 back ends: with `--insert-as mqbench` quantizers stand where its rules put them.
+"""Networks without an MQBench record, on its 14 back ends. With `--insert-as mqbench`, quantizers are at the positions
+of its rules.
 
-The rules are a witness (mqbench_rules.py), which is held against what the real MQBench recorded. What differs, and by
-which rule, is in docs/design/mqbench_sets.md and is computed here. Needs torch and, for most networks, torchvision.
+The rules are an independent reference (mqbench_rules.py), which is compared with records of the real MQBench.
+docs/design/mqbench_sets.md lists the differences and the rule behind each. The tests recompute them. They need torch
+and, for most networks, torchvision.
 """
 
 import importlib
@@ -31,7 +33,7 @@ needs_records = pytest.mark.skipif(not FOLDER.is_dir(), reason="there are no rec
 
 @pytest.fixture
 def recorders():
-    """The scripts that made the records, for their networks; MQBench and files they need only to record."""
+    """Import the scripts that made the records, to use their networks. Only recording needs MQBench and files."""
     of_mqbench = ("", ".prepare_by_platform", ".utils", ".utils.state", ".utils.logger")
     with pytest.MonkeyPatch.context() as patch:
         for name in (*(f"mqbench{part}" for part in of_mqbench), "onnx", "onnxruntime", "safetensors", "safetensors.numpy"):
@@ -64,7 +66,7 @@ def test_the_witness_has_the_recorded_quantizers_in_their_order(recorders):
 
 
 class PreActivation(nn.Module):
-    """Normalizations and activations in front of layers, and means that do not keep height and width."""
+    """Normalizations and activations before layers, and means that do not keep height and width."""
 
     def __init__(self):
         super().__init__()
@@ -95,7 +97,7 @@ class Parts(nn.Module):
 
 
 def slim(module, by=8):
-    """The same layers with fewer channels: who they are does not change."""
+    """Return the same layers with fewer channels. Their types do not change."""
     fewer = lambda count: max(1, count // by)  # noqa: E731
     for name, part in list(module.named_children()):
         if type(part) is nn.Conv2d:
@@ -118,7 +120,7 @@ def image(size):
 
 
 def of_torchvision(make, size=32):
-    """With an eighth of its channels, on small images."""
+    """Return a torchvision network with an eighth of its channels, on small images."""
 
     def network():
         return slim(make(pytest.importorskip("torchvision.models"))), image(size)
@@ -150,7 +152,7 @@ RECORDED = ("resnet", "mobilenetv2", "silu_neck", "se_block", "deconv_ae", "two_
 
 
 class Values(fx.Interpreter):
-    """What every node gives, by its name."""
+    """Store the value of every node by name."""
 
     def __init__(self, traced):
         super().__init__(traced)
@@ -163,7 +165,7 @@ class Values(fx.Interpreter):
 
 
 class Places:
-    """Numbers of values: that of a value is that of an equal one."""
+    """Numbers of values. Equal values have the same number."""
 
     def __init__(self):
         self.known = []
@@ -176,7 +178,7 @@ class Places:
 
 
 class Network:
-    """A module, and what a file says of it as a network of ours and as MQBench's graph."""
+    """A module, its exported file as a network of ours, and MQBench's graph."""
 
     def __init__(self, make, read=hs.from_torch):
         torch.manual_seed(0)
@@ -195,7 +197,7 @@ class Network:
         self.values = values.of
 
     def tensors(self, backend):
-        """The names of those that have quantizers of ours."""
+        """Return the names of the tensors with our quantizers."""
         try:
             prepared = hs.quantize(self.network, backend, data=self.samples, keep_samples=0, overrides={"insert.as": "mqbench"})
         except hs.Error as error:
@@ -204,7 +206,7 @@ class Network:
         return [one["tensor"] for one in prepared.report.quantizers if one["kind"] != "weight"]
 
     def ours(self, backend):
-        """The places of our quantizers, by their tensors."""
+        """Return the positions of our quantizers, by tensor."""
         names = self.tensors(backend)
         if unknown := [name for name in names if name not in self.found]:
             own = {given: ours for ours, given in self.network.metadata.get("given_names", {}).items()}
@@ -213,20 +215,20 @@ class Network:
         return {name: self.found[name] for name in names}
 
     def theirs(self, backend, names):
-        """The places of their quantizers, by their nodes, in a graph without what these rules take out of it."""
+        """Return the positions of MQBench's quantizers by node, after these rules simplified the graph."""
         if names not in self.graphs:
             self.graphs[names] = rules.as_files_say(rules.trace(self.module), names)
         last = {unit.name: unit.last for unit in rules.inserted(self.graphs[names], backend)}
         return {name: self.places.of(self.values[node.meta.get("in_place_of", node.name)]) for name, node in last.items()}
 
     def differences(self, backend):
-        """Tensors of ours and nodes of theirs that the other has not, but for what no file says."""
+        """Return our tensors and MQBench's nodes without a counterpart, except those that no file describes."""
         ours, theirs = self.ours(backend), self.theirs(backend, tuple(rules.RULES))
         only = lambda some, others: {name for name, place in some.items() if place not in others.values()}  # noqa: E731
         return only(ours, theirs), only(theirs, ours)
 
     def deciding(self, backend):
-        """The fewest rules without which their set is ours, in number and place."""
+        """Return the smallest set of rules to apply so that MQBench's set equals ours, in number and position."""
         ours = sorted(self.ours(backend).values())
         for count in range(len(rules.RULES) + 1):
             subsets = itertools.combinations(rules.RULES, count)
@@ -237,7 +239,7 @@ class Network:
         return pytest.fail(f"{backend}: no rule explains {self.differences(backend)}")
 
     def figures(self):
-        """How many sets are equal, and the rules that decide for the others."""
+        """Return the number of equal sets, and the deciding rules of the others."""
         found = {backend.lower(): self.deciding(backend) for backend in rules.BACKENDS}
         others = {backend: names for backend, names in found.items() if names}
         return len(found) - len(others), others
@@ -248,7 +250,7 @@ def are_same(a, b):
 
 
 def by_torchscript(module, inputs):
-    """As the older exporter writes it."""
+    """Import the module through the older exporter."""
     pytest.importorskip("onnx")
     if "dynamo" not in inspect.signature(torch.onnx.export).parameters:
         pytest.skip("this PyTorch has one exporter")
@@ -259,12 +261,12 @@ def by_torchscript(module, inputs):
 
 
 def section(title):
-    """A part of the page."""
+    """Return a section of the page."""
     return PAGE.read_text().split(f"\n## {title}\n")[1].split("\n## ")[0]
 
 
 def of_page():
-    """The figures of the page, by network."""
+    """Return the figures of the page, by network."""
     text = section("Figures")
     kin = re.search(r"The kin of `snpe` are (.*)\.", text)[1]
     text = text.replace("`snpe` and its kin", f"`snpe`, {kin}")
@@ -273,7 +275,7 @@ def of_page():
 
 
 def rules_of(cell):
-    """The rules that decide, by back end: "`rule` and `rule`: `backend`, `backend`; `rule`: `backend`"."""
+    """Return the deciding rules by back end, from "`rule` and `rule`: `backend`, `backend`; `rule`: `backend`"."""
     found = {}
     for part in filter(str.strip, cell.split(";")):
         names, backends = (re.findall(r"`(\w+)`", half) for half in part.split(":"))
@@ -282,14 +284,16 @@ def rules_of(cell):
 
 
 def tensors_of_page():
-    """The tensors that differ from records, and the rule that decides, by network and back end."""
+    """Return the tensors that differ from records, and the deciding rule, by network and back end."""
     rows = re.findall(r"^\| (\w+) \| (`[^|]*) \| (/[^|]*) \| `(\w+)` \|$", section("Figures"), re.MULTILINE)
     words = lambda cell: set(re.findall(r"[/\w]+", cell))  # noqa: E731
     return {(name, one): (words(tensors), {rule}) for name, some, tensors, rule in rows for one in words(some)}
 
 
 def tensors_beside_record(name, make):
-    """The tensors with a quantizer in one set alone, ours of the shared file and the recorded one, by back end."""
+    """Return by back end the tensors that have a quantizer in only one of two sets: ours for the shared file, and the
+    recorded one.
+    """
     ours, found = Network(make, lambda *_: hs.load(FOLDER / name / f"{name}.onnx")), {}
     for backend in rules.BACKENDS:
         record = json.loads((FOLDER / name / "head" / f"{backend}.json").read_text())
@@ -298,7 +302,7 @@ def tensors_beside_record(name, make):
     return {backend: tensors for backend, tensors in found.items() if tensors}
 
 
-quietly = pytest.mark.filterwarnings("ignore")  # of ranges, which two samples of noise do not make good
+quietly = pytest.mark.filterwarnings("ignore")  # Warnings about ranges, which two samples of noise do not determine well.
 
 
 @quietly
@@ -360,7 +364,7 @@ def test_the_page_counts_the_sets_of_its_networks():
 
 
 def test_pytorch_fuses_a_batch_norm_with_its_relu_and_no_list_names_the_result():
-    """So says the quirk `norms_with_relu`, of which the real MQBench recorded no network."""
+    """The quirk `norms_with_relu` describes this. The real MQBench recorded no such network."""
     fuse = getattr(pytest.importorskip("torch.ao.quantization.quantize_fx"), "_fuse_fx", None)
     fused_kind = pytest.importorskip("torch.ao.nn.intrinsic").BNReLU2d
     if fuse is None:

@@ -1,4 +1,4 @@
-"""Observers, batch by batch: against MQBench's, and those that it has not against plain NumPy."""
+"""Observers, batch by batch, compared with MQBench's. Observers that MQBench lacks are compared with NumPy."""
 
 import json
 import os
@@ -54,7 +54,7 @@ def attributes_of(case):
 
 
 class Observer:
-    """The state between batches."""
+    """State between batches."""
 
     def __init__(self, channels, **attributes):
         self.attributes = {"is_test": False, **attributes}
@@ -90,7 +90,7 @@ def test_all_of_mqbench():
             ours = observer.see(tensors[f"x.{case['input']}.{i}"])
             theirs = {key: tensors[f"{name}.{i}.{key}"].reshape(-1) for key in ("scale", "zero_point")}
             np.testing.assert_allclose(ours["scale"], theirs["scale"], rtol=2e-6, err_msg=name)
-            # Theirs are no codes where LSQ starts with few of them; in float32 a tie goes either way.
+            # MQBench's values are not codes if LSQ starts with few of them. In float32 a tie may round either way.
             codes = np.clip(theirs["zero_point"], attributes["code_min"], attributes["code_max"])
             steps = ours["low"].astype("f8") / ours["scale"]
             tie = np.abs(np.abs(steps - np.round(steps)) - 0.5) < 1e-5
@@ -107,7 +107,7 @@ BINS, MIDDLE = 2048, 1024
 
 
 def histogram_of(batches):
-    """Counts, left edges and width of equal bins between powers of two, from all elements at once."""
+    """Return counts, left edges and width of equal bins between powers of two, from all elements at once."""
     x = np.concatenate([np.ravel(batch) for batch in batches]).astype("f8")
     end = 2.0 ** (np.floor(np.log2(np.abs(x).max())) + 1)
     edges = np.linspace(-end, end, BINS + 1)
@@ -130,7 +130,9 @@ def expected_percentile(batches, share):
 
 
 def best_scale(batches, code_max, loss):
-    """The scale of least loss(counts, middles of bins, bins each side of 0, codes, scale), the larger one of equals."""
+    """Return the scale of the smallest loss(counts, middles of bins, bins on each side of 0, codes, scale). Of equal
+    ones, return the larger.
+    """
     counts, edges, x = histogram_of(batches)
     middles = (edges[1:] + edges[:-1]) / 2
     reach = max(n for n in range(1, MIDDLE + 1) if counts[MIDDLE + n - 1] or counts[MIDDLE - n])
@@ -148,7 +150,7 @@ def squared_error(counts, middles, _, codes, scale):
 
 
 def divergence(counts, _, bins, codes, __):
-    """Of what lies inside, with all that is clipped at its ends, from what the codes say of it."""
+    """Return the divergence between the inner bins, with all clipped values at their ends, and their form in codes."""
     inside = slice(MIDDLE - bins, MIDDLE + bins)
     p, inner, codes = counts[inside].astype("f8"), counts[inside], codes[inside]
     p[0] += counts[: MIDDLE - bins].sum()

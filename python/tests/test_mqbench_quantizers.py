@@ -1,4 +1,6 @@
-"""Fake quantizers, step by step: forward and gradients against MQBench's, and APoT, which it has not, against plain NumPy."""
+"""Fake quantizers, step by step: forward and gradients compared with MQBench's. APoT, which MQBench lacks, is compared
+with NumPy.
+"""
 
 import itertools
 import json
@@ -15,7 +17,7 @@ needs_records = pytest.mark.skipif(not FOLDER.is_dir(), reason="there are no rec
 
 
 class Case:
-    """One of units.json, with its tensors."""
+    """A case of units.json, with its tensors."""
 
     def __init__(self, name, about, tensors):
         self.name, self.about, self.tensors = name, about, tensors
@@ -47,18 +49,18 @@ class Case:
         np.testing.assert_allclose(ours, theirs, rtol=rtol, atol=atol, err_msg=f"{self.name}.{step}.{what}")
 
     def near_ties(self, x, scale, width=1e-4):
-        """Where float32 may go either way."""
+        """Return where float32 may round either way."""
         steps = x / along(scale, x, self.axis)
         return np.abs(np.abs(steps - np.floor(steps)) - 0.5) < width
 
     def check_but(self, step, what, ours, at_ties, most=2):
-        """But for at most so many elements at ties."""
+        """Compare all elements, except at most `most` at ties."""
         differ = np.abs(np.asarray(ours) - self.theirs(step, what)) > 3e-5 * max(1e-6, np.abs(self.theirs(step, what)).max())
         assert not (differ & ~at_ties).any() and differ.sum() <= most, f"{self.name}.{step}.{what}: {differ.sum()}"
 
 
 def along(parameter, x, axis):
-    """A parameter of channels, as it is spread over x."""
+    """Broadcast a parameter of channels over x."""
     shape = [1] * x.ndim
     if axis >= 0:
         shape[axis] = -1
@@ -87,7 +89,7 @@ def learnable(case):
         case.check(step, "y", hs.ops.fake_quantize_offset(x=x, offset=offset, gradient_scale=gradient_scale, **given))
         case.check(step, "dx", hs.ops.fake_quantize_grad(x=x, out_grad=grad, **given))
         ours = hs.ops.fake_quantize_scale_grad(x=x, out_grad=grad, gradient_scale=gradient_scale, **given)
-        # At 16 bits theirs cancels in float32: code - x / scale.
+        # At 16 bits, MQBench's code - x / scale cancels in float32.
         case.check(step, "d_scale", ours, 2e-2 if codes["code_max"] > 255 else 2e-4)
         if not case.symmetric:
             case.check(step, "d_zero_point", hs.ops.fake_quantize_offset_grad(x=x, out_grad=grad, gradient_scale=gradient_scale, **given), 2e-4)
@@ -125,7 +127,7 @@ def pact(case):
         if case.has(step, "n_alpha"):
             ends["low"] = case.theirs(step, "n_alpha").reshape(-1)
         grad = case.grad
-        clips = step != "quant"  # theirs clips only while it observes
+        clips = step != "quant"  # MQBench's clips only while it observes.
         clipped = hs.ops.learned_clip(x=x, **ends) if clips else x
         if step.startswith("calib"):
             case.check(step, "y", clipped)
@@ -152,7 +154,7 @@ def dsq(case):
     codes = {**case.codes, "method": "divide"}
     for step, batch in (("quant", 2), ("both", 3)):
         given = {**case.parameters(step), **codes, "softness": softness}
-        # Theirs adds the zero point before it rounds, which takes what is closest to a tie the other way.
+        # MQBench's adds the zero point before rounding, so a value closest to a tie may round the other way.
         ties = case.near_ties(case.x(batch), given["scale"], 1e-6)
         case.check_but(step, "y", hs.ops.fake_quantize_soft(x=case.x(batch), **given), ties)
         case.check(step, "dx", hs.ops.fake_quantize_soft_grad(x=case.x(batch), out_grad=case.grad, **given), 2e-4)
@@ -237,7 +239,7 @@ def test_of_mqbench(name):
 
 
 def sums_of(bits):
-    """All sums of one entry a term, of largest sum 1."""
+    """Return all sums of one entry from each term. The largest sum is 1."""
     terms = -(-bits // 2)
     entries = [[0.0] + [2.0 ** -(i + k * terms) for k in range(1 if bits % 2 and i == terms - 1 else 3)] for i in range(terms)]
     sums = np.array(sorted(sum(chosen) for chosen in itertools.product(*entries)))
@@ -266,7 +268,7 @@ def test_apot_against_all_levels(bits, signed):
 
 
 def test_the_gradient_of_unit_magnitude_is_that_of_differences():
-    x = np.array([0.2, -1.7, 0.9, -0.4, 1.1], "f4")  # the largest stays so within a step
+    x = np.array([0.2, -1.7, 0.9, -0.4, 1.1], "f4")  # Its largest element stays the largest within a step.
     out_grad = np.array([0.5, -1.5, 2.0, 0.25, -0.75], "f4")
 
     def value(at):

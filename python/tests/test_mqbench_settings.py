@@ -1,4 +1,4 @@
-"""What stays in float and what is quantized besides, held against the real MQBench on one network and 14 back ends."""
+"""Operators left in float and additional quantizers, compared with the real MQBench on one network and 14 back ends."""
 
 import json
 import os
@@ -16,7 +16,7 @@ np = pytest.importorskip("numpy")
 safetensors = pytest.importorskip("safetensors.numpy")
 
 CONV = "block1.conv1"
-# What their settings are in ours.
+# Our options for their settings.
 OURS = {
     "none": {},
     "exclude_module_name": {"in_float": CONV},
@@ -30,7 +30,7 @@ OURS = {
 }
 WEIGHT = {CONV + ".weight"}
 ADDED = {"/block1/Add_output_0"}
-# (setting, back end or None for all): names that are in one of the two sets, and why ours is as it is.
+# (setting, back end or None for all): names in only one of the two sets, and the reason for ours.
 DEVIATIONS = [
     ("exclude_module_name", None, WEIGHT, "theirs compares the last part of a nested name: the weight stays quantized"),
     ("exclude_node_name", None, WEIGHT, "theirs drops the request and keeps the weight; ours is in float as a whole"),
@@ -77,7 +77,7 @@ def cases():
 
 @pytest.fixture(scope="module")
 def tensors():
-    """Names in the file by their nodes."""
+    """Map nodes to their names in the file."""
     found = {f"{block}bn1": f"/{block.replace('_', '/')}bn1/BatchNormalization_output_0" for block in ("", "block1_", "block2_")}
     for record in sorted((FOLDER / "resnet" / "head").glob("*.json")):
         for one in json.loads(record.read_text())["activation_quantizers"]:

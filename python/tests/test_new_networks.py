@@ -1,4 +1,4 @@
-"""Networks that have learned nothing yet: made and trained in Python alone."""
+"""Untrained networks, made and trained in Python alone."""
 
 import os
 import subprocess

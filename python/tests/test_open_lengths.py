@@ -1,4 +1,4 @@
-"""Networks whose batch and length are open: quantized on samples of one length, right at any other."""
+"""Networks with dynamic batch and length. They are quantized on samples of one length and correct at any other."""
 
 import numpy as np
 import pytest
@@ -49,14 +49,14 @@ def listed(net, *parts):
 
 
 def rows(net, x, weights, n, l):
-    """A product of the rows of all samples, as exporters write it: [n * l, wide] and back."""
+    """Multiply the rows of all samples, in the form of exporters: [n * l, wide] and back."""
     wide = int(np.prod(net.tensors[int(weights[1:])].dims[1]))
     flat = net("Reshape", x, net.number([-1, WIDE]))
     return net("Reshape", net("Gemm", flat, weights), listed(net, n, l, wide))
 
 
 def decoder():
-    """Ids, positions, a causal mask and one of ids, attention, a difference and a norm."""
+    """Return a decoder with ids, positions, a causal mask and one of ids, attention, a difference and a norm."""
     net = Net()
     n, l = extents(net, "ids")
     places = net("Range", net.number(0), l, net.number(1))

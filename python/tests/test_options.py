@@ -1,4 +1,4 @@
-"""Every argument of every verb, as its signature says: an empty word and a number that no option takes are refused."""
+"""Every argument of every verb, from its signature. An empty word and an invalid number are rejected."""
 
 import inspect
 import os
@@ -14,7 +14,7 @@ WRONG_NUMBERS = {"int": (-1, 2**62, "x"), "float": (-1.0, float("nan"), float("i
 
 
 def arguments():
-    """(verb, argument, a value that it does not take)."""
+    """Yield (verb, argument, invalid value)."""
     for verb in VERBS:
         for argument in inspect.signature(getattr(hs, verb)).parameters.values():
             kinds = [kind.strip() for kind in str(argument.annotation).split("|")]
@@ -27,7 +27,7 @@ def arguments():
 
 @pytest.fixture(scope="module")
 def given(samples):
-    """What each verb cannot do without."""
+    """Return the required arguments of each verb."""
     layers = hs.nn.Sequential(hs.nn.Conv2d(1, 4, 3, padding=1), hs.nn.ReLU(), hs.nn.Flatten(), hs.nn.Linear(256, 4))
     net = hs.network(layers, x=(None, 1, 8, 8))
     prepared = hs.quantize(net, data=samples[0])
@@ -65,7 +65,7 @@ def test_zero_bits_are_not_the_widths_of_the_platform(given, samples):
 def test_the_table_has_arguments_of_every_kind():
     found = list(arguments())
     assert len(found) > 150
-    assert {verb for verb, _, _ in found} == set(VERBS) - {"convert"}  # which has a switch alone
+    assert {verb for verb, _, _ in found} == set(VERBS) - {"convert"}  # convert has only a switch.
 
 
 def test_onnxruntime_runs_in_the_python_that_calls(given, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""The page of `halfstep report` as a browser shows it, beside what --json says."""
+"""The page of `halfstep report` in a browser, compared with --json."""
 import html.parser
 import http.server
 import json
@@ -16,7 +16,7 @@ HEADLESS = ["--headless=new", "--no-sandbox", "--disable-gpu"]
 
 
 class Text(html.parser.HTMLParser):
-    """The words of a page outside of its style, and its pictures' descriptions."""
+    """The words of a page outside of its style, and the descriptions of its pictures."""
 
     def __init__(self):
         super().__init__()
@@ -43,7 +43,7 @@ def run(*words):
 
 
 def opened(page):
-    """The page's source once the browser has read it."""
+    """Return the page's source after the browser has loaded it."""
     return run(BROWSER, *HEADLESS, f"--user-data-dir={page.parent / 'browser'}", "--virtual-time-budget=5000", "--dump-dom", f"file://{page}")
 
 
@@ -56,7 +56,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def shown(folder):
-    """What --json says, and the page as the browser has it."""
+    """Return the output of --json, and the page from the browser."""
     run(PROGRAM, "quickstart", "--out", folder / "quick", "--epochs", 3)
     bits = run(PROGRAM, "bits", folder / "quick/prepared.safetensors", "--budget", "size<=60kB", "--samples", 40, "--out", folder / "bits.safetensors", "--json")
     (folder / "bits.json").write_text(bits)
@@ -89,7 +89,7 @@ def test_it_needs_nothing_else(shown):
 
 
 class Paint(http.server.BaseHTTPRequestHandler):
-    """Serves a page that says when it was first painted, and hears it."""
+    """Serves a page that reports its first paint, and receives the report."""
 
     page, heard = b"", None
 
@@ -107,7 +107,7 @@ class Paint(http.server.BaseHTTPRequestHandler):
 
 
 def test_it_is_small_and_soon_there(folder, shown):
-    """The size is held, the time is told: pytest -s."""
+    """The size is checked, and the time is printed (pytest -s)."""
     page = (folder / "page.html").read_text()
     assert len(page.encode()) <= 2_000_000
     watch = "<script>new PerformanceObserver(list => list.getEntriesByName('first-contentful-paint').forEach(entry => fetch('/painted?' + entry.startTime)))"

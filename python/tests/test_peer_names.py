@@ -1,4 +1,4 @@
-"""Names and meanings of hs.nn and of arrays are those of PyTorch and NumPy; the old ones work with a warning."""
+"""hs.nn and arrays have the names and behaviour of PyTorch and NumPy. Old names work with a warning."""
 
 import halfstep as hs
 import numpy as np
@@ -54,7 +54,7 @@ def test_modes_of_modules():
     assert network.train() is network
     assert (network(x).numpy() == 0).any()
     network.eval()
-    with hs.train_mode():  # a mode of its own goes first
+    with hs.train_mode():  # The module's own mode has priority.
         assert not (network(x).numpy() == 0).any()
     assert [type(each).__name__ for each in network.modules()] == ["Sequential", "Linear", "Dropout"]
 

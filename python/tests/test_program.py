@@ -1,4 +1,4 @@
-"""`python -m halfstep`, which a wheel installs as `halfstep`, is the program."""
+"""`python -m halfstep`, which a wheel installs as `halfstep`, runs the command-line program."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ def test_writes_the_same_bytes(tmp_path):
 
 def test_stops_at_a_signal(tmp_path):
     with subprocess.Popen([*MODULE, "train", "--epochs", "100000", "--out", tmp_path / "run"], stderr=subprocess.PIPE) as process:
-        process.stderr.readline()  # it works
+        process.stderr.readline()  # It is running.
         process.send_signal(signal.SIGINT)
         began = time.monotonic()
         assert process.wait(60) == 130

@@ -1,4 +1,4 @@
-"""Rows of reports have the keys that halfstep.report_rows says, and values of those types."""
+"""Rows of reports have the keys and value types of halfstep.report_rows."""
 
 import builtins
 import types
@@ -13,7 +13,7 @@ from halfstep import report_rows as rows
 
 @pytest.fixture(scope="module")
 def reports(samples, tmp_path_factory):
-    """By property the rows, and their kind."""
+    """Return the rows and their kind, by property."""
     folder = tmp_path_factory.mktemp("rows")
     net = hs.create_network("digits", samples)
     fit = hs.train(net, samples, epochs=1)
@@ -43,7 +43,7 @@ def reports(samples, tmp_path_factory):
 
 
 def is_of(value, kind):
-    """Whether a value of JSON has the type of an annotation."""
+    """Return whether a JSON value has the type of an annotation."""
     parts, origin = typing.get_args(kind), typing.get_origin(kind)
     if origin is typing.Literal:
         return value in parts

@@ -1,4 +1,4 @@
-"""Several results under their names."""
+"""Several results, accessible by name."""
 
 import numpy as np
 import pytest

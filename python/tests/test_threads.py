@@ -1,4 +1,4 @@
-"""Calls at once, processes that fork, and the number of threads."""
+"""Concurrent calls, processes that fork, and the number of threads."""
 
 import os
 import threading

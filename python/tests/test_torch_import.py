@@ -1,4 +1,4 @@
-"""Networks of PyTorch: names, lines, batches, what is in the way. Needs torch and onnxscript."""
+"""PyTorch networks: names, source lines, batches, and errors. Needs torch and onnxscript."""
 
 import re
 import subprocess
@@ -34,7 +34,7 @@ class Net(nn.Module):
         self.head = nn.Linear(8, 10)
 
     def forward(self, image, scale=None):
-        y = self.block(self.block(self.stem(image)))  # called twice
+        y = self.block(self.block(self.stem(image)))  # used twice
         y = self.head(y.mean((2, 3)))
         return y if scale is None else y * scale
 

@@ -1,4 +1,4 @@
-"""NumPy is not needed: importing halfstep leaves it alone, and without it arrays are buffers that speak DLPack."""
+"""NumPy is optional. The import of halfstep does not load it, and without it arrays are buffers that support DLPack."""
 
 import array
 import os
@@ -35,7 +35,7 @@ def test_importing_takes_little():
     modules = python(*lines, prelude="").split()
     roots = {name.split(".")[0] for name in modules}
     assert "halfstep" in roots and roots <= sys.stdlib_module_names | {"halfstep"}
-    assert len(modules) <= 61, modules  # a bare Python has 35 or so; 25 are ours
+    assert len(modules) <= 61, modules  # A bare Python has about 35, and 25 are ours.
 
 
 def test_operators():

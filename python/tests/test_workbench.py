@@ -1,4 +1,4 @@
-"""Networks in Python: every verb gives what the command line gives, byte for byte, and says what is wrong."""
+"""Networks in Python. Every verb writes the same bytes as the command line, and reports the same errors."""
 
 import copy
 import json
@@ -25,7 +25,7 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, samples):
-    """A trained network, and its samples as a file."""
+    """Write a trained network, and its samples as a file."""
     path = tmp_path_factory.mktemp("workbench")
     np.savez(path / "samples.npz", x=samples[0], labels=samples[1])
     run("train", "--data", path / "samples.npz", "--epochs", 3, "--out", path / "run")
@@ -52,7 +52,7 @@ def same_file(model, path, tmp_path):
     assert (tmp_path / "own.safetensors").read_bytes() == path.read_bytes()
 
 
-STAYS = {"magik_t02": ["conv2"]}  # the chip has no depthwise convolution
+STAYS = {"magik_t02": ["conv2"]}  # The chip has no depthwise convolution.
 
 
 def test_a_teacher_does_what_it_does_on_the_command_line(folder, network, samples, tmp_path):
@@ -376,7 +376,7 @@ def test_ctrl_c_stops(prepared, samples):
         time.sleep(0.5)
         os.kill(os.getpid(), signal.SIGINT)
 
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # A background job ignores it.
     try:
         threading.Thread(target=press).start()
         with pytest.raises(KeyboardInterrupt):
@@ -392,7 +392,7 @@ def test_progress_in_a_terminal_has_the_time_left(capsys, network, samples):
 
 
 def test_repair(network, samples):
-    """A calibrated network is mended, and the report says by what."""
+    """A calibrated network is corrected, and the report names the methods."""
     plain = hs.quantize(network, data=samples, weight_bits=3)
     mended = hs.quantize(network, data=samples, weight_bits=3, repair=["batchnorm", "bias"])
     assert plain.report.repair is None

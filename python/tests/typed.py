@@ -1,4 +1,4 @@
-"""What a user writes, for tools/check_types: it is read by a type checker and never run."""
+"""User code for tools/check_types. A type checker reads it, and it is never run."""
 
 import numpy as np
 

@@ -1,1 +1,1 @@
-"""Functions of Python that become programs."""
+"""Python functions that become programs."""

@@ -1,4 +1,4 @@
-"""Gradients within captured functions, through them, and none."""
+"""Gradients inside captured functions, through them, and disabled."""
 
 from captured.harness import World, array, program
 

@@ -1,4 +1,4 @@
-"""Programs that are captured, each in a world of its own, and what can be seen of a world from outside."""
+"""Captured programs, each in a world of its own, and the observable state of a world."""
 
 import contextlib
 import io
@@ -11,7 +11,7 @@ import halfstep as hs
 
 
 class World(NamedTuple):
-    """A function, calls of it, and what it may have changed."""
+    """A function, its calls, and the objects that it may change."""
 
     function: Callable
     calls: list  # each takes the function
@@ -22,7 +22,7 @@ PROGRAMS = []
 
 
 def program(make):
-    """Registers what makes a world anew."""
+    """Register a function that makes a world."""
     PROGRAMS.append(make)
     return make
 
@@ -34,7 +34,7 @@ def array(*values, grad=False):
 
 
 def seen(value, met=None):
-    """What can be seen of a value: types, bits, gradients, and which parts of it are one object."""
+    """Return the observable parts of a value: types, bits, gradients, and which parts are the same object."""
     met = {} if met is None else met
     if isinstance(value, hs.array):
         number = met.setdefault(("array", value.cell), len(met))
@@ -60,7 +60,7 @@ def seen(value, met=None):
 
 
 def told(world, function, call):
-    """What a call gives, raises, prints and leaves behind."""
+    """Return the results, exceptions, prints and side effects of a call."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         result = call(function)
@@ -68,24 +68,24 @@ def told(world, function, call):
 
 
 def difference(found, expected):
-    """The first part that differs."""
+    """Return the first part that differs."""
     if isinstance(found, (tuple, list)) and isinstance(expected, (tuple, list)) and len(found) == len(expected):
         return next((difference(a, b) for a, b in zip(found, expected) if a != b), "")
     return f"found {found!r}, expected {expected!r}"
 
 
 class Outcome(NamedTuple):
-    """Of a program that was run in rounds."""
+    """Outcome of a program that was run in rounds."""
 
-    differences: list  # between Python and what is captured, by call
+    differences: list  # between Python and the captured function, by call
     function: Callable
     calls: int  # of the function, in the last round
-    served: int  # of those, by programs
+    served: int  # of those, served by programs
     captures: int  # in the last round
 
 
 def compared(make, rounds=4):
-    """Runs a world in Python and another one like it captured."""
+    """Run one world in Python and an equal one captured."""
     plain, captured = make(), make()
     function = hs.jit(captured.function)
     counted = []

@@ -1,6 +1,8 @@
-"""State that Python lets one read and change, one to a block of text: its name, how it is made, behind > the number that is
-read of it, and behind each ! what may happen to it between calls. `_` at the end of a name stands for the number of the
-state, V for a number."""
+"""Kinds of state that Python code can read and change, one in each block of text. A block holds the name of the kind
+and the code that makes the state. The line with > is the expression that reads a number from it. Each line with ! is
+a change that may happen between calls. `_` at the end of a name becomes the number of the state, and V becomes a
+number.
+"""
 
 import pathlib
 from typing import NamedTuple
@@ -21,7 +23,9 @@ def _kinds(file):
 
 
 GUARDED = list(_kinds("guarded.txt"))
-"""What guards look at, so that functions of these are captured."""
+"""Guards check these kinds, so functions of them are captured."""
 
 STRANGE = list(_kinds("strange.txt"))
-"""What no guard looks at, or what is not the same twice: functions of these run step by step, or every call is another kind."""
+"""Guards cannot check these kinds, or their values are never the same twice. Functions of them run step by step, or
+every call is another kind.
+"""

@@ -1,4 +1,4 @@
-"""Loops over Python's numbers, over arrays, and on what they hold."""
+"""Loops over Python numbers, over arrays, and over their elements."""
 
 from captured.harness import World, array, program
 

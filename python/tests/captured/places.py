@@ -1,4 +1,4 @@
-"""Arrays at several places, and chains of transfers."""
+"""Arrays on several devices, and chains of transfers."""
 
 from captured.harness import World, array, program
 

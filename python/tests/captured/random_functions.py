@@ -1,4 +1,6 @@
-"""Functions of Python's state at random: each is made twice, one is captured, and both meet the same changes between calls."""
+"""Random functions of Python state. Each is made twice, one of them is captured, and both see the same changes between
+calls.
+"""
 
 import abc
 import array as arrays
@@ -55,7 +57,7 @@ _SCOPE = {
     )
 } | {"np": np, "hs": hs, "array": array, "arrays": arrays, "futures": futures}  # fmt: skip
 
-_WAYS = [  # of reading E
+_WAYS = [  # ways to read the expression E
     "{e}",
     "(lambda: {e})()",
     "sum([{e} for _ in range(2)])",
@@ -77,7 +79,9 @@ _NUMBERS = ("1.0", "2.0", "3.0", "2.0")
 
 
 class Case(NamedTuple):
-    """Text of a module, the changes between calls of its `function` (none: nothing happens), and the kinds of state in it."""
+    """Source text of a module, the changes between calls of its `function` (empty: no change), and the kinds of state
+    in it.
+    """
 
     text: str
     changes: list
@@ -85,7 +89,7 @@ class Case(NamedTuple):
 
 
 def numbered(text, number, value=None):
-    """Names that end with `_` get a number of their own, so that several states stand beside each other."""
+    """Append a number to names that end with `_`, so that several states do not collide."""
     text = re.sub(r'(?<=[A-Za-z"])_(?![A-Za-z0-9_])', f"_{number}", text)
     return text if value is None else re.sub(r"\bV\b", value, text)
 
@@ -121,7 +125,7 @@ def _scope(case, number, folder):
 
 
 def _called(function, scope, change, x):
-    """What a change and a call behind it do."""
+    """Return the effects of a change and of the call after it."""
     try:
         exec(change, scope)
     except Exception as error:
@@ -134,7 +138,7 @@ def _called(function, scope, change, x):
 
 @contextlib.contextmanager
 def _restored():
-    """What the states of libraries were."""
+    """Context that restores the state of libraries."""
     kept = [(each, dict(vars(each))) for each in (math, builtins, collections, hs)]
     recursion, precision = sys.getrecursionlimit(), decimal.getcontext().prec
     with tempfile.TemporaryDirectory() as folder:
@@ -164,9 +168,9 @@ def _run(case, number, is_captured):
 
 
 class Found(NamedTuple):
-    stale: str  # empty: every call gave the same bits
-    served: int  # calls by programs
-    eager: str  # why it runs step by step
+    stale: str  # empty: every call returned the same bits
+    served: int  # calls that programs served
+    eager: str  # reason why it runs step by step
 
 
 def compared_at_random(number):
@@ -182,6 +186,6 @@ def compared_at_random(number):
 
 
 def served_alone(kind):
-    """Calls that programs serve of a function that reads one state, which does not change."""
+    """Count the calls that programs serve for a function that reads one state, which does not change."""
     case = Case(f"{numbered(kind.make, 0)}\ndef function(x):\n    return x * ({numbered(kind.read, 0)})\n", [""] * 5, [kind.name])
     return sum(each.calls for each in _run(case, kind.name, True)[1].programs)

@@ -1,4 +1,4 @@
-"""One program for arguments of any extents, where what a function does cannot depend on them; else one for each."""
+"""One program serves arguments of any shape if the function cannot depend on it. Otherwise each shape has a program."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def parameter(*shape):
 
 
 def told(function, x, parameters=()):
-    """What it gives for x, and gradients of its sum."""
+    """Return the result for x, and the gradients of its sum."""
     for each in parameters:
         each.grad = None
     result = function(x)

@@ -1,4 +1,5 @@
-"""Programs of every class: a captured function gives, writes and prints what its Python does, to the bit, out of programs."""
+"""For programs of every class, a captured function returns, writes and prints the same as its Python code, to the bit.
+"""
 
 import pytest
 

@@ -1,6 +1,7 @@
-"""Captured functions of random state give the bits of Python at each step, whatever changes between calls.
+"""Captured functions of random state equal Python at each step, to the bit, for any changes between calls.
 
-HALFSTEP_RANDOM_FUNCTIONS=2000 takes so many; HALFSTEP_RANDOM_FIRST says with which number to begin."""
+HALFSTEP_RANDOM_FUNCTIONS=2000 sets their number. HALFSTEP_RANDOM_FIRST sets the number of the first.
+"""
 
 import os
 
@@ -10,7 +11,7 @@ from captured.random_functions import compared_at_random, random_case
 
 COUNT = int(os.environ.get("HALFSTEP_RANDOM_FUNCTIONS", "200"))
 FIRST = int(os.environ.get("HALFSTEP_RANDOM_FIRST", "0"))
-CAPTURED = 0.6  # of the functions, that have calls which programs served
+CAPTURED = 0.6  # minimum share of functions with calls that programs served
 
 
 def test_random_functions():

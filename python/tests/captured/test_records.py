@@ -1,4 +1,6 @@
-"""Objects of dataclasses as arguments: other ones in each call, looked into as lists and dicts are."""
+"""Dataclass objects as arguments. Each call has other objects, and their fields are inspected as the elements of lists
+and dicts are.
+"""
 
 from dataclasses import dataclass, field
 
@@ -62,7 +64,7 @@ def by_setting(x, setting):
 
 
 def call(make):
-    """The arguments are seen too, as the call left them."""
+    """Return the arguments too, because the call may change them."""
 
     def run(f):
         arguments = make()

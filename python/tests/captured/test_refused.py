@@ -1,4 +1,4 @@
-"""What no tracer can take: each says why, and what to do instead."""
+"""Code that no tracer can handle. Each error names the reason and a remedy."""
 
 import random
 import re
@@ -17,7 +17,7 @@ FULL = {"full_graph": True}
 
 
 def refused(error, message, **settings):
-    """A function that makes a call which is refused so, and what jit is told."""
+    """Make a test function whose call is refused with this error. `settings` go to jit."""
 
     def register(make):
         REFUSED.append((make, error, message, settings))
@@ -173,7 +173,7 @@ def test_twenty():
 
 @pytest.mark.parametrize(("make", "error", "message", "settings"), REFUSED, ids=lambda value: getattr(value, "__name__", ""))
 def test_refused(make, error, message, settings):
-    """The message is the name of an error of ours, or values that one of another room names."""
+    """The message is the name of an error in our catalogue, or holds values that an error of another folder names."""
     with pytest.raises(error) as raised:
         make(hs.jit(**settings))
     if re.fullmatch(r"\w+_\w+", message):

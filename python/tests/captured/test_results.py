@@ -1,4 +1,4 @@
-"""What captured functions gave keeps its numbers, whoever holds it while they are called again."""
+"""Results of captured functions keep their values while someone holds them and the functions are called again."""
 
 import threading
 
@@ -6,7 +6,7 @@ import numpy as np
 
 import halfstep as hs
 
-LENGTHS = (3, 300, 70_000, 300_000)  # elements: memory of each kind
+LENGTHS = (3, 300, 70_000, 300_000)  # numbers of elements: one for each kind of memory
 
 
 def test_elements_of_results():

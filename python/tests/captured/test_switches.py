@@ -1,4 +1,4 @@
-"""Switches are local to a scope, a thread and a coroutine; what a captured program depends on of them."""
+"""Switches are local to a scope, a thread and a coroutine. Captured programs depend on some of them."""
 
 import asyncio
 import builtins
@@ -105,7 +105,7 @@ def test_parameters_at_another_place_than_the_input(captured):
 
 
 def work(function, number, problems):
-    """Many calls under switches of its own."""
+    """Make many calls with switches of their own."""
     training, gradients, place = number % 2 == 0, number % 3 == 0, "sim" if number % 5 == 0 else "cpu"
     with hs.train_mode(training), hs.device(place), hs.enable_grad() if gradients else hs.no_grad():
         yield
@@ -162,7 +162,7 @@ def test_a_hundred_coroutines():
 
 @pytest.mark.parametrize("cache", [1, 8])
 def test_capture_in_several_threads_at_once(cache):
-    """The same function, kinds of calls and outcomes that are captured while others run and print."""
+    """Threads capture new kinds of calls and outcomes of one function while others run it and print."""
     barrier, problems, printed = threading.Barrier(8), [], []
 
     class Stream:
@@ -201,4 +201,4 @@ def test_capture_in_several_threads_at_once(cache):
         thread.join()
     assert not problems
     middles = sum((number * 7 + turn) % 15 in range(6, 11) for number in range(8) for turn in range(40))
-    assert printed.count("middle") == middles and printed.count("k") == 320  # threads may write between parts of a line
+    assert printed.count("middle") == middles and printed.count("k") == 320  # Threads may write between the parts of a line.

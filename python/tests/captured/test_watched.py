@@ -1,4 +1,4 @@
-"""Calls are looked at while a function is captured, and nothing of that is left behind."""
+"""Calls are watched while a function is captured, and nothing of the watch remains afterwards."""
 
 import cProfile
 import gc
