@@ -4,7 +4,7 @@
 namespace halfstep::cli {
 namespace {
 
-/// Checkpoints of the fine-tuning lie beside the result until that is written.
+/// Keeps checkpoints of fine-tuning next to the result until the result is written.
 void name_training_folder(api::TrainOptions& train, repair::Options& repair, const api::OutFile& out) {
   if (repair.resume && !repair::any(repair) && train.epochs == 0)
     fail(errors::nothing_to_resume("neither --repair nor --epochs", "the one to resume"));

@@ -31,7 +31,7 @@ std::string path_of(const api::DataPath& data) { return data.path.empty() ? api:
 
 void note_digits(const api::CommonOptions& common, const api::DataPath& data) {
   if (data.path.empty() && !common.json)
-    print_notes({"without --data the built-in digits are used; from 0.2 on pass --data digits"});
+    print_notes({"no --data: using the built-in digits (0.2 will require --data digits)"});
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What the subcommands share. Each lives in a file of its own and adds itself to the program with one function.
+// Functions and types that the subcommands share. Each subcommand has its own file and one function that adds it to the
+// program.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,10 +17,10 @@ namespace halfstep::cli {
 /// Exit codes of the program.
 enum Exit : int { kDone = 0, kDifference = 1, kBadInput = 2, kUnsupported = 3, kDefect = 70, kInterrupted = 130 };
 
-/// For the library: progress goes to standard error, unless JSON is asked for.
+/// Settings for the library. Progress goes to standard error, unless the output is JSON.
 api::Settings settings_of(const api::CommonOptions& common);
 
-/// Runs `work`, whose errors are about that file.
+/// Runs `work`. Its errors name the file.
 template <class Work>
 auto about(const std::filesystem::path& file, Work work) {
   try {
@@ -29,39 +30,39 @@ auto about(const std::filesystem::path& file, Work work) {
   }
 }
 
-/// Claims the file that a command is to write, until the claim goes. Throws before any work where it cannot be written,
-/// another process writes it, or it is there and may not be replaced. Nothing for an empty path.
+/// Claims the file that a command will write, for the lifetime of the claim. Throws before any work if the file cannot
+/// be written, another process writes it, or it exists and may not be replaced. Empty for an empty path.
 std::optional<io::Claim> require(const api::OutFile& file);
 
-/// The samples. Without a path they are the digits, with a warning.
+/// Loads the samples. Without a path it uses the built-in digits, with a warning.
 api::Dataset load_data(const api::CommonOptions& common, const api::DataPath& data, int64_t classes);
-/// A network and its samples.
+/// Loads a network and its samples.
 api::LoadedPair load_both(const api::CommonOptions& common, const std::filesystem::path& network,
                           const api::DataPath& data, const data::PreprocessOptions& preprocess);
 
-/// The platform that the options name; absent for none.
+/// Loads the platform that the options name. Empty if they name none.
 std::optional<api::Platform> platform_of(const api::TargetOptions& target);
 
 /// Prints the notes of a report on standard error.
 void print_notes(const std::vector<std::string>& notes);
 
-/// Prints a result as JSON, or as text.
+/// Prints a result as JSON or as text.
 template <class Result>
 void print(const api::CommonOptions& common, const Result& result) {
   fmt::print("{}", common.json ? report::as_json(result) : report::as_text(result));
 }
 
-/// Prints the result of a command that wrote a file: as JSON, or as text and where the file is.
+/// Prints the result of a command that wrote a file: as JSON, or as text with the path of the file.
 template <class Result>
 void print_result(const api::CommonOptions& common, const Result& result, const std::filesystem::path& written) {
   print(common, result);
   if (!common.json) fmt::print("wrote {}\n", written.string());
 }
 
-/// Learned blocks go beside the result where no folder is named. Throws for an unknown method.
+/// Keeps corrected blocks next to the result if the options name no folder. Throws for an unknown method.
 void name_repair_folder(repair::Options& repair, const api::OutFile& out);
 
-// One for each file of this folder.
+// One function for each file of this folder.
 void add_analyze(const Program& program);
 void add_report(const Program& program);
 void add_bits(const Program& program);

@@ -3,7 +3,7 @@
 namespace halfstep::cli {
 namespace {
 
-/// Samples are read where one of the two is a network; they are those that it tells apart.
+/// Reads samples only if one of the two paths is a network. Its classes apply.
 board::Comparison compared(const api::CompareCommand& command) {
   const api::CompareOptions& options = command.options;
   const api::Settings settings = settings_of(command.common);

@@ -16,7 +16,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-/// Those before the cursor; the last is what the cursor stands at the end of, perhaps nothing.
+/// Words before the cursor. The last one ends at the cursor and may be empty.
 Words words_of(std::string line) {
   Words words;
   std::istringstream stream(line);
@@ -42,13 +42,13 @@ Words command_names(const CLI::App& program) {
 Words option_names(const CLI::App& command) {
   Words names;
   for (const CLI::Option* option : command.get_options()) {
-    if (option->get_group().empty()) continue;  // an earlier spelling
+    if (option->get_group().empty()) continue;  // a former spelling
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
   }
   return names;
 }
 
-/// An option says its choices in its help as {A,B}.
+/// Reads the choices of an option from its help, where they appear as {A,B}.
 Words choices_of(const CLI::Option* option) {
   Words choices;
   const std::string type = option == nullptr ? "" : option->get_type_name();
@@ -64,7 +64,7 @@ const CLI::App* command_in(const CLI::App& program, const std::string& name) {
   return found.empty() ? nullptr : found.front();
 }
 
-/// The words that may take the place of the last one, which begin as it does; `word` is the part that bash replaces.
+/// Words that can replace the last one and begin with it. `word` is the part that bash replaces.
 Words candidates(const CLI::App& program, const Words& words, std::string& word) {
   word = words.back();
   const CLI::App* command = words.size() > 2 ? command_in(program, words[1]) : nullptr;

@@ -1,4 +1,4 @@
-// What may stand at the cursor of a command line, out of the options that the program has.
+// Completions for a command line, from the options of the program.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -6,11 +6,11 @@
 
 namespace halfstep::cli {
 
-/// As first argument: bash asks for completions (cli/completion.bash).
+/// First argument of the program when bash asks for completions (cli/completion.bash).
 inline constexpr std::string_view kComplete = "--complete";
 
-/// Prints, one per line, what may stand at the cursor COMP_POINT of the line COMP_LINE: commands, options, or the
-/// choices of an option; nothing where bash should look for files. Returns the exit code.
+/// Prints the candidates at the cursor COMP_POINT of the line COMP_LINE, one per line: commands, options, or choices of
+/// an option. Prints nothing if bash should complete a file name. Returns the exit code.
 int print_completions(const CLI::App& program);
 
 }  // namespace halfstep::cli

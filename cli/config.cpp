@@ -21,7 +21,7 @@ api::Words words_of(const YAML::Node& node, const std::string& where) {
   return words;
 }
 
-/// An option in a file is called as its flag, with underscores.
+/// Key of an option in a file: its flag, with underscores.
 std::string file_name(const api::OptionEntry& entry) {
   std::string name = entry.long_flag().substr(2);
   std::ranges::replace(name, '-', '_');
@@ -45,7 +45,7 @@ YAML::Node load(const std::filesystem::path& file) {
   }
 }
 
-/// One value, quoted where YAML needs it.
+/// One value, quoted if YAML needs it.
 std::string scalar(const std::string& word) {
   YAML::Emitter out;
   out << word;
@@ -88,7 +88,7 @@ void read_config(const std::filesystem::path& file, const std::vector<api::Bound
       if (pair.second.IsNull()) continue;
       const std::string where = fmt::format("{}: {}", at, pair.first.Scalar());
       const api::Words words = words_of(pair.second, where);
-      if (words == option.words()) continue;  // a default goes with every other option
+      if (words == option.words()) continue;  // a default value does not conflict with other options
       if (!given.in_file.emplace(option.entry->name, GivenWords{words, where}).second)
         fail(errors::config_of_other_form(where, "a second value", "one"));
     } catch (const Error& error) {

@@ -33,7 +33,7 @@ nlohmann::json to_json(const api::FuzzReport& report) {
           {"seconds", report.seconds}};
 }
 
-/// The most frequent first.
+/// Prints counts, the most frequent first.
 void print_counts(const char* title, const std::map<std::string, int64_t>& counts) {
   if (counts.empty()) return;
   std::vector<std::pair<std::string, int64_t>> sorted(counts.begin(), counts.end());
@@ -46,9 +46,9 @@ void print_counts(const char* title, const std::map<std::string, int64_t>& count
 void print_quality(const std::map<std::string, api::FuzzQuality>& quality) {
   if (quality.empty()) return;
   fmt::print(
-      "integer programs with each operator: SQNR to the float network, and how far it is below what the widths\n");
-  fmt::print("allow; medians of all graphs, and the worst, in dB\n{:>8} {:>8} {:>8} {:>8}\n", "graphs", "SQNR", "below",
-             "worst");
+      "integer programs with each operator: SQNR against the float network, and its distance below the limit of\n");
+  fmt::print("the bit widths (medians of all graphs, and the worst, in dB)\n{:>8} {:>8} {:>8} {:>8}\n", "graphs",
+             "SQNR", "below", "worst");
   for (const auto& [op, q] : quality)
     fmt::print("{:8} {:8.1f} {:8.1f} {:8.1f}  {}\n", q.graphs, q.sqnr, q.excess, q.most, op);
   fmt::print("\n");
@@ -66,7 +66,7 @@ void print_report(const api::FuzzReport& report) {
     const auto count = [&](const char* verdict) { return verdicts.contains(verdict) ? verdicts.at(verdict) : 0; };
     fmt::print("{:12} {:8} {:8} {:8} {:8}\n", check, count("fine"), count("refused"), count("skipped"), count("found"));
   }
-  fmt::print("\n{} graphs in {:.1f} s, {} with an integer program, {} of them without islands\n", report.graphs,
+  fmt::print("\n{} graphs in {:.1f} s, {} with an integer program, {} of them without float fallback\n", report.graphs,
              report.seconds, report.converted, report.without_islands);
   for (const api::FuzzFinding& finding : report.findings)
     fmt::print(

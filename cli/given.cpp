@@ -16,7 +16,7 @@ std::string shown(const api::OptionEntry& entry) {
   return entry.positional && entry.flag.empty() ? std::string(entry.name) : entry.long_flag();
 }
 
-/// Whether options go together: those that one needs are there, and those that it excludes are not.
+/// Checks combinations of options: required companions are present, and excluded ones are absent.
 void check_company(const std::string& verb, const api::OptionEntry& entry, const std::vector<api::BoundOption>& options,
                    const Given& given, bool complete, std::vector<Diagnostic>& found) {
   const bool is_given = given.has(std::string(entry.name));

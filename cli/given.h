@@ -1,4 +1,4 @@
-// What the user gave for the options of a verb, on the command line and in a configuration file.
+// Option values that the user set, on the command line and in a configuration file.
 #pragma once
 
 #include <filesystem>
@@ -11,32 +11,31 @@
 
 namespace halfstep::cli {
 
-/// Words of an option, and their place for messages.
+/// Words of an option, and their origin for messages.
 struct GivenWords {
   api::Words words;
   std::string where;  ///< "train: --epochs", "run.yaml:3: epochs"
 };
 
-/// By name of the option.
+/// Option values by the name of the option.
 struct Given {
   std::map<std::string, GivenWords> on_command_line;
   std::map<std::string, GivenWords> in_file;
-  std::string file;  ///< the configuration file; "" for none
+  std::string file;  ///< the configuration file, or ""
 
   bool has(const std::string& option) const { return on_command_line.contains(option) || in_file.contains(option); }
 };
 
-/// Reads a configuration file: a YAML mapping from names of options to values. Values that are the default are as if
-/// they were not there. Throws config_unreadable,
-/// config_of_other_form, and unknown_option with the nearest name.
+/// Reads a configuration file: a YAML mapping from option names to values. Ignores values that equal the default.
+/// Throws config_unreadable, config_of_other_form, and unknown_option with the nearest name.
 void read_config(const std::filesystem::path& file, const std::vector<api::BoundOption>& options, Given& given);
 
-/// Sets the variables of the options. Words of the command line come before those of the file. Throws one Error with
-/// every wrong value and option that does not go with another, and with `complete` every missing option.
+/// Sets the variables of the options. The command line has priority over the file. Throws one Error with all wrong
+/// values and conflicting options, and with `complete` all missing ones.
 void set_options(const std::string& verb, const std::vector<api::BoundOption>& options, const Given& given,
                  bool complete);
 
-/// The value of every option as a configuration file, each with its origin.
+/// Returns the value of every option as a configuration file, each with its origin.
 std::string config_text(const std::vector<api::BoundOption>& options, const Given& given);
 
 }  // namespace halfstep::cli

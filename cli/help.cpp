@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kHelpWidth = 100, kHelpColumn = 34;
 
-/// Lines of at most `width` characters.
+/// Breaks text into lines of at most `width` characters.
 std::string wrapped(const std::string& text, size_t width, const std::string& indent) {
   std::istringstream words(text);
   std::string lines, line;

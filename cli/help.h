@@ -8,10 +8,10 @@
 
 namespace halfstep::cli {
 
-/// The sentence of an option, its range and its default.
+/// Description of an option with its range and default.
 std::string describe(const api::BoundOption& option);
 
-/// "{A,B}" of choices, which are completed; else the kind of value: INT, NUMBER, FILE, TEXT.
+/// "{A,B}" for choices, which bash completes. Otherwise the kind of value: INT, NUMBER, FILE, TEXT.
 std::string type_name(const api::BoundOption& option);
 
 std::string examples_text(const api::VerbEntry& verb);

@@ -3,14 +3,14 @@
 namespace halfstep::cli {
 namespace {
 
-/// The exit code: what stands between a network and its target is not supported.
+/// Prints an inspection. The exit code is "not supported" if the network cannot run on the target.
 template <class Inspection>
 int print_inspection(const Inspection& found, const api::InspectCommand& command) {
   fmt::print("{}", command.common.json ? report::as_json(found) : report::as_text(found, command.explain));
   return found.target && !found.target->holds() ? kUnsupported : kDone;
 }
 
-/// How a prepared network is quantized; with a name, the story of that tensor alone.
+/// Prints the quantization report of a prepared network, or the history of one tensor.
 int print_audit(const api::InspectCommand& command) {
   const Model model = api::load(command.model);
   const api::QuantizeResult found = api::audit(model);

@@ -11,12 +11,12 @@ namespace {
 
 using api::PlatformCommand;
 
-/// A platform of the arguments, with the overrides.
+/// Loads a platform of the arguments, with the overrides.
 api::Platform platform(const PlatformCommand& command, size_t i) {
   return api::load_platform({command.arguments[i], command.target.overrides, ""});
 }
 
-/// "mychip", "chips/mychip" and "mychip.yaml" are all called mychip.
+/// Writes a new platform. The name "mychip" follows from "mychip", "chips/mychip" and "mychip.yaml".
 int write_new(const PlatformCommand& command) {
   std::filesystem::path path = command.arguments[0];
   if (path.extension() != ".yaml") path += ".yaml";
@@ -26,7 +26,7 @@ int write_new(const PlatformCommand& command) {
   if (command.common.json) {
     print(command.common, quant::load_platform(path.string()));
   } else {
-    fmt::print("wrote {}; when it says what your chip does: halfstep platform check {}\n", path.string(),
+    fmt::print("wrote {}; describe your chip in it, then check it: halfstep platform check {}\n", path.string(),
                path.string());
   }
   return kDone;
@@ -45,7 +45,7 @@ int show(const PlatformCommand& command) {
 
 int compare(const PlatformCommand& command) {
   auto found = api::compare_platforms(platform(command, 0), platform(command, 1));
-  found.first = command.arguments[0];  // two files may call it the same
+  found.first = command.arguments[0];  // both files may have the same platform name
   found.second = command.arguments[1];
   print(command.common, found);
   return found.differences.empty() ? kDone : kDifference;

@@ -32,7 +32,7 @@ int exit_code(ErrorKind kind) {
   return kBadInput;
 }
 
-/// One line on standard error: JSON where the command was asked for it.
+/// Prints one line on standard error, as JSON if the command uses it.
 int report(const Error& error, bool json) {
   const std::string line = json ? report::as_json(error) : "halfstep: " + report::as_text(error) + "\n";
   std::fputs(line.c_str(), stderr);
@@ -46,7 +46,7 @@ Diagnostic unknown_command(const CLI::App& program, const std::string& word) {
   return errors::unknown_command(word, did_you_mean(word, names));
 }
 
-/// Names the first argument that `command` does not take; the words after an unknown option are its values.
+/// Names the first argument that `command` does not accept. Words after an unknown option count as its values.
 Diagnostic unknown_argument(const CLI::App& command, const std::vector<std::string>& words) {
   const auto option =
       std::find_if(words.begin(), words.end(), [](const std::string& word) { return word.starts_with("-"); });
@@ -64,12 +64,12 @@ std::string lower_case_first(std::string text) {
   return text;
 }
 
-/// The parser's own complaint, as "--epochs: 1 required".
+/// The parser's own message, such as "--epochs: 1 required".
 Diagnostic wrong_argument(const CLI::App& command, const CLI::ParseError& error) {
   return errors::wrong_argument(command.get_name(), lower_case_first(error.what()));
 }
 
-/// What is wrong with the arguments, in one line.
+/// Describes the error in the arguments in one line.
 Diagnostic usage_error(const CLI::App& program, const CLI::ParseError& error, int count, const char* const* arguments) {
   const auto chosen = program.get_subcommands();
   if (chosen.empty()) return count > 1 ? unknown_command(program, arguments[1]) : errors::no_command();
@@ -79,7 +79,7 @@ Diagnostic usage_error(const CLI::App& program, const CLI::ParseError& error, in
   return wrong_argument(command, error);
 }
 
-/// "--out=", which the parser would give the word behind it; else "".
+/// Finds an option such as "--out=", for which the parser would take the next word. Returns "" if there is none.
 std::string option_without_value(int count, const char* const* arguments) {
   for (int i = 1; i < count; ++i) {
     const std::string_view word = arguments[i];
@@ -97,13 +97,14 @@ int parse_and_work(int count, const char* const* given) {
   if (help_all != words.end()) *help_all = "--help";
   const char* const* arguments = words.data();
   CLI::App program(
-      "Halfstep trains quantized networks and proves that the integers on the device are the same, code for code.",
+      "Quantize neural networks for integer-only hardware, and prove that the integer program equals the trained "
+      "network, code for code.",
       "halfstep");
   program.require_subcommand(1);
   program.set_version_flag("--version", std::string("halfstep ") + kVersion);
   program.footer(
-      "Exit codes: 0 done, 1 a check found a difference, 2 wrong use or bad input, 3 not supported, 70 a defect of "
-      "Halfstep, 130 interrupted. Say what an error means: halfstep explain HS1100\n");
+      "Exit codes: 0 done, 1 a check found a difference, 2 wrong arguments or bad input, 3 not supported, 70 a defect "
+      "of Halfstep, 130 interrupted. Describe an error: halfstep explain HS1100\n");
   Work work;
   const auto formatter = std::make_shared<HelpFormatter>();
   formatter->label("Positionals", "Arguments");
@@ -128,8 +129,8 @@ int parse_and_work(int count, const char* const* given) {
   return work();
 }
 
-/// A reader that has gone ends the program by SIGPIPE, as it ends others, but only when the claims and temporaries of
-/// the verb are away. Whoever started the program with the signal ignored gets an error.
+/// Handles a closed standard output. If the reader exits, the program ends by SIGPIPE as usual, but only after the verb
+/// has removed its claims and temporary files. If the program was started with SIGPIPE ignored, it reports an error.
 class Output {
  public:
   explicit Output(bool json) : json_(json), before_(std::signal(SIGPIPE, SIG_IGN)) {}
@@ -137,7 +138,7 @@ class Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  /// `code`, or that the report could not be written: what was printed may have lain in a buffer until now.
+  /// Returns `code`, or the exit code of an output error. Buffered output may be lost only now.
   int flushed(int code) const { return std::fflush(stdout) == 0 ? code : lost(errno); }
 
   int lost(int reason) const {

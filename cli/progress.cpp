@@ -23,7 +23,7 @@ void on_signal(int signal) {
   std::signal(signal, SIG_DFL);
 }
 
-/// Draws one stage after the other.
+/// Draws one stage at a time.
 class Display {
  public:
   explicit Display(bool terminal) : terminal_(terminal) {}
@@ -37,7 +37,7 @@ class Display {
       from_ = progress.done;
     }
     const int percent = progress.total > 0 ? static_cast<int>(100 * progress.done / progress.total) : 0;
-    const int step = terminal_ ? 1 : 20;  // a log wants few lines
+    const int step = terminal_ ? 1 : 20;  // few lines in a log
     if (percent / step == shown_ && percent != 100) return;
     if (percent == 100 && shown_ == 100 / step) return;
     shown_ = percent / step;
@@ -57,8 +57,8 @@ class Display {
                        std::string(static_cast<size_t>(kWidth - full), '.'), percent, left(progress), progress.note);
   }
 
-  /// ", 75 s left", as long as the stage goes on as it began, which another may have interrupted; "" where that is
-  /// soon.
+  /// ", 75 s left" if the stage continues at its average speed since it began or continued after another stage. "" if
+  /// less than 1 s is left.
   std::string left(const Progress& progress) const {
     if (progress.done <= from_) return {};
     const double gone = std::chrono::duration<double>(Clock::now() - began_).count();
@@ -70,7 +70,7 @@ class Display {
   using Clock = std::chrono::steady_clock;
   bool terminal_;
   Clock::time_point began_;
-  double from_ = 0;  ///< how much of the stage was done then
+  double from_ = 0;  ///< progress of the stage at began_
   std::string stage_;
   int shown_ = -1;
 };

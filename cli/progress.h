@@ -1,14 +1,14 @@
-// Progress for people: a bar on a terminal, plain lines elsewhere. Ctrl-C becomes Error(interrupted) at the next step.
+// Progress output: a bar on a terminal, plain lines elsewhere. Ctrl-C becomes Error(interrupted) at the next step.
 #pragma once
 
 #include "halfstep/core/base/progress.h"
 
 namespace halfstep::cli {
 
-/// Prints to standard error when `visible`; always notices interrupts.
+/// Prints to standard error if `visible`. Checks for interrupts in any case.
 ProgressCallback make_progress(bool visible);
 
-/// Ctrl-C and SIGTERM raise a flag from now on; a second one ends the process at once.
+/// Makes Ctrl-C and SIGTERM set a flag. A second signal ends the process immediately.
 void catch_interrupts();
 
 }  // namespace halfstep::cli

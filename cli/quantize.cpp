@@ -4,7 +4,7 @@
 namespace halfstep::cli {
 namespace {
 
-/// A prepared network with other bit widths needs no samples; any other is prepared and calibrated.
+/// Changes the bit widths of a prepared network without samples. Prepares and calibrates any other network.
 api::QuantizeResult quantized(const api::QuantizeCommand& command) {
   const api::Platform platform = api::load_platform(command.target);
   const auto [network, data] = load_both(command.common, command.model, command.data, command.options.preprocess);

@@ -24,7 +24,7 @@ void print_report(const api::QuickstartReport& report, const std::filesystem::pa
       static_cast<double>(report.peak_rss_bytes) / 1e6, report.weights_digest, out.string());
 }
 
-/// Reads what the options name, and writes the report beside the Models.
+/// Reads the inputs that the options name, and writes the report next to the Models.
 api::QuickstartReport report_of(api::QuickstartCommand& command) {
   api::QuickstartRequest& request = command.request;
   api::require_free(request);

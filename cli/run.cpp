@@ -8,8 +8,8 @@ namespace halfstep::cli {
 namespace {
 
 struct RunReport {
-  api::RunResult result;                     ///< of test data the last set's
-  std::vector<api::Comparison> comparisons;  ///< of test data with the name of its set before it: "test_data_set_0/y"
+  api::RunResult result;                     ///< for test data: results of the last set
+  std::vector<api::Comparison> comparisons;  ///< for test data: names begin with the set, "test_data_set_0/y"
   bool equal() const {
     return std::ranges::all_of(comparisons, [](const api::Comparison& c) { return c.differing == 0; });
   }
@@ -26,7 +26,8 @@ void print_json(const RunReport& report) {
                                    {"differing", c.differing},
                                    {"largest_difference", c.largest_difference}});
   if (!report.result.notes.empty()) json["notes"] = report.result.notes;
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));  // names as a file has them
+  // Names may hold invalid UTF-8.
+  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 void print_text(const RunReport& report) {
@@ -53,7 +54,7 @@ void print_text(const RunReport& report) {
 
 bool is_log(const std::filesystem::path& trace) { return trace.extension() == ".log"; }
 
-/// Before any work: files that can be written, of a kind that there is.
+/// Checks before any work that the files can be written and have a supported extension.
 std::vector<std::optional<io::Claim>> required_traces(const api::RunCommand& command) {
   std::vector<std::optional<io::Claim>> claims;
   for (const auto& path : command.trace) {
@@ -77,7 +78,7 @@ api::RunOptions run_options(const api::RunCommand& command, const std::filesyste
   return options;
 }
 
-/// Every set of a folder in ONNX's layout.
+/// Runs every set of a folder in ONNX's layout.
 RunReport run_test_data(const api::RunCommand& command) {
   const auto file = formats::open(command.model);
   const api::Tolerance tolerance = api::read_tolerance(command.test_data, command.tolerance);

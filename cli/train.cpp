@@ -3,7 +3,7 @@
 namespace halfstep::cli {
 namespace {
 
-/// A float network is quantized for generic_int8 where no platform is named.
+/// Target of a float network. The default is generic_int8.
 api::TargetOptions target_of(const api::TrainCommand& command) {
   api::TargetOptions target = command.target;
   if (target.platform.empty()) target.platform = "generic_int8";

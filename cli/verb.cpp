@@ -12,11 +12,11 @@
 namespace halfstep::cli {
 namespace {
 
-/// The words behind one flag, as the parser collects them.
+/// Words after one flag, as the parser collects them.
 struct Slot {
   const api::BoundOption* option;
   api::Words words;
-  std::string where, deprecated;  ///< deprecated: the earlier spelling that the words came by
+  std::string where, deprecated;  ///< deprecated: the former spelling, if it was used
 };
 
 struct Parsed {
@@ -28,14 +28,14 @@ struct Parsed {
   std::vector<std::string> unused_seed;  ///< value of --seed on a verb that draws no random numbers
 };
 
-/// Groups of a help, in their order.
+/// Groups of the help, in order.
 constexpr std::array kGroups = {"Model", "Data", "Preprocessing", "Quantization", "Training", "Output", "General"};
 
 size_t group_rank(const api::BoundOption& option) {
   return static_cast<size_t>(std::ranges::find(kGroups, option.entry->group) - kGroups.begin());
 }
 
-/// Switches that are on have a flag to turn them off; those that may stay unsaid have both.
+/// Flags of a switch. A switch that is on has a flag to turn it off. One without a default has both flags.
 std::string switch_flags(const api::BoundOption& option, const std::string& flag) {
   const api::Words now = option.words();
   const std::string off = "!--no-" + flag.substr(2);
@@ -86,8 +86,7 @@ void collect(Parsed& parsed, Given& given) {
     if (slot->words.empty()) continue;
     const api::OptionEntry& entry = *slot->option->entry;
     if (!slot->deprecated.empty())
-      notes.push_back(
-          fmt::format("{} is now {}; the old spelling goes away in 0.2", slot->deprecated, entry.long_flag()));
+      notes.push_back(fmt::format("{} is now {} (0.2 removes the old spelling)", slot->deprecated, entry.long_flag()));
     given.on_command_line[std::string(entry.name)] = {slot->words, slot->where};
   }
   if (!parsed.unused_seed.empty())
@@ -121,10 +120,10 @@ CLI::App* add_verb(const Program& program, const api::VerbEntry& verb, std::vect
     if (option.entry->face != api::OptionFace::python) add_option(*command, option, program.shows_all, *parsed);
   }
   accept_unused_seed(*command, *parsed);
-  command->add_option("--config", parsed->config, "YAML file with values of options; the command line overrides it")
+  command->add_option("--config", parsed->config, "YAML file with option values (the command line overrides it)")
       ->type_name("FILE")
       ->group("General");
-  command->add_flag("--print-config", parsed->prints_config, "print the value of every option, and where it comes from")
+  command->add_flag("--print-config", parsed->prints_config, "print the value and origin of every option")
       ->group("General");
   command->set_help_flag("-h,--help", "print this help")->group("General");
   command->add_flag("--help-all")->description("print this help with advanced options")->group("General");

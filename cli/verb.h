@@ -1,4 +1,4 @@
-// A verb on the command line: a flag for each of its options, --config, --print-config and a grouped help.
+// A verb on the command line: a flag for each option, --config, --print-config and a grouped help.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,17 +11,18 @@
 
 namespace halfstep::cli {
 
-/// A subcommand's work; returns the exit code.
+/// The work of a subcommand. It returns the exit code.
 using Work = std::function<int()>;
 
-/// What the subcommands are added to.
+/// The program that subcommands are added to.
 struct Program {
   CLI::App& app;
-  Work& work;              ///< of the subcommand that is chosen
-  bool shows_all = false;  ///< the help has advanced options too
+  Work& work;              ///< work of the chosen subcommand
+  bool shows_all = false;  ///< the help lists advanced options too
 };
 
-/// The subcommand of a verb. `run` is called once the options are read; `given` says which of them the user named.
+/// Adds the subcommand of a verb. `run` is called after the options are read. `given` holds the options that the user
+/// set.
 CLI::App* add_verb(const Program& program, const api::VerbEntry& verb, std::vector<api::BoundOption> options,
                    std::function<int(const Given& given)> run);
 

@@ -4,7 +4,7 @@
 namespace halfstep::cli {
 namespace {
 
-/// The folder a user means: the one named, else the current one if it holds a report, else the default of quickstart.
+/// Folder of the Models: the named one, else the current one if it holds a report, else the default of quickstart.
 std::filesystem::path folder_of(const api::VerifyCommand& command) {
   std::error_code failed;
   if (command.paths.size() == 1) {
@@ -15,7 +15,7 @@ std::filesystem::path folder_of(const api::VerifyCommand& command) {
   return std::filesystem::exists("report.json", failed) ? "." : "quickstart_out";
 }
 
-/// The prepared and the integer Model by options, by the two paths, or in the folder.
+/// Finds the prepared and the integer Model: by options, by two paths, or in the folder.
 void find_models(api::VerifyCommand& command) {
   if (command.paths.size() > 2) fail(errors::surplus_argument("verify", command.paths[2].string()));
   const auto folder = folder_of(command);

@@ -57,7 +57,7 @@ def test_a_copy_that_is_averaged_outside_gives_new_integers_every_epoch(network,
                 if kept.is_floating_point():
                     kept.mul_(0.5).add_(live[name], alpha=0.5)
         codes = integers(ema.network, x)
-        np.testing.assert_array_equal(np.asarray(ema(torch.from_numpy(x))), codes)  # exactly the integers of the averages
+        np.testing.assert_array_equal(np.asarray(ema(torch.from_numpy(x))), codes)  # the averages' integers
         assert all((codes != before).any() for before in seen)
         seen.append(codes)
 

@@ -302,7 +302,7 @@ def tensors_beside_record(name, make):
     return {backend: tensors for backend, tensors in found.items() if tensors}
 
 
-quietly = pytest.mark.filterwarnings("ignore")  # Warnings about ranges, which two samples of noise do not determine well.
+quietly = pytest.mark.filterwarnings("ignore")  # Two noise samples determine ranges badly.
 
 
 @quietly

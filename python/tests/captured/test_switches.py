@@ -201,4 +201,4 @@ def test_capture_in_several_threads_at_once(cache):
         thread.join()
     assert not problems
     middles = sum((number * 7 + turn) % 15 in range(6, 11) for number in range(8) for turn in range(40))
-    assert printed.count("middle") == middles and printed.count("k") == 320  # Threads may write between the parts of a line.
+    assert printed.count("middle") == middles and printed.count("k") == 320  # threads may write inside lines
