@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""A classifier of torchvision as it is in memory: its layers by their names, its integers, and what each bit costs.
+"""Quantize a torchvision classifier from memory, verify its integers by layer name, and show the cost of each bit
+width.
 
 usage: examples/from_torch.py [--model resnet18] [--side 64] [--bits 8 6 4]
 
-Weights are random unless --weights names some, and so are images: what is shown is that codes are equal, not accuracy.
+Weights are random unless --weights names some, and images are random. The output shows equal codes, not accuracy.
 Needs torch, torchvision and onnxscript.
 """
 
@@ -36,7 +37,7 @@ def main() -> None:
     prepared = hs.quantize(net, "generic_int8", data=images)
     print(repr(prepared.report))
     for bits in given.bits:
-        at = hs.change_bits(prepared, "*", weight_bits=bits, activation_bits=bits)  # ranges stay as they were observed
+        at = hs.change_bits(prepared, "*", weight_bits=bits, activation_bits=bits)  # observed ranges do not change
         proof = hs.verify(at, hs.convert(at), images)
         print(f"{bits} bits: {proof.verdict}; furthest from float: {worst(proof)}")
 

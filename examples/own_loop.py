@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Quantization-aware training in a loop of PyTorch: any loss, optimizer and schedule, then integers that are equal.
+"""Train with quantization in your own PyTorch loop, with any loss, optimizer and schedule. The integers are equal.
 
 usage: examples/own_loop.py [--epochs 3] [--bits 4] [--onnx digits_int8.onnx]
 
-The network is a module of PyTorch; its images are the digits of scikit-learn, which Halfstep carries along.
+The network is a PyTorch module. Its images are the digits of scikit-learn, which Halfstep includes.
 Needs torch and onnxscript, and onnxruntime for the last line.
 """
 
@@ -30,7 +30,7 @@ def digits() -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def fit(module: nn.Module, x: torch.Tensor, y: torch.Tensor, epochs: int, rate: float, what: str) -> None:
-    """A loop like anybody's. Nothing in it is Halfstep's."""
+    """A plain PyTorch training loop, without any call of Halfstep."""
     loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(x, y), batch_size=32, shuffle=True)
     optimizer = torch.optim.SGD(module.parameters(), lr=rate, momentum=0.9)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs * len(loader))

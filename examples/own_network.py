@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A network of halfstep.nn from its first weights to integers that are proved equal, without any other library.
+"""Train a network of halfstep.nn from random weights, convert it to integers and prove them equal. Needs only Halfstep.
 
 usage: examples/own_network.py [--epochs 5] [--platform generic_int8]
 """
@@ -28,7 +28,7 @@ def main() -> None:
     parser.add_argument("--platform", default="generic_int8", choices=hs.platforms())
     given = parser.parse_args()
 
-    hs.seed(0)  # of the first weights
+    hs.seed(0)  # sets the first weights
     data = hs.datasets.digits()
     net = hs.network(Digits(), image=(None, 1, 8, 8))
     print(hs.train(net, data, epochs=given.epochs, preprocess={"scale": 1 / 16}))

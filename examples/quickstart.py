@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Every verb once, on handwritten digits: from a float network to integers that are proved equal.
+"""Call every main verb once on handwritten digits, from a float network to integers that are proved equal.
 
 usage: examples/quickstart.py [--epochs 20] [--platform generic_int8] [--bits 8]
 
-Needs nothing but halfstep: a network of its own learns from the images that it carries along.
+Needs only halfstep, which includes the network and the images.
 """
 
 import argparse
@@ -18,7 +18,7 @@ def main() -> None:
     parser.add_argument("--bits", type=int, default=8)
     given = parser.parse_args()
 
-    data = hs.datasets.digits()  # read once; a path, arrays or a DataLoader would do
+    data = hs.datasets.digits()  # read once (a path, arrays or a DataLoader also work)
     net = hs.create_network("digits", data, seed=0)
     hs.train(net, data, epochs=given.epochs)
     print(f"float: {hs.evaluate(net, data):.2%}")

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""A recurrent network that decides when it has read enough: written, trained, quantized, proven and exported with Halfstep alone.
+"""Write, train, quantize, verify and export a recurrent network that decides when to stop, with Halfstep alone.
 
 usage: examples/recurrent.py [--steps 200] [--out FOLDER]
 
-Sequences of eight numbers at a time; the class says which of two numbers have a positive sum. The network reads on while it is
-not sure, so how many steps it takes depends on the data: a `while_loop` is one operator with a region, in training, in
-integers and in C.
+A sequence has eight numbers at each step. The class is given by the signs of the sums of the first two. The network
+reads until it is sure, so the number of steps depends on the data. A `while_loop` is one operator with a region, in
+training, in integers and in C.
 """
 
 import argparse

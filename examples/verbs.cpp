@@ -1,4 +1,4 @@
-// A network from nothing to proven integers, in memory, as a user of the installed library writes it.
+// Train a network, convert it to integers and verify them, in memory, with the installed library.
 #include <halfstep/halfstep.h>
 
 #include <iostream>
