@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
-"""Float and integer inference of transformers beside onnxruntime and OpenVINO, in one run.
+"""Compare float and integer inference of transformers with onnxruntime and OpenVINO, in one run.
 
-usage: bench/attention_speed.py [NETWORK.onnx]... [--batches 1 32] [--program build/release/halfstep] [--threads 2] [--rounds 5] [--runs 40]
+usage: bench/attention_speed.py [NETWORK.onnx]... [--batches 1 32] [--program build/release/halfstep] [--threads 2]
+       [--rounds 5] [--runs 40]
 
-Without NETWORKs it is a BERT of two layers of 256 on 128 tokens with random weights. Every row is an engine: Halfstep's float and integer programs
-(generic_int8, calibrated on random inputs), onnxruntime's and OpenVINO's float ones; as int8 onnxruntime's dynamic form, the QDQ file of its static
-quantizer in both engines, and what NNCF makes for OpenVINO. Medians of milliseconds over rounds in which they take turns, and how many times
-Halfstep's of the same kind. Needs numpy, safetensors and onnx; engines that are not installed have no row. Exits with 1 where float outputs
-are not the first peer's.
+Without NETWORKs it uses a BERT of two layers of 256 on 128 tokens with random weights. Every row is an engine:
+- Halfstep's float and integer programs (generic_int8, calibrated on random inputs)
+- float programs of onnxruntime and OpenVINO
+- int8 in onnxruntime's dynamic form
+- int8 as the QDQ file of onnxruntime's static quantizer, in both engines
+- int8 for OpenVINO from NNCF
+It prints medians of milliseconds over rounds in which the engines take turns, and ratios to Halfstep's program of the
+same kind. Needs numpy, safetensors and onnx. Engines that are not installed have no row. Exits with 1 if float outputs
+differ from those of the first peer.
 """
 import argparse
 import contextlib
@@ -44,7 +49,7 @@ def integer_program(given, network, folder):
 
 
 class Rows:
-    """Samples one by one, as onnxruntime's quantizer asks for them."""
+    """Provides samples one by one, for onnxruntime's quantizer."""
 
     def __init__(self, network):
         self.rows = rows_of(network)
@@ -83,7 +88,7 @@ def nncf_int8(network, folder):
 
 @contextlib.contextmanager
 def quiet():
-    """What tools print on the way is none of the table."""
+    """Context that hides the output of tools from the table."""
     logging.disable(logging.WARNING)
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
         yield
@@ -91,7 +96,7 @@ def quiet():
 
 
 def int8_files(given, network, folder):
-    """By name of a row: the engine and the file."""
+    """Return (engine, file) by the name of a row."""
     files = {"halfstep int8": (Halfstep, integer_program(given, network, folder))}
     with quiet():
         if onnxruntime:
@@ -105,7 +110,7 @@ def int8_files(given, network, folder):
 
 
 def measure(given, network, folder):
-    """Prints the rows of a network; whether its float outputs are right."""
+    """Print the rows of a network. Return whether its float outputs are correct."""
     files = {engine.name: (engine, network) for engine in (Halfstep, *PEERS)} | int8_files(given, network, folder)
     right = True
     for batch in given.batches:

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""A training step of a vision transformer for 32 x 32 pixels, in float and on codes, beside PyTorch's float step, in one run.
+"""Compare a training step of a vision transformer for 32 x 32 pixels, in float and on codes, with PyTorch's float step.
 
-usage: bench/attention_train.py NETWORK.onnx [--batch 64] [--steps 12] [--rounds 3] [--threads 2] [--program build/release/halfstep]
+usage: bench/attention_train.py NETWORK.onnx [--batch 64] [--steps 12] [--rounds 3] [--threads 2] [--program
+       build/release/halfstep]
 
-NETWORK is a classifier of images that `halfstep train` takes. PyTorch's is the one of this project's measurements (three convolutions, five
-blocks of 96 with three heads and 288 hidden features), eager, with SGD. Random images and labels. Medians of milliseconds over rounds in which they take turns,
-and how many times Halfstep's float step. Needs numpy and onnx; without torch its column is left out.
+NETWORK is an image classifier that `halfstep train` accepts. PyTorch's is the one of this project's measurements (three
+convolutions, five blocks of 96 with three heads and 288 hidden features), eager, with SGD. Images and labels are
+random. It prints medians of milliseconds over rounds in which both take turns, and ratios to Halfstep's float step.
+Needs numpy and onnx. Without torch its column is missing.
 """
 import argparse
 import json
@@ -93,7 +95,7 @@ def main():
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
         data, prepared = folder / "data.npz", folder / "prepared.safetensors"
-        generator, count = np.random.default_rng(0), given.batch * given.steps * 5 // 4  # a fifth is held for testing
+        generator, count = np.random.default_rng(0), given.batch * given.steps * 5 // 4  # a fifth is for tests
         graph = onnx.load(given.network).graph
         image, classes = ([dim.dim_value for dim in value.type.tensor_type.shape.dim][1:] for value in (graph.input[0], graph.output[0]))
         np.savez(data, x=generator.standard_normal((count, *image), np.float32), y=np.arange(count) % classes[0])

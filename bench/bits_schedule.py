@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""A network from float to few bits in one command, killed with SIGKILL on the way and resumed: does it end at the same weights, and what are they worth?
+"""Train a network from float to few bits in one command, kill it with SIGKILL, resume it, and compare the final
+weights.
 
-usage: bench/bits_schedule.py NETWORK DATA [--platform magik_t40] [--schedule 8,4] [--epochs 2] [--program build/release/halfstep] [MORE OPTIONS OF halfstep train]
+usage: bench/bits_schedule.py NETWORK DATA [--platform magik_t40] [--schedule 8,4] [--epochs 2] [--program
+       build/release/halfstep] [MORE OPTIONS OF halfstep train]
 
-The run is made twice: once straight through, and once killed after each checkpoint that is named by --kill (STAGE:EPOCH, counted from 1), each time resumed with the same
-command. Prints the accuracy of each stage and both digests; exit code 1 where they differ.
+The run is made twice. The first is not interrupted. The second is killed after each checkpoint that --kill names
+(STAGE:EPOCH, counted from 1), and resumed with the same command each time. Prints the accuracy of each stage and both
+digests. Exits with 1 if they differ.
 """
 import argparse
 import json
@@ -29,7 +32,7 @@ def finished(given, out, *more):
 
 
 def killed(given, out, checkpoint, *more):
-    """Starts a run and kills it as soon as the checkpoint is there."""
+    """Start a run and kill it as soon as the checkpoint exists."""
     run = subprocess.Popen(command(given, out, *more), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not list(out.glob(checkpoint)):
         if run.poll() is not None:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Times a network's program in C beside our own kernels on one thread, and weighs it.
+"""Time a network's C program and our own kernels on one thread, and measure its size.
 
 usage: bench/c_speed.py PREPARED ... [--program P] [--runs N]
 
-PREPARED: prepared Models that keep samples. Prints by compiler the fastest call, what our kernels take for the same, and,
-where arm-none-eabi-gcc is installed, the bytes of code and constants for a Cortex-M4 at -Os.
+PREPARED: prepared Models that keep samples. Prints, for each compiler, the fastest call and the time of our kernels. If
+arm-none-eabi-gcc is installed, it also prints the bytes of code and constants for a Cortex-M4 at -Os.
 """
 import argparse
 import json
@@ -46,7 +46,7 @@ def run(*words):
 
 
 def timer(header, runs):
-    """A program that calls net_run on zeros."""
+    """Return a program that calls net_run on zeros."""
     signature = next(line for line in header.splitlines() if line.startswith("int net_run("))
     ports = [port.replace("const ", "").split(" *") for port in signature[len("int net_run(") : -2].split(", ")]
     arrays = "\n".join(f"static {kind} {name}[NET_{name.upper()}_COUNT];" for kind, name in ports)
@@ -54,7 +54,7 @@ def timer(header, runs):
 
 
 def ours(program, prepared, folder, runs):
-    """Milliseconds of the fastest run of the integer program on one thread, one sample."""
+    """Return milliseconds of the fastest run of the integer program on one thread, for one sample."""
     integer, inputs = folder / "integer.safetensors", folder / "inputs.npz"
     run(program, "convert", prepared, "--out", integer, "--overwrite")
     arguments = json.loads(run(program, "inspect", integer, "--json"))["graph"].splitlines()[0]
@@ -65,7 +65,7 @@ def ours(program, prepared, folder, runs):
 
 
 def code_bytes(folder):
-    """Code and constants of the object for a Cortex-M4."""
+    """Return the size of code and constants of the object for a Cortex-M4."""
     target = "arm-none-eabi-gcc -Os -mcpu=cortex-m4 -mthumb -std=c99 -DNET_NO_FLOAT -c".split()
     run(*target, "-o", folder / "net.o", folder / "net.c")
     sizes = dict(line.split()[:2] for line in run("arm-none-eabi-size", "-A", folder / "net.o").splitlines() if line.startswith("."))

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Holds programs in C to the integers: networks x platforms x widths x compilers and machines, every layer's codes.
+"""Compare the codes of C programs with the integer program, for every layer.
 
 usage: bench/c_targets.py NETWORK[=DATA] ... [--program P] [--platforms a,b] [--widths 8/8,4/8,4/4] [--targets a,b]
        [--samples N]
 
-NETWORK is a float Model or a foreign file, DATA its samples (the digits without it). Prints a table in Markdown: 0 where
-no code differs, the number of those that do, or why there is none. What is not installed is left out. Ends with 1 where a
-code differs.
+It runs all combinations of networks, platforms, bit widths, compilers and machines. NETWORK is a float Model or a
+foreign file. DATA are its samples (default: the digits). Prints a table in Markdown. A cell is 0 if no code differs,
+else the number of differing codes, or the reason why there is none. Tools that are not installed are left out. Exits
+with 1 if a code differs.
 """
 import argparse
 import json
@@ -41,7 +42,7 @@ def reason(done):
 
 
 def models(program, network, data, platform, widths, folder):
-    """The prepared and the integer Model, or why there is none."""
+    """Return the prepared and the integer Model, or the reason why there is none."""
     prepared, integer = folder / "prepared.safetensors", folder / "integer.safetensors"
     weights, features = widths.split("/")
     done = run(program, "quantize", network, "--platform", platform, "--weights", weights, "--features", features, "--data", data, "--out", prepared, "--overwrite")
@@ -51,7 +52,7 @@ def models(program, network, data, platform, widths, folder):
 
 
 def differing(program, pair, data, samples, compiler, runner):
-    """How many codes differ in C, or why nobody knows."""
+    """Return the number of codes that differ in C, or the reason why it is unknown."""
     words = [program, "verify", *pair, "--data", data, "--samples", samples, "--with", "c", "--cc", f"{compiler} {WARNINGS}", "--json"]
     done = run(*words, *(["--run", runner] if runner else []))
     if done.returncode not in (0, 1):
@@ -60,7 +61,7 @@ def differing(program, pair, data, samples, compiler, runner):
 
 
 def name_of(network):
-    """Of a file in a folder of its own that of the folder."""
+    """Return a name for the network. A file in a folder of its own has the name of the folder."""
     path = pathlib.Path(network)
     return path.parent.name if path.stem == "model" else path.stem
 

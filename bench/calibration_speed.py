@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""What observers add to a run of a network: a batch of calibration beside the same batch through the float network.
+"""Compare a batch of calibration with the same batch in the float network, to measure the cost of observers.
 
-usage: PYTHONPATH=build/release/gen/python bench/calibration_speed.py [NETWORK.onnx ...] [--platform generic_int8] [--batch 8] [--batches 6] [--rounds 5]
+usage: PYTHONPATH=build/release/gen/python bench/calibration_speed.py [NETWORK.onnx ...] [--platform generic_int8]
+       [--batch 8] [--batches 6] [--rounds 5]
 
-Without networks: those of bench/networks.py. A batch of calibration is what quantize takes longer with all batches than with one; both and the float network
-run in turns, and medians are printed.
+Without networks it uses those of bench/networks.py. The time of a calibration batch is the difference between quantize
+with all batches and with one. Calibration and the float network run in turns. Prints medians.
 """
 import argparse
 import pathlib

@@ -1,5 +1,5 @@
-// Captured functions: what a call costs, and a training step of the digit network beside the compiled program's
-// (training.cpp).
+// Cost of a call of a captured function, and of a captured training step of the digit network beside the compiled
+// program's (training.cpp).
 #include <benchmark/benchmark.h>
 
 #include <map>
@@ -20,9 +20,9 @@ using namespace halfstep;
 using capture::Arrays;
 
 constexpr int64_t kBatch = 32;
-constexpr int kBefore = 2;  ///< calls: the first captures, the second compiles
+constexpr int kBefore = 2;  ///< calls: the first one captures, the second one compiles
 
-/// The digit network in training, its operators applied to arrays.
+/// The digit network in training, as operators on arrays.
 class Digits {
  public:
   Digits() : model_(train::create_network("digits", {1, 8, 8}, 10, 0)) {

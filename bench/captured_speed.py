@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Captured functions of Python: what a call costs, and what a capture does, of a training step of ResNet-20 among others.
+"""Measure calls of captured Python functions, and captures of functions such as a training step of ResNet-20.
 
 usage: PYTHONPATH=build/release/gen/python bench/captured_speed.py [--batch 1] [--rounds 7] [--threads 1]
 
-A capture runs the function too, so what is printed of it is the median of how much longer the captured run took than the
-one before it, step by step.
+A capture runs the function too. The printed time is the median of the additional time of the captured run over the run
+before it, step by step.
 """
 import argparse
 import statistics
@@ -15,7 +15,9 @@ import halfstep as hs
 
 
 class Block(hs.nn.Module):
-    """Two convolutions beside what goes in; where the channels grow it is halved, and given channels of zeros."""
+    """Two convolutions with a shortcut. If the channels grow, the shortcut is halved in size and padded with channels
+    of zeros.
+    """
 
     def __init__(self, channels, outputs):
         stride = 1 if channels == outputs else 2
@@ -70,17 +72,17 @@ def step_of_resnet20(given):
 
 
 def resnet20(given):
-    """Milliseconds: a step in Python, in programs, and what a capture adds."""
+    """Return milliseconds of a step in Python, in programs, and the additional time of a capture."""
     step = step_of_resnet20(given)
     eager, captured, extra = [], [], []
     with hs.train_mode():
-        step(), step()  # gradients are there, operators are prepared
+        step(), step()  # Makes gradients and prepares operators.
         for _ in range(given.rounds):
             step.clear()
             with hs.capture(False):
                 eager.append(time_of(step))
             extra.append(time_of(step) - eager[-1])
-            step()  # which compiles the program
+            step()  # Compiles the program.
             captured.append(time_of(step))
     return tuple(map(statistics.median, (eager, captured, extra)))
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""How often `halfstep compare` names what was done wrong: a confusion table of faults and first guesses.
+"""Measure how often `halfstep compare` names the right fault, as a confusion table of faults and first guesses.
 
-usage: bench/compare_faults.py FOLDER [--program build/release/halfstep] [--models DIR] [--networks NAME,...] [--faults NAME,...] [--places 3]
+usage: bench/compare_faults.py FOLDER [--program build/release/halfstep] [--models DIR] [--networks NAME,...] [--faults
+       NAME,...] [--places 3]
 
-Prepares networks in FOLDER (those of --models, a collection of ONNX files, beside the digits), dumps their integer programs, and for each
-fault and up to --places layers of each network writes the dump of a board that has it: bytes are moved by NumPy, and where arithmetic is
-wrong a layer is computed here from dumped inputs, weights, biases, multipliers and shifts. Nothing of this is shared with the program.
-What changes no code is left out. Prints the table, and exits with 1 where less than 95 % are named right or a difference is not seen.
+Prepares networks in FOLDER (those of --models, a collection of ONNX files, and the digits) and dumps their integer
+programs. For each fault and up to --places layers of each network, it writes the dump of a board that has the fault.
+NumPy moves the bytes. For wrong arithmetic, a layer is computed here from dumped inputs, weights, biases, multipliers
+and shifts. The script shares no code with the program. Faults that change no code are left out. Prints the table. Exits
+with 1 if less than 95 % are named right or a difference is not found.
 """
 import argparse
 import collections
@@ -63,7 +65,7 @@ class Dump:
 
 
 class Layer:
-    """A convolution or matrix product on codes, and whatever of it is changed."""
+    """A convolution or matrix product on codes, with any changes of its parts."""
 
     def __init__(self, dump, name):
         self.op, ports, self.attributes = dump.ops[name]
@@ -105,7 +107,7 @@ class Layer:
         return np.broadcast_to(values, self.tensors["w"].shape[:1])[:, None, None]
 
     def steps(self, acc):
-        """In float64: what is rounded."""
+        """Return the value before rounding, in float64."""
         if "w_scale" in self.tensors:
             m = (np.float32(self.get("x_scale")) * self.by_channel(self.tensors["w_scale"]) / np.float32(self.get("y_scale"))).astype(np.float32)
             return (acc.astype(np.float32) * m).astype(np.float64)
@@ -145,7 +147,7 @@ class Layer:
         return np.clip(steps + zero, low, high).reshape(self.codes.shape)
 
 
-# Faults of files: codes [n, c, ...] and the value to what the board's file holds, or None.
+# Faults of files. Each maps codes [n, c, ...] and the value to the contents of the board's file, or to None.
 
 
 
@@ -209,7 +211,7 @@ def bits_right(codes, value, rng):
     return codes >> 1
 
 
-# Faults of arithmetic: a layer to codes.
+# Faults of arithmetic. Each maps a layer to codes.
 
 
 def no_activation(layer, rng):
@@ -220,7 +222,7 @@ def no_activation(layer, rng):
 
 def no_clamp(layer, rng):
     bits = int(np.ceil(np.log2(layer.high - layer.low + 1)))
-    least = layer.get("code_min") if layer.get("code_min") > layer.low else -(1 << 40)  # the activation stays
+    least = layer.get("code_min") if layer.get("code_min") > layer.low else -(1 << 40)  # keeps the activation
     wide = layer.code(layer.scaled(layer.bias(layer.sums())), least, 1 << 40)
     base = layer.low if layer.low < 0 else 0
     return (wide - base) % (1 << bits) + base
@@ -270,7 +272,7 @@ def wrong_shift(layer, rng):
 
 def saturated(layer, rng):
     acc = layer.bias(layer.sums())
-    bits = int(np.floor(np.log2(max(1, np.abs(acc).max())))) + 1  # the most that it does not hold
+    bits = int(np.floor(np.log2(max(1, np.abs(acc).max())))) + 1  # one bit less than the accumulator needs
     if bits < 9:
         return None
     return layer.code(layer.scaled(np.clip(acc, -(1 << (bits - 1)), (1 << (bits - 1)) - 1)))
@@ -301,7 +303,7 @@ def bgr(layer, rng):
     return layer.code(layer.scaled(layer.bias(layer.sums(x=layer.x[:, ::-1])))) if layer.x.ndim == 4 and layer.x.shape[1] == 3 else None
 
 
-# Faults of sums of two values of codes, by multipliers.
+# Faults of sums of two values of codes, through multipliers.
 
 
 def summed(dump, name, truncated=False, **other):
@@ -325,7 +327,7 @@ def one_operand_scale(dump, name):
     return summed(dump, name, b_multiplier=dump.ops[name][2].get("a_multiplier"))
 
 
-# fault: (how, names of hypotheses that say it)
+# fault: (function, names of matching hypotheses)
 OF_FILES = {
     "NHWC for NCHW": (as_nhwc, {"order"}), "height and width": (height_width, {"height_width"}), "blocks of 32": (blocks, {"order"}),
     "offset of 128": (offset, {"sign"}), "byte order": (byte_order, {"byte_order"}), "border in the file": (border, {"border"}),
@@ -365,7 +367,7 @@ class Bench:
         return done
 
     def prepare(self, name):
-        """The integer program's dump, in NCHW."""
+        """Return the integer program's dump, in NCHW."""
         file, platform, weights, features = NETWORKS[name]
         folder = self.given.folder / name
         if (folder / "integer.safetensors").exists():
@@ -394,7 +396,7 @@ class Bench:
         return folder
 
     def compare(self, dump, name, contents, fault, expected):
-        """One board: the dump with another file for one value."""
+        """Compare one board: the dump with another file for one value."""
         board = self.given.folder / "board"
         shutil.rmtree(board, ignore_errors=True)
         board.mkdir()
@@ -420,7 +422,7 @@ class Bench:
         return not self.given.faults or fault in self.given.faults.split(",")
 
     def places(self, names, make, dump, fault, expected):
-        """The first of `names`, spread evenly, in which the fault changes a code."""
+        """Return the first of `names`, evenly spread, in which the fault changes a code."""
         done, order = 0, [names[i] for i in np.random.default_rng(len(fault)).permutation(len(names))]
         for name in order:
             if done == self.given.places:

@@ -1,4 +1,5 @@
-// What an instruction costs beyond its kernel: a program of empty kernels, as a chain and as independent instructions.
+// Cost of an instruction in addition to its kernel: a program of empty kernels, as a chain and as independent
+// instructions.
 #include <benchmark/benchmark.h>
 
 #include "halfstep/engine/runtime/program.h"

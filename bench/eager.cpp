@@ -1,4 +1,4 @@
-// What a direct call of a small operator costs.
+// Cost of a direct call of a small operator.
 #include <benchmark/benchmark.h>
 
 #include "halfstep/core/ir/ops.h"

@@ -1,4 +1,6 @@
-"""Engines that run a network on two threads or more, timed in turns: for the benchmarks of whole networks. Peers that are not installed are left out."""
+"""Engines that run a network on two threads or more, timed in turns, for benchmarks of whole networks. Peers that are
+not installed are left out.
+"""
 import argparse
 import json
 import pathlib
@@ -19,12 +21,12 @@ except ImportError:
     openvino = None
 
 
-# Without VNNI its layers on bytes add pairs of products in 16 bits, which saturate: their codes are no witness.
+# Without VNNI, its layers on bytes add pairs of products in 16 bits, which saturate. Its codes are then no reference.
 ONNXRUNTIME_SATURATES = "avx512_vnni" not in pathlib.Path("/proc/cpuinfo").read_text()
 
 
 class Halfstep:
-    """The program, on a file of ONNX or a Model. Engines take arrays by the names of inputs."""
+    """The program, on an ONNX file or a Model. Engines take arrays by the names of inputs."""
     name = "halfstep"
 
     def __init__(self, given, path, inputs, folder):
@@ -41,7 +43,7 @@ class Halfstep:
 
 
 class Peer:
-    """An engine in this process: `call` runs it once and gives its output."""
+    """An engine in this process. `call` runs it once and returns its output."""
 
     def times(self, runs):
         times = []
@@ -89,11 +91,11 @@ def add_options(parser):
 
 
 def medians(given, engines, batch):
-    """Milliseconds of each engine, in their order, over rounds in which they take turns."""
+    """Return milliseconds of each engine, in order, over rounds in which they take turns."""
     times = [[] for _ in engines]
     for _ in range(given.rounds):
         for engine, own in zip(engines, times):
-            time.sleep(0.05)  # until the threads of the one before no longer spin
+            time.sleep(0.05)  # The previous engine's threads spin for a while.
             own += engine.times(given.runs if batch == 1 else max(3, given.runs // 10))
     return [statistics.median(own) for own in times]
 
@@ -109,7 +111,9 @@ def row(name, batch, own, *peers):
 
 
 def compare(doc, heading, measure, cases):
-    """Parses the options, prints the table with `heading` behind its columns, and returns what to exit with: 1 where measure(given, *case, folder) is false."""
+    """Parse the options and print the table with `heading` after its columns. Return the exit code: 1 if measure(given,
+    *case, folder) is false.
+    """
     parser = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     add_options(parser)
     given = parser.parse_args()

@@ -1,5 +1,5 @@
-// Float kernels on one thread: convolutions and products beside the machine's multiply-add peak in the same run, the
-// others beside a copy (bench --benchmark_filter=float).
+// Float kernels on one thread. Convolutions and products are compared with the machine's multiply-add peak in the same
+// run, the others with a copy (bench --benchmark_filter=float).
 #include "bench/kernel_bench.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/engine/kernels/ops.h"
@@ -12,16 +12,17 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace halfstep::kernels::peak::HWY_NAMESPACE {
-/// `rounds` of kChains independent fused multiply-adds on vectors; gives the floating-point operations.
+/// Runs `rounds` of kChains independent fused multiply-adds on vectors. Returns the number of floating-point
+/// operations.
 double multiply_adds(int64_t rounds, float* sink) {
   namespace hn = hwy::HWY_NAMESPACE;
-  constexpr int kChains = 12;  // two units, latency 4 to 6, and registers for no more
+  constexpr int kChains = 12;  // two units with a latency of 4 to 6; more chains exceed the registers
   const hn::ScalableTag<float> d;
   hn::Vec<decltype(d)> sums[kChains];
   for (int i = 0; i < kChains; ++i) sums[i] = hn::Set(d, *sink + static_cast<float>(i));
   const auto a = hn::Set(d, 0.999F), b = hn::Set(d, 0.001F);
   for (int64_t round = 0; round < rounds; ++round) {
-#pragma GCC unroll 12  // else the sums stay in memory
+#pragma GCC unroll 12  // otherwise the sums stay in memory
     for (int i = 0; i < kChains; ++i) sums[i] = hn::MulAdd(sums[i], a, b);
   }
   for (auto& sum : sums) *sink += hn::GetLane(sum);
@@ -34,7 +35,7 @@ HWY_AFTER_NAMESPACE();
 namespace halfstep::kernels {
 namespace peak {
 
-/// Floating-point operations a second of one core at this level, the best of several tries in this run.
+/// Returns floating-point operations per second of one core at this level, the best of several tries in this run.
 double flops_per_second() {
   static const double measured = [] {
     const auto function = HS_SIMD_CHOOSE(cpu_level(), multiply_adds);
@@ -69,7 +70,7 @@ double bytes_of(const BenchCase& use) {
   return bytes;
 }
 
-/// flops: 0 where the copy is the limit.
+/// flops: 0 if the copy is the limit.
 void time_case(benchmark::State& state, const Kernel& kernel, BenchCase use, double flops = 0) {
   use.bytes = bytes_of(use);
   const double seconds = time_kernel(state, kernel, std::move(use));

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""An LSTM as a scan beside the same with a copy of the cell for each step: times of a float run, of integers and of a training step.
+"""Compare an LSTM as a scan with one copy of the cell for each step: a float run, a run of integers, and a training
+step.
 
-usage: PYTHONPATH=build/release/gen/python bench/flow_speed.py [--steps 32] [--width 64] [--batch 8] [--samples 512] [--rounds 15] [--threads 1]
+usage: PYTHONPATH=build/release/gen/python bench/flow_speed.py [--steps 32] [--width 64] [--batch 8] [--samples 512]
+       [--rounds 15] [--threads 1]
 
-Both have the same weights. They run in turns, and medians are printed. Of training it is what an epoch more takes, with the evaluation behind it.
+Both have the same weights and run in turns. Prints medians. The training time is that of one more epoch, including its
+evaluation.
 """
 import argparse
 import pathlib
@@ -21,7 +24,7 @@ CLASSES = 4
 
 
 def cell(name, row, h, c, end):
-    """Nodes of a step: what they give is called with `end`; the next h is nh, the next c is nc."""
+    """Return the nodes of a step. Names of their values end with `end`. The next h is nh, the next c is nc."""
     gates = [f"{gate}{end}" for gate in "ifok"]
     made = [
         ("Concat", [row, h], "xh", {"axis": 1}), ("Gemm", [f"xh{end}", "w", "b"], "g", {"transB": 1}), ("Split", [f"g{end}"], None, {"axis": 1}),
@@ -33,7 +36,7 @@ def cell(name, row, h, c, end):
 
 
 def network(given, unrolled):
-    """Rows go in as one tensor [batch, steps, width]; logits of what the last step gives come out."""
+    """Return a network. Its input is one tensor [batch, steps, width]. Its output is the logits of the last step."""
     rng, width = np.random.default_rng(0), given.width
     tensors = {
         "w": rng.standard_normal((4 * width, 2 * width)) / np.sqrt(2 * width), "b": np.zeros(4 * width),
@@ -62,13 +65,13 @@ def network(given, unrolled):
 
 
 def in_turns(rounds, works):
-    """Median milliseconds of each."""
+    """Return median milliseconds of each."""
     times = {name: [] for name in works}
     for turn in range(rounds + 1):
         for name, work in works.items():
             start = time.perf_counter()
             work()
-            if turn:  # the first compiles
+            if turn:  # the first run compiles
                 times[name].append(1e3 * (time.perf_counter() - start))
     return {name: statistics.median(each) for name, each in times.items()}
 

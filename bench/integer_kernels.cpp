@@ -1,6 +1,6 @@
-// Layers on codes, on one thread: the integer program's kernels at every level and the training road's, beside oneDNN
-// called directly on layouts of its own choice, which neither brings codes into them nor requantizes (bench
-// --benchmark_filter=codes).
+// Layers on codes on one thread. The integer program's kernels at every level and the training kernels are compared
+// with oneDNN, called directly on layouts of its choice. oneDNN's time includes neither the conversion of codes to
+// these layouts nor requantization (bench --benchmark_filter=codes).
 #include <dnnl.hpp>
 
 #include "bench/kernel_bench.h"
@@ -8,7 +8,7 @@
 #include "halfstep/core/base/random.h"
 #include "halfstep/engine/kernels/ops.h"
 
-extern "C" void omp_set_num_threads(int count);  // not every compiler that builds Halfstep has an omp.h
+extern "C" void omp_set_num_threads(int count);  // Some compilers that build Halfstep have no omp.h.
 
 namespace halfstep::kernels {
 namespace {
@@ -99,7 +99,7 @@ void quantized(benchmark::State& state, const Layer& layer, const Kernel& kernel
   count_operations(state, layer, time_kernel(state, kernel, use));
 }
 
-/// Bare sums u8 x s8 -> s32.
+/// Plain sums u8 x s8 -> s32.
 void direct(benchmark::State& state, const Layer& layer) {
   using dnnl::memory;
   omp_set_num_threads(1);

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Integer inference of image networks beside onnxruntime's int8 and OpenVINO's, in one run.
+"""Compare integer inference of image networks with int8 of onnxruntime and OpenVINO, in one run.
 
-usage: bench/integer_speed.py [--program build/release/halfstep] [--threads 2] [--rounds 5] [--only TEXT] [--models FOLDER]
+usage: bench/integer_speed.py [--program build/release/halfstep] [--threads 2] [--rounds 5] [--only TEXT] [--models
+       FOLDER]
 
-Writes the networks of onnx_speed.py with random weights, lets the program quantize, convert and export them for onnxruntime's arithmetic, and times
-`halfstep run` beside onnxruntime, the faster of its two forms (QLinear operators, QDQ), and OpenVINO on QDQ: medians over rounds in which the engines
-take turns. A ratio above 1 says how many times longer the engine takes than Halfstep. `differ` counts outputs that are not onnxruntime's on the QLinear
-operators to the bit. Needs onnx, numpy and safetensors; engines that are not installed have no column. Exits with 1 when outputs differ,
-unless the processor has no VNNI: onnxruntime's sums saturate there.
+Writes the networks of onnx_speed.py with random weights. The program quantizes, converts and exports them for
+onnxruntime's arithmetic. It times `halfstep run`, onnxruntime (the faster of QLinear operators and QDQ), and OpenVINO
+on QDQ, and prints medians over rounds in which the engines take turns. A ratio above 1 is the time of the engine
+relative to Halfstep's. `differ` counts outputs that differ from onnxruntime's on the QLinear operators in any bit.
+Needs onnx, numpy and safetensors. Engines that are not installed have no column. Exits with 1 if outputs differ, unless
+the processor has no VNNI, because onnxruntime's sums then saturate.
 """
 import pathlib
 import subprocess
@@ -26,7 +28,7 @@ def random_images(seed, batch, side):
 
 
 def files_of(given, make, side, folder):
-    """The integer program and its exports."""
+    """Return the integer program and its exports."""
     stem = folder / make.__name__
     model, exports = f"{stem}.integer.safetensors", {form: f"{stem}.{form}.onnx" for form in ("qoperator", "qdq")}
     if all(pathlib.Path(path).exists() for path in (model, *exports.values())):

@@ -1,4 +1,4 @@
-// Times one kernel on one thread, beside a copy of as many bytes in the same run.
+// Times one kernel on one thread, and a copy of as many bytes in the same run.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -17,18 +17,18 @@
 
 namespace halfstep::kernels {
 
-/// One use of an operator: operands by flat position (undefined: absent), results by port; attributes that are not
-/// given have their defaults. `bytes` is what must be read and written.
+/// One use of an operator. Operands are by flat position (undefined: absent), and results by port. Absent attributes
+/// have their defaults. `bytes` is the minimal number of bytes to read and write.
 struct BenchCase {
   std::string op;
   Attributes attributes;
   std::vector<Tensor> in;
   std::vector<Tensor> out;
   double bytes = 0;
-  std::vector<int> constants = {};  ///< flat positions of the operands whose contents prepare may see
+  std::vector<int> constants = {};  ///< flat positions of the operands whose contents prepare may read
 };
 
-/// The use with the defaults of attributes that it leaves out, and with a place for each operand of the record.
+/// Adds the defaults of absent attributes, and an entry for each operand of the record.
 inline BenchCase completed(BenchCase use) {
   const OpInfo* info = find_operator(use.op);
   if (info == nullptr) return use;
@@ -37,7 +37,7 @@ inline BenchCase completed(BenchCase use) {
   return use;
 }
 
-/// Seconds of a memcpy whose reads and writes are `bytes` in all; the best of several, measured once for each size.
+/// Returns seconds of a memcpy that reads and writes `bytes` in total, the best of several. Each size is measured once.
 inline double copy_seconds(double bytes) {
   static std::map<int64_t, double> measured;
   const auto half = static_cast<int64_t>(bytes / 2);
@@ -55,8 +55,8 @@ inline double copy_seconds(double bytes) {
   return measured[half] = best;
 }
 
-/// Counters: bytes_per_second, and of_copy, the share of the copy's speed. Gives the seconds of the fastest run. Skips
-/// with the kernel's reason where it refuses, and gives 0.
+/// Sets the counters bytes_per_second and of_copy, the share of the copy's speed. Returns the seconds of the fastest
+/// run. If the kernel refuses, it skips with the kernel's reason and returns 0.
 inline double time_kernel(benchmark::State& state, const Kernel& kernel, BenchCase given,
                           CpuLevel level = cpu_level()) {
   const FloatEnvironment environment;

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Fine-tuning without labels on networks that it must not harm: a table of their accuracy before and after.
+"""Fine-tune networks without labels and print their accuracy before and after. No network may become worse.
 
-usage: bench/label_free.py FOLDER [--program build/release/halfstep] [--only NAME,...] [--widths 8,4] [--settings 1e-3:1,1e-3:10] [--epochs 2] [--threads 2]
+usage: bench/label_free.py FOLDER [--program build/release/halfstep] [--only NAME,...] [--widths 8,4] [--settings
+       1e-3:1,1e-3:10] [--epochs 2] [--threads 2]
 
-FOLDER has NAME.onnx, each with one input x and logits as output, train.npz (x) and test.npz (x and labels), as label_free_networks.py writes them. Each network is
-quantized for generic_int8 at each width (8/8 and 4/4 of weights and features) and learns from its own float form, under every setting: RATE:FACTOR, where FACTOR
-multiplies its last layer with weights, which changes no decision of the network. Columns: agreement with the float form on the samples held back, at the start and of
-the state that was written; accuracy on the test images, float, calibrated and written. The last line counts what was harmed: more than 0.2 points below the start on
-what was held back, 0.5 on the test images.
-Needs numpy and onnx.
+FOLDER has NAME.onnx, each with one input x and logits as output, train.npz (x) and test.npz (x and labels), as
+label_free_networks.py writes them. Each network is quantized for generic_int8 at each bit width (8/8 and 4/4 of weights
+and activations) and distilled from its float form under every setting. A setting is RATE:FACTOR. FACTOR multiplies the
+network's last layer with weights, which changes no decision. Columns: agreement with the float form on the held-out
+samples, at the start and of the written state. Then accuracy on the test images: float, calibrated and written. The
+last line counts networks that became worse: by more than 0.2 points below the start on the held-out samples, or 0.5 on
+the test images. Needs numpy and onnx.
 """
 import argparse
 import json
@@ -21,7 +23,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-HELD_BACK, TEST = 0.2, 0.5  # points
+HELD_BACK, TEST = 0.2, 0.5  # percentage points
 
 
 def run(given, *words):
@@ -32,7 +34,7 @@ def run(given, *words):
 
 
 def scaled(path, factor, to):
-    """The network with the weights and bias of its last layer multiplied."""
+    """Write the network with the weights and bias of its last layer multiplied."""
     model = onnx.load(path)
     weights = {tensor.name: tensor for tensor in model.graph.initializer}
     last = [node for node in model.graph.node if node.op_type in ("Conv", "Gemm", "MatMul") and node.input[1] in weights][-1]
@@ -43,14 +45,14 @@ def scaled(path, factor, to):
 
 
 def accuracy(given, model, test, folder):
-    """In percent."""
+    """Return the accuracy in percent."""
     run(given, "run", model, "--inputs", folder / "x.npz", "--overwrite", "--outputs", folder / "y.npz", "--threads", given.threads)
     (logits,) = np.load(folder / "y.npz").values()
     return 100 * np.mean(logits.argmax(1) == test["labels"])
 
 
 def measure(given, name, bits, rate, factor, folder):
-    """One row of the table, and whether it is harmed."""
+    """Return one row of the table, and whether the network became worse or better."""
     data, network, test = given.folder / "train.npz", folder / "network.onnx", np.load(given.folder / "test.npz")
     np.savez(folder / "x.npz", x=test["x"])
     scaled(given.folder / f"{name}.onnx", factor, network)

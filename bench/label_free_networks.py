@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""The ten networks of label_free.py: torchvision's architectures for images of 32x32 pixels, trained on the digits and written as ONNX files.
+"""Write the ten networks of label_free.py: torchvision's architectures for 32x32 pixels, trained on the digits, as
+ONNX.
 
 usage: bench/label_free_networks.py FOLDER [--digits optdigits.csv.gz] [--epochs 10] [--threads 2] [--only NAME,...]
 
-Writes NAME.onnx for each network, train.npz (x, no labels) and test.npz (x and labels): the digits at 32x32 pixels. The first 1,000 train, each at one of four offsets,
-another one in every epoch; the other 797 test at all four.
-Needs torch, torchvision and onnx. A network that is there already is kept.
+Writes NAME.onnx for each network, train.npz (x, no labels) and test.npz (x and labels): the digits at 32x32 pixels. The
+first 1,000 are for training, each at one of four offsets, which changes in every epoch. The other 797 are for testing,
+at all four offsets. Needs torch, torchvision and onnx. Existing networks are kept.
 """
 import argparse
 import gzip
@@ -19,12 +20,12 @@ from torch import nn
 from torchvision.models import densenet, efficientnet
 
 DIGITS = pathlib.Path(__file__).parent.parent / "models/optdigits.csv.gz"
-RATES = {"squeezenet": 5e-4}  # it has no normalizations; the others take 2e-3
+RATES = {"squeezenet": 5e-4}  # It has no normalizations. The others use 2e-3.
 TRAIN, SHIFTS = 1000, ((0, 0), (2, 1), (-1, 2), (1, -2))
 
 
 def images(path):
-    """Pixels of 0 to 1, [n, 1, 32, 32], each digit at every offset, and their labels; in the file's order."""
+    """Return pixels of 0 to 1, [n, 1, 32, 32], each digit at every offset, and their labels, in the file's order."""
     rows = np.loadtxt(gzip.open(path), delimiter=",", dtype=np.int64)
     small = torch.from_numpy(rows[:, :-1].astype(np.float32) / 16).reshape(-1, 1, 8, 8)
     large = nn.functional.interpolate(small, size=(32, 32), mode="bilinear", align_corners=False)
@@ -33,7 +34,9 @@ def images(path):
 
 
 def replace_first(network, make):
-    """The first convolution takes one channel; `make` says how it is made of the old one's output channels."""
+    """Replace the first convolution by one with one channel. `make` makes it from the old one's number of output
+    channels.
+    """
     for module in network.modules():
         for name, child in module.named_children():
             if isinstance(child, nn.Conv2d):
@@ -77,7 +80,7 @@ def accuracy(network, x, labels):
 
 
 def train(network, x, labels, epochs, rate):
-    for module in network.modules():  # MNASNet's own follow too slowly for a few hundred steps
+    for module in network.modules():  # MNASNet's own momenta are too slow for a few hundred steps
         if isinstance(module, nn.BatchNorm2d):
             module.momentum = 0.1
     optimizer = torch.optim.AdamW(network.parameters(), weight_decay=1e-3)

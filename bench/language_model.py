@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""A language model of characters, from a text to integers: bits per character in float, calibrated, fine-tuned and as integers.
+"""Train, quantize and evaluate a language model of characters: bits per character in float, calibrated, fine-tuned,
+integer.
 
-usage: bench/language_model.py TEXT NETWORK.onnx [--minutes 25] [--width 256] [--blocks 4] [--context 128] [--cells 8/8:1 4/8:2] [--pieces 2000] [--rate 1e-4] [--threads 2]
-                               [--program build/release/halfstep]
+usage: bench/language_model.py TEXT NETWORK.onnx [--minutes 25] [--width 256] [--blocks 4] [--context 128] [--cells
+       8/8:1 4/8:2] [--pieces 2000] [--rate 1e-4] [--threads 2] [--program build/release/halfstep]
 
-TEXT is a file, such as the King James Bible of Debian's package bible-kjv (`bible -f 'gen1:1-rev22:21' > kjv.txt`). With --minutes PyTorch trains a GPT of that size
-for so long on the first nine tenths and writes NETWORK.onnx; without, that file is taken as it is. Halfstep imports, quantizes, fine-tunes for so many epochs on
-so many pieces of what was trained on (WEIGHTS/FEATURES:EPOCHS), converts, verifies on 64 pieces and evaluates all on the last tenth. The exit code is 1 where a code differs or means another number.
-Needs numpy; torch and onnxscript to train.
+TEXT is a file, such as the King James Bible of Debian's package bible-kjv (`bible -f 'gen1:1-rev22:21' > kjv.txt`).
+With --minutes, PyTorch trains a GPT of that size for that time on the first nine tenths, and writes NETWORK.onnx.
+Without it, that file is used as it is. Halfstep imports and quantizes the network, and fine-tunes it on --pieces pieces
+of the training text (WEIGHTS/FEATURES:EPOCHS). It converts, verifies on 64 pieces and evaluates all stages on the last
+tenth. Exits with 1 if a code differs or fails the semantic check. Needs numpy, and torch and onnxscript for training.
 """
 import argparse
 import math
@@ -22,7 +24,7 @@ from program import run
 
 
 def pieces(text, context):
-    """Ids and those that follow them, i64 [pieces, context] each, in the order of the text."""
+    """Return ids and the ids that follow them, i64 [pieces, context] each, in the order of the text."""
     letters = {letter: i for i, letter in enumerate(sorted(set(text)))}
     ids = np.array([letters[letter] for letter in text], np.int64)
     count = (len(ids) - 1) // context
@@ -65,7 +67,7 @@ def network(letters, width, blocks, context):
 
 
 def train(given, ids, following, letters, path):
-    """AdamW for given.minutes: a rise over the first twentieth, then half a cosine."""
+    """Train with AdamW for given.minutes. The rate rises over the first twentieth, then falls as half a cosine."""
     import torch
 
     torch.set_num_threads(given.threads)
@@ -97,7 +99,7 @@ def bits(given, model, data):
 
 
 def cell(given, name, in_float, data, folder):
-    """A row of the table, and whether a code differs or is beyond what the network means."""
+    """Return a row of the table, and whether a code differs or fails the semantic check."""
     widths, epochs = name.split(":")
     weights, features = widths.split("/")
     prepared, trained, integer = folder / "prepared.safetensors", folder / "trained", folder / "integer.safetensors"

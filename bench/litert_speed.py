@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Times a ResNet-20 for CIFAR-10 in C beside LiteRT's reference and optimized kernels, on one thread, in the same run.
+"""Time a ResNet-20 for CIFAR-10 in C and LiteRT's reference and optimized kernels, on one thread, in the same run.
 
 usage: bench/litert_speed.py PREPARED [--program P] [--runs N] [--size N]
 
-PREPARED: that network as a prepared Model that keeps samples. The file for LiteRT has the same layers and extents with weights drawn
-at random (int8, a scale for each channel), since the time does not depend on them; --size: pixels of a side.
+PREPARED: that network as a prepared Model that keeps samples. The file for LiteRT has the same layers and extents with
+random weights (int8, a scale for each channel), because the time does not depend on them. --size: pixels of a side.
 """
 import argparse
 import pathlib
@@ -23,7 +23,7 @@ KERNELS = {"LiteRT, reference": OpResolverType.BUILTIN_REF, "LiteRT, optimized":
 
 
 class Builder:
-    """A network of one subgraph, layer by layer; values are indices of tensors."""
+    """A network of one subgraph, layer by layer. Values are indices of tensors."""
 
     def __init__(self):
         self.random = np.random.default_rng(0)
@@ -81,7 +81,7 @@ class Builder:
         return self.operator(schema.BuiltinOperator.ADD, options, [a, b], shape, 2)
 
     def shortcut(self, x, size, channels):
-        """Every second pixel, and as many channels of zeros again."""
+        """Take every second pixel, and add as many channels of zeros."""
         def whole(values):
             values = np.array(values, np.int32)
             return self.tensor(values.shape, schema.TensorType.INT32, (), values)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Runs every ONNX file of the model collection on its stored inputs and compares with its maker's outputs.
+"""Run every ONNX file of the model collection on its stored inputs and compare with its maker's outputs.
 
 usage: bench/models.py FOLDER [--program build/release/halfstep] [--only TEXT] [--inspect]
 
-FOLDER holds index.json, and for each model its file and io.safetensors with tensors CASE.KIND.NAME. Prints the largest difference
-relative to the largest magnitude of each output, elements that differ for whole numbers, and seconds of the whole process. Of a quantized
-file one code on the other side of a tie may carry on: `code` stands before one that differs, and onnx_codes.py judges it, layer by layer.
-Needs numpy and safetensors. Exits with 1 when a file fails or differs by more than its tolerance.
+FOLDER holds index.json, and for each model its file and io.safetensors with tensors CASE.KIND.NAME. Prints the largest
+difference relative to the largest magnitude of each output, the number of differing elements for integers, and seconds
+of the whole process. In a quantized file one code on the other side of a tie may propagate. Such a file is marked
+`code`, and onnx_codes.py judges it layer by layer. Needs numpy and safetensors. Exits with 1 if a file fails or differs
+by more than its tolerance.
 """
 import argparse
 import json
@@ -21,7 +22,7 @@ from safetensors.numpy import load_file, save_file
 
 
 def split(tensors):
-    """{case: {kind: {name: tensor}}}"""
+    """Return {case: {kind: {name: tensor}}}."""
     cases = {}
     for key, value in tensors.items():
         case, kind, name = key.split(".", 2)
@@ -30,7 +31,7 @@ def split(tensors):
 
 
 def tolerance(model):
-    """Nothing where the collection says none: codes may differ by whole steps."""
+    """Return the tolerance. It is None if the collection has none, because codes may differ by whole steps."""
     for word in model["tolerance"].replace(":", " ").split():
         try:
             return float(word)

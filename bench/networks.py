@@ -1,11 +1,11 @@
-"""Networks with random weights as ONNX files, in the form in which exporters write them: for the benchmarks beside other engines."""
+"""Networks with random weights as ONNX files, in the form of exporters, for benchmarks with other engines."""
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 
 class Network:
-    """An ONNX graph under construction; values are names."""
+    """An ONNX graph under construction. Values are names."""
 
     def __init__(self, side):
         self.side, self.nodes, self.weights, self.rng = side, [], [], np.random.default_rng(0)
@@ -51,7 +51,7 @@ class Network:
 
 
 def value(name, dims, dtype=TensorProto.FLOAT):
-    """An input or output of open batch."""
+    """Return an input or output with a dynamic batch."""
     return helper.make_tensor_value_info(name, dtype, ["n", *dims])
 
 
@@ -122,7 +122,7 @@ class Encoder(Network):
 
 
 def bert(path, layers=2, width=256, heads=4, tokens=128, words=1000):
-    """Ids and a mask of 1 and 0 in, a row of each token out."""
+    """Write a BERT. Inputs are ids and a mask of 1 and 0. The output is a row for each token."""
     net = Encoder(width, heads, tokens)
     places = net.weight(net.rng.standard_normal((1, tokens, width)))
     x = net.norm(net.op("Add", net.op("Gather", net.weight(net.rng.standard_normal((words, width))), "ids"), places))
@@ -134,4 +134,4 @@ def bert(path, layers=2, width=256, heads=4, tokens=128, words=1000):
     net.write(path, [value(name, [tokens], TensorProto.INT64) for name in ("ids", "mask")], value("y", [tokens, width]), 17)
 
 
-CASES = [(resnet20, 1, 32), (resnet20, 128, 32), (resnet18, 1, 224), (resnet18, 8, 224), (mobilenet_v2, 1, 224), (mobilenet_v2, 8, 224)]  # and batch, side
+CASES = [(resnet20, 1, 32), (resnet20, 128, 32), (resnet18, 1, 224), (resnet18, 8, 224), (mobilenet_v2, 1, 224), (mobilenet_v2, 8, 224)]  # batch, side

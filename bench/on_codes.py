@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""What of float networks becomes integers, and whether these are what was prepared and mean what came in: a table of networks.
+"""Report which operators of float networks become integers, and verify the integers: a table of networks.
 
-usage: bench/on_codes.py FILE[=SAMPLES.npz]... [--program build/release/halfstep] [--platform generic_int8] [--samples 16] [--weights 8] [--features 8]
+usage: bench/on_codes.py FILE[=SAMPLES.npz]... [--program build/release/halfstep] [--platform generic_int8] [--samples
+       16] [--weights 8] [--features 8]
 
-FILEs are float networks, ONNX ones where no SAMPLES are given. Without these their inputs are random: standard normal numbers, ids below the
-rows of the smallest table that the input picks from, and 1 for other whole numbers, as masks are. Each is quantized, converted with
---float-islands, and verified on all samples. Prints operators of the integer program on codes and in float, codes that were compared and that
-differ, those beyond what the network means, and seconds; the reasons for what stayed in float below. Needs numpy and onnx. Exits with 1 where anything differs.
+FILEs are float networks, and must be ONNX if they have no SAMPLES. Their inputs are then random: standard normal
+numbers, ids below the rows of the smallest table that the input indexes, and 1 for other integers, such as masks. Each
+network is quantized, converted with --float-islands, and verified on all samples. Prints operators of the integer
+program on codes and in float, compared and differing codes, codes that fail the semantic check, and seconds. Below are
+the reasons for float fallbacks. Needs numpy and onnx. Exits with 1 if anything differs.
 """
 import argparse
 import json
@@ -22,7 +24,7 @@ import onnx
 
 
 def rows_of_tables(graph):
-    """By input: rows of the smallest table that it picks from."""
+    """Return, by input, the rows of the smallest table that it indexes."""
     extents = {tensor.name: tensor.dims for tensor in graph.initializer}
     rows = {}
     for node in graph.node:
@@ -52,12 +54,12 @@ def call(given, *words):
 
 
 def title(path):
-    """Folder and file."""
+    """Return folder and file."""
     return "/".join(pathlib.Path(path).with_suffix("").parts[-2:])
 
 
 def row(given, path, samples, folder):
-    """Prints that of a network; its reasons and whether all is well."""
+    """Print the row of a network. Return the reasons for float fallbacks, and whether all checks passed."""
     if not samples:
         samples = folder / "samples.npz"
         np.savez(samples, **random_samples(path, given.samples))

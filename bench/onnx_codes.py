@@ -1,17 +1,19 @@
 #!/usr/bin/env python3
-"""Compares the codes inside quantized ONNX files with onnxruntime's, without its graph optimizations.
+"""Compare the codes inside quantized ONNX files with onnxruntime's, without its graph optimizations.
 
 usage: bench/onnx_codes.py FOLDER [--program build/release/halfstep] [--only TEXT] [--layers]
 
-FOLDER is the model collection of models.py. Every node that gives codes (QuantizeLinear, QLinearConv, ...) is compared twice:
+FOLDER is the model collection of models.py. Every node that returns codes (QuantizeLinear, QLinearConv, ...) is
+compared twice:
 
-  layers   each layer gets the codes that onnxruntime gave to it, so that one difference makes no other. Codes may differ by one, where
-           a float sum in another order lies on the other side of a tie; `tie` is the largest distance from a tie, in steps, at which that
-           happened (of convolutions and matrix products in front of a QuantizeLinear, recomputed in float64).
-  whole    the file as it is: what differs is carried on.
-  swapped  onnxruntime itself, given the differing codes of the first such layer: how far a tie carries in this network.
+  layers   Each layer reads onnxruntime's codes, so a difference does not cause others. Codes may differ by one if a
+  float sum in another order is on the other side of a tie. `tie` is the largest distance from a tie, in steps, at which
+  that happened. It is recomputed in float64 for convolutions and matrix products before a QuantizeLinear.
+  whole    The file as it is. Differences propagate.
+  swapped  onnxruntime itself with the differing codes of the first such layer. It shows how far a tie propagates.
 
-Exits with 1 where a code of a layer differs by more than one, or one differs that no tie explains. Needs numpy, safetensors, onnx, onnxruntime.
+Exits with 1 if a code of a layer differs by more than one, or by one without a tie. Needs numpy, safetensors, onnx,
+onnxruntime.
 """
 import argparse
 import json
@@ -29,12 +31,12 @@ from safetensors.numpy import load_file, save_file
 from models import split
 
 CODES = (np.uint8, np.int8, np.uint16, np.int16)
-# Distances from a tie, in steps, that float32 sums in another order explain: 2^-24 of the largest code, times some.
+# Distances from a tie, in steps, that float32 sums in another order explain: 2^-24 of the largest code, times a margin.
 TIE = {1: 1e-4, 2: 1e-2}
 
 
 def values_of_codes(model):
-    """Results of nodes whose element type is one of codes, in order; onnxruntime says which."""
+    """Return the results of nodes whose element type is a code type, in order. onnxruntime determines the types."""
     names = [name for node in model.graph.node for name in node.output if name]
     inferred = {v.name: v.type.tensor_type.elem_type for v in onnx.shape_inference.infer_shapes(model).graph.value_info}
     kinds = {helper.np_dtype_to_tensor_dtype(np.dtype(t)) for t in CODES}
@@ -54,7 +56,7 @@ def is_code(node, name, inferred, kinds):
 
 
 def with_outputs(model, names):
-    """The model with these values as further outputs."""
+    """Return the model with these values as additional outputs."""
     made = onnx.ModelProto()
     made.CopyFrom(model)
     present = {o.name for o in made.graph.output}
@@ -63,7 +65,7 @@ def with_outputs(model, names):
 
 
 def cut(model, codes):
-    """The model in which every reader of one of `codes` ({name: array}) reads an input NAME.given instead."""
+    """Return the model in which every reader of one of `codes` ({name: array}) reads an input NAME.given instead."""
     made = with_outputs(model, codes)
     given = {}
     for node in made.graph.node:
@@ -94,7 +96,9 @@ def ours(program, model, inputs, folder):
 
 
 def distance_from_tie(model, name, values, differs):
-    """Largest distance of the elements of `differs` from a tie of QuantizeLinear's, in steps; infinite where it cannot be said."""
+    """Return the largest distance of the elements of `differs` from a tie of QuantizeLinear, in steps. Infinite if
+    unknown.
+    """
     node = next(n for n in model.graph.node if name in n.output)
     constants = {i.name: numpy_helper.to_array(i) for i in model.graph.initializer}
     if node.op_type != "QuantizeLinear" or node.input[0] not in values:
@@ -105,7 +109,7 @@ def distance_from_tie(model, name, values, differs):
 
 
 def compare(model, found, expected, floats):
-    """(codes, differing, largest difference, largest distance from a tie, first layer that differs)"""
+    """Return (codes, differing, largest difference, largest distance from a tie, first layer that differs)."""
     total = differing = largest = 0
     tie, first = 0.0, ""
     for name, codes in expected.items():
@@ -122,7 +126,9 @@ def compare(model, found, expected, floats):
 
 
 def swapped(model, inputs, codes, layered):
-    """What differs in onnxruntime's own run when the first layer that differs gives our codes; 0 without one."""
+    """Return the differences in onnxruntime's own run if the first differing layer returns our codes. 0 without such a
+    layer.
+    """
     first = next((n for n in codes if (layered[n] != codes[n]).any()), None)
     if first is None:
         return 0, 0

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Exports a network in every form and opset, and holds the files against onnx.checker and onnxruntime.
+"""Export a network in every form and opset, and check the files with onnx.checker and onnxruntime.
 
 usage: bench/onnx_exports.py [--program build/release/halfstep] [--float FILE --integer FILE] [--samples 300]
 
-FILEs are a float network, as a Model or an ONNX file, and an integer Model for onnxruntime_int8 (either may be left out); without them
-quickstarts on the embedded digits make them, with weights of 8, 4 and 2 bits. For each file prints the checker's verdict, the narrowest type
-of its weights, and how many of onnxruntime's outputs differ from ours: floats by more than 1e-4 of the largest, an integer program's by
-anything. Files of operators on codes must not differ without graph optimizations on processors with VNNI (onnxruntime's sums saturate on
-others); the rest is reported. Needs numpy, onnx, onnxruntime and safetensors, and
-says so and ends with 0 without them. Exits with 1 when a file is refused or differs that must not.
+FILEs are a float network, as a Model or an ONNX file, and an integer Model for onnxruntime_int8. Either is optional.
+Without them, quickstarts on the embedded digits make them, with weights of 8, 4 and 2 bits. For each file it prints the
+checker's verdict, the narrowest type of its weights, and the number of onnxruntime's outputs that differ from ours.
+Floats differ if they are more than 1e-4 of the largest apart. Outputs of an integer program must be equal. Files of
+operators on codes must not differ without graph optimizations on processors with VNNI. On other processors
+onnxruntime's sums saturate, and differences are only reported. Needs numpy, onnx, onnxruntime and safetensors. Without
+them it prints that and exits with 0. Exits with 1 if a file is refused, or differs and must not.
 """
 import argparse
 import pathlib

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs every ONNX node test and counts, by operator, what passes, what is named unsupported and what is wrong.
+"""Run every ONNX node test and count, by operator, the passed, the unsupported and the wrong cases.
 
 usage: bench/onnx_node_tests.py FOLDER [--program build/release/halfstep] [--jobs 2] [--only TEXT] [--json FILE]
 
-FOLDER holds one folder for each case in ONNX's test layout (../shared/data/onnx_node_tests.py writes them). A case passes
-with exit code 0, is unsupported with 3, and is wrong with anything else; so is one that `inspect` called supported and `run` refuses. Exits with 1
-when one is wrong.
+FOLDER holds one folder for each case in ONNX's test layout (../shared/data/onnx_node_tests.py writes them). A case
+passes with exit code 0, is unsupported with 3, and is wrong with any other. It is also wrong if `inspect` reported it
+as supported and `run` refuses it. Exits with 1 if a case is wrong.
 """
 import argparse
 import collections
@@ -20,7 +20,7 @@ OPERATOR = re.compile(r"node '[^']*': ([A-Za-z0-9_]+): (.*)")
 
 
 def foretold(program, folder):
-    """Whether `inspect` names something that is not supported, or only with inputs."""
+    """Return whether `inspect` names something that is not supported, or is supported only with inputs."""
     done = subprocess.run([program, "inspect", "--json", str(folder / "model.onnx")], capture_output=True, text=True, errors="replace", timeout=3000)
     return done.returncode != 0 or bool(json.loads(done.stdout)["unsupported"])
 
@@ -37,7 +37,7 @@ def run(program, folder):
 
 
 def operator_of(name):
-    """The operator that a case tests, as far as its name says it: test_reduce_sum_... -> reduce_sum."""
+    """Return the operator that a case tests, from its name: test_reduce_sum_... -> reduce_sum."""
     words = name.removeprefix("test_").split("_")
     return words[0] + ("_" + words[1] if words[0] in ("reduce", "ai", "sequence") and len(words) > 1 else "")
 

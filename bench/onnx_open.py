@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Opens ONNX files of 100 MB, as fast as onnxruntime does without graph optimizations, and hostile ones, within limits of memory.
+"""Open ONNX files of 100 MB as fast as onnxruntime does without graph optimizations, and hostile ones within memory
+limits.
 
 usage: bench/onnx_open.py [--program build/release/halfstep] [--rounds 7] [--folder DIR]
 
-Makes the files (in DIR, or a temporary folder): one tensor of 100 MB, 301 convolutions, 100 matrix products; then files of 50 MB of empty
-messages, graphs inside each other, extents of 2^40, zeros. Seconds are those of `inspect --json`: opening and importing, next to an
-InferenceSession of the same file, in turns. The memory of hostile files is limited by the kernel (RLIMIT_DATA: heap, stacks, anonymous
-memory, the mapped file) to 256 MiB and the file; what good ones may take tests/formats/limits_test.cpp holds. Exits with 1 where the limit is
-broken, a hostile file is not refused, or onnxruntime opens a file faster. Needs numpy, onnx, onnxruntime.
+Makes the files in DIR or in a temporary folder: one tensor of 100 MB, 301 convolutions, 100 matrix products. Then it
+makes files of 50 MB of empty messages, nested graphs, extents of 2^40, and zeros. The times are those of `inspect
+--json` (opening and importing) and of an InferenceSession of the same file, in turns. The kernel limits the memory of
+hostile files (RLIMIT_DATA: heap, stacks, anonymous memory, the mapped file) to 256 MiB plus the file.
+tests/formats/limits_test.cpp checks the memory of valid files. Exits with 1 if the limit is exceeded, a hostile file is
+accepted, or onnxruntime opens a file faster. Needs numpy, onnx, onnxruntime.
 """
 import argparse
 import json
@@ -58,7 +60,7 @@ def products(path):
 
 
 def field(number, body):
-    """A field of a protobuf message that holds bytes."""
+    """Return a field of a protobuf message that holds bytes."""
     size, length = len(body), b""
     while size >= 128:
         length += bytes([size & 127 | 128])

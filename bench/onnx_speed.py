@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Float inference of image networks beside onnxruntime and OpenVINO, in one run.
+"""Compare float inference of image networks with onnxruntime and OpenVINO, in one run.
 
 usage: bench/onnx_speed.py [--program build/release/halfstep] [--threads 2] [--rounds 5] [--only TEXT] [--models FOLDER]
 
-Writes ResNet-20, ResNet-18 and MobileNetV2 with random weights as ONNX files, BatchNorm folded as exporters do, and times runs of an opened network:
-medians over rounds in which the engines take turns. A ratio above 1 says how many times longer the engine takes than Halfstep. Needs onnx, numpy and
-safetensors; engines that are not installed have no column. With --models the files stay there. Exits with 1 when outputs disagree with the first peer's.
+Writes ResNet-20, ResNet-18 and MobileNetV2 with random weights as ONNX files, with folded BatchNorm as in exports. It
+times runs of an opened network, and prints medians over rounds in which the engines take turns. A ratio above 1 is the
+time of the engine relative to Halfstep's. Needs onnx, numpy and safetensors. Engines that are not installed have no
+column. With --models the files are kept in FOLDER. Exits with 1 if outputs differ from those of the first peer.
 """
 import sys
 

@@ -1,5 +1,6 @@
 // Paddle's operators at 64 MiB and at 1 MiB of x, in training and with given scales (bench --benchmark_filter=paddle).
-// The bytes of a search that does not fit into a piece are counted twice: x is read once for the scale, once for codes.
+// If a search does not fit into a piece, its bytes are counted twice, because x is read once for the scale and once for
+// codes.
 #include "bench/kernel_bench.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/engine/kernels/common/float_types.h"
@@ -19,7 +20,7 @@ struct Size {
 };
 const Size kSizes[] = {{"64MiB", int64_t{64} << 20}, {"1MiB", int64_t{1} << 20}};
 
-/// Normal numbers, a period of them again and again.
+/// Makes normal numbers from a repeated period.
 Tensor normal_tensor(DType dtype, const Dims& dims) {
   constexpr int64_t kPeriod = 99991;
   Tensor tensor(dtype, dims);
@@ -39,7 +40,7 @@ Tensor filled(DType dtype, const Dims& dims, float value) {
   return tensor;
 }
 
-/// What a benchmark is made of, once it runs.
+/// Parameters of a benchmark. Its tensors are made when it runs.
 struct Form {
   const Kernel* kernel;
   BenchCase (*make)(const Form& form, const Tensor& x);
@@ -48,7 +49,7 @@ struct Form {
   bool is_test = false;
   int64_t round_type = 0;
   int64_t axis = -1;
-  int passes = 2;  ///< over memory: reads of x and the write of the result
+  int passes = 2;  ///< passes over memory: reads of x and the write of the result
 
   int64_t channels() const { return axis < 0 ? 1 : dims[static_cast<size_t>(axis)]; }
   Tensor scales() const { return filled(dtype, {channels()}, 3.0F); }

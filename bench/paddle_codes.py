@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Counts the codes of quantizers that differ between Halfstep and Paddle in the ProgramDesc files of the model collection.
+"""Count the quantizer codes that differ between Halfstep and Paddle in the ProgramDesc files of the model collection.
 
 usage: bench/paddle_codes.py FOLDER [--program build/release/halfstep] [--only TEXT]
 
-FOLDER is as for bench/models.py. Every quantizer of values that depend on the input gets its input, its output and its scale fetched; both programs run the file so changed on
-the stored inputs. For each file: quantizers, their codes, how many inputs differ in any bit, how many codes differ, and how many codes differ though their input and the scale
-are the same to the bit, which must be none. Needs paddle 3, numpy and safetensors. Exits with 1 where there are any.
+FOLDER is as for bench/models.py. Input, output and scale of every quantizer that depends on the input become outputs of
+the file. Both programs run it on the stored inputs. Prints for each file: quantizers, their codes, inputs that differ
+in any bit, codes that differ, and codes that differ although input and scale are equal to the bit. The last number must
+be 0. Needs paddle 3, numpy and safetensors. Exits with 1 if it is not.
 """
 import argparse
 import json
@@ -40,7 +41,8 @@ def attribute(op, name, otherwise):
 
 
 def with_fetches(program, folder):
-    """[(bits, whether it dequantizes, outputs of input, output and scale)] of the program that is written to `folder`."""
+    """Return [(bits, whether it dequantizes, outputs of input, output and scale)] of the program written to `folder`.
+    """
     block = program.blocks[0]
     persistable = {var.name for var in block.vars if var.persistable}
     columns = {}
@@ -84,7 +86,7 @@ def run_halfstep(program, folder, inputs):
 
 
 def count(quantizers, ours, theirs):
-    """Codes, inputs that differ, codes that differ, those of them that must not."""
+    """Return the numbers of codes, differing inputs, differing codes, and differing codes that must not differ."""
     totals = np.zeros(4, np.int64)
     for bits, dequantized, x, y, scale in quantizers:
         step = theirs[scale].reshape(-1)[0] / (2 ** (bits - 1) - 1) if dequantized else 1
@@ -109,7 +111,7 @@ def main():
     for model in json.loads((arguments.folder / "index.json").read_text())["models"]:
         path = arguments.folder / model["path"]
         if path.suffix != ".pdmodel" or arguments.only not in model["name"] or "int8" in model["name"]:
-            continue  # Paddle cannot run weights that are stored as int8
+            continue  # Paddle cannot run weights stored as int8.
         program = framework_pb2.ProgramDesc.FromString(path.read_bytes())
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)

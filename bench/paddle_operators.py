@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Runs small networks of one or a few Paddle operators, saved by Paddle, and compares with Paddle's own outputs.
+"""Run small networks of one or a few Paddle operators, saved by Paddle, and compare with Paddle's own outputs.
 
 usage: bench/paddle_operators.py [--program build/release/halfstep] [--legacy] [--only NAME]
 
---legacy saves a ProgramDesc instead of PIR; what Paddle itself cannot save or run is left out. Prints what is not supported or differs by more than 1e-5 of the largest magnitude.
-Needs paddle 3, numpy and safetensors. Exits with 1 when one differs. Paddle's strided_slice of a ProgramDesc keeps axes that the file says are gone: `slice` differs there.
+--legacy saves a ProgramDesc instead of PIR. Networks that Paddle itself cannot save or run are left out. Prints cases
+that are not supported or differ by more than 1e-5 of the largest magnitude. Needs paddle 3, numpy and safetensors.
+Exits with 1 if one differs. Paddle's strided_slice of a ProgramDesc keeps axes that the file removes, so `slice`
+differs there.
 """
 import argparse
 import os
@@ -19,7 +21,7 @@ from safetensors.numpy import load_file, save_file
 
 
 def cases(paddle):
-    """{name: (function or layer, input)}"""
+    """Return {name: (function or layer, input)}."""
     F, nn, rng = paddle.nn.functional, paddle.nn, np.random.default_rng(0)
 
     def random(*dims):
@@ -101,7 +103,7 @@ def as_layer(paddle, function):
         def __init__(self):
             super().__init__()
             for default in getattr(function, "__defaults__", None) or ():
-                self.inner = default  # a network that has parameters
+                self.inner = default  # a network with parameters
 
         def forward(self, x):
             return function(x)
@@ -119,7 +121,7 @@ def save(paddle, function, x, folder):
 
 
 def run(program, x, folder):
-    """The output, or what halfstep says."""
+    """Return the output, or the error of halfstep."""
     save_file({"x": np.ascontiguousarray(x)}, folder / "in.safetensors")
     done = subprocess.run([program, "run", str(folder), "--inputs", str(folder / "in.safetensors"), "--overwrite", "--outputs",
                            str(folder / "out.safetensors")], capture_output=True, text=True, timeout=600)
@@ -127,7 +129,7 @@ def run(program, x, folder):
 
 
 def verdict(found, expected):
-    """"" for the same."""
+    """Return "" if both are equal."""
     if isinstance(found, str):
         return found
     if found.shape != expected.shape or found.dtype != expected.dtype:
@@ -155,7 +157,7 @@ def main():
             folder = pathlib.Path(folder)
             try:
                 expected = save(paddle, function, x, folder)
-            except Exception as error:  # of any kind: Paddle's
+            except Exception as error:  # Paddle may raise any type.
                 left_out += 1
                 print(f"{name}: left out: {(str(error).strip().splitlines() or [''])[-1][:100]}")
                 continue

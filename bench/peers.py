@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Halfstep's operator family beside a copy and beside other libraries, in one run.
+"""Compare Halfstep's operator family with a copy and with other libraries, in one run.
 
 usage: bench/peers.py [--operators PATTERN] [--mib 64 1] [--threads 2] [--samples 7] [--json FILE]
 
-For each operator and size: milliseconds, GB/s of its minimal traffic, that as a share of a copy of as many bytes measured in turn with it, and
-how many times longer each installed peer takes (PyTorch eager, torch.compile of the formula written out, Paddle, onnxruntime). Medians of at least
-5 samples. Peers that are not installed, and operators that this Halfstep lacks, are named below the table.
+Prints for each operator and size: milliseconds, GB/s of its minimal traffic, that as a share of a copy of as many bytes
+measured in turn with it, and the relative time of each installed peer (PyTorch eager, torch.compile of the formula in
+full, Paddle, onnxruntime). Medians of at least 5 samples. Peers that are not installed, and operators that this
+Halfstep lacks, are named below the table.
 """
 
 import argparse
@@ -31,7 +32,7 @@ def options():
 
 
 def seconds_of(call, times=5):
-    """Median of so many calls after one that nobody times, so that what can lie in a cache lies there."""
+    """Return the median time of `times` calls. An untimed call before them fills the cache."""
     call()
     seconds = []
     for _ in range(times):
@@ -42,8 +43,10 @@ def seconds_of(call, times=5):
 
 
 def measure(case, data, tools, given):
-    """One row: figures of Halfstep and of each peer that has the operator. Each sample is a pair, our calls and copies
-    right after them: the speed of memory changes from moment to moment, what the other tenants of a machine do it does to both."""
+    """Return one row: the times of Halfstep and of each peer that has the operator. Each sample is a pair of our calls
+    and copies directly after them. Memory speed changes over time, and the load of other tenants of a machine
+    affects both.
+    """
     traffic = case.traffic(data)
     times = 3 if traffic > IN_CACHE else 60
     tools.rest()

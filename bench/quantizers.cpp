@@ -6,7 +6,7 @@
 namespace halfstep::kernels {
 namespace {
 
-/// A feature map that fits no second-level cache, and the weight of a large 3 x 3 convolution.
+/// Activations that exceed any second-level cache, and the weight of a large 3 x 3 convolution.
 const Dims kFeature = {16, 64, 56, 56};
 const Dims kWeight = {512, 512, 3, 3};
 

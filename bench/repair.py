@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Repairs of a network at several widths: a table of test accuracy by method, with mean and standard deviation over seeds, minutes and memory.
+"""Repair a network at several bit widths and print test accuracy by method, with mean and deviation over seeds,
+minutes, memory.
 
-usage: bench/repair.py NETWORK DATA [--cells 8/8:none,auto 4/8:none,adaround 4/4:none,adaround,brecq,qdrop] [--images 256] [--seeds 0,1,2] [--steps 1000]
-                       [--preprocess cifar10] [--platform generic_int8] [--program build/release/halfstep] [--threads 0]
+usage: bench/repair.py NETWORK DATA [--cells 8/8:none,auto 4/8:none,adaround 4/4:none,adaround,brecq,qdrop] [--images
+       256] [--seeds 0,1,2] [--steps 1000] [--preprocess cifar10] [--platform generic_int8] [--program
+       build/release/halfstep] [--threads 0]
 
-A cell is the bits of weights and features and the repairs to try, each of one method or of several: ranges+batchnorm.
-DATA is a folder with train/ and test/, each with images in folders by class. For each seed so many images of train/ are drawn, without labels, for calibration and repair;
-accuracy is that on all of test/. Every repaired network is converted and verified on 64 test images: the exit code is 1 where a code differs.
+A cell is the bit widths of weights and activations and the repairs to try. A repair is one method or several:
+ranges+batchnorm. DATA is a folder with train/ and test/, each with images in folders by class. For each seed, --images
+images of train/ are drawn, without labels, for calibration and repair. Accuracy is measured on all of test/. Deviations
+are standard deviations. Every repaired network is converted and verified on 64 test images. Exits with 1 if a code
+differs.
 """
 import argparse
 import pathlib
@@ -22,7 +26,7 @@ from program import run
 
 
 def images(given, seed, folder):
-    """A folder of images of train/, without their classes."""
+    """Write a folder of images of train/, without their classes."""
     files = sorted(path for path in (given.data / "train").glob("*/*") if path.is_file())
     folder.mkdir()
     for number, path in enumerate(random.Random(seed).sample(files, min(given.images, len(files)))):
@@ -31,7 +35,7 @@ def images(given, seed, folder):
 
 
 def measure(given, widths, method, seed, samples, folder):
-    """Test accuracy in percent, minutes, whether integers differ."""
+    """Return test accuracy in percent, minutes, and whether integers differ."""
     weights, features = widths.split("/")
     prepared, integer = folder / "prepared", folder / "integer"
     repair = [] if method == "none" else ["--repair", method.replace("+", ","), "--repair-steps", given.steps]

@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
-"""Quantization without training beside other tools, on the same network, images and widths: a table of test accuracy, minutes and memory.
+"""Compare post-training quantization with other tools on the same network, images and bit widths.
 
-usage: bench/repair_peers.py NETWORK.onnx DATA [--widths 8/8 4/8 4/4] [--peers halfstep onnxruntime nncf aimet neural_compressor torchao]
-                             [--images 256] [--seed 0] [--steps 1000] [--preprocess cifar10] [--program build/release/halfstep] [--threads 1]
-                             [--module FILE.py CLASS WEIGHTS.safetensors] [--epochs 1] [--learning-rate 3e-4]
+usage: bench/repair_peers.py NETWORK.onnx DATA [--widths 8/8 4/8 4/4] [--peers halfstep onnxruntime nncf aimet
+       neural_compressor torchao] [--images 256] [--seed 0] [--steps 1000] [--preprocess cifar10] [--program
+       build/release/halfstep] [--threads 1] [--module FILE.py CLASS WEIGHTS.safetensors] [--epochs 1] [--learning-rate
+       3e-4]
 
-DATA is a folder with train/ and test/, each with images in folders by class. So many images of train/ are drawn as bench/repair.py draws them; no tool gets a
-label. Accuracy is that on all of test/; minutes and the peak of memory are those of the quantization alone, a process for each row. Weights are quantized by
-channel, features by tensor, the first and the last layer with 8 bits. Tools that are not installed, or refuse a width, are named with what they said: some
-need other versions of the same packages than others, so that a table may take one run in each of several environments. Where OpenVINO or PyTorch end with an
-illegal instruction, ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI keeps them from it.
+Prints a table of test accuracy, minutes and memory. DATA is a folder with train/ and test/, each with images in folders
+by class. --images images of train/ are drawn as in bench/repair.py. No tool gets a label. Accuracy is measured on all
+of test/. Minutes and peak memory are those of the quantization alone, with a process for each row. Weights are
+quantized by channel, activations by tensor, and the first and last layers with 8 bits. Tools that are not installed, or
+refuse a bit width, are listed with their messages. Some tools need other versions of the same packages than others. A
+table may therefore need one run in each of several environments. If OpenVINO or PyTorch end with an illegal
+instruction, set ONEDNN_MAX_CPU_ISA=AVX512_CORE_VNNI.
 
-With --epochs there is a row for torchao's training with quantizers (PT2E QAT) as well: on the labels of all of train/, mirrored and moved by up to 4 pixels, in
-batches of 64 by SGD whose rate falls as a cosine.
+With --epochs there is also a row for torchao's training with quantizers (PT2E QAT). It uses the labels of all of
+train/, with images mirrored and moved by up to 4 pixels, in batches of 64, by SGD with a cosine schedule.
 """
 import argparse
 import dataclasses
@@ -36,12 +39,12 @@ PRESETS = {"unit": (0, 1), "cifar10": ((0.4914, 0.4822, 0.4465), (0.2470, 0.2435
 @dataclasses.dataclass
 class Job:
     network: str
-    images: np.ndarray  # [n, 3, height, width], as the network takes them
+    images: np.ndarray  # [n, 3, height, width], in the network's form
     weights: int
     features: int
     given: argparse.Namespace
     folder: pathlib.Path
-    files: list  # of the same images
+    files: list  # files of the same images
 
     def batches(self, size=32):
         return [{self.input: self.images[i : i + size]} for i in range(0, len(self.images), size)]
@@ -57,7 +60,7 @@ class Job:
         return onnx.load(self.network).graph
 
     def layers(self):
-        """Names of the weights and nodes of layers, in the order of the graph."""
+        """Return the names of the weights and nodes of layers, in the order of the graph."""
         tensors = {tensor.name for tensor in self.graph.initializer}
         return [(node.input[1], node.name, node.input[0]) for node in self.graph.node if node.op_type in ("Conv", "Gemm", "MatMul") and node.input[1] in tensors]
 
@@ -66,7 +69,7 @@ class Job:
 
 
 def images_of(given):
-    """As bench/repair.py draws them."""
+    """Draw images as bench/repair.py does."""
     files = sorted(path for path in (given.data / "train").glob("*/*") if path.is_file())
     return random.Random(given.seed).sample(files, min(given.images, len(files)))
 
@@ -79,7 +82,7 @@ def pixels(files, preprocess):
 
 
 def in_session(model, threads):
-    """Logits by onnxruntime."""
+    """Return logits by onnxruntime."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
@@ -89,7 +92,7 @@ def in_session(model, threads):
 
 
 class Reader:
-    """What the tools for ONNX take samples from."""
+    """Provides samples for the tools for ONNX."""
 
     def __init__(self, job):
         self.job = job
@@ -141,7 +144,7 @@ def nncf(job, way):
     bits = {} if (job.weights, job.features) == (8, 8) else {
         "weights_quantization_params": QuantizationParameters(num_bits=job.weights), "activations_quantization_params": QuantizationParameters(num_bits=job.features)}  # fmt: skip
     openvino_model = openvino.convert_model(job.network)
-    ignored = nncf.IgnoredScope(names=[name for _, name, _ in job.edges()], validate=False) if bits else None  # its bits are those of all layers: the edges stay in float then
+    ignored = nncf.IgnoredScope(names=[name for _, name, _ in job.edges()], validate=False) if bits else None  # NNCF's bits apply to all layers
     quantized = nncf.quantize(openvino_model, nncf.Dataset(list(job.images), lambda image: image[None]), preset=nncf.QuantizationPreset.MIXED, subset_size=len(job.images),
                               fast_bias_correction=way == "fast bias correction", ignored_scope=ignored, advanced_parameters=AdvancedQuantizationParameters(**bits))  # fmt: skip
     compiled = openvino.compile_model(quantized, "CPU", {"INFERENCE_PRECISION_HINT": "f32", "INFERENCE_NUM_THREADS": job.given.threads})
@@ -181,7 +184,9 @@ def neural_compressor(job, way):
 
 
 def with_constants(network, example):
-    """What a run computes from constants alone (bounds of slices, padding) becomes constants: torch.export cannot trace it."""
+    """Replace values computed from constants alone (bounds of slices, padding) by constants, because torch.export
+    cannot trace them.
+    """
     import torch
 
     class Slices(torch.nn.Module):
@@ -220,7 +225,8 @@ def with_constants(network, example):
 
 
 def narrow_quantizer(job, trains):
-    """torchao's annotations for x86, with the ranges of fewer bits in all layers but the first and the last."""
+    """Return torchao's annotations for x86, with the ranges of fewer bits in all layers except the first and the last.
+    """
     import torch
     from torchao.quantization.pt2e.quantizer import x86_inductor_quantizer as x86
 
@@ -241,7 +247,7 @@ def narrow_quantizer(job, trains):
 
 
 def torch_network(job, example):
-    """The original module, or what onnx2torch makes of the file."""
+    """Return the original module, or onnx2torch's module of the file."""
     if not job.given.module:
         import onnx
         import onnx2torch
@@ -257,7 +263,7 @@ def torch_network(job, example):
 
 
 def augmented(files, given, rng):
-    """Images mirrored and moved, 0 where nothing came into view."""
+    """Return images mirrored and moved. Pixels outside are 0."""
     x = pixels(files, given.preprocess)
     side = x.shape[-1]
     moved = np.pad(x, ((0, 0), (0, 0), (4, 4), (4, 4)))
@@ -314,7 +320,7 @@ def torchao(job, way):
     return logits
 
 
-# What each tool is called with, by the widths that a way is for; and the module that it needs.
+# Functions of each tool, by the bit widths that a method supports, and the required module.
 PEERS = {
     "halfstep": (halfstep, {"8/8": ["calibrated", "auto"], "4/8": ["calibrated", "adaround"], "4/4": ["calibrated", "adaround", "brecq", "qdrop"]}, "json"),
     "onnxruntime": (onnxruntime, ["MinMax", "Percentile"], "onnxruntime"),
@@ -337,7 +343,7 @@ def accuracy(predict, given):
 
 
 def measure(given):
-    """One row, in this process; the last line that it prints is for the process that started it."""
+    """Measure one row in this process. The last line of output is for the parent process."""
     peer, way, widths = given.row
     weights, features = map(int, widths.split("/"))
     with tempfile.TemporaryDirectory() as folder:

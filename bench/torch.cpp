@@ -15,8 +15,8 @@ struct Setting {
   int64_t channels() const { return axis < 0 ? 1 : dims[axis]; }
 };
 
-/// A feature map that fits no cache, the weight of a large 3 x 3 convolution either way round, channels that lie
-/// innermost.
+/// Activations that exceed any cache, the weight of a large 3 x 3 convolution in both orders, and channels on the
+/// innermost axis.
 const Setting kSettings[] = {{"feature", DType::f32, {32, 64, 56, 56}, 1},
                              {"feature_f16", DType::f16, {64, 64, 56, 56}, 1},
                              {"feature_bf16", DType::bf16, {64, 64, 56, 56}, 1},
@@ -90,8 +90,8 @@ void fused(benchmark::State& state, const Setting& s) {
                 {Tensor(s.dtype, s.dims)},
                 0};
   for (size_t i = 1; i < 5; ++i) use.out.push_back(use.in[i].clone());
-  use.bytes =
-      static_cast<double>(use.in[0].bytes()) * (s.axis == 0 ? 2 : 3);  // axis 0: read once, out of a cache twice
+  use.bytes = static_cast<double>(use.in[0].bytes()) *
+              (s.axis == 0 ? 2 : 3);  // axis 0: x is read once from memory, and twice from a cache
   time_kernel(state, cpu_fused_moving_avg_obs_fake_quant_simd, std::move(use));
 }
 

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""Holds every layer of an integer program for pytorch_fbgemm or pytorch_x86 against PyTorch's operators on codes.
+"""Compare every layer of an integer program for pytorch_fbgemm or pytorch_x86 with PyTorch's operators on codes.
 
 usage: bench/torch_codes.py MODEL --inputs X.npz [--engine fbgemm] [--batch 64] [--program build/release/halfstep]
 
-MODEL is what `halfstep convert` wrote; X.npz has the network's input, samples first. The engine is that of the Model unless named.
+MODEL is an output of `halfstep convert`. X.npz has the network's input, samples first. The default engine is that of
+the Model.
 
-  alone   PyTorch's operator on the codes that our layer reads, so that one difference makes no other
-  whole   PyTorch's own codes from the input on: what differs is carried on
-  tails   of the former, sums in the last elements that fill no vector of 64, where PyTorch rounds by another rule
+  alone   PyTorch's operator on the codes that our layer reads, so a difference does not cause others
+  whole   PyTorch's own codes from the input on, so differences propagate
+  tails   differences of `alone` in the last elements that fill no vector of 64, where PyTorch rounds sums by another
+  rule
 
-What only moves codes is done by ours on both sides. Our codes come from the operators of the Python package (PYTHONPATH=
-build/release/gen/python); with --program the outputs are also compared with those of `halfstep run`. Exits with 1 where a code differs
-that is not in a tail. Needs numpy, safetensors and torch, and says so and ends with 0 without them.
+Operators that only move codes are ours on both sides. Our codes come from the operators of the Python package
+(PYTHONPATH=build/release/gen/python). With --program the outputs are also compared with those of `halfstep run`. Exits
+with 1 if a code differs that is not in a tail. Needs numpy, safetensors and torch. Without them it prints that and
+exits with 0.
 """
 import argparse
 import json
@@ -34,7 +37,7 @@ except ImportError as error:
 
 warnings.filterwarnings("ignore")
 NODE = re.compile(r"  (\S+) = (\w+)\((.*?)\)(?: \{(.*)\})?(?: at .*)?$")
-VECTOR = 64  # codes that PyTorch's kernels for a sum take at once
+VECTOR = 64  # number of codes that PyTorch's kernels for a sum process at once
 
 
 class Node:
@@ -51,7 +54,7 @@ class Node:
 
 
 def read(path):
-    """Nodes, and tensors under the names that operands have."""
+    """Return nodes, and tensors by the names of operands."""
     with safetensors.safe_open(path, "numpy") as file:
         text = file.metadata()["halfstep.graph"]
         tensors = {"@" + name: file.get_tensor(name) for name in file.keys()}
@@ -67,7 +70,7 @@ def quantized(codes, scale, zero_point):
 
 
 class Torch:
-    """PyTorch's operators, as the nodes name them."""
+    """PyTorch's operators, by the names of the nodes."""
 
     def __init__(self, tensors):
         self.tensors, self.packed = tensors, {}
@@ -86,7 +89,7 @@ class Torch:
 
     @staticmethod
     def clamped(node, plain, with_relu, arguments):
-        """relu is the operator's own, relu6 one behind it."""
+        """Apply a clamp. relu is part of the operator, and relu6 follows it."""
         y = (with_relu if node["code_min"] == node["y_zero_point"] else plain)(*arguments, float(node["y_scale"]), node["y_zero_point"])
         return torch.nn.functional.relu6(y) if node["code_max"] < 255 else y
 
@@ -128,7 +131,7 @@ class Torch:
 
 
 def in_tail(node, differ):
-    """How many of the differing codes lie where a sum fills no whole vector; memory is channels last."""
+    """Return the number of differing codes in parts of a sum that fill no whole vector. Memory is channels last."""
     if node.op != "integer_add":
         return 0
     flat = differ.transpose(0, 2, 3, 1).reshape(-1) if differ.ndim == 4 else differ.reshape(-1)
@@ -154,7 +157,7 @@ class Walk:
             given, carried = self.operands(node, ours), self.operands(node, whole)
             ours[node.name] = self.ours(node, given)
             alone = self.torch(node, given)
-            if alone is None:  # moves codes, or ends them
+            if alone is None:  # moves codes, or converts them
                 whole[node.name] = self.ours(node, carried)
                 continue
             whole[node.name] = self.torch(node, carried).int_repr().numpy()

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Networks of torchvision and transformers through halfstep.from_torch: what comes in, and how near its outputs are to PyTorch's.
+"""Import networks of torchvision and transformers through halfstep.from_torch, and compare their outputs with
+PyTorch's.
 
 usage: bench/torch_networks.py [--only TEXT] [--list]
 
-Random weights, batches that the export has not seen. For each network the seconds that the import takes, the largest difference of an output as a share
-of the largest output, or what is in the way. Needs torch, torchvision and onnxscript; transformers for BERT and GPT-2. Exits with 1 where a network
-neither comes in nor names the operator that is missing, or where outputs are not PyTorch's.
+Weights are random, and batches have sizes that the export has not seen. Prints for each network the seconds of the
+import and the largest difference of an output as a share of the largest output, or the error. Needs torch, torchvision
+and onnxscript, and transformers for BERT and GPT-2. Exits with 1 if a network is neither imported nor refused with the
+name of the missing operator, or if outputs differ from PyTorch's.
 """
 import argparse
 import sys
@@ -18,12 +20,12 @@ import torchvision
 
 import halfstep as hs
 
-CLOSE = 2e-3  # of float32 sums in another order, through hundreds of layers
+CLOSE = 2e-3  # tolerance for float32 sums in another order, through hundreds of layers
 SIDES = {"inception_v3": 299, "vit_h_14": 224}
 
 
 class Backbone(torch.nn.Module):
-    """The features of a detector, as a tuple."""
+    """Returns the feature maps of a detector as a tuple."""
 
     def __init__(self, body):
         super().__init__()

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""Training steps of ResNet-20, float and quantized, beside PyTorch's, in one run.
+"""Compare training steps of ResNet-20, float and quantized, with PyTorch's, in one run.
 
 usage: bench/train_speed.py [--program build/release/halfstep] [--threads 2] [--batch 128] [--rounds 3] [--no-compile]
 
-Medians of a step (forward, backward, update) over rounds in which the contestants take turns: Halfstep's float step and its steps on codes at 8 and at
-4 bits, in `halfstep train` and as a module in a loop of PyTorch; PyTorch's float step and its quantization-aware one (torch.ao, fused modules, x86 settings), with observers and without, eager and compiled,
-images channels last. The network is the one of onnx_speed.py, normalization folded, weights random. A ratio above 1 says how many times longer than
-Halfstep's float step. Where other work shares the processors, OMP_WAIT_POLICY=PASSIVE keeps PyTorch's threads from spinning.
-Needs onnx and numpy; without torch Halfstep's steps stand alone. The module needs the package: PYTHONPATH=build/release/gen/python.
+Prints medians of a step (forward, backward, update) over rounds in which all take turns. Halfstep runs its float step
+and its steps on codes at 8 and at 4 bits, in `halfstep train` and as a module in a PyTorch loop. PyTorch runs its float
+step and its quantization-aware one (torch.ao, fused modules, x86 settings), with observers and without, eager and
+compiled, with images channels last. The network is that of onnx_speed.py, with folded normalization and random weights.
+A ratio above 1 is the time relative to Halfstep's float step. If other work shares the processors,
+OMP_WAIT_POLICY=PASSIVE keeps PyTorch's threads from spinning. Needs onnx and numpy. Without torch only Halfstep's steps
+run. The module needs the package: PYTHONPATH=build/release/gen/python.
 """
 import argparse
 import json
@@ -77,7 +79,7 @@ def main():
         times = {contestant.name: [] for contestant in contestants}
         for _ in range(given.rounds):
             for contestant in contestants:
-                time.sleep(0.05)  # until the threads of the one before no longer spin
+                time.sleep(0.05)  # The previous engine's threads spin for a while.
                 times[contestant.name] += contestant.times()
     medians = {name: statistics.median(values) for name, values in times.items()}
     print(f"milliseconds of a step of ResNet-20, batch {given.batch}, {given.threads} threads, and how many times Halfstep's float step")

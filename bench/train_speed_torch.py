@@ -1,4 +1,4 @@
-"""Training steps of ResNet-20 in PyTorch, float and quantization-aware: for train_speed.py."""
+"""Training steps of ResNet-20 in PyTorch, float and quantization-aware, for train_speed.py."""
 import copy
 import time
 
@@ -43,7 +43,7 @@ def quantization_aware(network):
 
 
 def fixed_ranges(network):
-    """Quantizers as they are late in a training: they have seen data and their observers are switched off."""
+    """Set quantizers to their state late in a training: they have seen data, and observers are off."""
     network = quantization_aware(network)
     network(torch.randn(8, 3, 32, 32))
     return network.apply(quantization.disable_observer)
@@ -77,7 +77,7 @@ class PyTorch:
 
 
 def modules(given, folder, steps, rate):
-    """The prepared networks in `folder` as modules in a loop of PyTorch."""
+    """Return the prepared networks in `folder` as modules in a PyTorch loop."""
     try:
         import halfstep
     except ModuleNotFoundError as error:
@@ -98,5 +98,5 @@ def pytorches(given, steps, rate):
             continue
         try:
             yield PyTorch(given, f"PyTorch {kind} compiled", made, True, steps, rate)
-        except Exception as error:  # whatever its compiler lacks here
+        except Exception as error:  # The compiler may lack anything here.
             print(f"PyTorch {kind} is not compiled: {str(error).splitlines()[0]}")

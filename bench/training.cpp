@@ -16,7 +16,7 @@ using namespace halfstep;
 
 constexpr int64_t kBatch = 32;
 
-/// The network on the embedded digits, float, or prepared for a platform and calibrated.
+/// The network on the embedded digits, in float, or prepared for a platform and calibrated.
 struct Step {
   data::Dataset data = data::digits();
   data::TrainTest parts = data::split(data);

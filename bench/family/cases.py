@@ -1,4 +1,6 @@
-"""What is measured: each operator with its operands, its minimal traffic, and what computes the same elsewhere."""
+"""The measured cases: each operator with its operands, its minimal traffic, and equivalent functions of other
+libraries.
+"""
 
 import dataclasses
 import functools
@@ -13,7 +15,7 @@ SCALE, ZERO_POINT, LOW, HIGH = 0.05, 7, -128, 127
 
 
 def aligned(array):
-    """The same elements in memory that begins with a cache line, as other libraries' tensors do; NumPy's begins anywhere."""
+    """Copy the elements to memory at a cache line, as other libraries' tensors are. NumPy's may begin anywhere."""
     memory = np.empty(array.nbytes + 64, np.uint8)
     start = -memory.ctypes.data % 64
     to = memory[start : start + array.nbytes].view(array.dtype).reshape(array.shape)
@@ -58,7 +60,8 @@ def ones(count=1):
 
 @dataclasses.dataclass
 class Case:
-    """`reads` and `writes` are the least passes over the elements, in bytes for each; None: not bound by memory."""
+    """A case. `reads` and `writes` are the minimal passes over the elements, in bytes for each. None: not memory-bound.
+    """
 
     operator: str
     operands: Callable
@@ -87,7 +90,7 @@ class Case:
         return lambda: function(*operands, **self.attributes)
 
 
-# ---- formulas written out, for torch.compile
+# ---- formulas in full, for torch.compile
 
 
 def clamp_round(torch, x, scale, zero_point, low=LOW, high=HIGH):
@@ -147,11 +150,13 @@ def test_formula(dequantize):
     return formula
 
 
-# ---- the same by PyTorch eager
+# ---- equivalent functions of PyTorch eager
 
 
 def torch_call(name, *parameters, grad=False):
-    """`parameters` of the operator behind x: values, or functions of data that give arrays."""
+    """Return a function that calls a PyTorch operator. `parameters` after x are values, or functions of data that
+    return arrays.
+    """
 
     def make(torch, data):
         function = getattr(torch, name)
@@ -183,11 +188,13 @@ def torch_fused(torch, data):
     return lambda: torch.fused_moving_avg_obs_fake_quant(x, on, on, *state, 0.01, 0, 255, -1)
 
 
-# ---- the same by Paddle eager
+# ---- equivalent functions of Paddle eager
 
 
 def paddle_call(name, *parameters, operand="x"):
-    """In the positional order of _C_ops, which has no defaults."""
+    """Return a function that calls a Paddle operator. Arguments are in the positional order of _C_ops, which has no
+    defaults.
+    """
 
     def make(paddle, data):
         function = getattr(paddle._C_ops, name)
@@ -312,7 +319,7 @@ ONNX = [
 
 
 def qlinear(d, *tensors):
-    """Codes with scale and zero point each, then those of the result."""
+    """Return codes with scale and zero point for each tensor, then those of the result."""
     scale, zero_point = np.asarray(F32(SCALE)), np.asarray(np.uint8(ZERO_POINT))
     return [part for tensor in tensors for part in (tensor, scale, zero_point)] + [scale, zero_point]
 

@@ -1,4 +1,4 @@
-"""The copy that bounds memory-bound operators, and the peers, each with a reason where it is not there."""
+"""The copy that bounds memory-bound operators, and the peers. A peer that is not available has a reason."""
 
 import ctypes
 import importlib
@@ -7,11 +7,11 @@ import subprocess
 import tempfile
 import time
 
-IN_CACHE = 4 << 20  # a copy of up to so many bytes stays in cache and is made with ordinary stores
+IN_CACHE = 4 << 20  # a copy of up to this many bytes stays in cache and uses ordinary stores
 
 
 class Roofline:
-    """Seconds of a copy whose reads and writes are so many bytes; compiled by this machine's compiler."""
+    """Return seconds of a copy with this number of bytes read and written. This machine's compiler compiles it."""
 
     def __init__(self, threads):
         self.threads = threads
@@ -35,7 +35,7 @@ class NoRoofline:
 
 
 class Peer:
-    """`call` gives a function that computes the case, or None where the library does not have it."""
+    """A library. `call` returns a function that computes the case, or None if the library does not have it."""
 
     def __init__(self, name, threads):
         self.name = name
@@ -119,5 +119,5 @@ class Tools:
 
     @staticmethod
     def rest():
-        """Threads of other libraries go on spinning for a while after a call."""
+        """Wait, because threads of other libraries spin for a while after a call."""
         time.sleep(0.2)

@@ -1,4 +1,4 @@
-// How fast this machine copies: what bench/peers.py compares operators with. It compiles this file by itself.
+// Copy speed of this machine, to which bench/peers.py compares operators. bench/peers.py compiles this file.
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -43,12 +43,12 @@ void copy(std::byte* to, const std::byte* from, size_t bytes, bool streaming) {
   _mm_sfence();
 }
 
-/// All threads begin a round together and wait, without sleeping, until all have finished it.
+/// All threads begin a round together. They wait, without sleeping, until all have finished it.
 struct Rounds {
   std::atomic<int> begun{0}, finished{0};
 };
 
-/// Kept from call to call: the system takes longer to give memory than a copy takes.
+/// Memory is kept between calls, because the system takes longer to provide it than a copy takes.
 std::byte* cached_memory(size_t which, size_t bytes) {
   constexpr size_t kHugePage = size_t{2} << 20;
   static std::map<std::pair<size_t, size_t>, std::byte*> cached;
@@ -64,7 +64,8 @@ std::byte* cached_memory(size_t which, size_t bytes) {
 
 }  // namespace
 
-/// Median seconds of a copy of `bytes` (a multiple of 64 for each thread), split over threads that are awake.
+/// Returns the median seconds of a copy of `bytes` (a multiple of 64 for each thread), split over threads that are
+/// awake.
 extern "C" double copy_seconds(int64_t bytes, int threads, int rounds, bool streaming) {
   const auto part = static_cast<size_t>(bytes) / static_cast<size_t>(threads) / 64 * 64;
   std::byte* from = cached_memory(0, static_cast<size_t>(bytes));
