@@ -1,5 +1,5 @@
-# bench/*.cpp -> bench, one Google Benchmark program. A test starts each benchmark once, but for those on 64 MiB; builds with
-# sanitizers, which are slow and measure nothing, make it when it is asked for.
+# bench/*.cpp -> bench, one Google Benchmark program. A test starts each benchmark once, except those on 64 MiB. Builds
+# with sanitizers, which are slow and measure nothing, make it only on request.
 file(GLOB sources CONFIGURE_DEPENDS bench/*.cpp)
 if(sources)
   add_executable(bench ${sources})

@@ -1,19 +1,19 @@
-# What makes a whole build sooner done: headers that are read once, sources compiled in groups, less optimization where
-# nothing is computed.
+# Shorter full builds: precompiled headers, sources compiled in groups, and less optimization for code that does not
+# compute.
 set(HALFSTEP_GEN ${CMAKE_BINARY_DIR}/gen)
 file(MAKE_DIRECTORY ${HALFSTEP_GEN})
 configure_file(${CMAKE_CURRENT_LIST_DIR}/version.h.in ${HALFSTEP_GEN}/halfstep/core/base/version.h @ONLY)
 
-# For code that runs once for a network or a file. GCC's -Og leaves out the passes of -O1 that cost most, and without them
-# reports std::variant as uninitialized. Not for references: of a template that they share with fast kernels the linker takes
-# either copy.
+# For code that runs once for a network or a file. GCC's -Og omits the most expensive passes of -O1, and without them it
+# reports std::variant as uninitialized. Do not use it for references: if they share a template with fast kernels, the
+# linker takes either copy.
 set(HALFSTEP_COLD $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-Og>
     $<$<AND:$<CONFIG:Release>,$<COMPILE_LANG_AND_ID:CXX,GNU>>:-Wno-maybe-uninitialized>)
-# Tests: their loops over all cases take long.
+# Tests loop over all cases, which takes long.
 set(HALFSTEP_TEST_COLD $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O1>)
 
-# The heavy headers, compiled once for the library and once for the tests (which add GoogleTest). GCC only: clang builds
-# (fuzz) then show what a file forgot to include.
+# The heavy headers, compiled once for the library and once for the tests (which add GoogleTest). GCC only, so that
+# clang builds (fuzz) reveal missing includes.
 set(HALFSTEP_HEAVY_HEADERS
     <fmt/format.h> <algorithm> <array> <cstdint> <filesystem> <functional> <map> <memory> <optional> <span> <string>
     <string_view> <variant> <vector>)
@@ -35,13 +35,14 @@ function(halfstep_use_precompiled TARGET FROM)
   endif()
 endfunction()
 halfstep_precompiled(halfstep_heavy)
-# Kernels: Highway too, for all levels. Its functions carry the options that they were precompiled with.
+# For kernels, also Highway at all levels. Its functions keep the options that they were precompiled with.
 halfstep_precompiled(halfstep_kernels_heavy <immintrin.h> <cmath> <cstring> <limits>
                      ${CMAKE_SOURCE_DIR}/halfstep/engine/kernels/common/simd/highway.h)
 function(halfstep_kernel_options TARGET)
   target_compile_options(${TARGET} PRIVATE $<$<AND:$<CONFIG:Release>,$<COMPILE_LANGUAGE:CXX>>:-O3>)
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-    # Precompiled, GCC 12's own intrinsics are reported for what they leave undefined on purpose (GCC bug 105593).
+    # With precompiled headers, GCC 12 reports values that its own intrinsics leave undefined on purpose (GCC bug
+    # 105593).
     target_compile_options(${TARGET} PRIVATE -Wno-uninitialized -Wno-maybe-uninitialized)
   endif()
 endfunction()
@@ -51,15 +52,15 @@ if(TARGET halfstep_kernels_heavy)
   target_link_libraries(halfstep_kernels_heavy PRIVATE hwy::hwy)
 endif()
 
-# Sources in groups, each of which is compiled at once (HALFSTEP_TOGETHER): headers are read and templates made once for a
-# group. Names in unnamed namespaces must therefore differ within a folder, whatever its groups are: the step `together` of
-# tools/deep.sh compiles each folder at once. Not for kernels, which repeat the names of their form, and for readers of files, which
-# name fields as their format does.
+# Compiles sources in groups (HALFSTEP_TOGETHER), so that headers are read and templates are instantiated once for a
+# group. Names in unnamed namespaces must therefore differ within a folder, for any grouping. The step `together` of
+# tools/deep.sh checks that by compiling each folder as one group. Kernels are excluded, because they repeat the names
+# of their form. Readers of files are excluded too, because they name fields as their format does.
 function(halfstep_group OUT NAME)
   set(files ${ARGN})
   list(FILTER files EXCLUDE REGEX "/formats/[a-z]+/(onnx_messages|protobuf_wire|node|tensor_data|program_desc|pir)\\.cpp$")
-  list(FILTER files EXCLUDE REGEX "/gen/halfstep/core/ir/ops\\.cpp$")  # test_ir has a table of its own
-  list(FILTER files EXCLUDE REGEX "/(parallel|fleet)\\.cpp$")  # tools/check_library.py knows their objects by name
+  list(FILTER files EXCLUDE REGEX "/gen/halfstep/core/ir/ops\\.cpp$")  # test_ir has its own table
+  list(FILTER files EXCLUDE REGEX "/(parallel|fleet)\\.cpp$")  # tools/check_library.py names their objects
   if(NOT HALFSTEP_TOGETHER OR NAME STREQUAL engine_kernels)
     set(${OUT} ${ARGN} PARENT_SCOPE)
     return()

@@ -1,4 +1,4 @@
-# Compilers and libraries of Debian 12; tools/setup.sh installs them. What is missing is named all at once.
+# Compilers and libraries of Debian 12. tools/setup.sh installs them. All missing ones are reported together.
 set(HALFSTEP_LEAST_GNU 12)
 set(HALFSTEP_LEAST_Clang 16)
 set(least "${HALFSTEP_LEAST_${CMAKE_CXX_COMPILER_ID}}")
@@ -72,11 +72,11 @@ set_target_properties(coin::cbc PROPERTIES INTERFACE_LINK_LIBRARIES "${COIN_LIBR
 if(HALFSTEP_CUDA)
   enable_language(CUDA)
   set(CMAKE_CUDA_STANDARD 20)
-  if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc has C++20
+  if(NOT DEFINED CMAKE_CUDA20_STANDARD_COMPILE_OPTION)  # CMake 3.25 does not know that nvcc supports C++20
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
   endif()
-  # No fused multiply-add where the rule has none; fmt's checks of format strings at compile time are beyond nvcc.
+  # No fused multiply-add unless the rule has one. nvcc does not support fmt's compile-time checks of format strings.
   add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:--fmad=false;--expt-relaxed-constexpr;-DFMT_CONSTEVAL=;-DFMT_USE_CONSTEXPR=1;-Xcompiler=-ffp-contract=off;-Xcompiler=-fPIC>")
   find_package(CUDAToolkit REQUIRED)
 endif()

@@ -1,5 +1,5 @@
-# halfstep_embed(TARGET FILES...): puts files of the project into TARGET, found at run time by halfstep::embedded(PATH) under
-# their path relative to the source folder.
+# halfstep_embed(TARGET FILES...): embeds files of the project into TARGET. At run time halfstep::embedded(PATH) finds
+# them by their path relative to the source folder.
 function(halfstep_embed TARGET)
   set(output ${CMAKE_BINARY_DIR}/gen/halfstep/core/base/embedded_files.cpp)
   list(SORT ARGN)

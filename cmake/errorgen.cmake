@@ -1,5 +1,5 @@
-# errorgen turns each room's errors.yaml into functions that make its diagnostics and a table of all. It
-# links nothing of the library.
+# errorgen turns each room's errors.yaml into functions that make its diagnostics, and a table of all. It does not link
+# the library.
 file(GLOB sources CONFIGURE_DEPENDS errorgen/*.cpp buildgen/*.cpp)
 file(GLOB_RECURSE catalogue CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} halfstep/errors.yaml)
 add_executable(errorgen ${sources})

@@ -1,4 +1,4 @@
-# Compiler flags of all our code. No -march: the CPU level is chosen at run time.
+# Compiler flags of all our code. There is no -march, because the CPU level is chosen at run time.
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
@@ -11,17 +11,18 @@ endif()
 
 set(warnings -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion)
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # GCC 12 reports these falsely inside std::string (GCC bugs 105329, 105651); the sanitizer builds look for real ones.
+  # GCC 12 reports these falsely inside std::string (GCC bugs 105329, 105651). The sanitizer builds find real ones.
   list(APPEND warnings -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow)
 endif()
 if(HALFSTEP_WERROR)
   list(APPEND warnings -Werror)
 endif()
-# One set of objects for the program and for the Python extension, which is a shared library. Our own functions are never
-# replaced from outside, so calls between them need no table.
+# The program and the Python extension, a shared library, use the same objects. Our own functions are never replaced
+# from outside, so calls between them need no table.
 add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fPIC;-fno-semantic-interposition;-ffp-contract=off;${warnings}>")
 if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
-  # GCC first collects its garbage at 1 GB, which few sources reach: a tenth of the time to compile for a quarter more memory.
+  # GCC then starts its garbage collection at 1 GB, which few sources reach. This saves a tenth of the compile time for
+  # a quarter more memory.
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:--param=ggc-min-heapsize=1000000>")
 endif()
 if(HALFSTEP_SANITIZE)
@@ -29,10 +30,10 @@ if(HALFSTEP_SANITIZE)
   add_link_options(-fsanitize=${HALFSTEP_SANITIZE})
 endif()
 
-# ccache rewrites absolute paths to ones relative to the build folder, so that build folders and clones share results; not where
-# it is switched off or coverage is counted. __FILE__ is mapped to a path inside the project from either form. Builds with and
-# without -Werror share results too: what is kept has compiled, and its warnings are shown again. tools/check_build_cost.py reads
-# in ccache.log which sources were not compiled.
+# ccache rewrites absolute paths to ones relative to the build folder, so build folders and clones share results. It
+# does not do so if it is disabled or coverage is counted. __FILE__ is mapped to a path inside the project from either
+# form. Builds with and without -Werror share results too: a cached result has compiled, and its warnings are shown
+# again. tools/check_build_cost.py reads in ccache.log which sources were not compiled.
 find_program(HALFSTEP_CCACHE ccache)
 mark_as_advanced(HALFSTEP_CCACHE)
 if(HALFSTEP_CCACHE)

@@ -1,4 +1,4 @@
-# tests/fuzz/NAME.cpp -> fuzz_NAME (libFuzzer), seeds in tests/fuzz/corpus/NAME; fuzz_targets makes all of them.
+# tests/fuzz/NAME.cpp -> fuzz_NAME (libFuzzer), with seeds in tests/fuzz/corpus/NAME. fuzz_targets makes all of them.
 add_custom_target(fuzz_targets)
 file(GLOB sources CONFIGURE_DEPENDS tests/fuzz/*.cpp)
 foreach(source IN LISTS sources)

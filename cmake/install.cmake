@@ -2,7 +2,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-# The objects of all rooms in one library, whose own dependencies are no user's business.
+# One library of all rooms' objects. Its own dependencies are private.
 set(objects "")
 get_property(rooms GLOBAL PROPERTY HALFSTEP_ROOMS)
 foreach(room IN LISTS rooms)
@@ -29,7 +29,7 @@ set(config ${CMAKE_INSTALL_LIBDIR}/cmake/halfstep)
 install(EXPORT halfstep NAMESPACE halfstep:: FILE halfstep-targets.cmake DESTINATION ${config} COMPONENT library)
 file(WRITE ${CMAKE_BINARY_DIR}/halfstep-config.cmake
      "include(CMakeFindDependencyMacro)\nfind_dependency(fmt)\ninclude(\${CMAKE_CURRENT_LIST_DIR}/halfstep-targets.cmake)\n")
-# Before 1.0 a new minor version may break its users.
+# Before 1.0, a new minor version may break compatibility.
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/halfstep-config-version.cmake COMPATIBILITY SameMinorVersion)
 file(RELATIVE_PATH HALFSTEP_PREFIX_FROM_PC /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
 configure_file(${CMAKE_CURRENT_LIST_DIR}/halfstep.pc.in ${CMAKE_BINARY_DIR}/halfstep.pc @ONLY)

@@ -1,5 +1,5 @@
-# opgen turns the records in ops/ into C++, docs and tests under build/PRESET/gen. It rewrites only what changed: ninja then
-# stops at unchanged files (restat), and the stamp says that it has run.
+# opgen turns the records in ops/ into C++, docs and tests under build/PRESET/gen. It rewrites only changed files, and
+# ninja then stops at unchanged ones (restat). The stamp records that it has run.
 add_custom_target(halfstep_gen)
 
 file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} opgen/*.cpp)
@@ -19,7 +19,7 @@ target_compile_options(opgen_lib PRIVATE ${HALFSTEP_COLD})
 add_executable(opgen opgen/main.cpp)
 target_link_libraries(opgen PRIVATE opgen_lib)
 
-# Functions that translate foreign operators: found here, listed by opgen.
+# Functions that translate foreign operators. CMake finds them here, and opgen lists them.
 file(GLOB forms CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} halfstep/formats/*/ops/*.cpp halfstep/formats/*/ops/*/*.cpp)
 set(form_options "")
 foreach(form IN LISTS forms)
@@ -52,7 +52,7 @@ add_custom_command(
   WORKING_DIRECTORY ${CMAKE_SOURCE_DIR}
   COMMENT "Generating code from the operator records"
   VERBATIM)
-# Whole numbers wrap in pointwise operators.
+# Integers wrap in pointwise operators.
 set_source_files_properties(${HALFSTEP_GEN}/halfstep/engine/kernels/pointwise.cpp PROPERTIES COMPILE_OPTIONS -fwrapv)
 
 add_custom_target(halfstep_gen_run DEPENDS ${HALFSTEP_GEN}/opgen.stamp)

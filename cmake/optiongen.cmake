@@ -1,5 +1,5 @@
-# optiongen turns each room's options.yaml and the verbs into structs, the options of the command line and the verbs of
-# Python. It links nothing of the library.
+# optiongen turns each room's options.yaml and the verbs into structs, command-line options and Python verbs. It does
+# not link the library.
 file(GLOB sources CONFIGURE_DEPENDS optiongen/*.cpp buildgen/*.cpp)
 file(GLOB_RECURSE rooms CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} halfstep/options.yaml)
 file(GLOB verbs CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} halfstep/api/verbs/*.yaml)

@@ -1,5 +1,5 @@
-# Installs halfstep/halfstep.h and the headers that it includes: the library's public headers, and no other. Run by
-# cmake --install with HALFSTEP_ROOTS, the folders that headers lie in, and HALFSTEP_INCLUDE, where they go.
+# Installs halfstep/halfstep.h and the headers that it includes. They are the library's only public headers. cmake
+# --install runs this file with HALFSTEP_ROOTS, the folders with headers, and HALFSTEP_INCLUDE, the destination.
 set(todo halfstep/halfstep.h)
 set(done "")
 while(todo)

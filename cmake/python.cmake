@@ -1,9 +1,9 @@
-# The Python package in gen/python: halfstep._core, the modules that opgen writes, and links to those in python/halfstep.
-# Python is the one that builds a wheel, or build/venv, which tools/python_env.sh makes for all builds.
+# The Python package in gen/python: halfstep._core, the modules that opgen writes, and links to those in
+# python/halfstep. Python is the one that builds a wheel, or build/venv, which tools/python_env.sh makes for all builds.
 set(HALFSTEP_PACKAGE ${HALFSTEP_GEN}/python/halfstep)
 set(HALFSTEP_VENV ${CMAKE_SOURCE_DIR}/build/venv)
 
-# Sets HALFSTEP_NO_PYTHON to the reason why there can be no package, or to nothing.
+# Sets HALFSTEP_NO_PYTHON to the reason why the package cannot be built, or to an empty string.
 function(halfstep_look_for_python)
   set(reason "")
   if(HALFSTEP_SANITIZE)
@@ -34,7 +34,7 @@ file(GLOB sources CONFIGURE_DEPENDS python/src/*.cpp)
 nanobind_add_module(halfstep_python NB_STATIC NOMINSIZE NB_SUPPRESS_WARNINGS ${sources})
 target_compile_options(nanobind-static PRIVATE -w)
 target_link_libraries(halfstep_python PRIVATE halfstep_cli Python::NumPy)
-# Nothing of the library is seen from outside: another one in the process may have the same names.
+# Hides all symbols of the library, because another library in the process may have the same names.
 target_link_options(halfstep_python PRIVATE -Wl,--exclude-libs,ALL)
 set_target_properties(halfstep_python PROPERTIES OUTPUT_NAME _core LIBRARY_OUTPUT_DIRECTORY ${HALFSTEP_PACKAGE})
 

@@ -1,5 +1,5 @@
-# halfstep_messages(TARGET FILES.proto...): protobuf messages, included as "NAME.pb.h". Their code is no code of ours: its
-# warnings do not count.
+# halfstep_messages(TARGET FILES.proto...): protobuf messages, included as "NAME.pb.h". Warnings in generated code are
+# disabled.
 function(halfstep_messages TARGET)
   set(folder ${HALFSTEP_GEN}/proto)
   file(MAKE_DIRECTORY ${folder})
@@ -20,8 +20,8 @@ function(halfstep_messages TARGET)
   target_link_libraries(${TARGET} PUBLIC protobuf::libprotobuf-lite)
 endfunction()
 
-# halfstep_room(ROOM DEPS...): a static library halfstep_WING_ROOM of the sources in halfstep/WING/ROOM and of those that
-# opgen wrote for it. DEPS are rooms or imported targets.
+# halfstep_room(ROOM DEPS...): a static library halfstep_WING_ROOM of the sources in halfstep/WING/ROOM and of those
+# that opgen wrote for it. DEPS are rooms or imported targets.
 function(halfstep_room ROOM)
   string(REPLACE / _ name ${ROOM})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS halfstep/${ROOM}/*.cpp)
@@ -83,7 +83,8 @@ function(halfstep_room ROOM)
   endif()
 endfunction()
 
-# The library as its users see it (halfstep.h), and the program, which the Python extension has too: hence hidden, and objects.
+# The library as its users see it (halfstep.h), and the program. The Python extension contains the program too, so the
+# program is built as objects with hidden symbols.
 function(halfstep_face)
   add_library(halfstep_lib INTERFACE)
   target_link_libraries(halfstep_lib INTERFACE halfstep_report halfstep_engine_capture)

@@ -5,9 +5,9 @@ if(TARGET halfstep_test_heavy)
   target_link_libraries(halfstep_test_heavy PRIVATE GTest::gtest)
 endif()
 
-set(HALFSTEP_TEST_LIMIT 9000)  # seconds of an entry: for hangs alone, since the machine may be busy
+set(HALFSTEP_TEST_LIMIT 9000)  # seconds for an entry; it only detects hangs, because the machine may be busy
 
-# The rooms that a folder of tests links; folders that are not here link the whole library.
+# The rooms that a folder of tests links. Other folders link the whole library.
 set(HALFSTEP_TEST_LINKS_base core_base)
 set(HALFSTEP_TEST_LINKS_arith core_arith)
 set(HALFSTEP_TEST_LINKS_files core_files)
@@ -72,7 +72,7 @@ function(halfstep_test ROOM)
   endif()
   if(ROOM STREQUAL networks)
     halfstep_test_networks()
-  elseif(ROOM STREQUAL equivalence AND Python_EXECUTABLE)  # which may have onnxruntime
+  elseif(ROOM STREQUAL equivalence AND Python_EXECUTABLE)  # this Python may have onnxruntime
     halfstep_test_entry(equivalence equivalence HALFSTEP_PYTHON=${Python_EXECUTABLE})
   else()
     halfstep_test_entry(${ROOM} ${ROOM} "")
@@ -84,7 +84,7 @@ function(halfstep_test ROOM)
   endif()
 endfunction()
 
-# Random networks: with the Python that may have onnxruntime, and fewer of them where sanitizers watch.
+# The random-network fuzzer, with the Python that may have onnxruntime. Builds with sanitizers run fewer networks.
 function(halfstep_test_networks)
   if(Python_EXECUTABLE)
     halfstep_test_entry(networks networks HALFSTEP_PYTHON=${Python_EXECUTABLE})
@@ -96,7 +96,7 @@ function(halfstep_test_networks)
   endif()
 endfunction()
 
-# The CUDA kernels compiled for the host (tests/kernels/cuda_on_host.h), where no device is asked for.
+# The CUDA kernels compiled for the host (tests/kernels/cuda_on_host.h), for builds without a device.
 function(halfstep_cuda_on_host TARGET)
   if(HALFSTEP_CUDA OR HALFSTEP_SANITIZE)
     return()
@@ -113,13 +113,13 @@ function(halfstep_cuda_on_host TARGET)
   target_compile_definitions(${TARGET} PRIVATE HALFSTEP_CUDA_ON_HOST)
 endfunction()
 
-# 77: the machine lacks what the entry asks for, such as a CPU level (tests/support/main.cpp).
+# Exit code 77: the machine lacks a requirement of the entry, such as a CPU level (tests/support/main.cpp).
 function(halfstep_test_entry ROOM NAME ENVIRONMENT)
   add_test(NAME ${NAME} COMMAND test_${ROOM} --gtest_brief=1 ${ARGN})
   set_tests_properties(${NAME} PROPERTIES LABELS ${ROOM} ENVIRONMENT "${ENVIRONMENT}" SKIP_RETURN_CODE 77 TIMEOUT ${HALFSTEP_TEST_LIMIT})
 endfunction()
 
-# An entry for each suite of slow tests, so that ctest -j runs them beside each other.
+# One entry for each suite of slow tests, so that ctest -j runs them in parallel.
 function(halfstep_test_suites ROOM)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${ARGN})
   set(suites "")
@@ -146,7 +146,7 @@ endforeach()
 # The unit of tools/check_build_cost.py.
 add_library(halfstep_calibrate OBJECT tests/cost/calibrate.cpp)
 
-# tools/check_*: checks of the sources themselves; each prints its figures and exits non-zero at a violation.
+# tools/check_*: checks of the sources themselves. Each prints its figures and exits non-zero at a violation.
 file(GLOB checks CONFIGURE_DEPENDS tools/check_*)
 foreach(check IN LISTS checks)
   get_filename_component(name ${check} NAME_WE)
@@ -154,7 +154,7 @@ foreach(check IN LISTS checks)
   set_tests_properties(${name} PROPERTIES LABELS checks SKIP_RETURN_CODE 77 TIMEOUT ${HALFSTEP_TEST_LIMIT})
 endforeach()
 
-# Tests in Python of the package as it lies in gen/python, and of the program; further arguments are environment variables.
+# Python tests of the package in gen/python, and of the program. Further arguments are environment variables.
 function(halfstep_test_python NAME FOLDER)
   if(HALFSTEP_NO_PYTHON)
     add_test(NAME ${NAME} COMMAND sh -c "echo \"skipped: ${HALFSTEP_NO_PYTHON}\"; exit 77")

@@ -1,5 +1,6 @@
 #!/bin/sh
-# tools/affected.sh BUILD: labels of the tests whose program, or Python module, was linked since all tests passed there.
+# tools/affected.sh BUILD: print the labels of tests whose program or Python module was linked after all tests last
+# passed.
 set -eu
 cd "$1"
 newer=

@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""What `make install` compiles stays within a budget, counted in units: the time of tests/cost/calibrate.cpp in the same build.
+"""Check that the compile time of `make install` stays within a budget. The unit is the time of
+tests/cost/calibrate.cpp.
 
 usage: tools/check_build_cost.py BUILD    (a folder called release, after a fresh build)
 
-Times are those of ninja's log, the last of each object. Sources that ccache had take no time and say nothing, so that
-then nothing is judged (exit code 77).
+Times are from ninja's log of the same build, the last of each object. Sources from ccache have no time. If there are
+any, nothing is judged (exit code 77).
 """
 import collections
 import pathlib
 import re
 import sys
 
-BUDGET = 250  # units; 173 to 187 were measured on two cores where little else ran
-LARGEST_SHARE = 0.08  # of one source, or of a group that is compiled as one
+BUDGET = 250  # units; 173 to 187 were measured on two mostly idle cores
+LARGEST_SHARE = 0.08  # limit for one source, or one group compiled together
 CALIBRATION = "halfstep_calibrate"
 OBJECT = re.compile(r"CMakeFiles/(?P<target>\w+)\.dir/(?P<source>.+)\.(o|gch)$")
 INSTALLED = re.compile(r"halfstep_(?!test_|python|cuda_|calibrate)|opgen|errorgen|optiongen")
@@ -20,7 +21,7 @@ SKIPPED = 77
 
 
 def times(build):
-    """{(target, source): seconds}, of the last time that each was compiled."""
+    """Return {(target, source): seconds} of the last compilation of each."""
     found = {}
     for line in (build / ".ninja_log").read_text().splitlines()[1:]:
         start, end, _, output, _ = line.split("\t")
@@ -30,7 +31,7 @@ def times(build):
 
 
 def cached(build):
-    """Paths that ccache compiled nothing for the last time."""
+    """Return the paths that ccache did not compile the last time."""
     log, hits = build / "ccache.log", {}
     source = None
     for line in log.read_text().splitlines() if log.exists() else []:
@@ -43,7 +44,7 @@ def cached(build):
 
 
 def judge(spent, unit):
-    """What is over the budget, as lines."""
+    """Return one line for each excess over the budget."""
     whole = sum(spent.values())
     complaints = [
         f"{target}: {source}: {seconds / whole:.1%} of the build, at most {LARGEST_SHARE:.0%}"

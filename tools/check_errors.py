@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every error of the catalogue is raised by a source and named by a test. errorgen itself refuses an id or a name that is used
-twice and an entry without an explanation.
+"""Check that a source raises and a test names every error of the catalogue. errorgen itself refuses duplicate ids or
+names, and entries without an explanation.
 
 usage: tools/check_errors.py [ROOT]
 """
@@ -10,7 +10,7 @@ import sys
 
 import yaml
 
-# No test reaches these without a defect of Halfstep, a machine that is broken, or gigabytes of elements.
+# No test can reach these without a defect of Halfstep, a broken machine, or gigabytes of elements.
 UNREACHABLE = {
     "captured_program_dropped", "defect", "export_message_too_large", "export_value_as_input", "no_such_region", "onednn_failed",
     "out_of_memory", "output_lost", "padded_output_differs", "prepared_value_differs", "program_folder_unreadable",
@@ -21,7 +21,7 @@ TESTED = re.compile(RAISED.pattern + r"|\"(\w+)\"|\b(HS\d{4})\b|expect-error: (\
 
 
 def words(root, folders, endings, pattern):
-    """Names and ids that the pattern finds in files below these folders."""
+    """Return names and ids that the pattern finds in files below these folders."""
     found = set()
     for folder in folders:
         for path in (root / folder).rglob("*"):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the includes that halfstep/rooms.yaml allows, in the tree and in the code that opgen wrote.
+"""Check that includes are allowed by halfstep/rooms.yaml, in the tree and in the code that opgen wrote.
 
 usage: tools/check_includes.py [BUILD]    (BUILD: a build folder, whose gen/ is checked too; default build/release)
 
-Prints how many includes each arrow has; an include without an arrow is a violation, and so is one of a file that does
-not exist, one by a path that is not from the root, and a header without #pragma once (Highway's *-inl.h excepted).
+Prints the number of includes for each pair of rooms. Violations are an include that is not allowed, one of a missing
+file, one by a path that does not start at the root, and a header without #pragma once (except Highway's *-inl.h).
 """
 import collections
 import pathlib
@@ -16,14 +16,14 @@ import rooms
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 ROOMS = rooms.load()
-# What is no room of the library, and the rooms that it may include: "all", or the face (halfstep.h).
+# Folders outside the library, and the rooms that they may include: "all", or the face (halfstep.h).
 OTHERS = {"face": "all", "opgen": "core/base", "cli": "face", "python": "face", "tests": "all opgen", "bench": "all"}
-# The program and the Python extension see the face's one public header; these come with it and say what its signatures mean.
-# Python has the program as a command.
+# The program and the Python extension include the public header of the face. These headers come with it, because its
+# signatures use them. The Python extension includes the program for its command.
 FACE_USERS = ("cli", "python")
 FACE_HEADERS = {"halfstep/halfstep.h", "halfstep/core/base/limits.h", "halfstep/core/base/small_vector.h", "halfstep/core/base/diagnostics/nearest.h", "halfstep/core/base/progress.h", "halfstep/core/base/status.h", "halfstep/api/errors.h", "halfstep/api/tools/explain.h", "halfstep/api/inputs/option.h", "halfstep/api/commands.h", "halfstep/core/files/file.h", "halfstep/report/errors.h",
                 "cli/program.h"}
-# The same among the folders of kernels, which all may include common.
+# Allowed includes among the folders of kernels. All of them may include common.
 KERNEL_ARROWS = {
     "codes": "image reduce",
     "image": "elementwise",
@@ -34,7 +34,7 @@ KERNEL_ARROWS = {
 # A namespace below halfstep::kernels has the name of a folder around the file, or of the file.
 NAMESPACE = re.compile(r"^namespace (?:halfstep::kernels::)?(\w+)(?:::HWY_NAMESPACE)? \{", re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
-# What opgen and tests write into files is no include of theirs.
+# Text that opgen and tests write into files may hold includes. They are not includes of the source.
 RAW_STRING = re.compile(r'R"(\w*)\(.*?\)\1"', re.DOTALL)
 
 
@@ -46,7 +46,7 @@ def room_of(path):
 
 
 def targets_of(room):
-    """(rooms, headers) that a room or one of the others may include."""
+    """Return (rooms, headers) that a room or one of the others may include."""
     if room in ROOMS.cards:
         return ROOMS.includes(room)
     words = OTHERS.get(room, "").split()
@@ -67,7 +67,7 @@ def kernel_folder(name):
 
 
 def foreign_namespaces(name, text):
-    """Namespaces of a kernel's file that are named after nothing around it. Those of a file's own within them are free."""
+    """Return namespaces of a kernel's file without a file or folder of that name. Nested namespaces are free."""
     path = pathlib.PurePosixPath(name)
     known = {"halfstep", *path.parts[:-1], path.stem.removesuffix("-inl")}
     found = set(re.findall(r"^namespace halfstep::kernels::(\w+)", text, re.MULTILINE))
@@ -82,7 +82,7 @@ def arrow_of(room, header):
 
 
 def unused(arrows):
-    """What cards allow and no source includes."""
+    """Yield includes that cards allow and no source uses."""
     for room, card in ROOMS.cards.items():
         for target in card.get("includes", []):
             reached = ROOMS.named(target) or [target]
@@ -91,7 +91,7 @@ def unused(arrows):
 
 
 def public_headers(generated):
-    """halfstep/halfstep.h and the headers that it includes, those of gen too."""
+    """Return halfstep/halfstep.h and the headers that it includes, with those of gen."""
     found, todo = set(), ["halfstep/halfstep.h"]
     while todo:
         header = todo.pop()
@@ -104,7 +104,7 @@ def public_headers(generated):
 
 
 def wrong_exports(headers):
-    """Rooms that are hidden and have public headers, or are neither."""
+    """Return hidden rooms with public headers, and rooms that are not hidden and have none."""
     singly = {f"halfstep/{target}" for card in ROOMS.cards.values() for target in card.get("includes", []) if target.endswith(".h")}
     for room in ROOMS.cards:
         own = sorted(header for header in headers - singly if room_of(header) == room and not header.endswith("/errors.h"))
@@ -122,7 +122,7 @@ class Check:
         self.violations = []
 
     def find(self, header, path):
-        """Path of an included file from the root, or None for one that is not ours."""
+        """Return the path of an included file from the root, or None for a file of others."""
         for base in (ROOT, self.generated):
             if (base / header).is_file():
                 return header

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
-"""The library never prints, aborts or exits; sources are ASCII; no text names a path of the machine it was written on.
+"""Check that the library never prints, aborts or exits, that sources are ASCII, and that no text holds a path of a
+developer's machine.
 
-usage: tools/check_library.py [BUILD]    (BUILD: a finished build folder; default build/release; the symbols of a release build are checked, of no other)
+usage: tools/check_library.py [BUILD]    (BUILD: a finished build folder; default build/release)
+
+Symbols are checked only in a release build.
 """
 import collections
 import pathlib
@@ -12,19 +15,19 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BANNED = re.compile(r"_?_?(v?f?printf|puts|fputs|putchar|fputc|putc|fwrite|perror)(_chk)?|abort|_?_?exit|_Exit|quick_exit|_exit|__assert_fail|"
                     r"stdout|stderr|std::(cout|cerr|clog|terminate|abort|exit)(\(\))?|fmt::.*::v?print\(.*")
-# (object, symbol): why it may be there.
+# (object, symbol): the reason for the exception.
 EXCEPTED = {
     ("parallel.cpp.o", "std::terminate()"): "std::thread's inline destructor calls it for a thread that was never joined",
     ("fleet.cpp.o", "_exit"): "a forked process of the fuzzer ends; the caller's own never does",
 }
 SOURCES = {".h", ".cpp", ".cu", ".py", ".sh", ".cmake", ".yaml", ".ir", ".txt", ".json", ".patch"}
 SKIPPED = {".git", "build", "quickstart_out"}
-# Under the usual roots of homes and checkouts; a scheme or a longer path in front makes it something else.
+# Below the usual roots of homes and checkouts. A scheme or a longer path in front of it excludes it.
 MACHINE_PATH = re.compile(r"(?<![\w./:$}~-])/(?:home|root|Users|mnt|work|workspace|tmp/b-)\b[/\w.-]*")
 
 
 def check_symbols(build):
-    """Undefined symbols of each object of the library."""
+    """Check the undefined symbols of each object of the library."""
     archives = sorted(build.glob("libhalfstep*.a"))
     archives = [path for path in archives if "heavy" not in path.name and "test_support" not in path.name]
     violations, counts = [], collections.Counter()
@@ -45,7 +48,7 @@ def check_symbols(build):
 
 
 def is_release(build):
-    """Other builds refer to what optimization and NDEBUG remove: asserts and noexcept guards of the headers they include."""
+    """Other builds use symbols that optimization and NDEBUG remove: asserts and noexcept guards of included headers."""
     cache = build / "CMakeCache.txt"
     return not cache.exists() or re.search(r"^CMAKE_BUILD_TYPE:\w+=Release$", cache.read_text(), re.M) is not None
 

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""clang-tidy on the sources that changed: against the commit where this branch left its upstream, or against the one before the
-last where it has not; uncommitted changes count.
+"""Run clang-tidy on changed sources, compared with the commit where this branch left its upstream. If it has not left
+it, compare with the commit before the last. Uncommitted changes count.
 
-usage: tools/check_lint.py [BUILD] [--all] [--seconds 120] [FILE...]    (BUILD: a build folder with generated headers; default build/release)
+usage: tools/check_lint.py [BUILD] [--all] [--seconds 120] [FILE...]    (BUILD: a build folder with generated headers;
+       default build/release)
 
-A changed header is checked with the source of its name. No file is begun after so many seconds; --all checks every source, without a limit.
-Prints how many files were checked and how many were not reached. Exits 77 where git or clang-tidy 16 is missing.
+A changed header is checked with the source of its name. After --seconds no new file is started. --all checks every
+source, without a limit. Prints the numbers of files that were checked and not reached. Exits 77 if git or clang-tidy 16
+is missing.
 """
 import argparse
 import concurrent.futures
@@ -23,7 +25,7 @@ SKIPPED = 77
 
 
 def output_of(*words):
-    """Nothing where the command fails."""
+    """Return the output of a command. Empty if it fails."""
     done = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else ""
 
@@ -47,7 +49,7 @@ def sources(names):
 
 
 def tidy():
-    """The program; those before 16 do not know C++20 well enough for our sources."""
+    """Return the program. Versions before 16 do not support our C++20."""
     for name in ("clang-tidy-16", "clang-tidy"):
         version = re.search(r"version (\d+)", output_of(name, "--version")) if shutil.which(name) else None
         if version and int(version[1]) >= 16:
@@ -56,7 +58,7 @@ def tidy():
 
 
 def include_folders(build):
-    """Of libraries whose headers are in folders of their own."""
+    """Return include folders of libraries outside the default path."""
     cache = (build / "CMakeCache.txt").read_text(encoding="utf-8")
     return [folder for folder in re.findall(r"^\w+_INCLUDE_DIR:PATH=(.+)$", cache, re.MULTILINE) if folder != "/usr/include"]
 
@@ -69,7 +71,7 @@ def findings(program, build, name):
 
 
 def check(program, build, names, seconds):
-    """Findings of each file that was reached."""
+    """Return the findings of each file that was reached."""
     end = time.monotonic() + seconds
 
     def one(name):

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What a new operator costs, measured: 1 file for a pointwise one, 4 for one with a reference, a CPU and a CUDA kernel. And what
-a new form of requantization costs: at most 6, which tools/deep.sh builds and runs.
+"""Check the number of files that a new operator touches: 1 for a pointwise one, 4 for one with a reference, a CPU and a
+CUDA kernel. A new form of requantization may touch at most 6. tools/deep.sh builds and runs that form.
 
 usage: tools/check_operator_cost.py [BUILD]    (BUILD: a finished build folder; default build/release)
 
-Applies the toy patches of tests/cost to a copy of the records, counts the files that they touch, runs opgen on the patched
-records, compiles what changed, links it in front of the library and runs the operators. CUDA sources are compiled where nvcc is.
+Applies the toy patches of tests/cost to a copy of the records, counts the files that they touch, and runs opgen on the
+patched records. Then it compiles the changed sources, links them before the library and runs the operators. CUDA
+sources are compiled if nvcc is installed.
 """
 import json
 import os
@@ -37,7 +38,7 @@ def run(command, **options):
 
 
 def touched(patch):
-    """(path, whether it is new) of each file of a patch."""
+    """Return (path, whether it is new) of each file of a patch."""
     old = None
     for line in patch.read_text().splitlines():
         if line.startswith("--- "):
@@ -61,7 +62,7 @@ def count_files(patch, expected):
 
 
 def check_form(work):
-    """The patch of the toy form applies to the tree and touches few files."""
+    """Check that the patch of the toy form applies to the tree and touches few files."""
     files = [path for path, _ in touched(FORM)]
     print(f"{FORM.name}: {len(files)} files, expected at most {FORM_FILES}")
     if len(files) > FORM_FILES:
@@ -77,7 +78,7 @@ def generate(build, work):
     records = sorted(path.relative_to(work).as_posix() for path in (work / "ops").glob("*.yaml") if path.name != "schema.yaml")
     run([build / "opgen", "--schema", "ops/schema.yaml", "--out", work / "gen", *records], cwd=work)
     changed = []
-    # Generated sources of ir know operators by number. The toys' names sort behind all others, which keeps the numbers.
+    # Generated sources of ir refer to operators by number. The toys' names sort after all others, so the numbers stay.
     numbers = "gen/halfstep/core/ir/ops_records.h"
     renumbered = not set((build / numbers).read_text().splitlines()) <= set((work / numbers).read_text().splitlines())
     for path in sorted((work / "gen/halfstep").rglob("*.cpp")):
@@ -95,14 +96,14 @@ class Compiler:
     def __init__(self, build, work):
         self.build, self.work = build, work
         self.commands = {entry["file"]: entry for entry in json.loads((build / "compile_commands.json").read_text())}
-        self.groups = {}  # HALFSTEP_TOGETHER: a generated source is compiled with others of its folder
+        self.groups = {}  # HALFSTEP_TOGETHER compiles a generated source with others of its folder.
         for group in [path for path in self.commands if path.startswith(str(build / "gen/together"))]:
             for name in re.findall(r'#include "(.+)"', pathlib.Path(group).read_text()):
                 self.groups[build / "gen" / name] = pathlib.Path(group)
         self.running = []
 
     def start_generated(self, sources):
-        """What is compiled again for these: themselves, or the groups that they are in."""
+        """Return the sources to recompile for these: themselves, or their groups."""
         originals = {self.build / "gen" / source.relative_to(self.work / "gen"): source for source in sources}
         for original, source in originals.items():
             if original not in self.groups:
@@ -113,12 +114,12 @@ class Compiler:
     def start(self, source, like):
         entry = self.commands[str(like)]
         target = self.work / (str(source).replace("/", "_") + ".o")
-        command = re.sub(f"{re.escape(str(self.build))}/gen(?!/proto)", f"{self.work}/gen", entry["command"])  # messages are no records' code
+        command = re.sub(f"{re.escape(str(self.build))}/gen(?!/proto)", f"{self.work}/gen", entry["command"])  # messages do not depend on records
         words = shlex.split(command)
         words = words[:words.index("-o")] + [f"-I{self.build}/gen", "-o", str(target), "-c", str(source)]
         if "-include" not in words:
             words.insert(1, "-O1")
-            words = [word for word in words if word not in ("-O2", "-O3")]  # without precompiled headers nothing asks for the build's level
+            words = [word for word in words if word not in ("-O2", "-O3")]  # only precompiled headers need the build's level
         if shutil.which("ccache"):
             words.insert(0, "ccache")
         self.running.append((source, target, subprocess.Popen(words, cwd=entry["directory"], stderr=subprocess.PIPE, text=True)))
@@ -134,7 +135,7 @@ class Compiler:
 
 
 def link(build, work, objects):
-    """The link of the program, with these objects instead of its own."""
+    """Return the link command of the program, with these objects in place of its own."""
     command = run(["ninja", "-C", build, "-t", "commands", "-s", "halfstep"]).splitlines()[-1]
     words = [word for word in shlex.split(command.removeprefix(": && ").removesuffix(" && :")) if not word.startswith("CMakeFiles/")]
     at = words.index("-o")
@@ -149,7 +150,7 @@ def compile_cuda(work, sources):
         print(f"{len(sources)} CUDA source is not compiled: no nvcc here")
         return
     for source in sources:
-        # fmt 9 turns constexpr off for nvcc, and its own consteval functions then do not compile.
+        # fmt 9 disables constexpr for nvcc, and its own consteval functions then do not compile.
         run([compiler, "-std=c++20", "-DFMT_USE_CONSTEXPR=1", "-DFMT_CONSTEVAL=", f"-I{ROOT}", f"-I{work}/gen", f"-I{work.parent}/gen", "-c", source, "-o", work / "cuda.o"])
     print(f"{len(sources)} CUDA source is compiled")
 

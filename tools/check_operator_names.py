@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""C++ outside the generator asks records, never what an operator is called: no operator's name is compared with text, searched
-for text, or looked up by a literal.
+"""Check that C++ outside the generator does not depend on names of operators, but on their records. No operator's name
+is compared with text, searched for text, or looked up by a literal.
 
 usage: tools/check_operator_names.py [BUILD]
 """
@@ -11,7 +11,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ("halfstep", "cli", "python", "bench")
 ENDINGS = {".cpp", ".h", ".cu", ".cuh"}
-# Expressions that are the name of an operator of ours.
+# Expressions that hold the name of one of our operators.
 NAME = r"(?:\binfo(?:_|\(\))?\.name\b|\brecord\(\)\.name\b|\bproblem\.op\b)"
 ASKS = re.compile(
     rf'{NAME}\s*[=!]=\s*"|"\s*[=!]=\s*[\w.>()-]*?{NAME}'
@@ -21,7 +21,7 @@ ASKS = re.compile(
 
 
 def questions(text):
-    """(line, its text) of each place that asks."""
+    """Return (line, its text) of each match."""
     for number, line in enumerate(text.splitlines(), 1):
         if ASKS.search(line.split("//")[0]):
             yield number, line.strip()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Files and functions stay small: no file above 500 lines and no function above 100 outside kernels, p90 of functions below 30.
-No folder of the library has more than 40 files.
-Lines of YAML and of Markdown's prose are no longer than those of the sources (.clang-format).
+"""Check sizes of files and functions: at most 500 lines for a file, at most 100 for a function outside kernels, p90 of
+functions below 30. A folder of the library has at most 40 files. Lines of YAML and of Markdown's prose are at most
+as long as those of sources (.clang-format).
 
 usage: tools/check_sizes.py    (needs universal-ctags)
 
@@ -16,7 +16,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 FOLDERS = ["halfstep", "opgen", "cli", "python", "tests", "bench"]
-# Tests are tables as often as functions: their figures are printed, the limits are for what is shipped.
+# Tests are often tables. Their figures are printed, and the limits apply to shipped code.
 LIMITED = ("halfstep/", "opgen/", "cli/", "python/")
 LONGEST_FILE, LONGEST_FUNCTION, P90_FUNCTION, LARGEST_FOLDER = 500, 100, 30, 40
 
@@ -39,7 +39,7 @@ def folder_of(name):
 
 
 def functions(names):
-    """(lines, file, first line, name) of each function that has a body."""
+    """Return (lines, file, first line, name) of each function with a body."""
     arguments = ["ctags", "--output-format=json", "--languages=C++", "--langmap=C++:+.h.cu", "--kinds-C++=f", "--fields=+ne", "-L", "-", "-f", "-"]
     run = subprocess.run(arguments, cwd=ROOT, input="\n".join(names), capture_output=True, text=True, check=True)
     for line in run.stdout.splitlines():
@@ -55,7 +55,7 @@ def print_figures(label, values, unit):
 
 
 def prose(text):
-    """(number, line) of the lines of Markdown outside of tables and code."""
+    """Return (number, line) of the lines of Markdown outside of tables and code."""
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):
         fence = line.lstrip().startswith(("```", "~~~"))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Lines that tests have run, by room, out of a build with the coverage preset whose tests have run.
+"""Report the lines that tests have run, by room. It needs a build with the coverage preset after its tests.
 
 usage: tools/coverage.py [BUILD]    (default build/coverage; needs gcovr)
 
-Exits with 1 where a room that decides codes or rewrites networks is below its share.
+Exits with 1 if a room that determines codes or rewrites networks is below its required share.
 """
 import collections
 import json
@@ -17,7 +17,7 @@ LEAST, HELD = 95.0, ("arith", "compile", "passes", "quant")
 
 
 def summary(build):
-    # One report of each file: what a template or a header has in several objects is added up.
+    # One report for each file. Counts of a template or a header in several objects are added.
     words = ["gcovr", "--root", ROOT, "--filter", f"{ROOT}/halfstep/", "--object-directory", build, "-j", str(os.cpu_count()),
              "--exclude-unreachable-branches", "--json-summary", "-", build]
     done = subprocess.run(words, cwd=ROOT, stdout=subprocess.PIPE, check=True)

@@ -1,18 +1,18 @@
 #!/bin/sh
-# The checks that take too long for make test. Every step is done, whatever the others find, and a table at the end says what ran,
-# how long, and what it found; exits with 1 where there are findings. What a step has built stays for the next time.
+# The checks that take too long for `make test`. All steps run, even after a finding. A table at the end lists the steps,
+# their times and their findings. Exits with 1 if there are findings. Builds of a step are kept for the next run.
 # usage: tools/deep.sh [STEP...]    (default: all, in this order)
-#   together  every folder whose sources are compiled in groups, at once: names in it do not collide, however it is cut
+#   together  every folder whose sources are compiled in groups, as one group: its names must not collide in any grouping
 #   asan      every test under AddressSanitizer and UndefinedBehaviorSanitizer
 #   networks  HALFSTEP_FUZZ_NETWORKS random networks (200) in the program of that build
 #   tsan      tests of the rooms that have threads under ThreadSanitizer
-#   fuzz      every libFuzzer target for HALFSTEP_FUZZ_SECONDS (60); build/fuzz/findings has what breaks them
+#   fuzz      every libFuzzer target for HALFSTEP_FUZZ_SECONDS (60); build/fuzz/findings has the inputs that break them
 #   growth    instructions of the verbs at 1x, 2x and 4x of a network
 #   form      a toy form of requantization in a copy of the tree: quantized, trained, converted, verified
-#   cuda      CUDA kernels on the host against their references, and through nvcc where it is
+#   cuda      CUDA kernels on the host against their references, and through nvcc if it is installed
 #   wheel     the wheel with everything, which is installed and proves a network
 #   coverage  lines that the tests run, by room
-# Tests that ctest starts once more for each CPU level run at the best one alone in tsan and coverage, which are slow.
+# ctest repeats some tests for each CPU level. tsan and coverage, which are slow, run them at the best level only.
 set -eu
 cd "$(dirname "$0")/.."
 out=build/deep
@@ -28,7 +28,7 @@ build() {
   cmake --preset "$preset" && cmake --build "build/$preset" --target "$@"
 }
 
-# tests PRESET [ctest's options]; the last line says how many passed.
+# tests PRESET [ctest's options]: run the tests. The last line is the number of passed ones.
 tests() {
   preset=$1
   shift

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/proof.svg: the proof of a quickstart, layer by layer.
+"""Draw docs/proof.svg: the proof of a quickstart, layer by layer.
 
 usage: tools/picture.py quickstart_out/report.json docs/proof.svg
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of keys at the end of docs/platforms.md, as the program lists them.
+"""Update the table of keys at the end of docs/platforms.md from the program's list.
 
 usage: tools/platform_keys.py build/release/halfstep docs/platforms.md
 """

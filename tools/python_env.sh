@@ -1,11 +1,12 @@
 #!/bin/sh
-# Makes build/venv, where the Python package is built and tested, out of PyPI. Where that cannot be had it says so and leaves no
-# stamp: the build goes on without the package, and its tests are skipped.
+# Make build/venv from PyPI. The Python package is built and tested there. If PyPI is not available, print that and
+# leave no stamp. The build then continues without the package, and its tests are skipped.
 set -eu
 cd "$(dirname "$0")/.."
 packages="nanobind numpy pytest ml_dtypes"
-# Tests leave out what these are for where they cannot be had: tests/networks asks onnxruntime, benchmarks write networks with onnx,
-# tests/pages pyyaml, tools/check_format this clang-format. Of onnxruntime those whose arithmetic was measured (halfstep/api/detail/onnxruntime_backend.cpp).
+# Tests skip the parts that need a missing package. tests/networks uses onnxruntime, benchmarks write networks with
+# onnx, tests/pages uses pyyaml, and tools/check_format this clang-format. The versions of onnxruntime are those whose
+# arithmetic was measured (halfstep/api/detail/onnxruntime_backend.cpp).
 extras="onnxruntime>=1.31,<1.33 onnx safetensors pyyaml clang-format==14.0.6"
 venv=build/venv
 

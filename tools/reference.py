@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""References in Markdown, each made of what it describes: docstrings, headers, records.
+"""Generate the references in Markdown from docstrings, headers and records.
 
 usage: tools/reference.py BUILD OUT    (BUILD: a finished build folder, such as build/release)
 
@@ -28,7 +28,7 @@ def public_names():
 
 
 def definitions(build):
-    """Functions, classes and other names at the top of the modules: (node, the string behind it)."""
+    """Return functions, classes and other top-level names of the modules: (node, the string after it)."""
     found = {}
     for path in sorted({*(ROOT / "python/halfstep").glob("*.py*"), build / "gen/python/halfstep/verbs.py"}):
         if path.name.startswith("onnxruntime_"):  # a script that the program starts
@@ -43,13 +43,13 @@ def definitions(build):
 
 
 def said(node):
-    """The string that stands behind a name."""
+    """Return the string after a name."""
     text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and node.value.value
     return inspect.cleandoc(text) if isinstance(text, str) else None
 
 
 def markdown(text, parameters=()):
-    """Parameters that a paragraph says something of stand out."""
+    """Highlight the parameters that a paragraph describes."""
     text = re.sub(r"^ {4,}", "", text or "", flags=re.MULTILINE)
     for name in parameters:
         text = re.sub(rf"(?<![`\w]){name}(?=(, \w+)*:\s)", f"**{name}**", text)
@@ -65,7 +65,7 @@ def signature(name, node):
 
 
 def members(kind):
-    """What a class has of its own: properties as a list, then methods."""
+    """Yield the members that a class defines: properties as a list, then methods."""
     public = [node for node in kind.body if isinstance(node, ast.FunctionDef) and (node.name == "__call__" or node.name[0] != "_")]
     properties = [node for node in public if any("property" in ast.unparse(decorator) for decorator in node.decorator_list)]
     for node in properties:
@@ -102,7 +102,7 @@ def python_page(build):
 
 
 def cpp_page():
-    """Every header of the library's face: its comment, then what it declares as it stands."""
+    """Return a page of every header of the library's face: its comment, then its declarations."""
     face = (ROOT / "halfstep/halfstep.h").read_text()
     text = ["# C++\n\n" + prose(face) + "\n\nThe headers below say all: shapes, units and errors are in their comments.\n"]
     for header in re.findall(r'#include "(halfstep/(?:api|report|eager)/[\w/]+\.h)"', face):
@@ -134,7 +134,7 @@ def operators_page(build):
 
 
 def commands_page(build):
-    """The help of every command, advanced options too."""
+    """Return the help of every command, with advanced options."""
     def help_of(*words):
         return subprocess.run([build / "halfstep", *words], capture_output=True, text=True, check=True).stdout
 

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Makes of halfstep/rooms.yaml the list that CMake links, the map in HACKING.md and the cards in docs/internals/rooms.md.
+"""Generate CMake's list of rooms, the map in HACKING.md and the cards in docs/internals/rooms.md from
+halfstep/rooms.yaml.
 
-usage: tools/rooms.py    (tools/check_includes.py fails where a file is not what this would write)
+usage: tools/rooms.py    (tools/check_includes.py fails if a file is not up to date)
 """
 import pathlib
 import textwrap
@@ -14,7 +15,7 @@ BEGIN, END = "<!-- made by tools/rooms.py -->", "<!-- end -->"
 
 
 class Rooms:
-    """The description: wings and rooms by name, and what each room may include."""
+    """The description: wings and rooms by name, and the includes that each room may use."""
 
     def __init__(self, text):
         described = yaml.safe_load(text)
@@ -27,27 +28,27 @@ class Rooms:
                     raise SystemExit(f"{DESCRIPTION}: room '{name}': includes '{target}', expected a room, a wing or a header")
 
     def named(self, name):
-        """The rooms that a room or a wing is."""
+        """Return the rooms with this name, or in the wing of this name."""
         return [room for room in self.cards if name in (room, wing_of(room))]
 
     def includes(self, name):
-        """(rooms, headers) that the room may include."""
+        """Return (rooms, headers) that the room may include."""
         written = self.cards[name].get("includes", [])
         rooms = [room for target in written if not target.endswith(".h") for room in self.named(target)]
         return rooms, [f"halfstep/{target}" for target in written if target.endswith(".h")]
 
     def hidden(self):
-        """The rooms that export nothing."""
+        """Return the rooms that export nothing."""
         return [name for name, card in self.cards.items() if card.get("exports") == "nothing"]
 
     def room_of(self, path):
-        """The room of a file below halfstep/, by its longest folder that is one; None outside of all."""
+        """Return the room of a file below halfstep/: its longest folder that is a room. None outside of all."""
         parts = path.split("/")[1:-1]
         names = ("/".join(parts[:count]) for count in (2, 1))
         return next((name for name in names if name in self.cards), None)
 
     def levels(self):
-        """How many wings stand below each wing on its longest way down, itself included."""
+        """Return the level of each wing: the length of its longest chain of includes, itself included."""
         levels = {}
         for wing in self.wings:
             below = {wing_of(room) for name in self.named(wing) for room in self.includes(name)[0]} - {wing}
@@ -66,7 +67,7 @@ def load():
 
 
 def in_order(rooms):
-    """Names of the rooms, those that a room includes before it."""
+    """Return the names of the rooms, each after the rooms that it includes."""
     done = []
 
     def add(name, above):
@@ -102,7 +103,7 @@ def map_text(rooms):
 
 
 def wrapped(text):
-    """An item of a list, in lines as long as those of the sources."""
+    """Return a list item, wrapped to the line length of the sources."""
     return textwrap.fill(text, 120, initial_indent="- ", subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
 
 
@@ -123,14 +124,14 @@ def cards_text(rooms):
 
 
 def within(text, inside):
-    """`text` with other words between its markers."""
+    """Return `text` with new content between its markers."""
     if BEGIN not in text or END not in text:
         raise SystemExit(f"HACKING.md: found no '{BEGIN}' and '{END}'")
     return text[:text.index(BEGIN) + len(BEGIN)] + "\n" + inside + text[text.index(END):]
 
 
 def stale():
-    """(path, text) of the files that are not what the description says."""
+    """Return (path, text) of the files that are not up to date."""
     rooms = load()
     hacking = ROOT / "HACKING.md"
     texts = {ROOT / "cmake/room_list.cmake": cmake_text(rooms), ROOT / "docs/internals/rooms.md": cards_text(rooms),

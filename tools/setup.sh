@@ -1,13 +1,14 @@
 #!/bin/sh
-# Installs the Debian packages that are missing, and says which. Asks for no network when all are there.
-# usage: tools/setup.sh [build|checks|deep]: what the build needs (the default), or what the checks of `make test` or of
-# `make check-deep` need beside it. The build cannot do without; a check whose packages cannot be had says so and is skipped.
+# Install the missing Debian packages and list them. Without missing packages it needs no network.
+# usage: tools/setup.sh [build|checks|deep]: packages for the build (default), or additional ones for the checks of
+#        `make test` or of `make check-deep`. The build needs its packages. A check without its packages is skipped,
+#        with a message.
 set -eu
 what=${1:-build}
 
-# python3, universal-ctags, codespell, patch: of tools/check_*. python3-dev, python3-venv: of the Python package.
-# ocl-icd-opencl-dev: what CMake finds oneDNN through asks for OpenCL, which the package only recommends.
-# Clang 16: those before do not know enough of C++20.
+# tools/check_* need python3, universal-ctags, codespell and patch. The Python package needs python3-dev and python3-venv. CMake's
+# package of oneDNN needs OpenCL, which Debian only recommends: ocl-icd-opencl-dev. Clang before 16 lacks parts of
+# C++20.
 case $what in
   build)
     packages="g++ cmake ninja-build libfmt-dev libyaml-cpp-dev libdnnl-dev ocl-icd-opencl-dev libhwy-dev nlohmann-json3-dev

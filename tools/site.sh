@@ -1,6 +1,6 @@
 #!/bin/sh
-# The pages of docs/ with README and generated references as a site in build/site; its generator comes from PyPI, as the extra
-# `docs` of pyproject.toml has it, into build/docs_venv. A dead reference ends it.
+# Build the pages of docs/, README and the generated references as a site in build/site. Its generator comes from PyPI
+# (the extra `docs` of pyproject.toml) and is installed in build/docs_venv. A dead reference is an error.
 # usage: tools/site.sh [BUILD]    (BUILD: a finished build folder with the Python package; default build/release)
 set -eu
 cd "$(dirname "$0")/.."
@@ -15,7 +15,7 @@ fi
 if [ ! -e $venv/stamp ] || [ pyproject.toml -nt $venv/stamp ]; then
   build/venv/bin/python -m venv $venv
   needs=$(sed -n 's/^docs = \[\(.*\)\].*/\1/p' pyproject.toml | tr -d '",')
-  # shellcheck disable=SC2086  # they are words
+  # shellcheck disable=SC2086  # $needs holds several words
   $venv/bin/pip install --quiet --disable-pip-version-check $needs
   touch $venv/stamp
 fi
@@ -25,7 +25,7 @@ mkdir -p $pages
 cp -r docs/. HACKING.md CHANGELOG.md examples $pages
 cat README.md docs/contents.md > $pages/index.md
 rm $pages/contents.md
-# README lies above the pages that it links, they lie below what they link: here all are side by side.
+# README is above the linked pages, and other pages are below their targets. On the site all are in one folder.
 sed -i 's#](docs/#](#g; s#](\.\./#](#g' $pages/*.md
 $venv/bin/python tools/reference.py "$build" $pages/reference
 $venv/bin/sphinx-build --quiet --fail-on-warning -b html $pages build/site

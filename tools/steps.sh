@@ -1,6 +1,6 @@
 #!/bin/sh
-# tools/steps.sh quickstart|install|test|test-affected|bench|lint PRESET: set up, configure, build, then the job; says which step it is at.
-# A step that is done already says so and costs nothing.
+# tools/steps.sh quickstart|install|test|test-affected|bench|lint PRESET: set up, configure, build, then run the job. It
+# prints each step. A step that is already done prints that and costs nothing.
 set -eu
 cd "$(dirname "$0")/.."
 job=$1
@@ -9,7 +9,7 @@ tree=build/$preset
 
 say() { printf '== %s/4 %s\n' "$1" "$2"; }
 
-# set_up build|checks: the packages that either needs.
+# set_up build|checks: install the packages for either.
 set_up() {
   stamp=build/setup.stamp
   [ "$1" = build ] || stamp=build/setup.$1.stamp
@@ -38,7 +38,7 @@ build() {
   cmake --build "$tree" --target "$@"
 }
 
-# The table of a finished run is shown again as long as neither the program nor its results have changed since.
+# Show the table of a finished run again if neither the program nor its results have changed since.
 quickstart() {
   table=$tree/quickstart.txt
   if [ -e "$table" ] && [ ! "$tree/halfstep" -nt "$table" ] && [ -e quickstart_out/report.json ] &&

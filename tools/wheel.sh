@@ -1,7 +1,8 @@
 #!/bin/sh
-# Makes a wheel that needs Python and the C and C++ libraries of a Linux not older than this one, and nothing else: the extension,
-# which has the program too, and the libraries that it links, with their licences. PYTHON names the Python that it is for
-# (python3). It comes to lie in build/dist once it has been installed, without network, and has proved a network.
+# Make a wheel that needs only Python and the C and C++ libraries of a Linux not older than this one. It holds the
+# extension, which includes the program, its linked libraries, and their licences. PYTHON names the Python version to
+# build for (default python3). The wheel is copied to build/dist after it has been installed without network and has
+# proved a network.
 set -eu
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
@@ -17,7 +18,7 @@ if [ -e $venv ] && [ "$("$python" -V)" != "$($venv/bin/python -V)" ]; then
   rm -rf $venv build/wheel
 fi
 [ -e $venv ] || "$python" -m venv $venv
-# shellcheck disable=SC2086  # they are words
+# shellcheck disable=SC2086  # $packages holds several words
 $venv/bin/pip install --quiet --disable-pip-version-check $packages
 
 say 2 "build: build/wheel"

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Puts into an unpacked wheel the licences of what it bundles: of its libraries, and of the headers that were compiled into the extension.
+"""Add the licences of bundled software to an unpacked wheel: of its libraries, and of the headers compiled into the
+extension.
 
 usage: tools/wheel_notices.py BUILD UNPACKED    (BUILD: the folder that the wheel was built in)
 
-Names, versions and licences are those of Debian's packages and of PyPI's. A library that no package owns is an error. The compiler's own
-headers are left out, which its licence allows.
+Names, versions and licences are from Debian's and PyPI's packages. A library without a package is an error. The
+compiler's own headers are left out, which its licence allows.
 """
 import collections
 import importlib.metadata
@@ -22,7 +23,7 @@ def output(*command):
 
 
 def sources_of(paths):
-    """Packages of Debian's by source package and its version; and the names of the files that they own."""
+    """Return Debian's packages by source package and version, and the names of the files that they own."""
     found = subprocess.run(["dpkg-query", "--search", *paths], capture_output=True, text=True).stdout
     owners = re.findall(r"^([^\s,]+).*: (/\S+)$", found, re.M)
     lines = output("dpkg-query", "-W", "-f", "${source:Package} ${source:Version} ${binary:Package}\n", *{package for package, _ in owners})
@@ -33,7 +34,7 @@ def sources_of(paths):
 
 
 def headers(build):
-    """What the compiler read that is not ours."""
+    """Return the headers of others that the compiler read."""
     lines = set(re.findall(r"^    (.+)$", output("ninja", "-C", build, "-t", "deps"), re.M))
     paths = {(build / line).resolve() for line in lines}
     foreign = sorted(str(path) for path in paths if "/usr/include/" in str(path) or "/site-packages/" in str(path))
@@ -43,7 +44,7 @@ def headers(build):
 
 
 def distributions(paths):
-    """PyPI's packages that these files are from."""
+    """Return the PyPI packages of these files."""
     names = {match[1] for path in paths if (match := re.search(r"/site-packages/(\w+)/", path))}
     return [importlib.metadata.distribution(name) for name in sorted(names)]
 
@@ -54,7 +55,7 @@ def debian_text(packages):
 
 def pypi_text(distribution):
     licences = [file for file in distribution.files if ".dist-info/licenses/" in str(file)]
-    inside = [file for file in distribution.files if str(file).endswith("robin_map.h")]  # nanobind has it, without its licence
+    inside = [file for file in distribution.files if str(file).endswith("robin_map.h")]  # nanobind contains it without its licence
     comments = [re.match(r"\s*/\*\*(.*?)\*/", file.read_text(), re.S)[1] for file in inside]
     return "\n".join([file.read_text() for file in licences] + comments)
 
