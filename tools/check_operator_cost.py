@@ -114,12 +114,12 @@ class Compiler:
     def start(self, source, like):
         entry = self.commands[str(like)]
         target = self.work / (str(source).replace("/", "_") + ".o")
-        command = re.sub(f"{re.escape(str(self.build))}/gen(?!/proto)", f"{self.work}/gen", entry["command"])  # messages do not depend on records
+        command = re.sub(f"{re.escape(str(self.build))}/gen(?!/proto)", f"{self.work}/gen", entry["command"])
         words = shlex.split(command)
         words = words[:words.index("-o")] + [f"-I{self.build}/gen", "-o", str(target), "-c", str(source)]
         if "-include" not in words:
             words.insert(1, "-O1")
-            words = [word for word in words if word not in ("-O2", "-O3")]  # only precompiled headers need the build's level
+            words = [word for word in words if word not in ("-O2", "-O3")]  # only for precompiled headers
         if shutil.which("ccache"):
             words.insert(0, "ccache")
         self.running.append((source, target, subprocess.Popen(words, cwd=entry["directory"], stderr=subprocess.PIPE, text=True)))

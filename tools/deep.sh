@@ -1,8 +1,8 @@
 #!/bin/sh
-# The checks that take too long for `make test`. All steps run, even after a finding. A table at the end lists the steps,
-# their times and their findings. Exits with 1 if there are findings. Builds of a step are kept for the next run.
+# The checks that take too long for `make test`. All steps run, even after a finding. A table at the end lists the
+# steps, their times and their findings. Exits with 1 if there are findings. Builds of a step are kept for the next run.
 # usage: tools/deep.sh [STEP...]    (default: all, in this order)
-#   together  every folder whose sources are compiled in groups, as one group: its names must not collide in any grouping
+#   together  every folder whose sources are compiled in groups, as one group: its names must not collide
 #   asan      every test under AddressSanitizer and UndefinedBehaviorSanitizer
 #   networks  HALFSTEP_FUZZ_NETWORKS random networks (200) in the program of that build
 #   tsan      tests of the rooms that have threads under ThreadSanitizer

@@ -55,7 +55,7 @@ def debian_text(packages):
 
 def pypi_text(distribution):
     licences = [file for file in distribution.files if ".dist-info/licenses/" in str(file)]
-    inside = [file for file in distribution.files if str(file).endswith("robin_map.h")]  # nanobind contains it without its licence
+    inside = [file for file in distribution.files if str(file).endswith("robin_map.h")]  # nanobind omits its licence
     comments = [re.match(r"\s*/\*\*(.*?)\*/", file.read_text(), re.S)[1] for file in inside]
     return "\n".join([file.read_text() for file in licences] + comments)
 

@@ -216,21 +216,27 @@ class array(_core.Array):
     # elementwise functions
 
     def exp(self) -> array:
+        """Elementwise e to the power x."""
         return ops.exp(self)
 
     def log(self) -> array:
+        """Elementwise natural logarithm. NaN below zero."""
         return ops.log(self)
 
     def tanh(self) -> array:
+        """Elementwise hyperbolic tangent."""
         return ops.tanh(self)
 
     def sigmoid(self) -> array:
+        """Elementwise 1 / (1 + exp(-x))."""
         return ops.sigmoid(self)
 
     def relu(self) -> array:
+        """Elementwise max(x, 0)."""
         return ops.relu(self)
 
     def sqrt(self) -> array:
+        """Elementwise square root. NaN below zero."""
         return ops.sqrt(self)
 
     def __neg__(self) -> array:

@@ -205,6 +205,14 @@ def jit(function: Callable[..., Any] | None = None, *, full_graph: bool = False,
             there.
         cache: Number of kinds of calls to keep. The most recent ones are kept.
 
+    Returns:
+        The captured function. `clear()` removes its programs.
+
+    Raises:
+        Error: (with full_graph, when called) Python needs the value of an array.
+        TypeError: (with full_graph, when called) The function depends on a value that cannot be checked, or does
+            something that cannot be repeated.
+
     Example:
         @hs.jit
         def step(x):
@@ -233,6 +241,13 @@ def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
 
     Args:
         condition: One element of bool.
+
+    Raises:
+        Error: The condition is not one bool, or a branch writes an outer array, draws random numbers or reads contents.
+        TypeError: The results of the branches differ in their containers.
+
+    Example:
+        y = hs.cond(x.sum() > 0, lambda x: x * 2, lambda x: -x, x)
     """
     given = Form(operands)
     forms: list[Form] = []
@@ -256,12 +271,19 @@ def while_loop(condition: Callable[..., Any], body: Callable[..., Any], *states:
 
     Args:
         condition: Returns one element of bool.
-        body: Returns the next states.
-        *states: Initial states.
+        body: Returns the next states, with the same element types and numbers of dimensions.
+        *states: Initial states, at least one.
         at_most: Maximum number of iterations. 0 means no limit.
 
     Returns:
         One value for one state, a tuple for several.
+
+    Raises:
+        Error: There is no state, the condition is not one bool, or the body returns states of other types.
+        TypeError: The body returns other containers than the states.
+
+    Example:
+        i, total = hs.while_loop(lambda i, total: i < 10.0, lambda i, total: (i + 1, total + x), hs.array(0.0), x)
     """
     first = Form(states)
 
@@ -288,6 +310,13 @@ def scan(body: Callable[..., Any], state: Any, elements: Any) -> Any:
 
     Returns:
         (last state, outputs along a new first axis).
+
+    Raises:
+        Error: There is nothing to scan, an array has no axis, or the body returns a state of another type.
+        TypeError: The body returns other containers than the state.
+
+    Example:
+        last, sums = hs.scan(lambda total, x: (total + x, total + x), hs.array(0.0), xs)
     """
     first, scanned = Form(state), Form(elements)
     outputs: list[Form] = []

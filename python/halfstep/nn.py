@@ -90,6 +90,7 @@ class Module:
     """Base class of layers and networks. `forward` defines the computation."""
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Compute the outputs of the module. Subclasses define it. Call the module itself to run it."""
         raise NotImplementedError(f"{type(self).__name__}: found no forward(), expected a method that computes the outputs")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -177,7 +178,15 @@ class Module:
 
 
 class Linear(Module):
-    """Linear layer: x @ weight.T + bias. Initial values are uniform in +-1 / sqrt(in_features)."""
+    """Linear layer: x @ weight.T + bias.
+
+    Initial values of weight and bias are uniform in +-1 / sqrt(in_features).
+
+    Args:
+        in_features: Extent of the last axis of x.
+        out_features: Extent of the last axis of the result.
+        bias: Whether to add a bias.
+    """
 
     @renamed(inputs="in_features", outputs="out_features")
     def __init__(self, in_features: int, out_features: int, bias: bool = True) -> None:
@@ -193,8 +202,10 @@ def _pair(value: int | tuple[int, int]) -> tuple[int, int]:
 
 
 class Conv2d(Module):
-    """Cross-correlation of images [n, c, h, w]. Initial values are uniform in +-1 / sqrt(in_channels / groups *
-    kernel_size).
+    """Cross-correlation of images [n, in_channels, h, w], with zero padding. The result is [n, out_channels, h', w'].
+
+    Initial values of weight and bias are uniform in +-1 / sqrt(in_channels / groups * kernel height * kernel width).
+    Pairs of numbers are (height, width).
     """
 
     @renamed(channels="in_channels", outputs="out_channels", kernel="kernel_size")
@@ -214,7 +225,8 @@ class Conv2d(Module):
 
 
 class BatchNorm2d(Module):
-    """Normalize channels, in training mode by the batch, else by `running_mean` and `running_var`.
+    """Normalize the channels of [n, num_features, h, w]: in training mode by the batch, else by `running_mean` and
+    `running_var`.
 
     Each training step updates both: running = (1 - momentum) * running + momentum * batch. The variance in
     `running_var` divides by the number of elements less one, as in torch.nn.
@@ -252,7 +264,7 @@ class LayerNorm(Module):
 
 
 class Embedding(Module):
-    """Look up rows of a table by integers. Initial values are uniform in +-1."""
+    """Look up rows of a table [num_embeddings, embedding_dim] by integers. Initial values are uniform in +-1."""
 
     @renamed(count="num_embeddings", width="embedding_dim")
     def __init__(self, num_embeddings: int, embedding_dim: int) -> None:
@@ -263,7 +275,11 @@ class Embedding(Module):
 
 
 class Dropout(Module):
-    """In training mode, set each element to zero with probability `p` and divide the others by 1 - p."""
+    """In training mode, set each element to zero with probability `p` and divide the others by 1 - p.
+
+    Raises:
+        Error: `p` is not in [0, 1).
+    """
 
     @renamed(rate="p")
     def __init__(self, p: float = 0.5) -> None:
@@ -313,7 +329,7 @@ class Sigmoid(Module):
 
 
 class MaxPool2d(Module):
-    """Maximum of each window. The default stride is the kernel size."""
+    """Maximum of each window of images [n, c, h, w]. The default stride is the kernel size."""
 
     @renamed(kernel="kernel_size")
     def __init__(self, kernel_size: int | tuple[int, int], stride: int | tuple[int, int] | None = None, padding: int | tuple[int, int] = 0) -> None:
@@ -326,7 +342,7 @@ class MaxPool2d(Module):
 
 
 class AvgPool2d(MaxPool2d):
-    """Mean of each window. Padding counts as zeros."""
+    """Mean of each window of images [n, c, h, w]. Padding counts as zeros."""
 
     def forward(self, x: array) -> array:
         return ops.avg_pool2d(x, kernel=self.kernel_size, stride=self.stride, pad=self.pad)
@@ -362,7 +378,8 @@ class Sequential(Module):
 
 
 class RNNCell(Module):
-    """Compute the next h: tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh).
+    """Compute the next h [n, hidden_size] of x [n, input_size]: tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T +
+    bias_hh).
 
     Initial values are uniform in +-1 / sqrt(hidden_size).
     """
@@ -386,8 +403,9 @@ class RNNCell(Module):
 
 
 class LSTMCell(RNNCell):
-    """Compute the next (h, c) of a long short-term memory. Rows of the weights are the gates input, forget, cell,
-    output.
+    """Compute the next state (h, c) of a long short-term memory. Call it with x and (h, c).
+
+    Rows of the weights are the gates input, forget, cell, output.
     """
 
     gates = 4

@@ -289,8 +289,8 @@ class AnalyzeReport(Report):
 
     @property
     def suggestions(self) -> list[tuple[str, str]]:
-        """Pairs of layer and remedy. A remedy is an option of `halfstep quantize`. Pairs follow the order of the
-        quantizers.
+        """Pairs (quantizer in words, remedy). A remedy is an option of `halfstep quantize`. Pairs follow the order of
+        the quantizers.
         """
         return [(one["place"], text) for one in self.quantizers for text in one["suggestions"]]
 
