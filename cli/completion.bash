@@ -1,2 +1,2 @@
-# bash completion of halfstep: the program says what its options are.
+# bash completion of halfstep. The program lists its own options.
 complete -o bashdefault -o default -C 'halfstep --complete' halfstep

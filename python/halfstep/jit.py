@@ -243,8 +243,8 @@ def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
         condition: One element of bool.
 
     Raises:
-        Error: The condition is not one bool, or a branch writes an outer array, draws random numbers or reads contents.
-        TypeError: The results of the branches differ in their containers.
+        Error: The condition is not one bool, the branches return results of other forms or types, or a branch writes an
+            outer array, draws random numbers or reads contents.
 
     Example:
         y = hs.cond(x.sum() > 0, lambda x: x * 2, lambda x: -x, x)
@@ -279,8 +279,7 @@ def while_loop(condition: Callable[..., Any], body: Callable[..., Any], *states:
         One value for one state, a tuple for several.
 
     Raises:
-        Error: There is no state, the condition is not one bool, or the body returns states of other types.
-        TypeError: The body returns other containers than the states.
+        Error: There is no state, the condition is not one bool, or the body returns states of another form or type.
 
     Example:
         i, total = hs.while_loop(lambda i, total: i < 10.0, lambda i, total: (i + 1, total + x), hs.array(0.0), x)
@@ -312,8 +311,7 @@ def scan(body: Callable[..., Any], state: Any, elements: Any) -> Any:
         (last state, outputs along a new first axis).
 
     Raises:
-        Error: There is nothing to scan, an array has no axis, or the body returns a state of another type.
-        TypeError: The body returns other containers than the state.
+        Error: There is nothing to scan, an array has no axis, or the body returns a state of another form or type.
 
     Example:
         last, sums = hs.scan(lambda total, x: (total + x, total + x), hs.array(0.0), xs)
