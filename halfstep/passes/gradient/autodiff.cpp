@@ -33,7 +33,7 @@ Value find_wanted(const Graph& graph, const std::string& name) {
   fail(errors::parameter_unknown(graph.name(), name, did_you_mean(name, names)));
 }
 
-/// The gradient of floats has their type, that of codes is f32; extents agree where both are known.
+/// The gradient of a float value has its type, the gradient of codes is f32. Extents must agree if both are known.
 bool fits(Value gradient, Value value) {
   const DType dtype = is_float(value.dtype()) ? value.dtype() : DType::f32;
   return gradient.dtype() == dtype && std::ranges::equal(gradient.dims(), value.dims(), [](int64_t a, int64_t b) {
@@ -56,7 +56,7 @@ class Differentiation {
     fail_on_any(std::move(objections_));
   }
 
-  /// The sum of what the readers contribute; a null value when there is none.
+  /// Returns the sum of the contributions of all readers, or a null value if there are none.
   Value gradient_of(Value value) {
     const auto found = terms_.find(value.node());
     if (found == terms_.end()) return {};
@@ -110,7 +110,7 @@ class Differentiation {
     collect(of, gradients);
   }
 
-  /// Terms are kept last reader first, and last operand first.
+  /// Terms are stored with the last reader first and the last operand first.
   void collect(const std::vector<Value>& operands, const std::vector<Value>& gradients) {
     HS_CHECK(gradients.size() == operands.size());
     for (size_t i = gradients.size(); i-- > 0;) {
@@ -120,7 +120,7 @@ class Differentiation {
     }
   }
 
-  /// Names of the operations that were built for `op`, which stand behind the first `before` ones.
+  /// Names the operations that were built for `op`, which come after the first `before` operations.
   void give_names(Op op, const std::vector<Value>& gradients, size_t before) {
     for (const Op made : graph_.body().ops(before)) {
       const std::vector<Value> operands = op.operands();
@@ -135,9 +135,9 @@ class Differentiation {
   Model& model_;
   Graph& graph_;
   Builder builder_;
-  const ValueSet depends_;                                            ///< on a wanted value
+  const ValueSet depends_;                                            ///< values that depend on a wanted value
   std::unordered_map<detail::ValueNode*, std::vector<Value>> terms_;  ///< gradients to sum
-  std::vector<Diagnostic> objections_;                                ///< to operations that have no gradient
+  std::vector<Diagnostic> objections_;                                ///< errors about operations that have no gradient
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ using Values = std::vector<Value>;
 
 void append(Values& values, const Values& more) { values.insert(values.end(), more.begin(), more.end()); }
 
-/// Of a branch or a call: one of its kind, whose regions give gradients.
+/// Gradient of a branch or a call: an operation of the same kind, whose regions return gradients.
 class Regions {
  public:
   explicit Regions(const FlowOperation& flow) : flow_(flow), given_(flow.op.regions().size()) {
@@ -27,7 +27,7 @@ class Regions {
       give(tensor, [tensor](RegionNetwork& network) { return network.tensor(tensor); });
   }
 
-  /// What it is that the results of `insert` are the gradients of.
+  /// Returns the values whose gradients are the results of `insert`.
   const Values& of() const { return of_; }
 
   Op insert() {
@@ -63,7 +63,7 @@ class Regions {
     flow_.differentiate(network, seeds, of);
   }
 
-  /// Has all regions give the gradient of `of`, where any of them has one. `in` says what it is in a region.
+  /// Makes all regions return the gradient of `of` if any of them has one. `in` maps `of` into a region.
   template <class In>
   void give(Value of, const In& in) {
     const auto reaches = [&](RegionNetwork& network) { return static_cast<bool>(network.gradient_of(in(network))); };
@@ -74,13 +74,13 @@ class Regions {
 
   const FlowOperation& flow_;
   std::vector<RegionNetwork> networks_;
-  std::vector<Values> grads_;  ///< by region: its arguments for the gradients of what it gave
-  std::vector<Values> given_;  ///< by region
+  std::vector<Values> grads_;  ///< by region: its arguments for the gradients of its outputs
+  std::vector<Values> given_;  ///< gradients that each region returns
   Values of_;
 };
 
-/// Of a loop or a scan: a backward. Carried are the gradients of states, then sums of those of captured values and
-/// tensors.
+/// Gradient of a loop or a scan: a `backward` operation. It carries the gradients of states, then the sums of gradients
+/// of captured values and tensors.
 class Iterations {
  public:
   explicit Iterations(const FlowOperation& flow) : flow_(flow), parts_(flow.parts), wanted_(flow.wanted) {
@@ -135,7 +135,8 @@ class Iterations {
  private:
   size_t first_captured() const { return parts_.states + parts_.scanned; }
 
-  /// Of values, from `first` on, those that an iteration takes, with what handed tensors are behind the states.
+  /// Returns those of `values` that an iteration takes, starting at `first`, with the handed tensors inserted after the
+  /// states.
   Values taken(const Values& values, size_t first, const Values& handed) const {
     Values found(values.begin() + static_cast<std::ptrdiff_t>(first), values.end());
     found.insert(found.begin() + static_cast<std::ptrdiff_t>(parts_.states), handed.begin(), handed.end());
@@ -149,8 +150,9 @@ class Iterations {
     return values;
   }
 
-  /// Makes the gradients of an iteration, with those of `states_` given. False where one of another state is among
-  /// them, which is then given as well, in front of the last iteration: that is to be done again.
+  /// Builds the gradients of an iteration, with the gradients of `states_` as inputs. Returns false if the gradient of
+  /// another state appears. That state is then an input too, initialized before the last iteration, and the caller must
+  /// run this again.
   bool differentiate() {
     back_ = flow_.network(0);
     state_grads_.clear();
@@ -176,7 +178,8 @@ class Iterations {
     return states_.size() == before;
   }
 
-  /// Codes that a layer reads as reals have gradients of these, which iterations cannot hand on as codes.
+  /// A layer that reads codes as real values has gradients of these real values. Iterations cannot pass them on as
+  /// codes.
   static bool holds_codes(Value value) {
     const DType dtype = value.dtype();
     return !is_float(dtype) && dtype != DType::boolean && size_of(dtype) <= 2;
@@ -211,10 +214,10 @@ class Iterations {
 
   const FlowOperation& flow_;
   const FlowParts& parts_;
-  std::set<size_t> wanted_;  ///< numbers of values
-  std::set<size_t> states_;  ///< that have gradients
+  std::set<size_t> wanted_;  ///< indices of values
+  std::set<size_t> states_;  ///< states that have gradients
   RegionNetwork back_;
-  Values state_grads_, sums_, row_grads_;  ///< its arguments
+  Values state_grads_, sums_, row_grads_;  ///< arguments of `back_`
   Values given_;
   Values carried_operands_;
   Values of_;

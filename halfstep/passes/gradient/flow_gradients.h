@@ -9,12 +9,13 @@
 
 namespace halfstep::passes {
 
-/// Appends what the gradients of operands of `op` and of tensors in its regions need, of those among `wanted`, which
-/// also has what depends on them; each with its gradient, a value as often as it is an operand. `out_grads` lie by
-/// result, a null value meaning zero. A branch or a call gets one of its kind, whose regions compute again what
-/// gradients read; a loop or a scan gets a `backward`. Tensors that regions update are updated by `op` alone: where
-/// iterations or branches are computed again, they are values that begin as they did for `op`. Throws a Error that
-/// names what has no gradient in the regions.
+/// Appends the operations that compute gradients of `op`: of its operands and of tensors in its regions, if these are
+/// in `wanted`. `wanted` also contains all values that depend on them. Returns values with their gradients, a value as
+/// often as it is an operand. `out_grads` are by result, and a null value means zero.
+/// A branch or a call gets an operation of its kind, whose regions recompute the values that gradients read. A loop or
+/// a scan gets a `backward`. Only `op` updates tensors that regions update. Recomputed iterations and branches use
+/// values that start with the contents the tensors had before `op`. Throws an Error that names operators in the regions
+/// without a gradient.
 std::vector<std::pair<Value, Value>> flow_gradients(Model& model, Builder& builder, Op op,
                                                     const std::vector<Value>& out_grads, const ValueSet& wanted);
 

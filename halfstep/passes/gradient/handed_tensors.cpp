@@ -20,7 +20,7 @@ class Handing {
  public:
   Handing(Graph& graph, const Values& tensors) : graph_(graph), tensors_(tensors) {}
 
-  /// What the tensors hold at the end of a block, by their position.
+  /// Returns the contents of the tensors at the end of a block, by position.
   Values run(const Block& block) {
     Values now = tensors_;
     for (const Op op : block.ops()) {
@@ -39,7 +39,7 @@ class Handing {
 
  private:
   void rewrite(Op op, Values& now) {
-    std::vector<size_t> inside;  // positions of those in its regions
+    std::vector<size_t> inside;  // positions of tensors in the regions of `op`
     const Values read = reads(op);
     for (size_t i = 0; i < tensors_.size(); ++i) {
       if (std::ranges::find(read, tensors_[i]) != read.end()) inside.push_back(i);

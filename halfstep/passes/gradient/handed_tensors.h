@@ -1,4 +1,4 @@
-// Tensors that regions update, as values that go in and out.
+// Turns tensors that regions update into values that the regions take and return.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace halfstep::passes {
 
-/// Rewrites the operations of the body that hold regions with any of `tensors` in them, however deep: they take what a
-/// tensor holds as a state or a captured value, and give what it holds behind them as one more result, so that their
-/// regions neither read nor update it. Returns what each holds in the end, which is the tensor where nothing updates
-/// it.
+/// Rewrites operations of the body whose regions, at any depth, read or update any of `tensors`. The operation takes
+/// the contents of a tensor as a state or a captured value, and returns the final contents as one more result. Its
+/// regions then neither read nor update the tensor. Returns the final contents of each tensor, or the tensor itself if
+/// nothing updates it.
 std::vector<Value> hand_through(Graph& graph, const std::vector<Value>& tensors);
 
 }  // namespace halfstep::passes

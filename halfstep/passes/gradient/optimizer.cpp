@@ -17,7 +17,7 @@ class Steps {
         builder_(model.graph),
         learning_rate_(add_argument(model.graph, kLearningRate, {DType::f32, {1}})) {}
 
-  /// The gradient in the parameter's unit; declares the unit.
+  /// Returns the gradient in the parameter's unit, and declares the unit.
   Value measured(Value param, Value grad) {
     const auto found = spec_.unit.find(param.name());
     if (found == spec_.unit.end()) return grad;
@@ -25,7 +25,7 @@ class Steps {
     return in_units(param, grad, "measured");
   }
 
-  /// The norm of all gradients in units, which steps are clipped by from here on.
+  /// Computes the norm of all gradients in units. All later steps are clipped by it.
   Value clip(std::vector<Value> gradients) {
     const auto norm =
         ops::vector_norm(builder_, {.x = std::move(gradients), .bound = *spec_.clip_norm, .name = "norm"});
@@ -78,7 +78,7 @@ class Steps {
     return add_tensor(model_, fmt::format("{}.{}", param.name(), what), std::move(contents), Role::state);
   }
 
-  /// The learning rate times the parameter's factor, once for each factor.
+  /// Returns the learning rate times the parameter's factor. Each factor is computed once.
   Value rate_of(const std::string& param) {
     const auto found = spec_.rate.find(param);
     if (found == spec_.rate.end() || found->second == 1) return learning_rate_;

@@ -1,4 +1,4 @@
-// The step of an optimizer, as operations of the graph.
+// Optimizer steps as operations of the graph.
 #pragma once
 
 #include <map>
@@ -14,26 +14,26 @@ namespace halfstep::passes {
 struct OptimizerSpec {
   enum class Kind { sgd_momentum, adam };
   Kind kind = Kind::sgd_momentum;
-  double momentum = 0.9;              ///< sgd_momentum
-  double beta1 = 0.9, beta2 = 0.999;  ///< adam
-  double epsilon = 1e-8;              ///< adam
-  double weight_decay = 0;            ///< of parameters with two axes or more: biases and scales have none
-  /// By parameter, f32 of its rank and extents or 1: the unit that it is counted in. In units a gradient is `unit`
-  /// times what it is, and a step moves the parameter by `unit` times what it asks for. Those not named have 1.
+  double momentum = 0.9;              ///< used by sgd_momentum
+  double beta1 = 0.9, beta2 = 0.999;  ///< used by adam
+  double epsilon = 1e-8;              ///< used by adam
+  double weight_decay = 0;            ///< applies to parameters with two axes or more, not to biases and scales
+  /// Unit of measure by parameter: f32, with the rank of the parameter and its extents or 1 (default 1). The gradient
+  /// is multiplied by `unit`, and so is each step of the parameter.
   std::map<std::string, Tensor> unit = {};
-  std::map<std::string, double> rate = {};  ///< by parameter: how many times the learning rate it moves at; 1 of others
-  std::set<std::string> positive = {};      ///< parameters that no step takes to zero: learned scales
-  std::optional<double> clip_norm = {};  ///< the most that the norm of all gradients in units counts; none: no clipping
+  std::map<std::string, double> rate = {};  ///< factor of the learning rate by parameter (default 1)
+  std::set<std::string> positive = {};      ///< parameters that no step may take to zero: learned scales
+  std::optional<double> clip_norm = {};  ///< upper limit of the norm of all gradients in units, no clipping if absent
 };
 
 /// Name of the graph argument, f32[1].
 inline constexpr const char* kLearningRate = "learning_rate";
 
-/// Appends an operation PARAM.step for each gradient, in name order, and the argument `learning_rate`. What the
-/// optimizer keeps are tensors of Role::state, zero but for the powers of beta, which start at 1: PARAM.velocity, or
-/// PARAM.moment1, PARAM.moment2, PARAM.beta1_power and PARAM.beta2_power. A unit is a constant tensor PARAM.unit. With
-/// clip_norm returns the norm before clipping, f32[1], else null. Throws Error where a name is taken, or `unit` names
-/// no parameter that has a gradient.
+/// Appends an operation PARAM.step for each gradient, in name order, and the argument `learning_rate`. The optimizer
+/// keeps its state in tensors of Role::state: PARAM.velocity, or PARAM.moment1, PARAM.moment2, PARAM.beta1_power and
+/// PARAM.beta2_power. They start at zero, powers of beta at 1. A unit is a constant tensor PARAM.unit. Returns the norm
+/// before clipping (f32[1]) with clip_norm, otherwise null. Throws Error if a name is taken, or if `unit` names a
+/// parameter without a gradient.
 Value add_optimizer(Model& model, const Gradients& gradients, const OptimizerSpec& spec);
 
 }  // namespace halfstep::passes

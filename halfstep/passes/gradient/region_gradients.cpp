@@ -12,7 +12,7 @@
 namespace halfstep::passes {
 namespace {
 
-/// What an operation updates of a tensor, as its result; null where another one does.
+/// Returns the result of `op` that updates the tensor, or null if another operation updates it.
 Value updated_by(Op op, Value tensor) {
   for (const Value result : op.results()) {
     const int state = op.info().output_at(result.port()).state_of;
@@ -21,8 +21,8 @@ Value updated_by(Op op, Value tensor) {
   return {};
 }
 
-/// The tensors in the regions of `op` that something updates. What the regions of an operation before `op` updated is
-/// not among them: the tensor holds it, and nothing changes that any more.
+/// Returns the tensors in the regions of `op` that any operation updates. Tensors that an operation before `op` updated
+/// in its regions are excluded: they already hold their final contents.
 std::vector<Handed> handed_to(Op op) {
   const std::vector<Op> ops = op.node()->block->ops();
   const auto place = [&](Op of) { return std::ranges::find(ops, of) - ops.begin(); };

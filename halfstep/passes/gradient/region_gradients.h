@@ -1,5 +1,5 @@
-// What gradients of branches and of loops have in common: regions as networks that are differentiated and become
-// regions of another operation.
+// Shared parts of gradients of branches and loops: regions as networks that are differentiated and become regions of
+// another operation.
 #pragma once
 
 #include <map>
@@ -13,34 +13,35 @@
 
 namespace halfstep::passes {
 
-/// A region as a network of its own.
+/// A region as a separate network.
 struct RegionNetwork {
   Model model;
-  std::vector<Value> arguments;  ///< the region's, in front of those that are added
-  std::vector<Value> handed;     ///< its tensors that something updates, in the order of FlowOperation::handed
-  std::vector<Value> finals;     ///< what it leaves in these
-  std::vector<Value> outputs;    ///< the region's
-  std::map<const detail::ValueNode*, Value> gradients;  ///< by what they are of
+  std::vector<Value> arguments;  ///< arguments of the region, before added ones
+  std::vector<Value>
+      handed;  ///< tensors of the region that any operation updates, in the order of FlowOperation::handed
+  std::vector<Value> finals;                            ///< final contents of `handed`
+  std::vector<Value> outputs;                           ///< outputs of the region
+  std::map<const detail::ValueNode*, Value> gradients;  ///< by the value that they belong to
 
   Graph& graph() { return model.graph; }
-  /// The tensor of the network around, declared where the region does not read it.
+  /// Returns the tensor of the enclosing network. Declares it if the region does not read it.
   Value tensor(Value outside);
   Value add_gradient(Value of, const Type& type);
   Value gradient_of(Value value) const;
-  /// The same, and zeros where there is none.
+  /// Returns the gradient of the value, or zeros if there is none.
   Value gradient_or_zeros(Value value);
   Builder builder() { return Builder(graph()); }
 };
 
-/// Named VALUE.zeros.
+/// Returns zeros named VALUE.zeros.
 Value zeros_like(Builder& builder, Value value);
 
-/// A tensor that something updates, and the value that is what regions find in it when they first run.
+/// A tensor that any operation updates, and its contents when the regions first run.
 struct Handed {
   Value tensor, contents;
 };
 
-/// An operation that holds regions, whose gradients are wanted.
+/// An operation with regions whose gradients are wanted.
 class FlowOperation {
  public:
   /// See flow_gradients.
@@ -49,16 +50,17 @@ class FlowOperation {
   bool is_wanted(Value value) const { return depends_.contains(value.node()); }
 
   Value operand(size_t value) const { return operands[parts.first + value]; }
-  /// What the handed tensors are handed as.
+  /// Returns the contents of the handed tensors.
   std::vector<Value> contents() const;
 
   RegionNetwork network(size_t region) const;
-  /// Throws a Error whose objections name the path to the operations of regions.
+  /// Throws an Error whose diagnostics name the path to the operations of regions.
   void differentiate(RegionNetwork& network, const std::vector<Seed>& seeds, const std::vector<Value>& of) const;
 
-  /// An operation to which regions are added.
+  /// Inserts an operation to which regions are added.
   Op insert(const OpInfo& info, std::vector<Value> operands, Attributes attributes = {}) const;
-  /// Makes the next region of `made`: its arguments are called as these of the network, and it gives `outputs`.
+  /// Builds the next region of `made`. Its arguments are named like `arguments` of the network, and it returns
+  /// `outputs`.
   void add_region(Op made, RegionNetwork& network, const std::vector<Value>& arguments,
                   const std::vector<Value>& outputs) const;
 
@@ -67,9 +69,9 @@ class FlowOperation {
   const Op op;
   const FlowParts parts;
   const std::vector<Value> operands;
-  const std::vector<Value>& out_grads;  ///< by result; null values: zero
-  std::set<size_t> wanted;              ///< numbers of values among the operands
-  std::vector<Value> tensors;           ///< that are wanted and read in regions
+  const std::vector<Value>& out_grads;  ///< by result, where a null value means zero
+  std::set<size_t> wanted;              ///< indices of values among the operands
+  std::vector<Value> tensors;           ///< tensors that are wanted and read in regions
 
   const std::vector<Handed> handed;
 

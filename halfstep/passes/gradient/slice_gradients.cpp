@@ -13,7 +13,7 @@ struct Part {
   Value gradient;
 };
 
-/// What a gradient of a slice in steps of one along one axis stands for.
+/// Returns the part of an axis that a slice gradient covers, if the slice has one axis and steps of 1.
 std::optional<Part> part_of(Value term) {
   if (!term.producer() || !term.producer().is<ops::SliceGrad>()) return std::nullopt;
   const ops::SliceGrad slice(term.producer().node());

@@ -1,12 +1,12 @@
-// What open extents were needed for, once all are known.
+// Replaces computations on extents once all extents are known.
 #pragma once
 
 #include "halfstep/core/ir/model.h"
 
 namespace halfstep::passes {
 
-/// Positions along an axis of known extent become a constant tensor, and a reshape by the extent of another value one
-/// by numbers.
+/// Positions along an axis of known extent become a constant tensor. A reshape by the extent of another value becomes a
+/// reshape by numbers.
 void close_extents(Model& model);
 
 }  // namespace halfstep::passes

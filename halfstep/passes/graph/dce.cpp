@@ -15,7 +15,7 @@ bool has_effect(Op op) {
   });
 }
 
-/// Last operation first, so that what only dead operations read is dead when its turn comes.
+/// Visits the last operation first, so that operands read only by dead operations are already dead at their turn.
 void dce(Graph& graph, const Block& block) {
   const std::vector<Op> ops = block.ops();
   for (const Op op : ops | std::views::reverse) {

@@ -9,13 +9,13 @@ namespace halfstep::passes {
 /// Whether the operation, or one in its regions, updates a tensor.
 bool has_effect(Op op);
 
-/// Removes every operation whose results nobody reads (or that produces none), unless it updates a tensor: that is a
-/// use. Declared tensors stay.
+/// Removes every operation without results or without readers of its results, unless it updates a tensor. Declared
+/// tensors stay.
 void dce(Graph& graph);
-/// The same in one of its blocks.
+/// Removes dead operations of one block of the graph.
 void dce(Graph& graph, const Block& block);
 
-/// In the whole network; drops tensors that nothing reads, with their contents.
+/// Removes dead operations of the whole network, and unread tensors with their contents.
 void dce(Model& model);
 
 }  // namespace halfstep::passes

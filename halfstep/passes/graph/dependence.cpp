@@ -9,7 +9,7 @@ namespace {
 
 using Extents = std::map<std::string, Dims>;
 
-/// The graph with its batch, or everything but its batch, of the extents that are given.
+/// Returns the graph with its batch set to the given extents, or with everything but its batch.
 Graph with_known(const Graph& graph, const Extents& extents, bool batch) {
   Graph known = graph;
   for (const Value argument : known.arguments()) {
@@ -31,7 +31,7 @@ std::vector<int64_t> axes_of(Op op) {
   return {};
 }
 
-/// An operator whose results grow with the number of elements that it goes through.
+/// Whether the results of the operator grow with the number of elements along its axes.
 bool adds_along(Op op) {
   return op.is<ops::Cumsum, ops::Cumprod, ops::ReduceSum, ops::ReduceProd, ops::ReduceL1, ops::ReduceL2,
                ops::ReduceSumSquare, ops::ReduceLogSum, ops::ReduceLogSumExp>();

@@ -1,4 +1,4 @@
-// What the values of a network depend on besides tensors.
+// Dependence of the values of a network on samples and on dynamic dimensions.
 #pragma once
 
 #include <map>
@@ -9,16 +9,17 @@
 namespace halfstep::passes {
 
 struct Dependence {
-  bool samples = false;  ///< on elements of arguments, or on how many samples there are
-  bool lengths = false;  ///< on an open extent other than the batch: its numbers are others where inputs are longer
+  bool samples = false;  ///< depends on elements of arguments, or on the number of samples
+  bool lengths = false;  ///< depends on a dynamic dimension other than the batch, so numbers change with longer inputs
 };
 
-/// Open axes of arguments but the first, which is the batch, by argument: where `dims` is kUnknown.
+/// Returns by argument the dims of arguments with dynamic axes besides the first, which is the batch. kUnknown marks a
+/// dynamic axis.
 std::map<std::string, Dims> open_lengths(const Graph& graph);
 
-/// Of every value that an operation gives, by name. What is inside of a region depends on all that its operation reads.
-/// Whether a condition holds depends on no length: a mask has the same numbers however long it is. `extents`: of every
-/// argument, such that the network runs with them.
+/// Returns the dependence of every operation result, by name. Values inside a region depend on everything that the
+/// operation reads. A boolean result depends on no length, because a mask has the same numbers at every length.
+/// `extents` holds the extents of every argument, with which the network must run.
 std::map<std::string, Dependence> dependences(const Model& model, const std::map<std::string, Dims>& extents);
 
 }  // namespace halfstep::passes

@@ -10,11 +10,12 @@
 namespace halfstep::passes {
 namespace {
 
-/// Stands for an open batch while extents are worked out: an axis has the batch where its extent is a multiple.
+/// Placeholder for a dynamic batch during shape inference: an axis contains the batch if its extent is a multiple of
+/// this.
 constexpr int64_t kMany = 1'000'003;
 
-/// The axis of a value that has the batch, and by how many the extents before the samples were multiplied into it: 6 of
-/// [6 * batch, 96] that was [6, batch, 96].
+/// The axis of a value that contains the batch, and the product of the extents before the samples that were merged into
+/// it. Example: `before` is 6 in [6 * batch, 96] that was [6, batch, 96].
 struct Place {
   size_t axis = 0;
   int64_t before = 1;
@@ -26,8 +27,8 @@ int64_t product(const Dims& dims, size_t begin, size_t end) {
 
 bool is_known(const Dims& dims) { return std::ranges::find(dims, kUnknown) == dims.end(); }
 
-/// Where a value of these extents may have the batch, whose samples have `before` elements in front of each: an axis of
-/// the batch alone, else those that it is part of. With a batch of 1 these are several.
+/// Returns the possible places of the batch in these extents, where `before` elements precede each sample. An axis of
+/// the batch alone comes first. Otherwise these are the axes that contain it, which can be several with a batch of 1.
 std::vector<Place> places_in(const Dims& dims, int64_t before, int64_t batch) {
   const int64_t behind = count_elements(dims) / (before * batch);
   std::vector<Place> found;
@@ -39,8 +40,8 @@ std::vector<Place> places_in(const Dims& dims, int64_t before, int64_t batch) {
   return found;
 }
 
-/// One of several each time that it is asked, in the same order again after `next`, which takes another one at the last
-/// place that has one left.
+/// Enumerates combinations of choices. `of` picks one of several alternatives. After `next`, calls in the same order
+/// repeat all choices but the last that has an alternative left.
 class Choices {
  public:
   template <class T>
@@ -64,7 +65,7 @@ class Choices {
   size_t at_ = 0;
 };
 
-/// A prepared network says which operators are in float.
+/// Records in a prepared network which operators run in float.
 void set_in_float(Model& model, const Op& op, bool is_in_float) {
   FloatOperators& all = model.metadata.float_operators;
   if (is_in_float)
@@ -127,14 +128,14 @@ class Opening {
     return follows(op, to->before);
   }
 
-  /// Whether every result has the batch, once.
+  /// Whether every result contains the batch in exactly one axis.
   bool follows(Op op, int64_t before) {
     try {
       op.infer();
     } catch (const Error&) {
       return false;
     }
-    if (op.is<ops::Positions>() && op.out(0).dims()[0] != kMany) return true;  // of another axis
+    if (op.is<ops::Positions>() && op.out(0).dims()[0] != kMany) return true;  // positions along another axis
     for (const Value result : op.results()) {
       if (op.info().outputs[static_cast<size_t>(result.port())].state_of >= 0) continue;
       const Dims& dims = result.dims();
@@ -145,7 +146,7 @@ class Opening {
     return true;
   }
 
-  /// Works the batch out that its extents name.
+  /// Lets the reshape infer the axis with the batch instead of naming its extent.
   std::optional<Place> reshaped(const ops::Reshape& op, Place from) {
     const Dims &in = fixed_.graph.value(op.x().name()).dims(), &out = fixed_.graph.value(op.out().name()).dims();
     if (!is_known(in) || !is_known(out) || count_elements(in) == 0) return kept(op, from);
@@ -158,7 +159,7 @@ class Opening {
     return to;
   }
 
-  /// Where other extents are open too.
+  /// Keeps the batch of a reshape with other dynamic dimensions.
   std::optional<Place> kept(const ops::Reshape& op, Place from) {
     Dims dims = op.dims();
     if (from.axis != 0 || from.before != 1 || dims.empty()) return std::nullopt;
@@ -176,7 +177,7 @@ class Opening {
     op.set_attributes({{"dims", dims}});
   }
 
-  /// Of the sizes that it names stay those of other axes.
+  /// Keeps only the sizes of other axes.
   static void free_extent(const ops::Resize& op, size_t axis) {
     const auto rank = static_cast<int64_t>(op.x().dims().size());
     Dims axes, sizes;
@@ -189,7 +190,7 @@ class Opening {
     if (sizes.size() < op.sizes().size()) op.set_attributes({{"axes", axes}, {"sizes", sizes}});
   }
 
-  /// What depends on no sample and has the extent of the batch along its axis is taken once for each sample.
+  /// Repeats operands for each sample if they depend on no sample and have the extent of the batch along its axis.
   void repeat_stored(Op op, Value samples, size_t axis) {
     const std::vector<Value> operands = op.operands();
     for (size_t i = 0; i < operands.size(); ++i) {
@@ -237,7 +238,7 @@ std::optional<Model> open_batch(const Model& model) {
     try {
       if (auto opened = Opening(model, choices).run()) return opened;
     } catch (const Error&) {
-      // an operator refuses these extents
+      // an operator rejects these extents
     }
     if (!choices.next()) break;
   }

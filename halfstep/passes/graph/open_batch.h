@@ -1,4 +1,4 @@
-// A network that takes a fixed number of samples at once, as one that takes any number.
+// Converts a network of fixed batch size to one of dynamic batch size.
 #pragma once
 
 #include <optional>
@@ -7,17 +7,17 @@
 
 namespace halfstep::passes {
 
-/// Whether the number of samples is open: kUnknown samples at once.
+/// Whether the batch of any argument is dynamic (kUnknown).
 bool has_open_batch(const Model& model);
 
-/// `model` with the batch of its arguments, their first axis, open. Reshapes that name it work it out, and stored
-/// numbers that are joined with samples are repeated for each. Nothing where a result loses the batch on the way, and
-/// where the batch of an argument is open or missing. Whether samples stay apart is not known from extents: the caller
-/// compares what both networks give.
+/// Returns `model` with a dynamic batch, which is the first axis of each argument. Reshapes infer the batch instead of
+/// naming it. Stored numbers that are combined with samples are repeated for each sample. Returns nothing if a result
+/// loses the batch, or if the batch of an argument is dynamic or missing. Extents cannot show that samples stay
+/// separate, so the caller must compare the results of both networks.
 std::optional<Model> open_batch(const Model& model);
 
-/// `opened`, which open_batch made of `fixed` and others changed since, with the batch of `fixed` again. A network that
-/// is not opened stays as it is.
+/// Restores the batch of `fixed` in `opened`, which open_batch made from `fixed` and other code changed since. A
+/// network without a dynamic batch stays unchanged.
 Model close_batch(Model opened, const Model& fixed);
 
 }  // namespace halfstep::passes

@@ -18,7 +18,7 @@ void open(Model& model, Op sum) {
   builder.at(sum.location());
   Value total = values[0];
   for (size_t i = 1; i < values.size(); ++i) {
-    // As a search for a free name gives it, which would be quadratic.
+    // the name that a search for a free name would find, which would take quadratic time
     const std::string number = i == 1 ? "" : fmt::format(".{}", i);
     total = ops::add(builder, {.a = total, .b = values[i], .name = name + ".sum" + number}).out();
   }

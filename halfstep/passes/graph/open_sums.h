@@ -1,13 +1,13 @@
-// Sums and means of any number of values as sums of two.
+// Rewrites sums and means of many values as sums of two values.
 #pragma once
 
 #include "halfstep/core/ir/model.h"
 
 namespace halfstep::passes {
 
-/// Every sum_of and mean_of of several values becomes additions from the first value on, a mean with a division by
-/// their number behind them. The names of the parts begin with its own, which the last part has. Of f32 alone: other
-/// types round between additions.
+/// Each sum_of and mean_of of several values becomes additions in order, starting at the first value. A mean ends with
+/// a division by the number of values. Names of the parts start with the name of the operation, and the last part has
+/// that name. Applies to f32 only, because other types round between additions.
 void open_sums(Model& model);
 
 }  // namespace halfstep::passes

@@ -13,7 +13,7 @@ namespace {
 
 using Nodes = std::set<const detail::ValueNode*>;
 
-/// What these values and updates of tensors are made of.
+/// Returns the values that `values` and updates of tensors are computed from.
 Nodes sources(const Block& block, const std::vector<Value>& values) {
   Nodes needed;
   for (const Value value : values) needed.insert(value.node());
@@ -27,7 +27,7 @@ Nodes sources(const Block& block, const std::vector<Value>& values) {
   return needed;
 }
 
-/// One operation: which of its values and results are kept, and the operation without the others.
+/// Decides which values and results of one operation are kept, and builds the operation without the others.
 class Pruning {
  public:
   Pruning(Graph& graph, Op op) : graph_(graph), op_(op), parts_(op) {
@@ -66,7 +66,7 @@ class Pruning {
   bool is_passed_on(size_t i) const { return i < passed_on_.size() && passed_on_[i]; }
   bool iterates() const { return op_.info().flow == Flow::loop || op_.info().flow == Flow::scan; }
 
-  /// Of an operation that iterates: the condition, then what is kept.
+  /// For an operation that iterates: the condition, then the kept outputs.
   std::vector<Value> kept_outputs(const Block& region) const {
     const std::vector<Value> all = region.outputs();
     std::vector<Value> kept(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(parts_.conditions));
@@ -76,7 +76,7 @@ class Pruning {
     return kept;
   }
 
-  /// States whose results are read, or that are needed for the condition, other states or stacked results.
+  /// Keeps states whose results are read, and states that the condition, other states or stacked results need.
   void keep_states() {
     if (!iterates()) return;
     const Block& region = *op_.regions()[0];
@@ -107,10 +107,10 @@ class Pruning {
     for (size_t i = 0; i < parts_.states; ++i) values_[i] = is_passed_on(i) ? values_[i] : outputs_[i];
     const auto scanned = values_.begin() + static_cast<std::ptrdiff_t>(parts_.states);
     const auto end = scanned + static_cast<std::ptrdiff_t>(parts_.scanned);
-    if (scanned != end && std::find(scanned, end, true) == end) *scanned = true;  // which says how often it runs
+    if (scanned != end && std::find(scanned, end, true) == end) *scanned = true;  // sets the number of iterations
   }
 
-  /// Values that are kept, in their new order: states that are passed on are captured.
+  /// Kept values in their new order. States that are passed on are captured.
   std::vector<size_t> order() const {
     std::vector<size_t> kept, captured;
     for (size_t i = 0; i < values_.size(); ++i) {
@@ -147,12 +147,12 @@ class Pruning {
   Graph& graph_;
   Op op_;
   FlowParts parts_;
-  std::vector<bool> outputs_;    ///< of the regions, behind the condition: those that are kept
-  std::vector<bool> passed_on_;  ///< states that each iteration gives as it took them
-  std::vector<bool> values_;     ///< those that are kept
+  std::vector<bool> outputs_;    ///< whether an output of the regions after the condition is kept
+  std::vector<bool> passed_on_;  ///< states that each iteration returns unchanged
+  std::vector<bool> values_;     ///< whether a value is kept
 };
 
-/// Whether anything has changed.
+/// Returns whether anything changed.
 bool prune_op(Graph& graph, Op op) {
   Pruning pruning(graph, op);
   if (!pruning.changes()) return false;
@@ -160,13 +160,13 @@ bool prune_op(Graph& graph, Op op) {
   return true;
 }
 
-/// The operations around first, whose results those inside are read for. Whether anything has changed.
+/// Visits enclosing operations first, because they read the results of inner ones. Returns whether anything changed.
 bool prune(Graph& graph, const Block& block) {
   bool changed = false;
   for (const Op op : block.ops()) {
     if (op.info().flow == Flow::none) continue;
     const std::string name = op.name();
-    const bool is_back = op.info().flow == Flow::backward;  // its maker leaves nothing over
+    const bool is_back = op.info().flow == Flow::backward;  // its builder leaves nothing unused
     if (!is_back && prune_op(graph, op)) changed = true;
     for (const auto& region : graph.op(name).regions()) changed = prune(graph, *region) || changed;
   }

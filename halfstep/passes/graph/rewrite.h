@@ -1,4 +1,4 @@
-// Steps that several passes rewrite graphs with.
+// Rewriting steps shared by several passes.
 #pragma once
 
 #include <vector>
@@ -7,10 +7,10 @@
 
 namespace halfstep::passes {
 
-/// A new operation in front of `before`, with its location, and with its name where that is still free.
+/// Inserts an operation before `before`, with its location, and with its name if that is free.
 Op insert_before(Graph& graph, Op before, const OpInfo& info, std::vector<Value> operands, Attributes attributes = {});
 
-/// `made`, with one result, takes the place and the name of `old`, which goes.
+/// Replaces `old` by `made`, which has one result and takes over the name.
 void replace(Graph& graph, Op old, Op made);
 
 }  // namespace halfstep::passes

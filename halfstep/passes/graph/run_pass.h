@@ -1,4 +1,4 @@
-// How a pass is run, wherever one is.
+// Runs one pass with error context and optional verification.
 #pragma once
 
 #include <functional>
@@ -8,11 +8,11 @@
 
 namespace halfstep::passes {
 
-/// Calls `run`, which changes `graph`. An internal error that leaves it names the pass. Debug builds, and processes
-/// that have HALFSTEP_VERIFY_PASSES in their environment (all tests), verify the graph afterwards.
+/// Calls `run`, which changes `graph`. An internal error that it throws names the pass. The graph is verified
+/// afterwards in debug builds and if HALFSTEP_VERIFY_PASSES is in the environment (as in all tests).
 void run_pass(std::string_view name, const Graph& graph, const std::function<void()>& run);
 
-/// verify(), for a graph that we have made: what is wrong with it is an internal error that starts with `where`.
+/// Calls verify() on a graph that Halfstep built. A violation is an internal error that starts with `where`.
 void verify_own(std::string_view where, const Graph& graph);
 
 }  // namespace halfstep::passes

@@ -15,7 +15,7 @@ class Separation {
     collect(graph.body());
   }
 
-  /// New names by old ones.
+  /// Returns new names by old names.
   std::map<std::string, std::string> run() {
     std::vector<std::string> before;
     for (const Op op : ops_) before.push_back(op.name());
@@ -43,7 +43,7 @@ class Separation {
     }
   }
 
-  /// `name` without a dot behind the name of something else.
+  /// Replaces each dot of `name` that follows the name of another value.
   std::string above_others(std::string name) const {
     for (size_t dot = name.find('.', 1); dot != std::string::npos; dot = name.find('.', dot + 1)) {
       if (names_.contains(name.substr(0, dot))) name[dot] = '_';

@@ -1,15 +1,15 @@
-// Room for the names that are made of others.
+// Renames operations so that derived names stay free.
 #pragma once
 
 #include "halfstep/core/ir/model.h"
 
 namespace halfstep::passes {
 
-/// What is made of NAME is called NAME.WHAT: its quantizer NAME.q, its codes as reals NAME.real, further results
-/// NAME.acc. So that none of these names is already somebody else's, an operation whose name begins with that of
-/// another operation, an argument or a tensor and a dot gets '_' for that dot. Arguments and tensors keep their names:
-/// an operation below which an argument lies is renamed itself. Then a name tells what a thing was made of, in every
-/// graph that is made of this one. What the Model has of the file's names follows.
+/// Derived values of NAME are called NAME.SUFFIX: its quantizer NAME.q, its dequantized values NAME.real, further
+/// results NAME.acc. To keep these names free, '_' replaces the dot in the name of an operation that starts with the
+/// name of another operation, argument or tensor and a dot. Arguments and tensors keep their names. If the name of an
+/// argument starts with the name of an operation and a dot, the operation is renamed. A name then shows the origin of a
+/// value in every derived graph. The Model's record of the file's names is updated.
 void separate_names(Model& model);
 
 }  // namespace halfstep::passes

@@ -28,11 +28,11 @@ const Arithmetic* arithmetic(Op op) {
   return found == std::end(kAll) ? nullptr : found;
 }
 
-/// Whether every element stays, in its order.
+/// Whether the operation keeps all elements and their order.
 bool keeps_order(Op op) { return op.is<ops::Reshape, ops::Flatten, ops::Squeeze, ops::Unsqueeze>(); }
 
-/// Without a look at the numbers, of which there may be many. Arithmetic on them is `steps` deep at most: a chain of
-/// sums is not walked from each of its values.
+/// Does not look at the numbers, which may be many. Follows arithmetic at most `steps` deep, so that a chain of sums is
+/// not walked from each of its values.
 bool is_stored(Value value, int steps = 16) {
   if (!value || value.dtype() != DType::f32 || !value.type().is_static()) return false;
   if (value.is_tensor()) return !updater_of(value);

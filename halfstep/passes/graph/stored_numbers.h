@@ -1,4 +1,4 @@
-// Numbers that a network stores, or computes of nothing but stored ones.
+// Numbers that a network stores or computes from stored numbers only.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@ struct StoredNumbers {
   std::vector<double> numbers;
 };
 
-/// Those of an f32 value, in double: contents of a tensor that nothing changes, or what reshapes, functions of one
-/// operand, sums, differences, products, quotients and powers make of such tensors. Nothing for any other value, and
-/// where an operation repeats numbers of which there are several.
+/// Returns the numbers of an f32 value in double. It may be a tensor that nothing updates, or the result of reshapes,
+/// functions of one operand, sums, differences, products, quotients and powers of such tensors. Returns nothing for
+/// other values, and for an operation that broadcasts more than one number.
 std::optional<StoredNumbers> stored_numbers(const Model& model, Value value);
 
-/// A value that nothing reads any more goes: a tensor, or an operation with what it alone read.
+/// Removes a value without readers: a tensor, or an operation together with operands that only it reads.
 void erase_unread(Model& model, Value value);
 
 }  // namespace halfstep::passes

@@ -7,16 +7,16 @@
 
 namespace halfstep::passes {
 
-/// A new tensor of the name `hint`, or `hint.2`, `hint.3`, ... where that is taken.
+/// Adds a tensor named `hint`, or `hint.2`, `hint.3`, ... if that name is taken.
 Value add_tensor(Model& model, const std::string& hint, Tensor contents, Role role);
 
-/// Contents of a tensor; throws, naming it, for a value that is computed.
+/// Returns the contents of a tensor. Throws for a computed value, naming it.
 const Tensor& contents_of(const Model& model, Value tensor);
 
-/// The contents of a tensor, which other Models may share, as the Model's own.
+/// Makes the contents of a tensor, which other Models may share, the Model's own.
 Tensor& own_contents(Model& model, const std::string& tensor);
 
-/// An argument that we need under this name: an operation that has it gets another. Throws where the network itself has
+/// Adds an argument with exactly this name. An operation of this name is renamed. Throws if the network already has
 /// such an argument.
 Value add_argument(Graph& graph, const std::string& name, Type type);
 

@@ -1,4 +1,4 @@
-// What operators state of themselves in the `quant:` block of their records, as questions.
+// Queries on the `quant:` block of operator records.
 #pragma once
 
 #include <vector>
@@ -10,26 +10,27 @@ namespace halfstep::passes {
 /// False for a null Op.
 bool has_trait(Op op, Trait trait);
 
-/// Whether the graph is one of our two roads: reals become codes of ours in it, or codes reals.
+/// Whether the graph quantizes float values to integer codes, or dequantizes codes.
 bool computes_on_codes(const Graph& graph);
 
-/// Makes an accumulator that needs a requantization: an operator with weights, a sum, a product, a mean.
+/// Whether the operation makes an accumulator that needs requantization: an operator with weights, a sum, a product, a
+/// mean.
 bool accumulates(Op op);
 
-/// Computes on codes by a rule of its own: an accumulator, a table, a normalization.
+/// Whether the operation computes on codes by a rule of its own: an accumulator, a table, a normalization.
 bool computes_codes(Op op);
 
-/// Gives out the codes that it takes in, in other places or fewer.
+/// Whether the operation outputs a subset or a permutation of the codes of its input.
 bool moves_codes(Op op);
 
-/// Whether a port is read as reals or whole numbers by an operator on codes: a bias, what normalized elements are
-/// multiplied by, indices.
+/// Whether an operator on codes reads the port as float values or integers: a bias, the factor of normalized elements,
+/// indices.
 bool is_number_port(const QuantInfo& quant, int port);
 
-/// Operands that carry features: all but the weight, numbers, and what fills empty places, and none that is absent.
+/// Returns the activation operands: all but the weight, numbers, fill values, and absent operands.
 std::vector<Value> feature_inputs(Op op);
 
-/// The value whose codes `value` has, seen through operators that move codes (the first of several).
+/// Returns the value whose codes `value` has, traced back through operators that move codes (by their first operand).
 Value unmoved(Value value);
 
 }  // namespace halfstep::passes

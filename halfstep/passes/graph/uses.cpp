@@ -67,7 +67,7 @@ bool is_any_in(const ValueSet& found, const std::vector<Value>& values) {
   return std::ranges::any_of(values, [&](Value value) { return found.contains(value.node()); });
 }
 
-/// Of a region whose arguments stand for the operands from `first` on: what in it depends on `found`.
+/// Returns the values in a region that depend on `found`. Its arguments correspond to the operands from `first` on.
 ValueSet dependents_in(const Block& region, Op op, const FlowParts& parts, ValueSet found) {
   for (size_t i = 0; i < region.arguments().size(); ++i) {
     if (found.contains(op.operands()[parts.first + i].node())) found.insert(region.arguments()[i].node());
@@ -83,7 +83,7 @@ ValueSet dependents_in(const Block& region, Op op, const FlowParts& parts, Value
   return found;
 }
 
-/// A result depends where a region makes it of what does, and a state where it begins so.
+/// A result depends on `found` if a region computes it from dependent values, or if its initial state depends on them.
 void add_results_of_regions(Op op, ValueSet& found) {
   const FlowParts parts(op);
   const std::vector<Value> results = op.results();

@@ -1,4 +1,4 @@
-// Questions about operations and values that several passes ask.
+// Queries about operations and values that several passes use.
 #pragma once
 
 #include <unordered_set>
@@ -8,31 +8,33 @@
 
 namespace halfstep::passes {
 
-/// Whether running the operation changes a tensor: it produces an output that is the next value of a tensor operand.
+/// Whether the operation changes a tensor: one of its outputs is the next value of a tensor operand.
 bool updates_state(Op op);
 
-/// The operation that updates `tensor`; null when there is none. Throws when there are two, naming both.
+/// Returns the operation that updates `tensor`, or null. Throws if there are two, naming both.
 Op updater_of(Value tensor);
 
-/// The tensors that operations of a region, and of those inside it, read; each once.
+/// Returns each tensor once that operations of a region, or of regions inside it, read.
 std::vector<Value> tensors_in(const Block& region);
 
-/// What the operation reads: its operands but absent ones, and the tensors in its regions.
+/// Returns the operands of the operation except absent ones, and the tensors in its regions.
 std::vector<Value> reads(Op op);
 
 using ValueSet = std::unordered_set<const detail::ValueNode*>;
 
-/// `found`, and what operations of a block make of it; an operation with regions only what these make of it.
+/// Returns `found` and all values of a block computed from it. An operation with regions contributes only the results
+/// that its regions compute from it.
 ValueSet dependents(const Block& block, ValueSet found);
 
 /// Whether the block of the operation that produces `value` returns it, so that its name is known outside.
 bool is_output(Value value);
 
-/// The only operation that reads `value`, a result, or null; null too where it is an output.
+/// Returns the only operation that reads `value`, a result. Returns null if there is none or several, or if `value` is
+/// an output.
 Op only_reader(Value value);
 
-/// Throws an internal error where `made`, which stands for `value` in a graph that is made out of another, has other
-/// extents.
+/// Throws an internal error if the extents of `made` differ from those of `value`. `made` replaces `value` in a graph
+/// derived from another.
 void expect_extents(const detail::ValueNode& value, Value made);
 
 }  // namespace halfstep::passes

@@ -13,12 +13,12 @@ namespace {
 
 constexpr size_t kRank = 4;
 const std::vector<int64_t> kToLast = {0, 2, 3, 1}, kToFirst = {0, 3, 1, 2};
-/// Where each axis of [n, c, h, w] stands in [n, h, w, c].
+/// Position in [n, h, w, c] of each axis of [n, c, h, w].
 constexpr int64_t kAxis[] = {0, 3, 1, 2};
 
 bool has_elements(Value value) { return value.type().is_static() && count_elements(value.dims()) > 0; }
 
-/// Empty ones stay as they are: where an extent is 0, another may be anything.
+/// Empty images are excluded: where one extent is 0, another may be anything.
 bool is_image(Value value) {
   return value.dtype() == DType::f32 && value.dims().size() == kRank && has_elements(value);
 }
@@ -31,12 +31,12 @@ std::vector<int64_t> moved_axes(std::vector<int64_t> axes) {
   return axes;
 }
 
-/// Name and location are the replaced operation's.
+/// The caller sets name and location to those of the replaced operation.
 OpSpec form(const OpInfo& info, std::vector<Value> operands, Attributes attributes) {
   return {&info, std::move(operands), std::move(attributes), {}, {}};
 }
 
-/// False for what has this layout already, or has taken in a residual.
+/// False for operators that already have this layout or a residual.
 bool is_plain(Op op) {
   if (!op.is<ops::FusedConv2d, ops::IntegerConv2d, ops::IntegerAvgPool2d>()) return true;
   const bool has_residual = op.is<ops::FusedConv2d>() && ops::FusedConv2d(op.node()).residual();
@@ -64,7 +64,7 @@ class Rewriter {
   }
 
  private:
-  /// An observer of whole images takes them as they lie.
+  /// An observer of whole images reads them in the new layout.
   void observe(ops::ObserveRange observer) {
     if (observer.axis() >= 0) return;
     const std::vector<Value> operands = observer.operands();
@@ -74,7 +74,7 @@ class Rewriter {
     }
   }
 
-  /// What the operation becomes; nothing where it stays.
+  /// Returns the replacement of the operation, or nothing if it stays.
   std::optional<OpSpec> last_form(Op op) {
     if (op.is<ops::Conv2d, ops::FusedConv2d>()) return convolution(op);
     if (op.is<ops::Linear, ops::LinearActivation>()) return head(op);
@@ -106,7 +106,7 @@ class Rewriter {
     return form(op.info(), std::move(operands), op.attributes());
   }
 
-  /// Windows of reals, which float32 has where they do not cover the image, stay as they are.
+  /// False for windows that float32 requantizes and that do not cover the image. These stay unchanged.
   static bool sums_codes(ops::IntegerAvgPool2d pool) {
     const Dims& x = pool.x().dims();
     const bool whole = pool.kernel() == std::vector<int64_t>{x[2], x[3]} && std::ranges::max(pool.pad()) == 0;
@@ -136,7 +136,7 @@ class Rewriter {
     return form(ops::FusedConv2d::record(), std::move(operands), with_channels_last(op.attributes()));
   }
 
-  /// The images of one pixel whose channels are the rows that an operation gives; nothing where they are not.
+  /// Returns the images of one pixel whose channels are the rows that `rows` produces, or null.
   Value image_of(Op rows) const {
     if (!rows.is<ops::Flatten, ops::Reshape>()) return {};
     const Value image = rows.in(0);
@@ -164,7 +164,7 @@ class Rewriter {
                 {{"kernel", std::vector<int64_t>{x[2], x[3]}}, {"stride", std::vector<int64_t>{1, 1}}});
   }
 
-  /// The same operation along other axes.
+  /// Returns the operation with its axes renumbered for the new layout.
   std::optional<OpSpec> moved(Op op) {
     std::vector<Value> operands = op.operands();
     Attributes attributes = op.attributes();
@@ -218,7 +218,7 @@ class Rewriter {
     return count_elements(dims) == dims[dims.size() - 3];
   }
 
-  /// The image of that name with its channels last, to be read by `reader`.
+  /// Returns the image of that name with its channels last, inserting a transpose before `reader` if needed.
   Value last(Value image, Op reader) {
     const auto found = last_.find(image.node());
     if (found != last_.end()) return found->second;
@@ -232,7 +232,7 @@ class Rewriter {
     return transposes_.back().out(0);
   }
 
-  /// Readers that stay get the image in its old layout.
+  /// Unchanged readers get the image in its old layout.
   void replace(Op op, OpSpec spec) {
     const std::string name = op.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
     spec.name = name;
@@ -256,7 +256,7 @@ class Rewriter {
 
   Model& model_;
   bool codes_;
-  std::map<const detail::ValueNode*, Value> last_;  ///< of images
+  std::map<const detail::ValueNode*, Value> last_;  ///< channels-last form by image
   std::vector<Op> transposes_;
 };
 

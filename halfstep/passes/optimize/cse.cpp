@@ -11,7 +11,7 @@
 namespace halfstep::passes {
 namespace {
 
-/// What an operation computes. Attributes as text: there a NaN equals itself and 0.0 differs from -0.0.
+/// Key of a computation. Attributes are compared as text, where a NaN equals itself and 0.0 differs from -0.0.
 using Meaning = std::tuple<const OpInfo*, std::vector<detail::ValueNode*>, std::string>;
 
 Meaning meaning(Op op) {

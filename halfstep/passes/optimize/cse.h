@@ -5,8 +5,8 @@
 
 namespace halfstep::passes {
 
-/// Merges operations in one block with the same operator, attributes and operands: the first one is read instead of the
-/// others. Operations that update a tensor, have regions, or produce an output of their block are not merged away.
+/// Merges operations of one block that have the same operator, attributes and operands into the first of them.
+/// Operations stay if they update a tensor, have regions, or produce an output of their block.
 void cse(Graph& graph);
 
 }  // namespace halfstep::passes

@@ -8,17 +8,16 @@
 
 namespace halfstep::passes {
 
-/// Runs one operation: operands by flat position (undefined where absent) to results in port order, those produced
-/// only.
+/// Runs one operation. Takes operands by flat position (undefined if absent), returns the produced results in port
+/// order.
 using Evaluate = std::function<std::vector<Tensor>(Op op, const std::vector<Tensor>& operands)>;
 
-/// Results of one operation beyond this many bytes are not folded: a small constant that is repeated must not become a
-/// large file.
+/// Maximum result size in bytes that is folded. A small constant that is repeated must not become a large file.
 inline constexpr int64_t kMaxFoldedBytes = int64_t{1} << 20;
 
-/// Every operation of the body whose operands (at least one) are all tensors of Role::constant becomes constant tensors
-/// named as its results. An operation stays where it produces an output of the graph, updates a tensor, is a transfer
-/// (it states a place) or makes more than kMaxFoldedBytes.
+/// Replaces every operation of the body that reads only tensors of Role::constant (at least one) by constant tensors
+/// with the names of its results. An operation stays if it produces an output of the graph, updates a tensor, is a
+/// transfer (it names a device) or makes more than kMaxFoldedBytes.
 void fold_constants(Model& model, const Evaluate& evaluate);
 
 }  // namespace halfstep::passes

@@ -8,7 +8,7 @@
 namespace halfstep::passes {
 namespace {
 
-/// nullptr for an operation without a fused form.
+/// Returns nullptr for an operation without a fused form.
 const OpInfo* fused_form(Op layer) {
   if (layer.is<ops::Conv2d>()) return &ops::FusedConv2d::record();
   if (layer.is<ops::Linear>()) return &ops::LinearActivation::record();
@@ -17,7 +17,7 @@ const OpInfo* fused_form(Op layer) {
   return is_open ? &layer.info() : nullptr;
 }
 
-/// What layers call an activation, with its attributes there; nothing for what is none.
+/// Returns the activation as attributes of a layer, or nothing for other operations.
 std::optional<Attributes> as_attributes(Op activation) {
   const QuantInfo& quant = activation.info().quant;
   if (quant.trait != Trait::fuses_into_producer) return std::nullopt;
@@ -26,7 +26,7 @@ std::optional<Attributes> as_attributes(Op activation) {
   return attributes;
 }
 
-/// The same for what layers compute as closely as the operators do.
+/// Returns GELU or SiLU as attributes of a layer, which layers compute as precisely as the operators.
 std::optional<Attributes> curve_as_attributes(Op curve) {
   const bool is_gelu = curve.is<ops::Gelu>() && !ops::Gelu(curve.node()).approximate();
   if (!is_gelu && !curve.is<ops::Silu>()) return std::nullopt;
@@ -38,7 +38,7 @@ bool knows(const OpInfo& fused, const std::string& activation) {
   return std::ranges::find(choices, activation) != choices.end();
 }
 
-/// What the activation and the layer before it become together; nothing when they stay two.
+/// Returns the fused form of the activation and the layer before it, or nothing if they stay separate.
 std::optional<OpSpec> fused(Op activation, const std::optional<Attributes>& added) {
   if (!added) return std::nullopt;
   const Op layer = activation.in(0).producer();

@@ -13,14 +13,14 @@ namespace halfstep::passes {
 namespace {
 
 const std::vector<int64_t> kHeadsToFront = {0, 2, 1, 3};
-/// The same for keys that are columns of a product's second factor.
+/// Axis order of keys that are columns of a product's second factor.
 const std::vector<int64_t> kHeadsAsColumns = {0, 2, 3, 1};
 
 bool is_between(Value value) {
   return value.producer() && value.has_one_use() && !is_output(value) && value.dtype() == DType::f32;
 }
 
-/// A number that the network is built with; nothing for other values.
+/// Returns the number of a constant with one element, or nothing for other values.
 std::optional<double> constant_of(const Model& model, Value value) {
   const bool is_one = value && value.is_tensor() && value.role() == Role::constant && !updater_of(value) &&
                       value.dtype() == DType::f32 && count_elements(value.dims()) == 1 && value.dims().size() <= 1;
@@ -28,13 +28,13 @@ std::optional<double> constant_of(const Model& model, Value value) {
 }
 
 struct AttentionForm {
-  Value q, k, v, mask;  ///< mask: null where there is none
+  Value q, k, v, mask;  ///< mask: null if there is none
   double scale = 1;
-  bool has_columns = false;  ///< k is transposed already
+  bool has_columns = false;  ///< k is already transposed
   ops::Matmul sum;           ///< the second product
 };
 
-/// [batch, length, heads, size], of which `value` exchanges the axes so; null where it does not.
+/// Returns the [batch, length, heads, size] value whose axes `value` permutes by `axes`, or null if it does not.
 Value rows_of(Value value, const std::vector<int64_t>& axes = kHeadsToFront) {
   const auto transpose = value.producer<ops::Transpose>();
   const bool is_split =
@@ -71,12 +71,12 @@ class Finder {
   }
 
  private:
-  /// The scores that a mask is added to, which is remembered; the sum where it is none of that kind.
+  /// Returns the scores without their added mask and stores the mask. Returns the sum itself if it adds no such mask.
   Value without_mask(Value sum, AttentionForm& parts) const {
     const auto add = sum.producer<ops::Add>();
     if (!add || !is_between(sum)) return sum;
     for (const auto& [scores, mask] : {std::pair(add->a(), add->b()), std::pair(add->b(), add->a())}) {
-      // in a result of three axes the first is of batches, in a mask of heads
+      // the first of three axes is the batch in a result, but the heads in a mask
       const bool fits = !mask.dims().empty() && mask.dims().size() <= (sum.dims().size() == 4 ? 4 : 2);
       if (!is_scores(scores) || !fits || scores.type() != sum.type()) continue;
       parts.mask = mask;
@@ -89,7 +89,7 @@ class Finder {
     return is_between(value) && without_scale(value, scale).producer<ops::Matmul>().has_value();
   }
 
-  /// What is multiplied with numbers, or divided by them, and nobody else reads.
+  /// Strips multiplications and divisions by constants from a value with one reader and accumulates them in `scale`.
   Value without_scale(Value value, double& scale) const {
     while (is_between(value)) {
       const auto mul = value.producer<ops::Mul>();
@@ -140,7 +140,7 @@ class Fusion {
         .out();
   }
 
-  /// Rows of keys, by head.
+  /// Returns the rows of keys, by head.
   Value keys() {
     if (!parts_.has_columns) return parts_.k;
     std::vector<int64_t> axes = {0, 1, 2, 3};
@@ -149,7 +149,8 @@ class Fusion {
     return ops::transpose(builder_, {.x = parts_.k, .perm = axes, .name = name("keys")}).out();
   }
 
-  /// On rows of all heads, and the result by head again: what exchanges that once more finds rows.
+  /// Inserts attention on rows of all heads and transposes its result to heads again. A second transpose then cancels
+  /// out.
   Value by_rows() {
     const int64_t heads = parts_.q.dims()[1], size = parts_.v.dims()[3];
     const Value q = together(rows_of(parts_.q)), k = together(key_rows(parts_)), v = together(rows_of(parts_.v));
@@ -164,7 +165,7 @@ class Fusion {
     return ops::reshape(builder_, {.x = rows, .dims = by_row(rows, {width}), .name = rows.name() + ".together"}).out();
   }
 
-  /// Batch and length of `value`, as far as they are known so that reshapes can join, and extents of a row behind them.
+  /// Returns batch and length of `value`, then the extents of a row. Known extents are used so that reshapes can join.
   static std::vector<int64_t> by_row(Value value, const std::vector<int64_t>& row) {
     const int64_t length = value.dims()[1];
     std::vector<int64_t> dims = {length > 0 ? -1 : 0, length > 0 ? length : 0};
@@ -185,7 +186,7 @@ void fuse_attention(Model& model) {
   for (const ops::Matmul& sum : model.graph.all<ops::Matmul>()) {
     if (const auto parts = Finder(model).parts_of(sum)) Fusion(model.graph, *parts).run();
   }
-  simplify(model.graph);  // heads that are exchanged with positions once more
+  simplify(model.graph);  // removes transposes that exchange heads and positions back
 }
 
 }  // namespace halfstep::passes

@@ -6,7 +6,7 @@
 namespace halfstep::passes {
 namespace {
 
-/// The layer that can take in what is added to its result, as what it is then; nothing when there is none.
+/// Returns the layer with `other` as its residual, or nothing if the layer cannot take one.
 std::optional<OpSpec> with_residual(Value value, Value other) {
   const Op layer = value.producer();
   if (!layer || !value.has_one_use() || value.type() != other.type()) return std::nullopt;

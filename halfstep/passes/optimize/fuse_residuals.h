@@ -1,13 +1,13 @@
-// Sums of two branches joined with the layer at the end of one of them.
+// Fuses the sum of two branches into the layer at the end of one of them.
 #pragma once
 
 #include "halfstep/core/ir/graph.h"
 
 namespace halfstep::passes {
 
-/// The sum of a fused_conv2d of channels last or a linear layer, read by nobody else and without activation, and a
-/// value of the same extents becomes the layer with that value as its residual, under the sum's name. Float results
-/// move by rounding.
+/// Applies to the sum of a layer's result and a value of the same extents. The layer is a channels-last fused_conv2d or
+/// a linear layer without activation, and only the sum reads its result. It becomes the layer with that value as
+/// residual, under the name of the sum. Float results differ by rounding.
 void fuse_residuals(Graph& graph);
 
 }  // namespace halfstep::passes

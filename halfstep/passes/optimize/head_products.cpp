@@ -8,10 +8,10 @@ namespace halfstep::passes {
 namespace {
 
 const std::vector<int64_t> kExchange = {0, 2, 1, 3};
-/// The same of keys that are columns of a product's second factor.
+/// Axis order of keys that are columns of a product's second factor.
 const std::vector<int64_t> kExchangeToColumns = {0, 2, 3, 1};
 
-/// A transpose before a product with a number goes behind it.
+/// Moves a transpose before a product with a number behind the product.
 void move_behind(Graph& graph, ops::IntegerMul product) {
   const auto transpose = product.a().producer<ops::Transpose>();
   const bool is_number = product.b().type().is_static() && count_elements(product.b().dims()) == 1 &&
@@ -40,7 +40,8 @@ class HeadProduct {
   }
 
  private:
-  /// What a transpose exchanges that `operand` is, or `operand` itself. `flag`: of a factor that may be columns.
+  /// Returns the operand of the transpose that produces `operand`, or `operand` itself. `flag` names the attribute of a
+  /// factor that may be columns.
   Value read(Value operand, const char* by_rows, const char* flag) {
     const auto transpose = operand.producer<ops::Transpose>();
     const bool turns = flag != nullptr && transpose && transpose->perm() == kExchangeToColumns;

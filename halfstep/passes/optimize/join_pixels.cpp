@@ -8,7 +8,7 @@ namespace {
 
 const std::vector<int64_t> kChannelsFirst = {0, 3, 1, 2}, kToRows = {0, 2, 1};
 
-/// Whether `reshape` makes one axis of the last two of [n, channels, height, width].
+/// Whether `reshape` merges the last two axes of [n, channels, height, width].
 bool joins_last_axes(const ops::Reshape& reshape) {
   const Dims &image = reshape.x().dims(), &pixels = reshape.out().dims();
   return image.size() == 4 && image[1] > 0 && image[2] > 0 && image[3] > 0 && pixels[1] == image[1] &&

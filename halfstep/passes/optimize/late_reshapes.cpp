@@ -10,8 +10,8 @@
 namespace halfstep::passes {
 namespace {
 
-/// The reshape whose result `value` is, of a layer's result that nobody else reads, and which says its extents by
-/// itself; nothing for other values.
+/// Returns the reshape that produces `value` from the result of a layer, or nothing. Nothing else may read the layer's
+/// result, and the reshape must name all its extents.
 std::optional<ops::Reshape> reshape_of_layer(Value value) {
   const auto reshape = value.producer<ops::Reshape>();
   if (!reshape || !only_reader(value) || std::ranges::count(reshape->dims(), 0) != 0) return std::nullopt;
@@ -19,14 +19,14 @@ std::optional<ops::Reshape> reshape_of_layer(Value value) {
   return layer && only_reader(layer->out()) ? reshape : std::nullopt;
 }
 
-/// `op` on what the reshape reads, with `operands`, and the reshape behind it under its name.
+/// Applies `op` to the input of the reshape, with `operands`, and then the reshape under the name of `op`.
 void exchange(Graph& graph, Op op, ops::Reshape reshape, std::vector<Value> operands) {
   const Op early = insert_before(graph, op, op.info(), std::move(operands), op.attributes());
   replace(graph, op, insert_before(graph, op, reshape.info(), {early.out(0)}, {{"dims", reshape.dims()}}));
   graph.erase(reshape);
 }
 
-/// A sum of the reshape's result and something that has its extents.
+/// Moves the reshape behind a sum of its result and a value of the same extents.
 bool sink_through_sum(Graph& graph, Op sum, int own) {
   const auto reshape = reshape_of_layer(sum.in(own));
   const Value other = sum.in(1 - own);

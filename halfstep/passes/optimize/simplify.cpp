@@ -16,14 +16,15 @@ Axes inverse(const Axes& axes) {
   return result;
 }
 
-/// For a transpose or its inverse: output axis i is input axis [i]. Nothing for other operations.
+/// Returns the permutation of a transpose or of its inverse: output axis i is input axis [i]. Returns nothing for other
+/// operations.
 std::optional<Axes> permutation(Op op) {
   if (op.is<ops::Transpose>()) return ops::Transpose(op.node()).perm();
   if (op.is<ops::TransposeBack>()) return inverse(ops::TransposeBack(op.node()).perm());
   return std::nullopt;
 }
 
-/// How many extents are unknown on both sides, but for those that a reshape says it keeps.
+/// Counts unknown extents on both sides, except those that a reshape keeps.
 int64_t count_open(Op op) {
   const Dims& dims = op.out(0).dims();
   const Dims asked = op.is<ops::Reshape>() ? ops::Reshape(op.node()).dims() : Dims(dims.size(), kUnknown);
@@ -32,8 +33,8 @@ int64_t count_open(Op op) {
   return count;
 }
 
-/// Same elements on both sides and equal types mean equal extents: at most one is unknown, and the count settles it
-/// unless it is 0.
+/// Equal types and the same elements on both sides imply equal extents: at most one is unknown, and the element count
+/// determines it unless it is 0.
 bool keeps_extents(Op op) {
   const Value from = op.in(0), to = op.out(0);
   const int64_t open = from.type() == to.type() ? count_open(op) : 2;
@@ -48,13 +49,13 @@ bool changes_nothing(Op op) {
   return axes && std::ranges::is_sorted(*axes);
 }
 
-/// `op` reads what `before` reads, which goes where nobody else reads it.
+/// Makes `op` read the input of `before`, and removes `before` if nothing else reads it.
 void read_before(Graph& graph, Op op, int port, Op before) {
   op.set_operand(port, before.in(0));
   if (before.out(0).unused() && !is_output(before.out(0))) graph.erase(before);
 }
 
-/// A transpose of a transpose reads what the first one reads.
+/// Merges a transpose of a transpose.
 void join_transposes(Graph& graph, Op op) {
   const std::optional<Axes> outer = permutation(op);
   const Op before = outer ? op.in(0).producer() : Op();
@@ -66,21 +67,21 @@ void join_transposes(Graph& graph, Op op) {
   op.set_attributes({{"perm", op.is<ops::Transpose>() ? joined : inverse(joined)}});
 }
 
-/// A reshape of a reshape reads what the first one reads, where it says its extents by itself.
+/// Merges a reshape of a reshape if the second one names all its extents.
 void join_reshapes(Graph& graph, Op op) {
   const auto before = op.is<ops::Reshape>() ? op.in(0).producer<ops::Reshape>() : std::nullopt;
   if (!before || std::ranges::count(ops::Reshape(op.node()).dims(), 0) != 0) return;
   read_before(graph, op, 0, *before);
 }
 
-/// Whether it exchanges the last two axes and no others.
+/// Whether the permutation exchanges exactly the last two axes.
 bool swaps_last_axes(const Axes& axes) {
   Axes swapped = axes;
   if (swapped.size() >= 2) std::swap(swapped.back(), swapped[swapped.size() - 2]);
   return swapped != axes && std::ranges::is_sorted(swapped);
 }
 
-/// A product of matrices reads what a transpose reads that exchanges their axes.
+/// Makes a matrix product read the input of a transpose that exchanges its last two axes.
 template <class Product>
 void read_through(Graph& graph, Product product) {
   Attributes attributes = product.attributes();

@@ -12,12 +12,12 @@
 namespace halfstep::passes {
 namespace {
 
-/// Extents along the axis that a slice takes, in steps of 1.
+/// Range of a slice along its axis, in steps of 1.
 struct Columns {
   int64_t begin, extent;
 };
 
-/// A layer whose outputs are rows of stored operands; an operand of one element is for all of them.
+/// Whether the outputs of the layer are rows of stored operands. An operand of one element applies to all rows.
 bool has_rows(Op op) {
   const std::vector<Value> operands = op.operands();
   return std::all_of(operands.begin() + 1, operands.end(), [&](Value value) {
@@ -26,17 +26,18 @@ bool has_rows(Op op) {
   });
 }
 
-/// What leads from a layer to the slices of its outputs.
+/// Operations between a layer and the slices of its outputs.
 struct Way {
   std::vector<Op> reshapes;  ///< each splits the outputs further, or the rows
-  Op transpose;              ///< behind them, or null
-  size_t axis;               ///< of the slowest of the axes that the outputs are split into
-  int64_t extent;            ///< of that axis
-  int64_t sliced;            ///< the same axis behind the transpose
+  Op transpose;              ///< after the reshapes, or null
+  size_t axis;               ///< slowest of the axes that the outputs are split into
+  int64_t extent;            ///< extent of `axis`
+  int64_t sliced;            ///< position of `axis` after the transpose
   std::vector<std::pair<ops::Slice, Columns>> slices;
 };
 
-/// The axis from which on `dims` hold exactly `outputs` elements; nothing where rows and outputs share an axis.
+/// Returns the axis from which on `dims` hold exactly `outputs` elements. Returns nothing if rows and outputs share an
+/// axis.
 std::optional<size_t> first_axis_of(const Dims& dims, int64_t outputs) {
   int64_t product = 1;
   for (size_t axis = dims.size(); axis-- > 0;) {
@@ -59,7 +60,8 @@ std::optional<Columns> columns_of(const ops::Slice& slice, int64_t axis) {
   return is_within ? std::optional(part) : std::nullopt;
 }
 
-/// Whether a reshape on the way says the extents of `part` of `all` along the axis that it splits the outputs into.
+/// Whether a reshape on the path can produce the extents of `part` of `all` along the axis that it splits the outputs
+/// into.
 bool can_part(Op reshape, int64_t outputs, int64_t part, int64_t all) {
   const auto axis = static_cast<std::ptrdiff_t>(*first_axis_of(reshape.out(0).dims(), outputs));
   const auto& dims = get<std::vector<int64_t>>(reshape.attributes(), "dims");
@@ -136,7 +138,7 @@ class Split {
     return insert_before(model_.graph, slice, layer_.info(), std::move(operands), layer_.attributes()).out(0);
   }
 
-  /// The part on the way of the whole; `drops`: without the axis along which it is one.
+  /// Applies the operations of the path to one part. `drops` removes the axis along which the part has extent 1.
   Value moved(Value value, Op slice, int64_t extent, bool drops) {
     for (const Op reshape : way_.reshapes) {
       const size_t axis = *first_axis_of(reshape.out(0).dims(), outputs());
