@@ -14,21 +14,22 @@
 namespace halfstep::formats {
 namespace {
 
-/// Operands and results together: larger ones stay operations of the model.
+/// Maximum bytes of operands and results together. Larger nodes stay operations of the model.
 constexpr size_t kMaxComputed = size_t{4} << 20;
-/// Nodes that are translated altogether, those of iterations counted each time.
+/// Maximum number of translated nodes in total. Nodes of iterations count each time.
 constexpr int64_t kMaxTranslated = 400'000;
-/// Bytes of tensors that nodes without inputs make.
+/// Maximum bytes of tensors that nodes without inputs create.
 constexpr size_t kMaxMade = size_t{1} << 30;
 
-/// The same error, at the node where it does not say where.
+/// Returns the error with the node as its place if it has no place yet.
 Error at_node(const Node& node, const Error& error) {
   std::vector<Diagnostic> diagnostics;
   for (const Diagnostic& one : error.diagnostics()) diagnostics.push_back(placed(one, "", node.where()));
   return Error(std::move(diagnostics));
 }
 
-/// What the rules of our operator refuse, a type above all, may be right in the file's format.
+/// Marks the error as unsupported, because a node that Halfstep's operator rejects, most often for a type, may be valid
+/// in the file's format.
 Error refused_by_operator(const Node& node, const Error& error) {
   std::vector<Diagnostic> diagnostics;
   for (const Diagnostic& one : error.diagnostics()) {
@@ -39,7 +40,7 @@ Error refused_by_operator(const Node& node, const Error& error) {
   return Error(std::move(diagnostics));
 }
 
-/// Whether an operation of that kind can be called so, with all of its results.
+/// Whether the names of an operation of this kind and of all its results are free.
 bool is_free(const Graph& graph, const OpInfo& info, const std::string& name) {
   if (graph.op(name)) return false;
   for (size_t port = 0; port < info.outputs.size(); ++port) {
@@ -57,7 +58,7 @@ const Tensor& or_nothing(const Tensor* tensor) {
   return tensor == nullptr ? kNothing : *tensor;
 }
 
-/// Bytes of the results; 0 where they are not known before.
+/// Returns the bytes of the results, or 0 if unknown in advance.
 size_t result_bytes(const OpInfo& info, const Attributes& attributes, const std::vector<Operand>& operands,
                     const std::string& where) {
   std::vector<Type> types;
@@ -130,7 +131,7 @@ Operand Builder::make_input(const std::string& name, bool has_rank, const std::f
 
 namespace {
 
-/// What needs operators of its own only because it is an output, such as a list of open extents.
+/// A node for operators that only an output needs, such as a list of dynamic extents.
 class OutputNode : public Node {
  public:
   OutputNode(const std::string& file, const std::string& name)
@@ -222,7 +223,7 @@ void Builder::name_result(const Node& node, const std::string& name, Operand& op
   }
 }
 
-// ---- our graph
+// ---- Halfstep's graph
 
 Value Builder::value_of(const Operand& operand) {
   const Value value = !operand.there() || operand.value ? operand.value : tensor_of(operand);
@@ -314,7 +315,7 @@ std::vector<Operand> Builder::insert(const Node& node, const OpInfo& info, const
 }
 
 OpSpec Builder::spec_of(const Node& node, const OpInfo& info, Attributes attributes) {
-  // Nodes of iterations come again and again: a number of their own spares the search for a free name.
+  // Nodes of iterations repeat, so a separate counter avoids the search for a free name.
   std::string hint = node.name() + "." + info.name;
   if (model_.graph.op(hint)) hint += fmt::format(".{}", ++names_);
   const Location source = node.source();

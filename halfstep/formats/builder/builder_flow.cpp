@@ -1,4 +1,4 @@
-// Operations with regions while a foreign graph is translated, and graphs inside that go into their places instead.
+// Operations with regions, and nested graphs that are inlined instead.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ Type without_first(Type type) {
   return type;
 }
 
-/// Files may have values whose number of axes a run decides.
+/// Files may have values whose rank only a run determines.
 void check_axes(const Node& node, const Type& then, const Type& otherwise) {
   if (then.dtype == otherwise.dtype && then.dims.size() != otherwise.dims.size())
     fail(errors::branches_differ(node.where(), to_string(then), to_string(otherwise)));
@@ -60,7 +60,7 @@ std::vector<Operand> Builder::make_branches(const Node& node, const Operand& con
   for (size_t r = 0; r < fill.size(); ++r) model_.graph.add_region(made);
   std::vector<std::vector<Operand>> given;
   for (size_t r = 0; r < fill.size(); ++r) {
-    // What the branches before it captured are arguments of this one too.
+    // Values that earlier branches captured are arguments of this one too.
     given.push_back(fill_region(node, *made.regions()[r], [&](const auto&) { return fill[r]({}); }));
     if (std::ranges::any_of(given.back(), &Operand::lost)) return given.back();
   }
@@ -141,7 +141,7 @@ std::vector<Operand> Builder::make_loop(const Node& node, const LoopSpec& loop, 
   std::vector<Operand> operands = loop.conditions;
   operands.insert(operands.end(), loop.states.begin(), loop.states.end());
   operands.insert(operands.end(), loop.scanned.begin(), loop.scanned.end());
-  // What was found out holds for the next time: with loops in each other each level would double the work.
+  // Open states are stored for the next call, because each nesting level of loops would double the work.
   OpenStates& opened = opened_[body];
   for (;;) {
     const Op made = begin_flow(node, loop.op, operands, attributes);

@@ -1,4 +1,4 @@
-// What a name of a foreign graph stands for while it is translated.
+// Values of a foreign graph during translation.
 #pragma once
 
 #include <optional>
@@ -13,12 +13,12 @@
 
 namespace halfstep::formats {
 
-/// A whole number, or one that depends on open extents and what it comes to where these are tried.
+/// An integer that is known, or that depends on dynamic extents and has a value at each trial.
 class Element {
  public:
   Element() = default;
   Element(int64_t value) : value_(value) {}  // NOLINT(google-explicit-constructor)
-  /// Known where the tries are all the same.
+  /// Known if all trials agree.
   explicit Element(std::optional<Tried> tried);
 
   explicit operator bool() const { return value_.has_value(); }
@@ -30,7 +30,7 @@ class Element {
   std::optional<Tried> tried_;
 };
 
-/// A whole number, or a list of them, of which some may depend on open extents; i64, i32 or bool.
+/// An integer or a list of integers that may depend on dynamic extents. Types: i64, i32 or bool.
 struct Elements {
   std::vector<Element> values;
   bool scalar = false;
@@ -38,38 +38,38 @@ struct Elements {
 
   bool known() const;
   Type type() const;
-  /// All must be known.
+  /// Requires that all elements are known.
   Tensor tensor() const;
 };
 
-/// Nothing, a value of our graph, a tensor whose contents are known, or elements of which some are known.
+/// Absent, a value of the graph, a tensor with known contents, or a list of partly known elements.
 struct Operand {
   Value value = {};
   Tensor tensor = {};
   std::optional<Elements> elements = {};
-  std::string name = {};  ///< of a tensor: what it is called when it becomes part of the model
-  bool lost = false;      ///< of a survey: a result of what is not supported
+  std::string name = {};  ///< name of the tensor when it becomes part of the model
+  bool lost = false;      ///< in a survey: a result of an unsupported node
 
   bool there() const { return value || tensor.defined() || elements || lost; }
   bool known() const { return tensor.defined(); }
-  /// Throws part_missing for nothing.
+  /// Throws part_missing if absent.
   Type type() const;
   const Dims dims() const { return type().dims; }
 };
 
-/// The tensor as elements where it is a short list of whole numbers (bool included), or one of them.
+/// Returns the tensor as elements if it is an integer (bool included) or a short list of them.
 std::optional<Elements> elements_of(const Operand& operand);
 
-/// Stores `value`, rounded to the type; throws number_not_in_type where an integer type cannot hold it.
+/// Stores `value`, rounded to the type. Throws number_not_in_type if an integer type cannot hold it.
 void store(Tensor& tensor, int64_t index, double value);
 
-/// Throws not_an_integer for what is no whole number that a double has exactly.
+/// Throws not_an_integer unless `value` is an integer that a double holds exactly.
 int64_t whole_number(double value);
 
-/// Every element is `value`, as `store` stores it.
+/// Returns a tensor with every element set to `value` by `store`.
 Tensor filled(DType dtype, const Dims& dims, double value);
 
-/// Whole numbers, of floats too.
+/// Returns integer elements, also of float tensors.
 std::vector<int64_t> integers_of(const Tensor& tensor, const std::string& where);
 
 }  // namespace halfstep::formats

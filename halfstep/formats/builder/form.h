@@ -1,4 +1,4 @@
-// Functions that translate a foreign operator which renames cannot say.
+// Functions that translate foreign operators for which a record entry is not enough.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@ namespace halfstep::formats {
 template <class Translator, class Node>
 struct Form {
   std::string_view domain, op;
-  void (*translate)(Translator&, const Node&);  ///< gives every output of the node that has a name
-  std::string_view doc;                         ///< the comment that its file starts with
+  void (*translate)(Translator&, const Node&);  ///< sets every output of the node that has a name
+  std::string_view doc;                         ///< comment at the start of its source file
 };
 
 }  // namespace halfstep::formats

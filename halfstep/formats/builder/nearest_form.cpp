@@ -36,7 +36,7 @@ std::string versions_text(const ForeignInfo& entry) {
               : fmt::format(" from opset {} on", entry.since);
 }
 
-/// Ports and attributes by their foreign names, types and values by ours.
+/// Ports and attributes have their foreign names, types and values those of Halfstep.
 std::string entry_text(const OpInfo& info, const ForeignInfo& entry) {
   std::vector<std::string> ports, attributes;
   for (const PortInfo& port : info.inputs) ports.push_back(port_text(port, entry));
@@ -64,7 +64,8 @@ SupportedForms::SupportedForms(std::string_view format, const std::vector<FormTe
   }
 }
 
-/// By spelling, or else the longest name that the operator's holds: "LayerNormalization" of "SkipLayerNormalization".
+/// Finds the nearest name by spelling, otherwise the longest name inside the operator's: "LayerNormalization" in
+/// "SkipLayerNormalization".
 std::string SupportedForms::nearest_name(const std::string& op) const {
   constexpr size_t kShortest = 4;
   std::vector<std::string> names;

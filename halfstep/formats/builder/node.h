@@ -1,4 +1,4 @@
-// A node of a foreign graph, as far as it is the same for every importer.
+// Format-independent interface of a node of a foreign graph.
 #pragma once
 
 #include <optional>
@@ -17,20 +17,20 @@ class Node {
  public:
   virtual ~Node() = default;
 
-  /// Never the same for two nodes of a file, unless the file says so.
+  /// Unique in the file, unless the file repeats names.
   virtual const std::string& name() const = 0;
-  /// The operator, with its domain where that is not the format's own.
+  /// The operator, with its domain if it is not the default domain of the format.
   virtual std::string title() const = 0;
   /// "model.onnx: node 'conv_3': Conv"
   virtual const std::string& where() const = 0;
-  /// The line of the user's program that it comes from, where the file says it.
+  /// The line of the user's program that made the node, if the file records it.
   virtual Location source() const { return {}; }
 
-  /// The attribute `theirs` as `ours` wants it: a number as a bool or as the name of an element type, a word in the
-  /// spelling of our choices, one number as a list. Nothing where it is absent. Throws `unsupported` where it cannot be
-  /// one. From then on it counts as read.
+  /// Returns the attribute `theirs` in the type of `ours`: a number as a bool or as the name of an element type, a word
+  /// in Halfstep's spelling, one number as a list. Returns nothing if it is absent. Throws `unsupported` if conversion
+  /// is not possible. Marks the attribute as read.
   virtual std::optional<Attribute> attribute_as(const AttributeInfo& ours, const std::string& theirs) const = 0;
-  /// "axis = 3": an attribute that is none of `taken` and says something; "" for none. All count as read.
+  /// Returns "axis = 3" for an attribute outside of `taken` that has an effect, or "". Marks all attributes as read.
   virtual std::string left_over(const Names& taken) const = 0;
 };
 

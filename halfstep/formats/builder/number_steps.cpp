@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kMost = 1 << 24;
 
-/// In the element type itself, start + i * delta.
+/// Computes start + i * delta in the element type.
 template <class T>
 Tensor numbers(const Node& node, const Tensor& start, const Tensor& limit, const Tensor& delta) {
   const T from = start.data<T>()[0], to = limit.data<T>()[0], step = delta.data<T>()[0];
@@ -28,7 +28,7 @@ Tensor numbers(const Node& node, const Tensor& start, const Tensor& limit, const
   return result;
 }
 
-/// The numbers of a range of 16-bit floats: worked out in float32, each rounded once.
+/// Computes a range of 16-bit floats in float32, with each number rounded once.
 Tensor small_numbers(const Node& node, const Tensor& start, const Tensor& limit, const Tensor& delta) {
   const auto wide = [](const Tensor& t) { return filled(DType::f32, {}, element(t, 0)); };
   const Tensor floats = numbers<float>(node, wide(start), wide(limit), wide(delta));

@@ -1,11 +1,11 @@
-// Numbers in steps.
+// Ranges of numbers with a constant step.
 #pragma once
 
 #include "halfstep/formats/builder/builder.h"
 
 namespace halfstep::formats {
 
-/// From `start` on in steps of `delta`, before `limit`, each start + i * delta; all three of one type.
+/// Returns start + i * delta for all i before `limit`. All three operands have the same type.
 Tensor range(const Node& node, const Tensor& start, const Tensor& limit, const Tensor& delta);
 
 }  // namespace halfstep::formats

@@ -8,7 +8,7 @@ namespace halfstep::formats {
 
 Operand matrix_product(Builder& builder, const Node& node, const Operand& a, const Operand& b) {
   const Dims x = a.dims(), y = b.dims();
-  const bool is_empty = std::count(x.begin(), x.end(), 0) > 0;  // where a 0 of reshape would keep an extent
+  const bool is_empty = std::count(x.begin(), x.end(), 0) > 0;  // a 0 in reshape would keep an extent
   if (is_float(a.type().dtype) && x.size() >= 2 && y.size() >= 2 && !is_empty) {
     if (x.size() == y.size() && std::equal(x.begin(), x.end() - 2, y.begin()))
       return builder.make_one(node, "matmul", {a, b});

@@ -10,7 +10,7 @@
 namespace halfstep::formats {
 namespace {
 
-/// Of two elements at each try; nothing where one is not known at any.
+/// Combines two elements at each trial. The result is unknown if one of them is.
 template <class Arithmetic>
 Element combined(const Element& a, const Element& b, Arithmetic arithmetic) {
   const auto left = a.tried(), right = b.tried();
@@ -39,11 +39,11 @@ struct Quotient {
   int64_t factor, offset, divisor;
 };
 
-/// Most divisors of whose rests all are tried.
+/// Largest divisor for which the trials cover all remainders.
 constexpr int64_t kMostDivisor = 8;
 
-/// `wanted` as a quotient of an extent that is `tried`, for this divisor; nothing where it is none, where several
-/// offsets give the same at all tries, or where some rests are not tried.
+/// Returns `wanted` as a quotient of an extent with the trials `tried`, for this divisor. Returns nothing if there is
+/// none, if several offsets agree with all trials, or if some remainders are not tried.
 std::optional<Quotient> quotient_by(int64_t divisor, const Tried& wanted, const Tried& tried) {
   constexpr int64_t kMostFactor = 64, kMostOffset = 4096;
   int64_t low = std::numeric_limits<int64_t>::min(), high = std::numeric_limits<int64_t>::max(), factor = 0;
@@ -63,7 +63,7 @@ std::optional<Quotient> quotient_by(int64_t divisor, const Tried& wanted, const 
 
 Operand known_zeros(int64_t count) { return Builder::known(Tensor(DType::i64, {count})); }
 
-/// A list that has as many elements as a quotient of the extent `of` says.
+/// Builds a list whose length is a quotient of the extent `of`.
 OpenAxis list_of(Builder& builder, const Node& node, const OpenAxis& of, const Quotient& quotient) {
   const auto part = [&](const Operand& x, int64_t start, int64_t step) {
     return builder.make_one(node, "slice", {x},
@@ -82,7 +82,7 @@ OpenAxis list_of(Builder& builder, const Node& node, const OpenAxis& of, const Q
   return {list.value, 0};
 }
 
-/// An axis with this extent: one that is there, or that of a list that is made.
+/// Returns an existing axis with this extent, or the axis of a new list.
 OpenAxis axis_of(Builder& builder, const Node& node, const Element& extent) {
   const auto wanted = extent.tried();
   if (!wanted) require_extents();
@@ -96,7 +96,7 @@ OpenAxis axis_of(Builder& builder, const Node& node, const Element& extent) {
   require_extents();
 }
 
-/// `wanted` as an extent that is `tried` times a factor and plus an offset, which may be below zero.
+/// Returns factor and offset, which may be negative, that compute `wanted` from an extent with the trials `tried`.
 std::optional<std::pair<int64_t, int64_t>> factor_and_offset(const Tried& wanted, const Tried& tried) {
   for (size_t i = 1; i < tried.size(); ++i) {
     if (wanted[0] == kRefused || tried[0] == kRefused || wanted[i] == kRefused || tried[i] == kRefused) continue;
@@ -111,7 +111,7 @@ std::optional<std::pair<int64_t, int64_t>> factor_and_offset(const Tried& wanted
   return std::nullopt;
 }
 
-/// An element as a list of one.
+/// Returns an element as a list of one.
 Operand number_of(Builder& builder, const Node& node, const Element& element) {
   if (element) {
     const int64_t number = *element;
@@ -135,7 +135,7 @@ Operand number_of(Builder& builder, const Node& node, const Element& element) {
   return number_of(builder, node, extent_of(builder, operand_of(axis.value), axis.axis));
 }
 
-/// How many numbers there are from `first` in steps of `step`, before `limit`.
+/// Counts the numbers from `first` in steps of `step`, before `limit`.
 Element steps_between(const Element& first, const Element& limit, int64_t step) {
   return combined(limit, first, [step](int64_t to, int64_t from) {
     const int64_t way = step > 0 ? to - from : from - to, each = std::abs(step);
@@ -143,7 +143,7 @@ Element steps_between(const Element& first, const Element& limit, int64_t step) 
   });
 }
 
-/// What one element stands for where all elements but it are known: total / others. Throws where that leaves a rest.
+/// Infers the one unknown element from the others: total / others. Throws if there is a remainder.
 std::optional<int64_t> worked_out(const std::optional<Tried>& total, const std::vector<Element>& elements) {
   Tried rest;
   for (size_t i = 0; total && i < rest.size(); ++i) {
@@ -201,7 +201,7 @@ Operand counted(Builder& builder, const Node& node, const Element& length, int64
 
 namespace {
 
-/// The number, where it does not depend on open extents.
+/// Returns the number if it does not depend on dynamic extents.
 std::optional<double> constant_real(const Builder::TriedReals& reals) {
   const auto known = std::ranges::find_if(reals, [](double real) { return !std::isnan(real); });
   const auto agrees = [&](double real) { return std::isnan(real) || real == *known; };
@@ -214,7 +214,7 @@ std::optional<int64_t> whole_constant(const Builder::TriedReals& reals) {
   return is_whole ? std::optional(std::llround(*real)) : std::nullopt;
 }
 
-/// How many numbers a range has at each try.
+/// Returns the length of a range at each trial.
 Element length_of(const Builder::TriedReals& start, const Builder::TriedReals& limit, const Builder::TriedReals& step) {
   Tried length;
   for (size_t i = 0; i < length.size(); ++i) {
@@ -232,7 +232,7 @@ std::optional<Operand> open_range(Builder& builder, const Node& node, const Rang
   if (!from || !to || !by || from->size() != 1 || to->size() != 1 || by->size() != 1) return std::nullopt;
   if (constant_real((*from)[0]) && constant_real((*to)[0]) && constant_real((*by)[0])) return std::nullopt;
   const std::optional<int64_t> first = whole_constant((*from)[0]), each = whole_constant((*by)[0]);
-  // A float that has a start added is rounded once more.
+  // A float start is added later, which rounds once more.
   const bool has_start = first && each && (!is_float(dtype) || *first == 0);
   const auto cast = [&](const Operand& x) {
     return x.type().dtype == dtype ? x : builder.make_one(node, "cast", {x}, {{"to", std::string(name(dtype))}});
@@ -251,7 +251,7 @@ Operand reshaped_to(Builder& builder, const Node& node, const Operand& x, const 
     dims.push_back(extents[i] ? *extents[i] : -1);
     if (extents[i]) continue;
     if (i < x.dims().size() && same(extent_of(builder, x, i), extents[i]))
-      dims[i] = 0;  // reshape keeps it
+      dims[i] = 0;  // reshape keeps the extent
     else
       open.push_back(i);
   }
@@ -259,7 +259,7 @@ Operand reshaped_to(Builder& builder, const Node& node, const Operand& x, const 
   const bool is_open = std::ranges::any_of(extents, [](const Element& e) { return !e; });
   if (left != extents.end() && is_open && x.value) {
     const auto extent = worked_out(builder.trials().elements(x.value), extents);
-    // A 0 would keep an extent of x; the -1 of a tensor without elements comes out as 0.
+    // A 0 would keep an extent of x, so -1 stays for a tensor without elements and becomes 0.
     if (extent && *extent != 0) dims[static_cast<size_t>(left - extents.begin())] = *extent;
   }
   if (std::ranges::count(dims, -1) == 0 && std::ranges::count(dims, 0) == 1) std::ranges::replace(dims, 0, -1);
@@ -267,7 +267,7 @@ Operand reshaped_to(Builder& builder, const Node& node, const Operand& x, const 
   if (std::ranges::count(dims, -1) > 2) fail(errors::depends_on_extents("a result with more than two open extents"));
   const size_t at = open.back();
   const OpenAxis from = axis_of(builder, node, extents[at]);
-  dims[at] = 1;  // that of `from` takes its place
+  dims[at] = 1;  // the extent of `from` replaces it
   return builder.make_one(
       node, "reshape_by", {x, operand_of(from.value)},
       {{"dims", dims}, {"at", static_cast<int64_t>(at)}, {"axis", static_cast<int64_t>(from.axis)}});
@@ -295,7 +295,7 @@ Operand expanded_to(Builder& builder, const Node& node, Operand x, const std::ve
 Operand part_of(Builder& builder, const Node& node, const Operand& x, size_t axis, const Element& start,
                 const Element& end, int64_t step) {
   const Element extent = extent_of(builder, x, axis);
-  /// Open places beyond an open extent are its end; those at a known distance from the end are known.
+  /// Clamps unknown positions to a dynamic extent. A position at a constant distance from the end is known.
   const auto place = [&](const Element& given) {
     const bool is_open = !given && !extent;
     const Element open = is_open ? combined(given, extent, [](int64_t a, int64_t b) { return std::min(a, b); }) : given;
@@ -312,8 +312,8 @@ Operand part_of(Builder& builder, const Node& node, const Operand& x, size_t axi
     return builder.make_one(node, "slice", {x}, attributes);
   }
   if (step < 1) require_extents();
-  if (first && *first == 0 && extent && *extent == 1) return x;  // a part ends where x does
-  /// A place from the end is one from the start.
+  if (first && *first == 0 && extent && *extent == 1) return x;  // the part ends where x ends
+  /// Converts a position from the end to one from the start.
   const auto from_start = [&](const Element& at) {
     if (at && *at == INT64_MAX) return extent;
     return at && *at < 0 ? sum(extent, at) : at;

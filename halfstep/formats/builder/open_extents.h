@@ -1,50 +1,52 @@
-// Operations of a file that are shaped by open extents. Where ours have attributes, which must be known, a value that
-// has the extent says it: indices are counted along an axis of it, and a reshape takes an extent from it.
+// Translates operations whose shape depends on dynamic extents. Halfstep's operators have attributes here, which must
+// be constant. Instead, a value with that extent provides it: indices are counted along its axis, and a reshape takes
+// an extent from it.
 #pragma once
 
 #include "halfstep/formats/builder/builder.h"
 
 namespace halfstep::formats {
 
-/// Whether two are the same whatever open extents come to.
+/// Whether two elements are equal for all values of dynamic extents.
 bool same(const Element& a, const Element& b);
 
-/// Elements of which some depend on open extents, as values. Throws depends_on_extents where such an element is no
-/// extent times a number and plus a number, nor a quotient as `counted` takes it.
+/// Returns elements, some of which depend on dynamic extents, as values. Throws depends_on_extents for an element that
+/// is neither a linear function of an extent nor a quotient supported by `counted`.
 Operand counted_elements(Builder& builder, const Node& node, const Elements& elements);
 
 Element sum(const Element& a, const Element& b);
-/// Where part `number` of an extent in `count` parts ends, counted from 1: all are as large but for the last one.
+/// Returns the end of part `number`, counted from 1, of an extent in `count` parts. All parts are equally large except
+/// the last.
 Element equal_parts(const Element& extent, int64_t count, size_t number);
 
-/// An extent of an operand.
+/// Returns an extent of an operand.
 Element extent_of(const Builder& builder, const Operand& x, size_t axis);
 
-/// start + i * step for the first `length` integers i. Throws depends_on_extents where `length` is no extent of a
-/// value, nor a quotient of a multiple of one by a small divisor.
+/// Returns start + i * step for the first `length` integers i. Throws depends_on_extents if `length` is neither an
+/// extent of a value nor a quotient of a multiple of one by a small divisor.
 Operand counted(Builder& builder, const Node& node, const Element& length, int64_t start, int64_t step);
 
 struct RangeOperands {
   Operand start, limit, step;
 };
 
-/// Numbers of this type from start on in steps, before limit, where one of these depends on open extents; nothing where
-/// none does, or where one depends on more.
+/// Returns numbers of this type from start on in steps, before limit, where one of these depends on dynamic extents.
+/// Returns nothing if none does, or if one depends on more.
 std::optional<Operand> open_range(Builder& builder, const Node& node, const RangeOperands& operands, DType dtype);
 
-/// `x` under these extents, of which one may be -1 and none is 0. Throws depends_on_extents where it takes more than
-/// one extent of another value to say them.
+/// Reshapes `x` to these extents, where one may be -1 and none is 0. Throws depends_on_extents if this needs more than
+/// one extent of other values.
 Operand reshaped_to(Builder& builder, const Node& node, const Operand& x, const std::vector<Element>& extents);
 
-/// `x` repeated as broadcasting it with these extents does.
+/// Repeats `x` as in broadcasting with these extents.
 Operand expanded_to(Builder& builder, const Node& node, Operand x, const std::vector<Element>& extents);
 
-/// The places of `x` from `start` on before `end` along an axis, in steps; a known one counts from the end where it is
-/// below zero.
+/// Returns the positions of `x` along an axis from `start` on before `end`, in steps. A known negative position counts
+/// from the end.
 Operand part_of(Builder& builder, const Node& node, const Operand& x, size_t axis, const Element& start,
                 const Element& end, int64_t step = 1);
 
-/// `x` several times along an axis.
+/// Repeats `x` along an axis.
 Operand repeated(Builder& builder, const Node& node, Operand x, size_t axis, const Element& times);
 
 }  // namespace halfstep::formats

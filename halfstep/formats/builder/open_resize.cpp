@@ -9,7 +9,7 @@
 namespace halfstep::formats {
 namespace {
 
-/// By how much an axis grows, where that is a whole number.
+/// Returns the growth factor of an axis if it is an integer.
 std::optional<double> factor_of(const Element& size, const Element& extent) {
   const auto wanted = size.tried(), tried = extent.tried();
   for (size_t i = 0; wanted && tried && i < tried->size(); ++i) {
@@ -22,7 +22,7 @@ std::optional<double> factor_of(const Element& size, const Element& extent) {
   return std::nullopt;
 }
 
-/// One axis resampled with indices and weights in double, as the kernel of resize computes them.
+/// Resamples one axis with indices and weights in double, as the kernel of resize computes them.
 class Resampling {
  public:
   Resampling(Builder& builder, const Node& node, const Attributes& attributes)
@@ -70,7 +70,7 @@ class Resampling {
     return make(prefers_ceil ? "floor" : "ceil", {make(prefers_ceil ? "add" : "sub", {place, number(0.5)})});
   }
 
-  /// The elements at the places, of which those outside are the outermost.
+  /// Returns the elements at the positions, clamped to the outermost elements.
   Operand taken(const Operand& x, size_t axis, const Operand& places) {
     const Operand last = make("sub", {in_, number(1)});
     const Operand inside = make("min_of", {make("max_of", {places, number(0)}), last});

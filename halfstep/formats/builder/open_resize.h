@@ -1,20 +1,20 @@
-// Resizing to sizes of which some depend on open extents. Our operator has sizes and scales as attributes, which must
-// be known: a size that an axis has already leaves it out, one that is a multiple of it is a scale, and any other is
-// said by index arithmetic, which gathers the elements that the operator would read.
+// Resizes to sizes that may depend on dynamic extents. Halfstep's operator has sizes and scales as attributes, which
+// must be constant. An axis that already has its size is left out, and a multiple of the extent becomes a scale. Any
+// other size uses index arithmetic, which gathers the elements that the operator would read.
 #pragma once
 
 #include "halfstep/formats/builder/builder.h"
 
 namespace halfstep::formats {
 
-/// An axis of an operand and what it becomes.
+/// An axis of an operand and its new size.
 struct ResizedAxis {
   size_t axis;
   Element size;
 };
 
-/// `attributes` are those of `resize` but for sizes, scales and axes. Throws depends_on_extents where an axis has no
-/// such form.
+/// `attributes` are those of `resize` without sizes, scales and axes. Throws depends_on_extents if an axis has no
+/// supported form.
 Operand resized_to(Builder& builder, const Node& node, Operand x, const std::vector<ResizedAxis>& axes,
                    const Attributes& attributes);
 

@@ -19,11 +19,11 @@ const WireField* find_field(const WireMessage& message, uint64_t number) {
   return found == fields.end() ? nullptr : &*found;
 }
 
-/// Bytes of a list or of raw_data from which on it stays in the file.
+/// Lists and raw_data of at least this many bytes stay in the file.
 constexpr size_t kLong = 1024;
-/// Generous sizes of what protobuf makes of a message and of a string.
+/// Upper bounds of protobuf's memory for a message, a string and a number.
 constexpr size_t kMessageMemory = 200, kStringMemory = 48, kNumberMemory = 8;
-/// A length is written in this many bytes, whatever it is: it becomes known behind the message.
+/// Every length has this many bytes, because it is known only after the message is written.
 constexpr size_t kLengthBytes = 5;
 
 class Walker {
@@ -44,9 +44,9 @@ class Walker {
 
  private:
   struct Frame {
-    size_t message;  ///< of the schema
-    size_t end;      ///< byte of the file behind the message
-    size_t length;   ///< byte of the result where its length belongs
+    size_t message;  ///< index in the schema
+    size_t end;      ///< byte of the file after the message
+    size_t length;   ///< position of its length in the result
   };
 
   [[noreturn]] void reject_field(size_t at, const std::string& found, const std::string& expected) const {
@@ -63,7 +63,7 @@ class Walker {
     return value;
   }
 
-  /// The bytes of the field that starts here.
+  /// Returns the bytes of the field that starts here.
   size_t length(Wire wire) {
     const size_t start = at_;
     if (wire == Wire::varint) {

@@ -16,7 +16,7 @@ namespace {
 /// Format, domain and operator.
 using Key = std::tuple<std::string, std::string, std::string>;
 
-/// The domain of ONNX under which our operators stand as they are: calls of ours inside a module of PyTorch.
+/// ONNX domain of Halfstep's own operators: calls from inside a PyTorch module.
 constexpr const char* kOwnDomain = "halfstep";
 
 const std::multimap<Key, RecordEntry>& entries() {
@@ -41,7 +41,7 @@ const T* find(const std::vector<std::pair<std::string, T>>& list, const std::str
   return found == list.end() ? nullptr : &found->second;
 }
 
-/// The contents of a foreign input as an attribute of ours.
+/// Converts the contents of a foreign input to an attribute.
 struct FromTensor {
   const Tensor& tensor;
   const std::string& where;
@@ -66,7 +66,7 @@ struct FromTensor {
   Attribute operator()(const std::vector<std::string>&) const { return (*this)(std::string()); }
 };
 
-/// One node and the entry that it is translated by.
+/// Translates one node by an entry.
 class RecordForm {
  public:
   RecordForm(Builder& builder, const Node& node, const std::vector<Operand>& inputs, const RecordEntry& chosen)
@@ -112,7 +112,7 @@ class RecordForm {
     return attributes;
   }
 
-  /// Without those of ports that the attributes switch off.
+  /// Skips the operands of ports that the attributes disable.
   std::vector<Operand> take_operands(const Attributes& attributes) {
     const Attributes complete = complete_attributes(info_, attributes, node_.where());
     std::set<size_t> taken;

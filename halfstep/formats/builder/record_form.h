@@ -8,24 +8,24 @@
 
 namespace halfstep::formats {
 
-/// A foreign entry of a record, and the record.
+/// A record and one of its foreign entries.
 struct RecordEntry {
   const OpInfo* info;
   const ForeignInfo* entry;
 };
 
-/// An operator as a file has it; `version` is that of its domain.
+/// An operator in a file. `version` is the version of its domain.
 struct ForeignOp {
   std::string_view format;
   std::string domain, op;
   int64_t version = 1;
 };
 
-/// The one that holds for the version; throws `unsupported` with the reason.
+/// Returns the entry for the version. Throws `unsupported` with the reason.
 RecordEntry require_entry(const Node& node, const ForeignOp& op);
 std::optional<RecordEntry> find_entry(const ForeignOp& op);
 
-/// The name that an entry has for a port or attribute of ours.
+/// Returns the foreign name of one of Halfstep's ports or attributes.
 const std::string& foreign_name(const ForeignInfo& entry, const std::string& ours);
 
 }  // namespace halfstep::formats

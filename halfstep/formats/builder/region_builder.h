@@ -1,4 +1,4 @@
-// Regions while they are filled: where operations go, and how values of the graph around come in.
+// Regions under construction: where operations are inserted, and how values of the enclosing graph are captured.
 #pragma once
 
 #include <map>
@@ -8,14 +8,14 @@
 
 namespace halfstep::formats {
 
-/// The block that operations are put into, and what it captures. A value of a block around becomes an operand of the
-/// operation that holds the region, and an argument of each of its regions.
+/// The current block and its captures. A value of an enclosing block becomes an operand of the operation that holds the
+/// region, and an argument of each of its regions.
 class Regions {
  public:
-  /// The block at hand; null for the graph's body.
+  /// The current block, or null for the graph's body.
   Block* block() const { return block_; }
 
-  /// What stands for `value` in the block at hand.
+  /// Returns the value that represents `value` in the current block.
   Value local(Value value);
 
  private:
@@ -23,10 +23,10 @@ class Regions {
   Value captured(Value value, Block& block);
 
   Block* block_ = nullptr;
-  std::map<std::pair<const detail::OpNode*, const detail::ValueNode*>, size_t> captures_;  ///< the argument's place
+  std::map<std::pair<const detail::OpNode*, const detail::ValueNode*>, size_t> captures_;  ///< position of the argument
 };
 
-/// A region that is being filled, as long as it lives.
+/// Makes a region the current block during its lifetime.
 class InRegion {
  public:
   InRegion(Regions& regions, Block& block) : regions_(regions), outer_(std::exchange(regions.block_, &block)) {}

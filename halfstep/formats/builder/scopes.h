@@ -1,4 +1,4 @@
-// The names of a graph and of those inside it.
+// Names of a graph and of nested graphs.
 #pragma once
 
 #include <functional>
@@ -14,38 +14,38 @@ namespace halfstep::formats {
 
 class Scopes {
  public:
-  /// Reads contents, when they are asked for.
+  /// Reads contents on demand.
   using Load = std::function<Tensor()>;
 
-  /// How many graphs are inside each other.
+  /// Nesting depth of graphs.
   size_t depth() const { return scopes_.size(); }
   enum class Border {
     open,
-    closed,  ///< the names around are not seen: a function's
-    sealed   ///< what is assigned to names around stays inside
+    closed,  ///< names of the enclosing graph are hidden, as in a function
+    sealed   ///< assignments to names of the enclosing graph stay inside
   };
 
-  /// A graph inside.
+  /// Enters a nested graph.
   void enter(Border border = Border::open) { scopes_.push_back({{}, border}); }
   void leave() { scopes_.pop_back(); }
-  /// What the innermost graph has values for.
+  /// Returns the values of the innermost graph.
   std::vector<std::pair<std::string, Operand>> values() const;
 
   bool has(const std::string& name) const { return scopes_.back().names.contains(name); }
-  /// In the innermost graph; false where the name is there already.
+  /// Defines a name in the innermost graph. Returns false if it already exists.
   bool define(const std::string& name, Operand operand);
   bool define(const std::string& name, Load load);
-  /// The same, whatever is there.
+  /// Defines or replaces a name in the innermost graph.
   void set(const std::string& name, Operand operand);
-  /// In the innermost graph that has the name; false where none has.
+  /// Assigns in the innermost graph that has the name. Returns false if none has.
   bool assign(const std::string& name, Operand operand);
-  /// nullptr for none.
+  /// Returns nullptr if not found.
   const Operand* find(const std::string& name);
 
  private:
   struct Entry {
     Operand operand;
-    Load load = nullptr;  ///< of contents that nobody has read yet
+    Load load = nullptr;  ///< contents that are not yet read
   };
   struct Scope {
     std::map<std::string, Entry, std::less<>> names;
@@ -57,7 +57,7 @@ class Scopes {
   std::vector<Scope> scopes_;
 };
 
-/// One graph inside, as long as it lives.
+/// Enters a nested graph during its lifetime.
 class Inside {
  public:
   explicit Inside(Scopes& scopes, Scopes::Border border = Scopes::Border::open) : scopes_(scopes) {

@@ -11,22 +11,22 @@
 namespace halfstep::formats {
 namespace {
 
-/// What open extents are tried at: small numbers, which tables of positions have, and large ones, which windows need.
+/// Trial values of dynamic extents. Tables of positions need small numbers, windows need large ones.
 constexpr std::array<Tried, 4> kTries = {{{2, 3, 7, 5, 11, 4, 252, 253, 254, 255, 256, 257, 258, 259},
                                           {3, 5, 12, 48, 200, 1000, 4092, 4093, 4094, 4095, 4096, 4097, 4098, 4099},
                                           {4, 9, 6, 20, 77, 301, 2044, 2045, 2046, 2047, 2048, 2049, 2050, 2051},
                                           {6, 8, 10, 33, 130, 520, 1020, 1021, 1022, 1023, 1024, 1025, 1026, 1027}}};
-constexpr size_t kSmall = 6;  ///< so many of them, in front, are small
+constexpr size_t kSmall = 6;  ///< the first numbers are small
 constexpr int kEnough = 3;
 
-/// What open extent `number` is at a try. Those beyond the table have the table's numbers with different amounts added,
-/// so that none of them is another one plus or times a number.
+/// Returns dynamic extent `number` at a trial. Extents beyond the table use its numbers with different offsets, so that
+/// none is the sum or product of another and a constant.
 int64_t tried_at(size_t number, size_t attempt) {
   const auto round = static_cast<int64_t>(number / kTries.size());
   return kTries[number % kTries.size()][attempt] + (attempt < kSmall ? round : 8192 * round);
 }
 
-/// Not of an attempt that failed.
+/// False for a value of a failed attempt.
 bool is_in(const Graph& graph, Value value) { return graph.value(value.name()) == value; }
 
 }  // namespace
@@ -92,7 +92,7 @@ void Trials::add(Op op) {
       const std::vector<Type> types = check_site(site, [](size_t) { return std::string(); });
       for (size_t port = 0; port < tried.size(); ++port) tried[port][number] = types[port];
     } catch (const Error&) {
-      continue;  // the record takes no such number
+      continue;  // the record rejects these extents
     }
   }
   for (const Value result : results) {
@@ -101,7 +101,7 @@ void Trials::add(Op op) {
 }
 
 Tried Trials::draw() {
-  /// As kTries.
+  /// In the order of kTries.
   constexpr std::array<uint64_t, std::tuple_size_v<Tried>> kBelow = {6,   10,  20,   60,   250,  1000, 500,
                                                                      500, 500, 2000, 2000, 2000, 5000, 5000};
   for (uint64_t again = own_.size();; ++again) {
@@ -153,7 +153,7 @@ std::optional<Trials::Types> Trials::types_of(Value value) const {
 
 namespace {
 
-/// What `measure` says of the type at each try.
+/// Returns `measure` of the type at each trial.
 template <class Types, class Measure>
 std::optional<Tried> each(const std::optional<Types>& types, Measure measure) {
   if (!types) return std::nullopt;

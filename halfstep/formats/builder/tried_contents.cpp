@@ -1,5 +1,5 @@
-// What values of the graph come to where the open extents are tried at numbers: arithmetic on extents that the file
-// does in floats, or with operators of which only our own kernels know the rule.
+// Contents of values when dynamic extents are set to trial numbers. Used for arithmetic on extents in floats, or with
+// operators whose rule only Halfstep's kernels have.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -17,7 +17,7 @@ bool is_list(const Type& type) {
   return type.is_static() && type.dims.size() <= 1 && count_elements(type.dims) <= kMostListed;
 }
 
-/// A known list, which is the same at each try.
+/// A known list is the same at each trial.
 std::optional<std::vector<Builder::TriedReals>> same_reals(const Tensor& tensor) {
   if (!is_list(tensor.type())) return std::nullopt;
   std::vector<Builder::TriedReals> reals(static_cast<size_t>(tensor.size()));
@@ -94,7 +94,7 @@ Tensor Builder::tried_result(Value value, size_t number) {
   try {
     return binding_.evaluate(op.info(), op.attributes(), operands).at(static_cast<size_t>(value.port()));
   } catch (const Error&) {
-    return {};  // it takes no such extents
+    return {};  // the operator rejects these extents
   }
 }
 

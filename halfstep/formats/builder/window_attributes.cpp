@@ -25,7 +25,8 @@ std::vector<int64_t> full(const Node& node, const char* name, std::vector<int64_
   return given;
 }
 
-/// What the last window of ceil_mode needs behind the axis; a window that would start in the padding does not count.
+/// Returns the padding that the last window of ceil_mode needs after the axis. A window that would start in the padding
+/// does not count.
 int64_t ceil_padding(const Axis& axis, int64_t before, int64_t after) {
   const int64_t room = axis.extent + before + after - axis.reach();
   if (room < 0) return 0;
@@ -94,7 +95,7 @@ bool all_are(const std::vector<int64_t>& list, int64_t value) {
   return std::all_of(list.begin(), list.end(), [value](int64_t v) { return v == value; });
 }
 
-/// What the pools over planes can say: no dilation, and padding less than a window.
+/// Whether the pools over planes support the window: no dilation, and padding less than a window.
 bool fits_plane(const Window& window, bool counts_padding) {
   const auto [low, high] = std::minmax_element(window.pads.begin(), window.pads.end());
   const int64_t smallest = *std::min_element(window.kernel.begin(), window.kernel.end());
@@ -108,7 +109,7 @@ Window with_ceil_pads(Window window) {
   return window;
 }
 
-/// A window over one axis as one over two, the first of extent 1; and values [n, c, w] as [n, c, 1, w], and back.
+/// Convert a window over one axis to two axes, the first of extent 1, and values [n, c, w] to [n, c, 1, w] and back.
 Window as_plane(const Window& window) {
   if (window.kernel.size() != 1) return window;
   return {{1, window.kernel[0]},

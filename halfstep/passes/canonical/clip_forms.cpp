@@ -20,14 +20,14 @@ constexpr float kInfinity = std::numeric_limits<float>::infinity();
 struct Limits {
   Value x;
   float lowest = -kInfinity, highest = kInfinity;
-  std::vector<Op> inner = {};  ///< of a chain: all but its last operator, from the last to the first
+  std::vector<Op> inner = {};  ///< all operators of the chain but its last, from the last to the first
 };
 
 class ClipForms {
  public:
   explicit ClipForms(Model& model) : model_(model) {}
 
-  /// Each chain once, from its last operator.
+  /// Rewrites each chain once, starting from its last operator.
   void run() {
     std::set<const detail::OpNode*> inner;
     const auto ops = model_.graph.ops();
@@ -44,7 +44,7 @@ class ClipForms {
   }
 
  private:
-  /// What is an operator that platforms know already.
+  /// Whether platforms already know the operator.
   static bool is_activation(Op op) { return op.is<ops::Relu, ops::Relu6>(); }
 
   std::optional<float> number(Value value) const {
@@ -54,7 +54,7 @@ class ClipForms {
     return std::isnan(number) ? std::nullopt : std::optional(number);
   }
 
-  /// What `op` alone does to the one value that it reads.
+  /// Returns the limits that `op` alone applies to its one computed operand.
   std::optional<Limits> limits_of(Op op) const {
     Limits limits;
     if (is_activation(op)) {
@@ -79,7 +79,7 @@ class ClipForms {
     return fits ? std::optional(limits) : std::nullopt;
   }
 
-  /// What `op` does together with those in front of it that nothing else reads.
+  /// Returns the limits that `op` applies together with the operators before it that nothing else reads.
   std::optional<Limits> all_limits(Op op) const {
     auto limits = limits_of(op);
     while (limits && limits->x.producer() && only_reader(limits->x)) {
@@ -110,7 +110,7 @@ class ClipForms {
     put(op, ops::Clip::record(), {limits.x, lowest, highest}, limits);
   }
 
-  /// Null where there is none.
+  /// Returns null if there is no limit.
   Value limit(Op op, const char* suffix, float number) {
     if (std::isinf(number)) return {};
     return add_tensor(model_, op.name() + suffix, Tensor::scalar(number).reshaped({}), Role::constant);

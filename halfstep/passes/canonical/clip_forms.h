@@ -1,14 +1,14 @@
-// Limits of values, whichever way exporters write them.
+// Canonical form of clips, maxima and minima.
 #pragma once
 
 #include "halfstep/core/ir/model.h"
 
 namespace halfstep::passes {
 
-/// Clips, and maxima and minima of one f32 value with stored numbers, become one operator for each chain of them: relu6
-/// from 0 to 6, relu from 0 on, else a clip. One without limits, and a sum, mean, maximum or minimum of one value,
-/// goes; where the network gives it under its name, it is an identity. The same numbers, where f32's largest number is
-/// as good as infinity.
+/// Each chain of clips, and of maxima and minima of one f32 value with stored numbers, becomes one operator: relu6 for
+/// 0 to 6, relu for a lower limit of 0, otherwise a clip. A chain without limits is removed, as is a sum, mean, maximum
+/// or minimum of one value. If it is an output of the network, it becomes an identity. Results are the same numbers,
+/// except that infinities may become f32's largest number.
 void clip_forms(Model& model);
 
 }  // namespace halfstep::passes

@@ -21,10 +21,10 @@ bool holds_floats(Value value) {
   return value && value.is_tensor() && !updater_of(value) && value.dtype() == DType::f32;
 }
 
-/// What a mask hides, and behind which number.
+/// Elements that a mask hides, and the number that replaces them.
 struct Mask {
-  Value condition;  ///< bool
-  bool inverse;     ///< hidden is where the condition does not hold
+  Value condition;  ///< type bool
+  bool inverse;     ///< elements are hidden where the condition is false
   Value number;
 };
 
@@ -72,7 +72,7 @@ class CodeForms {
     if (a) fill(select, select.b(), {select.condition(), false, select.a()});
   }
 
-  /// Two numbers, by a condition: one of them fills the other.
+  /// Rewrites a select of two numbers: one of them is filled with the other.
   void rewrite_numbers(ops::Select select) {
     const auto a = number(select.a()), b = number(select.b());
     if (gone_.contains(select.node()) && select.out().unused()) return;
@@ -88,7 +88,8 @@ class CodeForms {
     }
   }
 
-  /// Of a value that is 0 or hides elements of `sum`; what must be computed for it stands in front of that.
+  /// Returns the mask of a value whose elements are 0 or hide elements of `sum`. New operations for it are inserted
+  /// before `sum`.
   std::optional<Mask> mask_of(Value value, Op sum) {
     if (holds_floats(value)) return stored_mask(value, sum);
     const Op op = value.producer();
@@ -122,7 +123,8 @@ class CodeForms {
                 add_tensor(model_, tensor.name() + ".hidden", Tensor::scalar(hidden), Role::constant)};
   }
 
-  /// 0 in place of the NaN that a softmax makes of rows that a mask hides as a whole: that is what the mask hides.
+  /// Rewrites a select of 0 in place of the NaN that softmax returns for rows that are hidden as a whole. It becomes a
+  /// fill of the hidden elements with 0.
   bool rewrite_guard(ops::Select select) {
     const Op guard = select.condition().producer(), softmax = select.b().producer();
     if (!guard.is<ops::IsNan>() || !softmax.is<ops::Softmax>() || guard.in(0) != select.b()) return false;
@@ -137,7 +139,7 @@ class CodeForms {
     return replace(select, softmax.info(), {softmax.in(0)}, softmax.attributes());
   }
 
-  /// Of infinities alone there is no softmax; of lowest numbers there is.
+  /// A row of negative infinities makes the softmax NaN, a row of lowest finite numbers does not.
   bool may_hide_a_row(Value x) const {
     if (!x.producer().is<ops::MaskFill>()) return false;
     const ops::MaskFill mask(x.producer().node());
@@ -154,7 +156,7 @@ class CodeForms {
     return false;
   }
 
-  /// A product has codes, a division none.
+  /// A product has an integer implementation, a division does not.
   void rewrite_division(ops::Div div) {
     const auto divisor = number(div.b());
     if (!divisor || div.a().is_tensor() || !std::isnormal(*divisor) || !std::isnormal(1 / *divisor)) return;
@@ -164,7 +166,7 @@ class CodeForms {
     replace(div, ops::Mul::record(), {div.a(), reciprocal}, {});
   }
 
-  /// A function of each element is a table, which an operator with its limits as operands is not.
+  /// A function of each element becomes a table. A clip with its limits as operands cannot.
   void rewrite_clip(ops::Clip clip) {
     constexpr float kLargest = std::numeric_limits<float>::max();
     const auto lowest = clip.lowest() ? number(clip.lowest()) : -kLargest;
@@ -179,7 +181,7 @@ class CodeForms {
     return replace(old, ops::MaskFill::record(), {x, mask.condition, mask.number}, {{"inverse", mask.inverse}});
   }
 
-  /// Puts the new operation under the name of the old one, where it gives a value of the same type.
+  /// Inserts the new operation under the name of the old one if it has a result of the same type.
   bool replace(Op old, const OpInfo& info, std::vector<Value> operands, Attributes attributes) {
     const Op made = insert_before(model_.graph, old, info, std::move(operands), std::move(attributes));
     if (made.out(0).type() != old.out(0).type()) {
@@ -192,7 +194,7 @@ class CodeForms {
 
   Model& model_;
   bool masks_alone_;
-  std::set<const detail::OpNode*> gone_;  ///< what operators read that became others, and nobody may read any more
+  std::set<const detail::OpNode*> gone_;  ///< inputs of replaced operators, which may have lost their last reader
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace halfstep::passes {
 namespace {
 
-/// The one operation that reads `value`, or null.
+/// Returns the only operation that reads `value`, or null.
 Op reader_of(Value value) {
   const auto uses = value.uses();
   return value.has_one_use() ? uses.front().first : Op();
@@ -30,7 +30,7 @@ bool is_stored(Value value) { return value && value.is_tensor(); }
 
 using Found = std::optional<Unit>;
 
-/// x * gate(x), found from the product.
+/// Finds x * gate(x), starting at the product.
 template <class Gate>
 Found gated(Op mul, const char* kind) {
   for (const Value gate : {mul.in(0), mul.in(1)}) {
@@ -40,7 +40,7 @@ Found gated(Op mul, const char* kind) {
   return std::nullopt;
 }
 
-/// From the error function: x / c, erf, + 1, * x, * 0.5; the half may come before the other factor.
+/// Starts at the error function: x / c, erf, + 1, * x, * 0.5. The factor 0.5 may come before the other factor.
 Found gelu(Op erf) {
   const Op scaled = erf.in(0).producer();
   if (!scaled || !scaled.is<ops::Div, ops::Mul>() || !is_stored(scaled.in(1))) return std::nullopt;
@@ -67,7 +67,7 @@ Found gelu(Op erf) {
   return has_x && has_half ? Found(unit) : std::nullopt;
 }
 
-/// From the difference x - mean(x).
+/// Starts at the difference x - mean(x).
 Found layer_norm(Op sub) {
   const Op mean = producer<ops::ReduceMean>(sub.in(1));
   if (!mean || mean.in(0) != sub.in(0)) return std::nullopt;
@@ -99,7 +99,7 @@ Found layer_norm(Op sub) {
   return unit;
 }
 
-/// A product of rows between the reshapes that make them and undo it, and the addition of its bias behind them.
+/// A product of rows with the reshapes before and after it, and the addition of its bias after them.
 Found rows(Op linear) {
   const Op in = producer<ops::Reshape>(linear.in(0));
   const Op out = reader_of(linear.out(0));
@@ -126,7 +126,8 @@ Found composite(Op op) {
   return std::nullopt;
 }
 
-/// Features, and what sums and products read that is stored; what else is stored, such as slopes, is part of the layer.
+/// Returns the activations, and stored operands of sums and products. Other stored operands, such as slopes, belong to
+/// the layer.
 std::vector<Value> values_read(Op op) {
   std::vector<Value> values = feature_inputs(op);
   std::erase_if(values, [&](Value value) {
@@ -135,7 +136,7 @@ std::vector<Value> values_read(Op op) {
   return values;
 }
 
-/// Whether all but the first axis become one.
+/// Whether all axes but the first become one.
 bool flattens(Op op) {
   const Dims &from = op.in(0).dims(), &to = op.out(0).dims();
   if (!op.is<ops::Reshape>() || from.size() < 3 || to.size() != 2 || from[0] != to[0]) return false;

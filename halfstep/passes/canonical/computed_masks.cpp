@@ -19,10 +19,10 @@ namespace {
 
 constexpr float kLowest = std::numeric_limits<float>::lowest();
 
-/// What the elements of a value can be; each of these sets holds the ones in front of it.
+/// Possible elements of a mask. Each set contains the sets before it.
 enum class MaskElements {
-  hiding,  ///< 0, or of a magnitude that hides; so is what a number that hides is multiplied by
-  whole,   ///< whole numbers
+  hiding,  ///< 0, or a magnitude that hides elements, including multiples of a number that hides
+  whole,   ///< integers
   any
 };
 
@@ -38,7 +38,7 @@ class ComputedMasks {
   }
 
  private:
-  /// `add` is x + mask, or x - mask.
+  /// Rewrites `add`, which is x + mask or x - mask.
   bool rewrite(Op add, Value x, Value mask) {
     if (!indices_.is_activation(x) || mask.is_tensor() || !may_hide(mask)) return false;
     if (add.is<ops::Add>() && is_selected(mask)) return false;
@@ -51,7 +51,8 @@ class ComputedMasks {
     return fill(add, sum, hides);
   }
 
-  /// By arithmetic alone, as masks that are fed in float are: no layer and no sum over elements is among it.
+  /// Whether only arithmetic computes the mask from inputs, as for masks that are fed in float. Layers and sums over
+  /// elements do not count as arithmetic.
   static bool is_made_of_inputs(Value value) {
     if (!value || value.is_tensor() || !value.producer()) return true;
     const Op op = value.producer();
@@ -59,7 +60,7 @@ class ComputedMasks {
     return is_arithmetic && op.info().quant.weight < 0 && std::ranges::all_of(op.operands(), is_made_of_inputs);
   }
 
-  /// A new operation in front of `add`, called ADD.WHAT.
+  /// Inserts an operation named ADD.WHAT before `add`.
   Value insert(Op add, const char* what, const OpInfo& info, std::vector<Value> operands, Attributes attributes = {}) {
     return model_.graph
         .insert({&info, std::move(operands), std::move(attributes), add.name() + what, add.location()}, nullptr, add)
@@ -70,14 +71,14 @@ class ComputedMasks {
     return add_tensor(model_, add.name() + what, Tensor::scalar(value), Role::constant);
   }
 
-  /// A logarithm hides where its operand is 0: of that there is a code, of an infinity there is none.
+  /// A logarithm hides elements where its operand is 0. That 0 has a code, an infinity has none.
   Value hidden(Op add, Value mask) {
     const bool is_log = mask.producer().is<ops::Log>();
     const Value compared = is_log ? mask.producer().in(0) : mask;
     return insert(add, ".hides", ops::LessOrEqual::record(), {compared, number(add, ".hiding", is_log ? 0 : kMasking)});
   }
 
-  /// A moved logarithm as the logarithm of what is moved, under the same name.
+  /// Moves a logarithm behind the operator that moves its elements, under the same name.
   Value with_log_last(Value mask) {
     const Op move = mask.producer();
     const bool is_moved = moves_codes(move) && move.info().quant.fill < 0 && feature_inputs(move).size() == 1;
@@ -115,19 +116,19 @@ class ComputedMasks {
     return true;
   }
 
-  /// The mask with 0 where it hides.
+  /// Returns the mask with 0 where it hides elements.
   Value softened(Op add, Value mask, Value hides) {
     return insert(add, ".seen", ops::MaskFill::record(), {mask, hides, number(add, ".nothing", 0.0F)},
                   {{"inverse", false}});
   }
 
-  /// Of two numbers, perhaps moved: code_forms has these.
+  /// Whether the mask selects between two numbers, perhaps moved. code_forms handles these.
   static bool is_selected(Value mask) {
     const Op op = unmoved(mask).producer();
     return op.is<ops::Select>() && op.in(1).is_tensor() && op.in(2).is_tensor();
   }
 
-  /// Whether 0 stands in for the NaN of rows that are hidden as a whole.
+  /// Whether 0 replaces the NaN of rows that are hidden as a whole.
   static bool is_guarded(Op add) {
     for (const auto& [softmax, operand] : add.out(0).uses()) {
       if (!softmax.is<ops::Softmax>()) continue;

@@ -1,14 +1,14 @@
-// Masks that a network computes or is given: which elements they hide is asked of their values.
+// Rewrites masks that a network computes or takes as input, based on their values at run time.
 #pragma once
 
 #include "halfstep/core/ir/model.h"
 
 namespace halfstep::passes {
 
-/// A sum in front of a softmax of which one operand is a mask becomes mask_fill where the mask is at most kMasking. A
-/// mask depends on no layer with weights, and may have such numbers: it is made of an input in float, or of a number of
-/// that size. A mask of whole numbers times such a number is 0 elsewhere, and no sum is left. Any other is added
-/// without the numbers that hide, so that its codes are those of what it leaves.
+/// A sum before a softmax with a mask as one operand becomes a mask_fill where the mask is at most kMasking. A mask
+/// depends on no layer with weights and may contain such numbers: it is computed from a float input, or from a number
+/// of that size. A mask of integers times such a number is 0 elsewhere, so no sum is left. Any other mask is added
+/// without the numbers that hide, so that the codes of the sum cover only the visible elements.
 void computed_masks(Model& model);
 
 }  // namespace halfstep::passes

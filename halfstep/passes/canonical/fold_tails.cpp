@@ -21,14 +21,14 @@ bool can_take_in(Op op) {
          (!op.in(quant.bias) || is_own_tensor(op.in(quant.bias)));
 }
 
-/// Of no parts, nothing: without channels.
+/// Returns an affine without channels if there are no parts.
 ChannelAffine composed(std::span<const TailPart> parts) {
   ChannelAffine all;
   for (const TailPart& part : parts) all = &part == parts.data() ? part.affine : composed(all, part.affine);
   return all;
 }
 
-/// Only the first parts, which the layer can take in.
+/// Keeps only the first parts, up to one that the layer cannot fold.
 void keep_foldable(std::vector<TailPart>& tail, bool is_own_weight) {
   size_t count = 0;
   for (; count < tail.size(); ++count) {
@@ -39,10 +39,10 @@ void keep_foldable(std::vector<TailPart>& tail, bool is_own_weight) {
   tail.erase(tail.begin() + static_cast<ptrdiff_t>(count), tail.end());
 }
 
-/// Weight and bias of a layer; the bias is undefined where it has none.
+/// Weight and bias of a layer. The bias is undefined if it has none.
 struct Parameters {
   Tensor weight, bias;
-  int axis;  ///< of output channels in the weight
+  int axis;  ///< axis of output channels in the weight
 
   Parameters with(const ChannelAffine& affine) const {
     Parameters made = *this;
@@ -52,7 +52,7 @@ struct Parameters {
   }
 };
 
-/// Within twice the error that rounding to f32 has.
+/// Whether `found` is within twice the rounding error of f32.
 bool is_rounded(double found, double exact) {
   return std::fabs(found - exact) <= 0x1p-23 * std::fabs(exact) || (std::isnan(found) && std::isnan(exact));
 }
@@ -89,8 +89,8 @@ class Folding {
     return {contents(layer_.in(quant_.weight)), bias ? contents(bias) : Tensor(), quant_.weight_axis};
   }
 
-  /// The first normalization, between what the layer takes in and what the normalization does; nothing where these
-  /// would be less exact than all of it at once.
+  /// Returns the first normalization, with the parts before it folded into the layer and the parts after it into the
+  /// normalization. Returns nothing if this would be less exact than folding all parts at once.
   std::optional<FoldedNorm> norm_in(const Parameters& layer) const {
     const auto found = std::ranges::find_if(tail_, [](const TailPart& part) { return part.op.is<ops::BatchNorm>(); });
     if (found == tail_.end()) return std::nullopt;
@@ -118,7 +118,7 @@ class Folding {
     return is_kept ? std::optional(std::move(folded)) : std::nullopt;
   }
 
-  /// The bias that the layer has at last, by channel.
+  /// Returns the final bias of the layer, by channel.
   std::vector<double> exact_bias(const Parameters& layer) const {
     std::vector<double> bias = all_.offset;
     for (size_t c = 0; c < bias.size() && layer.bias.defined(); ++c)
@@ -126,7 +126,7 @@ class Folding {
     return bias;
   }
 
-  /// What rounding the parts changed in the bias goes into the smaller of the two that are added to it.
+  /// Corrects the rounding error of the bias in the smaller of its two summands.
   void settle_bias(const Parameters& layer, FoldedNorm& norm) const {
     const std::vector<double> exact = exact_bias(layer);
     const ChannelAffine affine = affine_of(norm);
@@ -162,7 +162,7 @@ class Folding {
             quant_.weight_axis};
   }
 
-  /// The layer gives what its tail gave.
+  /// Removes the tail, so that the layer makes the result of its tail.
   void take_out() {
     Graph& graph = model_.graph;
     std::vector<Op> renamed = {layer_};
@@ -207,10 +207,10 @@ class Folding {
   ChannelAffine all_;
   LayerName name_;
   std::string result_;
-  std::vector<Value> unread_;  ///< what the parts read besides
+  std::vector<Value> unread_;  ///< other operands of the parts
 };
 
-/// Up to the first part that is neither; a sum is a bias where it is the first and the layer lacks one.
+/// Keeps parts up to the first that is neither. A sum counts as a bias if it is the first part and the layer lacks one.
 void keep_norms_and_bias(std::vector<TailPart>& tail, bool lacks_bias) {
   const auto is_other = [&](const TailPart& part) {
     const bool is_bias = lacks_bias && &part == tail.data() && !part.affine.scales();

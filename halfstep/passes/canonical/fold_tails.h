@@ -1,4 +1,4 @@
-// Layers that take in what multiplies their channels and adds to them behind them.
+// Folds operators that scale and shift channels into the layer before them.
 #pragma once
 
 #include <optional>
@@ -11,58 +11,58 @@
 
 namespace halfstep::passes {
 
-/// How a weight with its output channels along `axis` lies in memory: [groups, rows, columns, run], where the channel
-/// of an element is group * columns + column. Of a transposed convolution the groups lie behind one another along the
-/// axis before; all others have one.
+/// Memory layout of a weight with its output channels along `axis`: [groups, rows, columns, run]. The channel of an
+/// element is group * columns + column. Groups of a transposed convolution follow each other along the axis before
+/// `axis`. All other weights have one group.
 struct ChannelLayout {
   ChannelLayout(const Dims& dims, int axis, int64_t channels);
   int64_t groups, rows, columns, run;
 };
 
-/// The weight and bias of a layer that takes `affine` in, computed in double and rounded once. A bias that is undefined
-/// counts as zeros.
+/// Return the weight and bias of a layer with `affine` folded in, computed in double and rounded once. An undefined
+/// bias counts as zeros.
 Tensor folded_weight(const Tensor& w, const ChannelAffine& affine, int axis);
 Tensor folded_bias(const Tensor& b, const ChannelAffine& affine);
 
-/// What a layer and the normalization behind it had before they became one: the layer with what stood in front of the
-/// normalization in it, the normalization with what stood behind.
+/// Parameters of a layer and its normalization before they were folded. The layer contains the parts before the
+/// normalization, and the normalization contains the parts after it.
 struct FoldedNorm {
   std::string layer = {}, weight = {}, bias = {};
-  Tensor raw_weight = {}, raw_bias = {};  ///< raw_bias is undefined where the layer had none
+  Tensor raw_weight = {}, raw_bias = {};  ///< raw_bias is undefined if the layer had none
   std::pair<std::string, Tensor> scale = {}, shift = {}, mean = {}, variance = {};
   double epsilon = 0, momentum = 0;
 };
 
-/// A layer that took its tail in.
+/// A layer whose tail was folded in.
 struct FoldedTail {
-  std::string layer;               ///< its name now
-  std::string result;              ///< the value that it gives now
-  std::optional<FoldedNorm> norm;  ///< the first normalization of the tail
+  std::string layer;               ///< its new name
+  std::string result;              ///< the value that it produces now
+  std::optional<FoldedNorm> norm;  ///< first normalization of the tail
 };
 
-/// What a layer is called once it has its tail in it, where nothing stands between.
+/// Name of a layer with its tail folded in, if no operator lies between them.
 enum class LayerName { own, of_tail };
 
-/// Which tails layers take in: any, or normalizations and the sum right behind a layer that has no bias yet.
+/// Tails that are folded: any, or only normalizations and the sum directly after a layer without bias.
 enum class Tails { any, norms_and_biases };
 
-/// A layer, an operation with weights and a bias port, on codes or in float, takes in as much of its tail
-/// (layer_tail.h) as it can: its weight and bias become those that give the same, computed in double and rounded once,
-/// so float results move by rounding. A part is left as it is, with all behind it, where the bias, or a weight that
-/// would change, is no tensor of this operation alone, or f32 does not hold a factor.
+/// Folds as much of the tail (layer_tail.h) of each layer as possible into its weight and bias. A layer is an operation
+/// with weights and a bias port, on codes or in float. New weights are computed in double and rounded once, so float
+/// results differ by rounding. A part and all parts after it stay unchanged in two cases. First, the bias, or a weight
+/// that would change, is not a tensor of this operation alone. Second, f32 does not hold a factor.
 ///
-/// Where the parts stand right behind it, the layer keeps its name, as do its tensors and the graph's outputs. Where
-/// reshapes or transposes stand between, the last of them gets the name of the last part, and the layer and the others
-/// names that are made of it. A bias that was absent becomes the tensor LAYER.b.
+/// If the parts follow the layer directly, the layer, its tensors and the graph's outputs keep their names. If reshapes
+/// or transposes lie between, the last of them gets the name of the last part. The layer and the others get names
+/// derived from it. A new bias is the tensor LAYER.b.
 ///
-/// The first normalization is returned with what it was made of, where the parts around it can be rounded to f32 on
-/// their own without more error than one further rounding of the weight or bias has.
+/// Returns the first normalization with its source tensors. Its other parts must round to f32 separately with no more
+/// error than one further rounding of the weight or bias.
 std::vector<FoldedTail> fold_tails(Model& model, Tails which = Tails::any);
 
-/// The same for one layer; nothing where it takes nothing in.
+/// Folds the tail of one layer. Returns nothing if nothing was folded.
 std::optional<FoldedTail> fold_tail(Model& model, Op layer, LayerName name, Tails which = Tails::any);
 
-/// The parts of the tail of `layer` that it can take in.
+/// Returns the parts of the tail that `layer` can fold.
 std::vector<TailPart> foldable_tail(const Model& model, Op layer);
 
 }  // namespace halfstep::passes

@@ -11,17 +11,17 @@ namespace {
 
 bool is_real(Value value) { return value && is_float(value.dtype()); }
 
-/// Whether an operand says where elements lie.
+/// Whether the operand contains positions of elements.
 bool reads_places(Op op, int operand) {
   const std::string& port = op.info().inputs[static_cast<size_t>(op.port_of(operand))].name;
   return (op.is<ops::GridSample>() && port == "grid") || (op.is<ops::RoiAlign>() && port == "rois") ||
          (op.is<ops::OneHot>() && port == "indices");
 }
 
-/// Its results are integers, whatever their type.
+/// Whether results are integers, whatever their type.
 bool rounds(Op op) { return op.is<ops::Floor, ops::Ceil, ops::Round, ops::Sign>(); }
 
-/// Elements in other places: an operator that counts no operations.
+/// Whether the operator only moves elements: it counts no operations.
 bool moves_elements(Op op) {
   if (moves_codes(op)) return true;
   if (op.info().flops == nullptr) return false;
@@ -53,7 +53,7 @@ IndexArithmetic::IndexArithmetic(const Graph& graph) {
 
 bool IndexArithmetic::is_stored(Value value) const { return value.is_tensor() || stored_.contains(value.node()); }
 
-/// A layer with weights in any form: an operator that multiplies what it reads by a stored matrix.
+/// Whether the operator multiplies its input by a stored matrix, which makes it a layer with weights in any form.
 bool IndexArithmetic::computes_with_weights(Op op) const {
   if (has_trait(op, Trait::weighted) || has_trait(op, Trait::weighted_in_float)) return true;
   if (op.info().elementwise || moves_elements(op)) return false;
@@ -127,7 +127,7 @@ void IndexArithmetic::find_data(const Block& block) {
     const bool is_unread = std::ranges::all_of(results, [](Value result) { return result.unused(); });
     for (const Value result : results) {
       const auto needs = [&](const auto& use) { return is_data_of(use.first, use.second); };
-      const bool is_left = is_unread && from_inputs_.contains(result.node());  // of the path of the data
+      const bool is_left = is_unread && from_inputs_.contains(result.node());  // on the path of the data
       if (is_real(result) && (is_left || std::ranges::any_of(result.uses(), needs))) data_.insert(result.node());
     }
     if (is_index(op)) ops_.insert(op.node());

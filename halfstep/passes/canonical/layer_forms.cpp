@@ -20,15 +20,15 @@ bool is_weight(Value value) {
   return value && value.is_tensor() && !updater_of(value) && value.dtype() == DType::f32 && value.dims().size() == 2;
 }
 
-/// Whether adding `value` to `product`, rows of so many outputs, is adding a bias. The sum may have more axes than the
-/// product, or more rows: then it is not.
+/// Whether adding `value` to `product`, rows of `outputs` numbers, adds a bias. This is false if the sum has more axes
+/// or more rows than the product.
 bool is_bias(Value value, int64_t outputs, Value product, Value sum) {
   return value && value.is_tensor() && !updater_of(value) && value.dtype() == DType::f32 &&
          count_elements(value.dims()) == outputs && (value.dims().empty() || value.dims().back() == outputs) &&
          sum.type() == product.type();
 }
 
-/// Block by block, whose rows and columns stay in the cache.
+/// Transposes in blocks, whose rows and columns stay in the cache.
 Tensor transposed_now(const Tensor& matrix) {
   constexpr int64_t kBlock = 32;
   const int64_t rows = matrix.dims()[0], columns = matrix.dims()[1];
@@ -46,7 +46,7 @@ Tensor transposed_now(const Tensor& matrix) {
   return result;
 }
 
-/// A network that is only looked at does without.
+/// Deferred, because a network that is only inspected does not need the elements.
 Tensor transposed(const Tensor& matrix) {
   return Tensor::deferred({matrix.dtype(), {matrix.dims()[1], matrix.dims()[0]}},
                           [matrix] { return transposed_now(matrix); });
@@ -75,7 +75,7 @@ class Rewrite {
     return insert_before(model_.graph, before, info, std::move(operands), std::move(attributes));
   }
 
-  /// Factors become part of weight and bias.
+  /// Multiplies factors into weight and bias.
   void rewrite_gemm(ops::Gemm gemm) {
     if (gemm.transpose_a() || !is_weight(gemm.b()) || gemm.a().dtype() != DType::f32) return;
     if (!is_factor(gemm.alpha()) || !is_factor(gemm.beta())) return;
@@ -92,7 +92,7 @@ class Rewrite {
     return changed(tensor, ".times", [factor](float one) { return static_cast<float>(one * factor); });
   }
 
-  /// Alone, or with the addition of a bias that follows, perhaps behind a reshape that splits its rows.
+  /// Rewrites the product alone, or with the addition of a bias that follows directly or after a reshape of its rows.
   void rewrite_matmul(ops::Matmul matmul) {
     if (!is_weight(matmul.b()) || matmul.a().dtype() != DType::f32 || matmul.transpose_a()) return;
     const int64_t outputs = matmul.out().dims()[1];
@@ -116,7 +116,7 @@ class Rewrite {
     model_.graph.erase(matmul);
   }
 
-  /// By a power of two, whose reciprocal is as exact.
+  /// Rewrites a division by a power of two, whose reciprocal is exact.
   void rewrite_division(ops::Div div) {
     if (!is_number(div.b()) || div.a().dtype() != DType::f32) return;
     int exponent = 0;
@@ -139,7 +139,7 @@ class Rewrite {
            count_elements(value.dims()) == 1;
   }
 
-  /// A tensor of the same extents with another number for each.
+  /// Returns a tensor of the same extents with each number changed.
   template <class Change>
   Value changed(Value tensor, const char* suffix, Change change) {
     Tensor contents = model_.tensors.at(tensor.name()).clone();
@@ -162,7 +162,8 @@ class Rewrite {
     for (int64_t& axis : axes) axis += axis < 0 ? 4 : 0;
     std::ranges::sort(axes);
     if (!is_float(x.dtype()) || x.dims().size() != 4 || axes != std::vector<int64_t>{2, 3}) return;
-    if (x.dims()[2] == 0 || x.dims()[3] == 0) return;  // of nothing there is a mean, NaN, but no picture
+    if (x.dims()[2] == 0 || x.dims()[3] == 0)
+      return;  // the mean of no elements is NaN, which no picture operator computes
     const Op pool = insert(mean, ops::GlobalAvgPool::record(), {x});
     replace(mean, mean.keep_dims() ? pool : insert(mean, ops::Flatten::record(), {pool.out(0)}));
   }

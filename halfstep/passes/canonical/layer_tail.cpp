@@ -18,7 +18,7 @@ double same(double number) { return number; }
 double negative(double number) { return -number; }
 double reciprocal(double number) { return 1 / number; }
 
-/// An operator of y, at port `y`, and of a stored number at the other port, where it has one: y * factor + offset.
+/// An operator of y at port `y`, and of a stored number at the other port, if any. It computes y * factor + offset.
 struct AffineForm {
   const OpInfo* op;
   int y;
@@ -60,7 +60,7 @@ std::optional<ChannelAffine> affine_of(const Model& model, ops::BatchNorm norm, 
                      norm.epsilon());
 }
 
-/// What the operator makes of y, whose channels are `axis`.
+/// Returns the affine that the operator applies to y, whose channels are `axis`.
 std::optional<ChannelAffine> affine_of(const Model& model, Op op, Value y, size_t axis) {
   if (op.is<ops::BatchNorm>()) return affine_of(model, ops::BatchNorm(op.node()), y, axis);
   for (const AffineForm& form : affine_forms()) {
@@ -69,13 +69,13 @@ std::optional<ChannelAffine> affine_of(const Model& model, Op op, Value y, size_
   return std::nullopt;
 }
 
-/// The number of elements; nothing where an extent is not known, or 0.
+/// Returns the number of elements, or nothing if an extent is unknown or 0.
 std::optional<int64_t> known_count(std::span<const int64_t> dims) {
   if (std::ranges::any_of(dims, [](int64_t extent) { return extent == kUnknown || extent == 0; })) return std::nullopt;
   return count_elements(dims);
 }
 
-/// Whether a reshape keeps the extents of its first axes, known or not.
+/// Whether a reshape keeps the extents of its first axes, including unknown ones.
 bool keeps_first(Op op, size_t axes) {
   const Dims &from = op.in(0).dims(), &to = op.out(0).dims();
   if (to.size() <= axes) return false;
@@ -87,8 +87,8 @@ bool keeps_first(Op op, size_t axes) {
   return true;
 }
 
-/// Where an axis lies behind elements that stay in their order: there are as many elements behind it, or before it. Of
-/// several axes of extent 1 the one that has the same place.
+/// Returns the position of an axis after a reshape: the same number of elements lies behind it or before it. Among
+/// several axes of extent 1 it is the one at the same position.
 std::optional<size_t> reshaped_axis(Op op, size_t axis) {
   const Dims &from = op.in(0).dims(), &to = op.out(0).dims();
   if (keeps_first(op, axis) && to[axis] == from[axis]) return axis;
@@ -99,8 +99,8 @@ std::optional<size_t> reshaped_axis(Op op, size_t axis) {
   return std::nullopt;
 }
 
-/// Where an axis of y lies in what a reshape or a transpose makes of it; nothing for other operators, and where it is
-/// no axis of its own any more.
+/// Returns the position of an axis of y after a reshape or a transpose. Returns nothing for other operators, and if the
+/// axis is merged with others.
 std::optional<size_t> moved_axis(Op op, Value y, size_t axis) {
   if (op.in(0) != y) return std::nullopt;
   if (op.is<ops::Reshape, ops::ReshapeBy, ops::Flatten, ops::Squeeze, ops::Unsqueeze>()) return reshaped_axis(op, axis);

@@ -16,13 +16,13 @@
 namespace halfstep::passes {
 namespace {
 
-/// What a part reads of its channels, and along which axis its numbers differ; nothing for one number.
+/// The input of a part, and the axis along which its numbers differ. `axis` is empty for one number.
 struct Reading {
   Value y;
   std::optional<size_t> axis;
 };
 
-/// The only axis along which `numbers` differ, as an axis of y; y's rank for one number.
+/// Returns the only axis along which `numbers` differ, as an axis of y. Returns the rank of y for one number.
 std::optional<size_t> axis_of(const Dims& numbers, const Dims& y) {
   size_t axis = y.size();
   for (size_t i = 0; i < numbers.size(); ++i) {
@@ -33,7 +33,7 @@ std::optional<size_t> axis_of(const Dims& numbers, const Dims& y) {
   return axis;
 }
 
-/// Nothing where `op` is no part of a chain, as far as extents tell.
+/// Returns nothing if the extents show that `op` is not part of a chain.
 std::optional<Reading> reading(const Model& model, Op op) {
   if (op.is<ops::BatchNorm>()) return Reading{op.in(0), 1};
   if (op.is<ops::Neg>()) return Reading{op.in(0), std::nullopt};
@@ -49,7 +49,8 @@ std::optional<Reading> reading(const Model& model, Op op) {
   return std::nullopt;
 }
 
-/// The axis of channels of a chain that begins with `op`: that of its first part whose numbers differ along one.
+/// Returns the channel axis of a chain that begins with `op`: the axis of its first part whose numbers differ along
+/// one.
 std::optional<size_t> channel_axis(const Model& model, Op op) {
   for (auto part = reading(model, op); part; part = op ? reading(model, op) : std::nullopt) {
     if (part->axis) return part->axis;
@@ -61,16 +62,16 @@ std::optional<size_t> channel_axis(const Model& model, Op op) {
 /// Extents of a reshape.
 using Extents = std::vector<int64_t>;
 
-/// To [n, c, h, w] and back; empty where the value has these extents already.
+/// Reshapes to [n, c, h, w] and back. Empty if the value already has these extents.
 struct Forms {
   Extents image, back;
-  int open_axis = -1;  ///< the second extent that only runs know
+  int open_axis = -1;  ///< second extent that is known only at run time
 };
 
 std::optional<Forms> forms_of(const Dims& dims, size_t axis) {
   const size_t rank = dims.size();
   const int64_t channels = dims[axis];
-  if (std::ranges::find(dims, 0) != dims.end()) return std::nullopt;  // no image, and no extent of a reshape
+  if (std::ranges::find(dims, 0) != dims.end()) return std::nullopt;  // not an image, and not an extent of a reshape
   if (axis == 1 && rank == 4) return Forms{};
   if (axis == 1 && rank < 4) {
     Forms forms{{0, 0, 1, 1}, {0, 0}};
@@ -112,7 +113,7 @@ class LoneAffines {
  private:
   static Op convolution_of(const std::vector<Op>& layer) { return layer[layer.size() == 1 ? 0 : 1]; }
 
-  /// Whoever asks for the last part of the chain means all of the layer.
+  /// Makes the name of the chain's last part refer to all operators of the layer.
   void note_names(const std::vector<Op>& layer, const std::string& result) {
     const std::string given = given_name(model_.metadata.given_names, result);
     for (const Op op : layer) {
@@ -120,7 +121,7 @@ class LoneAffines {
     }
   }
 
-  /// A layer in front of the chain that begins with `op`, which changes nothing yet; empty where there is none to be.
+  /// Inserts an identity layer before the chain that begins with `op`. Returns nothing if no layer is possible.
   std::vector<Op> layer_for(Op op) {
     const auto axis = channel_axis(model_, op);
     const Value x = axis ? reading(model_, op)->y : Value();
@@ -141,7 +142,8 @@ class LoneAffines {
     return {};
   }
 
-  /// The operators in order, a convolution by ones with or without reshapes around it; `op` reads what they give.
+  /// Returns the operators in order: a convolution by ones, with or without reshapes around it. `op` reads their
+  /// result.
   std::vector<Op> put_layer(Op op, Value x, const Forms& forms, int64_t channels) {
     Tensor ones(DType::f32, {channels, 1, 1, 1});
     std::ranges::fill(ones.data<float>(), 1.0F);
@@ -169,7 +171,7 @@ class LoneAffines {
 
   Model& model_;
   const std::function<bool(Op layer)>& takes_;
-  std::set<const detail::OpNode*> parts_;  ///< of chains that have a layer
+  std::set<const detail::OpNode*> parts_;  ///< parts of chains that have a layer
 };
 
 }  // namespace

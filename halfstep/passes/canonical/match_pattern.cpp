@@ -11,10 +11,10 @@ namespace {
 
 using Kind = PatternExpr::Kind;
 
-/// Equal but for the rounding of a few f32.
+/// Equal except for the rounding of a few f32 operations.
 bool is_close(double a, double b) { return std::fabs(a - b) <= 0x1p-22 * std::max(std::fabs(a), std::fabs(b)); }
 
-/// Parts of a sum or a product as the graph has them.
+/// Parts of a sum or a product in the graph.
 struct Parts {
   struct Part {
     Value value;
@@ -22,19 +22,19 @@ struct Parts {
   };
   std::vector<Part> parts;
   double constant;
-  std::vector<Op> ops;  ///< that put them together
+  std::vector<Op> ops;  ///< operations that combine the parts
 };
 
-/// Takes a value apart into `most` parts at most, so that long chains are not walked from each of their operations. An
-/// operation whose result is read twice is a part of its own, but for the outermost.
+/// Splits a value into at most `most` parts, so that long chains are not walked from each of their operations. An
+/// operation whose result is read twice is a separate part, unless it is the outermost.
 class Taker {
  public:
   Taker(const Model& model, Kind kind, size_t most)
       : model_(model), is_sum_(kind == Kind::sum), most_(most), found_{{}, is_sum_ ? 0.0 : 1.0, {}} {}
 
-  /// Nothing where there are more parts.
+  /// Returns nothing if there are more parts.
   std::optional<Parts> take(Value value) && {
-    constexpr size_t kMostOps = 16;  // with those of stored numbers
+    constexpr size_t kMostOps = 16;  // including those of stored numbers
     push(value, false);
     for (bool outermost = true; !pending_.empty(); outermost = false) {
       if (found_.parts.size() + pending_.size() > most_ || found_.ops.size() > kMostOps) return std::nullopt;
@@ -57,7 +57,7 @@ class Taker {
       found_.constant *= inverse ? 1 / *number : *number;
   }
 
-  /// Whether the operation is one that puts parts together, which are pending then, the first on top.
+  /// Whether the operation combines parts. If so, its parts become pending, the first on top.
   bool open(Op op, bool inverse) {
     if (!is_sum_ && op.is<ops::Power>()) return open_power(op, inverse);
     const bool is_one = is_sum_ ? op.is<ops::Add, ops::Sub>() : op.is<ops::Mul, ops::Div, ops::Reciprocal, ops::Sqrt>();
@@ -86,11 +86,11 @@ class Taker {
   const Model& model_;
   bool is_sum_;
   size_t most_;
-  std::vector<std::pair<Value, bool>> pending_;  ///< with whether it is subtracted, or a divisor
+  std::vector<std::pair<Value, bool>> pending_;  ///< each with a flag: subtracted, or a divisor
   Parts found_;
 };
 
-/// A list of axes of `rank` as what tail(axis) or only(axis) bind, counted from the end.
+/// Returns the axis that tail(axis) or only(axis) bind to a list of axes of `rank`, counted from the end.
 std::optional<int64_t> axis_of(std::vector<int64_t> axes, PatternAttribute::Kind kind, int64_t rank) {
   if (kind == PatternAttribute::Kind::only && axes.size() != 1) return std::nullopt;
   for (int64_t& axis : axes) axis -= axis >= 0 ? rank : 0;
@@ -135,7 +135,7 @@ class Matcher {
     return assign(pattern, parts, 0, taken, found);
   }
 
-  /// Finds the parts from the i-th on among those that are not taken.
+  /// Assigns the pattern parts from the i-th on to parts that are not taken.
   bool assign(const PatternExpr& pattern, const Parts& parts, size_t i, std::vector<bool>& taken,
               PatternMatch& found) const {
     if (i == pattern.parts.size()) return true;

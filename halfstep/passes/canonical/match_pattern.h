@@ -1,4 +1,4 @@
-// Where a graph has the form of a pattern.
+// Matching of patterns in a graph.
 #pragma once
 
 #include <map>
@@ -11,19 +11,19 @@
 
 namespace halfstep::passes {
 
-/// What the names of a pattern are in a graph.
+/// Values bound to the names of a pattern.
 struct PatternMatch {
   std::map<std::string, Value> values;
   std::map<std::string, double> numbers;
   std::map<std::string, int64_t> axes;  ///< counted from the end
-  std::vector<Op> ops;                  ///< those that the pattern stands for; an operation may be there twice
+  std::vector<Op> ops;                  ///< operations that the pattern covers, perhaps with repetitions
 };
 
-/// The contents of a tensor of one f32 that nothing changes.
+/// Returns the contents of a tensor with one f32 that nothing updates.
 std::optional<double> stored_number(const Model& model, Value value);
 
-/// How the operations behind `value` are those of the pattern; nothing where they are not. Whether anything else reads
-/// them is not asked.
+/// Matches the pattern against the operations that compute `value`. Returns nothing if they differ. Does not check
+/// whether other operations read values inside the match.
 std::optional<PatternMatch> match_pattern(const Model& model, const PatternExpr& pattern, Value value);
 
 }  // namespace halfstep::passes

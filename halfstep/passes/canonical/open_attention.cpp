@@ -14,7 +14,7 @@ namespace {
 
 const std::vector<int64_t> kSwapHeads = {0, 2, 1, 3};
 
-/// The parts of one attention.
+/// Builds the parts of one attention.
 class AttentionParts {
  public:
   AttentionParts(Model& model, const ops::Attention& attention)
@@ -59,7 +59,7 @@ class AttentionParts {
     return add_tensor(model_, name(part), Tensor::scalar(static_cast<float>(value)), Role::constant);
   }
 
-  /// [batch, length, heads * size] as [batch, heads, length, size].
+  /// Reshapes [batch, length, heads * size] to [batch, heads, length, size].
   Value by_head(Value x, int64_t heads, const std::string& part) {
     if (x.dims().size() == 4) return x;
     const Value split =
@@ -68,7 +68,7 @@ class AttentionParts {
     return ops::transpose(builder_, {.x = split, .perm = kSwapHeads, .name = name(part)}).out();
   }
 
-  /// Each head of keys and values for as many heads of queries as share it.
+  /// Repeats each head of keys and values for all heads of queries that share it.
   Value for_all_heads(Value x, Value q, const std::string& part) {
     const int64_t heads = q.dims()[1], own = x.dims()[1];
     if (heads == own) return x;
@@ -115,7 +115,7 @@ class AttentionParts {
         .out();
   }
 
-  /// Which keys each query may see, wherever it is.
+  /// Returns the keys that each query may see, as a mask of the window.
   Value window_of(int64_t queries, int64_t keys) {
     Tensor sees(DType::boolean, {queries, keys});
     const auto contents = sees.data<bool>();
@@ -128,7 +128,7 @@ class AttentionParts {
     return add_tensor(model_, name("window"), std::move(sees), Role::constant);
   }
 
-  /// A query that sees nothing gives 0.
+  /// Replaces the result of a query that sees no key by 0.
   Value guarded(Value weights) {
     const Value nothing = ops::is_nan(builder_, {.x = weights, .name = name("nothing")}).out();
     const Value zero = number("zero", 0);
@@ -140,7 +140,7 @@ class AttentionParts {
     return ops::reshape(builder_, {.x = rows, .dims = {0, 0, sum.dims()[1] * sum.dims()[3]}, .name = name("joined")});
   }
 
-  /// The last part has the name of the attention.
+  /// Gives the last part the name of the attention.
   void replace(Op last) {
     const std::string own = attention_.name();
     attention_.out().replace_all_uses_with(last.out(0));

@@ -1,16 +1,16 @@
-// Attention as the operators that it is a function of.
+// Decomposes attention into its operators.
 #pragma once
 
 #include "halfstep/core/ir/model.h"
 
 namespace halfstep::passes {
 
-/// Every attention of f32 becomes its two products, scale, cap, masks and softmax. The names of its parts begin with
-/// its own. One that shows its scores, has lengths as an operand, or windows over an open length, stays.
+/// Each f32 attention becomes its two products, scale, cap, masks and softmax. Names of the parts begin with its own.
+/// An attention stays if it outputs its scores, has lengths as an operand, or has windows over an unknown length.
 void open_attention(Model& model);
 
-/// `prepared` with its source opened like that, and its sums of several values as open_sums does: what the layers of an
-/// attention, or of such a sum, are held against.
+/// Returns `prepared` with the attentions of its source decomposed this way, and sums of several values as in
+/// open_sums. It is the reference for layers of an attention or of such a sum.
 Model with_open_source(const Model& prepared);
 
 }  // namespace halfstep::passes

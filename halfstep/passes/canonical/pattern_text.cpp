@@ -104,7 +104,7 @@ class PatternReader {
     return simplified(std::move(all), 1);
   }
 
-  /// A single part that nothing is done to stands for itself.
+  /// Replaces an expression by its only part if nothing else is applied to it.
   static PatternExpr simplified(PatternExpr all, double neutral) {
     const bool plain = all.parts.size() == 1 && all.constant == neutral && !all.parts[0].inverse && !all.parts[0].root;
     if (!plain) return all;
@@ -162,7 +162,7 @@ class PatternReader {
     return axes;
   }
 
-  /// Names in sums that the result takes as numbers.
+  /// Turns names in sums into numbers if the result takes them as numbers.
   static void take_numbers(PatternExpr& expr, const PatternExpr& result) {
     const auto is_number = [&](const PatternPart& part) {
       return part.expr.kind == Kind::value && std::ranges::any_of(result.attributes, [&](const auto& attribute) {

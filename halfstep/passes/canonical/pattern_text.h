@@ -1,14 +1,14 @@
-// Forms of a graph as text, `what is written => the operation that it is`, one after the other; # starts a comment.
+// Text form of graph patterns, `FROM => TO`, one after the other. A # starts a comment.
 //
 //   x * sigmoid(x) => silu(x)
 //   x / sqrt(reduce_mean(x * x, axes=tail(axis), keep_dims=true) + epsilon) * @scale => rms_norm(x, @scale, ...)
 //
-// A name is a value, the same wherever it stands; with @ a stored tensor. Sums and products stand for every order and
-// grouping of their parts, and for every way to write a part: x * x is also a power, / sqrt(v) a power of -0.5 or a
-// reciprocal, and numbers are multiplied out. A name among the parts of a sum that the right side takes as an attribute
-// is any number but 0. A call is an operator: its operands in order, and of its attributes those that are no defaults.
-// An attribute is a number, true or false, or says what a list of axes must be: tail(axis), the last ones from `axis`
-// on, or only(axis), one. On the right side a name stands for what was found, an axis counted from the end.
+// A name is a value, the same one at each occurrence. A name with @ is a stored tensor. Sums and products match every
+// order and grouping of their parts, and every form of a part: x * x is also a power, / sqrt(v) a power of -0.5 or a
+// reciprocal, and numbers are multiplied out. A name among the parts of a sum is any number but 0 if the right side
+// takes it as an attribute. A call is an operator with its operands in order and its non-default attributes. An
+// attribute is a number, true or false, or a condition on a list of axes: tail(axis) means the last axes from `axis`
+// on, only(axis) means one axis. On the right side a name refers to its match, and an axis counts from the end.
 #pragma once
 
 #include <map>
@@ -20,12 +20,12 @@
 
 namespace halfstep::passes {
 
-/// What an attribute must be, or on the right side is.
+/// Condition on an attribute, or its value on the right side.
 struct PatternAttribute {
   enum class Kind { literal, name, tail, only };
   Kind kind = Kind::literal;
-  Attribute value = false;  ///< of a literal
-  std::string name;         ///< of anything else
+  Attribute value = false;  ///< used by `literal`
+  std::string name;         ///< used by all other kinds
 };
 
 struct PatternPart;
@@ -33,17 +33,17 @@ struct PatternPart;
 struct PatternExpr {
   enum class Kind { value, tensor, sum, product, call };
   Kind kind = Kind::value;
-  std::string name;                ///< of a value or tensor; of a sum: of the number that is part of it, or ""
-  double constant = 0;             ///< that a sum has, or a product
-  std::vector<PatternPart> parts;  ///< of a sum or product; operands of a call
+  std::string name;                ///< name of a value or tensor, or of the number in a sum (otherwise "")
+  double constant = 0;             ///< number in a sum or product
+  std::vector<PatternPart> parts;  ///< parts of a sum or product, or operands of a call
   const OpInfo* op = nullptr;
   std::map<std::string, PatternAttribute> attributes = {};
 };
 
 struct PatternPart {
   PatternExpr expr;
-  bool inverse = false;  ///< it is subtracted, or divided by
-  bool root = false;     ///< of a product: its square root
+  bool inverse = false;  ///< subtracted, or a divisor
+  bool root = false;     ///< the part of a product is its square root
 };
 
 struct Pattern {
@@ -53,7 +53,7 @@ struct Pattern {
 /// Throws Error: "FILE:LINE: ...".
 std::vector<Pattern> parse_patterns(std::string_view text, const std::string& file);
 
-/// Those that are part of the library, in their order.
+/// Returns the patterns of the library, in their order.
 const std::vector<Pattern>& all_patterns();
 
 }  // namespace halfstep::passes

@@ -18,8 +18,7 @@ class PatternRewriter {
   void run(const Pattern& pattern) {
     const std::vector<Op> ops = model_.graph.ops();
     for (const Op op : ops | std::views::reverse) {
-      const Value result =
-          gone_.contains(op.node()) ? Value() : op.out(0);  // null too where another output is asked for
+      const Value result = gone_.contains(op.node()) ? Value() : op.out(0);  // null also if another output is requested
       if (!result || op.results().size() != 1 || result.dtype() != DType::f32) continue;
       const auto match = match_pattern(model_, pattern.from, result);
       if (match && is_alone(*match, op)) rewrite(pattern.to, *match, op);
@@ -27,7 +26,7 @@ class PatternRewriter {
   }
 
  private:
-  /// Whether nothing but the operations themselves reads what they compute, but for the last one's result.
+  /// Whether only the matched operations read the values inside the match, except the result of the last one.
   static bool is_alone(const PatternMatch& match, Op last) {
     return std::ranges::all_of(match.ops, [&](Op op) {
       if (op == last) return true;
@@ -47,7 +46,7 @@ class PatternRewriter {
     model_.graph.rename(made, name);
   }
 
-  /// Null where the record does not take these operands: they have the form, but another shape.
+  /// Returns null if the record rejects the operands because of their extents.
   Op insert(const PatternExpr& to, const PatternMatch& match, Op last) {
     std::vector<Value> operands;
     for (const PatternPart& part : to.parts) operands.push_back(match.values.at(part.expr.name));

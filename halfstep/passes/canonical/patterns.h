@@ -1,13 +1,13 @@
-// Layers that exporters write as several operations become one.
+// Merges operations that exporters write separately into one layer.
 #pragma once
 
 #include "halfstep/core/ir/model.h"
 
 namespace halfstep::passes {
 
-/// Where the graph has the form of one of all_patterns(), puts the operation that it is in its place, under the name of
-/// its last operation. Only where everything is f32, nothing else reads what lies between, and the result has the same
-/// type. Tensors that nothing reads any more stay.
+/// Replaces each match of all_patterns() by its operation, under the name of its last operation. Requires that all
+/// values are f32, that nothing else reads values inside the match, and that the result keeps its type. Tensors that
+/// lose their last reader stay.
 void rewrite_patterns(Model& model);
 
 }  // namespace halfstep::passes

@@ -13,12 +13,12 @@ namespace {
 
 constexpr size_t kAxes = 2;
 
-/// Padding of one axis. `overhang`: elements of the last window behind x and the given padding.
+/// Padding of one axis. `overhang` counts elements of the last window behind x and the given padding.
 struct EdgePadding : AxisPadding {
   int64_t overhang = 0;
 };
 
-/// A pool over two axes, complete.
+/// Complete description of a pool over two axes.
 struct Window {
   std::vector<int64_t> kernel, stride;
   std::array<EdgePadding, kAxes> padding;
@@ -29,14 +29,14 @@ struct Window {
   bool hangs_over() const {
     return std::ranges::any_of(padding, [](const EdgePadding& p) { return p.overhang > 0; });
   }
-  /// Top, left, bottom, right, with what hangs over.
+  /// Returns top, left, bottom, right, including the overhang.
   std::vector<int64_t> pad() const {
     return {padding[0].before, padding[1].before, padding[0].after + padding[0].overhang,
             padding[1].after + padding[1].overhang};
   }
 };
 
-/// `Pool` is ops::MaxPool or ops::AveragePool. Nothing where the window is not one over known extents without dilation.
+/// `Pool` is ops::MaxPool or ops::AveragePool. Returns nothing for windows over unknown extents or with dilation.
 template <class Pool>
 std::optional<Window> window_of(const Pool& pool) {
   const Dims &x = pool.x().dims(), &out = pool.out().dims();
@@ -61,7 +61,7 @@ std::optional<Window> window_of(const Pool& pool) {
   return window;
 }
 
-/// What the pools of pictures take: rule c3 of their records.
+/// Rule c3 in the records of the picture pools.
 bool is_legal(const Window& window) {
   const auto pad = window.pad();
   const int64_t most = *std::ranges::max_element(pad);

@@ -13,10 +13,10 @@
 namespace halfstep::passes {
 namespace {
 
-/// Elements of a row whose number is not known before the network runs.
+/// Assumed row length if it is unknown before the network runs.
 constexpr int64_t kRow = 1024;
 
-/// The longest row of the softmaxes that `value` comes to; nothing where it comes to anything else.
+/// Returns the longest row of the softmaxes that read `value`, or nothing if anything else reads it.
 std::optional<int64_t> row_of(Value value) {
   std::optional<int64_t> longest;
   if (value.producer() && is_output(value)) return std::nullopt;
@@ -37,7 +37,7 @@ std::optional<int64_t> row_of(Value value) {
   return longest;
 }
 
-/// Puts operators in front of observers.
+/// Inserts operators before observers.
 class Raising {
  public:
   explicit Raising(Model& model) : model_(model) {}
@@ -57,8 +57,8 @@ class Raising {
     return add_tensor(model_, name, Tensor::scalar(value), Role::constant);
   }
 
-  /// A row that a mask hides as a whole counts for nothing at all. `ends`: of each row the ends alone, which are all
-  /// that a range is made of.
+  /// Ignores a row that a mask hides as a whole. `ends` keeps only the smallest and the largest element of each row,
+  /// which suffice for a range.
   Value raised(Op before, Value x, Value reach, bool ends) {
     Builder builder = Builder::before(model_.graph, before);
     const std::string& name = x.name();

@@ -1,26 +1,26 @@
-// What observers see of rows of which a softmax reads no more than how far elements lie below the largest.
+// Limits the values that observers see before a softmax. The softmax depends only on the distance of elements below the
+// largest of their row.
 #pragma once
 
 #include "halfstep/core/ir/model.h"
 
 namespace halfstep::passes {
 
-/// Puts max(x, largest of the row - reach) in front of every observer that has a reach and observes, or the ends of its
-/// rows where those alone make the range; its reach becomes 0. Rows are the last axis.
+/// Inserts max(x, largest of the row - reach) before every active observer with a reach, and sets its reach to 0.
+/// Observers that need only the ends of rows for the range see these alone. Rows are the last axis.
 void within_reach(Model& model);
 
-/// In front of a softmax masks are written with smaller numbers too, as BERT's -10000: e to it is 0 in float32, so that
-/// such an element counts nothing beside one that is seen. Rows that are hidden as a whole become rows of like
-/// elements.
+/// Masks before a softmax also use smaller magnitudes, such as BERT's -10000. Their exponential is 0 in float32, so
+/// such an element does not count beside a visible one. Rows that are hidden as a whole become rows of equal elements.
 inline constexpr float kMasking = -1e4F;
 
-/// Whether the number hides elements of `value`: up to kHidden (code_forms.h) from whatever reads it, up to kMasking
-/// from softmaxes that alone read it.
+/// Whether the number hides elements of `value`. The limit is kHidden (code_forms.h), or kMasking if only softmaxes
+/// read the value.
 bool hides(double number, Value value);
 
-/// How far below the largest of its row an element is still told apart where softmaxes alone read `value`, through
-/// operators that move it: so that all elements of a row that lie further away add up to less than half a step of codes
-/// of `bits`. 0 where anything else reads it.
+/// Returns how far below the largest of its row an element still matters to a softmax. All elements further away add up
+/// to less than half a step of codes of `bits`. Returns 0 if anything but softmaxes reads `value`, directly or through
+/// operators that move it.
 double reach_of(Value value, int bits);
 
 }  // namespace halfstep::passes

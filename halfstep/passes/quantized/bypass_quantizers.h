@@ -1,4 +1,4 @@
-// The float network inside a prepared one.
+// Extracts the float network from a prepared one.
 #pragma once
 
 #include <functional>
@@ -7,11 +7,11 @@
 
 namespace halfstep::passes {
 
-/// Readers of every operation of trait quantizer read its x instead, and the quantizer goes; observers stay. What
-/// calibration runs. Throws Error where another result of a quantizer has a reader. What is left is a float network.
+/// Removes every operation of trait quantizer and connects its readers to its x. Observers stay. The result is a float
+/// network, which calibration runs. Throws Error if another result of a quantizer has a reader.
 void bypass_quantizers(Model& model);
 
-/// The same of the quantizers alone that `goes` says; the stage stays.
+/// Removes only the quantizers for which `goes` is true. The stage stays.
 void bypass_quantizers(Graph& graph, const std::function<bool(Op)>& goes);
 
 }  // namespace halfstep::passes

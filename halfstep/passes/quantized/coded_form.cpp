@@ -26,14 +26,15 @@ void carry(CodedForm& form, Op from) {
   }
 }
 
-/// An open leading extent counts samples: a form must hold for any number of them.
+/// Replaces a dynamic leading extent, which counts samples, by a fixed number. The form must hold for any number of
+/// samples.
 Dims with_samples(Dims dims) {
   constexpr int64_t kSamples = 1009;
   if (!dims.empty() && dims[0] == kUnknown) dims[0] = kSamples;
   return dims;
 }
 
-/// What stands for the operands of `main` and for scales while no codes are known.
+/// Returns placeholders for the operands of `main` and for scales, before any codes are known.
 std::map<std::string, Value> stand_ins(Graph& scratch, const OpInfo& target, Op main) {
   const QuantInfo& quant = main.info().quant;
   std::map<std::string, Value> by_port;

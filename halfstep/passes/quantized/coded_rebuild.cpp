@@ -21,7 +21,8 @@ Value CodedRebuild::known(Value tensor, const Tensor& contents) {
 
 Value CodedRebuild::real(Value old) {
   if (const auto found = reals_.find(old.node()); found != reals_.end()) return found->second;
-  Value made = old.is_tensor() ? known(old, source_.tensors.at(old.name())) : Value();  // a region may have brought it
+  Value made =
+      old.is_tensor() ? known(old, source_.tensors.at(old.name())) : Value();  // a region may have added it already
   if (!made) made = has_codes(old) ? dequantize(old, old.name() + ".real") : real_of_source(old);
   return reals_[old.node()] = made;
 }

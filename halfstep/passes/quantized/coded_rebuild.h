@@ -1,4 +1,4 @@
-// Rebuilding a network on codes, step by step: what training and conversion do alike. docs/arithmetic.md, section 5.
+// Rebuilds a network on codes, step by step. Shared by training and conversion. See docs/arithmetic.md, section 5.
 #pragma once
 
 #include <map>
@@ -9,29 +9,29 @@
 
 namespace halfstep::passes {
 
-/// The network in the making. A value of the source has codes there, or stays real, or has both once somebody reads its
-/// codes as reals. What codes are read with, and how accumulators become codes, is for those who derive from it.
+/// The network under construction. A value of the source has codes, a real value, or both once an operator reads its
+/// codes as real values. Derived classes define how codes are read and how accumulators become codes.
 class CodedRebuild {
  protected:
   explicit CodedRebuild(const Model& source);
   virtual ~CodedRebuild() = default;
 
   Graph& graph() { return result_.graph; }
-  /// The codes of a value of the source, which has some.
+  /// Returns the codes of a source value that has codes.
   Value codes(Value old) const { return codes_.at(old.node()); }
   bool has_codes(Value old) const { return codes_.contains(old.node()); }
   void set_codes(Value old, Value codes) { codes_[old.node()] = codes; }
   void set_real(Value old, Value real) { reals_[old.node()] = real; }
 
-  /// A value as an operator on reals reads it: codes are dequantized, once.
+  /// Returns a value for an operator on real values. Codes are dequantized once.
   Value real(Value old);
-  /// An operator that only moves codes, on codes: its result is read as its first operand is.
+  /// Rebuilds an operator that only moves codes. Its result has the scale and zero point of its first operand.
   void rebuild_move(const QuantizedStep& step);
-  /// An operator on reals in the new network; its regions are rebuilt as this network is.
+  /// Copies an operator on real values into the new network. Its regions are rebuilt like this network.
   Op copied(Op op);
-  /// An operator that stays in float, as it is.
+  /// Copies an operator that stays in float.
   void rebuild_real(Op op);
-  /// Outputs under their names, and extents as they were.
+  /// Adds outputs under their names and restores extents.
   void finish_network();
 
   const Model& source_;
@@ -40,21 +40,22 @@ class CodedRebuild {
 
  private:
   void rebuild_regions(Op from, Op to);
-  /// The tensor of that name where it holds the same: the name may be that of codes which are made of a layer's weight.
+  /// Returns the tensor of that name if it has the same contents. Codes of a layer's weight may already use the name.
   Value known(Value tensor, const Tensor& contents);
   virtual Model rebuilt(const Model& region) = 0;
-  /// What the new network has for a value that has no codes: an argument, a tensor, what is computed of tensors alone.
+  /// Returns the new value of a source value without codes: an argument, a tensor, or a value computed from tensors
+  /// only.
   virtual Value real_of_source(Value old) = 0;
   virtual Value dequantize(Value old, const std::string& name) = 0;
-  /// What fills empty places among the codes of `source`: the code of `fill`, or of 0 where it is null.
+  /// Returns the fill value for empty places among the codes of `source`: the code of `fill`, or of 0 if it is null.
   virtual Value code_of_fill(Value fill, Value source, const std::string& name) = 0;
-  /// `moved` has the codes of `source` in other places.
+  /// Records that `moved` has the codes of `source` in other places.
   virtual void read_alike(Value moved, Value source) = 0;
 
   std::map<const detail::ValueNode*, Value> codes_, reals_;
 };
 
-/// The quantizer whose codes `value` has.
+/// Returns the quantizer that produced the codes of `value`.
 ops::FakeQuantize quantizer_of(Value value);
 
 }  // namespace halfstep::passes

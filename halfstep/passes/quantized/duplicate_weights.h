@@ -1,12 +1,12 @@
-// A weight for each call of a layer.
+// Gives each call of a layer its own weight.
 #pragma once
 
 #include "halfstep/core/ir/model.h"
 
 namespace halfstep::passes {
 
-/// Weights and biases that several layers read become one for each: the first keeps the tensor, the others get copies
-/// NAME.2, NAME.3, ... which training moves apart. No result changes.
+/// Duplicates weights and biases that several layers read. The first layer keeps the tensor, the others get copies
+/// NAME.2, NAME.3, ... so that training can change each separately. No result changes.
 void duplicate_weights(Model& model);
 
 }  // namespace halfstep::passes

@@ -20,7 +20,8 @@ LearnedParts learned_parts(const Model& model) {
     if (moves_scale) parts.settled.insert(one.scale);
     if (!one.high.empty() || !one.offset.empty()) parts.settled.insert(one.zero_point);
   }
-  for (auto* names : {&parts.learned, &parts.settled}) names->erase("");  // what a kind does not have
+  for (auto* names : {&parts.learned, &parts.settled})
+    names->erase("");  // empty names of tensors that a kind does not have
   return parts;
 }
 

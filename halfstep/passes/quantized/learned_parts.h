@@ -1,5 +1,5 @@
-// What training moves in place of the tensors that a network computes with: normalizations inside weights, and
-// quantizers that learn in ways of their own.
+// Tensors that training changes in place of the tensors that a network computes with: normalizations inside weights,
+// and quantizers with learned parameters.
 #pragma once
 
 #include <set>
@@ -9,17 +9,17 @@
 
 namespace halfstep::passes {
 
-/// Tensors of a Model by name. Those that are learned need no reader in its graph.
+/// Tensors of a Model by name. Learned tensors need no reader in its graph.
 struct LearnedParts {
-  std::set<std::string> learned;  ///< what training moves, or reads, in place of those that are made of it
-  std::set<std::string> settled;  ///< what settle_learned_parts makes
+  std::set<std::string> learned;  ///< tensors that training changes or reads instead of the tensors derived from them
+  std::set<std::string> settled;  ///< tensors that settle_learned_parts computes
 };
 LearnedParts learned_parts(const Model& model);
 
-/// Tensors made anew of what training moves in their place.
+/// Recomputes derived tensors from the tensors that training changed.
 void settle_learned_parts(Model& model);
 
-/// The same for good: nothing else is left of them.
+/// Recomputes derived tensors and removes the tensors that training changed.
 void close_learned_parts(Model& model);
 
 }  // namespace halfstep::passes

@@ -52,7 +52,7 @@ std::span<const T> contents(const Model& model, const std::string& name) {
   return std::as_const(model.tensors.at(name)).data<T>();
 }
 
-/// function(i, channel) of every element of a tensor with channels on `axis`.
+/// Calls function(i, channel) for every element of a tensor with channels on `axis`.
 template <class Function>
 void for_each_element(const Dims& dims, int64_t axis, Function&& function) {
   int64_t run = 1, count = 1;
@@ -64,7 +64,7 @@ void for_each_element(const Dims& dims, int64_t axis, Function&& function) {
   for (int64_t i = 0; i < size; ++i) function(static_cast<size_t>(i), static_cast<size_t>(i / run % count));
 }
 
-// What is learned, from how things are.
+// Initialize learned parameters from calibration.
 
 void start_choice(Model& model, const LearnedQuantizer& one, const FakeQuantize& quantizer) {
   const arith::CodeRule rule = rule_of(quantizer);
@@ -103,7 +103,7 @@ void start(Model& model, const LearnedQuantizer& one) {
   }
 }
 
-// How things are, of what is learned.
+// Compute scale, zero point and weights from learned parameters.
 
 void settle_dorefa(Model& model, const LearnedQuantizer& one) {
   const auto raw = contents<float>(model, one.raw);
@@ -155,7 +155,7 @@ void settle(Model& model, const LearnedQuantizer& one) {
 
 bool is_uneven(QuantizerKind kind) { return kind == QuantizerKind::nnie || kind == QuantizerKind::apot; }
 
-/// Builds the operators of one kind in the place of a fake_quantize.
+/// Builds the operators of one kind in place of a fake_quantize.
 class QuantizerOpening {
  public:
   QuantizerOpening(Model& model, const LearnedQuantizer& one, FakeQuantize quantizer, int64_t number)
@@ -188,14 +188,14 @@ class QuantizerOpening {
     model_.graph.erase(q_);
   }
 
-  /// What reads values by name finds the quantizer's.
+  /// Uses the name of the quantizer, because some readers find values by name.
   void replace_under_its_name(Value made) {
     const std::string name = q_.name();
     replace(made);
     model_.graph.rename(made.producer(), name);
   }
 
-  /// Attributes that quantizers share.
+  /// Sets the attributes that quantizers share.
   template <class Inputs>
   Inputs with_codes(Inputs inputs) const {
     inputs.axis = q_.axis();
@@ -243,7 +243,7 @@ class QuantizerOpening {
 
   void normalize() {
     const Value weight = tensor(one_.weight);
-    if (weight.unused()) return;  // several quantizers may read it, and the first has replaced it for all
+    if (weight.unused()) return;  // several quantizers may read it, and the first one replaced it for all
     Builder first = Builder::before(model_.graph, model_.graph.ops().front());
     const Value bent = ops::tanh(first, {.x = tensor(one_.raw), .name = name("tanh")}).out();
     weight.replace_all_uses_with(ops::unit_magnitude(first, {.x = bent, .name = name("unit")}).out());
@@ -364,7 +364,7 @@ void settle_quantizers(Model& model) {
 
 namespace {
 
-/// Nothing learns in its place any more.
+/// Removes the learned parameters of the quantizer.
 void forget(Model& model, const LearnedQuantizer& one) {
   if (!one.weight.empty()) model.graph.tensor(one.weight).node()->role = Role::parameter;
   for (const std::string& name : {one.offset, one.low, one.high, one.log2_scale, one.raw, one.choice}) {

@@ -13,13 +13,13 @@
 namespace halfstep::passes {
 namespace {
 
-/// What a normalization had: it has its name still, and several normalizations may have shared it.
+/// Keeps a tensor of a normalization under its name. Several normalizations may have shared it.
 std::string keep(Model& model, const std::pair<std::string, Tensor>& tensor, Role role) {
   if (!model.graph.tensor(tensor.first)) add_tensor(model, tensor.first, tensor.second, role);
   return tensor.first;
 }
 
-/// Builds what a normalization makes of the tensors that it has.
+/// Builds the folded weight and bias from the tensors of a normalization.
 class NormOpening {
  public:
   NormOpening(Model& model, const Normalization& norm)
@@ -30,7 +30,7 @@ class NormOpening {
     if (!layer_) fail(errors::normalized_layer_missing(model.graph.name(), norm.layer));
   }
 
-  /// Adds the operators that compute in float from now on.
+  /// Adds the operators, and records those that compute in float from now on.
   void run(FloatOperators& in_float) {
     const Value factor = ops::div(builder_, {.a = tensor(norm_.scale), .b = deviation(), .name = name("factor")}).out();
     replace(norm_.weight, weight(factor));
@@ -60,7 +60,7 @@ class NormOpening {
     return ops::reshape(builder_, {.x = x, .dims = std::move(dims), .name = name(what)}).out();
   }
 
-  /// As [groups, rows, columns, run], where each group has a factor for each of its columns.
+  /// Reshapes to [groups, rows, columns, run], where each group has a factor for each of its columns.
   Value weight(Value factor) {
     const Value raw = tensor(norm_.raw_weight);
     const ChannelLayout layout(raw.dims(), layer_.info().quant.weight_axis, factor.dims()[0]);

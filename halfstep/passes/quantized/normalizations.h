@@ -8,17 +8,18 @@
 
 namespace halfstep::passes {
 
-/// Keeps what was folded: the tensors before folding join the network, and the folded weights and biases become state.
+/// Keeps folded normalizations: the tensors before folding join the network, and folded weights and biases become
+/// state.
 void keep_normalizations(Model& model, const std::vector<FoldedNorm>& folded, bool live);
 
-/// Folded weights and biases made anew of what they are made of, as fold_tails makes them.
+/// Recomputes folded weights and biases from their source tensors, as fold_tails does.
 void settle_normalizations(Model& model);
 
-/// The same for good: the network is as if nothing of its normalizations had been kept.
+/// Recomputes them and removes all traces of kept normalizations from the network.
 void close_normalizations(Model& model);
 
-/// The form that gradients are taken of: folded weights and biases are computed of what they are made of; behind a
-/// layer whose normalization is live its sums are divided by the factor again and normalized by the batch's statistics.
+/// Builds the form for differentiation: folded weights and biases are computed from their source tensors. After a layer
+/// whose normalization is live, sums are divided by the factor again and normalized by the statistics of the batch.
 /// Such layers compute in float (FloatOperators).
 void open_normalizations(Model& model);
 

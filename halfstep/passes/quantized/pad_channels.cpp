@@ -21,7 +21,8 @@ constexpr size_t kRank = 4;
 
 int64_t channels_of(Value image) { return image.dims()[1]; }
 
-/// Groups of the same channels each, as many as the rule asks for; nothing where no number of them does.
+/// Returns the number of groups, with unchanged channels per group, that satisfies the rule. Returns nothing if there
+/// is none.
 std::optional<int64_t> padded_groups(ops::Conv2d conv, const ChannelRule& rule) {
   if (conv.groups() == 1) return 1;
   const int64_t in = conv.w().dims()[1], out = conv.w().dims()[0] / conv.groups();
@@ -35,7 +36,7 @@ bool has_tensors(ops::Conv2d conv) {
   return conv.w().is_tensor() && conv.w().dtype() == DType::f32 && (!conv.b() || conv.b().is_tensor());
 }
 
-/// `from` at the beginning of `fill`s, along the first two axes.
+/// Returns a tensor of `dims` filled with `fill`, with `from` at the beginning of its first two axes.
 Tensor with_room(const Tensor& from, const Dims& dims, float fill) {
   Tensor to(from.dtype(), dims);
   std::ranges::fill(to.data<float>(), fill);
@@ -77,12 +78,12 @@ class Padding {
   int64_t padded(int64_t channels) const { return round_up(channels, rule_.multiple); }
   bool is_wanted(Op op) const { return op.results().size() == 1 && wanted_.contains(op.out(0).node()); }
 
-  /// What follows a padded convolution stays beside it: an activation can still fuse into it.
+  /// An operator after a padded convolution is widened too, so that an activation can still fuse into it.
   bool reads_wide(Op op) const {
     return std::ranges::all_of(images(op), [&](int port) { return wide_.contains(op.in(port).node()); });
   }
 
-  /// A padded convolution reads the value: what makes it had better make it wide.
+  /// Marks a value that a padded convolution reads, so that its producer is widened if possible.
   void want(Value value) {
     if (!wanted_.insert(value.node()).second) return;
     const Op op = value.producer();
@@ -95,23 +96,24 @@ class Padding {
 
   static bool is_image(Value value) { return value.dtype() == DType::f32 && value.dims().size() == kRank; }
 
-  /// The port of a sum, difference, product or quotient whose operand has a stored number for each channel, or -1.
+  /// Returns the port of the operand with a stored number for each channel, or -1. Applies to sums, differences,
+  /// products and quotients.
   int stored_port(Op op) const {
     if (!op.is<ops::Add, ops::Sub, ops::Mul, ops::Div>()) return -1;
     for (const int port : {1, 0}) {
-      if (port == 0 && op.is<ops::Div>()) break;  // no zeros can be divided by
+      if (port == 0 && op.is<ops::Div>()) break;  // a dividend of added zeros is not supported
       if (numbers_by_channel(model_, op.in(port), op.out(0).dims(), 1)) return port;
     }
     return -1;
   }
 
-  /// Operands whose channels are those of the result, by port.
+  /// Returns the ports of operands whose channels are those of the result.
   std::vector<int> images(Op op) const {
     if (const int stored = stored_port(op); stored >= 0) return {1 - stored};
     return op.is<ops::Add, ops::Mul>() ? std::vector<int>{0, 1} : std::vector<int>{0};
   }
 
-  /// Whether zeros in further channels of its images give zeros in further channels of its result, and change no other.
+  /// Whether zeros in added channels of the images result in zeros in added channels, and change no other channel.
   bool carries(Op op) const {
     if (op.results().size() != 1 || !is_image(op.out(0))) return false;
     const auto fits = [&](int port) {
@@ -129,11 +131,11 @@ class Padding {
                  ops::OutputNop>();
   }
 
-  /// Whether an image is multiplied by the function of an image alone, as in x * sigmoid(x): further channels of such a
-  /// factor may have any numbers, as zeros are multiplied by them.
+  /// Whether the result is a function of one image that only multiplies images, as in x * sigmoid(x). Added channels of
+  /// such a factor may have any numbers, because zeros are multiplied by them.
   bool is_factor(Op op) const { return is_factor_function(op) && ends_in_products(op.out(0)); }
 
-  /// Functions that are finite at 0.
+  /// Whether the function is finite at 0.
   static bool is_factor_function(Op op) {
     return op.is<ops::Sigmoid, ops::HardSigmoid, ops::Tanh, ops::Softplus, ops::Clip, ops::HardTanh>() &&
            is_image(op.out(0)) && !op.in(0).is_tensor() && channels_of(op.in(0)) == channels_of(op.out(0));
@@ -187,7 +189,7 @@ class Padding {
     if (gives_any) any_.insert(made.node());
   }
 
-  /// The tensor with more elements along its first axes; another one where it has other readers.
+  /// Returns the tensor with more elements along its first axes. Makes a new tensor if it has other readers.
   Value padded_tensor(Value tensor, const Dims& dims, float fill) {
     if (tensor.dims() == dims) return tensor;
     Tensor contents = with_room(model_.tensors.at(tensor.name()), dims, fill);
@@ -197,7 +199,7 @@ class Padding {
     return tensor;
   }
 
-  /// Numbers for further channels, which leave zeros there.
+  /// Returns numbers for added channels that keep zeros there.
   Value padded_numbers(Value value, Op op) {
     const int64_t channels = channels_of(op.out(0));
     if (padded(channels) == channels) return value;
@@ -209,7 +211,7 @@ class Padding {
     return add_tensor(model_, value.name() + ".padded", contents.reshaped({1, padded(channels), 1, 1}), role);
   }
 
-  /// The image with channels of zeros, for `reader`; of any numbers where it takes those.
+  /// Returns the image with added channels for `reader`. Their numbers are zeros, or any if `takes_any`.
   Value wide(Value image, Op reader, bool takes_any = false) {
     const int64_t more = padded(channels_of(image)) - channels_of(image);
     if (more == 0) return image;
@@ -225,7 +227,7 @@ class Padding {
     return wide_[image.node()] = made.out(0);
   }
 
-  /// The new result; readers that take no more channels get a slice of it.
+  /// Inserts the wider operation. Readers that cannot take more channels get a slice of its result.
   Value replace(Op op, std::vector<Value> operands, Attributes attributes) {
     const std::string name = op.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
     const Op made =
@@ -257,9 +259,9 @@ class Padding {
   Model& model_;
   const ChannelRule& rule_;
   const std::set<std::string>& layers_;
-  std::set<const detail::ValueNode*> wanted_;       ///< values that padded convolutions read or give
-  std::map<const detail::ValueNode*, Value> wide_;  ///< of images
-  std::set<const detail::ValueNode*> any_;          ///< of these those with other numbers than zeros
+  std::set<const detail::ValueNode*> wanted_;       ///< values that padded convolutions read or produce
+  std::map<const detail::ValueNode*, Value> wide_;  ///< widened form by image
+  std::set<const detail::ValueNode*> any_;          ///< widened images whose added channels are not zero
   std::vector<Op> slices_;
   std::vector<std::string> padded_;
 };

@@ -1,4 +1,4 @@
-// Convolutions padded with channels of zeros, for chips that take channels in multiples.
+// Pads convolutions with channels of zeros, for chips that need multiples of channels.
 #pragma once
 
 #include <cstdint>
@@ -10,25 +10,27 @@
 
 namespace halfstep::passes {
 
-/// A convolution of more than `above` input channels takes and gives multiples of `multiple`.
+/// Rule: a convolution of more than `above` input channels needs multiples of `multiple` as input and output channels.
 struct ChannelRule {
   int64_t multiple = 1, above = 0;
 };
 
-/// Whether `op` is a convolution whose channels are not what the rule asks for.
+/// Whether `op` is a convolution whose channels violate the rule.
 bool misses_channels(Op op, const ChannelRule& rule);
 
-/// Whether zeros make a convolution's channels what the rule asks for: not where groups of several channels would have
-/// to grow.
+/// Whether zeros can make the channels of a convolution follow the rule. This is false if groups of several channels
+/// would have to grow.
 bool can_pad_channels(Op op, const ChannelRule& rule);
 
-/// Gives the convolutions of these names, for which can_pad_channels holds, channels of zeros up to the next multiples.
-/// What lies between two of them is widened with them where it maps zeros to zeros channel by channel (activations
-/// through 0, pools, normalizations, sums and products, also with stored numbers by channel, which become the tensor
-/// NAME.padded, convolutions in front), and where it is a factor of such a product, as in x * sigmoid(x), whatever the
-/// factor is there; elsewhere a pad or slice stands between. Arguments and outputs stay, and so do all numbers but for
-/// the order in which a kernel adds. Tensors keep their names where nothing else reads them. Returns the convolutions
-/// that have more channels now, those in front included. Throws unsupported for a weight that is computed.
+/// Pads the convolutions of these names with channels of zeros up to the next multiples. can_pad_channels must hold for
+/// each.
+/// Operators between two of them are widened too if they map zeros to zeros channel by channel: activations through 0,
+/// pools, normalizations, sums and products, and convolutions before them. Stored numbers by channel of sums and
+/// products become the tensor NAME.padded. A factor of such a product, as in x * sigmoid(x), is widened with any
+/// contents. Elsewhere a pad or slice is inserted.
+/// Arguments and outputs stay. Numbers change only by the order in which a kernel adds. Tensors keep their names if
+/// nothing else reads them. Returns all convolutions that have more channels now, including those before. Throws
+/// unsupported for a computed weight.
 std::vector<std::string> pad_channels(Model& model, const ChannelRule& rule, const std::set<std::string>& layers);
 
 }  // namespace halfstep::passes

@@ -13,7 +13,7 @@
 namespace halfstep::passes {
 namespace {
 
-/// What reads codes.
+/// Scale and zero point that codes are read with.
 struct Reading {
   Value scale, zero_point;
 };
@@ -146,7 +146,7 @@ class Lowering final : CodedRebuild {
   }
 
   Attributes attributes_of(const QuantizedStep& step, const CodedForm& form) const {
-    Attributes attributes = form.attributes;  // which come first: a quantizer has an axis too
+    Attributes attributes = form.attributes;  // first, because a quantizer also has an axis
     for (const auto& [key, value] : step.quantizer.attributes()) {
       if (form.target->attribute(key) != nullptr) attributes.emplace(key, value);
     }
@@ -157,11 +157,11 @@ class Lowering final : CodedRebuild {
     attributes["is_test"] = !training_;
     if (const Value scale = scale_tensor(step.quantizer);
         training_ && scale.is_tensor() && scale.role() != Role::parameter)
-      attributes["gradient_scale"] = 0.0;  // nothing moves it
+      attributes["gradient_scale"] = 0.0;  // the scale is not trained
     return attributes;
   }
 
-  /// The derived integers as values, for whoever fetches them.
+  /// Adds the derived integers as values, so that they can be fetched.
   void show_parameters(const QuantizedStep& step, const std::map<std::string, Value>& operands) {
     ops::RequantizationParameters::Args args{.x_scale = operands.at("x_scale"),
                                              .w_scale = operands.at("w_scale"),
@@ -176,20 +176,21 @@ class Lowering final : CodedRebuild {
     ops::requantization_parameters(builder_, args);
   }
 
-  /// Whether a reader of a value before its quantizer looks at the extremes alone, or is the quantizer.
+  /// Whether the reader of a value before its quantizer needs only the extremes, or is the quantizer.
   static bool needs_extremes(const std::pair<Op, int>& use) {
     if (!has_trait(use.first, Trait::observer)) return has_trait(use.first, Trait::quantizer);
     const ops::ObserveRange observer(use.first.node());
     return observer.is_test() || (observer.method() == "minmax" && observer.reach() == 0);
   }
 
-  /// What observers look at in place of a value before its quantizer: all of it in float32, or enough for its extremes.
+  /// Value that observers read instead of the value before its quantizer: all of it in float32, or enough for its
+  /// extremes.
   struct Seen {
     Value real;
     bool are_extremes = false;
   };
 
-  /// Remembers how observers see the value before the quantizer, with the activation applied.
+  /// Stores the value that observers read before the quantizer, with the activation applied.
   void keep_real(const QuantizedStep& step, Op op, const std::map<std::string, Value>& operands) {
     const Value value = step.quantizer.x();
     const auto live = [](const auto& use) {
@@ -247,7 +248,7 @@ class Lowering final : CodedRebuild {
 
   Model rebuilt(const Model& region) override { return Lowering(region, training_).run(); }
 
-  /// What an observer looks at.
+  /// Returns the value that an observer reads.
   Value observed(Value old) {
     if (!old) return {};
     const auto extremes = extremes_.find(old.node());
@@ -261,7 +262,7 @@ class Lowering final : CodedRebuild {
     builder_.insert(std::move(spec));
   }
 
-  /// Tensors and operators on scales are copied on demand.
+  /// Copies tensors and operators on scales on demand.
   Value real_of_source(Value old) override {
     if (old.is_tensor()) {
       result_.tensors[old.name()] = source_.tensors.at(old.name());
@@ -274,7 +275,7 @@ class Lowering final : CodedRebuild {
 
   bool training_;
   std::map<const detail::ValueNode*, Reading> readings_;
-  std::map<const detail::ValueNode*, Value> extremes_;  ///< of what an observer looks at, in its place
+  std::map<const detail::ValueNode*, Value> extremes_;  ///< replacement of values that observers read
 };
 
 }  // namespace

@@ -11,7 +11,7 @@
 namespace halfstep::passes {
 namespace {
 
-/// Whether nothing but observers reads `value`, `reader` apart.
+/// Whether only observers and `reader` read `value`.
 bool read_only_by(Value value, Op reader) {
   const auto uses = value.uses();
   return std::all_of(uses.begin(), uses.end(),
@@ -50,15 +50,15 @@ class Matcher {
     open_.insert(op.node());
   }
 
-  /// A tensor, or what is computed of tensors alone.
+  /// Whether the value is a tensor, or is computed from tensors only.
   bool is_stored(Value value) const { return value && (value.is_tensor() || of_tensors_.contains(value.node())); }
 
-  /// Of a weight, or of what an operator in float reads that is stored.
+  /// Whether the quantizer applies to a weight, or to a stored operand of an operator in float.
   bool quantizes_tensor(Op op) const {
     return has_trait(op, Trait::quantizer) && is_stored(ops::FakeQuantize(op.node()).x());
   }
 
-  /// A tensor has codes where an operator on codes reads it as a feature.
+  /// Adds the quantizer of a tensor that an operator on codes reads as an activation.
   void add_stored(ops::FakeQuantize quantizer) {
     const auto reads_codes = [&](const auto& use) {
       const QuantInfo& quant = use.first.info().quant;
@@ -69,12 +69,13 @@ class Matcher {
     if (std::ranges::any_of(quantizer.out().uses(), reads_codes)) add({StepKind::input, {}, {}, quantizer, {}});
   }
 
-  /// Operators on tensors alone, such as power_of_two_scale: they belong to the quantizer or the layer that reads them.
+  /// Whether the operator computes on tensors only, such as power_of_two_scale. It belongs to the quantizer or the
+  /// layer that reads it.
   bool is_tensor_arithmetic(Op op) const {
     return op.results().size() == 1 && std::ranges::all_of(op.operands(), [&](Value v) { return is_stored(v); });
   }
 
-  /// Throws where an input has no codes. An activation may read the result of the operator that it fuses into.
+  /// Throws if an input has no codes. An activation may read the result of the operator that it fuses into.
   void require_codes(Op op) const {
     for (const Value input : feature_inputs(op)) {
       const bool fuses = has_trait(op, Trait::fuses_into_producer) && is_open(input.producer());
@@ -120,7 +121,7 @@ class Matcher {
     steps_.push_back({StepKind::real, op, {}, {}, {}});
   }
 
-  /// `value` is a real, or has codes that can be read as one.
+  /// Throws unless `value` is a real value or has codes that can be read as one.
   void require_known(Op reader, Value value) const {
     if (is_stored(value) || !value.producer() || real_.contains(value.node()) || coded_.contains(value.node())) return;
     if (quantizes_tensor(value.producer())) return;
@@ -134,7 +135,7 @@ class Matcher {
   const Graph& graph_;
   const FloatOperators float_;
   std::vector<QuantizedStep> steps_;
-  std::set<const detail::OpNode*> open_;  ///< operators on codes whose quantizer has not come yet
+  std::set<const detail::OpNode*> open_;  ///< operators on codes whose quantizer comes later
   std::set<const detail::ValueNode*> coded_, real_, of_tensors_;
 };
 

@@ -1,5 +1,5 @@
-// Reads a prepared graph as the steps that run on codes: which quantizer closes which operator. Training and conversion
-// build from it.
+// Splits a prepared graph into steps that run on codes, each with its quantizer. Training and conversion build from
+// these steps.
 #pragma once
 
 #include <string>
@@ -11,43 +11,45 @@
 namespace halfstep::passes {
 
 enum class StepKind {
-  input,    ///< quantizer of a graph argument, a tensor or a real operator's result: float in, codes out
-  compute,  ///< an operator, perhaps an activation, and the quantizer of its result
-  rescale,  ///< a quantizer of a value that has codes already
-  move,     ///< an operator that only moves codes; no quantizer
-  real      ///< an operator that computes in float; no quantizer
+  input,  ///< quantizer of a graph argument, a tensor or the result of an operator on real values: float in, codes out
+  compute,  ///< an operator, optionally an activation, and the quantizer of its result
+  rescale,  ///< a quantizer of a value that already has codes
+  move,     ///< an operator that only moves codes, without quantizer
+  real      ///< an operator that computes in float, without quantizer
 };
 
 struct QuantizedStep {
   StepKind kind;
-  Op main;                      ///< compute, move and real
-  Op activation;                ///< compute: fused, or null
-  ops::FakeQuantize quantizer;  ///< input, compute and rescale
+  Op main;                      ///< set for compute, move and real
+  Op activation;                ///< compute: the fused activation, or null
+  ops::FakeQuantize quantizer;  ///< set for input, compute and rescale
   ops::FakeQuantize weight;     ///< compute of a weighted operator: the quantizer of its weight
 
-  /// The name of the step's codes: that of the operator, or of the quantizer where there is none.
+  /// Name of the step's codes: the name of the operator, or of the quantizer if there is no operator.
   const std::string& name() const { return main ? main.name() : quantizer.name(); }
-  /// The float value whose codes the step gives; of a real operator its first result.
+  /// Returns the float value that the codes of the step represent. For an operator on real values it is the first
+  /// result.
   Value result() const { return quantizer ? quantizer.out() : main.out(0); }
-  /// Values that must have codes: the operator's inputs without weight and bias, or what the quantizer reads; none of a
-  /// real operator.
+  /// Returns the values that must have codes: the operator's inputs without weight and bias, or the input of the
+  /// quantizer. Empty for an operator on real values.
   std::vector<Value> coded_inputs() const;
   /// "relu6", or "none".
   std::string activation_name() const;
-  /// Slope of a fused leaky_relu below zero; without one what its record has by default, which nothing reads.
+  /// Slope of a fused leaky_relu below zero. Without one it is the default of the record, which nothing reads.
   double alpha() const;
   /// Whether the operator becomes a table.
   bool is_lookup() const;
-  /// By operand: -1 for what a difference takes away, which is a sum with the other sign.
+  /// Sign by operand: -1 for the subtrahend of a difference, which is computed as a sum.
   float sign(size_t operand) const { return operand == 1 && main.is<ops::Sub>() ? -1.0F : 1.0F; }
 };
 
-/// Steps in the order of the graph. Every quantizer is in one step, and every operator but observers: float_operators
-/// of the Model's metadata are real steps, all others must have codes. Throws unsupported, naming the operator, where
-/// the graph and they disagree: a quantizer that no pattern takes in, a result that no quantizer takes.
+/// Returns steps in the order of the graph. Every quantizer is in one step, and so is every operator except observers.
+/// Steps of kind `real` are the float_operators of the Model's metadata, and all other operators must have codes.
+/// Throws unsupported, naming the operator, if graph and metadata disagree: a quantizer outside of all patterns, or a
+/// result without quantizer.
 std::vector<QuantizedStep> quantized_steps(const Model& model);
 
-/// The tensor behind a quantizer's scale operand, seen through the power-of-two rounding of a learned scale.
+/// Returns the tensor of a quantizer's scale operand, traced back through the power-of-two rounding of a learned scale.
 Value scale_tensor(const ops::FakeQuantize& quantizer);
 
 }  // namespace halfstep::passes

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::string_view kIsTest = "is_test";
 
-/// Whether the operation, in training form, would move a tensor that training learns.
+/// Whether the operation, in training form, would change a tensor that training learns.
 bool moves_parameter(Op op) {
   return std::ranges::any_of(op.info().outputs, [&](const PortInfo& output) {
     const Value state = output.state_of >= 0 ? op.in(output.state_of) : Value();
@@ -15,7 +15,7 @@ bool moves_parameter(Op op) {
   });
 }
 
-/// An observer of the widest range of all samples, or of counts over all, has done with calibration.
+/// Whether the observer needs no values after calibration: it uses the widest range of all samples, or counts over all.
 bool is_done(Op op) {
   const auto merge = op.attributes().find("merge");
   return merge != op.attributes().end() && std::get<std::string>(merge->second) == "widest";

@@ -1,4 +1,4 @@
-// Which form of itself a network runs in.
+// Mode in which a network runs.
 #pragma once
 
 #include "halfstep/core/ir/graph.h"
@@ -6,14 +6,15 @@
 namespace halfstep::passes {
 
 enum class Mode {
-  evaluation,   ///< nothing changes: is_test is true everywhere
-  calibration,  ///< observers observe, learned scales included; everything else is as in evaluation
-  training  ///< is_test is false, but for observers of a learned scale (a parameter), which only training itself moves
+  evaluation,   ///< is_test is true everywhere, so no state changes
+  calibration,  ///< observers are active, also those of learned scales, and all else is as in evaluation
+  training  ///< is_test is false, except for observers of a learned scale (a parameter) and of the widest range of all
+            ///< samples
 };
 
-/// Sets the attribute is_test of every operation that has one; outputs and operands come and go as the records'
-/// presence rules say. Throws Error, naming node and port, where training needs an operand that the network does not
-/// have, or where an output that goes away has a reader.
+/// Sets the attribute is_test of every operation that has one. Outputs and operands are added or removed by the
+/// records' presence rules. Throws Error, naming node and port, if training needs an operand that the network lacks, or
+/// if a removed output has a reader.
 void set_mode(Graph& graph, Mode mode);
 
 }  // namespace halfstep::passes
