@@ -22,7 +22,7 @@ const Format* find_format(const std::filesystem::path& path) {
   return found == kFormats.end() ? nullptr : &*found;
 }
 
-/// Throws `error`, whatever else the file has that is not supported, and what to do about it.
+/// Throws `error` together with all other unsupported parts of the file, each with its remedy.
 [[noreturn]] void fail_with_others(const File& file, const Binding& binding, const Error& error) {
   constexpr size_t kMost = 12;
   std::vector<Diagnostic> all = error.diagnostics();

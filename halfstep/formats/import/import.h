@@ -1,7 +1,7 @@
-// Files of other systems as Models.
+// Imports files of other systems as Models.
 //
-// Translation specializes: what is known when it happens (constants, shape arithmetic, values that the caller has) is
-// computed at once, so that the Model has operators on data alone. docs/formats.md says more.
+// The importer specializes: it computes everything that is known (constants, shape arithmetic, given values)
+// immediately, so that the Model only has operators on data. See docs/formats.md.
 #pragma once
 
 #include <filesystem>
@@ -13,17 +13,17 @@
 
 namespace halfstep::formats {
 
-/// What `file` imports. Throws unsupported with all that it lacks, and what to do about it.
+/// Imports the file. Throws unsupported with all unsupported parts and their remedies.
 Model import_whole(const File& file, const Binding& binding);
 
-/// Opens a file of whichever format its content shows. Throws Error that starts with the path.
+/// Opens a file of any supported format, recognized by its content. Throws Error that starts with the path.
 std::shared_ptr<const File> open(const std::filesystem::path& path);
 
-/// The same for the bytes of an ONNX file, which must outlive it; `name` is what messages call them.
+/// Opens the bytes of an ONNX file, which must outlive it. `name` identifies them in messages.
 std::shared_ptr<const File> open_bytes(std::span<const std::byte> bytes, const std::string& name);
 
-/// Whether `path` has, by its content, a format that `open` knows, or is no Model and ends as the files of such a
-/// format do.
+/// Whether the content of `path` has a format that `open` supports. A path that is not a Model also counts if it has
+/// the file extension of such a format.
 bool is_foreign(const std::filesystem::path& path);
 
 }  // namespace halfstep::formats

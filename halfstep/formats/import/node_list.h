@@ -1,4 +1,4 @@
-// The nodes of a file, as the file has them.
+// The nodes of a file as recorded in the file.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 namespace halfstep::formats {
 
 struct NodeLine {
-  std::string op;    ///< with its domain where that is not the format's own
-  std::string name;  ///< "" where the format has no names for nodes
+  std::string op;    ///< with its domain if it is not the default domain of the format
+  std::string name;  ///< "" if the format has no names for nodes
   std::vector<std::string> inputs, outputs;
 };
 
-/// In the order of the file; graphs inside nodes are left out.
+/// Returns nodes in the order of the file, without nested graphs.
 std::vector<NodeLine> node_list(const File& file);
 
 }  // namespace halfstep::formats

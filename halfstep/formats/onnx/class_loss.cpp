@@ -5,7 +5,7 @@
 namespace halfstep::formats::onnx {
 namespace {
 
-/// What an operator makes of operands at this node.
+/// Inserts operators for this node.
 class Maker {
  public:
   Maker(Translator& translator, const Node& node) : translator_(translator), node_(node) {}

@@ -16,7 +16,7 @@ struct TypeName {
   std::string_view onnx, ours;
 };
 
-/// By number. Ours is what parse_dtype may know.
+/// Type names by ONNX's number. `ours` is the name for parse_dtype, which may lack the type.
 constexpr std::array<TypeName, 27> kTypes = {{{"undefined", ""},
                                               {"float32", "f32"},
                                               {"uint8", "u8"},

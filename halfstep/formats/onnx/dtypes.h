@@ -9,16 +9,17 @@
 
 namespace halfstep::formats::onnx {
 
-/// "float16", "uint32": as ONNX calls it; "type 77" for a number that it does not have.
+/// Returns ONNX's name, such as "float16" or "uint32", or "type 77" for an undefined number.
 std::string onnx_type_name(int64_t number);
 
-/// Nothing where Halfstep lacks the type.
+/// Returns nothing if Halfstep lacks the type.
 std::optional<DType> find_dtype(int64_t number);
 
-/// The same; throws `unsupported`, or bad_input where ONNX has no such type. `where` starts the message.
+/// Throws `unsupported` if Halfstep lacks the type, or bad_input if ONNX does not define it. `where` starts the
+/// message.
 DType dtype_of(int64_t number, const std::string& where);
 
-/// The inverse.
+/// Returns ONNX's number of the type.
 int64_t onnx_type_of(DType dtype);
 
 }  // namespace halfstep::formats::onnx

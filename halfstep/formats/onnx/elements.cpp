@@ -1,5 +1,5 @@
-// Arithmetic of extents: short lists of whole numbers, element by element, where some depend on open extents. Exporters
-// wrap Shape, Gather, Unsqueeze and Concat around every reshape.
+// Arithmetic on extents: short lists of integers, element by element, that may depend on dynamic extents. Exporters
+// insert Shape, Gather, Unsqueeze and Concat around every reshape.
 #include <algorithm>
 #include <functional>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Lists = std::vector<Elements>;
 
-/// The element that an index names; `ok` becomes false where it is outside.
+/// Returns the element at an index. Sets `ok` to false if the index is out of range.
 const Element* at(const Elements& list, int64_t index) {
   const auto size = static_cast<int64_t>(list.values.size());
   if (index < -size || index >= size) return nullptr;
@@ -38,7 +38,7 @@ std::optional<Elements> concat(const Node&, const Lists& in) {
   return result;
 }
 
-/// A list with one element becomes the number, and the other way round.
+/// Converts between a list with one element and a number.
 std::optional<Elements> squeeze(const Node&, const Lists& in) {
   if (in[0].scalar || in[0].values.size() != 1) return std::nullopt;
   return Elements{in[0].values, true, in[0].dtype};
@@ -65,7 +65,7 @@ std::optional<Elements> cast(const Node& node, const Lists& in) {
 
 std::optional<Elements> same(const Node&, const Lists& in) { return in[0]; }
 
-/// Elements from `start` on in steps, before `end`, as Slice counts them.
+/// Returns elements from `start` on in steps, before `end`, with the rules of Slice.
 std::optional<Elements> sliced(const Elements& list, const Element& start, const Element& end, const Element& step) {
   if (!start || !end || !step || *step == 0 || list.scalar) return std::nullopt;
   const auto size = static_cast<int64_t>(list.values.size());
@@ -91,7 +91,7 @@ std::optional<Elements> slice(const Node& node, const Lists& in) {
   return sliced(in[0], in[1].values[0], in[2].values[0], in.size() > 4 ? in[4].values[0] : Element(1));
 }
 
-/// Arithmetic on whole numbers; gives nothing where it overflows or divides by zero.
+/// Integer arithmetic. Returns nothing on overflow or division by zero.
 using Number = std::optional<int64_t>;
 using Arithmetic = Number (*)(int64_t, int64_t);
 
@@ -116,10 +116,10 @@ Number larger(int64_t a, int64_t b) { return std::max(a, b); }
 Number smaller(int64_t a, int64_t b) { return std::min(a, b); }
 Number equality(int64_t a, int64_t b) { return a == b ? 1 : 0; }
 
-/// Of what is tried: numbers that may meet elsewhere say nothing.
+/// For trials: different signs prove inequality, but equal numbers at trials prove nothing.
 Number sign_equality(int64_t a, int64_t b) { return (a < 0) != (b < 0) ? Number(0) : Number(); }
 
-/// Of elements that depend on open extents, at each try.
+/// Combines elements that depend on dynamic extents at each trial.
 Element open_result(Arithmetic arithmetic, const Element& a, const Element& b) {
   const auto left = a.tried(), right = b.tried();
   if (!left || !right) return {};
@@ -133,7 +133,7 @@ Element open_result(Arithmetic arithmetic, const Element& a, const Element& b) {
   return Element(std::optional(tried));
 }
 
-/// Only of int64: int32 would wrap.
+/// Supports int64 only, because int32 would wrap.
 template <Arithmetic arithmetic, Arithmetic tried = arithmetic, DType dtype = DType::i64>
 std::optional<Elements> pairwise(const Node&, const Lists& in) {
   if (in.size() != 2 || in[0].dtype != DType::i64 || in[1].dtype != DType::i64) return std::nullopt;
@@ -156,7 +156,7 @@ std::optional<Elements> pairwise(const Node&, const Lists& in) {
   return result;
 }
 
-/// Where the condition is known throughout.
+/// Requires a fully known condition.
 std::optional<Elements> where(const Node&, const Lists& in) {
   if (in.size() != 3 || !in[0].known() || in[0].dtype != DType::boolean || in[1].dtype != in[2].dtype)
     return std::nullopt;

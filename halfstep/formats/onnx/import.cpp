@@ -1,4 +1,4 @@
-// What an ONNX file says of itself, and it as a Model.
+// Summary, coverage and import of an ONNX file.
 #include <fmt/ranges.h>
 
 #include <set>
@@ -11,7 +11,7 @@
 namespace halfstep::formats::onnx {
 namespace {
 
-/// "" for a tensor, and for a value whose type the file does not say.
+/// Returns "" for a tensor, and for a value without a declared type.
 std::string other_type(const proto::ValueType& type) {
   if (type.has_sequence_type()) return "sequence";
   if (type.has_map_type()) return "map";
@@ -46,7 +46,7 @@ void count_nodes(const google::protobuf::RepeatedPtrField<proto::Node>& nodes, S
     const std::string domain = plain_domain(node.domain());
     ++summary.operators[domain.empty() ? node.op_type() : domain + "." + node.op_type()];
     for (const proto::NodeAttribute& a : node.attribute()) {
-      if (a.has_g()) count_nodes(a.g().node(), summary);  // depth is limited by the wire walker
+      if (a.has_g()) count_nodes(a.g().node(), summary);  // the wire scanner limits the depth
     }
   }
 }
@@ -64,7 +64,7 @@ void count_parameters(const proto::Graph& graph, Summary& summary) {
   }
 }
 
-/// With the domains that nodes use: exporters declare others too.
+/// Names only the domains that nodes use, because exporters declare others too.
 std::string title_of(const Summary& summary, int64_t ir_version) {
   std::vector<std::string> parts;
   for (const auto& [domain, version] : summary.opsets) {
@@ -77,10 +77,10 @@ std::string title_of(const Summary& summary, int64_t ir_version) {
                      fmt::join(parts, ", "));
 }
 
-/// Names the nearest supported form of each issue that neither inputs nor extents would help. An issue names the domain
+/// Adds the nearest supported form to each issue that neither inputs nor extents would resolve. An issue has the domain
 /// before the operator.
 void add_nearest(Coverage& coverage) {
-  constexpr size_t kMostOperators = 1000;  // bounds the time spent on hostile files
+  constexpr size_t kMostOperators = 1000;  // bounds the time for hostile files
   std::vector<FormText> forms;
   for (const Form& form : all_forms()) forms.push_back({form.domain, form.op, form.doc});
   const SupportedForms supported("onnx", forms);

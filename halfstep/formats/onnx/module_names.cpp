@@ -9,15 +9,15 @@ namespace halfstep::formats::onnx {
 namespace {
 
 constexpr std::string_view kWeight = ".weight";
-/// Modules of these classes run others; what else stands in torch.nn is a layer.
+/// Modules of these classes run other modules. All other classes of torch.nn are layers.
 constexpr std::string_view kLayers = "torch.nn.modules.", kContainers = "torch.nn.modules.container.";
 
-/// A module around the node, or at the end of the list the call that the node is part of.
+/// A module around the node. The last entry of the list is the call that the node belongs to.
 struct Scope {
   std::string_view path, type;
 };
 
-/// "features: torch.nn.modules.container.Sequential/features.0: .../conv2d: aten.conv2d.default"
+/// Parses "features: torch.nn.modules.container.Sequential/features.0: .../conv2d: aten.conv2d.default".
 std::vector<Scope> scopes_of(std::string_view text) {
   std::vector<Scope> scopes;
   while (!text.empty()) {
@@ -41,19 +41,19 @@ std::string_view metadata(const proto::Node& node, std::string_view key) {
   return {};
 }
 
-/// Nothing where a name of Python could not stand there: metadata are not checked as names of the graph are.
+/// Returns nothing if the text cannot be Python names, because metadata are not validated like names of the graph.
 std::string_view scope_text(const proto::Node& node) {
   const std::string_view text = metadata(node, "namespace");
   return is_printable(text) ? text : std::string_view();
 }
 
-/// A frame of a stack trace as Python writes it: File "net.py", line 12, in forward.
+/// A frame of a Python stack trace: File "net.py", line 12, in forward.
 struct Frame {
   std::string_view path;
   int line = 0;
 };
 
-/// The next frame of `text`, which begins behind it afterwards; nothing where there is none.
+/// Returns the next frame and removes it from `text`, or nothing if there is none.
 std::optional<Frame> next_frame(std::string_view& text) {
   constexpr std::string_view kFile = "File \"", kLine = "\", line ";
   const size_t begin = text.find(kFile);
@@ -67,7 +67,7 @@ std::optional<Frame> next_frame(std::string_view& text) {
   return error == std::errc() && frame.line > 0 && is_printable(frame.path) ? std::optional(frame) : Frame();
 }
 
-/// The module that owns a weight of the node.
+/// Returns the module that owns a weight of the node.
 std::optional<std::string> owner(const proto::Node& node) {
   for (const std::string& input : node.input()) {
     if (input.size() > kWeight.size() && input.ends_with(kWeight))
@@ -76,7 +76,7 @@ std::optional<std::string> owner(const proto::Node& node) {
   return std::nullopt;
 }
 
-/// "add" of "add_3".
+/// Returns "add" for "add_3".
 std::string_view without_number(std::string_view call) {
   const size_t end = call.find_last_not_of("0123456789");
   const bool is_numbered = end != std::string_view::npos && end + 1 < call.size() && call[end] == '_' && end > 0;

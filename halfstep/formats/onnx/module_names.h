@@ -1,4 +1,4 @@
-// What layers are called in the program that a file was exported from, and where they stand in it.
+// Names and source lines of layers in the program that exported the file.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace halfstep::formats::onnx {
 
-/// Names for what the node computes, the best first; none where the file does not say from which module it came.
-/// PyTorch's exporter writes the modules around a node, and weights have the path of theirs: a layer with weights is
-/// called after the module that owns them ("layer1.0.conv1"), a module without weights as itself ("features.0.2"), and
-/// what a module's own code computes after both ("layer1.0.add").
+/// Returns names for the result of the node, best first. Returns none if the file does not record its module. PyTorch's
+/// exporter records the modules around a node, and weights have the path of their module. A layer with weights is named
+/// after the module that owns them ("layer1.0.conv1"), and a module without weights after itself ("features.0.2").
+/// Other operations of a module are named after both ("layer1.0.add").
 std::vector<std::string> module_names(const proto::Node& node);
 
-/// The line of the user's program that the node comes from, by its file's base name: the innermost one that is not
-/// PyTorch's own. Unknown where the file does not say it.
+/// Returns the line of the user's program that made the node, with the base name of its file. It is the innermost line
+/// outside of PyTorch. Unknown if the file does not record it.
 Location source_line(const proto::Node& node);
 
 }  // namespace halfstep::formats::onnx

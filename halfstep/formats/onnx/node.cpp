@@ -29,7 +29,7 @@ enum AttributeType : int {
 
 const std::string kNone;
 
-/// Before IR version 2 attributes had no type: then the field that is there says it.
+/// Attributes had no type before IR version 2, so the type follows from the field in use.
 int kind_of(const proto::NodeAttribute& a) {
   if (a.type() != 0) return a.type();
   if (a.has_f()) return kFloat;
@@ -163,8 +163,8 @@ constexpr std::array<NeutralWord, 6> kNeutralWords = {{{"auto_pad", "NOTSET"},
                                                        {"nearest_mode", "round_prefer_floor"},
                                                        {"keep_aspect_ratio_policy", "stretch"}}};
 
-/// Whether only the first versions of operators have the attribute, for the engine of their time: no part of what is
-/// computed.
+/// Whether only the first versions of operators have the attribute. It configured runtimes of that time and has no
+/// effect on results.
 bool is_history(std::string_view name) { return name == "consumed_inputs"; }
 
 bool all_are(const proto::NodeAttribute& a, int64_t value) {
@@ -185,7 +185,7 @@ Node::Node(const proto::Node& node, int64_t version, std::string where, const At
     const proto::NodeAttribute* value = &a;
     if (!a.ref_attr_name().empty()) {
       const auto found = outer.find(a.ref_attr_name());
-      if (found == outer.end()) continue;  // left out by the caller too
+      if (found == outer.end()) continue;  // the caller omits it too
       value = found->second;
     }
     if (!attributes_.emplace(a.name(), value).second) fail(errors::attribute_twice(where_, a.name()));

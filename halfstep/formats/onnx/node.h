@@ -1,4 +1,4 @@
-// A node of an ONNX graph as the functions that translate it see it.
+// A node of an ONNX graph as seen by the translation functions.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ using AttributeValues = std::map<std::string, const proto::NodeAttribute*, std::
 
 class Node : public formats::Node {
  public:
-  /// `version` is that of the node's domain. What refers to an attribute of the function around is looked up in
-  /// `outer`; throws where it is not there and not optional.
+  /// `version` is the version of the node's domain. References to attributes of the enclosing function are looked up in
+  /// `outer`. Throws if such an attribute is missing and not optional.
   Node(const proto::Node& node, int64_t version, std::string where, const AttributeValues& outer);
 
   const std::string& op() const { return node_->op_type(); }
@@ -28,7 +28,7 @@ class Node : public formats::Node {
   int64_t version() const { return version_; }
   /// "model.onnx: node 'conv_3': Conv"
   const std::string& where() const override { return where_; }
-  /// The node's name, or that of its first output.
+  /// The node's name, or the name of its first output.
   const std::string& name() const override;
   std::string title() const override;
   Location source() const override;
@@ -39,15 +39,15 @@ class Node : public formats::Node {
 
   size_t inputs() const { return static_cast<size_t>(node_->input_size()); }
   size_t outputs() const { return static_cast<size_t>(node_->output_size()); }
-  /// "" for an input that is left out.
+  /// Returns "" for an omitted input.
   const std::string& input(size_t i) const;
   const std::string& output(size_t i) const;
   bool has_input(size_t i) const { return !input(i).empty(); }
   bool has_output(size_t i) const { return !output(i).empty(); }
 
-  /// nullptr when it is not there. From then on it counts as read.
+  /// Returns nullptr if absent. Marks the attribute as read.
   const proto::NodeAttribute* attribute(std::string_view name) const;
-  /// The attributes that nobody has read, of this node or of one made from it, as left_over writes them.
+  /// Returns the unread attributes of this node, and of nodes derived from it, in the format of left_over.
   std::string unread() const { return left_over(*read_); }
   int64_t integer(std::string_view name, int64_t otherwise) const;
   double real(std::string_view name, double otherwise) const;
@@ -55,7 +55,7 @@ class Node : public formats::Node {
   std::optional<std::vector<int64_t>> integers(std::string_view name) const;
   const AttributeValues& attributes() const { return attributes_; }
 
-  /// The same node as if it had this attribute too, or another value of it, or (without a value) none.
+  /// Returns the node with this attribute added or replaced, or removed (without a value).
   Node with(const std::string& name, std::vector<int64_t> values) const;
   Node with(const std::string& name, int64_t value) const;
   Node without(std::string_view name) const;
@@ -68,13 +68,13 @@ class Node : public formats::Node {
   std::string where_;
   AttributeValues attributes_;
   std::shared_ptr<Names> read_ = std::make_shared<Names>();
-  std::map<std::string, std::shared_ptr<const proto::NodeAttribute>> made_;  ///< those that `with` added
+  std::map<std::string, std::shared_ptr<const proto::NodeAttribute>> made_;  ///< attributes added by `with`
 };
 
-/// "3", "[1, 2]", "'same_upper'", "a tensor": for messages.
+/// Returns "3", "[1, 2]", "'same_upper'" or "a tensor", for messages.
 std::string to_text(const proto::NodeAttribute& attribute);
 
-/// Whether it says nothing: it has the value that every ONNX operator with such an attribute takes without it.
+/// Whether the attribute has no effect: it has the default value of every ONNX operator with this attribute.
 bool is_neutral(const proto::NodeAttribute& attribute);
 
 }  // namespace halfstep::formats::onnx

@@ -15,7 +15,7 @@
 namespace halfstep::formats::onnx {
 namespace {
 
-constexpr int kParseDepth = static_cast<int>(WireLimits().depth) + 1;  // more than the wire walker lets through
+constexpr int kParseDepth = static_cast<int>(WireLimits().depth) + 1;  // more than the wire scanner accepts
 
 template <class Message>
 void parse_message(Message& message, const std::string& text, const std::string& name) {
@@ -26,7 +26,7 @@ void parse_message(Message& message, const std::string& text, const std::string&
     fail(errors::not_protobuf(name));
 }
 
-/// A decimal number of external data; `otherwise` where the key is not there.
+/// Parses a decimal number of external data. Returns `otherwise` if the key is missing.
 uint64_t number_of(const proto::TensorData& tensor, std::string_view key, uint64_t otherwise,
                    const std::string& where) {
   for (const proto::Entry& entry : tensor.external_data()) {
@@ -90,7 +90,7 @@ void OnnxFile::parse_model() {
 }
 
 void OnnxFile::check_model() {
-  constexpr int64_t kLatest = 15;  // a margin above IR version 13, which is read
+  constexpr int64_t kLatest = 15;  // a margin above IR version 13, which is supported
   if (!model_.has_graph()) fail(errors::not_onnx_model(name_, "graph"));
   if (model_.ir_version() < 1) fail(errors::not_onnx_model(name_, "IR version"));
   if (model_.opset_import_size() == 0) fail(errors::not_onnx_model(name_, "operator set"));
@@ -147,7 +147,7 @@ Tensor read_tensor_file(const std::filesystem::path& path) {
 }
 
 bool is_onnx_file(const std::filesystem::path& path) {
-  std::error_code failed;  // what cannot be looked at is opened, which says why not
+  std::error_code failed;  // if the check fails, open() reports the reason
   if (std::filesystem::exists(path, failed) && !std::filesystem::is_regular_file(path, failed)) return false;
   return looks_like_model(io::MappedFile::open(path)->bytes());
 }

@@ -113,7 +113,7 @@ std::string short_form(std::span<const std::byte> bytes, WireRoot root, const st
 }
 
 bool looks_like_model(std::span<const std::byte> bytes) {
-  constexpr size_t kSome = 4096;  // fields before the graph
+  constexpr size_t kSome = 4096;  // bytes that may precede the graph
   size_t at = 0;
   for (size_t i = 0; i < kSome && at < bytes.size(); ++i) {
     uint64_t tag = 0, size = 0;

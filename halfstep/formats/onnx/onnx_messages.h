@@ -1,4 +1,4 @@
-// The messages of ONNX files on the wire.
+// Wire schemas of ONNX files.
 #pragma once
 
 #include "halfstep/formats/builder/protobuf_wire.h"
@@ -7,11 +7,11 @@ namespace halfstep::formats::onnx {
 
 enum class WireRoot { model, tensor };
 
-/// formats::short_form of an ONNX file.
+/// Applies formats::short_form to an ONNX file.
 std::string short_form(std::span<const std::byte> bytes, WireRoot root, const std::string& name,
                        const WireLimits& limits = {});
 
-/// Whether the bytes start as a model does: known fields with their wire types, up to the graph.
+/// Whether the bytes start like a model: known fields with their wire types, up to the graph.
 bool looks_like_model(std::span<const std::byte> bytes);
 
 }  // namespace halfstep::formats::onnx

@@ -17,8 +17,8 @@ Padding padding_of(const Node& node) {
   fail(errors::wrong_attribute_word(node.where(), "auto_pad", quote(automatic)));
 }
 
-/// Where strides leave out more than one element between windows, the formula of the specification becomes negative:
-/// some runtimes begin inside the input then, others at its first element.
+/// If strides skip more than one element between windows, the formula of the specification becomes negative. Some
+/// runtimes then begin inside the input, others at its first element.
 void require_common_padding(const Node& node, const WindowSpec& spec) {
   if (spec.padding != Padding::same_upper && spec.padding != Padding::same_lower) return;
   for (size_t axis = 0; axis < std::min(spec.kernel.size(), spec.strides.size()); ++axis) {
@@ -50,7 +50,7 @@ Window window_of(const Node& node, const Dims& dims, std::vector<int64_t> kernel
 void translate_pool(Translator& translator, const Node& node, std::string_view plane, std::string_view general,
                     const Attributes& attributes, bool counts_padding) {
   const Operand x = translator.in(node, 0);
-  const int64_t order = node.integer("storage_order", 0);  // of indices alone
+  const int64_t order = node.integer("storage_order", 0);  // only affects indices
   const auto kernel = node.integers("kernel_shape");
   if (!x.there() || !kernel) fail(errors::part_missing(node.where(), "an input or the kernel_shape"));
   Pool pool{plane, general, attributes, {}, counts_padding, node.integer("ceil_mode", 0) != 0};
@@ -89,7 +89,7 @@ void translate_reduction(Translator& translator, const Node& node) {
   const Operand axes = translator.in(node, 1);
   const bool is_empty = !node.integers("axes") && (!axes.there() || axes.type().dims == Dims{0});
   if (node.integer("noop_with_empty_axes", 0) != 0 && is_empty) {
-    node.attribute("keepdims");  // of axes that there are none of
+    node.attribute("keepdims");  // no axes, so no effect
     return translator.set(node, 0, translator.in(node, 0));
   }
   translator.set_all(node, translator.by_record(node.without("noop_with_empty_axes"), translator.inputs(node)));

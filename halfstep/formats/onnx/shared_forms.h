@@ -6,27 +6,27 @@
 
 namespace halfstep::formats::onnx {
 
-/// The spatial extents of a convolution's weights, [o, i, ...]; kernel_shape may only repeat them.
+/// Returns the spatial extents of a convolution's weights, [o, i, ...]. kernel_shape may only repeat them.
 std::vector<int64_t> kernel_of(const Node& node, const Operand& weights);
 
-/// The node's window over an input of `dims`, [n, c, ...]; auto_pad becomes padding.
+/// Returns the node's window over an input of `dims`, [n, c, ...]. auto_pad becomes padding.
 Window window_of(const Node& node, const Dims& dims, std::vector<int64_t> kernel);
 
-/// A pool by the node's window. `attributes` are those besides it; with `counts_padding` padding is not free of
-/// meaning.
+/// Translates a pool with the node's window. `attributes` are those besides the window. With `counts_padding`, padding
+/// affects the result.
 void translate_pool(Translator& translator, const Node& node, std::string_view plane, std::string_view general,
                     const Attributes& attributes, bool counts_padding);
 
-/// By the record, without kernel_shape. `weights`: their input.
+/// Translates by the record, without kernel_shape. `weights` is the index of their input.
 void translate_convolution(Translator& translator, const Node& node, size_t weights);
 
-/// By the record, without hidden_size, which only repeats an extent of the recurrent weights.
+/// Translates by the record, without hidden_size, which only repeats an extent of the recurrent weights.
 void translate_recurrent(Translator& translator, const Node& node);
 
-/// By the record; a zero point of one element takes the extents of the scale, which may be [] or [1].
+/// Translates by the record. A zero point of one element takes the extents of the scale, which may be [] or [1].
 void translate_affine(Translator& translator, const Node& node);
 
-/// By the record, but for noop_with_empty_axes: then no axes mean that nothing is done.
+/// Translates by the record. With noop_with_empty_axes and no axes the input is returned.
 void translate_reduction(Translator& translator, const Node& node);
 
 }  // namespace halfstep::formats::onnx

@@ -17,7 +17,7 @@ namespace {
 /// Numbers of fields of a TensorData.
 constexpr uint64_t kFloats = 4, kInt32s = 5, kInt64s = 7, kRaw = 9, kDoubles = 10, kUint64s = 11;
 
-/// Bytes of a tensor in a file, several elements to a byte where they are shorter.
+/// Returns the bytes of a tensor in a file. Elements of less than a byte are packed.
 uint64_t file_bytes(const Type& type) {
   const auto count = static_cast<uint64_t>(count_elements(type.dims));
   const auto bits = static_cast<uint64_t>(bits_of(type.dtype));
@@ -35,13 +35,13 @@ void check_booleans(const Tensor& tensor, const std::string& where) {
     fail(errors::tensor_boolean(where));
 }
 
-/// The part of the file that a place names; it was there when the place was written.
+/// Returns the part of the file that a place refers to. It was in range when the place was written.
 std::span<const std::byte> part(const Place& place, std::span<const std::byte> file) {
   HS_CHECK(place.offset <= file.size() && place.length <= file.size() - place.offset);
   return file.subspan(place.offset, place.length);
 }
 
-/// The list `field` of a tensor, which has parts in the message and parts in the file.
+/// Returns the list `field` of a tensor, with parts from the message and parts from the file.
 template <class T, class List>
 std::vector<T> numbers_of(const proto::TensorData& tensor, uint64_t field, const List& list,
                           std::span<const std::byte> file, const std::string& where) {
@@ -65,7 +65,7 @@ std::vector<T> numbers_of(const proto::TensorData& tensor, uint64_t field, const
   return numbers;
 }
 
-/// Numbers as elements of type To, taken modulo 2^bits as ONNX says for the small types.
+/// Converts numbers to elements of type To, modulo 2^bits as ONNX defines for the small types.
 template <class To, class From>
 Tensor converted(const std::vector<From>& numbers, const Type& type, const std::string& where) {
   const auto count = static_cast<uint64_t>(count_elements(type.dims));
@@ -89,7 +89,7 @@ Tensor from_int32s(const std::vector<int32_t>& numbers, const Type& type, const 
   return from_raw(bytes, type, nullptr, where);
 }
 
-/// uint32 and uint64 share a field.
+/// Needed because uint32 and uint64 share a field.
 Tensor from_uint64s(const std::vector<uint64_t>& numbers, const Type& type, const std::string& where) {
   const size_t width = size_of(type.dtype);
   std::vector<std::byte> bytes(numbers.size() * width);
@@ -97,7 +97,7 @@ Tensor from_uint64s(const std::vector<uint64_t>& numbers, const Type& type, cons
   return from_raw(bytes, type, nullptr, where);
 }
 
-/// The field that ONNX has for the elements of a type.
+/// Returns ONNX's field for the elements of a type.
 uint64_t field_of(DType dtype) {
   if (dtype == DType::f32) return kFloats;
   if (dtype == DType::f64) return kDoubles;

@@ -11,19 +11,19 @@
 
 namespace halfstep::formats::onnx {
 
-/// TensorProto.DataLocation of elements that are in a file of their own.
+/// TensorProto.DataLocation of elements in a separate file.
 inline constexpr int kExternalData = 1;
 
-/// Element type and extents; throws where there is none, where the type is not supported and where the extents are
-/// negative or too large.
+/// Returns element type and extents. Throws if there is none, if the type is not supported, or if extents are negative
+/// or too large.
 Type type_of(const proto::TensorData& tensor, const std::string& where);
 
-/// Elements as raw_data has them: little-endian, those of fewer bits than a byte packed, the lowest first. Of the
-/// mapped `owner` without a copy where that is possible.
+/// Returns elements from raw_data: little-endian, with elements of less than a byte packed, lowest bits first. Avoids a
+/// copy of the bytes mapped by `owner` if possible.
 Tensor from_raw(std::span<const std::byte> bytes, const Type& type, const std::shared_ptr<const io::MappedFile>& owner,
                 const std::string& where);
 
-/// Elements that stand in the message or, through `place`, in `file`, which is mapped by `owner` (or null).
+/// Returns elements from the message or, through `place`, from `file`, which is mapped by `owner` (or null).
 Tensor from_message(const proto::TensorData& tensor, const Type& type, std::span<const std::byte> file,
                     const std::shared_ptr<const io::MappedFile>& owner, const std::string& where);
 

@@ -16,7 +16,7 @@
 namespace halfstep::formats::onnx {
 namespace {
 
-/// Versions of ONNX's own operators that the records and functions were written against.
+/// Versions of ONNX's own operators for which the records and functions were written.
 constexpr int64_t kOldestOpset = 7, kNewestOpset = 28;
 
 const Form* find_form(const Node& node) {
@@ -30,7 +30,7 @@ ForeignOp foreign_op(const Node& node) { return {"onnx", node.domain(), node.op(
 
 bool is_there(const Node& node) { return find_form(node) != nullptr || find_entry(foreign_op(node)).has_value(); }
 
-/// Throws for what is no tensor.
+/// Throws unless the input is a tensor.
 Declared declared_input(const proto::ValueInfo& input, const std::string& where) {
   if (!input.type().has_tensor_type()) fail(errors::not_a_tensor(where, "a sequence, a map or an optional"));
   const auto& declared = input.type().tensor_type();
@@ -56,7 +56,7 @@ void Translator::run() {
   add_initializers(graph);
   add_inputs(graph);
   if (!surveys()) {
-    // What is not there is refused before anything is computed for what is.
+    // Rejects unknown operators before any supported node is computed.
     for (const proto::Node& node : graph.node()) look_up(node_of(node));
   }
   translate_all(graph.node());
@@ -89,7 +89,7 @@ void Translator::add_inputs(const proto::Graph& graph) {
   std::set<std::string> seen;
   for (const proto::ValueInfo& input : graph.input()) {
     if (!seen.insert(input.name()).second) fail(errors::name_defined_twice(file_.name(), input.name()));
-    if (scopes_.has(input.name())) continue;  // an initializer, its default
+    if (scopes_.has(input.name())) continue;  // it is an initializer, which is the default of the input
     const std::string where = fmt::format("{}: input '{}'", file_.name(), input.name());
     const bool has_rank = input.type().tensor_type().has_shape();
     define(input.name(), add_input(input.name(), has_rank, [&] { return declared_input(input, where); }), file_.name());
@@ -218,7 +218,7 @@ std::vector<Operand> Translator::by_record(const Node& node, const std::vector<O
   return by_entry(node, inputs, require_entry(node, foreign_op(node)));
 }
 
-// ---- graphs inside
+// ---- nested graphs
 
 const proto::Graph& Translator::graph_of(const Node& node, std::string_view attribute) const {
   const auto* value = node.attribute(attribute);
@@ -246,7 +246,7 @@ std::vector<Operand> Translator::inline_graph(const Node& node, const proto::Gra
   return outputs;
 }
 
-/// What holds inside of a function, as long as it lives.
+/// State inside of a function during its lifetime.
 class Translator::Call {
  public:
   Call(Translator& translator, AttributeValues attributes, const std::map<std::string, int64_t>& opsets)

@@ -1,4 +1,4 @@
-// Control flow as ONNX's If, Loop and Scan. What a region captures is seen from inside a graph of ONNX by its name.
+// Control flow as ONNX's If, Loop and Scan. A nested graph of ONNX reads captured values by their names.
 #include <set>
 
 #include "halfstep/core/ir/flow.h"
@@ -56,7 +56,7 @@ proto::Graph NodeExporter::branch(Op op, const Block& region) {
   });
 }
 
-/// That of a loop has the number of the iteration and the condition in front of the states.
+/// The body of a loop has the iteration number and the condition before the states.
 proto::Graph NodeExporter::body(Op op) {
   const FlowParts parts(op);
   const Block& region = *op.regions()[0];
@@ -79,7 +79,7 @@ proto::Graph NodeExporter::body(Op op) {
   });
 }
 
-/// What is made outside, taken in, or given twice gets a node that makes it here.
+/// Adds a node for each output that is made outside, is an argument, or is repeated.
 void NodeExporter::add_outputs_of(const Block& region) {
   std::set<std::string> given;
   for (const Value output : region.outputs()) {

@@ -45,12 +45,12 @@ struct AttributeWriter {
   }
 };
 
-/// Each tensor's first byte in a file of tensors: so that it can be mapped.
+/// Alignment of each tensor in an external file, so that it can be mapped.
 constexpr size_t kExternalAlignment = 4096;
 /// Smaller tensors stay in the message, where shape inference can read them.
 constexpr size_t kSmallTensor = 1024;
 
-/// `hint`, or with a number behind it where that is taken; taken from then on.
+/// Returns `hint`, with a number appended if it is taken, and marks the result as taken.
 std::string unique_among(std::set<std::string>& taken, const std::string& hint) {
   std::string name = hint;
   for (int number = 2; !taken.insert(name).second; ++number) name = hint + "." + std::to_string(number);
@@ -65,7 +65,7 @@ void add_entry(proto::TensorData& tensor, const std::string& key, const std::str
 
 }  // namespace
 
-/// onnx's table of versions.
+/// Versions from onnx's release table.
 int64_t ir_version_of(int64_t opset) {
   struct Release {
     int64_t opset, ir_version;

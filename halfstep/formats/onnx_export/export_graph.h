@@ -1,4 +1,4 @@
-// The message of an ONNX model while it is being made.
+// The message of an ONNX model under construction.
 #pragma once
 
 #include <functional>
@@ -13,16 +13,16 @@
 
 namespace halfstep::formats::onnx {
 
-/// The parts of a message that say a type, contents and an attribute. kUnknown as the first extent is called "batch",
-/// unless the value is of a graph inside.
+/// Write a type, contents or an attribute to a message. kUnknown as the first extent is called "batch", except in a
+/// nested graph.
 void write_type(const std::string& name, const Type& type, proto::ValueInfo& to, bool is_inside = false);
 void write_tensor(const std::string& name, const Tensor& contents, proto::TensorData& to);
 void write_attribute(const std::string& name, const Attribute& value, proto::NodeAttribute& to);
 
-/// The IR version that came with an opset.
+/// Returns the IR version that was released with an opset.
 int64_t ir_version_of(int64_t opset);
 
-/// A node as its maker says it.
+/// Description of a node before it is written.
 struct NodeText {
   std::string op, name;
   std::vector<std::string> inputs, outputs;
@@ -38,25 +38,26 @@ class GraphWriter {
   int64_t opset() const { return opset_; }
   int64_t nodes() const { return model_.graph().node_size(); }
 
-  /// `hint`, or with a number behind it where that is taken; taken from then on.
+  /// Returns `hint`, with a number appended if it is taken, and marks the result as taken.
   std::string unique(const std::string& hint);
   void add_input(const std::string& name, const Type& type);
   void add_output(const std::string& name, const Type& type);
-  /// Returns its name.
+  /// Returns the name of the tensor.
   std::string add_tensor(const std::string& hint, const Tensor& contents);
-  /// A graph inside a node: the inputs, outputs and nodes that `fill` adds. Tensors become those of the whole.
+  /// Builds a nested graph from the inputs, outputs and nodes that `fill` adds. Its tensors are added to the main
+  /// graph.
   proto::Graph graph_inside(const std::string& name, const std::function<void()>& fill);
-  /// Its name gets a number where another node has it: runtimes refuse two nodes of one name.
+  /// Appends a number to the name if another node has it, because runtimes reject duplicate names.
   void add_node(const NodeText& node);
 
-  /// The file. Tensors go to `data` when they have more than `external_above` bytes together; the message then calls
-  /// it `data_name`.
+  /// Returns the file. If tensors have more than `external_above` bytes in total, they go to `data`, which the message
+  /// refers to as `data_name`.
   std::string finish(size_t external_above, const std::string& data_name, std::vector<std::byte>& data);
 
  private:
   void move_tensors(const std::string& data_name, std::vector<std::byte>& data);
   proto::Model model_;
-  proto::Graph* graph_;  ///< the one that is being written
+  proto::Graph* graph_;  ///< graph that is currently written
   int64_t opset_;
   std::set<std::string> names_, node_names_;
   std::set<std::string> domains_;

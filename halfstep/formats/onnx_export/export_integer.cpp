@@ -1,4 +1,4 @@
-// An integer program in operators that ONNX runtimes have: those on codes, or float ones between codes.
+// Writes an integer program with operators of ONNX runtimes: operators on codes, or float operators between codes.
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -13,22 +13,22 @@ namespace halfstep::formats::onnx {
 namespace {
 
 constexpr const char* kMicrosoft = "com.microsoft";
-/// int4 came with this opset. int2, which came with 25, is left alone: onnxruntime 1.31 fuses it into a QLinearConv
-/// that it then refuses.
+/// int4 exists since this opset. int2 exists since 25 but is not used: onnxruntime 1.31 fuses it into a QLinearConv
+/// that it then rejects.
 constexpr int64_t kFourBits = 21;
 
-/// How the codes of a value read as reals.
+/// Scale and zero point of the codes of a value.
 struct Scale {
   float scale = 1.0F;
   int64_t zero_point = 0;
 };
 
-/// m * 2^-shift in float32.
+/// Returns m * 2^-shift in float32.
 float ratio(int64_t m, int64_t shift) {
   return static_cast<float>(std::ldexp(static_cast<double>(m), -static_cast<int>(shift)));
 }
 
-/// Every code that a table is asked for.
+/// Returns every input code of a table.
 Tensor all_codes(const Tensor& table) {
   Tensor codes(DType::u8, table.dims());
   std::iota(codes.data<uint8_t>().begin(), codes.data<uint8_t>().end(), uint8_t{0});
@@ -40,14 +40,15 @@ Tensor code_of(int64_t value) {
   return Tensor::of<uint8_t>(DType::u8, {}, {&narrow, 1});
 }
 
-/// Functions that ONNX has in float and com.microsoft on codes, there by the rule of one of our operators.
+/// Functions that ONNX has in float and com.microsoft on codes, computed there by the rule of one of Halfstep's
+/// operators.
 struct CodeFunction {
   const char *ours, *onnx, *on_codes;
 };
 constexpr std::array<CodeFunction, 2> kCodeFunctions = {
     {{"sigmoid", "Sigmoid", "qlinear_sigmoid"}, {"leaky_relu", "LeakyRelu", "qlinear_leaky_relu"}}};
 
-/// How the operator requantizes.
+/// Returns the requantization form of the operator.
 const std::string& form_of(Op op) { return get<std::string>(op.attributes(), "requantize"); }
 
 class IntegerExporter {
@@ -79,16 +80,16 @@ class IntegerExporter {
     const bool has_regions = op.info().flow != Flow::none;
     if (!has_regions && is_float(op.out(0).dtype()))
       approximate(op, "stays in float, where runtimes have sums of their own", "");
-    nodes_.add(op);  // what moves codes, or an island
+    nodes_.add(op);  // moves codes, or is a float fallback
   }
 
-  /// The form cannot say what this operator computes.
+  /// Reports that the form cannot express the operator exactly.
   void approximate(Op op, const std::string& computation,
                    const std::string& instead = ", or convert for onnxruntime_int8") {
     if (!options_.approximate) fail(errors::not_exact_in_form(op.where(), computation, instead));
     approximated_.push_back(op.name());
   }
-  /// Whether the operator has scales; without them its accumulators count, in steps of the results.
+  /// Whether the operator has scales. Without them accumulators are in steps of the result.
   bool has_scales(Op op) {
     if (form_of(op) == "float32") return true;
     approximate(op, "requantizes by " + form_of(op));
@@ -101,7 +102,7 @@ class IntegerExporter {
     return writer().add_tensor(hint, Tensor::of<float>(DType::f32, {}, {&value, 1}));
   }
   std::string code(const std::string& hint, int64_t value) { return writer().add_tensor(hint, code_of(value)); }
-  /// Scale and zero point, as ONNX's operators take them one behind the other.
+  /// Appends scale and zero point in the order of ONNX's operators.
   void append(std::vector<std::string>& inputs, const std::string& hint, const Scale& scale) {
     inputs.push_back(scalar(hint + "_scale", scale.scale));
     inputs.push_back(code(hint + "_zero_point", scale.zero_point));
@@ -115,8 +116,8 @@ class IntegerExporter {
     if (value.dtype() != DType::u8) fail(errors::export_codes_not_u8(op.where(), halfstep::name(value.dtype())));
   }
 
-  /// The name for a node's codes, which have all of u8; where the operator's clamp ends earlier, a node limits them.
-  /// `emit(name)` makes the node.
+  /// Returns the name for a node's codes, which use the full range of u8. If the operator's clamp is narrower, another
+  /// node limits them. `emit(name)` makes the node.
   template <class Emit>
   void with_clamp(Op op, int64_t low, int64_t high, Emit&& emit) {
     require_u8(op, op.out(0));
@@ -128,9 +129,9 @@ class IntegerExporter {
     writer().add_node({"Clip", clamp, {all, code(clamp + ".min", low), code(clamp + ".max", high)}, {result}});
   }
 
-  // ---- reals between codes, for the form that has them
+  // ---- float values between codes, for the qdq form
 
-  /// DequantizeLinear of codes, once for each value and scale.
+  /// Inserts DequantizeLinear of codes, once for each value and scale.
   std::string real(Op op, Value codes, const std::string& port, const Scale& scale) {
     const auto key = std::pair(codes.node(), std::pair(scale.scale, scale.zero_point));
     if (const auto found = reals_.find(key); found != reals_.end()) return found->second;
@@ -141,7 +142,7 @@ class IntegerExporter {
     return reals_[key] = name;
   }
 
-  /// A float node whose result becomes codes again.
+  /// Adds a float node and quantizes its result.
   void add_float(Op op, NodeText node, const Scale& y, const std::string& codes) {
     const std::string result = writer().unique(op.name() + ".value");
     node.name = op.name();
@@ -152,7 +153,7 @@ class IntegerExporter {
     writer().add_node(quantize);
   }
 
-  // ---- the ends
+  // ---- inputs and outputs
 
   void add_quantize(const ops::Quantize& op) {
     if (op.method() != "divide" || op.rounding() != "half_even")
@@ -177,7 +178,7 @@ class IntegerExporter {
 
   // ---- layers with weights
 
-  /// integer_conv2d or integer_linear: their ports and attributes have the same names.
+  /// integer_conv2d or integer_linear, whose ports and attributes have the same names.
   struct Layer {
     Op op;
     Value x, w, b;
@@ -205,7 +206,7 @@ class IntegerExporter {
     return layer;
   }
 
-  /// The factors of multipliers and shifts.
+  /// Returns the factors of multipliers and shifts.
   Tensor integer_factors(Op op) const {
     if (port(op, "negative_shift")) fail(errors::export_leaky_layer(op.where()));
     const auto shift = nodes_.contents(port(op, "shift")).data<int32_t>();
@@ -225,7 +226,7 @@ class IntegerExporter {
             {"kernel_shape", std::vector<int64_t>(w.begin() + 2, w.end())}};
   }
 
-  /// The bias in codes; one that is real has the nearest.
+  /// Returns the name of the bias in codes. A float bias is rounded to the nearest code.
   std::string bias_codes(const Layer& layer) {
     if (layer.b.dtype() == DType::i32) return nodes_.name(layer.b);
     const auto b = nodes_.contents(layer.b).data<float>();
@@ -238,7 +239,7 @@ class IntegerExporter {
     return writer().add_tensor(layer.b.name(), codes);
   }
 
-  /// One scale for all, or one for each channel.
+  /// Returns one scale for all channels, or one for each.
   Tensor per_channel_or_scalar(const Tensor& scales) const { return scales.size() == 1 ? scales.reshaped({}) : scales; }
 
   std::string weights(const Layer& layer) {
@@ -278,7 +279,7 @@ class IntegerExporter {
     writer().add_node(node);
   }
 
-  /// DequantizeLinear of a stored tensor along its first axis.
+  /// Inserts DequantizeLinear of a stored tensor along its first axis.
   std::string real_tensor(const std::string& codes, const Tensor& scales, const std::string& hint) {
     std::string name = writer().unique(hint + ".real");
     NodeText node{
@@ -303,7 +304,8 @@ class IntegerExporter {
 
   // ---- layers without weights
 
-  /// A node of two values of codes; without scales their steps count as `a_factor` and `b_factor` of the result's.
+  /// Adds a node of two values of codes. Without scales, `a_factor` and `b_factor` are their steps in steps of the
+  /// result.
   template <class Typed>
   void add_pair(const Typed& op, const char* name, float a_factor, float b_factor) {
     Scale a{a_factor, op.a_zero_point()}, b{b_factor, op.b_zero_point()}, y{1.0F, op.y_zero_point()};
@@ -329,7 +331,7 @@ class IntegerExporter {
     });
   }
 
-  /// A difference is the sum with a scale below zero, which QLinearAdd takes.
+  /// A difference becomes a sum with a negative scale, which QLinearAdd accepts.
   void add_sum(const ops::IntegerAdd& op) {
     add_pair(op, "Add", ratio(op.a_multiplier(), op.shift()), ratio(op.b_multiplier(), op.shift()));
   }
@@ -378,7 +380,7 @@ class IntegerExporter {
     return has_alpha ? Attributes{{"alpha", origin.alpha}} : Attributes();
   }
 
-  /// Whether the runtime's own function gives this very table.
+  /// Whether the runtime's function produces exactly this table.
   bool gives_table(const CodeFunction& function, const TableOrigin& origin, const Tensor& table) const {
     const auto results =
         options_.evaluate(*find_operator(function.on_codes), attributes_of(function, origin),
@@ -413,7 +415,7 @@ class IntegerExporter {
     return false;
   }
 
-  /// A table stays one where no function of the runtime gives its codes.
+  /// Keeps the table if no function of the runtime produces its codes.
   void add_lookup(const ops::IntegerLookup& op) {
     require_u8(op, op.x());
     require_u8(op, op.out());

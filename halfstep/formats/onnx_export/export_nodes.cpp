@@ -18,7 +18,7 @@ const T* find(const std::vector<std::pair<std::string, T>>& list, const std::str
   return found == list.end() ? nullptr : &found->second;
 }
 
-/// Whether the foreign operator is this one with these attributes.
+/// Whether the foreign operator represents this operator with these attributes.
 bool stands_for(const ForeignInfo& entry, const Attributes& attributes, int64_t opset) {
   const int64_t version = entry.domain.empty() ? opset : 1;
   if (entry.format != "onnx" || version < entry.since || version > entry.until) return false;
@@ -26,7 +26,7 @@ bool stands_for(const ForeignInfo& entry, const Attributes& attributes, int64_t 
                      [&](const auto& fixed) { return attributes.at(fixed.first) == fixed.second; });
 }
 
-/// ONNX's own operators before those of other domains.
+/// Prefers ONNX's own operators to those of other domains.
 const ForeignInfo* entry_of(const OpInfo& info, const Attributes& attributes, int64_t opset) {
   const ForeignInfo* found = nullptr;
   for (const ForeignInfo& entry : info.foreign) {
@@ -37,7 +37,7 @@ const ForeignInfo* entry_of(const OpInfo& info, const Attributes& attributes, in
   return found;
 }
 
-/// ", but from opset 14 on": for a message.
+/// Builds the error, with the first later opset that has the form.
 Diagnostic no_form(Op op, int64_t opset) {
   for (int64_t later = opset + 1; later <= kNewestExportOpset; ++later) {
     if (entry_of(op.info(), op.attributes(), later) != nullptr)
@@ -55,7 +55,7 @@ bool is_empty(const Attribute& value) {
       value);
 }
 
-/// Whether the record means this value where ONNX's attribute is not there.
+/// Whether the record assumes this value if ONNX's attribute is absent.
 bool is_understood(const ForeignInfo& entry, const AttributeInfo& ours, const Attribute& value) {
   if (const Attribute* otherwise = find(entry.defaults, ours.name)) return value == *otherwise;
   return is_empty(value) || (!ours.required && value == ours.default_value);
@@ -66,7 +66,7 @@ std::string upper(std::string text) {
   return text;
 }
 
-/// The name of an element type as ONNX's number of it, what auto_pad says in capitals; anything else as it is.
+/// Converts the name of an element type to ONNX's number, and auto_pad to capitals. Other values stay.
 Attribute foreign_value(const std::string& name, const Attribute& ours) {
   if (const auto* text = std::get_if<std::string>(&ours)) {
     if (const auto dtype = parse_dtype(*text)) return onnx_type_of(*dtype);
@@ -90,7 +90,7 @@ Tensor tensor_of(const Attribute& value, const std::string& where) {
   fail(errors::export_value_as_input(where, to_string(value)));
 }
 
-/// What a quantizer quantizes.
+/// Returns the input of a chain of quantizers.
 Value behind_quantizers(Value value) {
   while (value.producer() && value.producer().info().quant.trait == Trait::quantizer) value = value.producer().in(0);
   return value;
@@ -156,7 +156,7 @@ void NodeExporter::add(Op op) {
   if (op.is<ops::TopK>()) return add_top_k(op);
   if (op.is<ops::Lstm, ops::Gru, ops::Rnn>()) return add_recurrent(op);
   if (op.is<ops::GridSample>()) return add_grid_sample(op);
-  // What ONNX wants to be said, or takes otherwise where nothing is said.
+  // Attributes that ONNX requires, or for which ONNX has another default.
   if (op.is<ops::Concat>()) return add_by_record(op, "axis");
   if (op.is<ops::AvgPool2d>()) return add_by_record(op, "count_include_pad");
   add_by_record(op);
@@ -257,7 +257,7 @@ void NodeExporter::add_linear(Op op) {
   writer_.add_node(node);
 }
 
-/// Its number of elements is a list of one.
+/// ONNX takes the number of elements as a list of one.
 void NodeExporter::add_top_k(Op op) {
   const ops::TopK top(op.node());
   NodeText node{"TopK", op.name(), {name(top.x()), integers(op.name() + ".k", {top.k()})}, {}, {}};
@@ -267,7 +267,7 @@ void NodeExporter::add_top_k(Op op) {
   writer_.add_node(node);
 }
 
-/// The weights say how many hidden values there are; ONNX wants it said.
+/// ONNX requires the number of hidden values, which follows from the weights.
 void NodeExporter::add_recurrent(Op op) {
   add_by_record(op, {}, {{"hidden_size", op.in(op.info().input("r")).dims().back()}});
 }
@@ -343,7 +343,7 @@ void NodeExporter::add_silu(Op op) {
   writer_.add_node({"Mul", op.name(), {name(op.in(0)), gate}, {name(op.out(0))}});
 }
 
-/// ONNX's own since opset 20, where its approximation is a word.
+/// Part of ONNX since opset 20, with the approximation as a word.
 void NodeExporter::add_gelu(Op op) {
   constexpr int64_t kOwnGelu = 20;
   const bool approximate = ops::Gelu(op.node()).approximate();
@@ -359,13 +359,13 @@ void NodeExporter::require_opset(Op op, int64_t since) const {
   fail(errors::needs_other_opset(op.where(), op.info().name, writer_.opset(), since, "newer"));
 }
 
-/// Its record has no first version: onnxruntime's tools write it into older files, which must be read.
+/// Its record has no first version, because older files written by onnxruntime's tools must be readable.
 void NodeExporter::add_layer_norm(Op op) {
   require_opset(op, 17);
   add_by_record(op);
 }
 
-/// Before opset 21 with a scale for each group, from then on for each channel.
+/// Has a scale for each group before opset 21, and for each channel since then.
 void NodeExporter::add_group_norm(Op op) {
   const ops::GroupNorm norm(op.node());
   const int64_t scales = norm.scale().dims()[0];

@@ -19,7 +19,7 @@ namespace {
 
 Trait trait_of(Op op) { return op.info().quant.trait; }
 
-/// Operators that outputs depend on, as they are without quantizers: scales and observers hang on nothing.
+/// Returns the operators that outputs depend on, without quantizers, so that scales and observers are not included.
 std::set<const detail::OpNode*> needed(const Graph& graph) {
   std::set<const detail::OpNode*> found;
   std::vector<Value> waiting = graph.outputs();
@@ -99,7 +99,7 @@ ExportReport export_file(const Model& model, const ExportOptions& options, const
   const ExportedFile file = export_model(model, options, data_path.filename().string());
   std::vector<io::NewFile> files;
   if (!file.data.empty()) files.push_back({data_path, std::as_bytes(std::span(file.data))});
-  files.push_back({path, std::as_bytes(std::span(file.message))});  // last: it must not point to nothing
+  files.push_back({path, std::as_bytes(std::span(file.message))});  // last, because it must not refer to a missing file
   io::write_files(files);
   return file.report;
 }

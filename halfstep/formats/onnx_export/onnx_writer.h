@@ -1,4 +1,4 @@
-// From a Model to an ONNX file, in bytes that are the same for the same model.
+// Writes a Model as an ONNX file. Equal models produce equal bytes.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 namespace halfstep::formats::onnx {
 
 enum class ExportForm {
-  floats,         ///< the float network; a prepared one without its quantizers
-  pairs,          ///< the same with QuantizeLinear and DequantizeLinear where a prepared network has quantizers
-  fake_quantize,  ///< the same with OpenVINO's FakeQuantize where a prepared network has quantizers
-  qdq,            ///< float operators between QuantizeLinear and DequantizeLinear, of an integer program
-  qoperator       ///< operators on codes, ONNX's and com.microsoft's, of an integer program
+  floats,         ///< the float network, for a prepared one without its quantizers
+  pairs,          ///< the float network with QuantizeLinear and DequantizeLinear for quantizers of a prepared network
+  fake_quantize,  ///< the float network with OpenVINO's FakeQuantize for quantizers of a prepared network
+  qdq,            ///< float operators between QuantizeLinear and DequantizeLinear, for an integer program
+  qoperator       ///< operators on codes, ONNX's and com.microsoft's, for an integer program
 };
 
 inline constexpr int64_t kOldestExportOpset = 13, kNewestExportOpset = 25;
@@ -24,13 +24,14 @@ inline constexpr int64_t kOldestExportOpset = 13, kNewestExportOpset = 25;
 struct ExportOptions {
   ExportForm form = ExportForm::floats;
   int64_t opset = 21;
-  /// Operators whose arithmetic the form does not have become the nearest that it has, instead of being refused.
+  /// Replaces operators whose arithmetic the form does not have by the nearest form, instead of rejecting them.
   bool approximate = false;
-  /// Values by name that become outputs beside those of the model: the codes of a layer NAME are its value NAME.
+  /// Names of values that become outputs in addition to those of the model. The codes of a layer NAME are its value
+  /// NAME.
   std::vector<std::string> outputs = {};
-  /// Runs operators, to see which tables are those of a runtime's functions on codes; without it tables stay tables.
+  /// Runs operators, to find tables that a runtime's functions on codes reproduce. Without it all tables stay tables.
   Evaluate evaluate = {};
-  /// Tensors go to a file of their own when they have more bytes together: protobuf ends at 2 GiB.
+  /// Tensors with more bytes in total go to a separate file, because protobuf messages are limited to 2 GiB.
   size_t external_above = size_t{1} << 30;
 };
 
@@ -39,23 +40,23 @@ struct ExportReport {
   std::vector<std::string> approximated;  ///< operators whose codes may differ from the Model's
 };
 
-/// A file as it will be written; `data` is empty where the message holds the tensors.
+/// A file before it is written. `data` is empty if the message holds the tensors.
 struct ExportedFile {
   std::string message;
   std::vector<std::byte> data;
   ExportReport report;
 };
 
-/// Inputs and outputs are those of the model, with their names; a layer keeps its name as that of its node and of its
-/// result. `data_name` is what the message calls the file of the tensors. Throws unsupported, naming the operator, for
-/// what the form or the opset cannot say.
+/// Exports inputs and outputs under the names of the model. A layer keeps its name for its node and its result.
+/// `data_name` is the file of the tensors in the message. Throws unsupported, naming the operator, if the form or the
+/// opset cannot express it.
 ExportedFile export_model(const Model& model, const ExportOptions& options, const std::string& data_name);
 
-/// The same to `path`, and tensors that are too large for it to PATH.data: files are whole or not there.
+/// Exports to `path`, with tensors above external_above in PATH.data. Writes are atomic.
 ExportReport export_file(const Model& model, const ExportOptions& options, const std::filesystem::path& path);
 
-/// Writes the file at `path` over `like`, with the outputs that this one has and it lacks. `like` is the same program
-/// exported with outputs; throws where a value of these is missing.
+/// Writes the file at `path` over `like`, with additional outputs of `path`. `like` is the same program exported with
+/// outputs. Throws if it lacks a value of these outputs.
 void add_outputs(const std::filesystem::path& path, const std::filesystem::path& like);
 
 }  // namespace halfstep::formats::onnx

@@ -17,11 +17,11 @@ namespace {
 
 const Dims kFlat = {kUnknown};
 
-/// What a graph makes of a value each time that it runs: a list, as its output or under a name in it.
+/// A value that a graph records at each run: a list, as its output or under a name in it.
 struct Record {
   std::string value, name;
   DType dtype;
-  bool has_one_extent;  ///< whenever the graph runs
+  bool has_one_extent;  ///< the same at each run of the graph
 };
 
 /// Moves the last element to `place`.
@@ -66,7 +66,7 @@ class Recorder {
     write_type(name, {dtype, kFlat}, *graph.add_output());
   }
 
-  /// A list without elements, which all graphs see.
+  /// Returns an empty list that all graphs can read.
   std::string empty(DType dtype) {
     std::string name = "record.no_" + std::string(halfstep::name(dtype));
     if (empty_.insert(dtype).second) write_tensor(name, Tensor(dtype, {0}), *main_.add_initializer());
@@ -79,10 +79,10 @@ class Recorder {
     return name;
   }
 
-  /// Of what nodes of the graph make inside of them.
+  /// Returns records of values inside the nodes of the graph.
   std::vector<Record> records_of_nodes(proto::Graph& graph) {
     std::vector<Record> records;
-    const int count = graph.node_size();  // those that are added here have no graphs
+    const int count = graph.node_size();  // added nodes have no graphs
     for (int i = 0; i < count; ++i) {
       const std::string op = graph.node(i).op_type();
       if (op == "If") add_branches(graph, i, records);
@@ -92,7 +92,7 @@ class Recorder {
     return records;
   }
 
-  /// Of the graph of a node.
+  /// Returns records of the graph of a node.
   std::vector<Record> records_in(proto::Graph& graph) {
     std::vector<Record> records;
     const int count = graph.node_size();
@@ -133,12 +133,12 @@ class Recorder {
     }
   }
 
-  /// A list that grows is a state behind the others.
+  /// Carries a growing list as an additional state after the others.
   void add_loop(proto::Graph& graph, int at, std::vector<Record>& records) {
     proto::Graph& body = *graphs_of(*graph.mutable_node(at)).front();
     for (const Record& record : records_in(body)) {
       proto::Node& node = *graph.mutable_node(at);
-      const int states = node.input_size() - 2;  // behind the count and the condition
+      const int states = node.input_size() - 2;  // after the count and the condition
       const std::string before = fresh(record.value), after = fresh(record.value);
       node.add_input(empty(record.dtype));
       write_type(before, {record.dtype, kFlat}, *body.add_input());

@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 
 std::string text_of(const Json& json) { return json.dump(2) + "\n"; }
 
-/// One number, or a list of those of all channels.
+/// Returns one number, or a list with a number for each channel.
 template <class Number>
 Json by_channel(size_t channels, const Number& number) {
   if (channels == 1) return number(0);
@@ -40,7 +40,7 @@ bool moves_rows(Op op) {
   return op.is<ops::Reshape, ops::ReshapeBy, ops::Flatten, ops::Squeeze, ops::Unsqueeze, ops::Transpose>();
 }
 
-/// Whether the name of the layer in front of `move` is made of the name of `move`, which the network has
+/// Whether the layer before `move` has a name derived from `move`, whose name the network has
 /// (passes/canonical/layer_forms.h, fold_tails.h).
 bool names_layer(Op move) {
   if (!moves_rows(move)) return false;
@@ -50,7 +50,7 @@ bool names_layer(Op move) {
   return rows.producer().is<ops::Linear>() && rows.name().starts_with(move.name() + ".");
 }
 
-/// What lies behind `value` and names its layer, or null.
+/// Returns the operation after `value` that names its layer, or null.
 Op name_giver(Value value) {
   for (const auto& [reader, operand] : value.uses()) {
     if (names_layer(reader)) return reader;
@@ -60,7 +60,7 @@ Op name_giver(Value value) {
   return {};
 }
 
-/// The name that the network has for a layer, or for what it gives.
+/// Returns the network's name for a layer or its result.
 std::string name_in_network(Op layer) {
   const Op giver = name_giver(layer.out(0));
   return giver ? giver.name() : layer.name();
@@ -71,7 +71,7 @@ std::string tensor_of(const ops::FakeQuantize& quantizer) {
   return producer.is<ops::Linear>() ? name_in_network(producer) : quantizer.x().name();
 }
 
-/// The features, and what was moved to one of them.
+/// Returns the ranges of activations, and of values that were reshaped to one.
 std::vector<Range> moved_features(const Ranges& ranges) {
   std::vector<Range> features;
   std::ranges::copy_if(ranges.all, std::back_inserter(features), [](const Range& range) { return !range.is_weight; });
@@ -79,7 +79,7 @@ std::vector<Range> moved_features(const Ranges& ranges) {
   return features;
 }
 
-/// These, where an activation says what range its input has, or that of layers alone.
+/// Adds the ranges of values before activation functions, or only of layer results with `layers_alone`.
 std::vector<Range> before_activations(const Ranges& ranges, bool layers_alone) {
   std::vector<Range> features = moved_features(ranges);
   for (const Range& range : ranges.behind_activations) {
@@ -94,7 +94,7 @@ std::vector<Range> before_activations(const Ranges& ranges, bool layers_alone) {
   return features;
 }
 
-/// Whether a layer with weights gives the value, perhaps through a quantizer.
+/// Whether a layer with weights produces the value, perhaps through a quantizer.
 bool layer_behind(Value value) {
   if (const auto quantizer = value.producer<ops::FakeQuantize>()) value = quantizer->x();
   return value.producer() && value.producer().info().quant.weight >= 0;
@@ -186,7 +186,7 @@ std::string vitis_scales(const Model& prepared, const Ranges& ranges) {
     const Op layer = range.is_weight ? prepared.graph.op(range.layer) : Op();
     const Value bias = layer && layer.info().quant.bias >= 0 ? layer.in(layer.info().quant.bias) : Value();
     if (!bias || !bias.is_tensor()) continue;
-    // Biases are added to sums, and have their scale.
+    // Biases are added to accumulators, so they have the accumulator's scale.
     const auto x = layer.in(0).producer<ops::FakeQuantize>();
     if (x) tensors[bias.name()] = {{"scale", range.scale[0] * quant::effective_scale(prepared, *x)}};
   }

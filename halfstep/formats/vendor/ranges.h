@@ -1,5 +1,5 @@
-// Ranges of quantizers as the tools of single chips read them. The fields and formulas are those of the files that
-// MQBench writes for these tools.
+// Writes quantizer ranges in the formats of chip-specific tools. Fields and formulas follow the files that MQBench
+// writes for these tools.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace halfstep::formats::vendor {
 
-/// One quantizer, by the name that its value has in the network.
+/// One quantizer, with the network's name of its value.
 struct Range {
   std::string tensor;
   bool is_weight = false;
-  std::string layer;  ///< that reads the weight
+  std::string layer;  ///< layer that reads the weight
   int64_t code_min = 0, code_max = 0;
   std::vector<float> scale = {};
   std::vector<int32_t> zero_point = {};
-  float observed = 0;     ///< the largest magnitude that was seen
-  bool of_layer = false;  ///< whether a layer with weights gives it
+  float observed = 0;     ///< largest observed magnitude
+  bool of_layer = false;  ///< a layer with weights produces it
 
   double least(size_t channel = 0) const { return real(code_min, channel); }
   double largest(size_t channel = 0) const { return real(code_max, channel); }
@@ -28,11 +28,13 @@ struct Range {
   int bits() const;
 };
 
-/// In the order of the graph.
+/// Ranges in the order of the graph.
 struct Ranges {
   std::vector<Range> all;
-  std::vector<Range> behind_moves;        ///< of what a feature was flattened, reshaped or resized from and has no own
-  std::vector<Range> behind_activations;  ///< of the layers' results that a ReLU or ReLU6 made a feature of, own or not
+  std::vector<Range>
+      behind_moves;  ///< of sources without own range that were flattened, reshaped or resized to an activation
+  std::vector<Range> behind_activations;  ///< of layer results, with or without own range, that a ReLU or ReLU6 turned
+                                          ///< into an activation
 };
 Ranges ranges_of(const Model& prepared);
 

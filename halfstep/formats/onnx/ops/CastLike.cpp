@@ -1,4 +1,4 @@
-// A cast to the element type of the second input.
+// Casts to the element type of the second input.
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/translator.h"

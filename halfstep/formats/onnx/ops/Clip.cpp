@@ -1,4 +1,4 @@
-// Clamped between two bounds; before opset 11 these are attributes.
+// Clamps between two bounds, which are attributes before opset 11.
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

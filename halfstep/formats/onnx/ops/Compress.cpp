@@ -1,4 +1,4 @@
-// The slices for which a condition that is known holds; without an axis, elements of all axes together.
+// Selects the slices for which a known condition holds, or elements of all axes together without an axis.
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

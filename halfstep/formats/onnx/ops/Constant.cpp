@@ -1,4 +1,4 @@
-// A known tensor, in one of the forms of the attribute.
+// A known tensor, in any form of the attribute.
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 

@@ -1,4 +1,4 @@
-// A tensor filled with one value; some of its extents may be open.
+// A tensor filled with one value, whose extents may be dynamic.
 #include <algorithm>
 
 #include "halfstep/formats/builder/errors.h"

@@ -1,4 +1,4 @@
-// x repeated as broadcasting it with a list of extents does.
+// Repeats x as in broadcasting with a list of extents.
 #include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/onnx/translator.h"
 

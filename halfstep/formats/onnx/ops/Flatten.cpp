@@ -1,4 +1,4 @@
-// Two axes; a negative axis counts from the end.
+// Reshapes to two axes. A negative axis counts from the end.
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

@@ -1,4 +1,4 @@
-// The same value.
+// Returns its input.
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

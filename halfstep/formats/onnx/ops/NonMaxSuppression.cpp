@@ -1,4 +1,4 @@
-// The boxes that stay, of boxes and scores that are known: [count, 3] of batch, class and box.
+// Selected boxes of known boxes and scores: [count, 3] of batch, class and box.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,14 +15,14 @@ struct Box {
   float area() const { return (high_y - low_y) * (high_x - low_x); }
 };
 
-/// Corners in any order, or with `center` the middle (x, y) and extents.
+/// Reads a box from corners in any order, or with `center` from the middle (x, y) and extents.
 Box box_at(std::span<const float> boxes, size_t i, bool center) {
   const float a = boxes[4 * i], b = boxes[4 * i + 1], c = boxes[4 * i + 2], d = boxes[4 * i + 3];
   if (center) return {b - d / 2, a - c / 2, b + d / 2, a + c / 2};
   return {std::min(a, c), std::min(b, d), std::max(a, c), std::max(b, d)};
 }
 
-/// Intersection over union is more than the threshold.
+/// Whether intersection over union is above the threshold.
 bool overlap(const Box& a, const Box& b, float threshold) {
   const float height = std::min(a.high_y, b.high_y) - std::max(a.low_y, b.low_y);
   const float width = std::min(a.high_x, b.high_x) - std::max(a.low_x, b.low_x);
@@ -38,7 +38,7 @@ struct Rule {
   bool center;
 };
 
-/// Boxes of one class by falling score, without those that overlap one before; ties keep their order.
+/// Returns boxes of one class by falling score, without boxes that overlap an earlier one. Ties keep their order.
 std::vector<int64_t> non_max_suppression(std::span<const float> boxes, std::span<const float> scores,
                                          const Rule& rule) {
   std::vector<int64_t> order;
@@ -60,7 +60,7 @@ std::vector<int64_t> non_max_suppression(std::span<const float> boxes, std::span
   return chosen;
 }
 
-/// Of one element; undefined where the input is absent.
+/// Returns an input of one element, or undefined if it is absent.
 Tensor number_in(Translator& translator, const Node& node, size_t input) {
   if (!node.has_input(input)) return {};
   Tensor tensor = translator.contents(translator.in(node, input));

@@ -1,4 +1,4 @@
-// Where elements that are known are not zero: [rank, count].
+// Positions of nonzero elements of a known tensor: [rank, count].
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 

@@ -1,4 +1,4 @@
-// By the record; before opset 11 the value is an attribute.
+// Translates by the record. The value is an attribute before opset 11.
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 

@@ -1,4 +1,4 @@
-// Numbers from start on in steps, before limit; both may depend on open extents.
+// Numbers from start on in steps, before limit. Both may depend on dynamic extents.
 #include "halfstep/formats/builder/number_steps.h"
 #include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/onnx/translator.h"

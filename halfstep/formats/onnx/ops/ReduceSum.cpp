@@ -1,4 +1,4 @@
-// By the record, but for noop_with_empty_axes: then no axes mean that nothing is done.
+// Translates by the record. With noop_with_empty_axes and no axes the input is returned.
 #include "halfstep/formats/onnx/shared_forms.h"
 
 namespace halfstep::formats::onnx {

@@ -1,4 +1,4 @@
-// The same elements under extents that are known; 0 keeps one unless allowzero says that it is 0.
+// Reshapes to known extents. 0 keeps an extent, or means 0 with allowzero.
 #include <algorithm>
 
 #include "halfstep/formats/builder/errors.h"
@@ -27,7 +27,8 @@ void translate_Reshape(Translator& translator, const Node& node) {
   const auto is_zero = [](const Element& extent) { return extent && *extent == 0; };
   const Dims from = x.dims();
   if (zero_is_zero && std::ranges::any_of(extents, is_zero)) {
-    // The result is empty, so x is; our 0 keeps an extent. An empty tensor of these extents is known.
+    // Halfstep's 0 keeps an extent. An empty result means that x is empty too, so an empty tensor of these extents
+    // replaces it.
     Dims dims;
     for (const Element& extent : extents) dims.push_back(extent ? *extent : -1);
     if (std::ranges::count(dims, -1) > 0)

@@ -1,4 +1,4 @@
-// Sampled anew, to sizes or by scales; these may depend on open extents where the aspect ratio is not kept.
+// Resamples to sizes or by scales, which may depend on dynamic extents if the aspect ratio is not kept.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ Attributes attributes_of(const Node& node) {
           {"antialias", node.integer("antialias", 0) != 0}};
 }
 
-/// What a scale makes of an extent: at each try a whole number, or nothing.
+/// Scales an extent. At each trial the result is an integer, or unknown.
 Element scaled(const Element& extent, const Builder::TriedReals& scale) {
   constexpr double kRounding = 1e-3;
   const auto tried = extent.tried();
@@ -72,7 +72,7 @@ void translate_Resize(Translator& translator, const Node& node) {
   const std::string coordinates = get<std::string>(attributes, "coordinates");
   if (policy != "stretch" || coordinates == "tf_crop_and_resize" || coordinates == "tf_half_pixel_for_nn")
     fail(errors::depends_on_extents(fmt::format("a resize with {} and {}", policy, coordinates)));
-  node.real("extrapolation_value", 0);  // of tf_crop_and_resize alone
+  node.real("extrapolation_value", 0);  // only used by tf_crop_and_resize
   const std::vector<Element> sizes = sizes_of(translator, node, x, axes);
   if (sizes.size() != axes.size())
     fail(errors::wrong_count(node.where(), "sizes or scales", sizes.size(), axes.size()));

@@ -1,4 +1,4 @@
-// The extents from start to end, as whole numbers that are known but for open ones.
+// The extents from start to end as integers. Fixed extents are constants.
 #include <algorithm>
 
 #include "halfstep/formats/builder/open_extents.h"

@@ -1,4 +1,4 @@
-// From starts to ends in steps along axes; starts and ends may depend on open extents where steps are above 0.
+// Slices from starts to ends in steps along axes. Starts and ends may depend on dynamic extents if steps are positive.
 #include <fmt/format.h>
 
 #include "halfstep/formats/builder/errors.h"

@@ -1,4 +1,4 @@
-// Parts along one axis, each a slice: of the given extents, or of equal ones of which the last may be smaller.
+// Splits along one axis into slices of the given extents, or of equal extents, with a possibly smaller last one.
 #include <fmt/format.h>
 
 #include "halfstep/core/base/divide.h"
@@ -25,7 +25,7 @@ std::vector<int64_t> parts_of(Translator& translator, const Node& node, int64_t 
   return parts;
 }
 
-/// Whether none is below zero and together they are the extent, as far as it is known.
+/// Whether no part is negative and their sum is the extent, as far as it is known.
 bool divide(const std::vector<int64_t>& parts, int64_t extent) {
   int64_t rest = extent == kUnknown ? kMaxElements : extent;
   for (const int64_t part : parts) {
@@ -35,7 +35,7 @@ bool divide(const std::vector<int64_t>& parts, int64_t extent) {
   return extent == kUnknown || rest == 0;
 }
 
-/// Parts of which some depend on open extents, with or without a list of them.
+/// Splits into parts that may depend on dynamic extents, with or without a list of them.
 void split_open(Translator& translator, const Node& node, const Operand& x, size_t axis,
                 const std::optional<Elements>& parts) {
   const Element extent = extent_of(translator, x, axis);

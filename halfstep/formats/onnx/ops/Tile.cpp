@@ -1,4 +1,4 @@
-// x several times along each axis; how often may depend on open extents.
+// Repeats x along each axis. The counts may depend on dynamic extents.
 #include <algorithm>
 
 #include "halfstep/formats/builder/errors.h"

@@ -1,4 +1,4 @@
-// Axes in another order, the other way round where the node does not say it.
+// Permutes axes, in reverse order by default.
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

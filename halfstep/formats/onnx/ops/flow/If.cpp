@@ -1,5 +1,5 @@
-// The branch that is taken, in its place, where the condition is known; else both, as regions. Where these are not
-// possible, the branch that the given inputs take.
+// Inlines the taken branch if the condition is known. Otherwise both branches become regions. If that is not possible,
+// inlines the branch that the given inputs select.
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

@@ -1,6 +1,5 @@
-// Its iterations, one after the other, in its place, where the number of iterations and the conditions are known; else
-// a `while` whose states are the number of the iteration and what the loop carries. Where that is not possible, the
-// iterations that the given inputs make.
+// Unrolls all iterations if their number and the conditions are known. Otherwise it becomes a `while` whose states are
+// the iteration number and the carried values. If that is not possible, unrolls the iterations of the given inputs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +19,7 @@ Operand condition_of(bool value) { return Translator::known(Tensor::of<bool>(DTy
 
 class Loop {
  public:
-  /// `with_inputs`: those that are given decide how many iterations there are.
+  /// `with_inputs`: given inputs determine the number of iterations.
   Loop(Translator& translator, const Node& node, bool with_inputs)
       : translator_(translator), node_(node), body_(translator.graph_of(node, "body")), with_inputs_(with_inputs) {
     for (size_t i = 2; i < node.inputs(); ++i) carried_.push_back(translator.in(node, i));
@@ -70,7 +69,7 @@ class Loop {
     return !node_.has_input(1) || is_true(results[0]);
   }
 
-  /// What has one element, as a scalar.
+  /// Returns a value with one element as a scalar.
   Operand as_scalar(const Operand& operand) {
     const Type type = operand.type();
     if (type.is_static() && count_elements(type.dims) != 1)
@@ -83,7 +82,7 @@ class Loop {
     return conditions.empty() ? condition_of(true) : conditions[0];
   }
 
-  /// Whether iteration `number` is one of those that are asked for.
+  /// Whether iteration `number` is below the trip count.
   Operand below_count(const Operand& number) {
     return translator_.make_one(node_, "less", {number, as_scalar(translator_.in(node_, 0))});
   }
@@ -95,7 +94,8 @@ class Loop {
     return both(conditions);
   }
 
-  /// From the number and the carried values to the next condition, the next number, and what the body gives.
+  /// Takes the iteration number and the carried values. Returns the next condition, the next number, and the results of
+  /// the body.
   std::vector<Operand> iteration(const std::vector<Operand>& values) {
     std::vector<Operand> arguments = {values[0], condition_of(true)};
     arguments.insert(arguments.end(), values.begin() + 1, values.end());
@@ -109,7 +109,7 @@ class Loop {
     return results;
   }
 
-  /// With an axis in front.
+  /// Adds a leading axis.
   Operand row(const Operand& value) {
     Dims dims = value.dims();
     dims.insert(dims.begin(), 1);
@@ -122,7 +122,7 @@ class Loop {
     return translator_.make_one(node_, "concat", scans_[scan], {{"axis", int64_t{0}}});
   }
 
-  /// No iterations: as the body declares it.
+  /// Returns the scan output for no iterations, with the type that the body declares.
   Operand nothing(size_t scan) {
     const auto& type = body_.output(static_cast<int>(1 + carried_.size() + scan)).type().tensor_type();
     Dims dims = {0};

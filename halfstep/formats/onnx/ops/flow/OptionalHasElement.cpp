@@ -1,4 +1,4 @@
-// Whether its input is there: a tensor is.
+// Whether its input is present, which is true for a tensor.
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

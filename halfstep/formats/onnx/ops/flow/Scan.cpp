@@ -1,5 +1,5 @@
-// A `scan` over the first axis, with transposes and reversals around it where the node has others. Before opset 9 all
-// values have batches: then it is inside a `scan` over these.
+// Becomes a `scan` over the first axis, with transposes and reversals around it for other axes and directions. Before
+// opset 9 all values have a batch axis, so it is inside a `scan` over the batch.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ class Scan {
   }
 
  private:
-  /// A `scan` over the first axis of all values but the states in front.
+  /// Inserts a `scan` over the first axis of all values except the states, which come first.
   std::vector<Operand> made(const std::vector<Operand>& values, size_t states, const FillRegion& fill) {
     for (size_t i = states; i < values.size(); ++i) {
       if (values[i].dims().empty())
@@ -52,7 +52,7 @@ class Scan {
                                  &body_, fill);
   }
 
-  /// The states, then the scanned values.
+  /// Takes the states, then the scanned values.
   std::vector<Operand> scan(std::vector<Operand> values) {
     for (size_t i = 0; i < scanned_; ++i) values[states_ + i] = scanned(values[states_ + i], i);
     std::vector<Operand> results =
@@ -61,7 +61,7 @@ class Scan {
     return results;
   }
 
-  /// The entry of a list with one for each scanned value; 0 where the node has no list.
+  /// Returns entry `i` of a list with one entry for each scanned value, or 0 if the node has no list.
   int64_t entry(const char* attribute, size_t count, size_t i) const {
     const auto list = node_.integers(attribute);
     if (!list) return 0;
@@ -70,7 +70,7 @@ class Scan {
     return (*list)[i];
   }
 
-  /// `value` with the order of `axis` turned around.
+  /// Reverses the order of `value` along `axis`.
   Operand reversed(const Operand& value, int64_t axis) {
     return translator_.make_one(node_, "slice", {value},
                                 {{"axes", std::vector<int64_t>{axis}},
@@ -79,7 +79,7 @@ class Scan {
                                  {"steps", std::vector<int64_t>{-1}}});
   }
 
-  /// `value` with the axis `from` at the place `to`.
+  /// Moves the axis `from` of `value` to position `to`.
   Operand moved(const Operand& value, int64_t from, int64_t to) {
     if (from == to) return value;
     std::vector<int64_t> order(value.dims().size());

@@ -1,4 +1,4 @@
-// Scaled dot product attention; past keys and values are put before the new ones, which are then results too.
+// Scaled dot product attention. Past keys and values precede the new ones, and the joined ones are outputs too.
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
@@ -10,7 +10,7 @@ enum Output : size_t { kResult, kPresentKey, kPresentValue, kScores };
 
 const std::vector<int64_t> kSwapHeads = {0, 2, 1, 3};
 
-/// [batch, length, heads * size] as [batch, heads, length, size].
+/// Reshapes [batch, length, heads * size] to [batch, heads, length, size].
 Operand by_head(Translator& translator, const Node& node, const Operand& x, int64_t heads) {
   if (x.dims().size() != 3) return x;
   if (heads < 1) fail(errors::wrong_count(node.where(), "heads", heads, "at least 1"));
@@ -19,7 +19,7 @@ Operand by_head(Translator& translator, const Node& node, const Operand& x, int6
   return translator.make_one(node, "transpose", {split}, {{"perm", kSwapHeads}});
 }
 
-/// The inverse.
+/// Reshapes [batch, heads, length, size] to [batch, length, heads * size].
 Operand heads_together(Translator& translator, const Node& node, const Operand& x) {
   const Operand rows = translator.make_one(node, "transpose", {x}, {{"perm", kSwapHeads}});
   return translator.reshaped(node, rows, {0, 0, -1});
@@ -37,7 +37,7 @@ void translate_Attention(Translator& translator, const Node& node) {
   for (size_t i = kQuery; i <= kLengths; ++i) in.push_back(translator.in(node, i));
   if (!in[kQuery].there() || !in[kKey].there() || !in[kValue].there())
     fail(errors::part_missing(node.where(), "a query, key or value"));
-  node.attribute("softmax_precision");  // ours is double
+  node.attribute("softmax_precision");  // Halfstep computes it in double
   const bool has_present = in[kPastKey].there() || node.has_output(kPresentKey) || node.has_output(kPresentValue);
   const bool joined = in[kQuery].dims().size() == 3;
   int64_t heads = node.integer("q_num_heads", 0), kv_heads = node.integer("kv_num_heads", 0), past = 0;

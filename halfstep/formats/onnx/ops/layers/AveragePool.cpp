@@ -1,4 +1,4 @@
-// The mean of each window: avg_pool2d, or average_pool where that cannot say it; auto_pad becomes padding.
+// The mean of each window: avg_pool2d if it supports the window, else average_pool. auto_pad becomes padding.
 #include "halfstep/formats/onnx/shared_forms.h"
 
 namespace halfstep::formats::onnx {

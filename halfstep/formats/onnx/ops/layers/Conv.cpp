@@ -1,4 +1,4 @@
-// A convolution: conv2d over one or two axes, conv over three; auto_pad becomes padding.
+// A convolution: conv2d over one or two axes, conv over three. auto_pad becomes padding.
 #include <algorithm>
 
 #include "halfstep/formats/builder/errors.h"

@@ -1,4 +1,4 @@
-// The same value: outside of training nothing is dropped.
+// Returns its input, because nothing is dropped outside of training.
 #include <algorithm>
 
 #include "halfstep/formats/builder/errors.h"
@@ -7,7 +7,7 @@
 namespace halfstep::formats::onnx {
 
 void translate_Dropout(Translator& translator, const Node& node) {
-  node.attribute("ratio"), node.attribute("seed");  // of what is dropped
+  node.attribute("ratio"), node.attribute("seed");  // only used in training
   const bool drops_none = node.has_input(1) && element(translator.contents(translator.in(node, 1)), 0) == 0;
   if (!drops_none && node.has_input(2) &&
       integers_of(translator.contents(translator.in(node, 2)), node.where()) != std::vector<int64_t>{0})

@@ -1,4 +1,4 @@
-// alpha * A * B + beta * C: linear where it is a layer, else by the record.
+// alpha * A * B + beta * C: linear if it is a layer, else translated by the record.
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
@@ -11,7 +11,7 @@ void translate_Gemm(Translator& translator, const Node& node) {
     fail(errors::wrong_extents(node.where(), "", "two matrices"));
   const bool transpose_b = node.integer("transB", 0) != 0;
   const int64_t outputs = b.dims()[transpose_b ? 0 : 1];
-  const double beta = node.real("beta", 1);  // of nothing where there is no C
+  const double beta = node.real("beta", 1);  // no effect without C
   const bool has_bias = c.there() && beta == 1 && c.dims() == Dims{outputs};
   const bool is_layer = node.integer("transA", 0) == 0 && node.real("alpha", 1) == 1 && (has_bias || !c.there());
   if (!is_layer || !is_float(a.type().dtype)) return translator.by_record(node);

@@ -1,4 +1,4 @@
-// By the record, without hidden_size, which only repeats an extent of the weights.
+// Translates by the record, without hidden_size, which only repeats an extent of the weights.
 #include "halfstep/formats/onnx/shared_forms.h"
 
 namespace halfstep::formats::onnx {

@@ -1,4 +1,4 @@
-// By the record; where they are results, with the statistics, in float32 or in the type that stash_type says.
+// Translates by the record, with the statistics as results if needed, in float32 or in the type of stash_type.
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/translator.h"
 

@@ -1,5 +1,5 @@
-// A matrix product: matmul of matrices or of equal batches of them, of all rows at once where b is one matrix, else
-// matmul_broadcast.
+// A matrix product: matmul of matrices or of equal batches of them, and of all rows at once if b is one matrix.
+// Otherwise matmul_broadcast.
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/numpy_matmul.h"
 #include "halfstep/formats/onnx/translator.h"

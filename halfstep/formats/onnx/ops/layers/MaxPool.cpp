@@ -1,4 +1,4 @@
-// The largest element of each window: max_pool2d, or max_pool where that cannot say it; auto_pad becomes padding.
+// The largest element of each window: max_pool2d if it supports the window, else max_pool. auto_pad becomes padding.
 #include "halfstep/formats/onnx/shared_forms.h"
 
 namespace halfstep::formats::onnx {

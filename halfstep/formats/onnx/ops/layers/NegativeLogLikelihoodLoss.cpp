@@ -1,4 +1,4 @@
-// The loss of classes from the logarithms of their probabilities.
+// Classification loss from log probabilities.
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/class_loss.h"
 

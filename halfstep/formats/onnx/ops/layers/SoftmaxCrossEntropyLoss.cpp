@@ -1,4 +1,4 @@
-// The loss of classes from scores, whose logarithms of probabilities are a result too.
+// Classification loss from scores, with the log probabilities as a second result.
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/class_loss.h"
 

@@ -1,4 +1,4 @@
-// By the record; a zero point of one element takes the extents of the scale, which may be [] or [1].
+// Translates by the record. A zero point of one element takes the extents of the scale, which may be [] or [1].
 #include "halfstep/formats/onnx/shared_forms.h"
 
 namespace halfstep::formats::onnx {

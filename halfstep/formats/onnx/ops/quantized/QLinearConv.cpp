@@ -1,4 +1,4 @@
-// By the record, without kernel_shape, which only repeats the extents of the weights.
+// Translates by the record, without kernel_shape, which only repeats the extents of the weights.
 #include "halfstep/formats/onnx/shared_forms.h"
 
 namespace halfstep::formats::onnx {

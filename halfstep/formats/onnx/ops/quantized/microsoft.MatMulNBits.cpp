@@ -34,12 +34,12 @@ void expect(const Node& node, const Tensor& tensor, const char* what, int64_t co
     fail(errors::wrong_count(node.where(), fmt::format("elements in {}", what), tensor.size(), count));
 }
 
-/// Code i of a row that starts at byte `row`, lowest bits first.
+/// Returns code i of a row that starts at byte `row`, lowest bits first.
 int code_at(std::span<const uint8_t> bytes, int64_t row, int64_t i, int64_t bits) {
   return bytes[static_cast<size_t>(row + i * bits / 8)] >> (i * bits % 8) & ((1 << bits) - 1);
 }
 
-/// [n, k]: (code - zero point) * scale in float32, block by block; a zero point that is not there is the middle.
+/// Returns [n, k]: (code - zero point) * scale in float32, block by block. The default zero point is the middle code.
 Tensor decoded(const Blocked& blocked, const Tensor& codes, const Tensor& scales, const Tensor& zeros) {
   const int64_t code_bytes = blocked.block * blocked.bits / 8, zero_bytes = (blocked.blocks() * blocked.bits + 7) / 8;
   Tensor weights = Tensor::uninitialized(DType::f32, {blocked.n, blocked.k});
@@ -61,7 +61,7 @@ Tensor decoded(const Blocked& blocked, const Tensor& codes, const Tensor& scales
 
 void translate_microsoft_MatMulNBits(Translator& translator, const Node& node) {
   const Blocked blocked = blocked_of(node);
-  node.attribute("accuracy_level");  // how coarse a kernel may be
+  node.attribute("accuracy_level");  // allows kernels of lower accuracy
   if (node.has_input(4)) fail(errors::input_not_supported(node.where(), "4 (g_idx)"));
   const Operand a = translator.in(node, 0);
   const Tensor codes = translator.contents(translator.in(node, 1)),

@@ -1,4 +1,5 @@
-// QONNX's quantizer of a width that is a tensor: codes and back, between bounds that need not be those of a type.
+// QONNX's quantizer, whose bit width is a tensor: quantizes and dequantizes between bounds that need not be the bounds
+// of a type.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +15,8 @@ struct Bounds {
   double lowest, highest;
 };
 
-/// The codes of `bits` bits; a narrow range of signed ones leaves the lowest code out, of unsigned ones the highest.
+/// Returns the range of codes of `bits` bits. A narrow range excludes the lowest signed code, or the highest unsigned
+/// one.
 Bounds bounds_of(double bits, bool is_signed, bool is_narrow) {
   if (!is_signed) return {0, std::exp2(bits) - 1 - (is_narrow ? 1 : 0)};
   return {-std::exp2(bits - 1) + (is_narrow ? 1 : 0), std::exp2(bits - 1) - 1};
@@ -33,7 +35,7 @@ void translate_qonnx_Quant(Translator& translator, const Node& node) {
   if (!(width >= 1 && width <= 24))
     fail(errors::form_not_supported(node.where(), fmt::format("a width of {} bits", width), "1 to 24 bits", ""));
   const Bounds bounds = bounds_of(width, node.integer("signed", 1) != 0, node.integer("narrow", 0) != 0);
-  // Codes of float32: exact up to 24 bits. A zero point lies outside of the rounding.
+  // Codes are in float32, which is exact up to 24 bits. The zero point is added outside of the rounding.
   const auto number = [&](double value) { return Translator::known(filled(DType::f32, {}, value)); };
   const Operand minus = Translator::known(zero);
   Operand codes = translator.make_one(node, "div", {x, scale});
