@@ -20,7 +20,7 @@
 namespace halfstep::formats::c {
 namespace {
 
-/// The program for as many samples as it takes at once: 1 where it takes any number.
+/// Returns the program for its number of samples per call: 1 if it accepts any number.
 Model for_one_call(const Model& integer, const std::map<std::string, Dims>& given) {
   std::map<std::string, Dims> extents;
   for (const Value argument : integer.graph.arguments()) {
@@ -53,7 +53,7 @@ void require_elements(const Graph& graph) {
   }
 }
 
-/// Whether a value leaves the network and nobody else reads it.
+/// Whether a value is an output of the network with no other reader.
 bool only_leaves(Value value) {
   const Op end = value.producer().node()->block->return_op();
   return std::ranges::all_of(value.uses(), [&](const auto& use) { return use.first == end; });
@@ -129,14 +129,14 @@ class Emitter {
     program_.inputs.push_back(port);
     end_texts_.push_back({"quantize", port, quantize_call(ends_, op, "reals", port.name, true)});
   }
-  /// An argument that operators in float read.
+  /// Adds an argument that operators in float read.
   void add_real_input(Value argument) {
     const CPort port = port_of(argument.name(), argument);
     body_.feed(argument, port.name);
     program_.inputs.push_back(port);
   }
 
-  /// An output of codes is what is dequantized.
+  /// Outputs the codes before a dequantization, if the output is one.
   void add_output(Value output, const std::string& name) {
     const auto end = output.producer<ops::Dequantize>();
     const bool in_codes = end && leaves(*end);
@@ -165,7 +165,7 @@ class Emitter {
       add_operator(body_, op);
     }
     std::vector<Value> results = op.results();
-    std::erase_if(results, [](Value result) { return !result.type().is_static(); });  // nobody reads it
+    std::erase_if(results, [](Value result) { return !result.type().is_static(); });  // nothing reads it
     body_.finish(has_regions ? "" : description(op), options_.hooks ? results : std::vector<Value>());
     for (const Value result : results)
       program_.layers.push_back({result.name(), result.type(), body_.is_image(result), is_in_region(op)});
@@ -176,12 +176,12 @@ class Emitter {
     return fmt::format("{}: {} {}", op.name(), op.info().name, to_string(Type{result.dtype(), body_.stored(result)}));
   }
 
-  /// What reads a refused operator's result goes on, so that all that is refused behind it is found as well.
+  /// Continues after a rejected operator, so that all later rejected operators are found too.
   void stand_in(Op op) {
     for (const Value result : op.results()) body_.feed(result, result.name());
   }
 
-  /// The caller's memory is that of the value, where it is nobody else's.
+  /// Uses the caller's memory for the value, unless another output uses it.
   void give(const CPort& port, Value value) {
     Buffer& buffer = body_.buffer(value);
     if (buffer.storage == Storage::arena) {
@@ -199,7 +199,7 @@ class Emitter {
   Identifiers names_;
   Body body_, ends_;
   CProgram program_;
-  std::vector<Value> outputs_;  ///< the values that are given
+  std::vector<Value> outputs_;  ///< output values
   std::vector<EndText> end_texts_;
   std::vector<Diagnostic> objections_;
 };

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kLineEnd = 110;
 
-/// Where the functions are that a program is put together from.
+/// Folder of the functions from which programs are built.
 constexpr std::string_view kTemplates = "halfstep/formats/c/text/";
 
 std::string lower(std::string text) {

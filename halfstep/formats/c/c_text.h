@@ -1,4 +1,4 @@
-// Words of C: types, numbers, arrays, names.
+// Elements of C text: types, numbers, arrays, names.
 #pragma once
 
 #include <cstdint>
@@ -12,35 +12,35 @@
 
 namespace halfstep::formats::c {
 
-/// "uint8_t", "float"; types of fewer bits as they lie in memory.
+/// Returns "uint8_t" or "float". Types of fewer bits have the type of their memory.
 std::string c_type(DType dtype);
-/// "u8": part of the name of a function.
+/// Returns "u8", a part of function names.
 std::string tag(DType dtype);
 
 std::string c_number(int64_t value);
-/// "0.0625f": the same float32 for every compiler.
+/// Returns "0.0625f", which every compiler reads as the same float32.
 std::string c_number(float value);
 
-/// "1, 2, 3" in lines that a person can read.
+/// Returns "1, 2, 3" in lines of readable length.
 template <class T>
 std::string c_numbers(std::span<const T> values);
 
-/// Inside of double quotes, and inside of a comment.
+/// Escape text for a string literal, and for a comment.
 std::string c_string(std::string_view text);
 std::string c_comment(std::string_view text);
 
 /// Whether it is a name that C leaves to programs.
 bool is_c_identifier(std::string_view text);
-/// The nearest to it that is one; "network" where nothing is left.
+/// Returns the nearest identifier, or "network" if no character is left.
 std::string to_c_identifier(std::string_view text);
 
-/// Whether C or one of the program's own functions and types may have that name.
+/// Whether C or one of the program's functions and types may have that name.
 bool is_reserved(std::string_view name);
 
-/// Names of one scope, which differ in more than small and capital letters.
+/// Names of one scope, which differ in more than upper and lower case.
 class Identifiers {
  public:
-  /// `hint` as an identifier that no other has.
+  /// Returns `hint` as a unique identifier.
   std::string unique(std::string_view hint);
 
  private:

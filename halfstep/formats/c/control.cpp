@@ -1,6 +1,5 @@
-// Branches and loops: regions are blocks of C, whose values lie in the same arena as all others. What a region captures
-// is read where it lies. The states of a loop have one place each, that of the result, and take what an iteration made
-// of them at its end.
+// Branches and loops. Regions become C blocks whose values share the arena. Captured values are read in place. Each
+// loop state has one location, shared with its result, and is updated at the end of an iteration.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,10 +17,10 @@ int64_t bytes_of(Value value) { return count_elements(value.dims()) * static_cas
 
 bool is_known(Value value) { return !value || value.type().is_static(); }
 
-/// What nobody reads needs no memory, so that its extents may be open.
+/// An unread result needs no memory, so its extents may be dynamic.
 bool has_memory(Value result) { return is_known(result) || !result.unused(); }
 
-/// Where each element of a part of `whole`, at one place of its first axis, lies.
+/// Returns the memory position of each element of a part of `whole`, at one position of its first axis.
 std::vector<int64_t> places_in_part(const Body& body, Value whole) {
   Dims dims = whole.dims();
   dims[0] = 1;
@@ -46,11 +45,11 @@ class FlowText {
   std::string comment() const { return fmt::format("{}: {}", op_.name(), op_.info().name); }
   Value operand(size_t i) const { return op_.operands()[parts_.first + i]; }
   const Block& region(size_t r = 0) const { return *op_.regions()[r]; }
-  /// An output of the body behind its condition.
+  /// Returns an output of the body after its condition.
   Value made(size_t i) const { return region().outputs()[parts_.conditions + i]; }
   std::string condition() const { return memory_of(body_, op_, op_.in(0), "condition") + "[0]"; }
 
-  /// A value under the name of a region's argument, read where it lies.
+  /// Makes a region's argument another name of the value, which is read in place.
   void pass(Value value, Value argument) {
     if (!value.is_tensor()) return body_.alias(argument, value);
     body_.feed(argument, constant(value, argument));
@@ -108,7 +107,7 @@ class FlowText {
     capture(region());
   }
 
-  /// A state that is to become another one is kept until all have been read.
+  /// Updates states. A state that becomes another state is saved until all have been read.
   void update_states() {
     std::vector<std::string> kept(parts_.states);
     for (size_t i = 0; i < parts_.states; ++i) {
@@ -127,7 +126,7 @@ class FlowText {
     }
   }
 
-  /// All that iterations read or leave is kept until the last one has ended.
+  /// Keeps values that iterations read or produce until the last iteration has ended.
   void end_iterations() {
     body_.close();
     for (size_t i = 0; i < parts_.values(); ++i) {
@@ -160,7 +159,7 @@ class FlowText {
     end_iterations();
   }
 
-  /// An element of a scanned value, where it lies if that is in its order.
+  /// Takes an element of a scanned value, in place if the order matches.
   void take(size_t i, const std::string& turn) {
     const Value whole = operand(i), part = region().arguments()[i];
     const std::string from =
@@ -180,7 +179,7 @@ class FlowText {
   }
 
   std::vector<int64_t> stored(Value value) const { return stored_places(value.dims(), body_.is_image(value)); }
-  /// None where each element has the same place in both.
+  /// Returns no steps if each element has the same position in both.
   static std::vector<Step> steps_between(const std::vector<int64_t>& from, const std::vector<int64_t>& to) {
     std::vector<Step> steps;
     for (size_t i = 0; i < from.size() && from != to; ++i) steps.push_back({to[i], from[i]});
@@ -207,10 +206,10 @@ class FlowText {
   FlowParts parts_;
   const std::string& program_;
   const AddRegion& add_region_;
-  std::vector<std::string> states_;  ///< memory of each
+  std::vector<std::string> states_;  ///< memory of each state
 };
 
-/// Whether it has what each iteration gave.
+/// Whether the result stacks the outputs of all iterations.
 bool is_stacked(Op op, Value result) { return static_cast<size_t>(result.port()) >= FlowParts(op).states; }
 
 std::string remedy_for(Op op, Value result) {
@@ -229,7 +228,7 @@ void add_flow(Body& body, Op op, const std::string& program, const AddRegion& ad
 void require_known_extents(const Graph& graph) {
   std::vector<Diagnostic> objections;
   for (Op op : graph.all_ops()) {
-    if (!std::ranges::all_of(op.operands(), is_known)) continue;  // said where they are made
+    if (!std::ranges::all_of(op.operands(), is_known)) continue;  // reported where they are produced
     for (const Value result : op.results()) {
       if (is_known(result) || (op.info().flow == Flow::loop && is_stacked(op, result) && result.unused())) continue;
       const bool has_regions = op.info().flow != Flow::none;

@@ -14,7 +14,7 @@ namespace {
 
 float narrow(double scale) { return static_cast<float>(scale); }
 
-/// What added.c computes of the codes a and b.
+/// Returns the computation of added.c on the codes a and b.
 std::string fixed_sum_lines(const std::string& shift) {
   return "    const int64_t sum = ((int64_t)a - q->a_zero_point) * q->a_multiplier +\n"
          "                        ((int64_t)b - q->b_zero_point) * q->b_multiplier;\n"
@@ -75,7 +75,7 @@ Scale fixed_sum(Body& body, const ops::IntegerAdd& add) {
   return scale;
 }
 
-/// How far apart elements of `operand` are along the axes of `result`, by the axis of the result.
+/// Returns the strides of `operand` along the axes of `result`.
 std::vector<int64_t> repeated(const Body& body, Value operand, Value result) {
   const std::vector<int64_t> own = strides(body, operand);
   std::vector<int64_t> steps(result.dims().size() - own.size(), 0);

@@ -1,4 +1,4 @@
-// Between reals and codes.
+// Conversion between float values and codes.
 #include <fmt/format.h>
 
 #include "halfstep/core/base/element_values.h"
@@ -9,7 +9,7 @@
 namespace halfstep::formats::c {
 namespace {
 
-/// Loops over all elements: from the network's order to that of memory, or back, or as they lie.
+/// Adds loops over all elements: from the network's order to the memory order, back, or without reordering.
 std::string order_object(Body& body, const std::string& hint, Value codes, bool reorders, bool to_memory) {
   const auto places = stored_places(codes.dims(), reorders && body.is_image(codes));
   std::vector<Step> steps;
@@ -27,7 +27,7 @@ std::string order_object(Body& body, const std::string& hint, Value codes, bool 
 float scale_of(Body& body, Value scale) { return body.contents(scale).data<float>()[0]; }
 int32_t zero_of(Body& body, Value zero) { return body.contents(zero).data<int32_t>()[0]; }
 
-/// What quantize.c adds for the rest beside a whole number, and what it takes away.
+/// Returns the terms that quantize.c adds and subtracts for the remainder beside an integer.
 std::pair<std::string, std::string> rounding_text(const std::string& rounding) {
   if (rounding == "half_even")
     return {"rest >= 0.5f && (rest > 0.5f || whole % 2 != 0)", "rest <= -0.5f && (rest < -0.5f || whole % 2 != 0)"};

@@ -1,4 +1,4 @@
-// Operators that stay in float, by the rules of docs/arithmetic.md, section 11.
+// Float fallback operators, with the rules of docs/arithmetic.md, section 11.
 #include <fmt/format.h>
 
 #include "halfstep/core/ir/ops.h"
@@ -8,7 +8,7 @@
 namespace halfstep::formats::c {
 namespace {
 
-/// What stands for an attribute.
+/// Returns the C text of an attribute.
 std::string attribute_text(const Attribute& value) {
   if (const auto* real = std::get_if<double>(&value)) return c_number(static_cast<float>(*real));
   if (const auto* whole = std::get_if<int64_t>(&value)) return c_number(static_cast<float>(*whole));
@@ -26,7 +26,7 @@ std::string expression_of(Op op) {
   return text;
 }
 
-/// "leaky_relu", and its attributes where it has some.
+/// Returns "leaky_relu" with its attributes, if any.
 std::string function_of(Op op) {
   std::string name = op.info().name;
   for (const auto& [key, value] : op.attributes()) name += "_" + to_string(value);

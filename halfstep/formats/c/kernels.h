@@ -1,4 +1,4 @@
-// The functions of a C program: those that the network calls, each once.
+// Functions of a C program that the network calls, each included once.
 #pragma once
 
 #include <map>
@@ -8,15 +8,15 @@
 
 namespace halfstep::formats::c {
 
-/// What stands for `@word@` in a template.
+/// Replacements of `@word@` in a template.
 using Words = std::map<std::string, std::string, std::less<>>;
 
-/// Functions in the order in which they were asked for first, so that what is called comes before who calls it.
+/// Functions in the order of their first use, so that callees come before callers.
 class Kernels {
  public:
-  /// The template halfstep/formats/c/text/FILE.c with these words; every word of the template must be there.
+  /// Adds the template halfstep/formats/c/text/FILE.c with these words. Every word of the template must be defined.
   void use(std::string_view file, const Words& words = {});
-  /// But for those that `others` have.
+  /// Returns the text without functions in `others`.
   std::string text(const Kernels& others = {}) const;
 
  private:

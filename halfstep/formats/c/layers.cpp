@@ -13,10 +13,10 @@
 namespace halfstep::formats::c {
 namespace {
 
-constexpr int64_t kRows = 8;    ///< of weights that one pass over a patch multiplies (c/dot.c)
-constexpr int64_t kPixels = 4;  ///< whose codes are made together; they share weights once unpacked
+constexpr int64_t kRows = 8;    ///< rows of weights that one pass over a patch multiplies (c/dot.c)
+constexpr int64_t kPixels = 4;  ///< pixels computed together, which share unpacked weights
 constexpr int64_t kLanes = 64;  ///< channels at a time
-constexpr int64_t kBlock = 64;  ///< the largest number of codes that are multiplied at once (c/block.c)
+constexpr int64_t kBlock = 64;  ///< maximum number of codes that are multiplied at once (c/block.c)
 constexpr int64_t kMostWhole = INT32_MAX;
 
 /// integer_conv2d or integer_linear.
@@ -27,7 +27,7 @@ struct Layer {
   std::vector<int64_t> bias;
   int64_t outputs = 0, each = 0, taps = 1, x_zero = 0;
   WindowText window;
-  bool is_direct = false;  ///< a window is one place in the image
+  bool is_direct = false;  ///< a window is one position in the image
   bool is_depthwise = false;
 
   int64_t length() const { return taps * each; }
@@ -38,7 +38,7 @@ std::vector<int64_t> codes_of(const Tensor& tensor) {
   return {codes.begin(), codes.end()};
 }
 
-/// Of [o][i][taps], the channels last.
+/// Reorders [o][i][taps] to channels last.
 std::vector<int64_t> channels_last(const std::vector<int64_t>& w, int64_t each, int64_t taps) {
   std::vector<int64_t> result(w.size());
   for (size_t k = 0; k < w.size(); ++k) {
@@ -69,13 +69,14 @@ Layer linear_layer(Body& body, const ops::IntegerLinear& linear) {
   return layer;
 }
 
-/// The largest magnitude of a code of that type.
+/// Returns the largest magnitude of a code of that type.
 int64_t largest(DType dtype) {
   const int bits = static_cast<int>(size_of(dtype)) * 8;
   return is_signed(dtype) ? int64_t{1} << (bits - 1) : (int64_t{1} << bits) - 1;
 }
 
-/// Takes what the zero point of x adds into the bias. Whether no order of additions leaves 32 bits.
+/// Folds the contribution of x's zero point into the bias. Returns whether sums fit in 32 bits in any order of
+/// additions.
 bool fold_zero_point(Layer& layer) {
   bool fits = true;
   for (int64_t o = 0; o < layer.outputs; ++o) {
@@ -93,14 +94,14 @@ bool fold_zero_point(Layer& layer) {
   return fits;
 }
 
-/// Bits of a weight as it is stored: the fewest of 2, 4 and 8 that hold all of them.
+/// Returns the bits of a stored weight: the smallest of 2, 4 and 8 that holds all weights.
 int weight_bits(const std::vector<int64_t>& w) {
   const auto [low, high] = std::ranges::minmax(w);
   if (low >= -2 && high <= 1) return 2;
   return low >= -8 && high <= 7 ? 4 : 8;
 }
 
-/// Rows of `length` codes as bytes, each row on its own.
+/// Packs rows of `length` codes into bytes, each row separately.
 std::vector<int64_t> packed(const std::vector<int64_t>& w, int64_t length, int bits) {
   const int64_t in_byte = 8 / bits;
   std::vector<int64_t> bytes;
@@ -115,7 +116,7 @@ std::vector<int64_t> packed(const std::vector<int64_t>& w, int64_t length, int b
   return bytes;
 }
 
-/// The weights in flash, in rows of `length`, and `spare` zeros behind them.
+/// Adds the weights in flash, in rows of `length`, followed by `spare` zeros.
 std::string weights_object(Body& body, const Layer& layer, const std::vector<int64_t>& w, int64_t length, int bits,
                            int64_t spare = 0) {
   std::vector<int64_t> stored = bits == 8 ? w : packed(w, length, bits);
@@ -126,7 +127,7 @@ std::string weights_object(Body& body, const Layer& layer, const std::vector<int
 
 std::string zero_text(const Layer& layer) { return c_number(layer.x_zero); }
 
-/// What both kinds of layers say in their templates.
+/// Returns the template words that both kinds of layers share.
 Words layer_words(Body& body, const Layer& layer, const Scale& scale, int bits, bool fits) {
   Words words = scale.words();
   words["x"] = c_type(layer.x.dtype());
@@ -148,7 +149,7 @@ std::string function_name(const std::string& kind, const Words& words, int bits)
   return fmt::format("{}_{}_w{}_{}_{}", kind, words.at("dot_tag"), bits, words.at("y_tag"), words.at("code").substr(5));
 }
 
-/// What repeats the tables of a scale for several pixels, and, of packed weights, what unpacks rows of them.
+/// Adds the code that repeats the tables of a scale for several pixels, and that unpacks rows of packed weights.
 void add_conv_words(Words& words, const Scale& scale, int bits) {
   for (const Scale::Table& table : scale.tables) {
     words["table_arrays"] += fmt::format("    {} repeated_{}[lanes];\n", table.type, table.field);
@@ -240,7 +241,7 @@ void add_layer(Body& body, Op op) {
   Layer layer = op.is<ops::IntegerConv2d>() ? conv_layer(body, ops::IntegerConv2d(op.node()))
                                             : linear_layer(body, ops::IntegerLinear(op.node()));
   layer.bias.assign(static_cast<size_t>(layer.outputs), 0);
-  if (!is_engine(op)) {  // whose biases are part of the scale
+  if (!is_engine(op)) {  // engines have the bias in the scale
     const auto bias = body.contents(op.in(op.info().input("b"))).data<int32_t>();
     layer.bias.assign(bias.begin(), bias.end());
   }

@@ -1,5 +1,5 @@
-// Operators that only move codes: where each element of a result comes from is found by running the operator on
-// places, so that one function does for all of them.
+// Operators that only move codes. Running the operator on positions yields the source of each element, so one function
+// serves all of them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,13 +14,13 @@
 namespace halfstep::formats::c {
 namespace {
 
-/// More loops than this are longer than a list of places.
+/// With more loops, a list of positions is shorter.
 constexpr size_t kMostNests = 64;
-constexpr int64_t kNowhere = 0, kFirst = 1;  // an operator that is given no number to fill with fills with 0
+constexpr int64_t kNowhere = 0, kFirst = 1;  // an operator without a fill number fills with 0
 
 bool is_fill(Op op, size_t operand) { return op.port_of(static_cast<int>(operand)) == op.info().quant.fill; }
 
-/// Whether elements of the result come from the operand: from a computed one, or a stored one as a concatenation has.
+/// Whether elements of the result come from the operand, which is computed, or stored as in a concatenation.
 bool is_moved(Op op, size_t operand) {
   const Value value = op.operands()[operand];
   if (!value || is_fill(op, operand)) return false;
@@ -28,15 +28,15 @@ bool is_moved(Op op, size_t operand) {
   return !value.is_tensor() || (!is_index && value.dtype() == op.out(0).dtype());
 }
 
-/// The operator alone, on whole numbers of 64 bits.
+/// The operator by itself, on 64-bit integers.
 struct Mover {
   Graph graph;
   Op op;
   std::vector<Tensor> operands;
 };
 
-/// For the elements of the result, the operand and the place in it: numbers that count through all operands from kFirst
-/// on, kNowhere for what fills.
+/// Returns the source of each element of the result, as its position in all operands, counted from kFirst. kNowhere
+/// marks fill values.
 Tensor origins(Body& body, Op op) {
   Mover mover;
   OpSpec spec{&op.info(), {}, op.attributes(), op.name(), op.location()};
@@ -63,7 +63,7 @@ Tensor origins(Body& body, Op op) {
   return compiler::evaluate(mover.op, mover.operands).front();
 }
 
-/// The steps that bring elements of one operand to the result, in the order of the result's memory.
+/// Returns the steps that move elements of one operand to the result, in the memory order of the result.
 std::vector<Step> steps_from(Body& body, const Tensor& from, Value operand, int64_t first, Value result) {
   const auto places = stored_places(operand.dims(), body.is_image(operand));
   const auto result_places = stored_places(result.dims(), body.is_image(result));
@@ -138,7 +138,7 @@ void say_steps(Body& body, const std::string& what, DType dtype, const std::vect
     const std::string moves = nests_object(body, name_of(what, "moves"), nests);
     return body.say(fmt::format("move_{}({}, {}, {}, {});", type, from, to, moves, nests.size()));
   }
-  constexpr int64_t kStays = -1;  // what comes from other operands or fills
+  constexpr int64_t kStays = -1;  // element comes from another operand, or is a fill value
   std::vector<int64_t> places(static_cast<size_t>(count), kStays);
   for (const Step& step : steps) places[static_cast<size_t>(step.to)] = step.from;
   body.kernels.use("pick", words);

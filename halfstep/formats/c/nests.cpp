@@ -8,7 +8,7 @@ namespace {
 Step distance(const Step& a, const Step& b) { return {b.to - a.to, b.from - a.from}; }
 bool operator==(const Step& a, const Step& b) { return a.to == b.to && a.from == b.from; }
 
-/// Whether the `length` steps behind `at` are those before it, all moved by the same.
+/// Whether the `length` steps at `at` repeat those at `before`, all shifted by `by`.
 bool repeats(std::span<const Step> steps, size_t before, size_t at, size_t length, const Step& by) {
   if (at + length > steps.size()) return false;
   for (size_t i = 0; i < length; ++i) {
@@ -17,7 +17,7 @@ bool repeats(std::span<const Step> steps, size_t before, size_t at, size_t lengt
   return true;
 }
 
-/// The nest that begins with the first step, and takes `taken` of them.
+/// Returns the loop nest that starts at the first step. It covers `taken` steps.
 Nest first_nest(std::span<const Step> steps, size_t& taken) {
   Nest nest;
   nest.first = steps[0];

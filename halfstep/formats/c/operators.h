@@ -1,4 +1,4 @@
-// The C form of every operator that an integer program can have. Internal to this room.
+// The C form of every operator of an integer program. Internal to this room.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace halfstep::formats::c {
 
-/// Adds the calls for `op`. Throws unsupported, naming the operator, where C has no form of it.
+/// Adds the calls for `op`. Throws unsupported, naming the operator, if it has no form in C.
 void add_operator(Body& body, Op op);
 
 // One function for each kind, in a file of that name.
@@ -27,15 +27,15 @@ void add_move(Body& body, Op op);
 void add_quantize(Body& body, Op op);
 void add_dequantize(Body& body, Op op);
 
-// Whole numbers and conditions.
-/// Whether `op` computes on them, or by a condition that is computed.
+// Integers and conditions.
+/// Whether `op` computes on integers or conditions, or by a computed condition.
 bool is_of_wholes(Op op);
 void add_wholes(Body& body, Op op);
-/// Indices are computed.
+/// For computed indices.
 void add_gather(Body& body, Op op);
 
-// Islands.
-/// Refuses other operands and results than float32.
+// Float fallback operators.
+/// Rejects operands and results other than float32.
 void require_float32(Op op);
 void add_pointwise(Body& body, Op op);
 void add_float_layer(Body& body, Op op);
@@ -46,28 +46,28 @@ void add_float_softmax(Body& body, Op op);
 
 /// Adds the calls for the operations of a region.
 using AddRegion = std::function<void(const Block& region)>;
-/// Regions as blocks of C. `program` is the program's name in capitals.
+/// Adds regions as blocks of C. `program` is the program's name in capitals.
 void add_flow(Body& body, Op op, const std::string& program, const AddRegion& add_region);
-/// Refuses values whose extents only a run tells, all at once.
+/// Rejects all values whose extents only a run determines.
 void require_known_extents(const Graph& graph);
 
-/// Memory of an operand, be it a value or a tensor of the Model, which becomes a constant called LAYER_WHAT.
+/// Returns the memory of an operand: a value, or a tensor of the Model, which becomes the constant LAYER_`what`.
 std::string memory_of(Body& body, Op op, Value value, const std::string& what);
-/// A constant with these contents, in the order of an image where it is one.
+/// Adds a constant with these contents, in image order if it is an image.
 std::string contents_object(Body& body, const std::string& hint, const Tensor& contents, bool is_image);
-/// Moves elements by these steps; `what` names the constants for it.
+/// Adds statements that move elements by these steps. `what` names the constants for it.
 void say_steps(Body& body, const std::string& what, DType type, const std::vector<Step>& steps, int64_t count,
                const std::string& from, const std::string& to);
 
-/// How the elements of two operands lie under a result: the address of the constant.
+/// Adds the strides of two operands that broadcast to a result. Returns the address of the constant.
 std::string broadcast_object(Body& body, Op op, Value a, Value b);
 
-/// The functions that make codes of reals and reals of codes between an argument or output of the network, in its own
-/// order, and memory: statements on the pointers `from` and `to`.
+/// Return statements on the pointers `from` and `to` that quantize an argument of the network, or dequantize an output.
+/// They convert between the network's order and memory.
 std::string quantize_call(Body& body, Op quantize, const std::string& from, const std::string& to, bool reorders);
 std::string dequantize_call(Body& body, Op dequantize, const std::string& from, const std::string& to, bool reorders);
 
-/// The constant with these loops; their number is `count`.
+/// Adds the constant with these loops, which are `count` in number.
 std::string nests_object(Body& body, const std::string& hint, std::span<const Nest> nests);
 
 /// A window over x, and the name of the constant.

@@ -15,7 +15,7 @@ using Node = const detail::ValueNode*;
 
 constexpr size_t kImageRank = 4;
 
-/// Values that must have the same order.
+/// Groups of values that must have the same order.
 class Groups {
  public:
   void join(Node a, Node b) { parents_[root(a)] = root(b); }
@@ -35,7 +35,7 @@ bool is_window(Op op) {
 }
 bool may_be_image(Value value) { return value && !value.is_tensor() && value.dims().size() == kImageRank; }
 
-/// Of an operation with regions: operands and results, each with what stands for it in a region.
+/// Returns operands and results of an operation with regions, each paired with its value in a region.
 std::vector<std::pair<Value, Value>> same_values(Op op) {
   const FlowParts parts(op);
   std::vector<std::pair<Value, Value>> pairs;

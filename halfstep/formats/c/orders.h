@@ -1,4 +1,4 @@
-// In which order a C program keeps the elements of a value.
+// Element order of values in a C program.
 #pragma once
 
 #include <set>
@@ -8,14 +8,15 @@
 
 namespace halfstep::formats::c {
 
-/// The values that are images: [n, c, h, w] under a window somewhere, or added, multiplied, joined, cut or padded with
-/// such. They are kept channels last, all others as they are.
+/// Returns the values that are images, [n, c, h, w]: values read by a window operator, and values that are added,
+/// multiplied, concatenated, sliced or padded with them. Images are stored channels last, all others in the network's
+/// order.
 std::set<const detail::ValueNode*> images(const Graph& graph);
 
-/// Extents as they lie in memory, the innermost last.
+/// Returns extents in memory order, the innermost last.
 Dims stored_dims(const Dims& dims, bool is_image);
 
-/// Where each element of a value, by its index in the graph's order, is in memory.
+/// Returns the memory position of each element, by its index in the graph's order.
 std::vector<int64_t> stored_places(const Dims& dims, bool is_image);
 
 }  // namespace halfstep::formats::c

@@ -22,12 +22,12 @@ struct Average {
     return op.kernel()[0] == x[2] && op.kernel()[1] == x[3] &&
            std::ranges::all_of(op.pad(), [](int64_t p) { return p == 0; });
   }
-  /// Elements of window `o` of an axis that lie in the image.
+  /// Returns the number of elements of window `o` along an axis that lie in the image.
   int64_t inside(size_t axis, int64_t o) const {
     const int64_t begin = o * op.stride()[axis] - op.pad()[axis];
     return std::min(x[2 + axis], begin + op.kernel()[axis]) - std::max<int64_t>(0, begin);
   }
-  /// What windows divide by, in rising order.
+  /// Returns the divisors of windows in ascending order.
   std::vector<int64_t> counts() const {
     if (op.count_include_pad()) return {op.kernel()[0] * op.kernel()[1]};
     std::set<int64_t> rows, columns, all;
@@ -65,7 +65,7 @@ StoredFactors fixed_factors(const ops::IntegerAvgPool2d& op, const std::vector<i
   return factors;
 }
 
-/// The scale of windows whose reals are added up, which only onnxruntime's form does.
+/// Returns the scale of windows that sum float values, as only onnxruntime's form does.
 Scale mean_scale(Body& body, const ops::IntegerAvgPool2d& op, const std::vector<int64_t>& counts) {
   body.uses_floats = true;
   body.kernels.use("scalar/nearest");
@@ -125,7 +125,7 @@ void add_average(Body& body, Op op) {
   const Average average{pool};
   const std::vector<int64_t> counts = average.counts();
   const bool adds_reals = scales_in_float(op) && !is_engine(op) && !average.covers_image();
-  constexpr int64_t kFarthest = 131071;  // that a code of 16 bits may lie from a zero point
+  constexpr int64_t kFarthest = 131071;  // maximum distance of a 16-bit code from a zero point
   const int64_t elements = pool.kernel()[0] * pool.kernel()[1];
   const bool is_wide = !scales_in_float(op) && elements > INT32_MAX / kFarthest;
   const Scale scale =

@@ -1,4 +1,4 @@
-// Products of two features, and what becomes one along axes.
+// Products of two activations, and reductions along axes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,14 +12,14 @@
 namespace halfstep::formats::c {
 namespace {
 
-/// Extents of a product, and how far apart elements are in its operands.
+/// Extents of a product, and strides of its operands.
 struct Product {
-  Loops batches{{}, {{}, {}, {}}};  ///< of a, b and the result
+  Loops batches{{}, {{}, {}, {}}};  ///< loops over a, b and the result
   int64_t rows = 1, columns = 1, length = 1;
   int64_t a_row = 0, a_step = 0, b_column = 0, b_step = 0, y_row = 0, y_column = 0;
 };
 
-/// Of integer_matmul or matmul.
+/// For integer_matmul or matmul.
 template <class View>
 Product product_of(const Body& body, const View& matmul) {
   const Value y = matmul.out();
@@ -60,10 +60,10 @@ std::string product_object(Body& body, Op op, const Product& p) {
                            68);
 }
 
-/// Loops over the elements of a result, and over those that become one.
+/// Loops over the elements of a result, and over the elements that are reduced to one.
 struct Reduction {
   Loops result{{}, {{}}}, shared{{}, {{}}};
-  int64_t count = 1;  ///< of elements that become one
+  int64_t count = 1;  ///< number of reduced elements
 
   std::string object(Body& body, Op op) const {
     require_four(op, result, "results");
@@ -76,7 +76,7 @@ struct Reduction {
   }
 };
 
-/// Along the attribute `axes`. Sums of reals are in the network's order of axes, all others in that of memory.
+/// Reduces along the attribute `axes`. Sums of floats follow the network's order of axes, all others the memory order.
 Reduction reduction_of(const Body& body, Op op) {
   const Value x = op.in(0), y = op.out(0);
   const auto& axes = get<std::vector<int64_t>>(op.attributes(), "axes");
@@ -92,7 +92,7 @@ Reduction reduction_of(const Body& body, Op op) {
     reduction.shared.add(dims[axis], {steps[axis]});
     reduction.count *= dims[axis];
   }
-  std::vector<int64_t> kept;  // how far apart elements of x are along each axis of the result
+  std::vector<int64_t> kept;  // strides of x along each axis of the result
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     if (!is_shared[axis] || get<bool>(op.attributes(), "keep_dims")) kept.push_back(is_shared[axis] ? 0 : steps[axis]);
   }
@@ -100,7 +100,7 @@ Reduction reduction_of(const Body& body, Op op) {
   return reduction;
 }
 
-/// How reals become one: the words of c/float_reduction.c.
+/// Returns the words of c/float_reduction.c for a reduction of floats.
 Words float_reduction_words(Op op) {
   if (op.is<ops::ReduceMax, ops::ReduceMin>()) {
     const bool is_max = op.is<ops::ReduceMax>();

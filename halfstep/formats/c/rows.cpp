@@ -1,4 +1,4 @@
-// Softmax and normalizations, which take rows of codes; docs/arithmetic.md, section 5.
+// Softmax and normalizations on rows of codes. See docs/arithmetic.md, section 5.
 #include <fmt/format.h>
 
 #include "halfstep/core/ir/ops.h"
@@ -10,16 +10,16 @@
 namespace halfstep::formats::c {
 namespace {
 
-constexpr int64_t kEntries = 256;    ///< of a table of exponentials
-constexpr int64_t kNormalBits = 60;  ///< of what a normalization takes the root of, without epsilon
+constexpr int64_t kEntries = 256;    ///< entries of a table of exponentials
+constexpr int64_t kNormalBits = 60;  ///< maximum bits of the radicand of a normalization, without epsilon
 
-/// Rows in memory: `blocks` of `apart` rows each, whose elements take turns.
+/// Rows in memory: `blocks` of `apart` rows each, with interleaved elements.
 struct Rows {
   int64_t blocks = 1, count = 1, apart = 1;
   std::string text() const { return fmt::format("{}, {}, {}", blocks, count, apart); }
 };
 
-/// Rows along `axes`, which lie beside each other in memory in either order of it.
+/// Returns rows along axes `first` to `last`, which must be adjacent in memory in every order of it.
 Rows rows_along(const Body& body, Value x, int64_t first, int64_t last) {
   Rows rows;
   for (const size_t axis : memory_axes(body, x)) {
@@ -58,7 +58,7 @@ int64_t bits_of(int64_t value) {
   return bits;
 }
 
-/// The bound of section 5 that keeps a normalization in 64 bits.
+/// Checks the bound of section 5 that keeps a normalization in 64 bits.
 void require_narrow(const ops::IntegerNorm& norm) {
   const int64_t bits = 2 * bits_of(norm.x().dims().back()) + 16 * static_cast<int64_t>(size_of(norm.x().dtype()));
   if (bits + norm.guard() > kNormalBits)

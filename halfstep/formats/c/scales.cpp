@@ -10,9 +10,9 @@
 namespace halfstep::formats::c {
 namespace {
 
-/// The shift of power_of_two says how far below 2^30 a factor is.
+/// The shift of power_of_two is relative to factors of 2^30.
 constexpr int64_t kPowerBits = 30;
-/// oneDNN has convolutions of the engine x86 up to so many groups.
+/// Maximum groups of convolutions that oneDNN supports in the engine x86.
 constexpr int64_t kMostGroups = 100;
 
 std::string form_of(Op op) {
@@ -22,7 +22,7 @@ int64_t whole(Op op, const char* name) { return get<int64_t>(op.attributes(), na
 float real(Op op, const char* name) { return static_cast<float>(get<double>(op.attributes(), name)); }
 Value operand(Op op, const char* port) { return op.in(op.info().input(port)); }
 
-/// The elements of an operand of a layer, one for each channel.
+/// Returns the elements of an operand of a layer, one for each channel.
 template <class To, class From>
 std::vector<To> by_channel(Body& body, Op op, const char* port) {
   const auto values = body.contents(operand(op, port)).data<From>();
@@ -33,7 +33,7 @@ std::vector<To> by_channel(Body& body, Op op, const char* port) {
 
 std::string rounding_of(Op op) { return get<std::string>(op.attributes(), "shift_rounding"); }
 
-/// The function that multiplies what shift_function shifts, where the product has more than 64 bits.
+/// Returns the function that multiplies and shifts if the product has more than 64 bits.
 std::string parts_function(Body& body, Op op) {
   Words words = {{"rounding", rounding_of(op)}, {"shift", shift_function(body, op)}};
   words["shifted"] = rounding_of(op) == "doubled" ? "bits > 31 ? shift_half_away(shift_half_up(upper, 15), bits - 31)\n"
@@ -43,7 +43,7 @@ std::string parts_function(Body& body, Op op) {
   return "parts_" + rounding_of(op);
 }
 
-/// The struct of a form, its function and one constant of it.
+/// Writes the struct of a form, its function and one constant of it.
 class ScaleWriter {
  public:
   /// `has_parts`: sums need 64 bits, and their products more.

@@ -6,7 +6,7 @@
 
 namespace halfstep::formats::c {
 
-/// Between the network's own reals and codes, outside of NAME_run.
+/// Conversion between the network's float values and codes, outside of NAME_run.
 struct EndText {
   std::string verb;  ///< "quantize" or "dequantize"
   CPort port;
@@ -19,19 +19,19 @@ struct SourceParts {
   const Body& ends;  ///< functions and constants of `end_texts`
   const std::vector<EndText>& end_texts;
   bool hooks = false;
-  std::string network;  ///< its name
+  std::string network;  ///< name of the network
 };
 
 std::string header_text(const SourceParts& parts);
 std::string source_text(const SourceParts& parts);
 
-/// In capitals.
+/// Converts to capitals.
 std::string upper(std::string text);
-/// "const uint8_t *x, uint8_t *logits": of NAME_run.
+/// Returns the parameters of NAME_run: "const uint8_t *x, uint8_t *logits".
 std::string run_parameters(const CProgram& program);
-/// "NAME_quantize", with the port where there are several of its kind.
+/// Returns "NAME_quantize", with the port if there are several of its kind.
 std::string end_function(const CProgram& program, const EndText& end);
-/// The same for a port.
+/// Returns the name for a port.
 std::string end_function(const CProgram& program, const std::string& verb, const CPort& port);
 
 }  // namespace halfstep::formats::c

@@ -1,4 +1,4 @@
-// How far apart elements lie in memory, and loops over them. Internal to this room.
+// Strides of elements in memory, and loops over them. Internal to this room.
 #pragma once
 
 #include <string>
@@ -8,25 +8,25 @@
 
 namespace halfstep::formats::c {
 
-/// Axes of a value from the outermost in memory to the innermost.
+/// Returns the axes of a value from the outermost in memory to the innermost.
 std::vector<size_t> memory_axes(const Body& body, Value value);
 
-/// How far apart the elements of a value are along each of its axes; 0 along an axis of one element.
+/// Returns the stride of a value along each of its axes, or 0 along an axis of one element.
 std::vector<int64_t> strides(const Body& body, Value value);
 
-/// Loops from the outermost in: how often each runs, and how far it takes each of several values.
+/// Loops from the outermost to the innermost: their counts, and the steps of each of several values.
 struct Loops {
   Dims count;
-  std::vector<Dims> steps;  ///< of each value
+  std::vector<Dims> steps;  ///< steps of each value
 
-  /// Adds an innermost loop, or lengthens the one that goes on where it begins for all values.
+  /// Adds an innermost loop, or extends the current one if it continues for all values.
   void add(int64_t extent, const std::vector<int64_t>& each);
 };
 
-/// "{1, 1, 3, 4}": four numbers, the last ones those of `values`. More are refused before.
+/// Returns "{1, 1, 3, 4}": four numbers, the last ones from `values`. Callers reject more than four.
 std::string four(const Dims& values, int64_t missing);
 
-/// Refuses more than four loops: `what` is "operands that are repeated".
+/// Rejects more than four loops. `what` names the kind in the message, such as "operands that are repeated".
 void require_four(Op op, const Loops& loops, const std::string& what);
 
 }  // namespace halfstep::formats::c

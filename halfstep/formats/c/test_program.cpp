@@ -1,4 +1,4 @@
-// Programs around a network in C: one that tests itself, and one that others test it with.
+// C programs around a network: one that tests itself, and one that other programs use for tests.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Whole numbers and conditions, as ids and masks are made of: docs/arithmetic.md, section 11.
+// Integers and conditions, as used for ids and masks. See docs/arithmetic.md, section 11.
 #include <fmt/format.h>
 
 #include "halfstep/core/base/element_values.h"
@@ -9,7 +9,7 @@
 namespace halfstep::formats::c {
 namespace {
 
-/// What ends in a number of the type modulo 2^bits: "wrapped((uint32_t)a + (uint32_t)b)".
+/// Returns an expression that wraps modulo 2^bits of the type: "wrapped((uint32_t)a + (uint32_t)b)".
 std::string wrapped(Body& body, DType type, const std::string& left, const std::string& sign,
                     const std::string& right) {
   const bool wide = type == DType::i64;
@@ -18,7 +18,7 @@ std::string wrapped(Body& body, DType type, const std::string& left, const std::
   return fmt::format("{0}(({1}){2} {3} ({1}){4})", function, unsigned_type, left, sign, right);
 }
 
-/// A number of the type `to`; "" where C programs do not make these of those.
+/// Returns a conversion to the type `to`, or "" if C programs do not support it.
 std::string cast_text(Body& body, DType from, DType to) {
   const bool to_wide = to == DType::i64;
   if (to == DType::boolean) return "(uint8_t)(x != 0)";
@@ -33,7 +33,7 @@ std::string cast_text(Body& body, DType from, DType to) {
   return fmt::format("({})x", c_type(to));
 }
 
-/// By operator, on a and b.
+/// Comparisons of a and b by operator.
 const std::map<const OpInfo*, std::string>& comparisons() {
   static const std::map<const OpInfo*, std::string> kComparisons = {
       {&ops::Equal::record(), "a == b"},          {&ops::Greater::record(), "a > b"},
@@ -43,7 +43,7 @@ const std::map<const OpInfo*, std::string>& comparisons() {
   return kComparisons;
 }
 
-/// The expression in the names of the ports, or "".
+/// Returns the expression in the names of the ports, or "".
 std::string expression_of(Body& body, Op op) {
   const DType type = op.out(0).dtype();
   const bool is_whole = type == DType::i64 || type == DType::i32;

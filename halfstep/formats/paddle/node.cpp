@@ -13,7 +13,7 @@
 namespace halfstep::formats::paddle {
 namespace {
 
-/// Operators of a ProgramDesc that PIR calls otherwise, as far as functions translate them.
+/// PIR's names of operators with another name in a ProgramDesc, if functions translate them.
 const std::map<std::string, std::string, std::less<>>& plain_names() {
   static const std::map<std::string, std::string, std::less<>> kNames = {{"bilinear_interp_v2", "bilinear_interp"},
                                                                          {"fill_constant", "full"},
@@ -34,7 +34,7 @@ const std::map<std::string, std::string, std::less<>>& plain_names() {
   return kNames;
 }
 
-/// Whether an attribute says how Paddle runs the operator, or where it came from: no part of what is computed.
+/// Whether an attribute configures Paddle's execution or records the origin of the operator, with no effect on results.
 bool is_of_engine(std::string_view name) {
   static constexpr std::array<std::string_view, 33> kNames = {"op_device",
                                                               "op_namescope",
@@ -73,12 +73,12 @@ bool is_of_engine(std::string_view name) {
 }
 
 struct Neutral {
-  std::string_view op;  ///< "" for all
+  std::string_view op;  ///< "" for all operators
   std::string_view name;
-  std::optional<Attribute> value;  ///< nothing for any: the operator does not read it
+  std::optional<Attribute> value;  ///< nothing for any value, because the operator does not read it
 };
 
-/// Attributes that say nothing with this value, as a flag that is not set does.
+/// Attributes that have no effect with this value, such as a flag that is not set.
 bool is_neutral(std::string_view op, std::string_view name, const Attribute& value) {
   static const std::vector<Neutral> kNeutral = {{"", "axis", int64_t{-1}},
                                                 {"", "data_format", "NCHW"},
@@ -116,7 +116,7 @@ std::string lower(std::string text) {
   fail(errors::wrong_attribute_type(fmt::format("{}: attribute {}", where, name), to_string(found), expected));
 }
 
-/// A value of theirs as ours has it.
+/// Converts a value of Paddle to Halfstep's form.
 struct Converter {
   const Attribute& theirs;
   const AttributeInfo& ours;

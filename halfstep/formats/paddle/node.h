@@ -1,4 +1,4 @@
-// An operator of a Paddle program as the functions that translate it see it.
+// An operator of a Paddle program as seen by the translation functions.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace halfstep::formats::paddle {
 
-/// An input or output: a ProgramDesc names its slots, PIR numbers them.
+/// An input or output. A ProgramDesc names its slots, PIR numbers them.
 struct Port {
   std::string_view slot;
   size_t position;
@@ -23,7 +23,7 @@ class Node : public formats::Node {
  public:
   Node(const Operator& op, const std::string& format, const std::string& file);
 
-  /// The operator as the file calls it, and as PIR does.
+  /// The operator's name in the file, and its name in PIR.
   const std::string& type() const { return op_->type; }
   const std::string& op() const { return plain_; }
   /// The format whose `foreign` entries of the records apply: "paddle" or "pir".
@@ -40,27 +40,27 @@ class Node : public formats::Node {
   const std::vector<Slot>& outputs() const { return op_->outputs; }
   const std::vector<size_t>& blocks() const { return op_->blocks; }
 
-  /// nullptr where there is no such slot, or nothing in it. From then on an input counts as read.
+  /// Returns nullptr if there is no such slot, or if it is empty. Marks an input as read.
   const Slot* input(const Port& port) const;
   const Slot* output(const Port& port) const;
-  /// An input that holds something and that nobody has read; "" for none.
+  /// Returns an input that is not empty and not read, or "".
   std::string unread_input() const;
 
-  /// nullptr where it is not there. From then on it counts as read.
+  /// Returns nullptr if absent. Marks the attribute as read.
   const Attribute* attribute(std::string_view name) const;
-  /// Throw where it is of another type.
+  /// Throw if the attribute has another type.
   int64_t integer(std::string_view name, int64_t otherwise) const;
   double real(std::string_view name, double otherwise) const;
   bool flag(std::string_view name, bool otherwise) const;
   std::string text(std::string_view name, const std::string& otherwise) const;
-  std::vector<int64_t> integers(std::string_view name) const;  ///< none where it is not there
-  /// The attributes that nobody has read, as left_over writes them.
+  std::vector<int64_t> integers(std::string_view name) const;  ///< empty if absent
+  /// Returns the unread attributes in the format of left_over.
   std::string unread() const { return left_over(*read_); }
 
   std::optional<Attribute> attribute_as(const AttributeInfo& ours, const std::string& theirs) const override;
   std::string left_over(const Names& taken) const override;
 
-  /// The same node as if it had this attribute, or none of that name.
+  /// Return the node with this attribute set or removed.
   Node with(const std::string& name, Attribute value) const;
   Node without(std::string_view name) const;
 
@@ -75,11 +75,11 @@ class Node : public formats::Node {
   std::shared_ptr<std::set<const Slot*>> read_slots_ = std::make_shared<std::set<const Slot*>>();
 };
 
-/// What an attribute says of an element type: its number in a ProgramDesc, our name for it in PIR. Throws
+/// Returns the element type of an attribute: its number in a ProgramDesc, or Halfstep's name for it in PIR. Throws
 /// `unsupported`.
 DType dtype_of(const Node& node, std::string_view attribute);
 
-/// The whole numbers of a value of any kind that is some; `where` starts the message.
+/// Return the numbers of any numeric attribute. `where` starts the message.
 std::vector<int64_t> integers_of(const Attribute& value, const std::string& where);
 std::vector<double> numbers_of(const Attribute& value, const std::string& where);
 

@@ -47,7 +47,7 @@ std::vector<fs::path> programs_in(const fs::path& folder) {
   return found;
 }
 
-/// The programs that `path` may stand for.
+/// Returns the programs that `path` can refer to.
 std::vector<fs::path> programs_at(const fs::path& path) {
   std::error_code failed;
   if (fs::is_directory(path, failed)) return programs_in(path);
@@ -82,7 +82,7 @@ std::string type_text(const Claim& claim) {
   return claim.type_name + "[" + extents + "]";
 }
 
-/// 3003001 is Paddle 3.3.1; 0 says nothing.
+/// 3003001 means Paddle 3.3.1, and 0 means unknown.
 std::string release_text(int64_t version) {
   return version == 0 ? "paddle"
                       : fmt::format("paddle {}.{}.{}", version / 1'000'000, version / 1000 % 1000, version % 1000);

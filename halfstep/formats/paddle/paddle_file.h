@@ -14,13 +14,13 @@ namespace halfstep::formats::paddle {
 
 class PaddleFile : public File {
  public:
-  /// `path`: a folder with one model, the program, or its path without the extension.
+  /// `path` is a folder with one model, the program, or its path without the extension.
   static std::shared_ptr<const PaddleFile> open(const std::filesystem::path& path);
-  /// A program and parameters in memory, which must outlive the file.
+  /// Parses a program and parameters in memory, which must outlive the file.
   static std::shared_ptr<const PaddleFile> parse(std::span<const std::byte> program,
                                                  std::span<const std::byte> parameters, const std::string& name);
 
-  /// A program that was read, with the contents of its parameters.
+  /// Makes a file of a parsed program and the contents of its parameters.
   static std::shared_ptr<const PaddleFile> of(Program program, std::map<std::string, Tensor> parameters,
                                               const std::string& name);
 
@@ -41,12 +41,12 @@ class PaddleFile : public File {
   std::map<std::string, Tensor> parameters_;
 };
 
-/// The same as File, and bytes in memory; see PaddleFile.
+/// Return a File for a path, or for bytes in memory. See PaddleFile.
 std::shared_ptr<const File> open(const std::filesystem::path& path);
 std::shared_ptr<const File> parse(std::span<const std::byte> program, std::span<const std::byte> parameters,
                                   const std::string& name);
 
-/// Whether there is a program at `path`, as PaddleFile::open takes it.
+/// Whether there is a program at `path`, with the rules of PaddleFile::open.
 bool is_paddle_file(const std::filesystem::path& path);
 
 }  // namespace halfstep::formats::paddle

@@ -1,4 +1,4 @@
-// A Paddle program as both of its formats have it: a ProgramDesc and PIR become the same, but for the names of
+// A Paddle program, independent of its format. A ProgramDesc and PIR become the same structure, except for the names of
 // operators, slots and values.
 #pragma once
 
@@ -12,31 +12,31 @@
 
 namespace halfstep::formats::paddle {
 
-/// What a file says of a value.
+/// Declaration of a value in a file.
 struct Claim {
-  std::optional<DType> dtype;  ///< nothing where Halfstep lacks the type
-  std::string type_name;       ///< "float32", as Paddle calls it; "" of what is no tensor
-  Dims dims;                   ///< open extents are kUnknown
+  std::optional<DType> dtype;  ///< nothing if Halfstep lacks the type
+  std::string type_name;       ///< Paddle's name, such as "float32", or "" unless it is a tensor
+  Dims dims;                   ///< kUnknown marks a dynamic extent
 };
 
-/// Values of an operator that belong together. PIR has no names for its slots: their order says what they are.
+/// Values of an operator that belong together. PIR has no names for slots and identifies them by order.
 struct Slot {
   std::string name;
-  std::vector<std::string> values;  ///< "" where one is left out
+  std::vector<std::string> values;  ///< "" for an omitted value
 };
 
 struct Operator {
   std::string type;  ///< "conv2d"
   std::vector<Slot> inputs, outputs;
   Attributes attributes;
-  std::vector<size_t> blocks;  ///< inside: positions in Program::blocks
+  std::vector<size_t> blocks;  ///< positions of nested blocks in Program::blocks
 };
 
 struct Block {
-  std::vector<std::string> arguments;   ///< values that stand for operands of the operator around
-  std::map<std::string, Claim> values;  ///< all that have their home here
+  std::vector<std::string> arguments;   ///< values that represent operands of the enclosing operator
+  std::map<std::string, Claim> values;  ///< all values declared in this block
   std::vector<Operator> operators;
-  std::optional<std::vector<std::string>> results;  ///< what it gives to the operator around, in PIR
+  std::optional<std::vector<std::string>> results;  ///< results for the enclosing operator, in PIR
 };
 
 struct Input {
@@ -45,12 +45,12 @@ struct Input {
 };
 
 struct Program {
-  std::string format;                       ///< of `foreign` entries: "paddle" or "pir"
-  int64_t version = 0;                      ///< of Paddle in a ProgramDesc, of the description in PIR
-  std::vector<Block> blocks;                ///< the outermost first
-  std::vector<Input> inputs;                ///< what is fed
-  std::vector<std::string> outputs;         ///< values that are fetched, in order
-  std::map<std::string, Claim> parameters;  ///< in the order of their names, which is that of their file
+  std::string format;                       ///< format of `foreign` entries: "paddle" or "pir"
+  int64_t version = 0;                      ///< version of Paddle in a ProgramDesc, of the description in PIR
+  std::vector<Block> blocks;                ///< outermost block first
+  std::vector<Input> inputs;                ///< fed values
+  std::vector<std::string> outputs;         ///< fetched values, in order
+  std::map<std::string, Claim> parameters;  ///< in the order of their names, which is the order in their file
 };
 
 }  // namespace halfstep::formats::paddle

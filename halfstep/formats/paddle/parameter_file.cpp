@@ -15,7 +15,7 @@
 namespace halfstep::formats::paddle {
 namespace {
 
-/// Most bytes of a TensorDesc, which has a type and extents: far above any real one.
+/// Maximum bytes of a TensorDesc, which has a type and extents. Far above real ones.
 constexpr size_t kMaxDescription = 4096;
 
 class Reader {
@@ -26,7 +26,7 @@ class Reader {
   bool ended() const { return at_ == bytes_.size(); }
   size_t left() const { return bytes_.size() - at_; }
 
-  /// The next tensor, which `where` names.
+  /// Reads the next tensor. `where` names it in messages.
   Tensor tensor(const std::string& where) {
     expect_version(where, "a list of tensors");
     for (uint64_t levels = number<uint64_t>(where); levels > 0; --levels) take(number<uint64_t>(where), where);
@@ -90,7 +90,7 @@ class Reader {
 void check_claim(const Tensor& tensor, const Claim& claim, const std::string& where) {
   const bool same_dims = std::equal(claim.dims.begin(), claim.dims.end(), tensor.dims().begin(), tensor.dims().end(),
                                     [](int64_t a, int64_t b) { return a == kUnknown || a == b; });
-  // Paddle stores weights as int8 under a program that still says float32.
+  // Paddle stores weights as int8 in a program that still declares float32.
   const bool is_code = tensor.dtype() == DType::i8 && claim.dtype == DType::f32;
   if ((claim.dtype != tensor.dtype() && !is_code) || !same_dims)
     fail(errors::parameter_differs(where, to_string(tensor.type()), claim.type_name + to_string(claim.dims)));

@@ -1,4 +1,4 @@
-// Reads the parameters of a program: a .pdiparams file, which has tensors one after the other, without names.
+// Reads the parameters of a program from a .pdiparams file, which has tensors in sequence, without names.
 #pragma once
 
 #include <map>
@@ -10,8 +10,9 @@
 
 namespace halfstep::formats::paddle {
 
-/// The tensors of the file for `claims`, in the order of their names; without a copy where the elements lie aligned.
-/// Throws bad_input that starts with `name` where the file has fewer or more tensors, or others than the program says.
+/// Returns the tensors of the file for `claims`, in the order of their names. Avoids a copy if the elements are
+/// aligned. Throws bad_input that starts with `name` if the file has fewer, more or other tensors than the program
+/// declares.
 std::map<std::string, Tensor> read_parameters(const std::shared_ptr<const io::MappedFile>& owner,
                                               std::span<const std::byte> bytes,
                                               const std::map<std::string, Claim>& claims, const std::string& name);

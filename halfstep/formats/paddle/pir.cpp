@@ -19,17 +19,17 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Brackets inside each other, and regions: bound our own recursion and that of the JSON reader.
+/// Maximum nesting of brackets and of regions, which bounds the recursion of this reader and of the JSON reader.
 constexpr int kMaxDepth = 256, kMaxRegions = 32;
 constexpr size_t kMaxBytes = size_t{256} << 20;
-/// The newest version of the description of the operators that is known; later ones may rename them.
+/// Newest supported version of the operator description. Later versions may rename operators.
 constexpr int64_t kNewestVersion = 6;
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// Throws where brackets are nested too deep, before anything is read.
+/// Throws for brackets that are nested too deep, before parsing.
 void check_depth(std::string_view text, const std::string& name) {
   int depth = 0;
   bool quoted = false;
@@ -58,7 +58,7 @@ Json parse(std::string_view text, const std::string& name) {
   }
 }
 
-/// One JSON value and where it stands.
+/// A JSON value and its position.
 class Item {
  public:
   Item(const Json& json, std::string where) : json_(&json), where_(std::move(where)) {}
@@ -83,7 +83,7 @@ class Item {
     if (!json_->is_number_integer() || (json_->is_number_unsigned() && json_->get<uint64_t>() > INT64_MAX)) wrong(what);
     return json_->get<int64_t>();
   }
-  /// Paddle writes 1.0 as a number, and what JSON has no number for as a word.
+  /// Accepts numbers, and words for values that JSON cannot represent.
   double number(const char* what) const {
     if (json_->is_number()) return json_->get<double>();
     double value = 0;
@@ -119,7 +119,7 @@ std::vector<int64_t> integers(const Item& data) {
   return list;
 }
 
-/// "float32" of "1.a_dtype" as our name for it; "" for no type in particular.
+/// Returns Halfstep's name for a type such as "float32" or "1.a_dtype", or "" for no particular type.
 std::string dtype_word(const std::string& word) {
   const ElementType* type = find_type_by_name(word);
   if (type == nullptr) return word.starts_with("Undefined") ? "" : word;
@@ -128,7 +128,7 @@ std::string dtype_word(const std::string& word) {
 
 Attribute attribute_of(const Item& type);
 
-/// Numbers, booleans or words, all of the first one's kind.
+/// Returns a list of numbers, booleans or words. All elements have the kind of the first.
 Attribute list_of(const Item& data) {
   const std::vector<Item> items = data.list("a list");
   if (items.empty()) return std::vector<int64_t>();
@@ -149,7 +149,7 @@ Attribute list_of(const Item& data) {
   return words.empty() ? Attribute(integers) : Attribute(words);
 }
 
-/// {"#": TAG, "D": DATA}
+/// Parses {"#": TAG, "D": DATA}.
 Attribute attribute_of(const Item& type) {
   const std::string& tag = type["#"].text("the tag of an attribute's type");
   const std::string_view kind = std::string_view(tag).substr(tag.find('.') + 1);
@@ -180,7 +180,7 @@ Claim claim_of(const Item& type) {
   return claim;
 }
 
-/// Attributes of an operator that say something of its results or of where it came from.
+/// Attributes that describe the results or the origin of an operator.
 const std::set<std::string, std::less<>> kNoAttributes = {"stop_gradient", "persistable", "op_callstack",
                                                           "sym_shape_str", "struct_name", "place"};
 
@@ -203,7 +203,7 @@ class Reader {
   }
 
  private:
-  /// What stands for a value: its name, or those of the elements of a list.
+  /// Names of a value, or of the elements of a list.
   using Values = std::vector<std::string>;
 
   Item only(const Item& items, const char* what) const {
@@ -215,7 +215,7 @@ class Reader {
 
   Block& block(size_t number) { return program_.blocks[number]; }
 
-  /// The position of its block.
+  /// Returns the position of its block.
   size_t read_region(const Item& region) {
     if (++depth_ > kMaxRegions) fail(errors::json_too_deep(region.where(), "regions", kMaxRegions));
     const size_t outside = defined_.size();
@@ -233,7 +233,7 @@ class Reader {
     return number;
   }
 
-  /// Names value `id` of an operator `op`; of a list its elements.
+  /// Names value `id` of an operator `op`, or the elements of a list.
   std::string define(int64_t id, const std::string& op, const Item& type, size_t number) {
     std::string name = unique(fmt::format("{}_{}", op, id));
     Values values;
@@ -256,13 +256,13 @@ class Reader {
     return name;
   }
 
-  /// Names a value as long as the region at hand lasts.
+  /// Names a value for the duration of the current region.
   void bind(int64_t id, Values values, const std::string& where) {
     if (!names_.emplace(id, std::move(values)).second) fail(errors::name_defined_twice(where, id));
     defined_.push_back(id);
   }
 
-  /// Takes a name that the file gives.
+  /// Reserves a name from the file.
   void take(const std::string& name, const std::string& where) {
     if (!taken_.insert(name).second) fail(errors::name_defined_twice(where, name));
   }
@@ -294,18 +294,18 @@ class Reader {
     place(op, std::move(read), number);
   }
 
-  /// "conv2d" of "1.conv2d": the number says the dialect.
+  /// Returns "conv2d" for "1.conv2d", where the number selects the dialect.
   static std::string type_of(const std::string& tag, const std::string& where) {
     const size_t dot = tag.find('.');
     if (dot == std::string::npos) fail(errors::json_value_wrong(where, quote(tag), "an operator of a dialect"));
     const std::string dialect = tag.substr(0, dot), name = tag.substr(dot + 1);
     if (dialect == "0") return "builtin." + name;
-    if (dialect == "1") return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;  // "relu_": in place
+    if (dialect == "1") return name.ends_with('_') ? name.substr(0, name.size() - 1) : name;  // "relu_" is in place
     return dialect == "2" ? "cf." + name : tag;
   }
 
-  /// {"#": "p", "A": [is_distributed, is_parameter, need_clip, NAME], "O": {"%": ID, "TT": TYPE},
-  ///  "OA": [persistable, stop_gradient, trainable], ...}; what is not persistable has no contents.
+  /// Format: {"#": "p", "A": [is_distributed, is_parameter, need_clip, NAME], "O": {"%": ID, "TT": TYPE}, "OA":
+  /// [persistable, stop_gradient, trainable], ...}. Only persistable parameters have contents.
   void read_parameter(const Item& op) {
     const std::vector<Item> parts = op["A"].list("the parts of a parameter");
     if (parts.size() != 4) fail(errors::json_value_wrong(op.where(), fmt::format("{} parts", parts.size()), 4));
@@ -331,7 +331,7 @@ class Reader {
     }
   }
 
-  /// Operators on lists of values only rename them; false for any other.
+  /// Handles operators on lists of values, which only rename them. Returns false for any other operator.
   bool rename_list(const Operator& read, const Item& op) {
     if (read.type == "builtin.combine") {
       Values all;
@@ -371,7 +371,7 @@ class Reader {
     block(number).results = std::move(results);
   }
 
-  /// The value takes the name under which it is fed.
+  /// Renames the value to its feed name.
   void read_input(const Item& op, const Operator& read, size_t number) {
     const auto name = read.attributes.find("name");
     const Item result = only(op["O"], "result");
@@ -413,8 +413,8 @@ class Reader {
 
   const std::string& name_;
   Program program_;
-  std::map<int64_t, Values> names_;  ///< of values that are seen where the reader is
-  std::vector<int64_t> defined_;     ///< those of names_, in order
+  std::map<int64_t, Values> names_;  ///< names of values visible at the current position
+  std::vector<int64_t> defined_;     ///< keys of names_, in order
   std::set<std::string> taken_;
   std::map<int64_t, std::string> fetches_;
   int depth_ = 0;

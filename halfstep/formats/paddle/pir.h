@@ -12,7 +12,7 @@ namespace halfstep::formats::paddle {
 /// Throws Error that starts with `name`.
 Program read_pir(std::span<const std::byte> bytes, const std::string& name);
 
-/// Whether the bytes start as a PIR program does.
+/// Whether the bytes start like a PIR program.
 bool looks_like_pir(std::span<const std::byte> bytes);
 
 }  // namespace halfstep::formats::paddle

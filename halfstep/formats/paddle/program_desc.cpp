@@ -163,7 +163,7 @@ class Reader {
 
   void read_attribute(const proto::OpDesc::Attr& attr, int i, Operator& op) {
     if (attr.type() == kBlockIndex) {
-      // A block inside comes behind the one around it: so no block is inside itself.
+      // A nested block must come after the enclosing one, so that no block contains itself.
       if (attr.block_idx() <= i || attr.block_idx() >= desc_.blocks_size())
         fail(errors::block_index_wrong(where(op, attr), attr.block_idx(),
                                        fmt::format("one of {} to {}", i + 1, desc_.blocks_size() - 1)));
@@ -174,7 +174,7 @@ class Reader {
       fail(errors::attribute_twice(fmt::format("{}: {}", name_, op.type), attr.name()));
   }
 
-  /// The value of a field that must be there; protobuf gives 0 for one that is not.
+  /// Returns the value of a required field, because protobuf returns 0 for a missing one.
   template <class T>
   T require(const Operator& op, const proto::OpDesc::Attr& attr, bool has, T value, const char* what) const {
     if (!has) fail(errors::attribute_without_value(where(op, attr), what, attr.type()));
@@ -201,7 +201,7 @@ class Reader {
     }
   }
 
-  /// Numbers, whatever each of them is.
+  /// Returns a list of numbers of any kinds.
   Attribute scalars_of(const Operator& op, const proto::OpDesc::Attr& a) const {
     std::vector<double> numbers;
     for (const proto::OpDesc::Scalar& scalar : a.scalars()) {
@@ -225,7 +225,7 @@ class Reader {
     }
   }
 
-  /// feed and fetch stand in the outermost block; `col` is the position.
+  /// feed and fetch are in the outermost block, and `col` is the position.
   void read_port(const proto::OpDesc& op, int i) {
     const bool feeds = op.type() == "feed";
     const auto& slots = feeds ? op.outputs() : op.inputs();

@@ -89,7 +89,7 @@ void translate_reduction(Translator& translator, const Node& node, std::string_v
 
 namespace {
 
-/// How a place of the result becomes one in x.
+/// Returns the mode that maps positions of the result to positions in x.
 std::string coordinates_of(const Node& node, bool nearest) {
   const bool corners = node.flag("align_corners", true);
   const int64_t align_mode = node.integer("align_mode", 1);
@@ -117,7 +117,7 @@ void translate_resize(Translator& translator, const Node& node) {
   const std::vector<int64_t> stated = {node.integer("out_h", -1), node.integer("out_w", -1)};
   std::vector<double> scales = given ? numbers_of(*given, node.where() + ": scale") : std::vector<double>();
   if (scales.size() == 1) scales.push_back(scales[0]);
-  node.integer("out_d", -1);  // of volumes
+  node.integer("out_d", -1);  // only used for volumes
   if (sizes.empty() && scales.empty()) sizes = stated;
   if (!sizes.empty())
     attributes["sizes"] = sizes;
@@ -128,7 +128,7 @@ void translate_resize(Translator& translator, const Node& node) {
 
 namespace {
 
-/// A part of a list of extents, of which some are open; `to_number`: the one that it is.
+/// Returns a part of a list of extents, some of them dynamic. `to_number` returns its one element as a number.
 Operand part_of(const Elements& list, int64_t start, int64_t end, bool to_number) {
   const auto size = static_cast<int64_t>(list.values.size());
   const auto place = [size](int64_t at) { return std::clamp(at < 0 ? at + size : at, int64_t{0}, size); };

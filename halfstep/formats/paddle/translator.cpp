@@ -23,7 +23,7 @@ const Form* find_form(const Node& node) {
 
 ForeignOp foreign_op(const Node& node) { return {node.format(), "", node.type()}; }
 
-/// The elements of tensors one after the other.
+/// Concatenates the elements of tensors.
 Attribute joined(const std::vector<Tensor>& tensors, const std::string& where) {
   const bool real = std::any_of(tensors.begin(), tensors.end(), [](const Tensor& t) { return is_float(t.dtype()); });
   std::vector<int64_t> integers;
@@ -42,7 +42,7 @@ Attribute joined(const std::vector<Tensor>& tensors, const std::string& where) {
 
 std::string output_name(size_t position) { return fmt::format("out{}", position); }
 
-/// A block while its operators are translated: where its values have their home.
+/// Scope of a block's values during its translation.
 class Translator::Home {
  public:
   Home(Translator& translator, const Block& block)
@@ -60,7 +60,7 @@ class Translator::Home {
  private:
   Translator& translator_;
   Inside inside_;
-  std::map<std::string, std::shared_ptr<Conditional>> postponed_;  ///< of the block around
+  std::map<std::string, std::shared_ptr<Conditional>> postponed_;  ///< postponed conditionals of the enclosing block
 };
 
 Translator::Translator(const PaddleFile& file, const Binding& binding, Model& model, Coverage* survey)
@@ -186,7 +186,7 @@ std::optional<Attribute> Translator::setting(const Node& node, const std::string
     if (list.empty()) continue;
     std::vector<Tensor> tensors;
     for (const Operand& operand : list) tensors.push_back(contents(operand));
-    node.attribute(name);  // what it says besides does not hold
+    node.attribute(name);  // the input overrides the attribute
     return joined(tensors, fmt::format("{}: input {}", node.where(), name));
   }
   const Attribute* value = node.attribute(name);
@@ -281,7 +281,7 @@ void Translator::by_record(const Node& node, const std::vector<Operand>& operand
     set(node, {foreign_name(*chosen.entry, chosen.info->outputs[i].name), i}, results[i]);
 }
 
-// ---- blocks inside
+// ---- nested blocks
 
 const Block& Translator::block(const Node& node, size_t i) const {
   if (i >= node.blocks().size())

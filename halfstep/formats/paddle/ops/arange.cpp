@@ -1,4 +1,4 @@
-// Numbers from start on in steps, before end, which may depend on open extents.
+// Numbers from start on in steps, before end, which may depend on dynamic extents.
 #include "halfstep/formats/builder/number_steps.h"
 #include "halfstep/formats/builder/open_extents.h"
 #include "halfstep/formats/paddle/translator.h"
@@ -8,7 +8,7 @@ namespace halfstep::formats::paddle {
 void translate_arange(Translator& translator, const Node& node) {
   const RangeOperands operands = {translator.require(node, {"Start", 0}), translator.require(node, {"End", 1}),
                                   translator.require(node, {"Step", 2})};
-  // In the type of the result, which PIR says.
+  // The result type is an attribute in PIR.
   const bool has_type = node.attribute("dtype") != nullptr;
   const DType dtype = has_type ? dtype_of(node, "dtype") : operands.limit.type().dtype;
   if (const auto open = open_range(translator, node, operands, dtype)) return translator.set(node, {"Out", 0}, *open);

@@ -1,4 +1,4 @@
-// The same value under another name; in a block inside, the new value of a variable.
+// Its input under another name. In a nested block it is the new value of a variable.
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {

@@ -1,4 +1,4 @@
-// A constant tensor, whose elements stand in the program.
+// A constant tensor, whose elements are in the program.
 #include <fmt/format.h>
 
 #include "halfstep/formats/builder/errors.h"
@@ -7,7 +7,7 @@
 namespace halfstep::formats::paddle {
 
 void translate_assign_value(Translator& translator, const Node& node) {
-  node.input({"", 0});  // what it overwrites
+  node.input({"", 0});  // its previous contents, which it overwrites
   std::vector<double> elements;
   for (const char* name :
        {"values", "fp32_values", "fp64_values", "int32_values", "int64_values", "int8_values", "bool_values"}) {

@@ -1,4 +1,4 @@
-// x clamped to a lowest and a highest number.
+// x clamped between two numbers.
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {

@@ -1,4 +1,4 @@
-// Values one after the other along an axis.
+// Concatenates values along an axis.
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 

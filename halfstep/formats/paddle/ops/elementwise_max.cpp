@@ -1,4 +1,4 @@
-// The larger of two numbers; the axes of the second tensor stand at `axis` of the first.
+// The larger of two numbers. The axes of the second tensor match those of the first from `axis` on.
 #include "halfstep/formats/paddle/shared_forms.h"
 
 namespace halfstep::formats::paddle {

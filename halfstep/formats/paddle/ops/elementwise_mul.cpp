@@ -1,4 +1,4 @@
-// Product of two tensors; the axes of the second stand at `axis` of the first.
+// Product of two tensors. The axes of the second match those of the first from `axis` on.
 #include "halfstep/formats/paddle/shared_forms.h"
 
 namespace halfstep::formats::paddle {

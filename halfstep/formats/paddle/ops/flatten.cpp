@@ -1,4 +1,4 @@
-// Axes start_axis to stop_axis as one.
+// Merges the axes start_axis to stop_axis.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ void translate_flatten(Translator& translator, const Node& node) {
   for (int64_t i = 0; i < rank; ++i) {
     const int64_t extent = from[static_cast<size_t>(i)];
     if (i < start || i > stop)
-      dims.push_back(extent == kUnknown ? 0 : extent);  // 0 keeps one that stands before
+      dims.push_back(extent == kUnknown ? 0 : extent);  // 0 keeps an extent at the same position
     else
       joined = extent == kUnknown || joined == kUnknown ? kUnknown : joined * extent;
     if (i == stop) dims.push_back(joined == kUnknown ? -1 : joined);

@@ -8,7 +8,7 @@ namespace halfstep::formats::paddle {
 
 namespace {
 
-/// A ProgramDesc has the value as a word too, which float32 need not have exactly.
+/// A ProgramDesc also has the value as text, which may be more precise than float32.
 double number_of(const std::string& text, const std::string& where) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -1,4 +1,4 @@
-// A list of whole numbers.
+// A list of integers.
 #include <algorithm>
 
 #include "halfstep/formats/paddle/translator.h"

@@ -1,4 +1,4 @@
-// The mean over axes; without any over all.
+// The mean over axes, or over all axes if none are given.
 #include "halfstep/formats/paddle/shared_forms.h"
 
 namespace halfstep::formats::paddle {

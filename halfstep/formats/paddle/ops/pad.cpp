@@ -1,4 +1,4 @@
-// A number before and after the elements of each axis.
+// Pads each axis with a number before and after its elements.
 #include <fmt/format.h>
 
 #include "halfstep/formats/builder/errors.h"

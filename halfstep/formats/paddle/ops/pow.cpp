@@ -1,4 +1,4 @@
-// x to a power that is one number.
+// x to the power of one number.
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {

@@ -1,4 +1,4 @@
-// The same elements under other extents; 0 keeps one, -1 is worked out.
+// Reshapes to other extents, where 0 keeps an extent and -1 is inferred.
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 

@@ -1,4 +1,4 @@
-// The extents of x as a list, of which some may be open.
+// The extents of x as a list. Some may be dynamic.
 #include <algorithm>
 
 #include "halfstep/formats/builder/open_extents.h"

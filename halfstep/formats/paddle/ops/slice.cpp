@@ -1,4 +1,4 @@
-// A part of x along some axes; those of decrease_axis go.
+// A part of x along some axes, without the axes in decrease_axis.
 #include "halfstep/formats/paddle/shared_forms.h"
 
 namespace halfstep::formats::paddle {

@@ -1,4 +1,4 @@
-// Parts along one axis, each a slice: of given extents, or equal ones.
+// Splits along one axis into slices of given or equal extents.
 #include "halfstep/formats/paddle/shared_forms.h"
 
 namespace halfstep::formats::paddle {

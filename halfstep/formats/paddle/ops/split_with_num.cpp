@@ -1,4 +1,4 @@
-// Equal parts along one axis, each a slice.
+// Splits along one axis into equal slices.
 #include "halfstep/formats/paddle/shared_forms.h"
 
 namespace halfstep::formats::paddle {

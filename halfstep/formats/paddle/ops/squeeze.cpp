@@ -1,4 +1,4 @@
-// x without extents of 1 at axes.
+// Removes axes of extent 1.
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {

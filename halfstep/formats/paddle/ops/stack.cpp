@@ -1,4 +1,4 @@
-// Values of equal extents one after the other along a new axis.
+// Joins values of equal extents along a new axis.
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 

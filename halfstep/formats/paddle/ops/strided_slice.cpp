@@ -1,4 +1,4 @@
-// A part of x along some axes, in steps; those of decrease_axis go.
+// A part of x along some axes, in steps, without the axes in decrease_axis.
 #include "halfstep/formats/paddle/shared_forms.h"
 
 namespace halfstep::formats::paddle {

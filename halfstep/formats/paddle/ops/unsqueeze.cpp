@@ -1,4 +1,4 @@
-// x with extents of 1 at axes.
+// Inserts axes of extent 1.
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {

@@ -1,6 +1,6 @@
-// The operators of its block in its place, where the condition holds; else the variables that they give keep their
-// values. Where only a run tells, both are regions of an `if`: of variables without a value before, once a selection
-// says what stands for them otherwise.
+// Inlines the operators of its block if the condition holds, otherwise its variables keep their values. If only a run
+// determines the condition, both cases are regions of an `if`. Variables without a previous value then wait for the
+// select_input that provides their other value.
 #include <algorithm>
 
 #include "halfstep/formats/paddle/translator.h"
@@ -40,7 +40,7 @@ void make_branches(Translator& translator, const Node& node) {
 }  // namespace
 
 void translate_conditional_block(Translator& translator, const Node& node) {
-  node.input({"Input", 1});  // the block knows them by name
+  node.input({"Input", 1});  // the block refers to them by name
   try {
     if (decided(translator, node)) return take_or_leave(translator, node, false);
     translator.regions_or([&] { make_branches(translator, node); }, [&] { take_or_leave(translator, node, true); });

@@ -1,5 +1,5 @@
-// The region of the branch that is taken, in its place, where the condition is known; else both, as regions of ours.
-// Where these are not possible, the branch that the given inputs take.
+// Inlines the region of the taken branch if the condition is known. Otherwise both branches become regions. If that is
+// not possible, inlines the branch that the given inputs select.
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 

@@ -1,5 +1,5 @@
-// The value of a list that a mask says; the others may have none. Where only a run tells, its two values are those of
-// two conditional blocks, of a condition and its opposite, which become the regions of one `if`.
+// Selects a value of a list by a mask. The other values may be undefined. If only a run determines the mask, the two
+// values must come from two conditional blocks with a condition and its opposite, which become the regions of one `if`.
 #include <algorithm>
 
 #include "halfstep/core/ir/ops.h"
@@ -19,13 +19,13 @@ void select(Translator& translator, const Node& node, const Slot& list, const st
 
 Op maker_of(Value value) { return value ? value.producer() : Op(); }
 
-/// The condition that a mask of 0 and 1 was made of.
+/// Returns the condition from which a mask of 0 and 1 was made.
 Value condition_of(Value mask) {
   const Op maker = maker_of(mask);
   return maker.is<ops::Cast, ops::Reshape>() ? condition_of(maker.in(0)) : mask;
 }
 
-/// Whether the values of `other` are there where `condition` does not hold.
+/// Whether the condition of `other` is the opposite of `condition`.
 bool is_opposite(const Translator::Conditional& other, Value condition) {
   const Op maker = maker_of(condition_of(other.condition.value));
   return maker.is<ops::LogicalNot>() && condition_of(maker.in(0)) == condition;

@@ -1,5 +1,5 @@
-// Its iterations, one after the other, in its place, where the conditions are known; else a `while` of ours. A
-// ProgramDesc carries variables, PIR values.
+// Unrolls all iterations if the conditions are known, otherwise becomes a `while`. It carries variables in a
+// ProgramDesc, and values in PIR.
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 
@@ -12,7 +12,7 @@ void count(const Node& node, int64_t& iterations) {
   if (++iterations > kMaxIterations) fail(errors::too_many_iterations(node.where(), kMaxIterations));
 }
 
-/// The block assigns to variables of the blocks around it, that of the condition among them.
+/// The block assigns to variables of enclosing blocks, including the condition.
 void run_on_variables(Translator& translator, const Node& node, bool with_inputs) {
   const auto goes_on = [&] {
     return translator.decision(node, translator.require(node, {"Condition", 0}), with_inputs) != 0;
@@ -20,11 +20,11 @@ void run_on_variables(Translator& translator, const Node& node, bool with_inputs
   for (int64_t i = 0; goes_on(); count(node, i)) translator.run_block(node, 0, {});
 }
 
-/// Variables that have a value before it and are assigned to in it.
+/// Variables with a value before the loop that the block assigns to.
 struct Variables {
   std::string condition;
   std::vector<std::string> states;
-  std::map<std::string, Operand> given;  ///< to the first iteration
+  std::map<std::string, Operand> given;  ///< values for the first iteration
 };
 
 Variables variables_of(Translator& translator, const Node& node) {
@@ -80,7 +80,7 @@ std::vector<Operand> carried(Translator& translator, const Node& node) {
   return values;
 }
 
-/// The condition that an iteration gives, as a scalar, and the values behind it.
+/// Returns the condition of an iteration as a scalar, then its values.
 std::vector<Operand> iteration(Translator& translator, const Node& node, const std::vector<Operand>& values) {
   std::vector<Operand> results = translator.run_block(node, 0, values);
   if (results.size() != values.size() + 1)
@@ -89,7 +89,7 @@ std::vector<Operand> iteration(Translator& translator, const Node& node, const s
   return results;
 }
 
-/// The block gives the next condition and values.
+/// The block returns the next condition and values.
 void run_on_values(Translator& translator, const Node& node, bool with_inputs) {
   Operand condition = translator.require(node, {"", 0});
   std::vector<Operand> values = carried(translator, node);
@@ -120,7 +120,7 @@ void translate_on_values(Translator& translator, const Node& node) {
 void translate_while(Translator& translator, const Node& node) {
   const bool has_values = translator.block(node, 0).results.has_value();
   if (has_values) return translate_on_values(translator, node);
-  node.input({"X", 1});  // the block knows them by name
+  node.input({"X", 1});  // the block refers to them by name
   try {
     translate_on_variables(translator, node);
   } catch (const Error& error) {

@@ -1,4 +1,4 @@
-// By the record; with use_global_stats as outside of training.
+// Translates by the record, with use_global_stats as outside of training.
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {

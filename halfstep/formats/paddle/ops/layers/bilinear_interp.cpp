@@ -1,4 +1,4 @@
-// Elements of x weighted by distance, at places spread over another height and width.
+// Bilinear interpolation of x to another height and width.
 #include "halfstep/formats/paddle/shared_forms.h"
 
 namespace halfstep::formats::paddle {

@@ -1,4 +1,4 @@
-// A convolution; padding_algorithm becomes padding.
+// A convolution. padding_algorithm becomes padding.
 #include "halfstep/formats/paddle/shared_forms.h"
 
 namespace halfstep::formats::paddle {

@@ -1,11 +1,11 @@
-// The same value, or with downgrade_in_infer scaled: outside of training nothing is dropped.
+// Returns its input, scaled with downgrade_in_infer, because nothing is dropped outside of training.
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
 
 void translate_dropout(Translator& translator, const Node& node) {
-  node.input({"Seed", 1});  // of what is dropped
+  node.input({"Seed", 1});  // only used in training
   const Operand x = translator.require(node, {"X", 0});
   const double share = node.numbers_slots() ? translator.number(node, "p", 2, 0.5) : node.real("dropout_prob", 0.5);
   if (!node.flag("is_test", false) && share != 0)

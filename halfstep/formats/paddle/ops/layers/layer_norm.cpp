@@ -1,4 +1,4 @@
-// Normalized over the axes from begin_norm_axis on; scale and bias come as one list of their elements.
+// Normalizes over the axes from begin_norm_axis on, with scale and bias as flat lists.
 #include <fmt/format.h>
 
 #include "halfstep/formats/builder/errors.h"

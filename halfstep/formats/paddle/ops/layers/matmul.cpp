@@ -1,4 +1,4 @@
-// A matrix product, of transposed matrices too.
+// A matrix product, optionally with transposed matrices.
 #include <numeric>
 #include <utility>
 

@@ -1,4 +1,4 @@
-// The nearest element of x, at places spread over another height and width.
+// Nearest-neighbor interpolation of x to another height and width.
 #include "halfstep/formats/paddle/shared_forms.h"
 
 namespace halfstep::formats::paddle {

@@ -1,4 +1,4 @@
-// The largest element or the mean of each window, of all elements, or of as many equal parts as adaptive says.
+// The largest element or the mean of each window, of all elements, or of equal parts in their adaptive number.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace halfstep::formats::paddle {
 namespace {
 
-/// The window of an adaptive pool with `parts` results along each axis, where all are equal.
+/// Returns the window of an adaptive pool with `parts` results along each axis. All windows must be equal.
 WindowSpec adaptive(const Node& node, const Dims& dims, const std::vector<int64_t>& parts) {
   WindowSpec spec;
   for (size_t i = 0; i < 2; ++i) {

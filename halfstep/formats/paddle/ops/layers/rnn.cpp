@@ -1,4 +1,4 @@
-// Layers of LSTM, GRU or simple recurrent networks, one operator of ours each.
+// Layers of LSTM, GRU or simple recurrent networks, one operator for each.
 #include <fmt/format.h>
 
 #include "halfstep/formats/builder/errors.h"
@@ -7,7 +7,7 @@
 namespace halfstep::formats::paddle {
 namespace {
 
-/// Our operator, and the gates that it has, as positions of Paddle's.
+/// Halfstep's operator, and the positions of its gates in Paddle's order.
 struct Cell {
   std::string_view op;
   std::vector<size_t> gates;
@@ -67,7 +67,7 @@ class Network {
     return translator_.make_one(node_, op, operands, attributes);
   }
 
-  /// Along the first axis.
+  /// Concatenates along the first axis.
   Operand joined(const std::vector<Operand>& parts) {
     return parts.size() == 1 ? parts[0] : make("concat", parts, {{"axis", int64_t{0}}});
   }
@@ -77,7 +77,7 @@ class Network {
                 {{"starts", std::vector<int64_t>{start}}, {"ends", std::vector<int64_t>{start + count}}});
   }
 
-  /// With the gates in our order.
+  /// Reorders the gates to Halfstep's order.
   Operand reordered(const Operand& weights) {
     if (cell_.gates.size() == 1) return weights;
     std::vector<Operand> parts;
@@ -117,8 +117,8 @@ void translate_rnn(Translator& translator, const Node& node) {
   if (!node.flag("is_test", false) && node.real("dropout_prob", 0) != 0)
     fail(errors::form_not_supported(node.where(), "a node for training", "one for evaluation",
                                     "export the network for evaluation"));
-  node.real("dropout_prob", 0), node.integer("input_size", 0);  // of training, and what the weights say
-  node.input({"", 4});                                          // memory of dropout
+  node.real("dropout_prob", 0), node.integer("input_size", 0);  // only used in training, or given by the weights
+  node.input({"", 4});                                          // state of dropout
   Network(translator, node).run();
 }
 

@@ -1,4 +1,4 @@
-// By the record; the state of training, which it never reads, is left out.
+// Translates by the record, without the training state, which has no effect.
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
