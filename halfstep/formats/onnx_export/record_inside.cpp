@@ -21,7 +21,7 @@ const Dims kFlat = {kUnknown};
 struct Record {
   std::string value, name;
   DType dtype;
-  bool has_one_extent;  ///< the same at each run of the graph
+  bool has_one_extent;  ///< extents are the same at each run of the graph
 };
 
 /// Moves the last element to `place`.

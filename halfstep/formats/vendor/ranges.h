@@ -31,10 +31,10 @@ struct Range {
 /// Ranges in the order of the graph.
 struct Ranges {
   std::vector<Range> all;
-  std::vector<Range>
-      behind_moves;  ///< of sources without own range that were flattened, reshaped or resized to an activation
-  std::vector<Range> behind_activations;  ///< of layer results, with or without own range, that a ReLU or ReLU6 turned
-                                          ///< into an activation
+  /// Values without own range that were flattened, reshaped or resized to an activation.
+  std::vector<Range> behind_moves;
+  /// Layer results, with or without own range, that a ReLU or ReLU6 turned into an activation.
+  std::vector<Range> behind_activations;
 };
 Ranges ranges_of(const Model& prepared);
 

@@ -123,7 +123,7 @@ class CodeForms {
                 add_tensor(model_, tensor.name() + ".hidden", Tensor::scalar(hidden), Role::constant)};
   }
 
-  /// Rewrites a select of 0 in place of the NaN that softmax returns for rows that are hidden as a whole. It becomes a
+  /// Rewrites a select of 0 instead of the NaN that softmax returns for rows that are hidden as a whole. It becomes a
   /// fill of the hidden elements with 0.
   bool rewrite_guard(ops::Select select) {
     const Op guard = select.condition().producer(), softmax = select.b().producer();

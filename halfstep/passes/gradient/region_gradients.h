@@ -17,10 +17,9 @@ namespace halfstep::passes {
 struct RegionNetwork {
   Model model;
   std::vector<Value> arguments;  ///< arguments of the region, before added ones
-  std::vector<Value>
-      handed;  ///< tensors of the region that any operation updates, in the order of FlowOperation::handed
-  std::vector<Value> finals;                            ///< final contents of `handed`
-  std::vector<Value> outputs;                           ///< outputs of the region
+  std::vector<Value> handed;     ///< updated tensors of the region, in the order of FlowOperation::handed
+  std::vector<Value> finals;     ///< final contents of `handed`
+  std::vector<Value> outputs;    ///< outputs of the region
   std::map<const detail::ValueNode*, Value> gradients;  ///< by the value that they belong to
 
   Graph& graph() { return model.graph; }

@@ -13,8 +13,7 @@ namespace halfstep::passes {
 /// Operator that training runs in place of `main`, with `activation` (or null) fused into it.
 struct CodedForm {
   const OpInfo* target;
-  Attributes attributes;  ///< all attributes of the float operators, without those of scales and codes, which come from
-                          ///< the quantizer
+  Attributes attributes;  ///< all of the float operators, without those of scales and codes from the quantizer
 };
 /// Throws unsupported if the target lacks an attribute of a float operator, because no attribute is ever dropped.
 CodedForm coded_form(Op main, Op activation);

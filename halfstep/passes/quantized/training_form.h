@@ -8,8 +8,7 @@ namespace halfstep::passes {
 enum class Mode {
   evaluation,   ///< is_test is true everywhere, so no state changes
   calibration,  ///< observers are active, also those of learned scales, and all else is as in evaluation
-  training  ///< is_test is false, except for observers of a learned scale (a parameter) and of the widest range of all
-            ///< samples
+  training      ///< is_test is false, except for observers of learned scales and of the widest range of all samples
 };
 
 /// Sets the attribute is_test of every operation that has one. Outputs and operands are added or removed by the

@@ -1,4 +1,4 @@
-/* The sum of two values of codes, at least one of which is repeated. */
+/* The sum of two values of codes, at least one of them broadcast. */
 static void @add@(const @a@ *restrict a, const @b@ *restrict b, @y@ *restrict y, const broadcast *s,
     const @scale@ *restrict q)
 {

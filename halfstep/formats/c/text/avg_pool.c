@@ -1,4 +1,4 @@
-/* The mean under each window. `counts` has the numbers of elements that windows divide by, in the order of q. */
+/* The mean under each window. `counts` has the divisors of windows, in the order of q. */
 static void @pool@(const @x@ *restrict x, @y@ *restrict y, const window *s, int32_t zero, int32_t counts_padding,
     const int32_t *counts, const @scale@ *q)
 {

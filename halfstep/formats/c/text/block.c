@@ -1,5 +1,5 @@
-/* How many codes of a patch are multiplied at once. A patch ends with zeros up to a multiple of it, so that a vector
- * may go beyond a row of weights: what follows it is multiplied by 0. */
+/* The number of codes of a patch that are multiplied at once. A patch is padded with zeros to a multiple of it, so that
+ * a vector may extend past a row of weights: the elements after it are multiplied by 0. */
 #if defined(__AVX512BW__)
 enum { block = 64 };
 #elif defined(__AVX2__)

@@ -1,14 +1,14 @@
-/* The codes of sums, those of channels from `first` on. */
+/* Converts sums to codes, for channels from `first` on. */
 static void codes_@conv@(const @sum@ *restrict sums, @y@ *restrict y, int32_t count, const @scale@ *q, int32_t first)
 {
-    const @scale@ scale = *q; /* which no store to y changes */
+    const @scale@ scale = *q; /* a copy, which no store to y changes */
     int32_t k;
     for (k = 0; k < count; ++k) y[k] = (@y@)@code@(@signed@(sums[k]), &scale, first + k);
 }
 
-/* A convolution, or a matrix product, which is one of a single pixel. Weights [outputs][kernel][channels]@packing@.
- * The bias has what the zero point of x adds. Where outputs are few, codes of several pixels are made at once, under
- * tables that repeat those of the channels. */
+/* A convolution, or a matrix product, which is a convolution of a single pixel. Weights
+ * [outputs][kernel][channels]@packing@. The bias includes the contribution of the zero point of x. With few outputs,
+ * codes of several pixels are computed at once, with tables that repeat those of the channels. */
 static void @conv@(const @x@ *x, @y@ *y, const window *s, @x@ zero, const @w@ *w, const int32_t *bias,
     const @scale@ *q, @x@ *patches@unpacked_argument@)
 {
@@ -16,8 +16,8 @@ static void @conv@(const @x@ *x, @y@ *y, const window *s, @x@ zero, const @w@ *w
     const int32_t each = s->channels / s->groups, outputs = s->outputs / s->groups;
     const int32_t length = s->kernel_height * s->kernel_width * each;
     const int32_t whole = (length + block - 1) / block * block;
-    const int32_t direct = patches == NULL; /* a window of one place, which ends with a block */
-    const int32_t fit = s->groups == 1 && 2 * outputs <= lanes ? lanes / outputs : 1; /* pixels under one table */
+    const int32_t direct = patches == NULL; /* the window is one position, with codes in full blocks */
+    const int32_t fit = s->groups == 1 && 2 * outputs <= lanes ? lanes / outputs : 1; /* pixels that share a table */
     const int32_t pixels = @together@;
 @row_bytes@    @scale@ repeated = *q;
 @table_arrays@    int32_t image, oy, ox, group, o, p, r;

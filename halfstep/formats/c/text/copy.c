@@ -1,4 +1,4 @@
-/* Elements that lie in one run. A compiler has instructions for copies of a known size, and a call for others. */
+/* Copies contiguous elements. Compilers use instructions for copies of known size, and a call for others. */
 static void copy_@x_tag@(@x@ *restrict to, const @x@ *restrict from, int32_t count)
 {
     enum { many = 16, some = 8 };

@@ -1,10 +1,10 @@
-/* A convolution of each channel by itself, @lanes@ of them at a time. Weights [kernel][channels]@packing@. The bias has
- * what the zero point of x adds. */
+/* A depthwise convolution, @lanes@ channels at a time. Weights [kernel][channels]@packing@. The bias includes the
+ * contribution of the zero point of x. */
 static void @conv@(const @x@ *restrict x, @y@ *restrict y, const window *s, @x@ zero, const @w@ *restrict w,
     const int32_t *restrict bias, const @scale@ *q@unpacked_argument@)
 {
     enum { lanes = @lanes@ };
-    const @scale@ scale = *q; /* which no store to y changes */
+    const @scale@ scale = *q; /* a copy, which no store to y changes */
 @taps@    const int32_t channels = s->channels;
 @row_bytes@    int32_t image, oy, ox, ky, kx, first, c@tap_index@;
     for (first = 0; first < channels; first += lanes) {

@@ -1,4 +1,4 @@
-/* The reals that codes stand for. */
+/* The real values of codes. */
 static void @dequantize@(const @x@ *restrict from, float *restrict to, const move *m, float scale, int32_t zero_point)
 {
     int32_t i, j, k, l, e;

@@ -1,8 +1,8 @@
-/* The products of x with up to eight rows of weights, added up from the bias; `whole` is a multiple of block. */
+/* Dot products of x with up to eight rows of weights, added to the bias. `whole` is a multiple of block. */
 static void dot_@dot_tag@(const @x@ *restrict x, const int8_t *restrict w, int32_t length, int32_t whole, int32_t rows,
     const int32_t *restrict bias, @sum@ *restrict sums)
 {
-    const int32_t count = whole / block * block; /* which tells a compiler that nothing is left of its vectors */
+    const int32_t count = whole / block * block; /* shows the compiler that vectors have no remainder */
     int32_t r, i;
     if (rows == 8) {
         const int8_t *const w1 = w + length, *const w2 = w1 + length, *const w3 = w2 + length, *const w4 = w3 + length;

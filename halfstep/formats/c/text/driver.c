@@ -34,7 +34,7 @@ static void show(const char *layer, const void *codes, size_t count, int bytes, 
     }
 }
 
-/* Elements from standard input, in the byte order of little-endian machines; 0 at its end. */
+/* Reads elements from standard input in little-endian byte order. Returns 0 at its end. */
 static int get(void *to, size_t count, int bytes)
 {
     size_t i;

@@ -1,5 +1,5 @@
-/* Slices of x, of `inner` elements each, at indices along an axis of `extent`: below zero they count from the end, and
- * none is taken beyond either end. */
+/* Slices of x, of `inner` elements each, at indices along an axis of `extent`. Negative indices count from the end, and
+ * all indices are clamped to the axis. */
 static void @gather@(const @x@ *x, const @i@ *indices, @x@ *restrict y, int32_t outer, int32_t count, int32_t extent,
     int32_t inner)
 {

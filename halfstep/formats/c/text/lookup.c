@@ -1,4 +1,4 @@
-/* A function as a table; a code on either side of it has its first or last entry. */
+/* A function as a table. Codes outside the table have its first or last entry. */
 static void @lookup@(const @x@ *x, const @t@ *table, @y@ *y, int32_t count, int32_t first, int32_t last)
 {
     int32_t i;

@@ -1,4 +1,4 @@
-/* The largest code under each window; padding never wins. */
+/* The largest code under each window. Padding is never the largest. */
 static void max_pool_@x_tag@(const @x@ *restrict x, @x@ *restrict y, const window *s)
 {
     const int32_t channels = s->channels;

@@ -1,4 +1,4 @@
-/* The sum of what becomes one element. */
+/* The sum of elements that are reduced to one. */
 static @sum@ @mean@_sum(const @x@ *x, const axes *s, int32_t zero)
 {
     @sum@ sum = 0;

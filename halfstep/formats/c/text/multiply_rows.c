@@ -1,4 +1,4 @@
-/* A row of a with `width` columns of b: each element of the row with what lies beside each other in b. */
+/* Multiplies a row of a with `width` columns of b: each element of the row with adjacent elements of b. */
 static void @multiply@(const @a@ *restrict a, const @b@ *restrict b, const product *s, int32_t a_zero,
     int32_t b_zero, int32_t width, @sum@ *restrict sums)
 {

@@ -1,5 +1,6 @@
-/* Rows of `count` codes that lie `apart` from each other, less their mean where they are centered, over the root of
- * their mean square: in units of 2^-20, times a factor and plus a bias. epsilon is in units of 2^-guard. */
+/* Normalizes rows of `count` codes with a stride of `apart`. Subtracts the mean if rows are centered, divides by the
+ * root of the mean square in units of 2^-20, multiplies by a factor and adds a bias. epsilon has units of
+ * 2^-guard. */
 static void @norm@(const @x@ *restrict x, @y@ *restrict y, int32_t blocks, int32_t count, int32_t apart, int32_t zero,
     int32_t centered, int32_t guard, int64_t epsilon, const int32_t *factor, const int64_t *bias, const @scale@ *q)
 {
@@ -18,7 +19,7 @@ static void @norm@(const @x@ *restrict x, @y@ *restrict y, int32_t blocks, int32
             if (!centered) sum = 0;
             spread = (count * squares - sum * sum) * ((int64_t)1 << guard) + epsilon;
             for (root = spread; root > 0 && root < (int64_t)1 << 60; root *= 4) ++bits;
-            root = spread > 0 ? whole_root(root) : 1; /* all codes are the same, and nothing is left of them */
+            root = spread > 0 ? whole_root(root) : 1; /* all codes are equal, so all differences are 0 */
             units = (int64_t)1 << bits;
             for (k = 0; k < count; ++k) {
                 const int64_t steps = (int64_t)from[k * apart] - zero;

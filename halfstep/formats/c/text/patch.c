@@ -1,4 +1,4 @@
-/* The codes under a window one behind the other; where it leaves the image, the zero point. */
+/* Copies the codes under a window to a contiguous patch. Positions outside of the image have the zero point. */
 static void patch_@x_tag@(const @x@ *restrict x, const window *s, int32_t group, int32_t each, int32_t oy, int32_t ox,
     @x@ zero, @x@ *restrict patch)
 {

@@ -1,4 +1,4 @@
-/* Elements from any place; below 0 there is nothing, and what is there stays. */
+/* Copies elements from any position. A position below 0 leaves the destination unchanged. */
 static void pick_@x_tag@(const @x@ *restrict from, @x@ *restrict to, const int32_t *places, int32_t count)
 {
     int32_t i;

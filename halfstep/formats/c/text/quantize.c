@@ -1,4 +1,4 @@
-/* Codes of reals: the nearest to a @quotient@, @rounding@; NaN has the lowest code. */
+/* Quantizes real values to the code nearest to a @quotient@, @rounding@. NaN becomes the lowest code. */
 static void @quantize@(const float *restrict from, @y@ *restrict to, const move *m, float scale, int32_t zero_point,
     int32_t low, int32_t high)
 {

@@ -1,4 +1,4 @@
-/* The same reals under another scale and zero point. */
+/* Converts codes to another scale and zero point. */
 static void @rescale@(const @x@ *x, @y@ *y, int32_t count, int32_t zero, const @scale@ *q)
 {
     int32_t i;

@@ -1,4 +1,4 @@
-/* The shares of rows: `count` codes that lie `apart` from each other, exponentials of them over their sum. */
+/* Softmax of rows of `count` codes with a stride of `apart`: exponentials over their sum. */
 static void @softmax@(const @x@ *restrict x, @y@ *restrict y, int32_t blocks, int32_t count, int32_t apart,
     const int32_t *fine, const int32_t *coarse, int32_t multiplier, const @scale@ *q)
 {

@@ -1,4 +1,4 @@
-/* Weights of 2 bits, four in a byte, the first in its lowest bits. */
+/* Weights of 2 bits, four in a byte, the first in the lowest bits. */
 static void unpack2(const uint8_t *restrict packed, int32_t count, int8_t *restrict w)
 {
     const int32_t whole = count / 4;

@@ -1,4 +1,4 @@
-/* Weights of 4 bits, two in a byte, the first in its low half. */
+/* Weights of 4 bits, two in a byte, the first in the low half. */
 static void unpack4(const uint8_t *restrict packed, int32_t count, int8_t *restrict w)
 {
     const int32_t pairs = count / 2;

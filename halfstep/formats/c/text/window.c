@@ -1,4 +1,4 @@
-/* A window over images whose channels are the last axis. */
+/* A window over images with channels as the last axis. */
 typedef struct {
     int32_t images, height, width, channels;
     int32_t out_height, out_width, outputs;

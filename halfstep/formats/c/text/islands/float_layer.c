@@ -1,5 +1,5 @@
-/* A convolution of reals, or a matrix product: each element one sum in double, over channels, then the window. Weights
- * [outputs][channels][kernel]. */
+/* A convolution of floats, or a matrix product. Each element is one sum in double, over channels, then the window.
+ * Weights [outputs][channels][kernel]. */
 static void float_layer(const float *restrict x, float *restrict y, const window *s, const float *restrict w,
     const float *bias)
 {

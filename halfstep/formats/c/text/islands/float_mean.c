@@ -1,4 +1,4 @@
-/* The mean of reals under each window, one sum in double. */
+/* The mean of floats under each window, with one sum in double. */
 static void float_mean(const float *restrict x, float *restrict y, const window *s, int32_t counts_padding)
 {
     int32_t image, oy, ox, c, ky, kx;

@@ -1,4 +1,4 @@
-/* Products of matrices of reals, each element one sum in double. */
+/* Matrix products of floats, each element one sum in double. */
 static void float_product(const float *a, const float *b, float *restrict y, const product *s)
 {
     int32_t i, j, row, column, k;

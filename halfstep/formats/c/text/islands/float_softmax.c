@@ -1,4 +1,4 @@
-/* Rows of `count` reals that lie `apart` from each other: exponentials over their sum, in double. */
+/* Softmax of rows of `count` floats with a stride of `apart`: exponentials over their sum, in double. */
 static void float_softmax(const float *restrict x, float *restrict y, int32_t blocks, int32_t count, int32_t apart)
 {
     int32_t i, j, k;

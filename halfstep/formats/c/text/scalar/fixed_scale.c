@@ -1,4 +1,4 @@
-/* From sums to codes: @what@, by channel. */
+/* Requantizes sums to codes: @what@, by channel. */
 typedef struct {
 @fields@    int32_t zero_point, low, high;
 } @scale@;

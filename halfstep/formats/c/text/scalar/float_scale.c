@@ -1,4 +1,4 @@
-/* From sums to codes in float32: @what@. Every operation is rounded by itself. */
+/* Requantizes sums to codes in float32: @what@. Each operation rounds separately. */
 typedef struct {
 @fields@    int32_t zero_point, low, high;
 } @scale@;

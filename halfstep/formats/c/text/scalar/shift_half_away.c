@@ -1,4 +1,4 @@
-/* v / 2^bits as the nearest whole number, half a step away from zero; 1 <= bits <= 62. */
+/* v / 2^bits rounded to the nearest integer, ties away from zero. Requires 1 <= bits <= 62. */
 static int64_t shift_half_away(int64_t v, int32_t bits)
 {
     const uint64_t u = (uint64_t)v;

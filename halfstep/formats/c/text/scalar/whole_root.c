@@ -1,4 +1,4 @@
-/* The largest whole number whose square is not above v, which is below 2^62: bit by bit. */
+/* The largest integer whose square is at most v, computed bit by bit. Requires v < 2^62. */
 static int64_t whole_root(int64_t v)
 {
     int64_t root = 0, bit = (int64_t)1 << 60;

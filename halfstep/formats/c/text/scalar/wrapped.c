@@ -1,4 +1,4 @@
-/* A sum modulo 2^32 as the number of 31 bits and a sign that it stands for. */
+/* A sum modulo 2^32 as a signed 32-bit number. */
 static int32_t wrapped(uint32_t sum)
 {
     return sum < 0x80000000u ? (int32_t)sum : -(int32_t)(0xFFFFFFFFu - sum) - 1;
