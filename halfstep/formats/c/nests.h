@@ -1,4 +1,4 @@
-// Finds the fewest loops for a list of element moves.
+// Expresses a list of element moves in few loops.
 #pragma once
 
 #include <array>

@@ -10,7 +10,7 @@
 namespace halfstep::formats::c {
 namespace {
 
-/// The shift of power_of_two is relative to factors of 2^30.
+/// Factors of power_of_two are written as 2^30, so their shifts increase by this.
 constexpr int64_t kPowerBits = 30;
 /// Maximum groups of convolutions that oneDNN supports in the engine x86.
 constexpr int64_t kMostGroups = 100;

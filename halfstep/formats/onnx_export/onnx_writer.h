@@ -55,8 +55,8 @@ ExportedFile export_model(const Model& model, const ExportOptions& options, cons
 /// Exports to `path`, with tensors above external_above in PATH.data. Writes are atomic.
 ExportReport export_file(const Model& model, const ExportOptions& options, const std::filesystem::path& path);
 
-/// Writes the file at `path` over `like`, with additional outputs of `path`. `like` is the same program exported with
-/// outputs. Throws if it lacks a value of these outputs.
+/// Replaces the file `like` by the file at `path`, with all outputs of `like` added that `path` lacks. `like` is an
+/// export of the same program with more outputs. Throws if `path` lacks a value of these outputs.
 void add_outputs(const std::filesystem::path& path, const std::filesystem::path& like);
 
 }  // namespace halfstep::formats::onnx

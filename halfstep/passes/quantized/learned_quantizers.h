@@ -35,8 +35,8 @@ void settle_quantizers(Model& model);
 /// Recomputes them and removes learned parameters. Quantizers with unevenly spaced levels stay in the metadata.
 void close_quantizers(Model& model);
 
-/// Restores the weights from before quantizers that change them (dorefa, adaround), and removes these from the
-/// metadata.
+/// Replaces weights that quantizers compute (dorefa, adaround) by their raw weights, and removes these quantizers from
+/// the metadata.
 void restore_weights(Model& model);
 
 /// Whether any quantizer has unevenly spaced levels, so that the network has no form on codes.

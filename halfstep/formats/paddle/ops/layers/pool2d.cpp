@@ -1,4 +1,4 @@
-// The largest element or the mean of each window, of all elements, or of equal parts in their adaptive number.
+// The largest element or the mean of each window, of all elements, or of the equal parts of an adaptive pool.
 #include <fmt/format.h>
 
 #include <algorithm>
