@@ -13,10 +13,10 @@
 namespace halfstep::formats::c {
 namespace {
 
-constexpr int64_t kRows = 8;    ///< rows of weights that one pass over a patch multiplies (c/dot.c)
+constexpr int64_t kRows = 8;    ///< rows of weights that one pass over a patch multiplies (text/dot.c)
 constexpr int64_t kPixels = 4;  ///< pixels computed together, which share unpacked weights
 constexpr int64_t kLanes = 64;  ///< channels at a time
-constexpr int64_t kBlock = 64;  ///< maximum number of codes that are multiplied at once (c/block.c)
+constexpr int64_t kBlock = 64;  ///< maximum number of codes that are multiplied at once (text/block.c)
 constexpr int64_t kMostWhole = INT32_MAX;
 
 /// integer_conv2d or integer_linear.

@@ -100,7 +100,7 @@ Reduction reduction_of(const Body& body, Op op) {
   return reduction;
 }
 
-/// Returns the words of c/float_reduction.c for a reduction of floats.
+/// Returns the words of text/islands/float_reduction.c for a reduction of floats.
 Words float_reduction_words(Op op) {
   if (op.is<ops::ReduceMax, ops::ReduceMin>()) {
     const bool is_max = op.is<ops::ReduceMax>();

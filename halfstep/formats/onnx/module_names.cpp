@@ -17,7 +17,7 @@ struct Scope {
   std::string_view path, type;
 };
 
-/// Parses "features: torch.nn.modules.container.Sequential/features.0: .../conv2d: aten.conv2d.default".
+/// Parses "stem: torch.nn.modules.container.Sequential/stem.0: .../conv2d: aten.conv2d.default".
 std::vector<Scope> scopes_of(std::string_view text) {
   std::vector<Scope> scopes;
   while (!text.empty()) {
