@@ -8,13 +8,13 @@
 
 namespace halfstep {
 
-/// How many times `b` it takes to cover `a`: a / b, rounded up. `b` is positive.
+/// Returns a / b, rounded up. `b` is positive.
 template <std::integral A, std::integral B>
 HS_HOST_DEVICE constexpr std::common_type_t<A, B> ceil_div(A a, B b) {
   return (a + b - 1) / b;
 }
 
-/// The least multiple of `b` that is no less than `a`. `b` is positive.
+/// Returns the least multiple of `b` that is >= `a`. `b` is positive.
 template <std::integral A, std::integral B>
 HS_HOST_DEVICE constexpr std::common_type_t<A, B> round_up(A a, B b) {
   return ceil_div(a, b) * b;

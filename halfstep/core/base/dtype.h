@@ -8,8 +8,8 @@
 
 namespace halfstep {
 
-/// Types of fewer than 8 bits hold one code per byte in memory (signed ones sign-extended); only files pack them. The
-/// f8 and f4 types are those of ONNX (docs/arithmetic.md, section 9); see small_float.h.
+/// Types of fewer than 8 bits hold one code per byte in memory, and signed ones are sign-extended. Only files pack
+/// them. The f8 and f4 types are those of ONNX (docs/arithmetic.md, section 9), see small_float.h.
 enum class DType : uint8_t {
   f32,
   f64,
@@ -69,7 +69,7 @@ constexpr size_t size_of(DType dtype) {
   return 0;
 }
 
-/// Of a type of whole numbers: whether it has some below 0.
+/// Whether an integer dtype has negative values.
 constexpr bool is_signed(DType dtype) {
   switch (dtype) {
     case DType::u2:
@@ -82,7 +82,7 @@ constexpr bool is_signed(DType dtype) {
   }
 }
 
-/// Bits of one element in a file.
+/// Bits of one element in a file, where types of fewer than 8 bits are packed.
 constexpr int bits_of(DType dtype) {
   switch (dtype) {
     case DType::i2:
@@ -97,7 +97,7 @@ constexpr int bits_of(DType dtype) {
 /// Whether elements are codes of an 8-bit or 4-bit float.
 constexpr bool is_small_float(DType dtype) { return dtype >= DType::f8_e4m3fn && dtype <= DType::f4_e2m1fn; }
 
-/// A type that networks compute in. Codes of small floats are not among them.
+/// Whether networks compute in `dtype`. Codes of small floats do not count.
 constexpr bool is_float(DType dtype) {
   return dtype == DType::f32 || dtype == DType::f64 || dtype == DType::f16 || dtype == DType::bf16;
 }

@@ -1,4 +1,4 @@
-// One source of a rule for the host and for CUDA.
+// Marks functions that both the host and CUDA compile, so that a rule has one source.
 #pragma once
 
 #ifdef __CUDACC__

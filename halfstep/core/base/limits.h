@@ -1,4 +1,4 @@
-// The numbers that options take: one range for the command line, a configuration file, Python and C++.
+// Allowed ranges of numeric options. The command line, configuration files, Python and C++ share them.
 #pragma once
 
 #include <optional>
@@ -14,20 +14,21 @@ namespace halfstep {
 struct Limits {
   double least, most;
   bool is_whole = true;
-  bool above = false, below = false;  ///< `least`, and `most`, are not among them
+  bool above = false, below = false;  ///< exclude the bound itself: above excludes `least`, below excludes `most`
 
-  /// False for NaN and infinities.
+  /// False for NaN and infinities too.
   bool contains(double number) const;
-  /// "1 to 1024", "at least 1" without a limit that people meet, "at least 0 and below 1", "above 0 and at most 100".
+  /// Returns the range as text: "1 to 1024", "at least 0 and below 1", "above 0 and at most 100". An upper limit that
+  /// users do not meet is omitted: "at least 1".
   std::string text() const;
 
-  /// Throws number_out_of_range for a number that is not one of them.
+  /// Throws number_out_of_range unless `found` is in the range.
   template <class Number>
   void require(std::string_view where, Number found) const {
     if (!contains(static_cast<double>(found))) fail(errors::number_out_of_range(where, found, text()));
   }
 
-  /// Adds number_out_of_range for a number that is not one of them.
+  /// Appends number_out_of_range to `diagnostics` unless `found` is in the range.
   template <class Number>
   void add_unless_in(std::string_view where, Number found, std::vector<Diagnostic>& diagnostics) const {
     if (!contains(static_cast<double>(found))) diagnostics.push_back(errors::number_out_of_range(where, found, text()));
@@ -44,7 +45,7 @@ struct Limits {
   }
 };
 
-/// Throws number_out_of_range for each number of the options that is out of its range.
+/// Throws an Error with one number_out_of_range for each option out of its range.
 template <class Options>
 void require_in_range(const Options& options) {
   std::vector<Diagnostic> found;
@@ -54,5 +55,5 @@ void require_in_range(const Options& options) {
 
 }  // namespace halfstep
 
-// The ranges of options.yaml, as limits::kBatch.
+// Defines the ranges of options.yaml, such as limits::kBatch.
 #include "halfstep/core/base/ranges.h"

@@ -1,4 +1,4 @@
-// Where a value lives.
+// Device that holds a value.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-/// "cpu", "sim", "cuda:0".
+/// Returns "cpu", "sim", "cuda:0".
 std::string to_string(Place place);
 std::optional<Place> parse_place(std::string_view text);
 

@@ -1,4 +1,4 @@
-// The library never prints: what it has to say while working goes to a callback.
+// Progress callback. The library itself never prints.
 #pragma once
 
 #include <functional>
@@ -6,10 +6,10 @@
 
 namespace halfstep {
 
-/// Progress of long work. Called from the thread that called the library.
+/// Progress of long work. The callback runs on the thread that called the library.
 struct Progress {
   std::string_view stage;  ///< "float training", "calibration"
-  double done = 0;         ///< work so far and in all, in the unit of the stage
+  double done = 0;         ///< completed and total work, in the unit of the stage
   double total = 0;
   std::string_view note;  ///< "loss 0.031, accuracy 98.9 %"; may be empty
 };

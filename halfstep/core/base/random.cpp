@@ -18,7 +18,7 @@ uint32_t Random::bits() {
 float Random::uniform() { return static_cast<float>(bits() >> 8) * 0x1p-24f; }
 
 float Random::normal() {
-  const double u = (static_cast<double>(bits()) + 1.0) * 0x1p-32;  // in (0, 1], so the logarithm is finite
+  const double u = (static_cast<double>(bits()) + 1.0) * 0x1p-32;  // in (0, 1], so that the logarithm is finite
   const double angle = 2.0 * std::numbers::pi * static_cast<double>(bits()) * 0x1p-32;
   return static_cast<float>(std::sqrt(-2.0 * std::log(u)) * std::cos(angle));
 }

@@ -1,4 +1,4 @@
-// Counter-based random numbers: a value depends on (seed, stream, index) alone, never on call order or threads.
+// Counter-based random numbers. A value depends only on (seed, stream, index), never on call order or threads.
 #pragma once
 
 #include <array>
@@ -26,18 +26,18 @@ HS_HOST_DEVICE inline std::array<uint32_t, 4> philox(uint64_t seed, uint64_t str
   return c;
 }
 
-/// Draws in sequence from one (seed, stream).
+/// A sequence of draws from one (seed, stream).
 class Random {
  public:
   Random(uint64_t seed, uint64_t stream) : seed_(seed), stream_(stream) {}
   uint32_t bits();
-  /// Uniform in [0, 1), 24 bits.
+  /// Uniform in [0, 1) with a resolution of 24 bits.
   float uniform();
-  /// Standard normal (Box and Muller), in double then rounded.
+  /// Standard normal (Box and Muller), computed in double and then rounded.
   float normal();
-  /// Uniform in [0, bound), without modulo bias; bound > 0.
+  /// Uniform in [0, bound), without modulo bias. `bound` is positive.
   uint64_t below(uint64_t bound);
-  /// A permutation of 0..n-1 (Fisher and Yates).
+  /// Random permutation of 0..n-1 (Fisher and Yates).
   std::vector<int64_t> permutation(int64_t n);
 
  private:

@@ -1,4 +1,4 @@
-// Extents of tensors.
+// Shapes of tensors.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace halfstep {
 
-/// Extents, outermost first. kUnknown marks an extent that is known only at compile time of a Program.
+/// Extents, outermost first. kUnknown marks a dynamic dimension, whose extent is known only when a Program is compiled.
 using Dims = std::vector<int64_t>;
 inline constexpr int64_t kUnknown = -1;
 
-/// Largest tensor that Halfstep makes, in elements: keeps every byte count inside int64.
+/// Largest number of elements of a tensor. Keeps every byte count inside int64.
 inline constexpr int64_t kMaxElements = int64_t{1} << 48;
 
-/// Number of elements; throws when an extent is unknown or the product passes kMaxElements.
+/// Number of elements. Throws if an extent is unknown or the product exceeds kMaxElements.
 int64_t count_elements(std::span<const int64_t> dims);
 
-/// "[1, 3, ?, 8]".
+/// Returns "[1, 3, ?, 8]".
 std::string to_string(std::span<const int64_t> dims);
-/// An exact match, so that Dims do not convert to an Attribute of whole numbers instead.
+/// Exact match for Dims, which would otherwise convert to an integer Attribute.
 inline std::string to_string(const Dims& dims) { return to_string(std::span<const int64_t>(dims)); }
 
-/// A complete element type and extents. There is no "undefined" type.
+/// Element type and shape. There is no "undefined" type.
 struct Type {
   DType dtype;
   Dims dims;
@@ -33,7 +33,7 @@ struct Type {
   bool is_static() const;
 };
 
-/// "f32[1, 3, ?, 8]".
+/// Returns "f32[1, 3, ?, 8]".
 std::string to_string(const Type& type);
 
 }  // namespace halfstep

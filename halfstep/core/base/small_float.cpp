@@ -13,7 +13,7 @@ uint16_t sign_bit(const SmallFloat& format) {
   return static_cast<uint16_t>(1U << (format.exponent_bits + format.mantissa_bits));
 }
 
-/// The code of the largest finite magnitude.
+/// Code of the largest finite magnitude.
 uint16_t largest_code(const SmallFloat& format) {
   const unsigned all = sign_bit(format) - 1U;
   switch (format.top) {
@@ -94,8 +94,8 @@ uint16_t encode(double value, const SmallFloat& format, bool saturate) {
   if (std::isinf(size)) return with_sign(overflowed(format, saturate));
   if (size == 0) return with_sign(0);
   const int exponent = std::max(std::ilogb(size), 1 - format.bias);
-  // Whole steps of the binade: exact but for the rounding. Counted from the code of the binade's first number, since
-  // codes follow each other across binades.
+  // Number of steps, exact except for the rounding. It counts from the code of the binade's first number, because codes
+  // are consecutive across binades.
   const double steps = std::nearbyint(std::ldexp(size, format.mantissa_bits - exponent));
   const double first = std::ldexp(exponent + format.bias - 1, format.mantissa_bits);
   const double code = first + steps;

@@ -9,31 +9,32 @@
 
 namespace halfstep {
 
-/// What the highest codes of a format stand for.
+/// Meaning of the highest codes of a format.
 enum class TopCodes {
-  ieee,   ///< the highest exponent: infinities and NaN
-  fn,     ///< all ones is NaN; no infinities
+  ieee,   ///< the highest exponent encodes infinities and NaN
+  fn,     ///< all ones encodes NaN; no infinities
   fnuz,   ///< the code of -0 is the only NaN; no infinities
-  finite  ///< neither
+  finite  ///< no NaN, no infinities
 };
 
-/// A binary float of 1 + exponent_bits + mantissa_bits bits with subnormals.
+/// A binary float of 1 + exponent_bits + mantissa_bits bits, with subnormals.
 struct SmallFloat {
   int exponent_bits, mantissa_bits, bias;
   TopCodes top;
 
-  /// The format of a dtype of at most 16 bits that is a float.
+  /// Returns the format of a float dtype of at most 16 bits.
   static SmallFloat of(DType dtype);
   double largest() const;      ///< the largest finite magnitude
   uint16_t quiet_nan() const;  ///< 0 for a format without NaN
 };
 
-/// What a code stands for, exactly.
+/// Returns the exact value of a code.
 double decode(uint16_t bits, const SmallFloat& format);
 
-/// The nearest code, half to even. What rounds beyond the largest finite magnitude becomes: saturating, that magnitude
-/// (infinities too); else infinity where the format has it, else NaN where it has that. NaN keeps no payload; in a
-/// format without NaN it becomes the largest magnitude. A format without -0 gives 0.
+/// Returns the nearest code, half to even. A value that rounds above the largest finite magnitude becomes that
+/// magnitude if `saturate` is true (infinities too). Otherwise it becomes infinity, or NaN in a format without
+/// infinity, or the largest magnitude in a format without both. NaN loses its payload. In a format without NaN it
+/// becomes the largest magnitude. A format without -0 encodes it as 0.
 uint16_t encode(double value, const SmallFloat& format, bool saturate);
 
 /// An f16 in memory. Conversions equal `encode` and `decode`.
@@ -45,7 +46,8 @@ struct Half {
     const uint32_t magnitude = whole & 0x7FFFFFFFU;
     uint32_t code = 0x7E00U;  // NaN
     if (magnitude < 0x38800000U) {
-      // Below 2^-14: beside 0.5 the last bit of a float is one step of the subnormal numbers, and the sum rounds to it.
+      // Below 2^-14: after adding 0.5, the last bit of the float is one step of the subnormal numbers, so the sum
+      // rounds to it.
       code = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - 0x3F000000U;
     } else if (magnitude <= 0x7F800000U) {
       const uint32_t rounded = magnitude - 0x38000000U + 0xFFFU + (magnitude >> 13 & 1U);
@@ -69,7 +71,7 @@ struct Half {
 struct BFloat16 {
   uint16_t bits = 0;
   BFloat16() = default;
-  /// Half to even.
+  /// Rounds half to even.
   HS_HOST_DEVICE explicit BFloat16(float value) {
     const auto whole = std::bit_cast<uint32_t>(value);
     const bool is_nan = (whole & 0x7FFFFFFFU) > 0x7F800000U;

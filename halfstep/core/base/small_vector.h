@@ -1,4 +1,4 @@
-// A list whose length is known when it is made, without an allocation where it is short.
+// A list with a fixed length given at construction. Short lists need no allocation.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// How near numbers are to those that they stand for, over everything that is added: sums in float64, in the order of
-// adding.
+// Similarity of approximate values to exact ones: signal-to-noise ratio and cosine. Sums are in float64, in the order
+// of the calls of `add`.
 #pragma once
 
 #include <cmath>
@@ -9,14 +9,15 @@
 
 namespace halfstep {
 
-/// 10 log10(signal / noise) of two sums of squares; infinite without noise.
+/// 10 log10(signal / noise) of two sums of squares. Infinite without noise.
 inline double decibels(double signal, double noise) {
   return noise > 0 ? 10.0 * std::log10(signal / noise) : std::numeric_limits<double>::infinity();
 }
 
 struct Likeness {
-  double signal = 0, noise = 0;       ///< squares of what was wanted, and of the differences from it
-  double product = 0, magnitude = 0;  ///< of both, and squares of what was found
+  double signal = 0, noise = 0;       ///< sum of squares of the wanted values, and of the differences
+  double product = 0, magnitude = 0;  ///< sum of products of wanted and found values, and sum of squares of the found
+                                      ///< values
 
   void add(double wanted, double found) {
     const double difference = wanted - found;
@@ -30,7 +31,7 @@ struct Likeness {
   }
 
   double sqnr_db() const { return decibels(signal, noise); }
-  /// Between both as vectors; where one is 0 throughout 0, or 1 where the other is too.
+  /// Cosine between the wanted and the found vector. If one vector is all zero: 1 if the other is too, else 0.
   double cosine() const {
     if (signal > 0 && magnitude > 0) return product / (std::sqrt(signal) * std::sqrt(magnitude));
     return signal == magnitude ? 1.0 : 0.0;

@@ -7,7 +7,7 @@
 namespace halfstep {
 namespace {
 
-/// Beyond so many places the message has only their number.
+/// Above this count a message gives only the number of further places.
 constexpr size_t kPlaces = 8;
 
 std::string places_text(const std::vector<std::string>& places) {
@@ -16,7 +16,7 @@ std::string places_text(const std::vector<std::string>& places) {
   return places.size() > kPlaces ? fmt::format("{} and {} more", text, places.size() - kPlaces) : text;
 }
 
-/// "A: REASON; the same at B, C; D: ANOTHER".
+/// Returns "A: REASON; the same at B, C; D: ANOTHER".
 std::string message_of(const std::vector<Diagnostic>& diagnostics) {
   std::string text;
   for (size_t i = 0; i < diagnostics.size(); ++i) {

@@ -1,4 +1,4 @@
-// Errors of the library: exceptions above the kernels, a Status value inside them.
+// Error handling: exceptions above the kernels, a Status value inside them.
 #pragma once
 
 #include <memory>
@@ -12,16 +12,16 @@
 
 namespace halfstep {
 
-/// Every failure that leaves the library: one diagnostic or more, all found at once.
+/// The exception of every failure that leaves the library. It holds one or more diagnostics, all found together.
 class Error : public std::runtime_error {
  public:
   explicit Error(Diagnostic diagnostic) : Error(std::vector{std::move(diagnostic)}) {}
-  /// At least one.
+  /// `diagnostics` must not be empty.
   explicit Error(std::vector<Diagnostic> diagnostics);
 
-  /// Unsupported where any diagnostic is.
+  /// Returns unsupported if any diagnostic has this kind, else the kind of the first one.
   ErrorKind kind() const { return kind_; }
-  /// The id of the first diagnostic.
+  /// Returns the id of the first diagnostic.
   std::string_view id() const { return diagnostics_.front().entry->id; }
   const std::vector<Diagnostic>& diagnostics() const { return diagnostics_; }
 
@@ -32,24 +32,24 @@ class Error : public std::runtime_error {
 
 [[noreturn]] void fail(Diagnostic diagnostic);
 
-/// Throws an Error with all of them where there are any.
+/// Throws an Error with all diagnostics, if there are any.
 void fail_on_any(std::vector<Diagnostic> diagnostics);
 
-/// The same error with `prefix` before each place.
+/// Returns the error with `prefix` before the place of each diagnostic.
 Error prefixed(const std::string& prefix, const Error& error);
 
-/// The diagnostic with this layer and place where it has none.
+/// Returns the diagnostic with `layer` and `where` filled in where these parts are empty.
 Diagnostic placed(Diagnostic diagnostic, const std::string& layer, const std::string& where);
 
 [[noreturn]] void internal_error(const char* file, int line, const std::string& what);
 
-/// The result of a kernel, which throws nothing: success, or what is wrong.
+/// Result of a kernel, which throws no exception: success, or the problem.
 class [[nodiscard]] Status {
  public:
   Status() = default;
   explicit Status(Diagnostic wrong) : wrong_(std::make_shared<const Diagnostic>(std::move(wrong))) {}
   bool ok() const { return wrong_ == nullptr; }
-  /// Of one that is not ok.
+  /// Valid only if ok() is false.
   const Diagnostic& diagnostic() const { return *wrong_; }
   std::string message() const { return ok() ? "" : wrong_->reason(); }
 
@@ -57,13 +57,13 @@ class [[nodiscard]] Status {
   std::shared_ptr<const Diagnostic> wrong_;
 };
 
-/// A yes, or the reason why not.
+/// Acceptance, or the reason for a refusal.
 class [[nodiscard]] Verdict {
  public:
   static Verdict accepted() { return Verdict(nullptr); }
   static Verdict refused(Diagnostic reason) { return Verdict(std::make_shared<const Diagnostic>(std::move(reason))); }
   explicit operator bool() const { return reason_ == nullptr; }
-  /// Of a no.
+  /// Valid only for a refusal.
   const Diagnostic& diagnostic() const { return *reason_; }
   std::string reason() const { return reason_ == nullptr ? "" : reason_->reason(); }
 
@@ -77,5 +77,5 @@ inline Verdict accept() { return Verdict::accepted(); }
 
 }  // namespace halfstep
 
-/// States an invariant of our own code; user input never reaches it.
+/// Checks an invariant of our own code. User input must never make it fail.
 #define HS_CHECK(condition) ((condition) ? void(0) : ::halfstep::internal_error(__FILE__, __LINE__, #condition))

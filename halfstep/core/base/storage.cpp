@@ -21,10 +21,11 @@ size_t rounded(size_t bytes, size_t unit) {
   return round_up(bytes, unit);
 }
 
-/// Large blocks without an owner, oldest first.
+/// Free large blocks, oldest first.
 class BlockCache {
  public:
-  /// The smallest block of at least `bytes`, unless more than a quarter of it would be idle.
+  /// Takes the smallest block of at least `bytes` that would waste at most a quarter of its size. Sets `bytes` to its
+  /// size.
   std::byte* take(size_t& bytes) {
     const std::lock_guard lock(mutex_);
     auto best = blocks_.end();
@@ -71,14 +72,14 @@ class BlockCache {
   size_t cached_ = 0;
 };
 
-/// Never destroyed: tensors that outlive static objects come back to it.
+/// Never destroyed, because tensors that outlive static objects return their blocks to it.
 BlockCache& block_cache() {
   static auto* blocks = new BlockCache;
   return *blocks;
 }
 
 std::shared_ptr<std::byte> allocate_large(size_t bytes) {
-  constexpr size_t kStep = size_t{256} << 10;  // blocks of a few sizes serve more calls
+  constexpr size_t kStep = size_t{256} << 10;  // few distinct sizes make blocks reusable more often
   size_t capacity = rounded(bytes, kStep);
   std::byte* memory = block_cache().take(capacity);
   if (memory == nullptr) memory = system_memory(capacity);
@@ -87,7 +88,7 @@ std::shared_ptr<std::byte> allocate_large(size_t bytes) {
 
 constexpr size_t kSmallBlock = 512;
 
-/// Sizes of blocks between small and large ones, of which there are eight to a power of two, and their numbers.
+/// Block sizes between small and large: eight sizes for each power of two. list_of numbers them.
 constexpr size_t kSteps = 8;
 constexpr size_t medium_size(size_t bytes) { return round_up(bytes, std::bit_floor(bytes) / kSteps); }
 constexpr size_t list_of(size_t size) {
@@ -95,10 +96,10 @@ constexpr size_t list_of(size_t size) {
   return static_cast<size_t>(std::countr_zero(power / kSmallBlock)) * kSteps + (size - power) / (power / kSteps);
 }
 
-/// Those without an owner, a list for each size.
+/// Free medium blocks, one list for each size.
 class BlockLists {
  public:
-  /// nullptr where there is none of this size.
+  /// Returns nullptr if no block of this size is free.
   std::byte* take(size_t size) {
     const std::lock_guard lock(mutex_);
     std::byte*& first = first_[list_of(size)];
@@ -118,7 +119,7 @@ class BlockLists {
 
  private:
   static constexpr size_t kMostCached = size_t{64} << 20;
-  /// A block without an owner begins with the address of the next.
+  /// A free block begins with the address of the next one.
   static std::byte* next_of(const std::byte* block) {
     std::byte* next = nullptr;
     std::memcpy(&next, block, sizeof next);
@@ -137,7 +138,7 @@ class BlockLists {
   size_t cached_ = 0;
 };
 
-/// Never destroyed, as block_cache.
+/// Never destroyed, for the reason given at block_cache.
 BlockLists& block_lists() {
   static auto* lists = new BlockLists;
   return *lists;
@@ -150,8 +151,8 @@ std::shared_ptr<std::byte> allocate_medium(size_t bytes) {
   return {memory, [size](std::byte* block) { block_lists().give(block, size); }};
 }
 
-/// One block with its owner, from the part of malloc that keeps blocks at hand; aligned_alloc takes several times as
-/// long.
+/// Allocates one block together with its owner. malloc serves this size from its own cache, while aligned_alloc takes
+/// several times as long.
 std::shared_ptr<std::byte> allocate_small(size_t bytes) {
   auto block = std::make_shared_for_overwrite<std::byte[]>(bytes + kAlignment - 1);
   void* memory = block.get();
@@ -163,7 +164,7 @@ std::shared_ptr<std::byte> allocate_small(size_t bytes) {
 }  // namespace
 
 std::shared_ptr<std::byte> allocate(size_t bytes) {
-#if !defined(__SANITIZE_ADDRESS__)  // which watches over the bounds and the time of malloc's blocks alone
+#if !defined(__SANITIZE_ADDRESS__)  // AddressSanitizer checks bounds and lifetime only for blocks of malloc
   if (bytes >= kLargeBlock) return allocate_large(bytes);
   if (bytes > kSmallBlock) return allocate_medium(bytes);
   return allocate_small(std::max<size_t>(bytes, 1));

@@ -16,7 +16,7 @@
 namespace halfstep {
 namespace {
 
-/// What the kernel knows of pages of this process (Documentation/admin-guide/mm/pagemap.rst of Linux).
+/// Page flags of this process, from the kernel (Documentation/admin-guide/mm/pagemap.rst of Linux).
 class PageMap {
  public:
   PageMap() : file_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)) {}
@@ -27,8 +27,8 @@ class PageMap {
   }
 
   static constexpr size_t kEntries = 512;
-  /// Of at most kEntries pages from `first` on, for each whether it is in memory and has the bytes of a file. False
-  /// where the system does not tell.
+  /// For each of at most kEntries pages from `first` on: sets `clean` if the page is in memory and holds bytes of a
+  /// file. Returns false if the system does not provide the flags.
   bool read(uintptr_t first, std::span<bool> clean) const {
     constexpr uint64_t kPresent = uint64_t{1} << 63, kOfFile = uint64_t{1} << 61;
     std::array<uint64_t, kEntries> entries = {};
@@ -53,7 +53,7 @@ std::byte* system_memory(size_t bytes) {
   const size_t padded = round_up(bytes, unit);
   auto* memory = static_cast<std::byte*>(std::aligned_alloc(unit, padded));
   if (memory == nullptr) throw std::bad_alloc();
-  if (huge) madvise(memory, padded, MADV_HUGEPAGE);  // advice: without it the memory works as well
+  if (huge) madvise(memory, padded, MADV_HUGEPAGE);  // only advice: the memory works without it
   return memory;
 }
 

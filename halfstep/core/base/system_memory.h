@@ -1,4 +1,4 @@
-// Memory of the system.
+// Memory from the operating system.
 #pragma once
 
 #include <cstddef>
@@ -6,16 +6,15 @@
 
 namespace halfstep {
 
-/// `bytes` (at least 1), aligned to kAlignment, in huge pages from 4 MiB on; contents undefined. For std::free. Throws
-/// std::bad_alloc.
+/// Allocates `bytes` (at least 1), aligned to kAlignment, with undefined contents. Uses huge pages from 4 MiB on.
+/// Release it with std::free. Throws std::bad_alloc.
 std::byte* system_memory(size_t bytes);
 
-/// Tells the system that `bytes`, of which less than 1 MiB are not worth it, are not read soon. Whole pages of a mapped
-/// file that nobody has written to give their memory back, and come from the file again when they are read; all other
-/// memory stays.
+/// Tells the system that `bytes` will not be read soon. Less than 1 MiB is not worth the call. Whole, unmodified pages
+/// of a mapped file release their memory and are read from the file again on the next access. All other memory stays.
 void give_back_pages(std::span<const std::byte> bytes);
 
-/// Bytes that the machine has.
+/// Physical memory of the machine, in bytes.
 size_t machine_memory();
 
 }  // namespace halfstep

@@ -7,7 +7,7 @@ namespace halfstep {
 struct Tensor::Deferred {
   std::function<Tensor()> make;
   std::mutex mutex = {};
-  std::shared_ptr<std::byte> storage = {};  ///< null until somebody reads it
+  std::shared_ptr<std::byte> storage = {};  ///< null until the first read
 };
 
 Tensor Tensor::deferred(Type type, std::function<Tensor()> make) {
@@ -22,7 +22,7 @@ const std::shared_ptr<std::byte>& Tensor::deferred_storage() const {
   const std::lock_guard lock(deferred_->mutex);
   if (deferred_->storage == nullptr) {
     deferred_->storage = deferred_->make().storage();
-    deferred_->make = nullptr;  // what it was made of may go
+    deferred_->make = nullptr;  // releases the captured source data
   }
   return deferred_->storage;
 }

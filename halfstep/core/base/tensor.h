@@ -14,21 +14,21 @@
 
 namespace halfstep {
 
-/// Shared ownership of aligned bytes: copies of a Tensor share storage, `clone` does not.
+/// Shared ownership of aligned bytes. Copies of a Tensor share storage. `clone` copies it.
 class Tensor {
  public:
   Tensor() = default;
   /// Zero-filled.
   Tensor(DType dtype, Dims dims);
-  /// For whoever writes every element before anything reads one.
+  /// For callers that write every element before any read.
   static Tensor uninitialized(DType dtype, Dims dims);
 
-  /// Over memory that someone else made, aligned to the elements of `type`: a mapped file. Writing to the tensor writes
-  /// there.
+  /// Wraps existing memory, such as a mapped file. It must be aligned to the elements of `type`. Writes to the tensor
+  /// go to this memory.
   static Tensor over(std::shared_ptr<std::byte> memory, Type type);
 
-  /// Of contents that `make` gives when they are first read, of `type`: what only looks at a network needs no memory
-  /// for them. Copies share them. Any thread may read first.
+  /// Creates a tensor whose contents `make` computes on first read. They must be of `type`. Inspecting a network then
+  /// needs no memory for its contents. Copies share them. Any thread may read first.
   static Tensor deferred(Type type, std::function<Tensor()> make);
 
   template <class T>
@@ -43,7 +43,7 @@ class Tensor {
   static Tensor scalar(int32_t value) { return of<int32_t>(DType::i32, {1}, std::span(&value, 1)); }
 
   bool defined() const { return storage_ != nullptr || deferred_ != nullptr; }
-  /// The owner of raw().
+  /// Returns the owner of raw().
   const std::shared_ptr<std::byte>& storage() const { return deferred_ == nullptr ? storage_ : deferred_storage(); }
   DType dtype() const { return type_.dtype; }
   const Dims& dims() const { return type_.dims; }
@@ -64,19 +64,20 @@ class Tensor {
     return {reinterpret_cast<const T*>(raw()), static_cast<size_t>(size_)};
   }
 
-  /// False for deferred contents that nobody has read yet.
+  /// False for deferred contents before the first read.
   bool is_in_memory() const;
-  /// The same in memory: deferred contents that nobody has read yet are made for the caller alone, and not kept.
+  /// Returns the tensor with its contents in memory. Unread deferred contents are made only for the caller and not
+  /// kept.
   Tensor in_memory() const;
-  /// Whether a write to one of the two is a write to the other.
+  /// Whether a write to one tensor is also a write to the other.
   bool shares_contents(const Tensor& other) const { return storage_ == other.storage_ && deferred_ == other.deferred_; }
   Tensor clone() const;
-  /// The same storage under other extents of the same count.
+  /// Returns a tensor with the same storage and another shape. Element counts must match.
   Tensor reshaped(Dims dims) const;
-  /// Rows [begin, end) of the first axis, as a copy.
+  /// Returns a copy of the rows [begin, end) of the first axis.
   Tensor rows(int64_t begin, int64_t end) const;
 
-  /// Same type and the same bytes.
+  /// Whether types and all bytes are equal.
   bool same_bits(const Tensor& other) const;
 
  private:
@@ -84,12 +85,12 @@ class Tensor {
   const std::shared_ptr<std::byte>& deferred_storage() const;
 
   std::shared_ptr<std::byte> storage_;
-  std::shared_ptr<Deferred> deferred_;  ///< in place of storage_
+  std::shared_ptr<Deferred> deferred_;  ///< set instead of storage_ for deferred contents
   Type type_{DType::f32, {0}};
   int64_t size_ = 0;
 };
 
-/// By name.
+/// Tensors by name.
 using Tensors = std::map<std::string, Tensor>;
 
 }  // namespace halfstep

@@ -1,4 +1,4 @@
-// From a dtype to the C++ type of its numbers.
+// Dispatch from a dtype to the C++ type of its numbers.
 #pragma once
 
 #include "halfstep/core/base/dtype.h"
@@ -6,8 +6,8 @@
 
 namespace halfstep {
 
-/// Calls body.template operator()<T>() with the C++ type whose values are the numbers of `dtype`. Not for floats of 16
-/// bits and fewer, whose elements are codes.
+/// Calls body.template operator()<T>() with the C++ type T of the numbers of `dtype`. Not for floats of 16 bits or
+/// fewer, because their elements are codes.
 template <class Body>
 decltype(auto) with_number_type(DType dtype, Body&& body) {
   switch (dtype) {

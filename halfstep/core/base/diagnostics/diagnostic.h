@@ -1,4 +1,4 @@
-// One thing that is wrong with a request: which rule of the catalogue, where, and what to do about it.
+// One problem of a request: the rule of the error catalogue, the place, and the remedy.
 #pragma once
 
 #include <array>
@@ -13,27 +13,28 @@
 namespace halfstep {
 
 enum class ErrorKind {
-  bad_input,    ///< wrong use, or a file that is not what it should be; exit code 2
-  unsupported,  ///< a correct request that Halfstep or the target cannot do; exit code 3
+  bad_input,    ///< wrong use, or an invalid file; exit code 2
+  unsupported,  ///< a valid request that Halfstep or the target cannot do; exit code 3
   interrupted,  ///< the caller asked to stop; exit code 130
   internal      ///< a defect of Halfstep; the message says "this is a bug"; exit code 70
 };
 
-/// One error of the catalogue, which is the errors.yaml of the room that raises it. In `where` to `remedy` a name in
-/// braces stands for a value: "{size} pixels".
+/// One entry of the error catalogue. Each room lists its entries in its errors.yaml. In the texts from `where` to
+/// `remedy`, a name in braces is a placeholder for a value: "{size} pixels".
 struct ErrorEntry {
-  std::string_view id;    ///< "HS2107"; never given to another error
-  std::string_view name;  ///< "image_smaller_than_crop", as in namespace errors
-  std::string_view room;  ///< that raises it: "data/datasets"
+  std::string_view id;    ///< "HS2107"; an id is never reused
+  std::string_view name;  ///< "image_smaller_than_crop", the function name in namespace errors
+  std::string_view room;  ///< room that raises it: "data/datasets"
   ErrorKind kind;
-  std::string_view title;                   ///< one line without values
-  std::span<const std::string_view> takes;  ///< names of the values, in the order of the function's parameters
+  std::string_view title;                   ///< one line without placeholders
+  std::span<const std::string_view> takes;  ///< names of the values, in the order of the parameters of the function in
+                                            ///< namespace errors
   std::string_view where, problem, found, expected, remedy;
-  std::string_view explanation;  ///< why it is raised and how to go on, for the page and `explain`
+  std::string_view explanation;  ///< cause and remedy, for the documentation page and `explain`
 };
 
-/// A value in a diagnostic: text, or a number in its shortest form. Nothing is inline, since every place that raises an
-/// error makes some.
+/// A value in a diagnostic: text, or a number in its shortest form. No member is inline, because every place that
+/// raises an error creates some of them.
 class Text {
  public:
   Text(const std::string& text);
@@ -62,21 +63,22 @@ class Text {
   std::string text_;
 };
 
-/// Empty parts are left out of the message.
+/// Contents of an error message. Empty parts are omitted from the message.
 struct Diagnostic {
-  std::string layer = {};     ///< the operation; "" where it is about the whole network
+  std::string layer = {};     ///< operation; "" if the problem concerns the whole network
   std::string where = {};     ///< "net.onnx: node 'conv4'"
-  std::string problem = {};   ///< a clause: "the network is quantized already"; or the rule: "weights on magik_t40"
-  std::string found = {};     ///< the value that is there
-  std::string expected = {};  ///< values that are right
+  std::string problem = {};   ///< a clause: "the network is quantized already"; or the violated rule: "weights on
+                              ///< magik_t40"
+  std::string found = {};     ///< actual value
+  std::string expected = {};  ///< allowed values
   std::string remedy = {};    ///< an instruction
   const ErrorEntry* entry = nullptr;  ///< never null in an Error
   bool operator==(const Diagnostic&) const = default;
 
-  /// The parts by their names, from layer to remedy.
+  /// Returns all parts with their names, from layer to remedy.
   std::array<std::pair<const char*, const std::string*>, 6> parts() const;
   ErrorKind kind() const { return entry->kind; }
-  /// Whether one sentence does for both places.
+  /// Whether both differ at most in their place, so that one sentence can report them.
   bool says_the_same_as(const Diagnostic& other) const;
   /// "problem: found FOUND, expected EXPECTED; REMEDY".
   std::string reason() const;
@@ -84,7 +86,7 @@ struct Diagnostic {
   std::string message() const;
 };
 
-/// The entry's texts with these values, one for each name that it takes.
+/// Fills the placeholders of the entry's texts. `values` has one value for each name in `takes`, in that order.
 Diagnostic fill(const ErrorEntry& entry, std::span<const Text> values);
 inline Diagnostic fill(const ErrorEntry& entry, std::initializer_list<Text> values) {
   return fill(entry, std::span(values.begin(), values.size()));

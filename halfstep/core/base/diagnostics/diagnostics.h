@@ -1,4 +1,4 @@
-// Diagnostics that are collected, so that a command names everything that stands in its way at once.
+// Collects diagnostics, so that a command reports all problems at once.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace halfstep {
 
-/// Gives this remedy to those that have none.
+/// Sets `remedy` in all diagnostics without a remedy.
 void add_remedy(std::vector<Diagnostic>& diagnostics, const std::string& remedy);
 
-/// Does `work`. Where it throws an Error of kind unsupported, the diagnostics of the error are added, each with this
-/// layer and place where it has none. Returns whether the work was done.
+/// Runs `work`. If it throws an Error of kind unsupported, appends the diagnostics of the error. `layer` and `where`
+/// fill these parts where they are empty. Returns false if such an error occurred.
 template <class Work>
 bool collect(std::vector<Diagnostic>& diagnostics, const std::string& layer, const std::string& where, Work work) {
   try {

@@ -1,4 +1,4 @@
-// Where an operation or a record comes from.
+// Source location of an operation or a record.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ struct Location {
   int line = 0;
 };
 
-/// "digits.ir:12", or "" when unknown.
+/// Returns "digits.ir:12", or "" when unknown.
 std::string to_string(const Location& location);
 
 }  // namespace halfstep

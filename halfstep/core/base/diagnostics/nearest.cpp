@@ -30,7 +30,7 @@ const std::string* nearest_word(std::string_view word, std::span<const std::stri
   constexpr size_t kLongestWord = 64;  // bounds the time spent on hostile input
   if (word.empty() || word.size() > kLongestWord) return nullptr;
   const std::string* best = nullptr;
-  // One more than is allowed: at least one letter must be right.
+  // Upper bound: one more than the allowed distance. At least one letter must match.
   size_t best_distance = std::min(std::max<size_t>(2, word.size() / 3), word.size() - 1) + 1;
   for (const std::string& candidate : candidates) {
     const size_t distance = edit_distance(word, candidate);

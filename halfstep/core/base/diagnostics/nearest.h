@@ -7,13 +7,14 @@
 
 namespace halfstep {
 
-/// The candidate at the smallest edit distance (at most a third of the word, or two letters); nullptr for none.
+/// Returns the candidate with the smallest edit distance. The distance is at most a third of the word's length, or 2
+/// letters if that is more. Returns nullptr if there is none.
 const std::string* nearest_word(std::string_view word, std::span<const std::string> candidates);
 
-/// ", did you mean 'NAME'?" for the nearest word, else "".
+/// Returns ", did you mean 'NAME'?" for the nearest word, or "".
 std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
 
-/// The same, or "; there are A, B, C and 7 more" where none is near.
+/// Returns the suggestion of did_you_mean. Without a near name it returns "; there are A, B, C and 7 more".
 std::string known_names(std::string_view word, std::span<const std::string> candidates);
 
 }  // namespace halfstep
