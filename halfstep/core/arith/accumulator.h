@@ -1,4 +1,4 @@
-// How far accumulators reach, and how far they may. docs/arithmetic.md, section 6.
+// Bounds of accumulators. docs/arithmetic.md, section 6.
 #pragma once
 
 #include <algorithm>
@@ -8,14 +8,14 @@
 
 namespace halfstep::arith {
 
-/// Accumulators of layers with weights, and all of an engine's, have 32 bits.
+/// Largest 32-bit accumulator. Layers with weights and all operators of PyTorch's engines have 32-bit accumulators.
 inline constexpr int64_t kMostInInt32 = (int64_t{1} << 31) - 1;
-/// What `scale` takes (multiplier.h).
+/// Largest magnitude of the argument of `scale` (multiplier.h).
 inline constexpr int64_t kMostScaled = int64_t{1} << 47;
-/// Whole numbers up to here are float32 numbers.
+/// float32 represents all integers up to this magnitude exactly.
 inline constexpr int64_t kMostInFloat32 = int64_t{1} << 24;
 
-/// Largest magnitude of what a form of requantization takes from an operator without weights.
+/// Largest magnitude that a form of requantization accepts from an operator without weights.
 constexpr int64_t most_accumulated(Requantization form) {
   return traits(form).keeps_scales ? kMostInInt32 : kMostScaled;
 }
@@ -25,8 +25,8 @@ constexpr int64_t farthest_step(int64_t low, int64_t high, int64_t zero_point) {
   return std::max(std::max(low - zero_point, zero_point - low), std::max(high - zero_point, zero_point - high));
 }
 
-/// Largest magnitude that an accumulator can reach: weight_sum = sum |w| of the channel (codes), x codes in [x_min,
-/// x_max].
+/// Largest possible magnitude of an accumulator. weight_sum = sum |w| over the channel's weight codes. Codes of x are
+/// in [x_min, x_max].
 constexpr int64_t accumulator_bound(int64_t weight_sum, int32_t x_min, int32_t x_max, int32_t x_zero_point,
                                     int32_t bias) {
   return weight_sum * farthest_step(x_min, x_max, x_zero_point) + (bias < 0 ? -int64_t{bias} : int64_t{bias});

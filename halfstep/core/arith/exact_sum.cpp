@@ -6,7 +6,7 @@
 namespace halfstep::arith {
 namespace {
 
-constexpr int kPartBits = 36;  ///< of a part, so that sums of 2^16 of them have 52
+constexpr int kPartBits = 36;  ///< bits of one part: a sum of 2^16 parts has 52 bits, exact in a double
 constexpr int kMiddleBits = 40;
 
 int64_t divided_down(int64_t value, int64_t by) {
@@ -17,7 +17,7 @@ int64_t divided_down(int64_t value, int64_t by) {
 }  // namespace
 
 TermGrid::TermGrid(int exponent) {
-  constexpr int kLeast = -900, kMost = 900;  // so that all steps are normal numbers
+  constexpr int kLeast = -900, kMost = 900;  // keeps all steps normal numbers
   const int e = std::clamp(exponent, kLeast, kMost);
   constexpr double kMagic = 0x1.8p52;
   bound_ = std::ldexp(1.0, e);

@@ -1,4 +1,4 @@
-// Sums of doubles that are the same in any order and however they are split.
+// Exact sums of doubles: the result does not depend on order or partition.
 #pragma once
 
 #include <array>
@@ -7,14 +7,15 @@
 
 namespace halfstep::arith {
 
-/// How a term between -2^exponent and 2^exponent is cut into two multiples of powers of two: one of 2^(exponent - 36),
-/// and the rest to 2^(exponent - 72). Sums of up to kTermsOfPart of either are exact in double.
+/// Splits a term between -2^exponent and 2^exponent into two parts. The upper part is a multiple of 2^(exponent - 36),
+/// the lower one of 2^(exponent - 72). Sums of up to kTermsOfPart upper or lower parts are exact in double.
 class TermGrid {
  public:
   explicit TermGrid(int exponent);
 
   double bound() const { return bound_; }
-  /// Added and subtracted again, it leaves the upper part of a term, and the other one the lower part of the rest.
+  /// Rounding constants: adding and then subtracting upper_magic leaves the upper part of a term. lower_magic does the
+  /// same with the remainder, for the lower part.
   double upper_magic() const { return upper_magic_; }
   double lower_magic() const { return lower_magic_; }
   double upper_step() const { return upper_step_; }
@@ -26,18 +27,18 @@ class TermGrid {
 
 inline constexpr int64_t kTermsOfPart = int64_t{1} << 16;
 
-/// A term, or the sum of up to kTermsOfPart of them.
+/// The parts of a term, or of a sum of up to kTermsOfPart terms.
 struct TermParts {
   double upper = 0.0, lower = 0.0;
 
-  /// Adds a term, which counts as the nearest bound where it lies outside.
+  /// Adds a term. A term outside the bounds counts as the nearest bound.
   void add(double term, const TermGrid& grid);
 };
 
-/// Any number of terms of one grid.
+/// Sum of any number of terms that share one TermGrid.
 class ExactSum {
  public:
-  /// As doubles, a state tensor holds it.
+  /// Number of doubles that store the sum in a state tensor.
   static constexpr int64_t kDigits = 3;
 
   ExactSum() = default;
@@ -45,17 +46,17 @@ class ExactSum {
 
   void add(const TermParts& parts, const TermGrid& grid);
   void add(const ExactSum& other, int64_t times = 1);
-  /// The sum must be a multiple of it.
+  /// Divides the sum, which must be a multiple of `by`.
   void divide(int64_t by);
-  /// Rounded once or twice, in the same way for the same sum.
+  /// Returns the sum as a double. It is rounded once or twice, always in the same way for the same sum.
   double value(const TermGrid& grid) const;
   void store(std::span<double> digits) const;
 
  private:
   void carry();
 
-  /// In steps of the lower part, of the upper one, and of 2^40 of these; all but the last are not negative and smaller
-  /// than the next.
+  /// Digits in units of the lower step, of the upper step, and of 2^40 upper steps. All except the last are
+  /// non-negative and smaller than the next unit.
   std::array<int64_t, kDigits> digits_{};
 };
 

@@ -1,4 +1,4 @@
-// How quantizers learn that are not affine alone: numbers of ops/learning.yaml. docs/arithmetic.md, section 2.
+// Learnable quantizers beyond affine ones: the arithmetic of ops/learning.yaml. docs/arithmetic.md, section 2.
 #pragma once
 
 #include <algorithm>
@@ -9,24 +9,25 @@
 
 namespace halfstep::arith {
 
-/// A step between two levels that has a slope (DSQ; Gong et al., ICCV 2019).
+/// A differentiable step between two levels (DSQ; Gong et al., ICCV 2019).
 struct SoftStep {
   float height, steepness;
 
-  /// `softness` lies between 0 and 1/2.
+  /// `softness` is between 0 and 1/2.
   explicit SoftStep(double softness) {
     const double t = 1.0 / (1.0 - softness);
     height = static_cast<float>(t);
     steepness = static_cast<float>(std::log((t + 1.0) / (t - 1.0)));
   }
-  /// At x in steps, zero point included.
+  /// Slope at u = x in steps, zero point included.
   HS_HOST_DEVICE float slope(float u) const {
     const float bent = std::tanh(steepness * (u - std::floor(u) - 0.5F));
     return 0.5F * height * steepness * (1.0F - bent * bent);
   }
 };
 
-/// How far an element of a weight is rounded up (AdaRound; Nagel et al., ICML 2020): 0 to 1, by a number of any size.
+/// Rounding offset of a weight element, 0 (down) to 1 (up), from an unbounded parameter (AdaRound; Nagel et al., ICML
+/// 2020).
 struct Rectified {
   static constexpr float kStretch = 1.2F, kBelow = 0.1F;
 
@@ -40,35 +41,34 @@ struct Rectified {
     const float h = stretched(choice), s = sigmoid(choice);
     return h >= 0.0F && h <= 1.0F ? kStretch * s * (1.0F - s) : 0.0F;
   }
-  /// The number whose value is `fraction`, which lies in 0..1.
+  /// Returns the parameter whose value is `fraction`, which is in 0..1.
   static float choice_of(float fraction) { return -std::log(kStretch / (fraction + kBelow) - 1.0F); }
 };
 
-/// The code between two others that `up` (0 to 1) says, before the clamp.
+/// Returns the code before the clamp: x in steps, rounded down, plus `up` (0 to 1) and the zero point.
 HS_HOST_DEVICE inline float code_between(float x, float up, float scale, int32_t zero_point, const CodeRule& rule) {
   return std::floor(steps_of(x, scale, rule)) + up + static_cast<float>(zero_point);
 }
 
-/// (code - zero_point) * scale for a code between whole ones, clamped; NaN gives code_min.
+/// Returns (code - zero_point) * scale of a clamped, possibly fractional code. NaN becomes code_min.
 HS_HOST_DEVICE inline float real_between(float unclamped, float scale, int32_t zero_point, const CodeRule& rule) {
   const auto low = static_cast<float>(rule.code_min), high = static_cast<float>(rule.code_max);
   const float code = !(unclamped >= low) ? low : unclamped > high ? high : unclamped;
   return (code - static_cast<float>(zero_point)) * scale;
 }
 
-/// A learned zero point as a code: clamped and rounded, half to even; NaN gives code_min.
+/// Converts a learned zero point to a code: clamped, and rounded half to even. NaN becomes code_min.
 HS_HOST_DEVICE inline int32_t whole_offset(float offset, int32_t code_min, int32_t code_max) {
   return clamp_code(round_to(offset, Rounding::half_even), {code_min, code_max});
 }
 
-/// 2^ceil(log2_scale), at least 2^-126 and at most 2^127.
+/// Returns 2^ceil(log2_scale), between 2^-126 and 2^127.
 inline float threshold_scale(float log2_scale) {
   const float exponent = std::clamp(std::ceil(log2_scale), -126.0F, 127.0F);
   return std::ldexp(1.0F, static_cast<int>(exponent));
 }
 
-/// What is added to the largest magnitude of hyperbolic tangents before they are divided by it (DoReFa; Zhou et al.,
-/// 2016).
+/// Margin added to the largest magnitude of the hyperbolic tangents before division by it (DoReFa; Zhou et al., 2016).
 inline constexpr float kMagnitudeMargin = 1e-5F;
 
 }  // namespace halfstep::arith

@@ -7,7 +7,7 @@ namespace halfstep::arith {
 
 PowerSums power_sums(int bits) {
   const int terms = (bits + 1) / 2;
-  const int finest = terms - 1 + 2 * terms;  // the exponent of the last term's last entry
+  const int finest = terms - 1 + 2 * terms;  // exponent of the last entry of the last term
   PowerSums sums;
   sums.count = 1;
   for (int term = 0; term < terms; ++term) {

@@ -1,4 +1,4 @@
-// Levels that are not evenly spaced. docs/arithmetic.md, section 2.
+// Levels with non-uniform spacing. docs/arithmetic.md, section 2.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace halfstep::arith {
 
 enum class LevelKind {
-  logarithmic,  ///< sixteenths of powers of two (HiSilicon's NNIE)
+  logarithmic,  ///< powers of 2^(1/16) (HiSilicon's NNIE)
   powers        ///< sums of powers of two (APoT; Li et al., ICLR 2020)
 };
 
@@ -21,8 +21,8 @@ constexpr std::optional<LevelKind> parse_levels(std::string_view text) {
   return std::nullopt;
 }
 
-/// The sums of one entry of each of n = ceil(bits / 2) terms, ascending, in units of the finest: term i has 0, 2^-i,
-/// 2^-(i + n) and 2^-(i + 2n), the last one of an odd number of bits only 0 and 2^-i.
+/// The sums of one entry from each of n = ceil(bits / 2) terms, ascending, in units of the smallest power. Term i has
+/// the entries 0, 2^-i, 2^-(i + n) and 2^-(i + 2n). For an odd number of bits, the last term has only 0 and 2^-i.
 struct PowerSums {
   int count = 0;
   int32_t at[256] = {};
@@ -31,7 +31,7 @@ struct PowerSums {
 /// `bits` is 1 to 8.
 PowerSums power_sums(int bits);
 
-/// round(16 log2 x) of a number above 0: no x is half-way, since such powers are irrational.
+/// Returns round(16 log2 x) for x > 0. Ties cannot occur, because the powers at half-way points are irrational.
 HS_HOST_DEVICE inline int sixteenths(double x) {
   constexpr double kBetween[16] = {1.0218971486541166, 1.0671404006768237, 1.1143867425958924, 1.1637248587775775,
                                    1.2152473599804690, 1.2690509571917332, 1.3252366431597413, 1.3839098819638320,
@@ -65,12 +65,12 @@ HS_HOST_DEVICE inline double power_of_sixteenths(int n) {
   return std::ldexp(kRoots[n & 15], n >> 4);
 }
 
-/// The levels of a code range; what its scale is says how far they reach.
+/// The levels of a code range. The scale sets their representable range.
 class Levels {
  public:
   Levels(LevelKind kind, int32_t code_min, int32_t code_max);
 
-  /// What the outermost code stands for.
+  /// Returns the magnitude of the outermost code.
   HS_HOST_DEVICE double end(float scale, int32_t zero_point) const {
     const double range = zero_point == 0 && code_min_ < 0 ? (static_cast<double>(code_max_) - code_min_) / 2.0
                                                           : std::fmax(static_cast<double>(code_max_) - zero_point,
@@ -79,7 +79,7 @@ class Levels {
   }
   HS_HOST_DEVICE bool is_signed(int32_t zero_point) const { return zero_point > code_min_; }
 
-  /// The level nearest to x, of two the one nearer to 0; NaN gives 0.
+  /// Returns the level nearest to x. A tie goes to the level nearer to 0, and NaN becomes 0.
   HS_HOST_DEVICE float nearest(float x, float scale, int32_t zero_point) const {
     const double c = end(scale, zero_point);
     if (!(c > 0.0) || x != x) return 0.0F;
@@ -93,7 +93,7 @@ class Levels {
     return x >= (is_signed(zero_point) ? -c : 0.0) && x <= c;
   }
 
-  /// The slope of the level over the scale. x must not be NaN.
+  /// Gradient of the level with respect to the scale. x must not be NaN.
   HS_HOST_DEVICE double scale_slope(float x, float scale, int32_t zero_point) const {
     if (kind_ == LevelKind::logarithmic) return 0.0;
     const double level = nearest(x, scale, zero_point);
@@ -106,7 +106,7 @@ class Levels {
     if (!is_signed && x <= 0.0F) return 0.0F;
     const PowerSums& sums = is_signed ? signed_ : unsigned_;
     const double steps = std::fabs(static_cast<double>(x)) / c * sums.top();
-    int low = 0, high = sums.count - 1;  // the last sum that is not above, unless all are
+    int low = 0, high = sums.count - 1;  // binary search for the last sum <= steps
     while (low < high) {
       const int middle = (low + high + 1) / 2;
       (sums.at[middle] <= steps ? low : high) = sums.at[middle] <= steps ? middle : middle - 1;

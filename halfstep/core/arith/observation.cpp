@@ -20,7 +20,7 @@ AffineParameters with_scale(double scale, float low, const CodeGrid& grid) {
   return {stored, static_cast<int32_t>(std::clamp<double>(zero_point, grid.code_min, grid.code_max))};
 }
 
-/// Elements by bin, and where bins lie.
+/// Element counts by bin, and the position of bins.
 class Histogram {
  public:
   Histogram(float low, float high, std::span<const double> counts)
@@ -33,13 +33,13 @@ class Histogram {
   double count(int bin) const { return counts_[static_cast<size_t>(bin)]; }
   double total() const { return std::accumulate(counts_.begin(), counts_.end(), 0.0); }
 
-  /// What `bins` on either side of 0 cover of all that was seen.
+  /// Returns the part of the observed range that `bins` bins on either side of 0 cover.
   std::pair<float, float> within(int bins) const {
     return {static_cast<float>(std::max<double>(low_, edge(kMiddle - bins))),
             static_cast<float>(std::min<double>(high_, edge(kMiddle + bins)))};
   }
 
-  /// The lower or upper end that leaves `share` of all elements out, linear within a bin.
+  /// Returns the lower or upper end that excludes `share` of all elements. Interpolates linearly within a bin.
   float end_beyond(double share, bool upper) const {
     const double out = share * total();
     double passed = 0.0;
@@ -55,7 +55,7 @@ class Histogram {
     return static_cast<float>(upper ? high_ : low_);
   }
 
-  /// Bins on either side of 0 that hold anything.
+  /// Number of bins on either side of 0 up to the outermost non-empty bin.
   int reach() const {
     for (int bins = kMiddle; bins > 0; --bins) {
       if (count(kMiddle + bins - 1) > 0 || count(kMiddle - bins) > 0) return bins;
@@ -69,7 +69,7 @@ class Histogram {
   double width_;
 };
 
-/// The code of the middle of each of `bins` bins on either side of 0.
+/// Returns the code of the middle of each bin, for `bins` bins on either side of 0.
 std::vector<int32_t> codes_of(const Histogram& histogram, int bins, const AffineParameters& parameters,
                               const CodeGrid& grid) {
   std::vector<int32_t> codes;
@@ -81,8 +81,8 @@ std::vector<int32_t> codes_of(const Histogram& histogram, int bins, const Affine
   return codes;
 }
 
-/// Kullback-Leibler divergence, in nats, of what was seen, clipped to `bins` on either side of 0, from what its codes
-/// say of it: the elements of a code spread evenly over its bins that hold anything.
+/// Kullback-Leibler divergence in nats between the observed distribution, clipped to `bins` bins on either side of 0,
+/// and its quantized form. The quantized form spreads the elements of a code evenly over the code's non-empty bins.
 double divergence(const Histogram& histogram, int bins, const AffineParameters& parameters, const CodeGrid& grid) {
   const std::vector<int32_t> codes = codes_of(histogram, bins, parameters, grid);
   const int first = kMiddle - bins, last = kMiddle + bins - 1;
@@ -101,7 +101,7 @@ double divergence(const Histogram& histogram, int bins, const AffineParameters& 
     all += clipped[i];
     inside += count;
   }
-  constexpr double kLeast = 1e-9;  // of a bin that only what was clipped has filled
+  constexpr double kLeast = 1e-9;  // probability of a bin that only clipped elements fill
   double sum = 0.0;
   for (size_t i = 0; i < clipped.size(); ++i) {
     if (clipped[i] == 0) continue;
@@ -112,7 +112,7 @@ double divergence(const Histogram& histogram, int bins, const AffineParameters& 
   return sum;
 }
 
-/// Summed over all that was seen.
+/// Squared quantization error, summed over all observed elements.
 double squared_error(const Histogram& histogram, int, const AffineParameters& parameters, const CodeGrid& grid) {
   const std::vector<int32_t> codes = codes_of(histogram, kMiddle, parameters, grid);
   double sum = 0.0;
@@ -125,8 +125,9 @@ double squared_error(const Histogram& histogram, int, const AffineParameters& pa
   return sum;
 }
 
-/// Of clipped ranges, every kStep bins from the one that has a bin a code, that of the least score, the widest of equal
-/// ones.
+/// Tries clipped ranges and returns the parameters with the lowest score. The first range covers all non-empty bins.
+/// Each next one is kStep bins narrower on either side, down to one bin per code. Of equal scores, the widest range
+/// wins.
 template <class Score>
 AffineParameters least(const Histogram& histogram, const CodeGrid& grid, Score&& score) {
   constexpr int kStep = 8;

@@ -1,4 +1,4 @@
-// Scale and zero point of what an observer has seen. docs/arithmetic.md, section 3.
+// Scale and zero point from the statistics of an observer. docs/arithmetic.md, section 3.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,20 @@
 
 namespace halfstep::arith {
 
-/// What an observer makes of a batch, and parameters of what it has seen.
+/// Method of an observer: how it summarizes a batch and derives parameters.
 enum class Observing {
-  minmax,       ///< extremes
-  mse,          ///< of ranges shrunk from the extremes that of the smallest error
-  quantile,     ///< extremes, clipped where a share of all magnitudes lies below
-  clip_std,     ///< some deviations around the mean, within the extremes
-  widen_std,    ///< some deviations around the mean, and the extremes: what MQBench's ClipStdObserver does
-  lsq,          ///< a start for learned scales: 2 mean(|x|) / sqrt(code_max)
-  lsq_plus,     ///< the same: three deviations around the mean over all codes
-  power_floor,  ///< of powers of two from the one in front of the extremes' that of the smallest error
-  power_mode,   ///< the same, of all batches the most frequent
-  percentile,   ///< of all seen a share at either end is clipped
-  kl,           ///< of all seen the range whose codes have the nearest distribution
-  histogram     ///< of all seen the range of the smallest error
+  minmax,       ///< minimum and maximum
+  mse,          ///< candidate range with the smallest error, shrunk from the extremes
+  quantile,     ///< extremes, clipped at a quantile of the magnitudes
+  clip_std,     ///< mean plus or minus some standard deviations, within the extremes
+  widen_std,    ///< mean plus or minus some standard deviations, widened to the extremes (MQBench's ClipStdObserver)
+  lsq,          ///< initial learned scale: 2 mean(|x|) / sqrt(code_max)
+  lsq_plus,     ///< initial learned scale: three standard deviations around the mean, over all codes
+  power_floor,  ///< power of two with the smallest error, searched from the one below the scale of the extremes
+  power_mode,   ///< power of two as in power_floor, the most frequent over all batches
+  percentile,   ///< all data, with a share clipped at either end
+  kl,           ///< all data, the range whose codes have the nearest distribution
+  histogram     ///< all data, the range with the smallest squared error
 };
 
 constexpr std::optional<Observing> parse_observing(std::string_view text) {
@@ -36,20 +36,20 @@ constexpr std::optional<Observing> parse_observing(std::string_view text) {
   return std::nullopt;
 }
 
-/// Equal bins between -2^e and 2^e, e being the least for which all extremes are inside: they nest when e grows, so a
-/// histogram does not depend on the order of what it has seen.
+/// Number of equal bins between -2^e and 2^e. e is the least exponent for which all extremes are inside. Bins nest when
+/// e grows, so a histogram does not depend on the order of the data.
 inline constexpr int kHistogramBins = 2048;
-/// Exponents of powers of two: scale 2^-e has slot e - kLowestExponent.
+/// Slots for exponents of powers of two: scale 2^-e has slot e - kLowestExponent.
 inline constexpr int kExponents = 64;
 inline constexpr int kLowestExponent = -51;
 
-/// How many numbers an observer keeps of a channel besides its extremes.
+/// Returns how many numbers an observer stores per channel in addition to the extremes.
 constexpr int statistics_of(Observing method) {
   switch (method) {
     case Observing::lsq: return 1;       // mean of magnitudes
     case Observing::lsq_plus: return 2;  // mean, deviation
     case Observing::power_floor:
-    case Observing::power_mode: return kExponents;  // how often each was the best
+    case Observing::power_mode: return kExponents;  // how often each exponent was the best
     case Observing::percentile:
     case Observing::kl:
     case Observing::histogram: return kHistogramBins;  // elements by bin
@@ -57,20 +57,20 @@ constexpr int statistics_of(Observing method) {
   }
 }
 
-/// The exponent e of a histogram of values between `low` and `high`.
+/// Returns the exponent e of a histogram of values between `low` and `high`.
 int histogram_exponent(float low, float high);
 
-/// Counts of a histogram of exponent `from` as one of `to`, which is not smaller.
+/// Converts the counts of a histogram from exponent `from` to exponent `to`, which must be >= `from`.
 void widen_histogram(std::span<double> counts, int from, int to);
 
 struct ObserverRule {
   Observing method = Observing::minmax;
   CodeGrid grid;
-  double share = 1.0;  ///< percentile: of all elements, below the upper end and above the lower one
+  double share = 1.0;  ///< percentile: share of all elements below the upper end, and above the lower end
 };
 
-/// `seen`: statistics_of(method) numbers, or none; without any, or all 0, it is the range that counts. The zero point
-/// is a code.
+/// Derives parameters from the statistics. `seen` has statistics_of(method) numbers, or none. If it is empty or all 0,
+/// only the range decides. The zero point is a code.
 AffineParameters observed_parameters(float low, float high, std::span<const double> seen, const ObserverRule& rule);
 
 }  // namespace halfstep::arith

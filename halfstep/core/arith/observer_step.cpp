@@ -24,7 +24,7 @@ ObserverRule parameters_rule(const Attributes& attributes) {
           get<double>(attributes, "share")};
 }
 
-/// Of numbers, the index of the smallest, the first of equal ones; 0 where they are NaN.
+/// Returns the index of the smallest number, the first one of equal numbers, or 0 if they are NaN.
 int least_of(std::span<const double> errors, int count) {
   size_t best = 0;
   for (size_t i = 1; i < static_cast<size_t>(count); ++i) {
@@ -33,7 +33,8 @@ int least_of(std::span<const double> errors, int count) {
   return static_cast<int>(best);
 }
 
-/// The middle of the first bin below whose end the share of all magnitudes lies; the largest where none is.
+/// Returns the middle of the first bin whose upper end has at least the share of all magnitudes below it. Returns the
+/// largest magnitude if there is none.
 double clip_of(const StepRule& rule, Range step, std::span<const double> counts) {
   double all = 0.0, passed = 0.0;
   for (const double count : counts) all += count;
@@ -56,7 +57,7 @@ Moments moments_of(std::span<const double> terms) {
   return {terms[1] / n, terms[2] / n, std::sqrt(variance)};
 }
 
-/// What a step is taken for.
+/// Returns the range that stands for a step, by the observer's method.
 Range range_taken(const StepRule& rule, Range step, std::span<const double> terms) {
   switch (rule.method()) {
     case Observing::mse: return rule.candidate(step, least_of(terms, rule.candidates()));
@@ -87,7 +88,7 @@ Range merged(const StepRule& rule, Range before, Range step) {
   return {moved(before.low, step.low), moved(before.high, step.high)};
 }
 
-/// What is kept of the step besides its range.
+/// Updates the statistics of a step besides its range.
 void update_statistics(const StepRule& rule, Range before, Range step, std::span<const double> terms,
                        std::span<double> seen) {
   switch (rule.method()) {
@@ -98,7 +99,7 @@ void update_statistics(const StepRule& rule, Range before, Range step, std::span
       break;
     case Observing::power_floor: std::ranges::fill(seen, 0.0); [[fallthrough]];
     case Observing::power_mode: {
-      constexpr int kMost = 12;  // of a fraction's bits
+      constexpr int kMost = 12;  // most fraction bits of a scale
       const int exponent = std::min(kMost, rule.exponent(step, least_of(terms, rule.candidates())));
       seen[static_cast<size_t>(exponent - kLowestExponent)] += 1.0;
       break;
@@ -134,7 +135,7 @@ int StepRule::exponent(Range step, int index) const {
   const auto code_min = static_cast<double>(grid().code_min), code_max = static_cast<double>(grid().code_max);
   const double below = code_min < 0 ? step.low / code_min : 0.0;
   const double scale = std::max(below, step.high / code_max);
-  constexpr double kNothing = 0x1p-15;  // a scale below it counts as 1
+  constexpr double kNothing = 0x1p-15;  // a smaller scale counts as 1
   const double first = scale < kNothing ? 0.0 : std::floor(std::log2(1.0 / scale));
   return std::clamp(static_cast<int>(first) + index, kLowestExponent, kLowestExponent + kExponents - 1);
 }
@@ -158,7 +159,7 @@ int64_t StepRule::terms() const {
 }
 
 TermGrids StepRule::term_grids(Range range) const {
-  const TermGrid counts(36);                                       // the upper parts are whole numbers then
+  const TermGrid counts(36);                                       // makes the upper parts integers
   const int exponent = histogram_exponent(range.low, range.high);  // all magnitudes are below 2^exponent
   switch (method()) {
     case Observing::mse: return TermGrids({TermGrid(static_cast<int>(std::ceil(exponent * power)) + 1)});

@@ -1,5 +1,5 @@
-// A step of an observer: what its elements add up to, and what becomes of range and statistics. docs/arithmetic.md,
-// section 3.
+// One step of an observer: sums over its elements, and the update of range and statistics. docs/arithmetic.md, section
+// 3.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace halfstep::arith {
 
-/// Extremes of what was seen; low > high: nothing.
+/// Extremes of the observed data. Empty if low > high.
 struct Range {
   float low = std::numeric_limits<float>::infinity();
   float high = -std::numeric_limits<float>::infinity();
@@ -23,20 +23,20 @@ struct Range {
   Range with(Range other) const { return {std::min(low, other.low), std::max(high, other.high)}; }
 };
 
-/// Most candidates of a search.
+/// Maximum number of candidates of a search.
 inline constexpr int kMaxCandidates = 128;
 
 enum class Merge {
   moving,
   widest,
   last,
-  parts  ///< what is seen is a part of a step, whose range is known: only its terms are added up
+  parts  ///< data are a part of a step whose range is known, so only the terms are summed
 };
 
-/// How the terms of each number are cut.
+/// Grids that split the terms of each sum (exact_sum.h).
 class TermGrids {
  public:
-  /// One for all, or one for each number.
+  /// Takes one grid for all sums, or one grid for each sum.
   explicit TermGrids(std::vector<TermGrid> grids) : grids_(std::move(grids)) {}
   const TermGrid& operator[](int64_t term) const { return grids_[grids_.size() == 1 ? 0 : static_cast<size_t>(term)]; }
 
@@ -44,7 +44,7 @@ class TermGrids {
   std::vector<TermGrid> grids_;
 };
 
-/// The attributes of an observe_range.
+/// Attributes of an observe_range operator.
 struct StepRule {
   ObserverRule parameters;
   Merge merge = Merge::moving;
@@ -61,39 +61,40 @@ struct StepRule {
   bool searches_power() const { return method() == Observing::power_floor || method() == Observing::power_mode; }
   bool keeps_histogram() const { return statistics_of(method()) == kHistogramBins; }
 
-  /// What is tried. Of ranges candidate i shrinks both ends together by 1 - i / steps or, where scales are powers of
-  /// two from a range up, by 2^-i, since a finer step gives the same scale again.
+  /// Number of candidates. Candidate i of a range shrinks both ends by the factor 1 - i / steps. Where scales are
+  /// powers of two rounded up, the factor is 2^-i, because a finer step would lead to the same scale again.
   int candidates() const { return halving() ? std::min(most_candidates, 16) : most_candidates; }
   Range candidate(Range step, int index) const;
-  /// Candidate i of powers of two is 2^-(e + i), 2^-e being the next one up from where the range's ends are codes.
+  /// Exponent of candidate i of a search over powers of two: the scale is 2^-(e + i). 2^-e is the next power of two
+  /// above the scale that maps the ends of the range to codes.
   int exponent(Range step, int index) const;
 
-  /// How many numbers the elements of a step add up to; 0: the extremes are enough.
+  /// Number of sums over the elements of a step. 0 if the extremes are enough.
   int64_t terms() const;
-  /// The range that these numbers are of: the step's, or that of all seen.
+  /// Returns the range to which the sums refer: the range of the step or, for histograms, of all data.
   Range range_of_terms(Range before, Range step) const { return keeps_histogram() ? before.with(step) : step; }
-  /// How their terms are cut, for elements within `range`.
+  /// Returns the grids for the terms of elements within `range`.
   TermGrids term_grids(Range range) const;
-  /// How many numbers an observer keeps of a channel in `seen`.
+  /// Returns how many numbers an observer stores per channel in `seen`.
   int64_t statistics() const;
 
  private:
   bool halving() const { return searches_range() && grid().power_of_two && !grid().nearest_power; }
 };
 
-/// What an observer keeps of a channel.
+/// State of an observer for one channel.
 struct ObserverState {
   Range range;
   std::span<double> seen;
   AffineParameters parameters;
 };
 
-/// Moves the state by a step and what its elements add up to: the range by the rule of `merge`, in double, rounded
-/// once; statistics; then the parameters of both. A step with nothing seen changes nothing; a state without a range
-/// takes the step's.
+/// Updates the state by a step and the sums over its elements. The range follows the rule of `merge`, computed in
+/// double and rounded once. Then the statistics are updated, and the parameters recomputed. An empty step changes
+/// nothing. A state without a range takes the range of the step.
 void take_step(const StepRule& rule, Range step, std::span<const double> terms, ObserverState& state);
 
-/// Numbers by which moments are taken: how many, sums of magnitudes, of values and of squares.
+/// Number of sums for moments: the count, and the sums of magnitudes, of values and of squares.
 inline constexpr int kMoments = 4;
 
 }  // namespace halfstep::arith

@@ -14,7 +14,7 @@ double next_power_of_two(double scale) {
 
 constexpr double kLargestPower = 0x1p127;
 
-/// Codes on the side of 0 that has fewer; on the only side where the grid has codes of one sign.
+/// Number of code steps on the shorter side of 0. If all codes have one sign, on the only side.
 double symmetric_steps(double code_min, double code_max) {
   return code_min < 0.0 && code_max > 0.0 ? std::min(code_max, -code_min) : std::max(code_max, -code_min);
 }
@@ -22,7 +22,7 @@ double symmetric_steps(double code_min, double code_max) {
 }  // namespace
 
 float stored_scale(double scale, const CodeGrid& grid) {
-  if (!(scale >= static_cast<double>(kSmallestScale))) return kSmallestScale;  // NaN as well
+  if (!(scale >= static_cast<double>(kSmallestScale))) return kSmallestScale;  // also for NaN
   const auto rounded = static_cast<float>(std::min<double>(scale, std::numeric_limits<float>::max()));
   if (!grid.power_of_two) return rounded;
   if (grid.nearest_power) return nearest_power_of_two(rounded);
@@ -30,7 +30,7 @@ float stored_scale(double scale, const CodeGrid& grid) {
 }
 
 AffineParameters parameters_of(float low, float high, const CodeGrid& grid) {
-  const double lo = std::min(0.0, static_cast<double>(low));  // this order makes 0 of a NaN
+  const double lo = std::min(0.0, static_cast<double>(low));  // this order of arguments replaces NaN by 0
   const double hi = std::max(0.0, static_cast<double>(high));
   const double code_min = grid.code_min;
   const double code_max = grid.code_max;

@@ -1,4 +1,4 @@
-// The forms of requantization that a platform can name. docs/arithmetic.md, section 4.
+// Forms of requantization that a platform can select. docs/arithmetic.md, section 4.
 #pragma once
 
 #include <optional>
@@ -6,19 +6,19 @@
 
 namespace halfstep::arith {
 
-/// fbgemm and x86 are those of PyTorch's engines.
+/// fbgemm and x86 are PyTorch's engines.
 enum class Requantization { fixed_point, power_of_two, float32, fbgemm, x86 };
 
-/// What sets a form apart from the others.
+/// Properties of a form of requantization.
 struct RequantizationTraits {
   std::string_view name;
-  bool keeps_scales = false;   ///< a program has scales in place of multipliers and shifts
-  bool is_engine = false;      ///< PyTorch's: biases stay real numbers
-  bool powers_of_two = false;  ///< factors are nothing else
-  bool adds_reals = false;     ///< in windows that are not the image
+  bool keeps_scales = false;   ///< programs store scales instead of multipliers and shifts
+  bool is_engine = false;      ///< one of PyTorch's engines, where biases stay real values
+  bool powers_of_two = false;  ///< all factors are powers of two
+  bool adds_reals = false;     ///< windows other than image windows add real values
 };
 
-/// By Requantization.
+/// Traits, indexed by Requantization.
 inline constexpr RequantizationTraits kRequantizations[] = {
     {.name = "fixed_point"},
     {.name = "power_of_two", .powers_of_two = true},

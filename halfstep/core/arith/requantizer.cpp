@@ -15,7 +15,7 @@ std::string shortened(double factor) { return fmt::format("{:.6g}", factor); }
 
 bool is_positive(double factor) { return std::isfinite(factor) && factor > 0.0; }
 
-/// In power_of_two factors are powers of two.
+/// Whether the form can represent `factor`: power_of_two accepts only powers of two.
 bool has_factor(Requantization form, double factor) { return !traits(form).powers_of_two || is_power_of_two(factor); }
 
 std::optional<Multiplier> to_factor(const RequantizeRule& rule, double factor) {
@@ -105,8 +105,8 @@ Status RequantizeRule::for_quotient(float y, Requantizer& result) const {
   return fixed(1.0 / wide(y), result);
 }
 
-/// The larger factor sets the shift; a smaller one need only be positive and perhaps a power of two. Below zero is only
-/// the scale of what is subtracted.
+/// The larger factor sets the shift. The smaller one must be positive and, for power_of_two, a power of two. Only the
+/// scale of a subtracted operand is negative.
 Status RequantizeRule::for_sum(const SumScales& s, SumRequantizer& result) const {
   const float b_scale = std::fabs(s.b);
   Requantizer alone;

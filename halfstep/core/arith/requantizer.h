@@ -1,4 +1,4 @@
-// From an accumulator to codes, in any form. docs/arithmetic.md, sections 4 and 5.
+// Requantization from an accumulator to codes, for all forms. docs/arithmetic.md, sections 4 and 5.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace halfstep::arith {
 
-/// Activations that a requantization takes in.
+/// Activation functions that a requantization can include.
 enum class Activation { none, relu, relu6, leaky_relu };
 
 constexpr std::optional<Activation> parse_activation(std::string_view text) {
@@ -24,7 +24,7 @@ constexpr std::optional<Activation> parse_activation(std::string_view text) {
   return std::nullopt;
 }
 
-/// Range of codes, edges included.
+/// Range of codes, both ends included.
 struct Clamp {
   int32_t low = 0;
   int32_t high = 255;
@@ -32,10 +32,10 @@ struct Clamp {
   bool holds(int64_t code) const { return code >= low && code <= high; }
 };
 
-/// By multipliers and shifts.
+/// Requantization by multipliers and shifts.
 struct FixedScale {
   Multiplier positive;
-  Multiplier negative;  ///< for accumulators below zero; the same as positive but for leaky_relu
+  Multiplier negative;  ///< for negative accumulators; equals positive except for leaky_relu
   ShiftRounding rounding = ShiftRounding::half_up;
 
   int64_t code(int64_t acc, int32_t zero_point) const {
@@ -43,15 +43,15 @@ struct FixedScale {
   }
 };
 
-/// What makes codes of accumulators: of a channel, or of a tensor.
+/// Requantization of the accumulators of a channel or a tensor.
 using Requantizer = std::variant<FixedScale, FloatScale>;
 
-/// The code before the clamp, of an accumulator that the form takes (accumulator.h).
+/// Returns the code before the clamp. `acc` must be within the bounds of the form (accumulator.h).
 inline int64_t requantize(const Requantizer& requantizer, int64_t acc, int32_t zero_point) {
   return std::visit([&](const auto& scale) -> int64_t { return scale.code(acc, zero_point); }, requantizer);
 }
 
-/// A sum of two values of codes by two multipliers over one shift: one rounding.
+/// Addition of two quantized values with two multipliers and one shift, so that it rounds once.
 struct FixedSum {
   MultiplierPair factors;
   int32_t a_zero_point = 0, b_zero_point = 0, y_zero_point = 0;
@@ -63,41 +63,41 @@ struct FixedSum {
   }
 };
 
-/// What makes codes of the codes of two values to be added: .code(a, b) before the clamp.
+/// Addition of two quantized values: .code(a, b) is the code before the clamp.
 using SumRequantizer = std::variant<FixedSum, FloatSum, EngineSum>;
 
-/// Both operands of a sum, and its result.
+/// Scales of both operands of a sum and of its result.
 struct SumScales {
-  float a = 1.0F, b = 1.0F, y = 1.0F;  ///< that of b below zero: a difference
+  float a = 1.0F, b = 1.0F, y = 1.0F;  ///< a negative b stands for a subtraction
   int32_t a_zero_point = 0, b_zero_point = 0, y_zero_point = 0;
 };
 
-/// The sum of a form that keeps scales.
+/// Sum of a form that keeps scales.
 SumRequantizer float_sum(Requantization form, const SumScales& scales);
 
-/// How an operator requantizes: the form and what its attributes say.
+/// Requantization of an operator: the form, and the parameters from its attributes.
 struct RequantizeRule {
   Requantization form = Requantization::fixed_point;
   Activation activation = Activation::none;
   int multiplier_bits = 31;
-  double alpha = 0.01;  ///< of leaky_relu
+  double alpha = 0.01;  ///< slope of leaky_relu
   Clamp codes = {};
-  ShiftRounding rounding = ShiftRounding::half_up;  ///< of forms with multipliers or shifts
+  ShiftRounding rounding = ShiftRounding::half_up;  ///< for forms with multipliers or shifts
 
-  /// The codes with the activation in them: relu raises the low edge to the zero point, relu6 also lowers the high edge
-  /// to the code of 6.
+  /// Returns the code range that includes the activation. relu raises the low end to the zero point. relu6 also lowers
+  /// the high end to the code of 6.
   Clamp clamp(float y_scale, int32_t y_zero_point) const;
-  /// The rule that the backward pass sees: that of an engine is float32's.
+  /// Returns the rule for the backward pass. PyTorch's engines use the rule of float32.
   RequantizeRule backward() const;
 
-  // What an operator with those scales requantizes by, or what is wrong with them.
+  // Each function derives the requantization of an operator with the given scales, or returns the problem with them.
 
   Status for_layer(const LayerScales& scales, Requantizer& result) const;
   Status for_product(float a_scale, float b_scale, float y_scale, Requantizer& result) const;
-  /// The average of a window that divides by `count`.
+  /// Average over a window, divided by `count`.
   Status for_pool(float x_scale, float y_scale, int64_t count, Requantizer& result) const;
   Status for_rescale(float x_scale, float y_scale, Requantizer& result) const;
-  /// A quotient of whole numbers, to be brought to steps of `y_scale`; forms that keep scales have no such rule.
+  /// Requantizes an integer quotient to steps of `y_scale`. Forms that keep scales do not support it.
   Status for_quotient(float y_scale, Requantizer& result) const;
   Status for_sum(const SumScales& scales, SumRequantizer& result) const;
 
@@ -106,8 +106,8 @@ struct RequantizeRule {
   Status floating(const FloatScale& scale, Requantizer& result) const;
 };
 
-/// From an accumulator of a layer to steps of its result: in float32 for forms that keep scales, else in double; from
-/// the left.
+/// Returns the factor from an accumulator of a layer to steps of its result. Evaluated from the left, in float32 for
+/// forms that keep scales, else in double.
 double product_factor(Requantization form, float x_scale, float w_scale, float y_scale);
 
 }  // namespace halfstep::arith

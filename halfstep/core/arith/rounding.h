@@ -11,8 +11,8 @@ namespace halfstep::arith {
 
 enum class Rounding {
   half_even,  ///< IEEE 754 roundTiesToEven
-  half_away,  ///< half a step goes away from zero
-  half_up     ///< half a step goes towards plus infinity
+  half_away,  ///< half a step rounds away from zero
+  half_up     ///< half a step rounds towards plus infinity
 };
 
 constexpr std::optional<Rounding> parse_rounding(std::string_view text) {
@@ -22,13 +22,13 @@ constexpr std::optional<Rounding> parse_rounding(std::string_view text) {
   return std::nullopt;
 }
 
-/// How a shift to the right rounds the bits that it drops.
+/// Rounding of a right shift.
 enum class ShiftRounding {
   half_up,
   half_even,
   half_away,
   truncate,  ///< towards minus infinity
-  doubled    ///< twice: by 31 bits half up, as the upper half of a doubled product, then by the others half away
+  doubled    ///< two shifts: by 31 bits half up, as the upper half of a doubled product, then by the rest half away
 };
 
 constexpr std::string_view kShiftRoundings[] = {"half_up", "half_even", "half_away", "truncate", "doubled"};
@@ -40,13 +40,13 @@ constexpr std::optional<ShiftRounding> parse_shift_rounding(std::string_view tex
   return std::nullopt;
 }
 
-/// The first shift of `doubled`.
+/// Bits of the first shift of `doubled`.
 inline constexpr int32_t kDoubledShift = 31;
 
-/// v / 2^shift as a whole number, for any v; shift is 1 to 62, and `first` what `doubled` shifts by first.
+/// Returns v / 2^shift, rounded to an integer, for any v. shift is 1 to 62. `first` is the first shift of `doubled`.
 constexpr int64_t shift_right(int64_t v, int32_t shift, ShiftRounding rounding, int32_t first = kDoubledShift) {
   const int64_t floor = v >> shift, half = (v >> (shift - 1)) & 1;
-  const bool beyond = (v & ((int64_t{1} << (shift - 1)) - 1)) != 0;  // more than a half, where there is a half
+  const bool beyond = (v & ((int64_t{1} << (shift - 1)) - 1)) != 0;  // more than a half, if the half bit is set
   switch (rounding) {
     case ShiftRounding::half_up: return floor + half;
     case ShiftRounding::half_even: return floor + (beyond || floor % 2 != 0 ? half : 0);
@@ -59,7 +59,7 @@ constexpr int64_t shift_right(int64_t v, int32_t shift, ShiftRounding rounding, 
   return shift_right(upper, shift - first, ShiftRounding::half_away);
 }
 
-/// The whole number nearest to `v`; NaN and infinities stay. Needs the environment's rounding to be to nearest.
+/// Rounds `v` to the nearest integer. NaN and infinities stay unchanged. The environment must round to nearest.
 template <class T>
 HS_HOST_DEVICE T round_to(T v, Rounding mode) {
   switch (mode) {

@@ -12,13 +12,13 @@
 namespace halfstep::arith {
 namespace {
 
-/// Squares of a row, times 2^guard, stay below 2^60, as does epsilon beside them.
+/// Bits of a row's sum of squares times 2^guard. It stays below 2^60, and so does the scaled epsilon.
 constexpr int kMostBits = 60;
 constexpr int kMostGuard = 16;
-/// Factors and biases have up to so many bits behind the point of a code.
+/// Most fraction bits of factors and biases.
 constexpr int kMostShift = 40;
 
-/// Largest whole number whose square is not above `square`.
+/// Returns floor(sqrt(square)).
 uint64_t root_of(uint64_t square) {
   auto root = static_cast<uint64_t>(std::sqrt(static_cast<double>(square)));
   while (root * root > square) --root;
@@ -82,7 +82,7 @@ int64_t RowRoot::normalized(int64_t steps) const {
   if (root == 0) return 0;
   const auto divisor = static_cast<int64_t>(root);
   const auto dividend = static_cast<int64_t>(static_cast<uint64_t>(count * steps - sum) << shift);
-  // floor((2 * dividend + divisor) / (2 * divisor)), of a division towards zero
+  // floor((2 * dividend + divisor) / (2 * divisor)), derived from a division that truncates
   int64_t quotient = dividend / divisor, rest = dividend % divisor;
   if (rest < 0) {
     rest += divisor;

@@ -1,4 +1,4 @@
-// Normalizations of a row of codes in integers. docs/arithmetic.md, section 5.
+// Normalization of a row of codes in integers. docs/arithmetic.md, section 5.
 #pragma once
 
 #include <cstdint>
@@ -12,52 +12,52 @@ namespace halfstep::arith {
 
 /// Normalized elements are in units of 2^-20.
 inline constexpr int kNormalizedBits = 20;
-/// Elements of a row, so that sums of squares of 16-bit codes stay in 64 bits.
+/// Most elements of a row, so that sums of squares of 16-bit codes fit in 64 bits.
 inline constexpr int64_t kMostInRow = int64_t{1} << 20;
 
-/// What makes codes of the rows of a layer.
+/// Integer parameters of a layer that normalizes rows.
 struct RowNorm {
-  int64_t epsilon = 0;  ///< beside n^2 * variance of the codes, in units of 2^-guard
+  int64_t epsilon = 0;  ///< added to n^2 * variance of the codes, in units of 2^-guard
   int32_t guard = 0;    ///< even, 0..16
   int32_t shift = 1;
-  std::vector<int32_t> factor;  ///< by element
-  std::vector<int64_t> bias;    ///< by element
+  std::vector<int32_t> factor;  ///< one per element
+  std::vector<int64_t> bias;    ///< one per element
 };
 
-/// What a normalization is given.
+/// Float parameters of a normalization.
 struct NormNumbers {
   std::span<const float> scale;
-  std::span<const float> bias;  ///< empty for none
+  std::span<const float> bias;  ///< empty if absent
   double epsilon = 0;
   float x_scale = 1.0F, y_scale = 1.0F;
-  int code_bits = 8;  ///< 8 or 16, of x
+  int code_bits = 8;  ///< 8 or 16, bits of the codes of x
 };
 
-/// Error where the numbers leave no room for a row of so many elements.
+/// Derives the integer parameters. Returns an error if they do not fit for rows of this length.
 Status derive(const NormNumbers& numbers, RowNorm& result);
 
-/// A row's sums, and the root that its elements are divided by.
+/// The sums of a row, and the root that divides its elements.
 struct RowRoot {
   int64_t count = 1, sum = 0;
-  uint64_t root = 0;  ///< 0: all elements are alike and epsilon is 0
-  int32_t shift = 0;  ///< of an element before it is divided
+  uint64_t root = 0;  ///< 0: all elements are equal and epsilon is 0
+  int32_t shift = 0;  ///< shift of an element before the division
 
-  /// What the root is taken of, before its bits are moved up to be many: n^2 times the variance of the codes in units
-  /// of 2^-guard, and epsilon.
+  /// Returns the radicand before normalization of its bits: n^2 times the variance of the codes in units of 2^-guard,
+  /// plus epsilon.
   static constexpr uint64_t square(int64_t count, int64_t sum, int64_t squares, bool centered, int64_t epsilon,
                                    int32_t guard) {
     const auto wide = [](int64_t number) { return static_cast<uint64_t>(number); };
     const uint64_t spread = wide(count) * wide(squares) - (centered ? wide(sum) * wide(sum) : 0);
     return (spread << guard) + wide(epsilon);
   }
-  /// `sum` and `squares` of code - zero point over `count` elements; without `centered` the mean counts as 0.
+  /// `sum` and `squares` are sums of code - zero point over `count` elements. Without `centered` the mean counts as 0.
   static RowRoot of(int64_t count, int64_t sum, int64_t squares, bool centered, int64_t epsilon, int32_t guard);
 
-  /// The normalized element of `steps` = code - zero point; half a step goes up.
+  /// Returns the normalized element of `steps` = code - zero point, rounded half up.
   int64_t normalized(int64_t steps) const;
 };
 
-/// From a normalized element to a code before the clamp.
+/// Converts a normalized element to a code before the clamp.
 constexpr int64_t norm_code(int64_t normalized, int32_t factor, int64_t bias, int32_t shift, ShiftRounding rounding,
                             int32_t zero_point) {
   const uint64_t product = static_cast<uint64_t>(normalized) * static_cast<uint64_t>(int64_t{factor});

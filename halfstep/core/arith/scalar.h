@@ -1,5 +1,5 @@
-// Functions of the records' scalar language on plain numbers; engine/kernels/elementwise/simd-inl.h has them on
-// vectors.
+// Functions of the records' scalar language, on plain numbers. engine/kernels/elementwise/simd-inl.h has the vector
+// versions.
 #pragma once
 
 #include <cmath>
@@ -17,7 +17,7 @@ template <class T>
 T sigmoid_of(T x) {
   return T(1) / (T(1) + std::exp(-x));
 }
-/// The lowest whole number, which has no magnitude in its type, stays as it is.
+/// Absolute value. The minimum integer has none in its type and is returned unchanged.
 template <class T>
 T abs_of(T x) {
   if constexpr (std::is_unsigned_v<T>) {
@@ -28,7 +28,7 @@ T abs_of(T x) {
     return std::abs(x);
   }
 }
-/// a / b; of whole numbers towards zero, and 0 where b is 0.
+/// Returns a / b. Integer division truncates towards zero, and division by 0 returns 0.
 template <class T>
 T quotient_of(T a, T b) {
   if constexpr (std::is_integral_v<T>) {
@@ -115,17 +115,17 @@ template <class T>
 T sqrt_of(T x) {
   return std::sqrt(x);
 }
-/// Nearest whole number, half to even.
+/// Rounds to the nearest integer, half to even.
 template <class T>
 T rint_of(T x) {
   return std::rint(x);
 }
-/// b where it is smaller, else a: a NaN in a stays.
+/// Returns b if b < a, else a. A NaN in a is returned.
 template <class T>
 T min_of(T a, T b) {
   return b < a ? b : a;
 }
-/// b where it is larger, else a: a NaN in a stays.
+/// Returns b if b > a, else a. A NaN in a is returned.
 template <class T>
 T max_of(T a, T b) {
   return b > a ? b : a;

@@ -1,4 +1,4 @@
-// Pointwise operators as plain functions, for tables of codes. Generated from the records.
+// Pointwise operators as plain functions, used to build tables of codes. Generated from the records.
 #pragma once
 
 #include <string_view>
@@ -10,11 +10,11 @@ namespace halfstep::arith {
 /// A unary operator in float64.
 struct PointwiseFunction {
   double (*value)(double x, const Attributes& attributes);
-  /// Its derivative; nullptr where the record's gradient is not written as scalars.
+  /// Derivative; nullptr if the record's gradient is not a scalar expression.
   double (*slope)(double x, const Attributes& attributes);
 };
 
-/// nullptr when `op` is no unary pointwise operator.
+/// Returns nullptr if `op` is not a unary pointwise operator.
 const PointwiseFunction* find_function(std::string_view op);
 
 }  // namespace halfstep::arith

@@ -18,7 +18,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kLevelNames = {"scalar", "avx2", "avx512", "vnni", "amx"};
 
 #if defined(__x86_64__) && defined(__linux__)
-/// AMX needs the instructions (CPUID leaf 7, EDX bits 24 and 25) and the kernel's leave to use tile state.
+/// AMX needs the instructions (CPUID leaf 7, EDX bits 24 and 25) and the kernel's permission to use tile state.
 bool has_amx() {
   constexpr unsigned kTile = 1U << 24, kInt8 = 1U << 25;
   unsigned a = 0, b = 0, c = 0, d = 0;

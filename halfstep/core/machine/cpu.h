@@ -1,4 +1,4 @@
-// CPU levels: chosen at run time, forced by HALFSTEP_CPU=scalar|avx2|avx512|vnni|amx.
+// CPU levels: detected at run time, or forced by HALFSTEP_CPU=scalar|avx2|avx512|vnni|amx.
 #pragma once
 
 #include <optional>
@@ -7,23 +7,23 @@
 
 namespace halfstep {
 
-/// Each level includes the ones before it.
+/// CPU levels, ascending. Each level includes all lower ones.
 enum class CpuLevel { scalar, avx2, avx512, vnni, amx };
 
 std::string_view name(CpuLevel level);
 std::optional<CpuLevel> parse_cpu_level(std::string_view text);
 
-/// The highest level that this machine has.
+/// Returns the highest level of this machine.
 CpuLevel detected_cpu_level();
-/// Whether CPUID says how large the tiles of AMX are. Hypervisors that hide this leave the instructions usable, but not
-/// by libraries that make their configuration of it.
+/// Whether CPUID reports the tile sizes of AMX. Some hypervisors hide them. The instructions still work then, but
+/// libraries that derive their tile configuration from CPUID fail.
 bool cpu_describes_tiles();
 
-/// The detected level, or the one that HALFSTEP_CPU names; throws when that is unknown (bad_input) or absent here
-/// (unsupported).
+/// Returns the level in HALFSTEP_CPU, or the detected level if it is unset. Throws bad_input for an unknown level,
+/// unsupported for one that this machine lacks.
 CpuLevel cpu_level();
 
-/// Every level that this machine has, lowest first.
+/// Returns all levels of this machine, lowest first.
 std::vector<CpuLevel> available_cpu_levels();
 
 }  // namespace halfstep

@@ -1,4 +1,5 @@
-// Round to nearest, subnormals kept: set at every entry of the library and on every pool thread, restored on leaving.
+// Floating-point environment: round to nearest, keep subnormals. Set at every entry of the library and on every pool
+// thread, and restored on exit.
 #pragma once
 
 #if defined(__x86_64__)

@@ -12,11 +12,11 @@
 namespace halfstep {
 namespace {
 
-/// Some times what the system needs to put a thread to sleep and to wake it.
+/// Total spin time: several times the time the system needs to put a thread to sleep and wake it.
 constexpr auto kLookOn = std::chrono::microseconds(50);
-/// After so long the one that is waited for may need this very processor.
+/// Spin time without yielding. After it, the awaited thread may need this very processor.
 constexpr auto kLookHard = std::chrono::microseconds(5);
-/// Between one look at the clock and the next.
+/// Checks between two reads of the clock.
 constexpr int kLooks = 8;
 
 int processors() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }

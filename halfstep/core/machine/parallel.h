@@ -1,4 +1,4 @@
-// The one thread pool: shared by the scheduler and by whoever splits work by shape.
+// The thread pool, shared by the scheduler and by operators that split work by shape.
 #pragma once
 
 #include <atomic>
@@ -30,12 +30,13 @@ class FunctionRef<R(Args...)> {
   R (*call_)(void*, Args...);
 };
 
-/// A fixed team of threads that includes the caller. One `run_on_all` at a time; callbacks must not throw.
-/// Every member runs with the library's floating-point environment. Whoever waits spins for some microseconds before
-/// it sleeps, so that calls in quick succession cost no wake-up; not where members outnumber processors.
+/// A fixed team of threads that includes the caller. Only one `run_on_all` may run at a time, and callbacks must not
+/// throw. Every member runs with the library's floating-point environment. A waiting thread spins for some microseconds
+/// before it sleeps, so that calls in quick succession need no wake-up. It does not spin if there are more members than
+/// processors.
 class ThreadPool {
  public:
-  /// `threads` counts the caller; 0 means one per processor.
+  /// `threads` includes the caller. 0 means one per processor.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -43,29 +44,29 @@ class ThreadPool {
 
   int threads() const { return threads_; }
 
-  /// Calls task(worker) once on every member, worker 0 being the caller, and returns when all have returned.
+  /// Calls task(worker) once on every member and returns when all calls have returned. The caller is worker 0.
   void run_on_all(FunctionRef<void(int worker)> task);
 
   /// Calls task(index) for every index in [0, count), in no particular order. The split never depends on the number of
   /// threads.
   void parallel_for(int64_t count, FunctionRef<void(int64_t index)> task);
 
-  /// For a member with nothing to do: returns once `ready`, or when it is time to sleep.
+  /// For an idle member: returns when `ready` is true, or when it is time to sleep.
   void spin_until(FunctionRef<bool()> ready) const;
 
  private:
   void serve(int worker);
 
-  /// Lets the members at what stands in `task_` or `stopping_`.
+  /// Makes the members read `task_` or `stopping_`.
   void begin();
 
   int threads_;
   bool oversubscribed_;
-  // Written before `generation_` goes up by one, read after.
+  // Written before `generation_` is incremented, read after it.
   const FunctionRef<void(int)>* task_ = nullptr;
   bool stopping_ = false;
   std::atomic<uint32_t> generation_{0};
-  std::atomic<int> running_{0};  ///< members that have not returned from the task
+  std::atomic<int> running_{0};  ///< members that have not yet returned from the task
   std::vector<std::jthread> members_;
 };
 

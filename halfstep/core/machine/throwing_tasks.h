@@ -8,7 +8,7 @@
 
 namespace halfstep {
 
-/// As ThreadPool::parallel_for. Once all tasks have returned, throws the exception of the least index that threw.
+/// Like ThreadPool::parallel_for. After all tasks have returned, throws the exception of the smallest failed index.
 inline void parallel_for_throwing(ThreadPool& pool, int64_t count, FunctionRef<void(int64_t index)> task) {
   std::vector<std::exception_ptr> failures(static_cast<size_t>(count));
   pool.parallel_for(count, [&](int64_t index) {
