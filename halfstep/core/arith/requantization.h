@@ -15,7 +15,7 @@ struct RequantizationTraits {
   bool keeps_scales = false;   ///< programs store scales instead of multipliers and shifts
   bool is_engine = false;      ///< one of PyTorch's engines, where biases stay real values
   bool powers_of_two = false;  ///< all factors are powers of two
-  bool adds_reals = false;     ///< windows other than image windows add real values
+  bool adds_reals = false;     ///< average pooling adds real values, unless the window covers the whole image
 };
 
 /// Traits, indexed by Requantization.

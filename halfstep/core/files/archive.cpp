@@ -34,7 +34,7 @@ ArchiveReader::ArchiveReader(std::unique_ptr<SeekableSource> source, ArchiveForm
       handle_(form == ArchiveForm::zip ? LibarchiveHandle(std::move(source))
                                        : LibarchiveHandle(decompressed(std::move(source)))) {
   constexpr uint64_t kEmptyZip =
-      22;  // libarchive finds the end record of a zip archive without files from the front alone
+      22;  // libarchive finds the end record of a zip archive without files only from the front
   const auto support = form == ArchiveForm::tar      ? archive_read_support_format_tar
                        : handle_.size() == kEmptyZip ? archive_read_support_format_zip_streamable
                                                      : archive_read_support_format_zip_seekable;
@@ -55,7 +55,7 @@ std::optional<std::string> ArchiveReader::next() {
   return std::nullopt;
 }
 
-/// The next file, folder or other thing, whose path is then `path_`; nothing at the end of the archive.
+/// Returns the next entry (file, folder or other) and sets `path_`. Returns nullptr at the end of the archive.
 archive_entry* ArchiveReader::next_entry() {
   if (entries_ > 0 && handle_.call(archive_read_data_skip) != ARCHIVE_OK) fail_file();
   archive_entry* entry = nullptr;
@@ -67,14 +67,14 @@ archive_entry* ArchiveReader::next_entry() {
   if (result != ARCHIVE_OK && result != ARCHIVE_WARN) fail_header();
   const char* path = archive_entry_pathname(entry);
   path_ = path == nullptr ? "" : path;
-  if (result == ARCHIVE_WARN) fail_file();  // names or sizes that contradict each other
+  if (result == ARCHIVE_WARN) fail_file();  // contradictory names or sizes
   if (++entries_ > kMaxEntries)
     fail(errors::archive_too_large(handle_.name(), fmt::format("{} files", entries_),
                                    fmt::format("at most {}", kMaxEntries)));
   return entry;
 }
 
-/// A tar without the zeros that end it has been cut between two files.
+/// Throws for a tar without the final zeros: it was truncated between two files.
 void ArchiveReader::require_end() {
   const int64_t seen = handle_.call(archive_filter_bytes, 0);
   if (form_ == ArchiveForm::tar && seen == handle_.call(archive_read_header_position))
@@ -97,14 +97,14 @@ void ArchiveReader::fail_file() const {
 }
 
 std::vector<std::byte> ArchiveReader::contents(uint64_t most) {
-  constexpr uint64_t kStep = uint64_t{1} << 20;       // memory grows with the data that is there
-  constexpr uint64_t kReserved = uint64_t{64} << 20;  // addresses alone, until data are written to them
+  constexpr uint64_t kStep = uint64_t{1} << 20;       // memory grows with the data actually read
+  constexpr uint64_t kReserved = uint64_t{64} << 20;  // reserves only addresses until data are written
   if (size_ > most)
     fail(errors::archive_too_large(fmt::format("{}: file '{}'", handle_.name(), path_), fmt::format("{} bytes", size_),
                                    fmt::format("at most {}", most)));
   std::vector<std::byte> bytes;
   bytes.reserve(static_cast<size_t>(std::min(size_ + 1, kReserved)));
-  // One byte more than there should be: checksums are compared at the end.
+  // Reads one byte more than the size, because checksums are compared at the end.
   for (size_t wanted = 1, got = 1; got == wanted && bytes.size() <= size_;) {
     const size_t end = bytes.size();
     wanted = static_cast<size_t>(std::min(size_ + 1 - end, kStep));

@@ -1,4 +1,4 @@
-// Archives as streams of files; nothing is extracted.
+// Reads archives as streams of files, without extracting them to disk.
 #pragma once
 
 #include <memory>
@@ -11,22 +11,22 @@ namespace halfstep::io {
 
 enum class ArchiveForm {
   tar,  ///< POSIX ustar, pax or GNU, compressed or not
-  zip   ///< with or without zip64; checksums are compared, encrypted files are `unsupported`
+  zip   ///< with or without zip64; checksums are verified; encrypted files are `unsupported`
 };
 
-/// The files of an archive in its order. Folders are passed over; links and devices are errors.
+/// The files of an archive, in archive order. Folders are skipped. Links and devices are errors.
 class ArchiveReader {
  public:
-  /// Bounds of what a hostile archive can ask for.
+  /// Limits on the work that a hostile archive can cause.
   static constexpr uint64_t kMaxFileBytes = uint64_t{256} << 20;
   static constexpr int64_t kMaxEntries = 10'000'000;
 
   ArchiveReader(std::unique_ptr<SeekableSource> source, ArchiveForm form);
 
-  /// Goes to the next file and gives its path; nothing at the end of the archive.
+  /// Advances to the next file and returns its path, or nullopt at the end of the archive.
   std::optional<std::string> next();
 
-  /// Contents of the file that `next` named; once. More than `most` bytes are an error.
+  /// Returns the contents of the current file. Call it once per file. Throws for more than `most` bytes.
   std::vector<std::byte> contents(uint64_t most = kMaxFileBytes);
 
  private:
@@ -38,8 +38,8 @@ class ArchiveReader {
   ArchiveForm form_;
   LibarchiveHandle handle_;
   int64_t entries_ = 0;
-  std::string path_;   ///< of the present file
-  uint64_t size_ = 0;  ///< of the present file, as the archive says
+  std::string path_;   ///< path of the current file
+  uint64_t size_ = 0;  ///< size of the current file, as stated by the archive
 };
 
 }  // namespace halfstep::io

@@ -21,7 +21,7 @@ namespace {
 using Path = std::filesystem::path;
 
 std::filesystem::file_type type_of(const Path& path) {
-  std::error_code ignored;  // a link to nothing has no type
+  std::error_code ignored;  // a dangling link has no type
   return std::filesystem::status(path, ignored).type();
 }
 
@@ -31,17 +31,18 @@ Path random_name(const Path& shown) {
   return fmt::format(".halfstep-{:016x}.tmp", number);
 }
 
-/// Locks what has just been made, so that nobody takes it for what a killed process left; false where somebody has.
+/// Locks a new file or folder, so that no process mistakes it for a leftover of a killed process. Returns false if
+/// another process holds the lock.
 bool hold(int file) {
   if (::flock(file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
   struct stat open = {};
   return ::fstat(file, &open) != 0 || open.st_nlink > 0;
 }
 
-/// A new file beside `target`, gone with this object unless it took the target's name.
+/// A new file in the folder of `target`. The destructor removes it unless it was renamed to the target.
 class Temporary {
  public:
-  /// Messages call the target `shown`.
+  /// Messages name the target `shown`.
   Temporary(const Path& target, const Path& shown) : target_(target), shown_(shown) {
     while (!make()) {
     }
@@ -62,8 +63,8 @@ class Temporary {
     }
   }
 
-  /// Closing reports errors that nothing else shows (quota, network file systems); the lock stays with the file itself,
-  /// as nobody may sweep what has not yet taken its name.
+  /// Closing reports errors that no other call reports (quota, network file systems). The lock stays with the open
+  /// file, because no process may remove the temporary before its rename.
   void sync() {
     const int copy = ::dup(file_);
     if (copy < 0 || ::fsync(file_) != 0 || ::close(copy) != 0) fail_to_write(shown_, errno);
@@ -75,7 +76,7 @@ class Temporary {
   }
 
  private:
-  /// False where another name is to be tried.
+  /// Returns false if the caller must try another name.
   bool make() {
     path_ = target_.parent_path() / random_name(shown_);
     file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
@@ -90,7 +91,7 @@ class Temporary {
   int file_ = -1;
 };
 
-/// Makes the rename itself last. Some file systems cannot sync a folder; the file is whole either way.
+/// Makes the rename itself durable. Some file systems cannot sync a folder. The file is complete in either case.
 void sync_folder(const Path& file) {
   const Path folder = file.parent_path();
   const int number = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -99,7 +100,7 @@ void sync_folder(const Path& file) {
   ::close(number);
 }
 
-/// A device or pipe would be replaced, by whoever may.
+/// Refuses devices and pipes: the rename would replace them, given the permission.
 void refuse_other_targets(const Path& path) {
   using Type = std::filesystem::file_type;
   const Type type = type_of(path);

@@ -1,4 +1,4 @@
-// Files that are either whole or not there.
+// Atomic file writes: a file is either complete or absent.
 #pragma once
 
 #include <cstddef>
@@ -9,29 +9,29 @@
 
 namespace halfstep::io {
 
-/// Writes a temporary file into the folder of `path`, syncs it, renames it over `path` and syncs the folder: after a
-/// crash `path` has its old contents or the new ones, and of two writers one wins whole. The temporary's name is random
-/// and hidden and it is made for this call alone, so that no file of anybody else is written, followed or removed; a
-/// killed process may leave it until a Claim finds it. Where `path` is a link, the link is replaced: what it leads to
-/// stays as it is. Throws bad_input with path and reason; then neither `path` is changed nor a temporary left behind.
+/// Writes a temporary file into the folder of `path`, syncs it, renames it to `path` and syncs the folder. After a
+/// crash `path` has either its old or its new contents. Of two concurrent writers, one wins completely. The temporary's
+/// name is random and hidden, and each call creates its own. No other file is ever written, followed or removed. A
+/// killed process may leave its temporary until a Claim removes it. If `path` is a link, the link is replaced and its
+/// target stays unchanged. Throws bad_input with path and reason. Then `path` is unchanged and the temporary removed.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 void write_file(const std::filesystem::path& path, std::string_view text);
-/// The same; messages call the file `shown`.
+/// As above. Messages name the file `shown`.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes,
                 const std::filesystem::path& shown);
 
-/// What is to be the contents of a file.
+/// Path and contents of a file to write.
 struct NewFile {
   std::filesystem::path path;
   std::span<const std::byte> bytes;
 };
 
-/// The same for several: all are on the disk before the first takes its name, in this order; where one cannot be
-/// written, none is.
+/// Writes several files. All are complete on disk before the first is renamed, and the renames follow this order. If
+/// one file cannot be written, none is.
 void write_files(const std::vector<NewFile>& files);
 
-/// A new empty folder beside `target` with a hidden name, as the temporaries of write_file have: removed with this
-/// object unless somebody has renamed it, and by a Claim where the process was killed. Messages call it `target`.
+/// A new empty folder beside `target`, with a hidden random name like the temporaries of write_file. The destructor
+/// removes it unless it was renamed. A Claim removes it if the process was killed. Messages name it `target`.
 class FolderBeside {
  public:
   explicit FolderBeside(const std::filesystem::path& target);
@@ -46,13 +46,13 @@ class FolderBeside {
   int lock_ = -1;
 };
 
-/// Throws what write_file would: where `path` is or leads to something else than a file, or its folder takes no new
-/// one. For whoever works long before the file is there.
+/// Throws the error that write_file would throw: `path` is, or links to, an object other than a file, or its folder
+/// accepts no new file. Call it before long work that ends in writing the file.
 void require_file_target(const std::filesystem::path& path);
 
-/// Throws where `path` is or leads to something else than a folder; nothing may be there.
+/// Throws if `path` is, or links to, an object other than a folder. A missing path is accepted.
 void require_folder_target(const std::filesystem::path& path);
-/// Makes the folder and those above it where they are missing; throws where it takes no new file.
+/// Creates the folder and its missing parents. Throws if it accepts no new file.
 void make_folder(const std::filesystem::path& path);
 
 }  // namespace halfstep::io

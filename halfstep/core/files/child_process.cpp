@@ -23,7 +23,7 @@
 namespace halfstep::io {
 namespace {
 
-/// Starts the program on one end of a socket; returns what errno would be.
+/// Starts the program on one end of a socket pair. Returns 0 or an errno value.
 int spawn(pid_t& process, std::vector<std::string>& words, int socket, const std::filesystem::path& errors) {
   std::vector<char*> arguments;
   for (std::string& word : words) arguments.push_back(word.data());
@@ -35,7 +35,7 @@ int spawn(pid_t& process, std::vector<std::string>& words, int socket, const std
   posix_spawn_file_actions_addopen(&files, STDERR_FILENO, errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  sigset_t as_usual;  // this process may ignore a broken pipe
+  sigset_t as_usual;  // signals with default handling in the child, because this process may ignore SIGPIPE
   sigemptyset(&as_usual);
   sigaddset(&as_usual, SIGPIPE);
   posix_spawnattr_setsigdefault(&attributes, &as_usual);
@@ -46,7 +46,7 @@ int spawn(pid_t& process, std::vector<std::string>& words, int socket, const std
   return error;
 }
 
-/// A socket and not two pipes: writing to a program that has ended must not raise a signal.
+/// Uses a socket instead of two pipes, because a write to a finished program must not raise a signal.
 bool send_all(int socket, std::string_view text) {
   while (!text.empty()) {
     const ssize_t sent = ::send(socket, text.data(), text.size(), MSG_NOSIGNAL);
@@ -57,7 +57,7 @@ bool send_all(int socket, std::string_view text) {
   return true;
 }
 
-/// Starts the program with our end of its input and output in `socket`.
+/// Starts the program. `socket` receives our end of its input and output.
 pid_t start(std::vector<std::string>& words, const std::filesystem::path& errors, int& socket) {
   std::array<int, 2> ends{};
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0)
@@ -78,7 +78,7 @@ int wait_for(pid_t process) {
   return status;
 }
 
-/// A program that is given all of its input and read to its end.
+/// A program that receives all of its input and is read until it ends.
 class RunningProgram {
  public:
   RunningProgram(std::vector<std::string> words, const std::filesystem::path& errors)
@@ -90,7 +90,7 @@ class RunningProgram {
   RunningProgram(const RunningProgram&) = delete;
   RunningProgram& operator=(const RunningProgram&) = delete;
 
-  /// Sends and reads what there is until the program closes its output; false where its time is over before.
+  /// Sends and receives data until the program closes its output. Returns false if the time ends first.
   bool exchange(std::string_view input, std::string& output, double seconds) {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -109,14 +109,14 @@ class RunningProgram {
     }
   }
 
-  /// Waits for its end, or brings it about.
+  /// Waits for the program to end. `now` kills it first.
   int finish(bool now) {
     if (now) ::kill(process_, SIGKILL);
     return wait_for(std::exchange(process_, -1));
   }
 
  private:
-  /// Nothing is left of the input where nobody reads it.
+  /// Sends a part of the input. Drops the rest if the program no longer reads it.
   void send_some(std::string_view& input) const {
     const ssize_t sent = ::send(socket_, input.data(), input.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0) {
@@ -144,7 +144,7 @@ ChildProcess::ChildProcess(std::vector<std::string> words, const std::filesystem
 
 ChildProcess::~ChildProcess() {
   ::close(socket_);
-  ::kill(process_, SIGKILL);  // it may be at work, and nobody wants the answer
+  ::kill(process_, SIGKILL);  // it may still be computing an answer that is no longer needed
   wait_for(process_);
 }
 

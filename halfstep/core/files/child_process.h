@@ -1,4 +1,4 @@
-// Programs that this one runs.
+// Child processes.
 #pragma once
 
 #include <sys/types.h>
@@ -11,43 +11,44 @@
 
 namespace halfstep::io {
 
-/// A program that answers lines with lines. Its standard input and output are ours, its standard error is a file. It
-/// does not outlive this object, which waits for its end; nor this process, whose end is the end of its input.
+/// A program that answers each line with a line. Standard input and output are connected to this process. Standard
+/// error goes to a file. The destructor kills the program and waits for its end. If this process ends first, the input
+/// of the program ends.
 class ChildProcess {
  public:
-  /// The program, looked for in PATH, and its arguments. Throws unsupported where it cannot be started.
+  /// `words` are the program, searched in PATH, and its arguments. Throws unsupported if it cannot be started.
   ChildProcess(std::vector<std::string> words, const std::filesystem::path& errors);
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
 
-  /// The next line that it writes, without its end; nothing when it has closed its output.
+  /// Returns the next line of output without its newline, or nullopt if the program has closed its output.
   std::optional<std::string> read_line();
-  /// Its next line once it has been sent `line`; nothing when it has closed its input or its output.
+  /// Sends `line` and returns the next line of output. Returns nullopt if the program has closed its input or output.
   std::optional<std::string> ask(std::string_view line);
 
  private:
-  int socket_ = -1;  // before the process, whose start sets it
+  int socket_ = -1;  // declared before the process, because its start sets the socket
   pid_t process_ = -1;
   std::string unread_;
 };
 
-/// How a program ended.
+/// Result of a program that has ended.
 struct Ended {
-  std::string output, errors;  ///< what it wrote, and to standard error
+  std::string output, errors;  ///< standard output and standard error
   int code = 0;                ///< its exit code
-  int signal = 0;              ///< that ended it; 0: none
-  bool is_late = false;        ///< it was ended because its time was over
+  int signal = 0;              ///< signal that ended it; 0: none
+  bool is_late = false;        ///< killed because its time ran out
 };
 
-/// Runs a program to its end: `input` is its standard input. Throws unsupported where it cannot be started.
+/// Runs a program until it ends. `input` is its standard input, `seconds` its time limit. Throws unsupported if it
+/// cannot be started.
 Ended run_program(std::vector<std::string> words, std::string_view input, double seconds);
 
-/// The words of a command as a shell would take them: between spaces, or between quotes. Throws bad_input where a quote
-/// does not end.
+/// Splits a command into words as a shell does, at spaces outside quotes. Throws bad_input for an unclosed quote.
 std::vector<std::string> split_command(std::string_view command);
 
-/// The Python that may have onnxruntime: HALFSTEP_PYTHON, or `otherwise`.
+/// Returns the Python interpreter for onnxruntime: HALFSTEP_PYTHON if set, else `otherwise`.
 std::string python_interpreter(const std::string& otherwise = "python3");
 
 }  // namespace halfstep::io

@@ -27,14 +27,14 @@ namespace fs = std::filesystem;
 
 constexpr const char* kHidden = ".halfstep-";
 
-/// Whether `path` still is the open file.
+/// Whether `path` still refers to the open file.
 bool is_there(int file, const fs::path& path) {
   struct stat open = {}, named = {};
   return ::fstat(file, &open) == 0 && ::stat(path.c_str(), &named) == 0 && open.st_ino == named.st_ino &&
          open.st_dev == named.st_dev;
 }
 
-/// "process 12 (halfstep)", of whoever locks the file; "" where the system does not say it.
+/// Returns "process 12 (halfstep)", the process that locks the file, or "" if the system does not report it.
 std::string holder_of(int file) {
   struct stat open = {};
   if (::fstat(file, &open) != 0) return "";
@@ -52,7 +52,7 @@ std::string holder_of(int file) {
   return "";
 }
 
-/// Locks the file of `path`. Several tries: whoever looks for what is abandoned locks it for a moment.
+/// Locks the file of `path`. Tries several times, because remove_abandoned in another process locks it briefly.
 void lock(int file, const fs::path& path) {
   constexpr int kTries = 20;
   std::string holder = "another process";
@@ -65,7 +65,7 @@ void lock(int file, const fs::path& path) {
   fail(errors::output_in_use(path.string(), holder));
 }
 
-/// Temporaries and claims that nobody holds.
+/// Removes temporaries and claims that no process holds.
 void remove_abandoned(const fs::path& folder) {
   std::error_code failed;
   for (fs::directory_iterator at(folder.empty() ? "." : folder, failed), end; !failed && at != end;
@@ -108,7 +108,7 @@ Claim Claim::of_folder(const fs::path& path) {
       remove_abandoned(path);
       return {folder, {}};
     }
-    ::close(folder);  // whoever had it removed it meanwhile
+    ::close(folder);  // the previous holder removed it meanwhile
   }
 }
 
@@ -121,7 +121,7 @@ Claim Claim::of_name(const fs::path& path) {
     if (file < 0) fail_to_write(path, errno);
     lock(file, path);
     if (is_there(file, beside)) return {file, beside};
-    ::close(file);  // whoever had it removed it meanwhile
+    ::close(file);  // the previous holder removed it meanwhile
   }
 }
 
@@ -130,7 +130,7 @@ HeldFolder::HeldFolder(fs::path path) : path_(std::move(path)) {
 }
 
 HeldFolder::~HeldFolder() {
-  std::error_code ignored;  // something is in it
+  std::error_code ignored;  // the folder is not empty
   if (claim_) fs::remove(path_, ignored);
 }
 

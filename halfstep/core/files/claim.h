@@ -1,4 +1,4 @@
-// Names that one process at a time writes to.
+// Exclusive claims on file names: only one process writes to a name at a time.
 #pragma once
 
 #include <filesystem>
@@ -6,15 +6,15 @@
 
 namespace halfstep::io {
 
-/// Held for the time of an object. Another process, or another object of this one, that asks for the same name
-/// meanwhile gets an error which names the process. The system gives it up with the process, however that ends. File
-/// systems that lock nothing give a claim to anybody. Taking one removes the temporaries beside or inside that a killed
-/// process left.
+/// A claim lives as long as the object. While it is held, a request for the same name fails, from another process or in
+/// this one. The error names the holding process. The system releases the claim when the process ends in any way. On
+/// file systems without locks every request succeeds. A new claim also removes the temporaries of killed processes,
+/// beside the name or in the folder.
 class Claim {
  public:
-  /// A folder, which is made where it is missing; throws where it takes no new file.
+  /// Claims a folder and creates it if missing. Throws if it accepts no new file.
   static Claim of_folder(const std::filesystem::path& path);
-  /// A name in a folder that is there, by a hidden file beside it which goes with the claim.
+  /// Claims a name in an existing folder. A hidden file beside it exists as long as the claim.
   static Claim of_name(const std::filesystem::path& path);
 
   Claim(Claim&& other) noexcept;
@@ -25,10 +25,10 @@ class Claim {
   Claim(int file, std::filesystem::path beside);
 
   int file_;
-  std::filesystem::path beside_;  ///< "": none
+  std::filesystem::path beside_;  ///< hidden file of the claim; "" if none
 };
 
-/// A claimed folder; it goes with this object where nothing is in it. Without a name nothing is claimed.
+/// A claimed folder. The destructor removes it if it is empty. An empty path claims nothing.
 class HeldFolder {
  public:
   explicit HeldFolder(std::filesystem::path path);

@@ -1,4 +1,4 @@
-// Decompression behind Source: gzip by zlib, because libarchive does not compare its checksums; the others by
+// Decompression for Source. gzip uses zlib, because libarchive does not verify its checksums. The other formats use
 // libarchive.
 #include <zlib.h>
 
@@ -60,14 +60,14 @@ class GzipSource : public Source {
   uint64_t total_ = 0;
 };
 
-/// One compression alone: filters within filters could multiply what a small file grows to.
+/// Decompresses one layer only. Nested compression could multiply the size of a small file without bound.
 class FilterSource : public Source {
  public:
   FilterSource(std::unique_ptr<Source> packed, int filter) : Source(packed->name()), handle_(std::move(packed)) {
     HS_CHECK(handle_.call(archive_read_append_filter, filter) == ARCHIVE_OK);
     HS_CHECK(handle_.call(archive_read_support_format_raw) == ARCHIVE_OK);
     HS_CHECK(handle_.call(archive_read_support_format_empty) == ARCHIVE_OK);
-    // Data whose first byte cannot be read are empty for libarchive; only the error that stays tells.
+    // libarchive treats data with an unreadable first byte as empty. Only the stored error reveals it.
     if (handle_.call(archive_read_open1) != ARCHIVE_OK || handle_.call(archive_errno) != 0) fail_read();
     archive_entry* entry;
     const int result = handle_.call(archive_read_next_header, &entry);
@@ -94,8 +94,8 @@ class FilterSource : public Source {
   bool is_empty_ = false;
 };
 
-/// With the start of its first block, or of the end of an empty file: three letters could begin the name of a file in a
-/// tar.
+/// Checks for "BZh", the level and the magic number of the first block or of the end of an empty file. Three letters
+/// alone could begin a file name in a tar.
 bool is_bzip2(std::span<const std::byte> start) {
   if (start.size() < 7 || !starts_with(start, {'B', 'Z', 'h'})) return false;
   return starts_with(start.subspan(4), {0x31, 0x41, 0x59}) || starts_with(start.subspan(4), {0x17, 0x72, 0x45});

@@ -12,7 +12,7 @@
 namespace halfstep::io {
 namespace {
 
-/// What to do where something cannot be written.
+/// Returns the remedy for a failed write with errno value `code`.
 const char* remedy_for(int code) {
   switch (code) {
     case EACCES:

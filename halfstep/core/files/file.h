@@ -8,15 +8,15 @@
 
 namespace halfstep::io {
 
-/// Contents of a regular file; throws bad_input with path and reason. Memory grows with what is read, not with a
-/// claimed size.
+/// Returns the contents of a regular file. Throws bad_input with path and reason. Memory grows with the bytes read, not
+/// with a claimed size.
 std::vector<std::byte> read_file(const std::filesystem::path& path);
 std::string read_text_file(const std::filesystem::path& path);
 
-/// "a pipe": what lies at a path, for messages.
+/// Returns a file type for messages, such as "a pipe".
 std::string_view name_of(std::filesystem::file_type type);
 
-/// "permission denied": what `errno` value `code` means, in the style of our messages.
+/// Returns the reason for errno value `code` in the style of our messages: "permission denied".
 std::string system_reason(int code);
 
 /// Throws cannot_be_written for `errno` value `code`.

@@ -34,7 +34,7 @@ constexpr std::array kSignatures = {
     Signature{0, "graph "sv, "the text of a graph", "train --network reads it, and inspect"},
 };
 
-/// An archive says by its first member whose it is.
+/// Detects the kind of a zip archive by its first member.
 FileKind kind_of_zip(std::string_view head) {
   if (head.find("/data.pkl") != std::string_view::npos || head.find("/version") != std::string_view::npos ||
       head.find("/.format_version") != std::string_view::npos)
@@ -43,7 +43,7 @@ FileKind kind_of_zip(std::string_view head) {
   return {"a zip archive", kSamples};
 }
 
-/// Names the networks in it.
+/// Detects a folder of networks and names up to kMost of them.
 FileKind kind_of_folder(const std::filesystem::path& path) {
   constexpr size_t kMost = 4;
   std::vector<std::string> names;

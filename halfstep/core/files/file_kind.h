@@ -1,4 +1,4 @@
-// What a file is by its first bytes, for messages about files that are something else than what was asked for.
+// Detects the kind of a file by its first bytes, for messages about unexpected files.
 #pragma once
 
 #include <filesystem>
@@ -6,13 +6,13 @@
 
 namespace halfstep::io {
 
-/// A kind of file that is no network of ours, as a sentence has it, and what to do with it.
+/// Kind of a file that is not a Halfstep network, for use in a sentence, and the remedy.
 struct FileKind {
-  std::string what;    ///< "a PyTorch file"; "" for a file whose kind is not known
+  std::string what;    ///< "a PyTorch file"; "" if the kind is unknown
   std::string remedy;  ///< "export it to ONNX, ..."; may be empty
 };
 
-/// Reads the first bytes alone; nothing is thrown for a file that cannot be read.
+/// Reads only the first bytes. Does not throw if the file cannot be read.
 FileKind file_kind(const std::filesystem::path& path);
 
 }  // namespace halfstep::io

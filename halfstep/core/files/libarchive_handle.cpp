@@ -34,7 +34,7 @@ std::string LibarchiveHandle::reason() const {
   return text != nullptr ? text : "unknown reason";
 }
 
-/// An exception must not pass through libarchive, which is C.
+/// Catches exceptions, because they must not pass through libarchive, which is C.
 template <class Action>
 la_int64_t LibarchiveHandle::guarded(Action action) {
   try {

@@ -1,4 +1,4 @@
-// libarchive on a Source.
+// libarchive reading from a Source.
 #pragma once
 
 #include <archive.h>
@@ -11,7 +11,7 @@
 
 namespace halfstep::io {
 
-/// While it lives, names in archives are bytes in UTF-8 for this thread, whatever the locale of the process.
+/// While it exists, this thread treats names in archives as UTF-8, independent of the locale of the process.
 class Utf8Names {
  public:
   Utf8Names();
@@ -23,18 +23,19 @@ class Utf8Names {
   locale_t before_;
 };
 
-/// What reads an archive or compressed data. It knows no format and no compression until it is told.
+/// A libarchive reader. The caller must enable formats and compressions.
 class LibarchiveHandle {
  public:
-  /// Reads in one go.
+  /// Reads sequentially.
   explicit LibarchiveHandle(std::unique_ptr<Source> source);
-  /// Goes to and fro, for formats whose table is at their end.
+  /// Reads with seeking, for formats with their table at the end.
   explicit LibarchiveHandle(std::unique_ptr<SeekableSource> source);
   ~LibarchiveHandle();
   LibarchiveHandle(const LibarchiveHandle&) = delete;
   LibarchiveHandle& operator=(const LibarchiveHandle&) = delete;
 
-  /// The result of a function of libarchive with `args` behind the handle; throws what the source threw meanwhile.
+  /// Calls a function of libarchive with the handle and `args` and returns its result. Rethrows exceptions of the
+  /// source.
   template <class Function, class... Args>
   auto call(Function function, Args... args) {
     const Utf8Names names;
@@ -44,11 +45,11 @@ class LibarchiveHandle {
   }
 
   const std::string& name() const { return source_->name(); }
-  /// The bytes of a seekable source.
+  /// Size of a seekable source in bytes.
   uint64_t size() const { return seekable_->size(); }
-  /// Why the last call failed, in libarchive's words.
+  /// Returns the reason for the last failure, as worded by libarchive.
   std::string reason() const;
-  /// Whether more was asked for than the source has: what fails then is cut short.
+  /// Whether libarchive requested bytes beyond the end of the source. A failure then means truncated data.
   bool reached_end() const { return reached_end_; }
 
  private:

@@ -1,4 +1,4 @@
-// Numbers as bytes, lowest first.
+// Little-endian encoding of numbers.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace halfstep::io {
 
-/// The first sizeof(T) bytes of `from`, which must hold as many.
+/// Reads a T from the first sizeof(T) bytes of `from`, which must have at least this size.
 template <class T>
 T load_little_endian(std::span<const std::byte> from) {
   static_assert(std::is_unsigned_v<T>);

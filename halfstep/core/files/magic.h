@@ -1,4 +1,4 @@
-// The first bytes of a file, which say what it is.
+// Magic numbers: the first bytes of a file identify its format.
 #pragma once
 
 #include <algorithm>

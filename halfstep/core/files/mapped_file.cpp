@@ -28,14 +28,14 @@ class Descriptor {
   int number_;
 };
 
-/// O_NONBLOCK: a pipe without a writer is refused, not waited for.
+/// O_NONBLOCK avoids waiting for the writer of a pipe. The pipe is then refused.
 int open_for_reading(const std::filesystem::path& path) {
   const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (number < 0) fail(errors::cannot_be_read(path.string(), system_reason(errno)));
   return number;
 }
 
-/// Where an open file really lies.
+/// Resolved location of an open file.
 std::filesystem::path location_of(const Descriptor& file, const std::string& shown) {
   std::error_code failed;
   auto place = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(file.number()), failed);
@@ -84,11 +84,12 @@ void MappedFile::forget(std::span<const std::byte> part) const {
   const auto page = static_cast<size_t>(::sysconf(_SC_PAGESIZE));
   const auto offset = static_cast<size_t>(part.data() - data_);
   const size_t begin = offset / page * page, end = offset + part.size();
-  if (end > begin) ::madvise(data_ + begin, end - begin, MADV_DONTNEED);  // advice: nothing depends on it
+  // only advice: correctness does not depend on it
+  if (end > begin) ::madvise(data_ + begin, end - begin, MADV_DONTNEED);
 }
 
 std::shared_ptr<std::byte> memory_of(const std::shared_ptr<const MappedFile>& file, std::span<const std::byte> bytes) {
-  return {file, const_cast<std::byte*>(bytes.data())};  // the pages are private
+  return {file, const_cast<std::byte*>(bytes.data())};  // safe, because the pages are private
 }
 
 }  // namespace halfstep::io

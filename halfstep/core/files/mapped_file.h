@@ -1,4 +1,4 @@
-// A file in the address space: its pages are read when they are looked at and cost no memory of the process.
+// A file mapped into memory. Its pages are read on first access and do not count as memory of the process.
 #pragma once
 
 #include <cstddef>
@@ -9,13 +9,13 @@
 
 namespace halfstep::io {
 
-/// Private pages: what is written to them stays in this process. Shortening the file while it is mapped ends the
-/// process that reads behind its end, as with every mapping.
+/// Pages are private: writes stay in this process. If the file is truncated while mapped, a read behind its new end
+/// kills the process. This holds for every mapping.
 class MappedFile {
  public:
-  /// Throws bad_input with path and reason; of anything but a regular file too.
+  /// Throws bad_input with path and reason, also for anything but a regular file.
   static std::shared_ptr<const MappedFile> open(const std::filesystem::path& path);
-  /// The same for a file that must lie below `folder`, whatever links lead to it.
+  /// As open, for a file that must be inside `folder` after all links are resolved.
   static std::shared_ptr<const MappedFile> open_below(const std::filesystem::path& folder,
                                                       const std::filesystem::path& path);
   ~MappedFile();
@@ -23,7 +23,7 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
-  /// Gives the pages of a part back that nobody wrote to; whoever looks at them again reads the file again.
+  /// Releases the unmodified pages of a part. The next access reads them from the file again.
   void forget(std::span<const std::byte> part) const;
 
  private:
@@ -34,7 +34,7 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-/// The bytes as memory of a tensor, which keeps the file mapped.
+/// Returns the bytes as memory of a tensor. It keeps the file mapped.
 std::shared_ptr<std::byte> memory_of(const std::shared_ptr<const MappedFile>& file, std::span<const std::byte> bytes);
 
 }  // namespace halfstep::io

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kMagic = "\x93NUMPY";
 
 struct Description {
-  std::string_view text;  ///< as in `descr`, without the byte order
+  std::string_view text;  ///< spelling in `descr`, without the byte order
   DType dtype;
 };
 constexpr std::array<Description, 13> kDescriptions = {{{"f4", DType::f32},
@@ -40,7 +40,7 @@ struct NpyHeader {
   std::optional<Dims> shape;
 };
 
-/// The header is a literal of a Python dictionary with three known keys.
+/// Parses the header, a literal of a Python dictionary with three known keys.
 class HeaderParser {
  public:
   HeaderParser(std::string_view text, const std::string& where) : text_(text), where_(where) {}
@@ -69,7 +69,7 @@ class HeaderParser {
  private:
   [[noreturn]] void damaged() const { fail(errors::npy_header_damaged(where_, at_)); }
 
-  /// The next character that is not a space; '\0' at the end.
+  /// Returns the next character that is not a space, or '\0' at the end.
   char peek() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n')) ++at_;
     return at_ < text_.size() ? text_[at_] : '\0';
@@ -139,7 +139,8 @@ DType dtype_of(const std::string& descr, const std::string& where) {
       is_complex ? "save array.real and array.imag apart, as float32" : "save numbers (array.astype('float32'))"));
 }
 
-/// `columns` has its first axis fastest; the result its last. Both have `dims`.
+/// Transposes `columns`, whose first axis is contiguous, to a tensor whose last axis is contiguous. Both have shape
+/// `dims`.
 Tensor from_fortran_order(const std::byte* columns, DType dtype, const Dims& dims) {
   Tensor rows(dtype, dims);
   const size_t width = size_of(dtype);
@@ -153,7 +154,7 @@ Tensor from_fortran_order(const std::byte* columns, DType dtype, const Dims& dim
   return rows;
 }
 
-/// Length of the header; `bytes` then starts at it.
+/// Returns the length of the header and advances `bytes` to its start.
 size_t header_length(std::span<const std::byte>& bytes, const std::string& where) {
   const auto matches = [](char wanted, std::byte found) { return std::byte(wanted) == found; };
   if (bytes.size() < 12 || !std::equal(kMagic.begin(), kMagic.end(), bytes.begin(), matches))
@@ -175,7 +176,7 @@ Tensor parse_npy(std::span<const std::byte> bytes, const std::string& where) {
   const auto data = bytes.subspan(length);
   const DType dtype = dtype_of(*header.descr, where);
   const Dims& dims = *header.shape;
-  // Compared before anything is allocated: the array must be no larger than the bytes that hold it.
+  // Checked before any allocation: the array must not be larger than the bytes that hold it.
   uint64_t expected = size_of(dtype);
   bool fits = true;
   for (const int64_t extent : dims) {

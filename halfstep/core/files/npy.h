@@ -1,4 +1,4 @@
-// NumPy's .npy: one array (numpy.lib.format).
+// NumPy's .npy format: one array (numpy.lib.format).
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace halfstep::io {
 
-/// What parse_npz says of one array; `where` starts the messages.
+/// Reads one array as read_npz does. `where` starts the messages.
 Tensor parse_npy(std::span<const std::byte> bytes, const std::string& where);
 
-/// Version 1.0, C order. i4 becomes int8; bf16 is `unsupported`.
+/// Writes version 1.0 in C order. i4 is stored as int8. bf16 is `unsupported`.
 std::vector<std::byte> serialize_npy(const Tensor& tensor, const std::string& where);
 
 }  // namespace halfstep::io

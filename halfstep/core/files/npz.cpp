@@ -14,7 +14,8 @@ constexpr std::string_view kEnding = ".npy";
 }
 
 std::map<std::string, Tensor> read_npz(std::unique_ptr<SeekableSource> source) {
-  // Files that share their data let a small archive grow without bound. Deflate codes at most 258 bytes in two bits.
+  // Limits expansion, because files that share data let a small archive grow without bound. Deflate codes at most 258
+  // bytes in two bits.
   constexpr uint64_t kLargestRatio = 1032;
   uint64_t left = source->size() * kLargestRatio;
   const std::string where = source->name();

@@ -57,8 +57,8 @@ DType dtype_of(const HeaderEntry& entry, const std::string& where) {
   fail(errors::safetensors_type_unknown(where, entry.dtype));
 }
 
-/// Bytes that the tensor takes, without overflow; nothing when they would pass `limit`, or those of an empty tensor's
-/// other extents would pass every limit.
+/// Returns the size of the tensor in bytes, without overflow. Returns nullopt if it would exceed `limit`. For an empty
+/// tensor this also holds if its other extents would exceed every limit.
 std::optional<uint64_t> byte_count(const Dims& shape, DType dtype, uint64_t limit) {
   uint64_t bytes = size_of(dtype);
   for (const int64_t extent : shape) {
@@ -69,7 +69,7 @@ std::optional<uint64_t> byte_count(const Dims& shape, DType dtype, uint64_t limi
   return bytes <= limit ? std::optional(bytes) : std::nullopt;
 }
 
-/// A tensor whose place in the data is checked.
+/// A tensor with a verified position in the data.
 struct Piece {
   const std::string* name;
   Type type;
@@ -92,8 +92,8 @@ Piece check_entry(const std::string& name, const HeaderEntry& entry, uint64_t da
   return {&name, {dtype, entry.shape}, begin, end};
 }
 
-/// Tensors fill the data without overlap or gap. Checked before any is copied, so that a small file cannot ask for much
-/// memory.
+/// Checks that tensors fill the data without overlap or gap. Runs before any copy, so that a small file cannot request
+/// much memory.
 void check_layout(std::vector<Piece>& pieces, uint64_t data_size, const std::string& file) {
   std::sort(pieces.begin(), pieces.end(), [](const Piece& a, const Piece& b) {
     return std::tie(a.begin, a.end, *a.name) < std::tie(b.begin, b.end, *b.name);
@@ -141,7 +141,7 @@ std::string header_text(const TensorFile& file) {
   }
   if (text.back() == ',') text.pop_back();
   text += "}";
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // the format lets the header end in spaces, to align the data
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // the format allows trailing spaces, which align the data
   return text;
 }
 

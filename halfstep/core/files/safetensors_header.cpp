@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Takes the header apart as it is parsed, so that a hostile text never becomes a tree.
+/// Processes the header during parsing, so that a hostile text never becomes a tree in memory.
 class HeaderReader {
  public:
   HeaderReader(const std::string& file, SafetensorsHeader& header) : file_(file), header_(header) {}

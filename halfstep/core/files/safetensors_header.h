@@ -1,4 +1,4 @@
-// The JSON header of a safetensors file, read without trust.
+// The JSON header of a safetensors file. The parser does not trust its input.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace halfstep::io {
 
-/// One tensor as the header states it, unchecked.
+/// One tensor as stated by the header, unchecked.
 struct HeaderEntry {
   std::string dtype;
   Dims shape;
@@ -23,7 +23,7 @@ struct SafetensorsHeader {
   std::map<std::string, std::string> metadata;
 };
 
-/// Checks syntax, UTF-8, known keys, types of values and names given twice. Memory is proportional to the text.
+/// Checks syntax, UTF-8, known keys, value types and duplicate names. Memory is proportional to the text.
 SafetensorsHeader parse_safetensors_header(std::string_view text, const std::string& file);
 
 }  // namespace halfstep::io

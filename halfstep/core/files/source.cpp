@@ -19,7 +19,7 @@ struct Close {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
-/// O_NONBLOCK: a pipe without a writer is refused, not waited for.
+/// O_NONBLOCK avoids waiting for the writer of a pipe. The pipe is then refused.
 std::FILE* open_stream(const std::filesystem::path& path) {
   const int number = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   return number < 0 ? nullptr : ::fdopen(number, "rb");

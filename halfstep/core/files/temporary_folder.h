@@ -1,4 +1,4 @@
-// A folder for the time of an object.
+// A temporary folder, removed by its destructor.
 #pragma once
 
 #include <filesystem>
@@ -6,7 +6,8 @@
 
 namespace halfstep::io {
 
-/// Made empty where temporary files go, and removed with all that is in it. Throws bad_input where it cannot be made.
+/// Creates an empty folder in the system's folder for temporary files, and removes it with its contents. Throws
+/// bad_input if it cannot be created.
 class TemporaryFolder {
  public:
   TemporaryFolder();

@@ -9,10 +9,10 @@
 namespace halfstep::io {
 namespace {
 
-constexpr uint16_t kVersion = 20;                    // 2.0: the first with folders and deflate
+constexpr uint16_t kVersion = 20;                    // 2.0: the first version with folders and deflate
 constexpr uint16_t kDate = (0 << 9) | (1 << 5) | 1;  // 1980-01-01, the first day of the format
 
-/// The fields that local and central headers share, from "version needed" to "extra length".
+/// Appends the fields that local and central headers share, from "version needed" to "extra length".
 void append_common(std::vector<std::byte>& to, const std::string& name, uint32_t crc, uint32_t size) {
   append_little_endian(to, kVersion);
   append_little_endian(to, uint16_t{0});  // flags
