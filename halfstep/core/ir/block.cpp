@@ -9,7 +9,8 @@
 namespace halfstep {
 namespace {
 
-/// Programs are fed and read by output name, so those of a graph's body are unique; a region may yield a value twice.
+/// Programs use output names for inputs and results, so output names of a graph's body must be unique. A region may
+/// yield a value twice.
 void check_output_names(const Graph& graph, const std::vector<std::string>& names) {
   std::set<std::string_view> seen;
   for (const std::string& name : names) {

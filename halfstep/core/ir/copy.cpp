@@ -1,4 +1,4 @@
-// Deep copies of a graph, and of a region as a graph of its own.
+// Deep copies of a graph, and conversion of a region to a separate graph.
 #include <unordered_map>
 
 #include "halfstep/core/ir/detail.h"
@@ -6,7 +6,7 @@
 
 namespace halfstep {
 
-/// Makes all nodes first and connects them afterwards, so that any graph can be copied, in whatever order its uses are.
+/// Creates all nodes first and connects them afterwards. This works for any graph, in any order of uses.
 class GraphCopier {
  public:
   explicit GraphCopier(Graph& to) : to_(to) {}
@@ -59,7 +59,7 @@ class GraphCopier {
       new_block->set_outputs(mapped(old_block->outputs()), old_block->output_names());
   }
 
-  /// A tensor comes along where something reads it.
+  /// Copies a tensor when an operation reads it.
   detail::ValueNode* mapped(detail::ValueNode* node) {
     if (node == nullptr) return nullptr;
     detail::ValueNode*& made = values_[node];

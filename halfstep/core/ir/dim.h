@@ -1,4 +1,4 @@
-// Extents that may be unknown, for the shape rules that opgen writes out of the records.
+// Arithmetic of extents that may be unknown, for the shape rules that opgen generates from the records.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace halfstep {
 
-/// A comparison of extents: unknown when an operand is. A rule fails only when it is certainly false.
+/// Result of a comparison of extents. Unknown if an operand is unknown. A rule fails only if it is certainly false.
 enum class Truth { no, yes, unknown };
 constexpr Truth truth(bool value) { return value ? Truth::yes : Truth::no; }
 constexpr Truth operator&&(Truth a, Truth b) {
@@ -20,8 +20,9 @@ constexpr Truth operator||(Truth a, Truth b) {
 }
 constexpr Truth operator!(Truth a) { return a == Truth::unknown ? a : truth(a == Truth::no); }
 
-/// An extent in an expression. Arithmetic that overflows, divides by zero or meets an unknown gives unknown-or-invalid:
-/// `value` is kUnknown for unknown; any other negative value is a real (and then rejected) extent.
+/// An extent in an expression. The result of arithmetic is unknown or invalid on overflow, division by zero or an
+/// unknown operand. `value` is kUnknown for unknown. Any other negative value is a known extent, which is rejected
+/// later.
 class Dim {
  public:
   constexpr Dim(int64_t value) : value_(value), known_(value != kUnknown) {}  // NOLINT: implicit on purpose
@@ -42,7 +43,7 @@ class Dim {
 Dim operator+(Dim a, Dim b);
 Dim operator-(Dim a, Dim b);
 Dim operator*(Dim a, Dim b);
-/// Division towards minus infinity, as `//` in the records.
+/// Division rounded towards minus infinity, as `//` in the records.
 Dim floor_div(Dim a, Dim b);
 Dim operator%(Dim a, Dim b);
 Truth operator==(Dim a, Dim b);

@@ -1,4 +1,4 @@
-// Equality of graphs. Names are identity, so two graphs are the same when the same names mean the same.
+// Equality of graphs. Names are identity, so two graphs are equal if equal names have equal definitions.
 #include <algorithm>
 
 #include "halfstep/core/ir/detail.h"
@@ -27,7 +27,7 @@ namespace {
 
 bool equal(const Block& a, const Block& b);
 
-/// The same use of a name: both absent, or both the tensor or the value of that name.
+/// Whether both references are absent, or refer to the tensor or value of the same name.
 bool same_reference(Value a, Value b) {
   if (!a || !b) return !a && !b;
   return a.name() == b.name() && a.is_tensor() == b.is_tensor();

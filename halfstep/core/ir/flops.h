@@ -1,15 +1,15 @@
-// How much arithmetic a graph is, from its types and what the records say of their operators.
+// Arithmetic operations of a graph, computed from types and from the records of operators.
 #pragma once
 
 #include "halfstep/core/ir/graph.h"
 
 namespace halfstep {
 
-/// Operations of one application, a multiplication and an addition being two: by the record's `flops:`, else one for
-/// each element of its largest operand or result. kUnknown where an extent is.
+/// Number of arithmetic operations of one operator application. A multiplication and an addition count as two. Uses
+/// `flops:` of the record, else one per element of the largest operand or result. kUnknown if an extent is unknown.
 int64_t flops(Op op);
 
-/// The sum over all operations; kUnknown where one is.
+/// Returns the sum over all operations, or kUnknown if the number of any operation is unknown.
 int64_t flops(const Graph& graph);
 
 }  // namespace halfstep

@@ -10,7 +10,7 @@
 namespace halfstep {
 namespace {
 
-/// Throws the error of an entry that takes the place and the operator before these values.
+/// Throws the error of `entry`, whose first values are the place and the operator.
 template <class Entry, class... Values>
 [[noreturn]] void reject(Op op, Entry entry, const Values&... values) {
   fail(entry(op.where(), op.info().name, values...));
@@ -25,7 +25,7 @@ size_t count_of(Op op, const char* attribute) {
 
 Type operand_type(Op op, size_t position) { return op.operands()[position].type(); }
 
-/// `type` without its first extent, `name` being what it is of.
+/// Returns `type` without its first extent. `name` is the name of the value.
 Type element_of(Op op, const Type& type, const std::string& name) {
   if (type.dims.empty()) reject(op, errors::scan_extent, name, "no axis", "an axis to scan");
   return {type.dtype, Dims(type.dims.begin() + 1, type.dims.end())};
@@ -39,7 +39,7 @@ Type stacked(const Type& element, int64_t count) {
 
 bool same_kind(const Type& a, const Type& b) { return a.dtype == b.dtype && a.dims.size() == b.dims.size(); }
 
-/// Of one kind: extents in which they differ become unknown.
+/// Joins two types of the same kind. Differing extents become unknown.
 Type joined(const Type& a, const Type& b) {
   Type type = a;
   for (size_t i = 0; i < type.dims.size(); ++i) {
@@ -48,7 +48,7 @@ Type joined(const Type& a, const Type& b) {
   return type;
 }
 
-/// Whether a place of type `place` can have a value of type `value`: unknown extents take any.
+/// Whether a place of type `place` accepts a value of type `value`. An unknown extent accepts any extent.
 bool takes(const Type& place, const Type& value) {
   return same_kind(place, value) && std::equal(place.dims.begin(), place.dims.end(), value.dims.begin(),
                                                [](int64_t p, int64_t v) { return p == v || p == kUnknown; });
@@ -62,17 +62,17 @@ void check_condition(Op op, Value value) {
   if (!is_condition(value.type())) reject(op, errors::condition_type, value.name(), to_string(value.type()));
 }
 
-/// Whether iterations take an element of a value each, and not all of it.
+/// Whether each iteration takes one element of the value instead of the whole value.
 bool has_elements(const FlowParts& parts, size_t value) {
   return (value >= parts.states && value < parts.states + parts.scanned) || value >= parts.taken() + parts.carried;
 }
 
-/// How many of the values a region takes: all of them, but for `step` of a backward.
+/// Number of values that a region takes: all of them, except for `step` of a backward.
 size_t taken_by(Op op, size_t region, const FlowParts& parts) {
   return op.info().flow == Flow::backward && region == 0 ? parts.taken() : parts.values();
 }
 
-/// The types of region arguments that follow from the operands; those of states are only a beginning.
+/// Types of region arguments that follow from the operands. Types of loop states are only initial types.
 std::vector<Type> argument_types(Op op, const FlowParts& parts, size_t count) {
   std::vector<Type> types;
   for (size_t i = 0; i < count; ++i) {
@@ -96,7 +96,7 @@ void check_arguments(Op op, size_t r, const FlowParts& parts) {
   }
 }
 
-/// What goes from one run of a region to the next: arguments from `first` on, and outputs behind the conditions.
+/// Values passed from one run of a region to the next: arguments from `first` on, and outputs after the conditions.
 struct Handed {
   size_t region, first, count, conditions;
   const char* name;
@@ -105,7 +105,7 @@ struct Handed {
 Handed states_of(const FlowParts& parts) { return {0, 0, parts.states, parts.conditions, "state"}; }
 Handed carried_of(const FlowParts& parts) { return {1, parts.taken(), parts.carried, 0, "carried value"}; }
 
-/// The region's outputs behind its condition; what is handed on among them fits what the next iteration takes.
+/// Returns the region's outputs after its conditions. Checks that the next iteration accepts the values passed on.
 std::vector<Value> iteration_outputs(Op op, const Handed& handed) {
   const Block& region = *op.regions()[handed.region];
   std::vector<Value> outputs = region.outputs();
@@ -125,7 +125,7 @@ std::vector<Value> iteration_outputs(Op op, const Handed& handed) {
   return outputs;
 }
 
-/// Extent of the first axis, the same for all values that iterations take an element of.
+/// Returns the extent of the first axis of all scanned values, which must agree.
 int64_t iteration_count(Op op, const FlowParts& parts) {
   int64_t length = kUnknown;
   for (size_t i = 0; i < parts.values(); ++i) {
@@ -178,7 +178,7 @@ std::vector<Type> joined_results(Op op) {
 
 void infer_inside(Op op, bool widens);
 
-/// `widens`: types were inferred for arguments that are now wider.
+/// `widens`: argument types are now wider than in the last inference.
 void infer_block(const Block& block, bool widens) {
   for (const Op op : block.ops()) {
     if (op.info().flow == Flow::none) {
@@ -190,9 +190,10 @@ void infer_block(const Block& block, bool widens) {
   }
 }
 
-/// Types that settle: those of what is handed on are joined with what an iteration makes of it, whose extents only
-/// become unknown, so that at most as many rounds are needed as there are extents. Regions inside start a further round
-/// where they ended, as wider arguments make no type narrower; from the beginning each level would double the rounds.
+/// Infers types up to a fixed point. The types of passed-on values are joined with the types that an iteration
+/// produces. Extents only change to unknown, so the number of rounds is at most the number of extents. Inner regions
+/// continue from the types of the last round, because wider arguments never make a type narrower. Restarting them would
+/// double the rounds at each nesting level.
 void settle(const Block& region, const Handed& handed, std::vector<Type> types, bool widens) {
   for (size_t i = handed.first; i < handed.first + handed.count && widens; ++i) {
     const Type& before = region.arguments()[i].type();

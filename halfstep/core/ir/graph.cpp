@@ -9,8 +9,8 @@
 namespace halfstep {
 namespace {
 
-/// `hint`, or one of `hint.2`, `hint.3`, ... that is not taken and stands behind one that is: the first where there are
-/// no gaps. Found in few steps, because thousands of values may have one hint.
+/// Returns `hint`, or a free name among `hint.2`, `hint.3`, ... whose predecessor is taken. Without gaps this is the
+/// first free name. Needs few steps, because thousands of values may share a hint.
 template <class Taken>
 std::string first_free(const std::string& hint, Taken taken) {
   if (!taken(hint)) return hint;
@@ -30,7 +30,7 @@ typename Map::mapped_type find(const Map& map, std::string_view name) {
   return found == map.end() ? nullptr : found->second;
 }
 
-/// Whether something other than `self` has the name of the operation, or of one of its results, present or not.
+/// Whether another operation than `self` uses the name of the operation or of any of its possible results.
 bool is_taken(const Graph& graph, const OpInfo& info, const std::string& name, Op self = {}) {
   if (const Op op = graph.op(name); op && op != self) return true;
   for (size_t port = 0; port < std::max<size_t>(info.outputs.size(), 1); ++port) {
@@ -40,7 +40,7 @@ bool is_taken(const Graph& graph, const OpInfo& info, const std::string& name, O
   return false;
 }
 
-/// A run gives values and outputs by name.
+/// Checks that no operation reads the value.
 void check_unused(const Value& value, const std::string& where) {
   if (!value.unused()) fail(errors::value_in_use(where, detail::describe_users(*value.node())));
 }
@@ -181,7 +181,7 @@ Op Graph::insert(OpSpec spec, Block* block, Op before) {
   return Op(made);
 }
 
-/// Erased nodes stay allocated as long as the graph, so that handles to them in a snapshot do not dangle.
+/// Erased nodes stay allocated as long as the graph exists, so that handles in a snapshot do not dangle.
 void Graph::erase(Op op) {
   for (const Value result : op.results()) check_unused(result, op.where());
   detail::OpNode* node = op.node();

@@ -1,8 +1,8 @@
 // The IR: values with complete types, operations with named operands, blocks and regions.
 //
-// Value, Op are light handles to nodes that their Graph owns. Names are identity: an operation has a unique name, its
-// first output is the value of that name, every other output is NAME.PORT. Tensors (parameters, state, constants) are
-// values that no operation produces; their contents live in the Model.
+// Value and Op are light handles to nodes owned by their Graph. Names are identity: an operation has a unique name. Its
+// first output has the same name, and any other output is NAME.PORT. Tensors (parameters, state, constants) are values
+// without a producer. Their contents are in the Model.
 #pragma once
 
 #include <deque>
@@ -33,7 +33,7 @@ namespace detail {
 struct OpNode;
 struct Use {
   OpNode* op;
-  int operand;  ///< flat position
+  int operand;  ///< flat position of the operand
 };
 struct ValueNode {
   std::string name;
@@ -41,20 +41,20 @@ struct ValueNode {
   OpNode* producer = nullptr;  ///< null for arguments and tensors
   int port = 0;
   std::optional<Role> role;  ///< set for tensors
-  Block* owner = nullptr;    ///< the block whose argument it is
+  Block* owner = nullptr;    ///< block of an argument
   std::vector<Use> uses;
-  int updates = 0;  ///< uses as a port whose next value the operation gives
+  int updates = 0;  ///< uses at a port whose next value the using operation produces
 };
 struct OpNode {
   const OpInfo* info = nullptr;
   std::string name;
-  std::vector<ValueNode*> operands;  ///< one per port, null when absent; a variadic port takes all further places
+  std::vector<ValueNode*> operands;  ///< one per port, null when absent; a variadic port takes all further positions
   std::vector<ValueNode*> results;   ///< one per output port, null when not produced
   Attributes attributes;
   std::vector<std::unique_ptr<Block>> regions;
   Location location;
   Block* block = nullptr;
-  std::list<OpNode*>::iterator place = {};  ///< in the list of its block
+  std::list<OpNode*>::iterator place = {};  ///< position in the list of its block
 };
 }  // namespace detail
 
@@ -72,22 +72,23 @@ class Value {
 
   bool is_tensor() const { return node_->role.has_value(); }
   Role role() const { return *node_->role; }
-  /// A null Op for arguments and tensors.
+  /// Returns the producing operation, or a null Op for arguments and tensors.
   Op producer() const;
-  /// The producing operation as a generated view; nothing when another operator produced it, or it is not its first
-  /// output.
+  /// Returns the producing operation as a generated view. Returns nullopt if another operator produced the value, or if
+  /// it is not the first output.
   template <class View>
   std::optional<View> producer() const;
-  /// Output port of the producer.
+  /// Output port of the producer that this value is.
   int port() const { return node_->port; }
-  /// Where it is an argument or is produced; null for tensors.
+  /// Block of the argument or of the producer. Null for tensors.
   Block* block() const { return node_->producer != nullptr ? node_->producer->block : node_->owner; }
 
-  /// Places that read it, outputs of the graph included (their op is the `return`).
+  /// Returns all readers with operand positions. Outputs of the graph are included, with `return` as their op.
   std::vector<std::pair<Op, int>> uses() const;
   bool has_one_use() const { return node_->uses.size() == 1; }
   bool unused() const { return node_->uses.empty(); }
-  /// All of them, by one of the same type. An operation that produces `other` from this value is given it again.
+  /// Replaces all uses by `other`, of the same type. An operation that produces `other` from this value is changed as
+  /// well.
   void replace_all_uses_with(Value other) const;
 
   detail::ValueNode* node() const { return node_; }
@@ -104,7 +105,7 @@ class Op {
   bool operator==(const Op&) const = default;
 
   const OpInfo& info() const { return *node_->info; }
-  /// Whether it is an application of one of these operators; false for a null Op.
+  /// Whether the operator is one of these views. False for a null Op.
   template <class... Views>
   bool is() const {
     return node_ != nullptr && ((node_->info == &Views::record()) || ...);
@@ -112,36 +113,37 @@ class Op {
   const std::string& name() const { return node_->name; }
   const Location& location() const { return node_->location; }
   const Attributes& attributes() const { return node_->attributes; }
-  /// "digits.ir:12: node 'conv_3'", for messages; "digits.ir:12: while 'loop': node 'conv_3'" in a region.
+  /// Returns a location for messages: "digits.ir:12: node 'conv_3'". In a region: "digits.ir:12: while 'loop': node
+  /// 'conv_3'".
   std::string where() const;
 
-  /// Value at an input port; null when absent. Not for the variadic port.
+  /// Returns the value at an input port, null when absent. Not for the variadic port.
   Value in(int port) const { return Value(node_->operands[static_cast<size_t>(port)]); }
-  /// Values of the variadic port.
+  /// Returns the values of the variadic port.
   std::vector<Value> variadic() const;
-  /// All operands by flat position, absent ones as null values.
+  /// Returns all operands by flat position, null where absent.
   std::vector<Value> operands() const;
-  /// Input port of a flat position.
+  /// Returns the input port of a flat position.
   int port_of(int operand) const;
-  /// Value at an output port; null when not produced.
+  /// Returns the value at an output port, null when not produced.
   Value out(int port) const {
     const auto at = static_cast<size_t>(port);
-    return at < node_->results.size() ? Value(node_->results[at]) : Value();  // regions may give nothing
+    // an operation with regions may have no results
+    return at < node_->results.size() ? Value(node_->results[at]) : Value();
   }
-  /// The values that are produced, in port order.
+  /// Returns the produced values, in port order.
   std::vector<Value> results() const;
 
   void set_operand(int operand, Value value) const;
-  /// Checks the new attributes, produces or drops outputs as presence rules say, infers types again. Dropped outputs
+  /// Checks the new attributes, adds or removes outputs by the presence rules, and infers types again. Removed outputs
   /// must be unused.
   void set_attributes(const Attributes& changed) const;
-  /// Types of the results from the operands as they now are, those inside its regions first; throws with the rule's
-  /// label.
+  /// Infers the types of the results from the current operands, after those inside the regions. Throws with the label
+  /// of a violated rule.
   void infer() const;
-  /// Once its regions are filled: the results that they give are there then. Throws where a region does not take or
-  /// give what it has to.
+  /// Creates the results after the regions are filled. Throws if region arguments or outputs do not match.
   void close_regions() const;
-  /// One more value of the variadic port.
+  /// Appends a value to the variadic port.
   void add_operand(Value value) const;
 
   const std::vector<std::unique_ptr<Block>>& regions() const { return node_->regions; }
@@ -151,8 +153,8 @@ class Op {
   detail::OpNode* node_ = nullptr;
 };
 
-/// An attribute that an operation is built with; refers to its value. Nothing is inline: every operator's function that
-/// builds it makes some.
+/// An attribute for the construction of an operation. Refers to its value. No member is inline, because the builder
+/// function of every operator creates some.
 class GivenAttribute {
  public:
   GivenAttribute(std::string_view name, const bool& value);
@@ -172,12 +174,12 @@ class GivenAttribute {
       value_;
 };
 
-/// What an operation is built from. `operands` by flat position; see detail::OpNode.
+/// Parts of a new operation. `operands` are by flat position, see detail::OpNode.
 struct OpSpec {
   const OpInfo* info;
   std::vector<Value> operands;
   Attributes attributes;
-  std::string name;  ///< a hint: made unique; empty takes the operator's name
+  std::string name;  ///< a hint, made unique; empty takes the operator's name
   Location location;
 };
 
@@ -185,17 +187,17 @@ class Block {
  public:
   Block(Graph* graph, detail::OpNode* parent) : graph_(graph), parent_(parent) {}
   const std::vector<Value>& arguments() const { return arguments_; }
-  /// Snapshot in order, without the return and the `first` operations.
+  /// Returns a snapshot of the operations in order, without the return and without the first `first` operations.
   std::vector<Op> ops(size_t first = 0) const;
-  /// The operation behind `op`, the first one for a null `op`; null where there is none.
+  /// Returns the operation after `op`, or the first one for a null `op`. Null if there is none.
   Op next(Op op) const;
-  /// Operations, without the return.
+  /// Number of operations, without the return.
   size_t size() const { return ops_.size(); }
-  /// The operation that reads the outputs; null until they are set.
+  /// Returns the operation that reads the outputs. Null until the outputs are set.
   Op return_op() const { return Op(return_.get()); }
-  /// Operands of the return, with their names.
+  /// Returns the operands of the return. output_names has their names.
   std::vector<Value> outputs() const;
-  /// Whether the value is one of them.
+  /// Whether the value is an output.
   bool returns(Value value) const;
   const std::vector<std::string>& output_names() const { return output_names_; }
   bool has_output(std::string_view name) const { return named_outputs_.contains(name); }
@@ -203,7 +205,7 @@ class Block {
   Value add_argument(std::string name, Type type);
   Op parent() const { return Op(parent_); }
   Graph& graph() const { return *graph_; }
-  /// Operations of one kind, in order; without those in regions.
+  /// Returns the operations of one kind in order, without those in regions.
   template <class View>
   std::vector<View> all() const;
 
@@ -213,10 +215,10 @@ class Block {
   Graph* graph_;
   detail::OpNode* parent_;
   std::vector<Value> arguments_;
-  std::list<detail::OpNode*> ops_;  ///< operations come and go everywhere
+  std::list<detail::OpNode*> ops_;  ///< a list, because operations are inserted and erased anywhere
   std::unique_ptr<detail::OpNode> return_;
   std::vector<std::string> output_names_;
-  std::set<std::string, std::less<>> named_outputs_;  ///< the same
+  std::set<std::string, std::less<>> named_outputs_;  ///< output_names_, for lookup
 };
 
 class Graph {
@@ -232,10 +234,10 @@ class Graph {
   void set_name(std::string name) { name_ = std::move(name); }
   Block& body() const { return *body_; }
 
-  // The body's, for short.
+  // Shortcuts to the body.
   const std::vector<Value>& arguments() const { return body_->arguments(); }
   std::vector<Op> ops() const { return body_->ops(); }
-  /// Those in regions too, each region's behind the operation that holds it.
+  /// Returns all operations, including those in regions. Operations of a region follow the operation that holds it.
   std::vector<Op> all_ops() const;
   std::vector<Value> outputs() const { return body_->outputs(); }
   void set_outputs(std::vector<Value> values, std::vector<std::string> names = {}) {
@@ -243,38 +245,39 @@ class Graph {
   }
   Value add_argument(std::string name, Type type) { return body_->add_argument(std::move(name), std::move(type)); }
 
-  /// Declares a tensor; throws when the name is taken.
+  /// Declares a tensor. Throws if the name is taken.
   Value add_tensor(const std::string& name, Type type, Role role);
-  /// A null value when there is none.
+  /// Returns the tensor with this name, or a null value.
   Value tensor(std::string_view name) const;
-  /// In name order.
+  /// Returns all tensors, sorted by name.
   std::vector<Value> tensors() const;
-  /// The tensor must be unused.
+  /// Erases a tensor, which must be unused.
   void erase_tensor(std::string_view name);
   void set_type(Value tensor_or_argument, Type type);
 
-  /// The value of that name among arguments and results; null when there is none.
+  /// Returns the argument or result with this name, or a null value.
   Value value(std::string_view name) const;
   Op op(std::string_view name) const;
 
-  /// Appends to `block` (the body when null), or inserts before `before`. Checks every rule; throws Error.
+  /// Appends to `block` (null: the body), or inserts before `before`. Checks every rule and throws Error.
   Op insert(OpSpec spec, Block* block = nullptr, Op before = {});
-  /// Its results must be unused.
+  /// Erases an operation. Its results must be unused.
   void erase(Op op);
-  /// To the end of another block. What it reads, and what reads it, must be visible there when all is done.
+  /// Moves an operation to the end of another block. Its operands and readers must be visible there once all moves are
+  /// done.
   void move(Op op, Block& to);
-  /// Changes the identity of an operation (and its results' names); throws when the name is taken.
+  /// Changes the name, and so the identity, of an operation and its results. Throws if the name is taken.
   void rename(Op op, const std::string& name);
-  /// The same for an argument.
+  /// Renames an argument. Throws if the name is taken.
   void rename(Value argument, const std::string& name);
   Block& add_region(Op op);
-  /// The body becomes a region and the region the body: for in_each_block, which exchanges them back.
+  /// Exchanges the body and a region. in_each_block uses it, and exchanges them back.
   void exchange_body(Op holder, size_t region);
 
-  /// `hint`, or `hint.2`, `hint.3`, ... when taken, by the name of an output too.
+  /// Returns `hint`, or the first free name of `hint.2`, `hint.3`, ... Names of outputs count as taken.
   std::string unique_name(const std::string& hint) const;
 
-  /// Operations of one kind, those in regions too, in the order of all_ops.
+  /// Returns the operations of one kind, including those in regions, in the order of all_ops.
   template <class View>
   std::vector<View> all() const;
 
@@ -283,10 +286,10 @@ class Graph {
   friend class Block;
   friend class GraphCopier;
   detail::ValueNode* new_value(std::string name, Type type);
-  /// Results that the presence rules ask for are there afterwards, with these types by port, and no others.
+  /// Creates or removes results so that exactly those of the presence rules exist, with these types by port.
   void make_results(detail::OpNode& node, const std::vector<Type>& types);
 
-  /// Every block points to this graph; needed when the contents of another one moved in.
+  /// Makes every block point to this graph. Needed after a move of another graph's contents.
   void own_blocks();
 
   std::string name_;
@@ -325,16 +328,16 @@ std::optional<View> Value::producer() const {
   return View(node_->producer);
 }
 
-/// Inserts operations at one place; the generated builder functions take it.
+/// Inserts operations at one position. The generated builder functions take it.
 class Builder {
  public:
   explicit Builder(Graph& graph) : graph_(&graph), block_(&graph.body()) {}
   static Builder before(Graph& graph, Op op);
   Graph& graph() const { return *graph_; }
-  /// Location given to what is built next.
+  /// Sets the location of the operations built next.
   Builder& at(Location location);
   Op insert(OpSpec spec);
-  /// The same of its parts; `rest` are operands of the variadic port.
+  /// Inserts an operation given by its parts. `rest` are the operands of the variadic port.
   Op insert(const OpInfo& info, std::initializer_list<Value> operands, std::initializer_list<GivenAttribute> attributes,
             const std::string& name, const std::vector<Value>& rest = {});
 
@@ -345,7 +348,7 @@ class Builder {
   Location location_;
 };
 
-/// Same structure, names, types, attributes and output names; source locations do not count.
+/// Compares structure, names, types, attributes and output names. Source locations are ignored.
 bool operator==(const Graph& a, const Graph& b);
 
 }  // namespace halfstep

@@ -7,7 +7,7 @@
 
 namespace halfstep::detail {
 
-// The 64-bit and the 128-bit form run through one state; they differ in the digest alone.
+// The 64-bit and the 128-bit hash share one state. Only the digest differs.
 Hash::Hash() : state_(XXH3_createState()) {
   if (state_ == nullptr) throw std::bad_alloc();
   XXH3_128bits_reset(state_);

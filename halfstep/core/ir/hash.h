@@ -1,4 +1,4 @@
-// Checksums of bytes that arrive in pieces.
+// Checksums of data that arrives in pieces.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@ struct XXH3_state_s;
 
 namespace halfstep::detail {
 
-/// XXH3 (github.com/Cyan4973/xxHash), which does not depend on the machine's byte order.
+/// XXH3 (github.com/Cyan4973/xxHash). Independent of the byte order of the machine.
 class Hash {
  public:
-  /// Lower-case hex digits of `digest128`.
+  /// Number of lower-case hex digits of `digest128`.
   static constexpr size_t kHexDigits = 32;
 
   Hash();

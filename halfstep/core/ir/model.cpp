@@ -21,7 +21,7 @@ void check_range(const Tensor& tensor, int lowest, int highest, const std::strin
   if (wrong != codes.end()) fail(errors::code_out_of_range(where, *wrong, name(tensor.dtype()), lowest, highest));
 }
 
-/// A byte holds more than a code of fewer bits may be.
+/// Checks the range of codes, because a byte can hold more than a code of fewer bits.
 void check_codes(const Tensor& tensor, const std::string& where) {
   const int bits = bits_of(tensor.dtype());
   if (bits == 8 || size_of(tensor.dtype()) > 1 || tensor.dtype() == DType::boolean) return;
@@ -30,7 +30,7 @@ void check_codes(const Tensor& tensor, const std::string& where) {
   check_range<uint8_t>(tensor, 0, 2 * half - 1, where);
 }
 
-/// Whatever the first extent is: it counts samples.
+/// Whether `samples` match the argument. The first extent is free, because it counts samples.
 bool takes(const Value argument, const Tensor& samples) {
   const Dims &expected = argument.dims(), &found = samples.dims();
   if (argument.dtype() != samples.dtype() || found.size() != std::max<size_t>(1, expected.size())) return false;

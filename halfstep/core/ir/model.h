@@ -1,7 +1,7 @@
-// A graph with the contents of its tensors: what every room above `runtime` passes on, and what a model file holds.
+// A graph with the contents of its tensors. All rooms above engine/runtime exchange it, and a model file stores it.
 //
-// The file is safetensors with the graph's text in the metadata, so that any tool can read the weights and a person the
-// graph:
+// The file is a safetensors file with the graph's text in its metadata. Any tool can read the weights, and a person can
+// read the graph:
 //
 //   halfstep.version           "3"; files of "1" and "2" have notes in place of metadata (earlier_notes.h)
 //   halfstep.graph             the text form, with locations
@@ -13,7 +13,7 @@
 //                              same name, by name
 //   halfstep.source.samples    the same of its samples
 //
-// Tensors keep names and types, but 4-bit codes are packed two to a byte as U8, the first in the low half.
+// Tensors keep names and types, except that 4-bit codes are packed as U8, two per byte, the first in the low half.
 #pragma once
 
 #include <filesystem>
@@ -34,54 +34,54 @@ struct Source;
 struct Model {
   Graph graph;
   std::map<std::string, Tensor> tensors;  ///< contents of graph.tensors(), by name
-  Metadata metadata;                      ///< what was done to the network, and what was decided then
-  /// What a quantized network was made from; null for any other. Nobody changes it, and copies share it.
+  Metadata metadata;                      ///< processing history and decisions
+  /// Source model of a quantized network. Null for other networks. Immutable and shared by copies.
   std::shared_ptr<const Source> source;
 };
 
-/// A network as it came in, before anything was rewritten, and inputs that it may be tried on.
+/// A source model before any rewriting, and sample inputs for it.
 struct Source {
-  Model network;  ///< without a source of its own
-  /// Tensors [samples, ...] for its arguments, by name, [samples] for one without axes; none where nobody may have
-  /// them.
+  Model network;  ///< has no source of its own
+  /// Tensors [samples, ...] for its arguments, by name, with shape [samples] for an argument without axes. Empty if the
+  /// user chose to keep none.
   Tensors samples;
 
   int64_t sample_count() const { return samples.empty() ? 0 : samples.begin()->second.dims()[0]; }
-  /// Samples [begin, begin + count) for the network's arguments; one of them where an argument has no axes.
+  /// Returns samples [begin, begin + count) for the network's arguments. An argument without axes receives one sample.
   Tensors inputs(int64_t begin, int64_t count) const;
 };
 
-/// Every declared tensor has contents of its type (4-bit codes in -8..7), and nothing else has; the metadata agrees
-/// with graph and tensors. So in the source, whose samples are what its arguments take.
+/// Checks that exactly the declared tensors have contents, that types match (4-bit codes in -8..7), and that the
+/// metadata agrees with graph and tensors. Checks the source in the same way, and that its samples match its arguments.
 void check(const Model& model);
 
-/// A copy whose tensors share no storage; copying a Model shares theirs.
+/// Returns a deep copy. An ordinary copy of a Model shares tensor storage.
 Model clone(const Model& model);
 
-/// A copy with these extents for the arguments, by name, and all types inferred again; shares the tensors' storage.
-/// Arguments that are not named must be static already. Extents that are known stay what they are.
+/// Returns a copy with the given extents of the arguments, by name, and with all types inferred again. It shares tensor
+/// storage. Arguments not named must already be static. Known extents cannot change.
 Model specialize(const Model& model, const std::map<std::string, Dims>& argument_dims);
 
-/// XXH3-64 of names, types and bytes of parameters and state: equal for equal trained weights.
+/// XXH3-64 of names, types and bytes of parameters and state. Equal for equal trained weights.
 uint64_t digest(const Model& model);
-/// The digest as 16 hex digits.
+/// Returns the digest as 16 hex digits.
 std::string digest_hex(const Model& model);
 
 inline constexpr int kModelFileVersion = 3;
 
-/// The metadata as the JSON object that a file has; throws for text that is not UTF-8.
+/// Returns the metadata as the JSON object of a model file. Throws for text that is not UTF-8.
 std::string metadata_json(const Model& model);
 
-/// The same bytes for the same model; checks it first. Names and metadata must be UTF-8.
+/// Equal models produce equal bytes. Checks the model first. Names and metadata must be UTF-8.
 std::vector<std::byte> serialize(const Model& model);
-/// Trusts nothing: layout, version, checksum, graph and types are checked. `name` starts the messages.
+/// Reads untrusted bytes. Checks layout, version, checksum, graph and types. `name` starts the messages.
 Model deserialize(std::span<const std::byte> bytes, const std::string& name);
 
-/// Writes beside `path`, then renames: the file is whole or not there.
+/// Writes a temporary file and renames it to `path`, so the file is complete or absent.
 void save_model(const Model& model, const std::filesystem::path& path);
 Model load_model(const std::filesystem::path& path);
 
-/// Whether `path` is a safetensors file that has a graph; reads the header alone. Whether it loads is another question.
+/// Whether `path` is a safetensors file that contains a graph. Reads only the header, so a load may still fail.
 bool is_model_file(const std::filesystem::path& path);
 
 }  // namespace halfstep

@@ -33,12 +33,12 @@ constexpr size_t kHeaderLengthBytes = 8;
 constexpr std::string_view kBlankChecksum = "00000000000000000000000000000000";
 static_assert(kBlankChecksum.size() == Hash::kHexDigits);
 
-/// The texts of a file by key.
+/// Metadata texts of a file, by key.
 using Texts = std::map<std::string, std::string>;
 
-/// Bytes before the checksum's digits; nothing when the file does not have it as `serialize` writes it. The pattern
-/// cannot lie in a string of the JSON header, where its quotes would be escaped, and what comes before the data is all
-/// header.
+/// Returns the offset of the checksum's digits, or nullopt if the file has no checksum as `serialize` writes it. The
+/// search is unambiguous: in a string of the JSON header the quotes of the pattern would be escaped, and only the
+/// header precedes the data.
 std::optional<size_t> checksum_position(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::string field = fmt::format("\"{}\":\"", kChecksumKey);
@@ -77,7 +77,7 @@ void check_checksum(const Texts& texts, std::span<const std::byte> bytes, const 
   if (!position || stored != checksum(bytes, *position)) fail(errors::model_checksum(name));
 }
 
-/// Packed tensors become codes again, as the graph declares them.
+/// Unpacks tensors to the code types that the graph declares.
 void unpack_codes(Model& model, const std::string& name) {
   for (const Value declared : model.graph.tensors()) {
     const auto found = model.tensors.find(declared.name());
@@ -86,7 +86,7 @@ void unpack_codes(Model& model, const std::string& name) {
   }
 }
 
-/// What `write` gives of the model, whose names and texts have to be UTF-8.
+/// Returns the result of `write`. Reports names and texts that are not UTF-8 as an Error.
 template <class Write>
 auto as_utf8(const Model& model, const Write& write) {
   try {
@@ -96,7 +96,7 @@ auto as_utf8(const Model& model, const Write& write) {
   }
 }
 
-/// With a blank checksum.
+/// Serializes with a blank checksum.
 std::vector<std::byte> encode(const Model& model) {
   constexpr const char* kReserved = "__metadata__";
   io::TensorFile file;

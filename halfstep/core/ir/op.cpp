@@ -9,7 +9,7 @@ namespace {
 
 size_t first_variadic(const OpInfo& info) { return info.inputs.size() - (info.has_variadic_input() ? 1 : 0); }
 
-/// Outputs that the new attributes take away must be unread, and names that they bring must be free.
+/// Checks that outputs removed by the new attributes are unused, and that names of added outputs are free.
 void check_new_presence(const Graph& graph, const detail::OpNode& node, const Attributes& attributes,
                         const std::string& where) {
   for (size_t port = 0; port < node.results.size(); ++port) {

@@ -19,7 +19,8 @@ bool present(const std::vector<Presence>& conditions, int port, const Attributes
   return condition == nullptr || condition(attributes);
 }
 
-/// The bool attribute that brings the port back when turned over, or the whole condition where no single one does.
+/// Names the bool attribute whose change would restore the port. If no single attribute does, returns the whole
+/// condition.
 std::string absence_reason(const std::vector<Presence>& conditions, const std::vector<PortInfo>& ports, int port,
                            const Attributes& attributes) {
   for (const auto& [name, value] : attributes) {
@@ -54,14 +55,14 @@ bool is_empty_list(const Attribute& value) {
   return is_empty<int64_t>(value) || is_empty<double>(value) || is_empty<std::string>(value);
 }
 
-/// For messages: a list from a hostile file may be long.
+/// Shortens a value for messages, because a list from a hostile file may be long.
 std::string shortened(const Attribute& value) {
   constexpr size_t kLongest = 60;
   std::string text = to_string(value);
   return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
 }
 
-/// `value` in the type of `wanted`, where that loses nothing that was written.
+/// Converts `value` to the type of `wanted` if the conversion is lossless.
 Attribute converted(Attribute value, const Attribute& wanted) {
   if (value.index() == wanted.index()) return value;
   const auto* integer = std::get_if<int64_t>(&value);

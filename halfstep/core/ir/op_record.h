@@ -1,5 +1,5 @@
-// Records of operators as constants, and the OpInfo that is made of one. What opgen writes is data: functions that fill
-// strings and vectors in take the compiler half of the time of all operators.
+// Operator records as constants, and their conversion to OpInfo. opgen emits data, because functions that fill strings
+// and vectors would take half of the compile time of all operators.
 #pragma once
 
 #include <span>
@@ -14,11 +14,11 @@ using Text = std::string_view;
 template <class T>
 using List = std::span<const T>;
 
-/// An Attribute; of `kind` is the one field that counts.
+/// An Attribute as a constant. `kind` selects the valid field.
 struct Literal {
   enum Kind { boolean, integer, real, text, integers, reals, texts };
   Kind kind = boolean;
-  int64_t number = 0;  ///< of a boolean too
+  int64_t number = 0;  ///< also the value of a boolean
   double value = 0;
   Text string = {};
   List<int64_t> numbers = {};
@@ -58,7 +58,7 @@ struct ForeignRecord {
   int64_t since = 1, until = std::numeric_limits<int64_t>::max();
 };
 
-/// The fields of OpInfo, which says what they are.
+/// The fields of OpInfo, which documents them.
 struct OpRecord {
   Text name, doc, record;
   List<PortRecord> inputs = {}, outputs = {};

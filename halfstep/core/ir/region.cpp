@@ -3,7 +3,7 @@
 namespace halfstep {
 namespace {
 
-/// A region in the place of the body, as long as this lives.
+/// Puts a region in the place of the body for the lifetime of this object.
 class AsBody {
  public:
   AsBody(Graph& graph, Op holder, size_t region) : graph_(graph), holder_(holder), region_(region) {

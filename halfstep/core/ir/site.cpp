@@ -1,4 +1,4 @@
-// Checks of one operation: which inputs are there, the rules of its record, and its state pairs.
+// Checks of one operation: presence of inputs, rules of its record, and state pairs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ void check_presence(const OpSite& site, const std::function<std::string(size_t)>
     const size_t port = std::min(i, ports - 1);
     const PortInfo& input = info.inputs[port];
     const bool given = i < site.in.size() && site.in[i] != nullptr;
-    if (i >= site.in.size() && input.variadic && info.flow != Flow::none) continue;  // nothing is captured
+    if (i >= site.in.size() && input.variadic && info.flow != Flow::none) continue;  // no captured values
     if (!info.has_input(static_cast<int>(port), site.attributes)) {
       if (given)
         fail(errors::input_not_taken(site.where, info.name, input.name,
@@ -47,7 +47,7 @@ std::vector<Type> check_site(const OpSite& site, const std::function<std::string
   check_presence(site, shown);
   if (site.info.infer == nullptr) return {};
   std::vector<Type> results = site.info.infer(site);
-  if (site.info.flow != Flow::none) return {};  // the regions say them
+  if (site.info.flow != Flow::none) return {};  // the regions determine the types
   HS_CHECK(results.size() == site.info.outputs.size());
   check_state_pairs(site, results);
   return results;
@@ -61,7 +61,7 @@ std::vector<Type> detail::result_types(Op op) {
   try {
     types = checked("");
   } catch (const Error&) {
-    checked(op.where());  // deep inside of others a place is long, so only a message has it
+    checked(op.where());  // message only: for deeply nested operations the path is long
     throw;
   }
   return op.info().flow == Flow::none ? types : flow_results(op);

@@ -24,10 +24,10 @@ constexpr const char* kSamplesKey = "halfstep.source.samples";
 constexpr const char* kPrefix = "halfstep.source.";
 constexpr int kLastVersionOfNotes = 2;
 
-/// Names of the file's tensors by the names that they have in the source.
+/// Maps tensor names of the source to tensor names in the file.
 using Places = std::map<std::string, std::string>;
 
-/// Puts `tensor` into the file under `wanted`, or the first of wanted.2, wanted.3, ... that is free.
+/// Stores `tensor` in the file as `wanted`, or as the first free name of wanted.2, wanted.3, ...
 std::string put(io::TensorFile& file, const std::string& wanted, Tensor tensor) {
   std::string name = wanted;
   for (int64_t number = 2; file.tensors.contains(name); ++number) name = fmt::format("{}.{}", wanted, number);

@@ -1,4 +1,4 @@
-// How a model file holds Model::source (model.h says under which keys). Internal to this room.
+// Storage of Model::source in a model file (model.h lists the keys). Internal to this room.
 #pragma once
 
 #include <memory>
@@ -9,23 +9,23 @@
 
 namespace halfstep::detail {
 
-inline constexpr const char* kMetadata = "metadata";  ///< behind a prefix the key of the metadata
+inline constexpr const char* kMetadata = "metadata";  ///< key of the metadata, after a prefix
 
-/// As a file holds it: codes that the format lacks are packed.
+/// Returns the tensor as stored in a file: codes of dtypes that the format lacks are packed.
 Tensor packed(const Tensor& tensor);
 
-/// The inverse for what `declared` says that the tensor is; `name` of the file starts the messages.
+/// Inverse of `packed`. `declared` determines the type, and `name` of the file starts the messages.
 Tensor unpacked(const Tensor& tensor, Value declared, const std::string& name);
 
-/// Adds the source of `model`, whose own tensors `file` has already. What the two have in common stands there once.
+/// Adds the source of `model` to `file`, which already has the model's own tensors. Common tensors are stored once.
 void add_source(io::TensorFile& file, const Model& model);
 
-/// The source that `file` holds, or null; takes the tensors that are its own out. Trusts nothing: throws Error, `name`
-/// starting the message.
+/// Returns the source in `file`, or null. Removes the source's own tensors from `file`. Trusts nothing and throws Error
+/// that starts with `name`.
 std::shared_ptr<const Source> take_source(io::TensorFile& file, int version, const std::string& name);
 
-/// The metadata of `graph` in a file of this version, whose keys begin with `prefix`: "halfstep." or that of the
-/// source. Throws Error, `name` starting the message.
+/// Returns the metadata of `graph` from a file of this version. The keys begin with `prefix`: "halfstep." or the prefix
+/// of the source. Throws Error that starts with `name`.
 Metadata metadata_in(const io::TensorFile& file, int version, const std::string& prefix, const Graph& graph,
                      const std::string& name);
 

@@ -17,7 +17,7 @@ void check_names(const Graph& graph, const std::map<std::string, Dims>& argument
   }
 }
 
-/// `declared` with its unknown extents taken from `dims`.
+/// Whether `dims` agrees with `declared`, whose unknown extents match any extent.
 bool fits(const Dims& declared, const Dims& dims) {
   return std::equal(declared.begin(), declared.end(), dims.begin(), dims.end(),
                     [](int64_t a, int64_t b) { return b >= 0 && (a == b || a == kUnknown); });

@@ -40,8 +40,8 @@ class Verifier {
   const Graph& graph_;
   const std::string graph_where_;
   std::unordered_set<const detail::OpNode*> nodes_;       ///< all operations and returns
-  std::string path_;                                      ///< path_to what is being checked
-  std::unordered_set<const detail::ValueNode*> visible_;  ///< at the place that is being checked
+  std::string path_;                                      ///< path_to the operation being checked
+  std::unordered_set<const detail::ValueNode*> visible_;  ///< values visible at the position being checked
   std::unordered_map<const detail::ValueNode*, size_t> reads_;
 };
 
@@ -59,7 +59,7 @@ void Verifier::check_block(const Block& block) {
   const std::string where = holder ? detail::where_at(path_, holder) : graph_where_;
   const std::string outer = path_;
   if (holder) path_ += fmt::format("{} '{}': ", holder.info().name, holder.name());
-  const auto around = std::exchange(visible_, {});  // a region sees its arguments, what it makes, and tensors
+  const auto around = std::exchange(visible_, {});  // a region sees only its arguments, its own values, and tensors
   for (const Value argument : block.arguments()) {
     if (argument.node()->owner != &block)
       fail(errors::graph_blocks(where, fmt::format("argument '{}' of another block", argument.name()), "its own"));
@@ -131,7 +131,8 @@ void Verifier::check_value(const std::string& where, Value value) const {
     fail(errors::negative_extent(where, value.name(), to_string(value.type())));
 }
 
-/// The uses that a value lists are those that operations have, each once, and it counts those that update it.
+/// Checks that the uses listed by a value are exactly the uses by operations, each once, and that the count of updates
+/// is correct.
 void Verifier::check_uses(Value value) const {
   const std::vector<detail::Use>& uses = value.node()->uses;
   for (const detail::Use& use : uses) {

@@ -1,5 +1,5 @@
-// What was decided about a quantized network when quantizers were inserted. It travels with the Model, and whatever
-// reads a quantized network obeys it.
+// Decisions made when quantizers were inserted. They are stored in the Model, and all code that processes a quantized
+// network follows them.
 #pragma once
 
 #include <map>
@@ -10,20 +10,20 @@ namespace halfstep {
 
 struct Model;
 
-/// By name of the operator that computes in float, the reason why it has no codes.
+/// Reasons why operators stay in float, by name of the operator.
 using FloatOperators = std::map<std::string, std::string>;
 
-/// By name of the value, which rule of the platform put a quantizer behind it. Platforms without rules of their own
-/// have none.
+/// Platform rule that placed a quantizer after a value, by name of the value. Platforms without their own rules have
+/// none.
 using QuantizerReasons = std::map<std::string, std::string>;
 
-/// By name of the value, what the tool that users know does there otherwise.
+/// Deviations from the well-known tool of users, by name of the value.
 using Deviations = std::map<std::string, std::string>;
 
-/// Scales of quantizers at the ends of the network, whose widths are their own.
+/// Scales of quantizers of the first and last layers, which have bit widths of their own.
 using EdgeScales = std::set<std::string>;
 
-/// Throws for a network that does not say so: one of an early version.
+/// Throws for a network without this record, made by an early version.
 const EdgeScales& edge_scales(const Model& model);
 
 }  // namespace halfstep

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kTable = "table.";
 
-/// A note that was written as JSON of the field that it is now.
+/// Reads a note that holds the field's JSON.
 template <auto Field>
 void take_json(Metadata& metadata, const std::string& text, const std::string& where) {
   read(parse_json(text, where), where, metadata.*Field);
@@ -25,7 +25,7 @@ void take_platform(Metadata& metadata, const std::string& text, const std::strin
   metadata.platform = PlatformRecord(text);
 }
 
-/// Lines of our name, a tab, the file's name.
+/// Lines of our name, a tab, and the file's name.
 void take_given_names(Metadata& metadata, const std::string& text, const std::string& where) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -35,14 +35,15 @@ void take_given_names(Metadata& metadata, const std::string& text, const std::st
   }
 }
 
-/// Names in quotes with commas between them. Bytes beyond ASCII were escaped, which JSON does not know: they stay so.
+/// Quoted names with commas between them. Bytes outside ASCII were written as escapes that JSON does not have. They
+/// stay unchanged.
 void take_quantizers(Metadata& metadata, const std::string& text, const std::string& where) {
   std::string list = text;
   for (size_t at = 0; (at = list.find("\\x", at)) != std::string::npos; at += 3) list.insert(at, 1, '\\');
   read(parse_json("[" + list + "]", where), where, metadata.quantizers_as_arithmetic);
 }
 
-/// By name of the value a list of scale, zero point, least and largest code.
+/// For each value: a list of scale, zero point, least and largest code.
 void take_code_formats(Metadata& metadata, const std::string& text, const std::string& where) {
   const Json formats = parse_json(text, where);
   if (!formats.is_object()) refuse_value(formats, where, "an object");
@@ -65,7 +66,7 @@ TableOrigin table_origin(const std::string& text, const std::string& where) {
   return origin;
 }
 
-// ---- of a training run
+// Notes of a training run.
 
 TrainingRun& run_of(Metadata& metadata) {
   return metadata.training_run ? *metadata.training_run : metadata.training_run.emplace();
@@ -80,14 +81,14 @@ void take_epoch(Metadata& metadata, const std::string& text, const std::string& 
   read(parse_json(text, where), where, run_of(metadata).epoch);
 }
 
-/// DIGEST NAME.
+/// Format: DIGEST NAME.
 void take_data(Metadata& metadata, const std::string& text, const std::string& /*where*/) {
   const size_t space = std::min(text.find(' '), text.size());
   run_of(metadata).data_digest = text.substr(0, space);
   run_of(metadata).data_name = text.substr(std::min(space + 1, text.size()));
 }
 
-/// Lines NAME: VALUE.
+/// Format: lines NAME: VALUE.
 void take_settings(Metadata& metadata, const std::string& text, const std::string& where) {
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
@@ -97,7 +98,7 @@ void take_settings(Metadata& metadata, const std::string& text, const std::strin
   }
 }
 
-/// The share of right answers was called by what decided on them, and whether the run ended below its start was said.
+/// Earlier notes called `right` "accuracy" or "agreement". They also stored ended_below, which is now derived.
 Json standing_of_note(Json standing, const std::string& where) {
   if (!standing.is_object()) refuse_value(standing, where, "an object");
   for (const char* key : {"accuracy", "agreement"}) {

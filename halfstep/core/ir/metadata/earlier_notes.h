@@ -1,4 +1,4 @@
-// The notes of model files before version 3, texts by key, as Metadata. Internal to this room.
+// Reads the notes of model files before version 3 (texts by key) as Metadata. Internal to this room.
 #pragma once
 
 #include <map>
@@ -8,8 +8,8 @@
 
 namespace halfstep::detail {
 
-/// A note of another key was free text and stays so. The files did not have the stage: `graph` says it. Throws Error
-/// that starts with `where` for a note that is not as it was written.
+/// A note with an unknown key was free text and stays free text. The files had no stage, so it is derived from `graph`.
+/// Throws Error, starting with `where`, for a malformed note.
 Metadata metadata_of_notes(const std::map<std::string, std::string>& notes, const Graph& graph,
                            const std::string& where);
 

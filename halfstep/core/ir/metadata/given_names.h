@@ -1,4 +1,4 @@
-// What the file that a network came from calls its layers, where that is not what we call them.
+// Names of layers in the source file, where they differ from ours.
 #pragma once
 
 #include <map>
@@ -6,16 +6,16 @@
 
 namespace halfstep {
 
-/// The file's names by ours.
+/// Names of the source file by our names.
 using GivenNames = std::map<std::string, std::string>;
 
-/// Adds a name where it differs; the first one of a layer stays.
+/// Adds a name if it differs from ours. The first name of a layer is kept.
 void add_given_name(GivenNames& names, const std::string& layer, const std::string& given);
 
-/// Layers got other names: theirs by what they were called.
+/// Updates the names after layers were renamed. `renamed` has new names by old names.
 void rename_layers(GivenNames& names, const std::map<std::string, std::string>& renamed);
 
-/// The file's name of what we call `ours`: the same where there is none.
+/// Returns the name in the source file for `ours`, or `ours` itself if the names are equal.
 std::string given_name(const GivenNames& names, const std::string& ours);
 
 }  // namespace halfstep

@@ -1,5 +1,5 @@
-// Values with `fields` (metadata_fields.h) as JSON and back. A field that has its default is left out, so that it reads
-// as if it had been there. Internal to this room.
+// Conversion of values with `fields` (metadata_fields.h) to and from JSON. Fields with default values are omitted, and
+// a missing field reads as its default. Internal to this room.
 #pragma once
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ concept IsOptional = requires(T value) {
 template <class T>
 concept IsRange = std::ranges::range<T> && !std::same_as<T, std::string>;
 
-// ---- to JSON
+// Conversion to JSON.
 
 template <class T>
 Json json_of(const T& value);
@@ -55,7 +55,7 @@ class Writer {
   void operator()(const char* key, const T& value) {
     if (!(value == T())) json_[key] = json_of(value);
   }
-  /// Whoever reads a network asks for it first.
+  /// Always written, because every reader needs the stage first.
   void operator()(const char* key, Stage stage) { json_[key] = name(stage); }
 
   Json take() { return std::move(json_); }
@@ -83,11 +83,11 @@ Json json_of(const T& value) {
     for (const auto& one : value) json.push_back(json_of(one));
     return json;
   } else {
-    return value;  // what is no number is null
+    return value;  // NaN and infinities become null
   }
 }
 
-// ---- from JSON
+// Conversion from JSON.
 
 [[noreturn]] inline void refuse_value(const Json& json, const std::string& where, std::string_view expected) {
   constexpr size_t kShown = 60;
@@ -98,7 +98,7 @@ Json json_of(const T& value) {
 template <class T>
 void read(const Json& json, const std::string& where, T& value);
 
-/// The one of `count` that has this name.
+/// Finds the enumerator, one of `count`, with the name in `json`.
 template <class T>
 void read_name(const Json& json, const std::string& where, size_t count, T& value) {
   for (size_t i = 0; i < count; ++i) {
@@ -126,7 +126,7 @@ inline void read(const Json& json, const std::string& where, PlatformRecord& rec
   record = PlatformRecord(std::move(text));
 }
 
-/// Takes the fields of an object, and refuses what it has beside them.
+/// Reads the fields of an object and rejects unknown keys.
 class Reader {
  public:
   Reader(const Json& json, const std::string& where) : json_(json), where_(where) {
@@ -200,7 +200,7 @@ inline void Reader::operator()(const char* key, Stage& stage) {
   read(found == json_.end() ? Json() : *found, fmt::format("{}.{}", where_, key), stage);
 }
 
-/// Trusts nothing: throws Error that starts with `where`.
+/// Parses untrusted text. Throws Error that starts with `where`.
 inline Json parse_json(const std::string& text, const std::string& where) {
   Json json = Json::parse(text, nullptr, false);
   if (json.is_discarded()) refuse_value(text, where, "JSON");

@@ -1,5 +1,6 @@
-// What travels with a network beside its graph and its tensors: what was done to it, and what was decided then. Model
-// files hold it as one JSON object, whose keys are in metadata_fields.h; docs/design/metadata.md says why.
+// Information stored with a network in addition to graph and tensors: its processing history and the decisions made.
+// Model files store it as one JSON object with the keys of metadata_fields.h. docs/design/metadata.md has the reasons
+// for this design.
 #pragma once
 
 #include <map>
@@ -22,7 +23,7 @@
 namespace halfstep {
 
 struct Metadata {
-  // Copied and destroyed with every Model, in all rooms: compiled once, in metadata.cpp.
+  // Declared here and compiled once, in metadata.cpp, because every room copies and destroys Models.
   Metadata();
   Metadata(const Metadata&);
   Metadata(Metadata&&) noexcept;
@@ -32,12 +33,14 @@ struct Metadata {
   bool operator==(const Metadata&) const;
 
   Stage stage = Stage::float_network;
-  PlatformRecord platform = {};  ///< of a prepared network, and of an integer program that was made of one
+  PlatformRecord platform = {};  ///< for a prepared network, and for an integer program made from one
 
   std::optional<PreprocessRecord> preprocess = {};
   GivenNames given_names = {};
-  std::vector<std::string> quantizers_as_arithmetic = {};  ///< nodes of the file that make codes, and are float here
-  std::string closed_extents = {};  ///< which open extents of the file are fixed here, and why; a sentence for people
+  std::vector<std::string> quantizers_as_arithmetic = {};  ///< nodes of the source file that make codes, computed in
+                                                           ///< float here
+  std::string closed_extents = {};  ///< dynamic dimensions of the source file that are fixed here, with the reason; a
+                                    ///< sentence for users
 
   FloatOperators float_operators = {};
   QuantizerReasons quantizer_reasons = {};
@@ -45,15 +48,15 @@ struct Metadata {
   std::optional<EdgeScales> edge_scales = {};
   std::vector<Normalization> normalizations = {};
   std::vector<LearnedQuantizer> learned_quantizers = {};
-  std::map<std::string, Dims> calibrated_lengths = {};  ///< the largest extents that ranges hold for, by argument
+  std::map<std::string, Dims> calibrated_lengths = {};  ///< largest extents for which the ranges are valid, by argument
 
   CodeFormats code_formats = {};
   TableOrigins tables = {};
 
   std::optional<TrainingRun> training_run = {};
-  std::string repair_run = {};  ///< of a learned block: all that decides its bits
+  std::string repair_run = {};  ///< for a corrected block: everything that determines its bits
 
-  std::map<std::string, std::string> notes = {};  ///< free text of users, which nothing reads
+  std::map<std::string, std::string> notes = {};  ///< free text of users; the library never reads it
 };
 
 }  // namespace halfstep

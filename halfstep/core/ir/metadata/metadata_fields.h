@@ -1,5 +1,5 @@
-// The fields of Metadata and of its parts under the keys of their JSON: the only list of them. `archive` is called with
-// the key and the value of each, as in json_archive.h.
+// Fields of Metadata and its parts with their JSON keys: the only list of them. Each function calls `archive` with key
+// and value of each field. json_archive.h has the archives.
 #pragma once
 
 #include <concepts>
@@ -8,7 +8,7 @@
 
 namespace halfstep {
 
-/// T or const T.
+/// Value is T or const T.
 template <class Value, class T>
 concept Is = std::same_as<std::remove_const_t<Value>, T>;
 

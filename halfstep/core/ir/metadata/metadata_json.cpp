@@ -7,7 +7,7 @@
 namespace halfstep::detail {
 namespace {
 
-/// Of one Model, and what its messages start with.
+/// Checks the metadata of one Model. Holds the start of the messages.
 class Check {
  public:
   explicit Check(const Model& model) : model_(model), where_(fmt::format("graph '{}': metadata", model.graph.name())) {}
@@ -41,7 +41,7 @@ class Check {
  private:
   std::string at(const std::string& field) const { return where_ + "." + field; }
 
-  /// A float network may have any operators: quantizers of its own, and codes too.
+  /// A float network may have any operators, including its own quantizers and codes.
   void check_stage(const Metadata& metadata) const {
     if (metadata.stage == Stage::float_network) return;
     const Stage found = stage_of_graph(model_.graph, bool(metadata.platform));

@@ -1,4 +1,4 @@
-// Metadata as the JSON object that a model file has. Internal to this room.
+// Metadata as the JSON object of a model file. Internal to this room.
 #pragma once
 
 #include <string>
@@ -7,14 +7,13 @@
 
 namespace halfstep::detail {
 
-/// The same text for the same metadata; throws nlohmann::json::exception for text that is not UTF-8.
+/// Equal metadata produce equal text. Throws nlohmann::json::exception for text that is not UTF-8.
 std::string metadata_text(const Metadata& metadata);
 
-/// Trusts nothing: throws Error that starts with `where` for keys that there are not and values of other types.
+/// Parses untrusted text. Throws Error, starting with `where`, for unknown keys and values of wrong types.
 Metadata parse_metadata(const std::string& text, const std::string& where);
 
-/// Whether numbers are in range, tensors that it names are there, and the stage is one that the graph can have. Throws
-/// Error.
+/// Checks that numbers are in range, that named tensors exist, and that the graph matches the stage. Throws Error.
 void check_metadata(const Model& model);
 
 }  // namespace halfstep::detail

@@ -1,4 +1,4 @@
-// How a network takes raw values; data/pipeline/preprocess.h says what is computed.
+// Preprocessing of raw values for a network. data/pipeline/preprocess.h defines the computation.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 namespace halfstep {
 
 struct PreprocessRecord {
-  std::pair<int64_t, int64_t> size = {};  ///< height and width; 0 and 0: as they are
-  int64_t resize = 0, crop = 0;           ///< 0: none
+  std::pair<int64_t, int64_t> size = {};  ///< height and width in pixels; 0 and 0: unchanged
+  int64_t resize = 0, crop = 0;           ///< in pixels; 0: none
   bool ignores_orientation = false;
   float scale = 1.0F;
   std::vector<float> mean = {}, deviation = {};

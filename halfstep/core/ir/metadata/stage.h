@@ -1,4 +1,4 @@
-// What has been done to a network.
+// Stage of a network.
 #pragma once
 
 #include <string_view>
@@ -7,13 +7,13 @@ namespace halfstep {
 
 class Graph;
 
-/// Nothing, quantize, convert.
+/// Before quantization, after quantize, after convert.
 enum class Stage { float_network, prepared, integer };
 
-/// "float", "prepared", "integer".
+/// Returns "float", "prepared" or "integer".
 std::string_view name(Stage stage);
 
-/// The stage of a graph that comes without metadata, by its operators; a prepared network has a platform beside it.
+/// Derives the stage of a graph without metadata from its operators. A prepared network also has a platform.
 Stage stage_of_graph(const Graph& graph, bool has_platform);
 
 }  // namespace halfstep

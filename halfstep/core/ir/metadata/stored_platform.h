@@ -1,5 +1,5 @@
-// The record of the platform that a network was prepared for. This room does not know what is in it: quant/platform
-// reads it, once for all copies of a Model.
+// The platform record for which a network was prepared. This room treats it as text. quant/platform parses it once for
+// all copies of a Model.
 #pragma once
 
 #include <any>
@@ -9,18 +9,18 @@
 
 namespace halfstep {
 
-/// Nothing, or the text of a resolved record with what it was read as. Copies share both.
+/// Empty, or the text of a resolved record and its parsed form. Copies share both.
 class PlatformRecord {
  public:
   PlatformRecord() = default;
   explicit PlatformRecord(std::string text) : held_(std::make_shared<Held>()) { held_->text = std::move(text); }
 
   explicit operator bool() const { return held_ != nullptr; }
-  /// "" for nothing.
+  /// Returns "" if empty.
   std::string text() const { return held_ ? held_->text : std::string(); }
 
-  /// What `read` makes of the text of a record that is there; the first call reads, and all calls give the same T.
-  /// Lives as long as a copy of this.
+  /// Returns the result of `read` on the text. The record must not be empty. Only the first call runs `read`, and all
+  /// calls return the same T. It lives as long as any copy of this record.
   template <class T>
   const T& as(T (*read)(const std::string& text)) const {
     const std::scoped_lock lock(held_->mutex);

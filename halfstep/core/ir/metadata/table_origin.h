@@ -1,4 +1,4 @@
-// What a table of codes was made from.
+// Origin of a lookup table of codes.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace halfstep {
 
-/// A function of reals between two kinds of codes. It is a hint: the table decides.
+/// The real function that a table approximates, between two code formats. Only a hint: the table determines the result.
 struct TableOrigin {
-  std::string function;  ///< an operator's name
-  double alpha = 0;      ///< 0 where the function has none
+  std::string function;  ///< name of an operator
+  double alpha = 0;      ///< 0 if the function has no alpha
   float x_scale = 1.0F;
   int32_t x_zero_point = 0;
   float y_scale = 1.0F;
@@ -18,7 +18,7 @@ struct TableOrigin {
   bool operator==(const TableOrigin&) const = default;
 };
 
-/// By name of the operator that reads the table.
+/// Origins by name of the operator that reads the table.
 using TableOrigins = std::map<std::string, TableOrigin>;
 
 }  // namespace halfstep

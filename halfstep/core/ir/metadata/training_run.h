@@ -1,4 +1,4 @@
-// The state of a training run, which a checkpoint has beside the network; train/loop/checkpoint.h writes and reads it.
+// State of a training run. A checkpoint stores it with the network. train/loop/checkpoint.h writes and reads it.
 #pragma once
 
 #include <cstdint>
@@ -9,36 +9,39 @@
 
 namespace halfstep {
 
-/// How a network does on samples that it does not learn from.
+/// Result of a network on validation samples.
 struct Standing {
-  /// Share of samples whose largest output is their label, or without labels the teacher's largest. Of the first
-  /// output; absent where that has no classes ([n, classes], two or more) and there are no labels.
+  /// Accuracy: share of samples whose largest output is their label. Without labels: agreement with the teacher's
+  /// largest output. Computed from the first output. Absent if there are no labels and this output has no classes ([n,
+  /// classes], two or more).
   std::optional<double> right = {};
-  double loss = 0;  ///< softmax cross-entropy, or without labels the distance to the teacher in its spreads
+  double loss = 0;  ///< softmax cross-entropy; without labels the distance to the teacher, in units of the spread of
+                    ///< its outputs
 
   bool operator==(const Standing&) const = default;
 };
 
-/// What a run found on the samples that it held back.
+/// Training history: results on the validation split.
 struct CourseRecord {
-  int64_t samples = 0;                   ///< held back
-  bool has_labels = false;               ///< `right` is accuracy; without labels it is agreement with the teacher
+  int64_t samples = 0;                   ///< number of held-out samples
+  bool has_labels = false;               ///< true: `right` is accuracy; false: `right` is agreement with the teacher
   std::vector<Standing> standings = {};  ///< before training, then after each epoch
-  int64_t best = 0;                      ///< the epoch with the least loss of those that gain on the start; 0: none
-  std::optional<Standing> teacher = {};  ///< that of other networks which are learned from beside labels
+  int64_t best = 0;                      ///< epoch with the least loss among those that improve on the start; 0: none
+  std::optional<Standing> teacher = {};  ///< result of the teacher networks, if training uses them in addition to
+                                         ///< labels
 
   bool operator==(const CourseRecord&) const = default;
 };
 
 struct TrainingRun {
-  int64_t epoch = 0;                                               ///< epochs done
-  std::string network = {};                                        ///< text of the graph that is trained
-  std::string start = {};                                          ///< digest of its contents before training
-  std::string data_name = {}, data_digest = {};                    ///< of the samples
+  int64_t epoch = 0;                                               ///< completed epochs
+  std::string network = {};                                        ///< text of the trained graph
+  std::string start = {};                                          ///< digest of the network's contents before training
+  std::string data_name = {}, data_digest = {};                    ///< name and digest of the samples
   std::vector<std::pair<std::string, std::string>> settings = {};  ///< names with values, in order
   CourseRecord course = {};
-  /// What the names of the tensors begin with that are copies of others: as they are trained, their moving average, and
-  /// those of the best epoch. "" for none.
+  /// Prefixes of the names of copied tensors: current training state, moving average, and best epoch. "" if there is no
+  /// such copy.
   std::string live = {}, average = {}, best = {};
 
   bool operator==(const TrainingRun&) const = default;

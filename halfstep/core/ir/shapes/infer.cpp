@@ -36,7 +36,7 @@ std::string class_text(const TypeClass& type_class) {
   return says_more ? fmt::format("{} ({})", type_class.name, fmt::join(names, ", ")) : std::string(type_class.name);
 }
 
-/// "-4 to 3" where the rule says that the first of two facts is an axis among as many as the second.
+/// Returns "-4 to 3" if the rule restricts the first fact to an axis and the second fact is the rank.
 std::optional<std::string> range_text(std::string_view rule, std::initializer_list<Fact> facts) {
   if (facts.size() != 2) return std::nullopt;
   const Fact &axis = *facts.begin(), &rank = *(facts.begin() + 1);
@@ -238,7 +238,7 @@ DType dtype_or(const Operand& operand, DType otherwise) {
 
 namespace {
 
-/// `line` is the axis that has parameters of its own, `single` the other one, from the end.
+/// `line` is the axis with a parameter per element, `single` the other axis. Both count from the end.
 Truth per_line(const Operand& parameters, const Operand& matrix, size_t line, size_t single) {
   if (parameters.type == nullptr || matrix.type == nullptr) return Truth::unknown;
   const Dims& dims = parameters.dims();

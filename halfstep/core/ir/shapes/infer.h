@@ -1,4 +1,4 @@
-// What the generated inference functions are written with: binding of extents and dtypes, rules, and their messages.
+// Support for the generated inference functions: binding of extents and dtypes, rules, and messages.
 #pragma once
 
 #include <initializer_list>
@@ -13,7 +13,7 @@
 
 namespace halfstep {
 
-/// A set of dtypes as the records name it: "float", "u8 or i8".
+/// A set of dtypes by its name in the records: "float", "u8 or i8".
 struct TypeClass {
   std::string_view name;
   uint32_t dtypes;  ///< one bit each
@@ -25,15 +25,15 @@ constexpr uint32_t dtype_set(std::initializer_list<DType> dtypes) {
   return bits;
 }
 
-/// A value at an input port; `type` is null when it is absent, and then every check passes.
+/// A value at an input port. `type` is null when absent, and then every check passes.
 struct Operand {
   std::string_view port;
   const Type* type;
   const Dims& dims() const { return type->dims; }
 };
 
-/// An entry of an input's `dims:`. One made from a variable binds it while it is unknown; one made from a value is
-/// compared with.
+/// An entry of an input's `dims:`. An entry made from a variable binds it if it is unknown. An entry made from a value
+/// is compared with it.
 class Extent {
  public:
   Extent(std::string_view text, Dim& name) : text_(text), value_(name), name_(&name) {}
@@ -50,8 +50,8 @@ class Extent {
   Dim* name_ = nullptr;
 };
 
-/// A part of a rule and its value, for the message. It refers to the value, since most rules hold and then nobody reads
-/// it. Nothing is inline: every operator makes some.
+/// A part of a rule and its value, for the message. Refers to the value, because most rules hold and then the value is
+/// not needed. No member is inline, because every operator creates some.
 class Fact {
  public:
   using Value = std::variant<Dim, double, bool, std::string_view, const std::string*, const std::vector<int64_t>*,
@@ -60,14 +60,14 @@ class Fact {
   Fact(std::string_view text, Dim value);
   Fact(std::string_view text, double value);
   Fact(std::string_view text, bool value);
-  /// Printed as it is.
+  /// Printed unchanged.
   Fact(std::string_view text, std::string_view value);
-  /// Printed between quotes.
+  /// Printed in quotes.
   Fact(std::string_view text, const std::string& value);
   Fact(std::string_view text, const std::vector<int64_t>& value);
   Fact(std::string_view text, const std::vector<double>& value);
   Fact(std::string_view text, const std::vector<std::string>& value);
-  /// The dims of the operand.
+  /// Prints the dims of the operand.
   Fact(std::string_view text, const Operand& value);
   std::string_view text() const { return text_; }
   const Value& value() const { return value_; }
@@ -77,16 +77,16 @@ class Fact {
   Value value_;
 };
 
-/// One run of inference. Every failure is an Error with the operator and the place of the site.
+/// One run of inference. Every failure is an Error with operator and place of the site.
 class Inference {
  public:
-  /// Throws when the number of operands does not fit the operator.
+  /// Throws if the number of operands does not match the operator.
   explicit Inference(const OpSite& site);
 
-  /// The operand of a port that must be there.
+  /// Returns the operand of a port, which must be present.
   Operand required(int port) const;
   Operand optional(int port) const;
-  /// The operands of the variadic port, the last one.
+  /// Returns the operands of the variadic port, which is the last one.
   std::vector<Operand> variadic() const;
 
   Dim integer(std::string_view attribute) const { return Dim::exactly(get<int64_t>(site_.attributes, attribute)); }
@@ -94,30 +94,30 @@ class Inference {
     return get<std::vector<int64_t>>(site_.attributes, attribute);
   }
 
-  /// The operand's dtype, which must be in the class.
+  /// Returns the operand's dtype. Throws if the class does not contain it.
   DType bind_dtype(const Operand& operand, const TypeClass& type_class) const;
-  /// The dtype that all values have; throws when there is none.
+  /// Returns the common dtype of all values. Throws if there is none.
   DType bind_dtype(const std::vector<Operand>& operands, const TypeClass& type_class) const;
   void expect_class(const Operand& operand, const TypeClass& type_class) const;
   void expect_dtype(const Operand& operand, DType dtype) const;
-  /// The same dtype.
+  /// Throws unless the dtypes are equal.
   void expect_dtype(const Operand& operand, const Operand& other) const;
-  /// The same dims, as far as known.
+  /// Throws unless the known dims are equal.
   void expect_dims(const Operand& operand, const Operand& other) const;
-  /// The dims that a shape function gives.
+  /// Throws unless the dims equal `dims`, the result of a shape function.
   void expect_dims(const Operand& operand, std::string_view text, const Dims& dims) const;
-  /// The operand has these extents, and with `open` perhaps more.
+  /// Throws unless the operand has these extents. With `open` it may have further ones.
   void bind(const Operand& operand, std::initializer_list<Extent> extents, bool open = false) const;
 
   void rule(std::string_view label, std::string_view text, Truth holds, std::initializer_list<Fact> facts) const;
 
-  /// Dims of an output; an extent below zero is an error.
+  /// Returns the dims of an output. Throws for a negative extent.
   Dims dims(std::string_view port, std::initializer_list<Dim> extents) const;
-  /// The dtype that a string attribute names.
+  /// Returns the dtype named by a string attribute.
   DType named_dtype(std::string_view attribute) const;
-  /// The same; `otherwise` where the attribute is empty.
+  /// As named_dtype. Returns `otherwise` if the attribute is empty.
   DType named_dtype_or(std::string_view attribute, DType otherwise) const;
-  /// The type of the operand; of an absent one, a placeholder for an output that is absent too.
+  /// Returns the type of the operand. For an absent operand, returns a placeholder for an output that is also absent.
   static Type like(const Operand& operand);
 
  private:
@@ -128,7 +128,7 @@ class Inference {
   const OpSite& site_;
 };
 
-// Functions of the records' expressions. What an absent operand or a position outside the list would give is unknown.
+// Functions of the records' expressions. An absent operand or a position outside a list yields unknown.
 Dim rank_of(const Operand& operand);
 /// A negative axis counts from the end.
 Dim extent_of(const Operand& operand, Dim axis);
@@ -137,15 +137,15 @@ Truth has_dtype(const Operand& operand, DType dtype);
 Truth same_dtype(const Operand& a, const Operand& b);
 std::string_view dtype_name(const Operand& operand);
 
-/// The range of a type of whole numbers, by its name.
+/// Range of an integer type, by its name.
 Dim lowest_of(std::string_view dtype);
 Dim highest_of(std::string_view dtype);
-/// `a` where the condition holds, `b` where it does not, unknown where nobody knows.
+/// Returns `a` if the condition holds, `b` if it does not, unknown if the condition is unknown.
 Dim choose(Truth condition, Dim a, Dim b);
-/// `otherwise` for an absent operand.
+/// Returns `otherwise` for an absent operand.
 DType dtype_or(const Operand& operand, DType otherwise);
-/// Whether the parameters suit the rows (columns) of a matrix, or of a batch of them: one element, a list of one for
-/// each, or the matrix's own extents with 1 in place of its columns (rows).
+/// Whether the parameters match the rows (columns) of a matrix or a batch of matrices. Valid are one element, a list
+/// with one element per row (column), or the shape of the matrix with 1 column (row).
 Truth per_row(const Operand& parameters, const Operand& matrix);
 Truth per_column(const Operand& parameters, const Operand& matrix);
 Dim element(const std::vector<int64_t>& list, Dim index);

@@ -1,4 +1,4 @@
-// What the sources of the shape functions share.
+// Helpers shared by the shape functions.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace halfstep::shapes {
 
-/// Throws the error of an entry that takes the place and the operator before these values.
+/// Throws the error of `entry`, whose first values are the place and the operator.
 template <class Entry, class... Values>
 [[noreturn]] void reject(const OpSite& site, Entry entry, const Values&... values) {
   fail(entry(site.where, site.info.name, values...));
@@ -18,17 +18,17 @@ template <class Entry, class... Values>
 
 inline bool agrees(int64_t a, int64_t b) { return a == b || a == kUnknown || b == kUnknown; }
 
-/// The one of two agreeing extents that is known, if any.
+/// Returns the known one of two agreeing extents, if any.
 inline int64_t either(int64_t a, int64_t b) { return a == kUnknown ? b : a; }
 
-/// The axis counted from the start.
+/// Returns the axis counted from the start.
 inline size_t normal_axis(const OpSite& site, int64_t axis, size_t rank) {
   const auto signed_rank = static_cast<int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank) reject(site, errors::axis_missing, axis, rank);
   return static_cast<size_t>(axis < 0 ? axis + signed_rank : axis);
 }
 
-/// kUnknown where an extent is unknown or the product overflows, which makes the tensor itself impossible.
+/// Returns kUnknown if an extent is unknown or if the product overflows. On overflow the tensor itself is impossible.
 inline int64_t product(std::span<const int64_t> dims) {
   Dim count = 1;
   for (const int64_t extent : dims) count = count * Dim(extent);

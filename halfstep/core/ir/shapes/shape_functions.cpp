@@ -17,7 +17,7 @@ void check_permutation(const OpSite& site, const Dims& x, const std::vector<int6
   if (!good) reject(site, errors::permutation_wrong, to_string(perm), x.size());
 }
 
-/// Puts the extents of x where `dims` has 0; where it has -1, or its size.
+/// Replaces 0 in `dims` by the extent of x. Returns the position of -1, or the size of `dims` if there is none.
 size_t keep_extents(const OpSite& site, const Dims& x, Dims& dims) {
   size_t left = dims.size();
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -34,7 +34,7 @@ size_t keep_extents(const OpSite& site, const Dims& x, Dims& dims) {
   return left;
 }
 
-/// Elements without the open extents that `wanted` keeps, which are the same before and behind a reshape.
+/// Number of elements without the dynamic dimensions kept by `wanted`, which are equal before and after a reshape.
 int64_t elements_but_kept(Dims dims, const std::vector<int64_t>& wanted) {
   for (size_t i = 0; i < std::min(dims.size(), wanted.size()); ++i) {
     if (wanted[i] == 0 && dims[i] == kUnknown) dims[i] = 1;
@@ -42,7 +42,7 @@ int64_t elements_but_kept(Dims dims, const std::vector<int64_t>& wanted) {
   return product(dims);
 }
 
-/// `dims` with the extent at `left`, if there is one, worked out of the elements of x.
+/// Returns `dims` with the extent at position `left`, if any, computed from the number of elements of x.
 Dims fill_extents(const OpSite& site, const Dims& x, Dims dims, size_t left, const std::vector<int64_t>& wanted) {
   const int64_t count = elements_but_kept(x, wanted);
   if (left == dims.size()) {

@@ -14,7 +14,7 @@ int64_t entry(const std::vector<int64_t>& list, size_t i, int64_t otherwise) {
   return list.empty() ? otherwise : list[i];
 }
 
-/// One term of an einsum equation against an operand: binds letters, gives the extents under "...".
+/// One term of an einsum equation and its operand: binds letters, and returns the extents of "...".
 class EinsumBinding {
  public:
   explicit EinsumBinding(const OpSite& site) : site_(site) {}
@@ -55,7 +55,7 @@ class EinsumBinding {
     return dims;
   }
 
-  /// Letters that stand once among all terms, in alphabetical order, after "...".
+  /// "..." followed by the letters that occur exactly once in all terms, in alphabetical order.
   std::string implied_result() const {
     std::string term = dots_ ? "..." : "";
     for (const auto& [letter, count] : counts_) {
@@ -65,7 +65,7 @@ class EinsumBinding {
   }
   void saw_dots() { dots_ = true; }
 
-  /// Values of a few elements can ask for any number of products.
+  /// Limits the work, because operands of a few elements can require any number of products.
   void check_work() const {
     constexpr double kMostProducts = 1099511627776;  // 2^40
     double products = 1;

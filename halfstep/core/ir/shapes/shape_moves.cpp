@@ -8,7 +8,7 @@
 namespace halfstep::shapes {
 namespace {
 
-/// By position in `axes` the axis from the start; an empty list stands for the first `count` axes.
+/// Returns, for each position in `axes`, the axis counted from the start. An empty list means the first `count` axes.
 std::vector<size_t> named_axes(const OpSite& site, const std::vector<int64_t>& axes, size_t count, size_t rank) {
   std::vector<size_t> named;
   for (size_t i = 0; i < count; ++i) {
@@ -23,7 +23,7 @@ void check_count(const OpSite& site, const char* list, size_t found, size_t expe
   if (found != expected) reject(site, errors::attributes_unfit, fmt::format("{} {}", found, list), expected);
 }
 
-/// How many elements a slice takes of a known extent.
+/// Number of elements of a slice along a known extent.
 int64_t slice_extent(int64_t extent, int64_t start, int64_t end, int64_t step) {
   const auto clamped = [extent](int64_t at, int64_t lowest, int64_t highest) {
     return std::clamp(at < 0 ? std::max(at, -extent - 1) + extent : std::min(at, extent), lowest, highest);

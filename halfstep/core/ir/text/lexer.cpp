@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kReserved = {"param", "state", "const", "return", "region", "at"};
 
-// Not <cctype>: those functions depend on the locale.
+// Replaces <cctype>, whose functions depend on the locale.
 constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
 constexpr bool starts_word(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '/'; }
 constexpr bool continues_word(char c) { return starts_word(c) || is_digit(c) || c == '.' || c == '-'; }
@@ -23,8 +23,8 @@ bool is_reserved(std::string_view word) {
   return std::find(kReserved.begin(), kReserved.end(), word) != kReserved.end();
 }
 
-/// Length of the number at the start of `text`: letters belong to it, so that `1x` is one wrong number; a sign does
-/// after an exponent.
+/// Length of the number at the start of `text`. Letters count as part of it, so that `1x` is one malformed number. A
+/// sign counts after an exponent.
 size_t number_length(std::string_view text) {
   size_t length = 1;
   while (length < text.size()) {
@@ -42,7 +42,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-/// A token as messages show it; that of a hostile text may be long.
+/// Token text for messages, shortened because a hostile text may contain a long token.
 std::string shown(const Token& token) {
   constexpr size_t kLongest = 60;
   if (token.kind == TokenKind::end) return "the end of the text";
@@ -134,7 +134,8 @@ std::string Lexer::scan_string() {
   return out;
 }
 
-/// The character of the escape that starts here; leaves the position at the escape's last character.
+/// Returns the character of the escape sequence at the current position. Leaves the position at the last character of
+/// the sequence.
 char Lexer::scan_escape() {
   const std::string_view rest = text_.substr(at_ + 1);
   ++at_;

@@ -1,4 +1,4 @@
-// Tokens of the text form; used by the parser, and by the printer to know which names need quotes.
+// Tokens of the text form. The parser uses them, and the printer uses them to decide which names need quotes.
 #pragma once
 
 #include <string>
@@ -6,27 +6,26 @@
 
 namespace halfstep::detail {
 
-/// Whether a name is written as it is: [A-Za-z_/][A-Za-z0-9_./-]*, and no word of the grammar. Any other name is
-/// quoted.
+/// Whether a name needs no quotes: it matches [A-Za-z_/][A-Za-z0-9_./-]* and is not a keyword of the grammar.
 bool is_plain_name(std::string_view name);
 
-/// The name as the text form writes it.
+/// Returns the name as the text form writes it, quoted if necessary.
 std::string written_name(std::string_view name);
 
 enum class TokenKind { word, string, number, symbol, end };
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  std::string text;  ///< a string's without quotes and escapes
+  std::string text;  ///< for a string: without quotes, escapes replaced
   int line = 1;
 
-  /// A name: a word that the grammar does not use, or a string.
+  /// Whether the token is a name: a word that is not a keyword, or a string.
   bool is_name() const;
   bool is_symbol(char c) const { return kind == TokenKind::symbol && text[0] == c; }
   bool is_word(std::string_view word) const { return kind == TokenKind::word && text == word; }
 };
 
-/// Cuts a text into tokens, one at a time; nothing is kept of what is passed. Throws Error with file and line.
+/// Splits a text into tokens, one at a time, and keeps no passed tokens. Throws Error with file and line.
 class Lexer {
  public:
   Lexer(std::string_view text, std::string file);
@@ -35,7 +34,7 @@ class Lexer {
   Token next();
   const std::string& file() const { return file_; }
 
-  /// "digits.ir:12: found 'x', expected WHAT".
+  /// Throws "digits.ir:12: found 'x', expected WHAT".
   [[noreturn]] void fail_expected(const Token& found, std::string_view expected,
                                   std::string_view suggestion = {}) const;
 

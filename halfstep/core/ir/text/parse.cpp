@@ -14,7 +14,8 @@ namespace {
 
 using detail::Token;
 
-/// Whether a value could be captured at the end of `block`: it is made around it, and not by an operation around it.
+/// Whether an operation at the end of `block` could capture the value: it is defined in an enclosing block, and not by
+/// an operation that encloses `block`.
 bool is_around(Value value, const Block* block) {
   const Block* home = value.block();
   while (block != home) {
@@ -41,7 +42,7 @@ std::vector<std::string> names_of(const List& list) {
   return names;
 }
 
-/// Operands as the text gives them, by port.
+/// Operands in the text, by port.
 struct Operands {
   explicit Operands(const OpInfo& of) : info(of), given(of.inputs.size()), fixed(of.inputs.size()) {
     if (of.has_variadic_input()) fixed.pop_back();
@@ -84,7 +85,7 @@ class Parser {
   detail::TextReader reader_;
   const ParseOptions& options_;
   Graph graph_;
-  Block* block_ = nullptr;  ///< the one being read
+  Block* block_ = nullptr;  ///< block being parsed
   int depth_ = 0;
   int64_t statement_count_ = 0;
 };
@@ -109,7 +110,7 @@ void Parser::arguments() {
   });
 }
 
-/// Up to and with the closing brace.
+/// Parses statements up to and including the closing brace.
 void Parser::statements() {
   const bool body = depth_ == 0;
   while (!reader_.accept_word("return")) {

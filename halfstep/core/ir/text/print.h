@@ -1,4 +1,4 @@
-// The text form of a graph, written.
+// Printer of the text form of a graph.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 namespace halfstep {
 
 struct PrintOptions {
-  bool locations = false;  ///< `at "file":line` behind each operation; files by base name
+  bool locations = false;  ///< `at "file":line` after each operation, with the base name of the file
 };
 
-/// ASCII text that `parse` makes an equal graph of. Tensors come first in name order, then operations; attributes that
-/// have their default value are left out.
+/// Returns ASCII text that `parse` reads back as an equal graph. Tensors come first, sorted by name, then operations.
+/// Attributes with default values are omitted.
 std::string print(const Graph& graph, const PrintOptions& options = {});
 
 }  // namespace halfstep

@@ -13,7 +13,7 @@
 namespace halfstep::detail {
 namespace {
 
-/// All of `text` as a T.
+/// Converts all of `text` to a T. Returns nullopt if any character remains.
 template <class T>
 std::optional<T> to_number(std::string_view text) {
   T value{};
@@ -93,7 +93,7 @@ Attribute TextReader::number() {
   fail_expected(token, "a number");
 }
 
-/// Floats where any element is one.
+/// A list of floats if any element is a float.
 Attribute TextReader::attribute_list() {
   std::vector<std::string> strings;
   std::vector<int64_t> integers;

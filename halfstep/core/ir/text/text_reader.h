@@ -1,4 +1,4 @@
-// The parts of the text form that mean the same anywhere: names, lists, types, attribute values, locations.
+// Context-free parts of the text form: names, lists, types, attribute values, locations.
 #pragma once
 
 #include "halfstep/core/base/attribute.h"
@@ -8,7 +8,7 @@
 
 namespace halfstep::detail {
 
-/// Every function reads what its name says or throws text_unexpected.
+/// Each function reads the item in its name, or throws text_unexpected.
 class TextReader {
  public:
   TextReader(std::string_view text, std::string file) : lexer_(text, std::move(file)) {}
@@ -23,11 +23,12 @@ class TextReader {
   bool accept(char symbol);
   bool accept_word(std::string_view word);
   void expect(char symbol);
-  /// A name that the graph defines.
+  /// Reads a name that the graph defines.
   Token name(std::string_view what);
-  /// A name of a record: a port, an attribute or a region. Any word; there the grammar has none of its own.
+  /// Reads a name from a record: a port, an attribute or a region. Any word is valid, because the grammar has no
+  /// keywords here.
   Token key(std::string_view what);
-  /// Items between commas, up to `close`; the opening symbol has been read.
+  /// Reads items separated by commas up to `close`. The opening symbol has already been read.
   template <class Item>
   void list(char close, Item item) {
     if (accept(close)) return;
@@ -39,7 +40,7 @@ class TextReader {
 
   Type type();
   Attribute attribute();
-  /// `"file":line`, behind the word `at`.
+  /// Reads `"file":line`, after the word `at`.
   Location location();
 
  private:
