@@ -1,8 +1,8 @@
-// Halfstep's C++ face: one function for each verb, on values (namespace halfstep::api, a header each), and eager::call
-// for one operator. The command line and Python call nothing else.
+// C++ interface of Halfstep: one function per verb, on values in memory (namespace halfstep::api, one header each), and
+// eager::call for one operator. The command line and Python use only this interface.
 //
-// Every function throws halfstep::Error; its kind says what an exit code should be. Nothing is printed. Files are whole
-// or not there.
+// Every function throws halfstep::Error. Its kind determines the exit code of a program. The library never prints.
+// Files are written atomically.
 #pragma once
 
 #include "halfstep/api/analyze.h"

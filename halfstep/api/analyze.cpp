@@ -13,7 +13,7 @@
 namespace halfstep::api {
 namespace {
 
-/// What is said of a quantizer that crushes something is that, and what helps there.
+/// Replaces the suggestions of a quantizer that crushes values by this warning and its remedy.
 void add_crushed(sensitivity::Analysis& analysis, const Model& prepared, const data::Samples& watched,
                  const Trials& trials) {
   for (CrushedWarning& warning : warnings_on(prepared, watched, trials)) {

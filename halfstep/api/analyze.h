@@ -1,4 +1,4 @@
-// Where a quantized network loses, quantizer by quantizer, and what was found to help.
+// Sensitivity analysis of a quantized network: the cost of each quantizer, and remedies that were tried.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,11 @@ namespace halfstep::api {
 struct AnalyzeResult {
   sensitivity::Analysis sensitivity;
   std::string network, platform;
-  std::string part;  ///< which samples: "test/", "a fifth of each class"
+  std::string part;  ///< analyzed samples: "test/", "a fifth of each class"
 };
 
-/// Throws for an integer program, for a float network without a platform, and as sensitivity::analyze.
+/// Analyzes `network`. Quantizes a float network for the platform first. Throws for an integer program, for a float
+/// network without a platform, and as sensitivity::analyze.
 AnalyzeResult analyze(const Model& network, const Dataset& data, const AnalyzeOptions& options = {},
                       const Settings& settings = {});
 

@@ -12,7 +12,7 @@ namespace halfstep::api {
 
 namespace {
 
-/// Of a network whose bits are chosen.
+/// Repairs, trains, converts and verifies a network with chosen bit widths, as the options request.
 void follow_up(BitsResult& bits, const Dataset& data, const BitsOptions& options, const Settings& settings) {
   Model& model = bits.allocation.model;
   if (repair::any(options.quantize.repair)) {

@@ -1,4 +1,4 @@
-// Bits for every layer by what the network may cost, and what follows: repair, fine-tuning, conversion, the proof.
+// Mixed precision: bit widths per layer within budgets, followed by repair, fine-tuning, conversion and verification.
 #pragma once
 
 #include <optional>
@@ -18,19 +18,19 @@ namespace halfstep::api {
 struct BitsResult {
   struct Proof {
     Model integer;
-    verify::RoadReport roads;  ///< on the test part
+    verify::RoadReport roads;  ///< on the test split
   };
-  /// Its model is the result of all steps; everything else is of the network before repair.
+  /// The model is the result of all steps. All other members describe the network before repair.
   allocation::Allocation allocation;
   std::string network, platform;
   std::optional<repair::Report> repaired = {};
-  std::optional<TrainResult> trained = {};  ///< without its model, which is the result's
+  std::optional<TrainResult> trained = {};  ///< its `model` is empty, because the model of `allocation` is the result
   std::optional<Proof> proof = {};
 };
 
-/// The prepared network with the widths of the least harm within all budgets, by the training part of `data`, and what
-/// the options ask for after that. Throws as allocation::allocate, for an integer program, for a float network without
-/// a platform, and before any work what repair, training or conversion would refuse.
+/// Returns the prepared network with the bit widths of least sensitivity within all budgets. Uses the training split of
+/// `data`. Then runs the further steps of the options. Throws as allocation::allocate, for an integer program and for a
+/// float network without a platform. Errors of repair, training or conversion are reported before any work.
 BitsResult bits(const Model& network, const Dataset& data, const BitsOptions& options = {},
                 const Settings& settings = {});
 

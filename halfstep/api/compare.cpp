@@ -21,7 +21,7 @@ board::Side network_side(const Model& network, const std::string& name, const Da
   return board::side_of(std::move(values.manifest), std::move(values.contents), name);
 }
 
-/// Arrays by name, as another framework wrote them.
+/// Reads arrays by name from a file of another framework.
 board::Side array_side(const fs::path& path) {
   board::Manifest manifest;
   std::vector<Tensor> contents;
@@ -47,7 +47,7 @@ board::Side side_at(const fs::path& path, const Dataset* data, const CompareOpti
   fail(errors::bare_values(path.string()));
 }
 
-/// Both sides; where either cannot be had, throws what is wrong with both.
+/// Compares both sides. If a side cannot be read, throws the problems of both.
 template <class First, class Second>
 board::Comparison compare_sides(First first, Second second, const CompareOptions& options, const Settings& settings) {
   require_in_range(options);

@@ -1,4 +1,4 @@
-// Two sets of values, layer by layer: what differs first, and what is most likely wrong.
+// Layer-by-layer comparison of two sets of values: the first difference and its likely cause.
 #pragma once
 
 #include <filesystem>
@@ -10,17 +10,18 @@
 
 namespace halfstep::api {
 
-/// A side as a path: a folder of dumps, a folder of bare files called as values are, a bare file, arrays of another
-/// framework (npz, safetensors), or a Model. Arrays and bare files are taken for what the other side has under their
-/// names. Throws with all that is missing, cut, empty or unknown; `data` is for Models among the two.
+/// Compares two paths. A side is a folder of dumps, a folder of bare files named after values, a bare file, arrays of
+/// another framework (npz, safetensors), or a Model. Arrays and bare files are interpreted as the entries of the other
+/// side with the same names. Throws with all missing, truncated, empty or unknown entries. `data` is for sides that are
+/// Models.
 board::Comparison compare(const std::filesystem::path& first, const std::filesystem::path& second, const Dataset* data,
                           const CompareOptions& options = {}, const Settings& settings = {});
 
-/// The same of a network in memory, as the first side.
+/// Compares a network in memory, as the first side.
 board::Comparison compare(const Model& first, const std::filesystem::path& second, const Dataset& data,
                           const CompareOptions& options = {}, const Settings& settings = {});
 
-/// Whether the path is a Model of ours, which needs samples to be compared.
+/// Whether the path is a Halfstep Model, so that a comparison needs samples.
 bool is_network(const std::filesystem::path& path);
 
 }  // namespace halfstep::api

@@ -1,4 +1,4 @@
-// Prepared network -> integer program.
+// Conversion of a prepared network to an integer program.
 #pragma once
 
 #include "halfstep/core/ir/model.h"
@@ -6,8 +6,8 @@
 
 namespace halfstep::api {
 
-/// The integer program, the proof of each accumulator and the operators that stay in float (quant::convert, which says
-/// what it refuses). Throws for a network of another stage.
+/// Returns the integer program, the overflow proof of each accumulator, and the operators that stay in float. Throws as
+/// quant::convert, and for a network of another stage.
 quant::Conversion convert(const Model& prepared, const quant::ConvertOptions& options = {});
 
 }  // namespace halfstep::api

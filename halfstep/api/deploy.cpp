@@ -55,7 +55,7 @@ const std::map<std::string, ModelFile>& model_files() {
   return kFiles;
 }
 
-/// Weights where codes can follow them: what is beyond the range of its quantizer is at its end.
+/// Clips weights to the range of their quantizers, so that other tools derive the same codes.
 void clip_weights(Model& model, const formats::vendor::Ranges& ranges) {
   for (const auto& quantizer : model.graph.all<ops::FakeQuantize>()) {
     if (!quantizer.x().is_tensor()) continue;

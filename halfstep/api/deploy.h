@@ -1,4 +1,4 @@
-// A calibrated network as the files that the tools of its chip read.
+// Export of a calibrated network as files for the vendor's tools of its chip.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +10,11 @@
 
 namespace halfstep::api {
 
-/// Writes the files that the platform of `prepared` asks for (`deploy` of its record) into the folder `out.path`, which
-/// is made: NETWORK.onnx and NETWORK with what each is, after the network's name. Ranges are by the names that tensors
-/// have in the network of the same folder. Throws, before anything is written, for a network that is not calibrated,
-/// for a platform without such files (naming those that have some) and for what a format cannot say. Files of these
-/// names are refused, or replaced with `out.overwrite`. Returns their names in the folder.
+/// Writes the files listed under `deploy` in the platform record of `prepared` into the folder `out.path`, which is
+/// created. The files are NETWORK.onnx and NETWORK with a suffix for each format. Ranges use the tensor names of the
+/// exported network. Existing files are rejected, unless `out.overwrite` is set. Returns the file names. Before
+/// writing, throws for an uncalibrated network and for data that a format cannot express. For a platform without such
+/// files, the error names the platforms that have some.
 std::vector<std::string> export_deploy(const Model& prepared, const OutFile& out);
 
 }  // namespace halfstep::api

@@ -1,4 +1,4 @@
-// Names of earlier versions, until 0.2.
+// Deprecated names, to be removed in version 0.2.
 #pragma once
 
 #include "halfstep/api/analyze.h"

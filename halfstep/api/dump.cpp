@@ -28,17 +28,17 @@ namespace {
 using board::Codes;
 using board::Entry;
 
-/// A value that is wanted: how it is called, and what gives it.
+/// A value to write: its manifest entry, and the graph value that produces it.
 struct Planned {
   Entry entry;
-  std::string fetch;  ///< a value of the graph that runs; "" of a parameter that is there
+  std::string fetch;  ///< value of the executed graph; "" for a stored parameter
   Tensor contents = {};
 };
 
 struct Plan {
-  Model form;  ///< what runs
+  Model form;  ///< executed network
   std::string road;
-  std::string graph;  ///< of the integer program
+  std::string graph;  ///< graph text of the integer program
   std::vector<Planned> values;
 };
 
@@ -125,8 +125,8 @@ class Planner {
     }
   }
 
-  /// Of a prepared network the codes that the training road computes, and the parameters that it derives, in the order
-  /// and under the names of the integer program that it becomes. One that becomes none has its steps' codes alone.
+  /// Plans the codes computed by the training path of a prepared network, and the parameters that it derives. Order and
+  /// names are those of its integer program. Without an integer program, only the codes of its steps are planned.
   void plan_prepared() {
     plan_.road = "training road";
     steps_ = passes::quantized_steps(network_);
@@ -155,7 +155,7 @@ class Planner {
     }
   }
 
-  /// What the training road gives where the program has this operator.
+  /// Adds the values of the training path that correspond to this operator of the program.
   void add_computed(Op op, const Model& integer, const CodeFormats& formats) {
     const auto operands = op.operands();
     for (size_t i = 0; options_.parameters && i < operands.size(); ++i) {
@@ -175,7 +175,7 @@ class Planner {
     add(entry, op.name());
   }
 
-  /// The value that the training road derives for the port of a layer with weights; null for any other.
+  /// Returns the value that the training path derives for a port of a layer with weights, or null.
   Value computed_parameter(const std::string& layer, const std::string& port, Value stored) const {
     const Op derived = plan_.form.graph.op(layer + ".parameters");
     const auto step = std::ranges::find_if(steps_, [&](const auto& one) { return one.name() == layer; });
@@ -208,7 +208,7 @@ class Planner {
   const DumpOptions& options_;
   quant::LayerNames names_;
   Plan plan_;
-  std::vector<passes::QuantizedStep> steps_;  ///< of a prepared network
+  std::vector<passes::QuantizedStep> steps_;  ///< steps of a prepared network
   std::set<std::string> seen_;
 };
 
@@ -227,7 +227,7 @@ board::Layout layout_of(const Model& network, const LayoutOptions& options, cons
   return layout;
 }
 
-/// All batches of a value, one behind the other; of one without axes, a number for each.
+/// Concatenates all batches of a value. A value without axes yields one number for each batch.
 Tensor joined(const std::vector<Tensor>& parts) {
   if (parts.size() == 1) return parts.front();
   Dims dims = parts.front().dims();
@@ -243,7 +243,7 @@ Tensor joined(const std::vector<Tensor>& parts) {
   return result;
 }
 
-/// The codes of every layer by another engine, where one is asked for.
+/// Returns a backend that computes the codes of every layer, if the options select one.
 verify::Engine engine_of(const Model& network, const Plan& plan, const std::string& with, const Settings& settings) {
   if (with.empty()) return {};
   if (with != "onnxruntime") fail(errors::not_a_choice("backend", with, "onnxruntime"));
@@ -259,11 +259,11 @@ verify::Engine engine_of(const Model& network, const Plan& plan, const std::stri
   return roads.engine;
 }
 
-/// Runs the plan; contents that are parameters come from the first batch.
+/// Runs the plan. Parameters are taken from the first batch.
 std::map<std::string, Tensor> run_plan(const Plan& plan, const verify::Engine& engine, const data::Samples& samples,
                                        const Settings& settings) {
   Model form = plan.form;
-  std::vector<Value> outputs;  // called as their values are
+  std::vector<Value> outputs;  // each output has the name of its value
   for (const Value output : form.graph.outputs()) {
     if (std::ranges::find(outputs, output) == outputs.end()) outputs.push_back(output);
   }
@@ -298,7 +298,7 @@ std::map<std::string, Tensor> run_plan(const Plan& plan, const verify::Engine& e
   return contents;
 }
 
-/// What codes stand for, as f32.
+/// Dequantizes codes to f32.
 Tensor reals_of(const Tensor& codes, const Codes& format, const std::string& name) {
   if (!format.scale) fail(errors::value_without_scale(name));
   Tensor reals = Tensor::uninitialized(DType::f32, codes.dims());

@@ -1,4 +1,4 @@
-// The values of a network on samples, as files in the layout of a board.
+// Values of a network on samples, as files in the layout of a board.
 #pragma once
 
 #include <filesystem>
@@ -14,17 +14,19 @@
 
 namespace halfstep::api {
 
-/// Values in memory, as the network has them; by entry of the manifest, whose layouts are what the options say.
+/// Values in memory, in the layout of the network, by entry of the manifest. The layouts in the manifest are those of
+/// the options.
 struct NetworkValues {
   board::Manifest manifest;
   std::vector<Tensor> contents;
 };
 
-/// Every value of `network`, of any stage, on the test part of `data`. Throws for patterns that fit no layer.
+/// Returns every value of `network`, of any stage, on the test split of `data`. Throws for patterns that match no
+/// layer.
 NetworkValues values_of(const Model& network, const Dataset& data, const DumpOptions& options = {},
                         const Settings& settings = {});
 
-/// Writes them into the folder `out.path`: whole, or not at all. Files are the same for the same network and samples.
+/// Writes the values into the folder `out.path`, atomically. The same network and samples produce the same files.
 board::Manifest dump(const Model& network, const Dataset& data, const OutFile& out, const DumpOptions& options = {},
                      const Settings& settings = {});
 

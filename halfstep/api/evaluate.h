@@ -1,4 +1,4 @@
-// How right a network is on labelled samples, which may have several labels each (a language model: one a symbol).
+// Accuracy of a network on labelled samples. A sample may have several labels (a language model: one per symbol).
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@ namespace halfstep::api {
 
 struct Evaluation {
   Stage stage = Stage::float_network;
-  double accuracy = 0;             ///< share of labels that are the largest output
-  double loss = 0;                 ///< mean cross entropy of a label in nats, the outputs being logits
-  std::optional<double> top = {};  ///< where EvaluateOptions ask for it
+  double accuracy = 0;             ///< share of labels with the largest output
+  double loss = 0;                 ///< mean cross entropy per label in nats; outputs are logits
+  std::optional<double> top = {};  ///< top-k accuracy, if EvaluateOptions request it
   int64_t samples = 0;
-  std::string tested = {};              ///< which they are: "val/", "a fifth of each class", "all samples"
+  std::string tested = {};              ///< evaluated samples: "val/", "a fifth of each class", "all samples"
   std::vector<std::string> notes = {};  ///< see notes_on
 };
 
-/// How right `network`, of any stage, is on the test part of `data`. Throws without labels, and where the first output
-/// has not a row of classes for each.
+/// Evaluates `network`, of any stage, on the test split of `data`. Throws without labels, or if the first output does
+/// not have a row of classes for each label.
 Evaluation evaluate(const Model& network, const Dataset& data, const EvaluateOptions& options = {},
                     const Settings& settings = {});
 

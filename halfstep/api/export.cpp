@@ -22,8 +22,8 @@ ExportForm form_of(const std::string& format, const Model& network) {
   fail(errors::not_a_choice("format", format, "float, qdq or qoperator"));
 }
 
-/// The integer program of a prepared network in the form of requantization that ONNX's operators have; `approximated`
-/// takes the quantizers that the network has in another.
+/// Returns the integer program of a prepared network in the form of requantization of ONNX's operators. `approximated`
+/// receives the quantizers for which the network uses another form.
 Model converted(const Model& network, bool approximate, std::vector<std::string>& approximated) {
   Model prepared = network;
   for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
@@ -32,10 +32,11 @@ Model converted(const Model& network, bool approximate, std::vector<std::string>
     quantizer.set_attributes({{"requantize", std::string("float32")}});
     if (!quantizer.x().is_tensor() && quantizer.x().producer()) approximated.push_back(quantizer.x().name());
   }
-  return quant::convert(prepared, {.float_islands = true}).model;  // the file's writer refuses or lists them
+  return quant::convert(prepared, {.float_islands = true}).model;  // the writer of the file rejects or lists float
+                                                                   // fallbacks
 }
 
-/// The Model that the form is made of.
+/// Returns the Model from which the file is written.
 Model model_of(const Model& network, const ExportOptions& options, ExportForm form,
                std::vector<std::string>& approximated) {
   const Stage stage = stage_of(network);

@@ -1,4 +1,4 @@
-// A network as an ONNX file.
+// Export of a network to ONNX.
 #pragma once
 
 #include <filesystem>
@@ -12,10 +12,10 @@ namespace halfstep::api {
 
 struct ExportResult {
   int64_t nodes = 0;
-  std::vector<std::string> approximated;  ///< layers whose codes may differ from the Model's
+  std::vector<std::string> approximated;  ///< layers whose codes may differ from those of the Model
 };
 
-/// Writes a float or prepared `network` as a float ONNX file, a prepared or integer one as one on codes.
+/// Writes an ONNX file: a float or prepared `network` in float, a prepared network or an integer program on codes.
 ExportResult export_onnx(const Model& network, const std::filesystem::path& out, const ExportOptions& options = {});
 
 }  // namespace halfstep::api

@@ -16,7 +16,7 @@
 namespace halfstep::api {
 namespace {
 
-/// Bytes of samples in a test program, which is a text of four times as many; one sample is always there.
+/// Limit of sample bytes in a test program, whose text is four times as large. It always has at least one sample.
 constexpr size_t kMostTestBytes = size_t{256} << 10;
 constexpr int64_t kMostTestSamples = 8;
 
@@ -29,7 +29,7 @@ Model program_of(const Model& network, const ExportCOptions& options) {
   fail(errors::wrong_stage(place_of(network), "a float network", "a prepared or integer one", "run quantize first"));
 }
 
-/// Samples for calls of the program: `count` of them at once.
+/// Samples for calls of the program, `count` samples per call.
 class CallSource {
  public:
   CallSource(const Model& network, const Dataset* data) {
@@ -43,7 +43,7 @@ class CallSource {
     batch_ = batch(network);
   }
   int64_t calls() const { return calls_; }
-  /// Of arguments, as the samples have them.
+  /// Returns the extents of the arguments, from the samples.
   std::map<std::string, Dims> extents() const {
     std::map<std::string, Dims> found;
     if (calls_ == 0) return found;

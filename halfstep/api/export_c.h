@@ -1,4 +1,4 @@
-// An integer program as C99.
+// Export of an integer program as C99.
 #pragma once
 
 #include <filesystem>
@@ -12,16 +12,17 @@
 namespace halfstep::api {
 
 struct ExportCResult {
-  std::vector<std::string> files;  ///< names, in the folder
-  int64_t samples = 0;             ///< in the test program
-  size_t arena_bytes = 0;          ///< of memory between layers
+  std::vector<std::string> files;  ///< file names, relative to the folder
+  int64_t samples = 0;             ///< number of samples in the test program
+  size_t arena_bytes = 0;          ///< memory for values between layers, in bytes
   size_t weight_bytes = 0, constant_bytes = 0;
   bool uses_floats = false;
-  std::vector<std::string> islands;  ///< layers in float
+  std::vector<std::string> islands;  ///< layers computed in float
 };
 
-/// Writes a prepared network or an integer program into `folder` as NAME.h, NAME.c and the test program. Its samples
-/// are those of `data`, or without it those that a prepared network keeps. Throws before anything is written.
+/// Writes NAME.h, NAME.c and a test program into `folder`, for a prepared network or an integer program. The test
+/// samples come from `data` or, without it, from the samples stored in a prepared network. All errors are thrown before
+/// anything is written.
 ExportCResult export_c(const Model& network, const std::filesystem::path& folder, const ExportCOptions& options = {},
                        const Dataset* data = nullptr);
 

@@ -17,7 +17,7 @@
 namespace halfstep::api {
 namespace {
 
-/// Adds what passes from one call to the next.
+/// Measures the time between successive calls.
 class StageClock {
  public:
   explicit StageClock(std::map<std::string, double>& seconds) : seconds_(seconds) {}
@@ -47,7 +47,7 @@ std::map<std::string, Dims> closed_extents(const formats::Summary& summary, int6
   return all;
 }
 
-/// What only shows when the whole is put together is an issue as any other.
+/// Reports problems that appear only when the whole graph is built like all other issues.
 void build(const formats::File& file, const formats::Binding& binding, const Place& place, StageClock& clock,
            ForeignInspection& found) {
   CompileOptions options;
@@ -67,7 +67,7 @@ void build(const formats::File& file, const formats::Binding& binding, const Pla
   }
 }
 
-/// What `quantize` says of a file that is no network of ours.
+/// Returns the objections of `quantize` to a file that cannot be imported.
 TargetInspection refused(const Target& target, const std::string& path, const formats::Coverage& coverage) {
   TargetInspection found{target.platform.name, {{"quantize", {}}, {"convert", {}}, {"train", {}}}, {}, {}};
   for (const formats::Issue& issue : coverage.issues) {
@@ -78,7 +78,7 @@ TargetInspection refused(const Target& target, const std::string& path, const fo
   return found;
 }
 
-/// As the verbs read the file: with open extents, or else as `closed`.
+/// Reads the file as the verbs do: with dynamic dimensions, or else as `closed`.
 Model network_of(const formats::File& file, const std::optional<Model>& closed) {
   std::optional<Model> network = closed;
   try {
@@ -90,8 +90,9 @@ Model network_of(const formats::File& file, const std::optional<Model>& closed) 
   return *std::move(network);
 }
 
-/// What is a network with open extents, but not with those that were taken for them: with others that it takes. Where
-/// there are none, that stands in place of what those say that were taken. False for what is no network.
+/// Handles a network that imports with dynamic dimensions but not with the assumed extents: tries further assumed
+/// extents. If none is accepted, this problem replaces the issues of the first extents. Returns false if the file has
+/// other issues.
 bool build_with_others(const formats::File& file, const InspectOptions& options, StageClock& clock,
                        ForeignInspection& found) {
   if (!file.coverage(binding_of({})).issues.empty()) return false;

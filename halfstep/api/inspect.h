@@ -1,4 +1,4 @@
-// What a network is made of and how it would run. The report room has these values as text and JSON.
+// Structure and execution plan of a network. The report room presents these values as text and JSON.
 #pragma once
 
 #include <filesystem>
@@ -18,64 +18,64 @@
 
 namespace halfstep::api {
 
-/// What a network is to become, with what is asked for on the way.
+/// Target of a network: the platform, and the options of the steps to it.
 struct Target {
   Platform platform;
   quant::PrepareOptions prepare = {};
   bool pad_channels = false;
   quant::ConvertOptions convert = {};
-  std::vector<std::string> regions = {};  ///< as in QuantizeOptions
+  std::vector<std::string> regions = {};  ///< layer ranges, as in QuantizeOptions
 };
 
-/// What a verb would refuse.
+/// Objections of one verb.
 struct VerbObjections {
   std::string verb;  ///< quantize, convert, train
   std::vector<Diagnostic> objections;
 };
 
-/// What stands between a network and its target, found by the checks of the verbs themselves.
+/// Obstacles between a network and its target, found by the checks of the verbs.
 struct TargetInspection {
   std::string platform;
-  std::vector<VerbObjections> verbs;  ///< of each the objections, in this order: quantize, convert, train
+  std::vector<VerbObjections> verbs;  ///< objections of quantize, convert and train, in this order
   std::vector<quant::FloatIsland> islands;
-  std::vector<std::string> padded;      ///< layers that have more channels than in the network
-  std::vector<std::string> notes = {};  ///< what no verb refuses, and quantize says of the network
-  bool holds() const;                   ///< no verb objects
+  std::vector<std::string> padded;      ///< layers with more channels than in the network
+  std::vector<std::string> notes = {};  ///< remarks of quantize that do not block any verb
+  bool holds() const;                   ///< whether no verb objects
 };
 
 struct InspectOptions : InspectFields {
-  std::optional<Target> target = {};  ///< also what stands between the network and it
+  std::optional<Target> target = {};  ///< if set, the objections for this target are inspected too
 };
 
-/// One of our Models, and its program in evaluation mode.
+/// A Halfstep Model and its program in evaluation mode.
 struct Inspection {
   Stage stage = Stage::float_network;
   Model model;
-  Model compiled;  ///< in evaluation mode, with extents that are known
+  Model compiled;  ///< in evaluation mode, with known extents
   runtime::ProgramSpec program;
   std::optional<TargetInspection> target = {};
 };
 
-/// What a foreign file has, and what of it is not supported.
+/// Contents of a foreign file, and its unsupported parts.
 struct ForeignInspection {
   formats::Summary summary;
   formats::Coverage coverage;
-  std::map<std::string, Dims> dims;             ///< of inputs with open extents, as they were taken
-  std::optional<Model> model;                   ///< where it can be had without inputs
-  std::optional<runtime::ProgramSpec> program;  ///< of the model, as `run` makes it
-  std::vector<formats::NodeLine> nodes;         ///< where they are asked for
-  std::map<std::string, double> seconds;        ///< that each step took
-  std::optional<TargetInspection> target;       ///< where it is asked for; without a model, what its import lacks
+  std::map<std::string, Dims> dims;             ///< assumed extents of inputs with dynamic dimensions
+  std::optional<Model> model;                   ///< absent if the import needs inputs
+  std::optional<runtime::ProgramSpec> program;  ///< program of the model, as `run` compiles it
+  std::vector<formats::NodeLine> nodes;         ///< if requested
+  std::map<std::string, double> seconds;        ///< duration of each step
+  std::optional<TargetInspection> target;       ///< if requested; without a model, the problems of its import
 };
 
-/// What quantize, convert and train would refuse on the way of the float or prepared `network` to `target`, all at
-/// once. What only samples show (ranges, and sums that depend on them) is known of a calibrated network alone. Throws
-/// for an integer program, and for a network that was prepared for another platform.
+/// Returns all objections of quantize, convert and train on the way of the float or prepared `network` to `target`.
+/// Problems that depend on samples (ranges, and sums that depend on them) are found only in a calibrated network.
+/// Throws for an integer program, and for a network prepared for another platform.
 TargetInspection inspect_target(const Model& network, const Target& target);
 
 Inspection inspect(const Model& network, const InspectOptions& options = {});
 
-/// The inspection of a foreign file. Open extents that are not the first are taken as one of kAssumedExtents.
+/// Inspects a foreign file. Dynamic dimensions other than the first become one of kAssumedExtents.
 ForeignInspection inspect_file(const std::filesystem::path& path, const InspectOptions& options = {});
 
 }  // namespace halfstep::api

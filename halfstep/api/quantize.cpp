@@ -33,7 +33,7 @@ train::CalibrateOptions calibration_of(const QuantizeOptions& options, const Set
   return calibration;
 }
 
-/// Adds what is suspicious about the result to its notes.
+/// Adds warnings about suspicious results to the notes.
 void warn(QuantizeResult& result, const data::Samples& samples, const train::CalibrateOptions& calibration,
           ThreadPool& pool) {
   in_words_of_convert(result.model, [&] {

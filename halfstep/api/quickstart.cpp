@@ -28,7 +28,7 @@ constexpr const char* kFloatFile = "float.safetensors";
 constexpr const char* kPreparedFile = "prepared.safetensors";
 constexpr const char* kIntegerFile = "integer.safetensors";
 
-/// Everything one quickstart works on.
+/// State of one quickstart run.
 class Quickstart {
  public:
   Quickstart(const QuickstartRequest& request, const Settings& settings)
@@ -52,7 +52,7 @@ class Quickstart {
     require_feasible(network);
     std::optional<io::Claim> claim;
     if (writes()) claim = io::Claim::of_folder(request_.out);
-    require_free(request_);  // another process may have run meanwhile
+    require_free(request_);  // another process may have created it meanwhile
     if (!request_.network) timed("float", [&] { network = fit(network, float_options(), "float training"); });
     report_.accuracy_float = accuracy(network);
     report_.float_bytes = save(network, kFloatFile);
@@ -89,14 +89,14 @@ class Quickstart {
  private:
   bool writes() const { return !request_.out.empty(); }
 
-  /// Bytes of the file; 0 where nothing is written.
+  /// Returns the size of the file in bytes, or 0 if nothing is written.
   int64_t save(const Model& model, const char* file) const {
     if (!writes()) return 0;
     save_model(model, request_.out / file);
     return static_cast<int64_t>(std::filesystem::file_size(request_.out / file));
   }
 
-  /// What cannot have codes, become integers or be trained is said before any work, all of it.
+  /// Reports all obstacles to quantization, conversion and training before any work.
   void require_feasible(const Model& network) const {
     std::vector<Diagnostic> objections;
     const Model prepared = quant::prepare(network, request_.platform, request_.quantize.prepare, &objections);
@@ -115,7 +115,7 @@ class Quickstart {
     return model;
   }
 
-  /// 0 without labels.
+  /// Returns 0 without labels.
   double accuracy(const Model& model) { return report_.has_accuracy ? train::accuracy(model, parts_.test, pool_) : 0; }
 
   train::FitOptions float_options() const {
@@ -159,7 +159,7 @@ class Quickstart {
   static int64_t peak_rss_bytes() {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
-    return int64_t{usage.ru_maxrss} * 1024;  // Linux counts in KiB
+    return int64_t{usage.ru_maxrss} * 1024;  // Linux reports KiB
   }
 
   const QuickstartRequest& request_;

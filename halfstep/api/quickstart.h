@@ -1,4 +1,4 @@
-// All of the way at once: train, quantize, fine-tune, convert, verify.
+// All steps in one call: train, quantize, fine-tune, convert, verify.
 #pragma once
 
 #include <optional>
@@ -16,21 +16,21 @@ namespace halfstep::api {
 
 struct QuickstartRequest : QuickstartFields {
   Dataset data = {};
-  /// A float network, which is then not trained; without one a new one for the digits.
+  /// Trained float network. If absent, a new network for the digits is trained.
   std::optional<Model> network = {};
   Platform platform = {};
 };
 
 struct QuickstartReport {
   std::string platform, data, weights_digest;
-  std::string tested;              ///< the part of the data that accuracies are of
+  std::string tested;              ///< split of the data for all accuracies
   std::vector<std::string> notes;  ///< see notes_on
   bool has_accuracy = true;        ///< false for data without labels
-  train::Course held_back;         ///< how fine-tuning went; empty without it
+  train::Course held_back;         ///< training history of fine-tuning; empty without fine-tuning
   double accuracy_float = 0, accuracy_calibrated = 0, accuracy_finetuned = 0, accuracy_integer = 0;
   int64_t samples = 0, peak_rss_bytes = 0;
-  int64_t float_bytes = 0, integer_bytes = 0;           ///< of the files; 0 where nothing is written
-  std::vector<std::pair<std::string, double>> seconds;  ///< by stage, in order
+  int64_t float_bytes = 0, integer_bytes = 0;           ///< file sizes; 0 if nothing is written
+  std::vector<std::pair<std::string, double>> seconds;  ///< duration by stage, in order
   verify::RoadReport roads;
   quant::Audit audit;
 };
@@ -40,11 +40,12 @@ struct QuickstartOutcome {
   QuickstartReport report;
 };
 
-/// Throws where `out` cannot be a folder, or holds an earlier run that is not to be replaced. `quickstart` asks first.
+/// Throws if `out` cannot be a folder, or if it holds an earlier run that must not be replaced. `quickstart` calls it
+/// first.
 void require_free(const QuickstartRequest& request);
 
-/// Trains a float network or takes a given one, prepares, calibrates, fine-tunes, converts and verifies it. Each Model
-/// is written into the folder `out`, if one is named, as soon as it is there.
+/// Trains a float network or takes the given one. Then prepares, calibrates, fine-tunes, converts and verifies it.
+/// Writes each Model into the folder `out`, if set, as soon as it is complete.
 QuickstartOutcome quickstart(const QuickstartRequest& request, const Settings& settings = {});
 
 }  // namespace halfstep::api

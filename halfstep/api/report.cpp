@@ -17,7 +17,7 @@
 namespace halfstep::api {
 namespace {
 
-/// The integer program, or why there is none.
+/// Returns the integer program, or nullopt with the reason in `unproved`.
 std::optional<Model> integers_of(const Model& prepared, const std::optional<Model>& given, std::string& unproved) {
   if (given) return given;
   try {
@@ -61,7 +61,7 @@ std::string class_of(const Dataset& data, int64_t index) {
   return index < static_cast<int64_t>(names.size()) ? names[static_cast<size_t>(index)] : std::to_string(index);
 }
 
-/// How much a sample is worth a look: right in float comes first.
+/// Priority of a sample in the report. Samples that the float network classifies correctly come first.
 enum class Harm { none, in_both, by_codes };
 
 Harm harm_of(int64_t label, int64_t in_float, int64_t on_codes) {

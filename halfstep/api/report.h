@@ -1,4 +1,4 @@
-// Everything that is known of a quantized network, for one page.
+// Report page of a quantized network.
 #pragma once
 
 #include <filesystem>
@@ -14,42 +14,42 @@
 
 namespace halfstep::api {
 
-/// Widths that a choice of bits looked at.
+/// A set of bit widths evaluated by a bit allocation.
 struct TriedWidths {
   std::string kind;  ///< "front", "uniform" or "chosen"
   std::string what;
   double bytes = 0, loss = 0;
-  std::optional<double> right = {};  ///< accuracy or agreement
+  std::optional<double> right = {};  ///< accuracy, or agreement with the teacher
 };
 
-/// What an instruction of the integer program takes, under the name of its layer.
+/// Execution time of one instruction of the integer program, by layer name.
 struct LayerTime {
   std::string layer;
-  double microseconds = 0;  ///< the median of several runs of one sample, on the threads of the settings
+  double microseconds = 0;  ///< median over several runs with one sample, on the threads of the settings
 };
 
-/// A sample that the integers answer otherwise than its label, or than the network in float where there is none.
+/// A sample that the integer program misclassifies. Without labels: one where it disagrees with the float network.
 struct WorstSample {
-  int64_t index = 0;                      ///< in the part that was looked at
-  std::string label, in_float, on_codes;  ///< names of classes; label: "" without one
-  Tensor picture;                         ///< u8 [height, width, 3]; undefined where samples are no pictures
+  int64_t index = 0;                      ///< index in the inspected split
+  std::string label, in_float, on_codes;  ///< class names; label: "" if unknown
+  Tensor picture;                         ///< u8 [height, width, 3]; undefined if samples are not pictures
 };
 
 struct NetworkReport {
-  QuantizeResult audited;  ///< its model is the network
+  QuantizeResult audited;  ///< its `model` is the network
   AnalyzeResult analysis;
   std::optional<verify::RoadReport> proof;
-  std::string unproved;  ///< why there is none; ""
-  std::string with;      ///< the engine that bears witness too; ""
+  std::string unproved;  ///< reason for a missing proof, or ""
+  std::string with;      ///< backend that was compared as well, or ""
   std::vector<LayerTime> times = {};
   std::optional<train::Course> course = {};
   std::vector<TriedWidths> widths = {};
   std::vector<WorstSample> worst = {};
-  int64_t wrong = 0;  ///< how many samples there are of that kind
+  int64_t wrong = 0;  ///< total number of such samples
 };
 
-/// Analyzes `prepared`, compares it with `integer`, or with what conversion makes of it, and times it. A network that
-/// conversion refuses has no proof, and the report says why. Throws for other stages, and as analyze and verify do.
+/// Analyzes `prepared`, compares it with `integer`, or with its converted form, and measures times. If conversion
+/// fails, the report has no proof but the reason. Throws for other stages, and as analyze and verify.
 NetworkReport report(const Model& prepared, const std::optional<Model>& integer, const Dataset& data,
                      const ReportOptions& options = {}, const Settings& settings = {});
 

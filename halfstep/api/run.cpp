@@ -25,7 +25,7 @@
 namespace halfstep::api {
 namespace {
 
-/// The name of the only one for a tensor without one, as an npy file has it.
+/// Names an unnamed tensor, as from an npy file, after the only input.
 Tensors with_names(const Tensors& tensors, const std::vector<std::string>& names) {
   Tensors named = tensors;
   const auto unnamed = named.find("");
@@ -39,10 +39,10 @@ Tensors with_names(const Tensors& tensors, const std::vector<std::string>& names
 struct WantedInput {
   std::string name;
   bool is_f32;
-  bool is_needed = true;  ///< else the file has contents for it
+  bool is_needed = true;  ///< false: the file has default contents
 };
 
-/// As the network takes them: with names, and numbers of f64 as f32 where it wants those.
+/// Adapts tensors to the network: adds names, and converts f64 to f32 where the network takes f32.
 Tensors fitted(const Tensors& tensors, const std::vector<WantedInput>& wanted) {
   std::vector<std::string> names;
   for (const WantedInput& input : wanted) {
@@ -71,7 +71,7 @@ Tensors inputs_for(const formats::Summary& summary, const Tensors& tensors) {
 
 std::string names_of(const Tensors& inputs) { return fmt::format("{}", fmt::join(std::views::keys(inputs), ", ")); }
 
-/// Inputs that the file does not name, and those without a default that are missing.
+/// Checks for inputs unknown to the file, and for missing inputs without a default.
 void check_inputs(const formats::Summary& summary, const Tensors& inputs, const std::string& source) {
   std::vector<std::string> names;
   for (const formats::Port& port : summary.inputs) names.push_back(port.name);
@@ -110,7 +110,7 @@ std::vector<TracedRegion> regions_of(const runtime::Instruction& instruction, si
   return regions;
 }
 
-/// Times of one run, ranges of another: looking at what an instruction gave takes time too.
+/// Combines times of one run with ranges of another, because measuring ranges takes time too.
 std::vector<TracedInstruction> instructions_of(const runtime::ProgramSpec& spec, const runtime::Trace& times,
                                                const runtime::Trace* ranges) {
   std::vector<TracedInstruction> made;
@@ -137,7 +137,7 @@ std::vector<TracedInstruction> instructions_of(const runtime::ProgramSpec& spec,
   return made;
 }
 
-/// The Program once for its results and again for its speed.
+/// Runs the Program once for its results, and again to measure its speed.
 RunResult run_timed(runtime::Program program, const Tensors& inputs, const RunOptions& options,
                     const Settings& settings) {
   ThreadPool pool(settings.threads);
@@ -172,7 +172,7 @@ bool close(double found, double expected, const Tolerance& tolerance) {
 
 bool has_tolerance(DType dtype) { return is_float(dtype) || is_small_float(dtype); }
 
-/// Whether the tensor has the element type and the known extents of the argument.
+/// Whether element type and known extents of the tensor match the argument.
 bool fits(const Value& argument, const Tensor& tensor) {
   const auto same = [](int64_t wanted, int64_t extent) { return wanted == kUnknown || wanted == extent; };
   return argument.dtype() == tensor.dtype() && std::ranges::equal(argument.dims(), tensor.dims(), same);

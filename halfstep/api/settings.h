@@ -1,4 +1,4 @@
-// What the verbs share.
+// Types and settings shared by the verbs.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@ using Dataset = data::Dataset;
 using DataOptions = data::DataOptions;
 using Platform = quant::Platform;
 
-/// What every verb that computes takes.
+/// Settings of every verb that computes.
 struct Settings {
   int threads = 0;  ///< 0: one per processor
   uint64_t seed = 0;
   ProgressCallback progress;
-  std::string python = "python3";  ///< runs onnxruntime where HALFSTEP_PYTHON names no other
+  std::string python = "python3";  ///< interpreter for onnxruntime, unless HALFSTEP_PYTHON is set
 };
 
 }  // namespace halfstep::api

@@ -1,4 +1,4 @@
-// Training, float or with the rounding of the device inside.
+// Training of float networks and quantization-aware training of prepared networks.
 #pragma once
 
 #include <optional>
@@ -14,27 +14,27 @@ namespace halfstep::api {
 
 struct TrainResult {
   Model model;
-  std::string digest;              ///< of the trained weights
-  std::optional<double> accuracy;  ///< on the test part, with labels
-  double loss = 0;                 ///< of the last epoch
-  int64_t samples = 0;             ///< of the test part
-  std::string tested;              ///< what that is: "val/", "a fifth of each class"
-  std::vector<std::string> notes;  ///< see notes_on
-  int64_t first_epoch = 0;         ///< epochs that were done before
+  std::string digest;              ///< digest of the trained weights
+  std::optional<double> accuracy;  ///< on the test split; absent without labels
+  double loss = 0;                 ///< training loss of the last epoch
+  int64_t samples = 0;             ///< number of samples of the test split
+  std::string tested;              ///< source of the test split: "val/", "a fifth of each class"
+  std::vector<std::string> notes;  ///< warnings, see notes_on
+  int64_t first_epoch = 0;         ///< epochs completed by earlier runs
   int64_t epochs = 0;
-  bool was_finished = false;                   ///< nothing was left to do
-  double step_milliseconds = 0;                ///< median, without the preparation of samples; 0 when none was run
-  std::vector<train::OperatorTime> operators;  ///< the longest first, with `profile`
-  int64_t frozen_weights = 0;                  ///< that oscillated
-  std::string renormalized;                    ///< what became of running statistics, where the recipe asks
-  train::Course held_back;                     ///< how the network did, epoch by epoch; empty without keep_best
-  std::string bits;                            ///< with a schedule, the widths of this stage
-  std::vector<TrainResult> stages;             ///< with a schedule, those before
+  bool was_finished = false;                   ///< the run was already complete
+  double step_milliseconds = 0;                ///< median without sample preparation; 0 if no step ran
+  std::vector<train::OperatorTime> operators;  ///< slowest first, with `profile`
+  int64_t frozen_weights = 0;                  ///< weights frozen because they oscillated
+  std::string renormalized;                    ///< result of recomputing running statistics, if the recipe requests it
+  train::Course held_back;                     ///< training history by epoch; empty without keep_best
+  std::string bits;                            ///< with a schedule, the bit widths of this stage
+  std::vector<TrainResult> stages;             ///< with a schedule, the results of earlier stages
 };
 
-/// Trains a float or prepared `network` on the training part of `data`. A prepared one learns from its own float form
-/// where data has no labels. With a schedule a float network is quantized on the way, and what the platform refuses of
-/// any stage is thrown before the first one trains.
+/// Trains a float or prepared `network` on the training split of `data`. Without labels, a prepared network is
+/// distilled from its float form. With a schedule, a float network is quantized between stages. Objections of the
+/// platform to any stage are thrown before the first stage trains.
 TrainResult train(const Model& network, const Dataset& data, const TrainOptions& options = {},
                   const Settings& settings = {});
 

@@ -22,9 +22,9 @@
 namespace halfstep::api {
 namespace {
 
-constexpr int64_t kMostSamples = 64;  ///< at once
+constexpr int64_t kMostSamples = 64;  ///< samples per batch
 
-/// Bits, scale and zero point of a step's codes; a step that only moves codes has those of what it moves.
+/// Sets bits, scale and zero point of a step's codes. A step that only moves codes has those of its input.
 void describe_codes(const Model& prepared, const passes::QuantizedStep& step, verify::Layer& layer) {
   if (step.kind == passes::StepKind::real) {
     layer.activation_bits = 32;
@@ -36,10 +36,10 @@ void describe_codes(const Model& prepared, const passes::QuantizedStep& step, ve
   layer.scale = quant::effective_scale(prepared, quantizer);
 }
 
-/// What the codes of a step stand for, or the result of an operator in float.
+/// Returns the real value that the codes of a step represent, or the result of an operator in float.
 Value reals_of(const passes::QuantizedStep& step, Value result) { return step.quantizer ? step.quantizer.x() : result; }
 
-/// Of an operator in float, one of its results.
+/// Describes a step or, for an operator in float, one of its results.
 verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step, Value result) {
   verify::Layer layer;
   layer.name = step.kind == passes::StepKind::real ? result.name() : step.name();
@@ -68,14 +68,15 @@ void add_engine(verify::Roads& roads, const VerifyOptions& options, const data::
   fail(errors::not_a_choice("backend", options.backend, "onnxruntime or c"));
 }
 
-/// Samples whose answers are compared with those that each has alone: some, even where one takes much memory.
+/// Number of samples per batch when batched answers are compared with single ones. At least kFewest, even if one sample
+/// needs much memory.
 int64_t whole_batch(const verify::Roads& roads, const data::Samples& samples) {
   constexpr int64_t kFewest = 4;
   const int64_t at_once = std::max(kFewest, train::fetching_batch(roads.unquantized, samples, kMostSamples));
   return data::judged_batch(roads.unquantized, at_once);
 }
 
-/// Nothing where samples have not one label each, or no answers.
+/// Returns nullopt unless samples have one label each and there are answers.
 std::optional<verify::Accuracy> accuracy_of(const verify::Answers& answers, const data::Samples& samples) {
   const size_t count = answers.integer.size();
   if (count == 0 || samples.data->labels_each() != 1) return std::nullopt;

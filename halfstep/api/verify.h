@@ -1,4 +1,4 @@
-// The proof: training road, integer program, engine and the network that came in, layer by layer.
+// Verification: training path, integer program, other backends and source model, layer by layer.
 #pragma once
 
 #include <filesystem>
@@ -12,20 +12,20 @@
 
 namespace halfstep::api {
 
-/// Compares `prepared` and `integer` code for code on the test part of `data`, and both with the network that came in.
+/// Compares `prepared` and `integer` code for code on the test split of `data`. Checks both against the source model.
 /// Throws for networks of other stages.
 verify::RoadReport verify(const Model& prepared, const Model& integer, const Dataset& data,
                           const VerifyOptions& options = {}, const Settings& settings = {});
 
-/// The three forms that are compared. The network that came in is one of them where `prepared` has it.
+/// Returns the execution paths to compare. They include the source model if `prepared` has it.
 verify::Roads roads_of(const Model& prepared, const Model& integer);
 
-/// The roads on samples, layer by layer. `batch` as in VerifyOptions.
+/// Compares the execution paths on samples, layer by layer. `batch` as in VerifyOptions.
 verify::RoadReport compare_on(const verify::Roads& roads, const data::Samples& samples, ThreadPool& pool,
                               const ProgressCallback& progress, std::optional<int64_t> batch = {});
 
-/// compare_on, and all of it with the network that came in, inside of branches and loops too. `prepared` is what the
-/// roads were made of.
+/// As compare_on, with the semantic check against the source model, and inside branches and loops. `prepared` is the
+/// network from which the roads were made.
 verify::RoadReport prove(const verify::Roads& roads, const Model& prepared, const data::Samples& samples,
                          const verify::MeaningOptions& options, ThreadPool& pool, const ProgressCallback& progress,
                          std::optional<int64_t> batch = {});

@@ -23,7 +23,7 @@
 namespace halfstep::api {
 namespace {
 
-/// What a program said, no longer than a screen.
+/// Shortens the output of a program to about one screen.
 std::string shown(const std::string& words) {
   constexpr size_t kMost = 2000;
   std::string text = words.size() > kMost ? words.substr(0, kMost) + "..." : words;
@@ -31,7 +31,7 @@ std::string shown(const std::string& words) {
   return text.empty() ? "''" : "\n" + text;
 }
 
-/// Throws where it did not end well; `command` is what a user would type.
+/// Throws if the program failed or timed out. `command` is the command as a user would type it.
 void require_success(const io::Ended& ended, const std::string& command, double seconds) {
   if (ended.is_late) fail(errors::c_command_late(command, seconds));
   if (ended.signal != 0)
@@ -41,7 +41,7 @@ void require_success(const io::Ended& ended, const std::string& command, double 
     fail(errors::c_command_failed(command, fmt::format("exit code {}", ended.code), shown(ended.errors)));
 }
 
-/// The name of the one program in a folder.
+/// Returns the name of the only program in a folder.
 std::string program_in(const std::filesystem::path& folder) {
   std::vector<std::string> names;
   std::error_code failed;
@@ -57,7 +57,7 @@ std::string program_in(const std::filesystem::path& folder) {
   return names[0];
 }
 
-/// The program, compiled.
+/// The compiled program.
 class Machine {
  public:
   Machine(const Model& integer, const CProgramOptions& options, const std::map<std::string, Dims>& extents)
@@ -76,9 +76,9 @@ class Machine {
     compile(sources, name, driver.name);
   }
 
-  /// Samples of one batch: of one call where what calls give, one behind the other, is not what all samples at once do,
-  /// as of a layer that has the samples on another axis than the first, has none, counts them, or is in a branch or a
-  /// loop.
+  /// Largest number of samples in a batch. It is one call if several calls, concatenated, differ from one call with all
+  /// samples. This holds for a layer that has the samples on another axis than the first, has no sample axis, counts
+  /// samples, or is in a branch or a loop.
   int64_t most_samples() const {
     Tensors two_calls;
     bool takes_any = false;
@@ -89,7 +89,7 @@ class Machine {
         dims[0] = 2;
         takes_any = true;
       }
-      std::ranges::replace(dims, kUnknown, int64_t{1});  // of an argument that nothing reads
+      std::ranges::replace(dims, kUnknown, int64_t{1});  // dynamic dimensions of an unread argument
       two_calls.emplace(argument.name(), Tensor(argument.dtype(), dims));
     }
     if (!takes_any) return std::numeric_limits<int64_t>::max();
@@ -104,7 +104,7 @@ class Machine {
     return std::ranges::all_of(program_.layers, is_separate) ? std::numeric_limits<int64_t>::max() : 1;
   }
 
-  /// The layers of a batch outside of branches and loops, which calls give one behind the other.
+  /// Returns the layers outside branches and loops for a batch. The results of all calls are concatenated.
   Tensors run(const Tensors& inputs) const {
     const int64_t calls = count_calls(inputs);
     Tensors layers;
@@ -120,7 +120,7 @@ class Machine {
     return layers;
   }
 
-  /// The layers in branches and loops, each time that they are made.
+  /// Returns the layers in branches and loops, once for each execution.
   Tensors run_inside(const Tensors& inputs) const {
     Tensors layers;
     for (const auto& [layer, parts] : run_calls(inputs, count_calls(inputs))) {
@@ -142,7 +142,7 @@ class Machine {
                     options_.time_limit);
   }
 
-  /// Values without axes are the same in all calls.
+  /// Number of calls for a batch. Inputs without axes are the same in all calls.
   int64_t count_calls(const Tensors& inputs) const {
     bool reads_any = false;
     for (const formats::c::CPort& port : program_.inputs) {
@@ -155,7 +155,7 @@ class Machine {
     return 1;
   }
 
-  /// The reals of each call, in the order of the program's parameters.
+  /// Encodes the float inputs of each call, in the order of the program's parameters.
   std::string bytes_of(const Tensors& inputs, int64_t calls) const {
     std::string bytes;
     for (int64_t call = 0; call < calls; ++call) {
@@ -170,7 +170,7 @@ class Machine {
     return bytes;
   }
 
-  /// What the program shows of each layer, in turn.
+  /// Runs the program and returns its output for each layer and call.
   std::map<const formats::c::CLayer*, std::vector<Tensor>> run_calls(const Tensors& inputs, int64_t calls) const {
     std::vector<std::string> words = io::split_command(options_.runner);
     words.push_back((folder_ / "program").string());
@@ -196,7 +196,7 @@ class Machine {
     return all;
   }
 
-  /// Name, number of elements, bytes of each, and the elements.
+  /// Parses one layer: name, number of elements, bytes per element, elements.
   std::pair<const formats::c::CLayer*, Tensor> next_layer(const std::string& output, size_t& at) const {
     const auto take = [&](size_t count) {
       if (output.size() - at < count)
@@ -222,7 +222,7 @@ class Machine {
   CProgramOptions options_;
   io::TemporaryFolder folder_;
   formats::c::CProgram program_;
-  std::map<std::string, const formats::c::CLayer*> layers_;  ///< by name
+  std::map<std::string, const formats::c::CLayer*> layers_;  ///< layers by name
 };
 
 }  // namespace

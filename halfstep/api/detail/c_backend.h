@@ -1,4 +1,4 @@
-// A program in C as a third road of the proof. Internal to the verbs.
+// Exported C program as a backend for verification. Internal to the verbs.
 #pragma once
 
 #include <map>
@@ -9,11 +9,11 @@
 
 namespace halfstep::api {
 
-/// Writes `roads.integer` as C, or takes the one in a folder, compiles it once with what reads samples and shows
-/// layers, and runs it for every batch; a batch is one call where samples do not stay on the first axis. Temporary
-/// files live as long as the roads. Throws where there is no form in C, the folder holds no program with hooks or that
-/// of another Model, or, with its own words, where the compiler fails or the program ends badly or does not end.
-/// `extents` are those of the samples, for arguments that leave theirs open.
+/// Writes `roads.integer` as C, or takes the C program in a folder. Compiles it once with a driver that reads samples
+/// and prints layers. Runs it for every batch. If samples do not stay on the first axis, a batch is one call. Temporary
+/// files live as long as the roads. Throws if there is no C form, or if the folder has no program with hooks or the
+/// program of another Model. Also throws, with the output of the tool, if the compiler fails, or if the program fails
+/// or does not end. `extents` are the extents of the samples, for arguments with dynamic dimensions.
 void add_c(verify::Roads& roads, const CProgramOptions& options, const std::map<std::string, Dims>& extents = {});
 
 }  // namespace halfstep::api

@@ -15,7 +15,7 @@
 namespace halfstep::api {
 namespace {
 
-/// What `work` refuses of the whole `network`, whoever is to blame.
+/// Returns all diagnostics that `work` throws for the whole `network`, both unsupported and bad input.
 template <class Work>
 std::vector<Diagnostic> objections_of(const Model& network, Work work) {
   std::vector<Diagnostic> objections;
@@ -31,7 +31,7 @@ std::vector<Diagnostic> objections_of(const Model& network, Work work) {
 
 std::vector<Diagnostic> objections_to_training(const Model& prepared) {
   std::vector<Diagnostic> objections = objections_of(prepared, [&] {
-    constexpr int64_t kSamples = 2;  // of a step, whose gradients hold for any extents
+    constexpr int64_t kSamples = 2;  // samples of a step; its gradients are valid for any extents
     const auto extents = known_extents(prepared, kSamples);
     train::Spreads spreads;
     for (const std::string& output : train::float_outputs(prepared, extents)) spreads[output] = 1.0F;
@@ -49,7 +49,7 @@ bool is_calibrated(const Model& prepared) {
   });
 }
 
-/// Ranges of an uncalibrated network say nothing.
+/// Ranges of an uncalibrated network have no meaning, so only its operators are checked.
 std::vector<Diagnostic> objections_to_conversion(const Model& prepared, const quant::ConvertOptions& options) {
   return objections_of(prepared, [&] {
     if (is_calibrated(prepared)) {

@@ -8,7 +8,7 @@
 namespace halfstep::api {
 namespace {
 
-/// How often a loop is asked whether it shall go on.
+/// Iterations between two calls of the progress callback.
 constexpr int64_t kIterationsBetween = 4096;
 
 }  // namespace

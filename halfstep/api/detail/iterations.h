@@ -1,4 +1,4 @@
-// Loops that may have no end, watched while they run.
+// Watches loops that may be infinite.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace halfstep::api {
 
-/// For CompileOptions::watch_iterations: an error where a loop goes on after `most` iterations (0: any number). Every
-/// few thousand iterations `progress`, where there is one, is asked, which may throw.
+/// Returns a function for CompileOptions::watch_iterations. It throws if a loop exceeds `most` iterations (0: no
+/// limit). Every few thousand iterations it calls `progress`, if set, which may throw.
 std::function<void(int64_t)> iteration_watch(std::string stage, int64_t most, ProgressCallback progress);
 
 }  // namespace halfstep::api

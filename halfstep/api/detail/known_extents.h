@@ -1,4 +1,4 @@
-// Extents that stand for open ones in an inspection.
+// Assumed extents in place of dynamic dimensions, for inspection.
 #pragma once
 
 #include <array>
@@ -10,24 +10,25 @@
 
 namespace halfstep::api {
 
-/// For open extents that are not the first the first of these that a network takes: an image, or a sentence. A stored
-/// tensor that is added, or a large window, may leave it few. Small ones are last: what is one element of a small image
-/// repeats, and fits what is stored for a larger one.
+/// Candidates for dynamic dimensions other than the first, in the order tried. The first one that the network accepts
+/// is used. Typical sizes of images and sentences come first. An added stored tensor or a large window may rule out
+/// most of them. Small extents come last: a dimension of one element would broadcast and so match tensors stored for
+/// larger images.
 inline constexpr std::array<int64_t, 27> kAssumedExtents = {64,  224,  32,  128, 256, 512, 96,  112, 160,
                                                             192, 288,  299, 320, 384, 416, 448, 640, 768,
                                                             800, 1024, 56,  48,  28,  24,  14,  16,  8};
 
-/// What to say of a network that takes none of them, with the way on.
+/// Returns the diagnostic for a network that accepts none of the candidates, with a remedy.
 Diagnostic takes_none_of_them();
 
-/// `batch` is the first extent where that is open, `extent` any other.
+/// `batch` replaces a dynamic first dimension, `extent` any other dynamic dimension.
 Dims assumed(Dims dims, int64_t batch, int64_t extent);
 
-/// The model for inputs of such extents. Throws what it says to the first of kAssumedExtents, with the way on, where it
-/// takes none.
+/// Returns the model specialized to assumed extents. If no candidate is accepted, throws the error of the first
+/// candidate, with a remedy.
 Model with_known_extents(const Model& model, int64_t batch);
 
-/// Those of its arguments.
+/// Returns the assumed extents of the arguments.
 std::map<std::string, Dims> known_extents(const Model& model, int64_t batch);
 
 }  // namespace halfstep::api

@@ -21,17 +21,17 @@
 namespace halfstep::api {
 namespace {
 
-/// More of them would cost more than the comparison of the roads does.
+/// Limit of given samples. More would cost more time than the comparison of the execution paths.
 constexpr int64_t kGivenSamples = 64;
 
-/// Samples that a Model keeps, then those of a data set.
+/// Samples stored in a Model, followed by samples of a data set.
 struct AllSamples {
   const Source& source;
   const data::Samples& given;
 
   int64_t stored() const { return source.sample_count(); }
   int64_t size() const { return stored() + data::usable(source.network, given.size()); }
-  /// All from one of the two.
+  /// Returns samples from one of both sets, never mixed.
   Tensors operator()(int64_t begin, int64_t count) const {
     return begin < stored() ? source.inputs(begin, count) : given.inputs(begin - stored(), count);
   }
@@ -43,9 +43,10 @@ Model evaluating(Model model) {
   return model;
 }
 
-/// Throws where the outputs of a network and those of what was made of it differ by more than float32 rounds.
+/// Throws if the outputs of a network and of its rewritten form differ by more than float32 rounding.
 void require_same_outputs(const std::string& network, const Tensors& before, const Tensors& after) {
-  constexpr double kRounding = 0x1p-16;  // of the largest: sums of thousands of products, through many layers
+  constexpr double kRounding = 0x1p-16;  // relative to the largest output: sums of thousands of products, through many
+                                         // layers
   for (const auto& [name, expected] : before) {
     const Tensor& found = after.at(name);
     double largest = 0;
@@ -76,13 +77,13 @@ quant::PadResult with_padded_channels(const Model& network, const quant::Platfor
 
 std::shared_ptr<const Source> source_of(const Model& network, const data::Samples& samples, int64_t keep,
                                         uint64_t seed) {
-  constexpr uint64_t kStream = uint64_t{1} << 34;  // apart from those of calibration and training
+  constexpr uint64_t kStream = uint64_t{1} << 34;  // differs from the streams of calibration and training
   if (keep < 0) fail(errors::negative_count("keep-samples", keep));
   const int64_t batch = data::batch_of(network, 1);
   const int64_t count = std::min(round_up(keep, batch), data::usable(network, samples.size()));
   const auto order = Random(seed, kStream).permutation(samples.size());
   Source source{network, count == 0 ? Tensors() : samples.rows(0, count, &order)};
-  quant::clear_layers(source.network);  // as prepare does
+  quant::clear_layers(source.network);  // prepare does the same
   return std::make_shared<const Source>(std::move(source));
 }
 

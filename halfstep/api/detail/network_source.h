@@ -1,4 +1,4 @@
-// What a quantized network is held against: where it came from. Internal to the verbs.
+// Source models of quantized networks, used as reference. Internal to the verbs.
 #pragma once
 
 #include <cstdint>
@@ -13,30 +13,33 @@
 
 namespace halfstep::api {
 
-/// `network` with channels of zeros (quant::pad_channels). Throws where its outputs on a batch of the samples are not
-/// those of `network`, but for the order of additions.
+/// Pads channels of `network` with zeros (quant::pad_channels). Throws if the outputs on a batch of samples differ from
+/// those of `network` by more than reordered additions explain.
 quant::PadResult with_padded_channels(const Model& network, const quant::Platform& platform,
                                       const quant::PrepareOptions& options, const data::Samples& samples,
                                       ThreadPool& pool);
 
-/// `network` as it came in, with `keep` of the samples, drawn by `seed`: all where there are no more, and whole batches
-/// where the network takes one size alone. Throws for a number below 0.
+/// Stores `network` before rewriting, with `keep` samples drawn by `seed`, or all if there are fewer. A network with a
+/// fixed batch size gets whole batches. Throws for a negative number.
 std::shared_ptr<const Source> source_of(const Model& network, const data::Samples& samples, int64_t keep,
                                         uint64_t seed);
 
-/// The source of `prepared` against its float form, on one batch of the samples, kept or else given.
+/// Compares the source of `prepared` with its float form, on one batch of stored samples, or of given ones if none are
+/// stored.
 verify::FloatReport check_floats(const Model& prepared, const data::Samples& samples, ThreadPool& pool);
-/// The same on these inputs.
+/// As above, on these inputs.
 verify::FloatReport check_floats(const Model& prepared, const Tensors& inputs, ThreadPool& pool);
 
-/// Throws where a network that was just prepared is not what came in; else what was seen.
+/// Throws if a newly prepared network differs from its source model in float. Otherwise returns the measured
+/// differences.
 verify::FloatReport require_same_floats(const Model& prepared, const data::Samples& samples, ThreadPool& pool);
 
-/// Puts what was found of layers to the layers of `report`.
+/// Adds results of the semantic check to the layers of `report`.
 void add_meanings(verify::RoadReport& report, std::vector<verify::LayerMeaning> layers);
 
-/// Adds to `report` what holds between the layers of `integer` and the source of `prepared`, on the samples that the
-/// source keeps and the first 64 of those given, or on all where the options say so; or why nobody can say.
+/// Runs the semantic check between the layers of `integer` and the source of `prepared`, and adds the results to
+/// `report`. It uses the stored samples and the first 64 given ones, or all samples if the options request it. If the
+/// check is impossible, `report` receives the reason.
 void check_meaning(verify::RoadReport& report, const Model& prepared, const Model& integer,
                    const data::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
                    const ProgressCallback& progress);

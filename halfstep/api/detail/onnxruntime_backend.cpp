@@ -29,19 +29,19 @@ namespace {
 
 using formats::onnx::ExportForm;
 
-/// The versions that docs/arithmetic.md, section 9, was measured on.
+/// Versions on which docs/arithmetic.md, section 9, was measured.
 constexpr std::array<std::string_view, 2> kVersions = {"1.31.", "1.32."};
 
 constexpr const char* kScript = "python/halfstep/onnxruntime_codes.py";
 
-/// The last line, which says why Python ended.
+/// Returns the last line, which has the reason why Python ended.
 std::string last_line(std::string text) {
   while (text.ends_with('\n')) text.pop_back();
   const size_t end = text.rfind('\n');
   return end == std::string::npos ? text : text.substr(end + 1);
 }
 
-/// A Python process with sessions of onnxruntime.
+/// A Python process with onnxruntime sessions.
 class Engine {
  public:
   explicit Engine(const std::string& python) : interpreter_(io::python_interpreter(python)) {
@@ -57,15 +57,15 @@ class Engine {
                                                 fmt::format("{}*", fmt::join(kVersions, "* or "))));
   }
 
-  /// The file of the next session.
+  /// File of the next session.
   std::filesystem::path next_file() const { return folder_ / next_name(); }
-  /// Makes a session of that file, and returns its number.
+  /// Loads this file into a session and returns the session's number.
   size_t load(bool optimized) {
     ask("load " + next_name() + (optimized ? " on" : " off"));
     return sessions_++;
   }
 
-  /// Every output of a session, by its number.
+  /// Returns all outputs of a session, by number.
   Tensors run(size_t session, const Tensors& inputs) {
     io::write_npz(folder_ / "inputs.npz", inputs);
     ask("run " + std::to_string(session));
@@ -97,7 +97,7 @@ class Engine {
   size_t sessions_ = 0;
 };
 
-/// Those that are compared: all on codes.
+/// Names of the compared layers: all layers on codes.
 std::vector<std::string> names_of(const verify::Roads& roads) {
   std::vector<std::string> names;
   for (const verify::Layer& layer : roads.layers) {
@@ -106,7 +106,7 @@ std::vector<std::string> names_of(const verify::Roads& roads) {
   return names;
 }
 
-/// What stays in float may be computed otherwise, and nothing else.
+/// Exports the program. Only operators that stay in float may be approximated.
 void export_codes(const Model& integer, formats::onnx::ExportOptions options, const std::filesystem::path& path) {
   const FloatOperators& islands = integer.metadata.float_operators;
   options.approximate = !islands.empty();
@@ -122,7 +122,7 @@ size_t load_program(Engine& engine, const Model& integer, const formats::onnx::E
   return engine.load(optimized);
 }
 
-/// The layers' codes, which a file gives behind the network's outputs.
+/// Returns the codes of all layers. The file has them as outputs after the network's outputs.
 verify::Engine every_layer(const std::shared_ptr<Engine>& engine, size_t session, const verify::Roads& roads) {
   return [=, first = roads.integer.graph.outputs().size(), layers = names_of(roads)](const Tensors& inputs) {
     const Tensors all = engine->run(session, inputs);
@@ -132,7 +132,7 @@ verify::Engine every_layer(const std::shared_ptr<Engine>& engine, size_t session
   };
 }
 
-/// An output of the network that is a layer's codes as reals.
+/// A network output that is the dequantized result of a layer.
 struct RealOutput {
   std::string layer, output;
   float scale;
@@ -160,7 +160,7 @@ std::vector<RealOutput> real_outputs(const Model& integer) {
   return found;
 }
 
-/// The codes that the network's outputs stand for.
+/// Returns the codes that correspond to the network's outputs.
 verify::Engine outputs_alone(const std::shared_ptr<Engine>& engine, size_t session, const verify::Roads& roads) {
   return [=, outputs = real_outputs(roads.integer)](const Tensors& inputs) {
     const Tensors all = engine->run(session, inputs);
@@ -170,8 +170,8 @@ verify::Engine outputs_alone(const std::shared_ptr<Engine>& engine, size_t sessi
   };
 }
 
-/// Optimizations fuse what lies between outputs, so a file with every layer as an output shows where codes begin to
-/// differ, and one without what a user of the network gets.
+/// Optimizations fuse the operators between outputs. A file with every layer as an output shows where codes begin to
+/// differ. A file without them shows the results that users of the network get.
 void add_variants(verify::Roads& roads, const std::shared_ptr<Engine>& engine) {
   const auto layers = names_of(roads);
   const auto add = [&](const std::string& name, ExportForm form, bool optimized, bool inner) {
@@ -188,7 +188,7 @@ void add_variants(verify::Roads& roads, const std::shared_ptr<Engine>& engine) {
   add("qdq, optimized, outputs", ExportForm::qdq, true, false);
 }
 
-/// Islands are computed in float, and nobody's sums are another's to the bit.
+/// Rejects float fallbacks that feed codes, because float sums of different engines are not bit-identical.
 void require_codes(verify::Roads& roads) {
   const auto islands = quant::islands_into_codes(roads.integer);
   if (!islands.empty()) fail(errors::float_layers_in_onnxruntime(roads.integer.graph.name(), quant::describe(islands)));
@@ -198,7 +198,7 @@ void require_codes(verify::Roads& roads) {
         quant::describe(others)));
 }
 
-/// Values on codes in branches and loops.
+/// Quantized values in branches and loops.
 std::map<std::string, DType> codes_inside(const Model& integer) {
   std::map<std::string, DType> found;
   for (const Op op : integer.graph.all_ops()) {
@@ -210,7 +210,7 @@ std::map<std::string, DType> codes_inside(const Model& integer) {
   return found;
 }
 
-/// The file has the outputs of the network and the layers in front of what is recorded.
+/// Outputs of the file: first the outputs of the network, then the layers, then the recorded values.
 void add_inside(verify::Roads& roads, const std::shared_ptr<Engine>& engine, const formats::onnx::Recorded& recorded,
                 size_t session) {
   if (!recorded.left_out.empty())

@@ -1,4 +1,4 @@
-// onnxruntime as a third road of the proof. Internal to the verbs.
+// onnxruntime as a backend for verification. Internal to the verbs.
 #pragma once
 
 #include <filesystem>
@@ -9,17 +9,17 @@
 namespace halfstep::api {
 
 struct OnnxruntimeOptions {
-  /// A file that the integer program was exported to, instead of a new one; "" for none.
+  /// Existing ONNX export of the integer program to use instead of a new one. "" for none.
   std::filesystem::path exported = {};
-  /// Other forms and graph optimizations too, as variants.
+  /// Also runs other ONNX forms and graph optimizations, as variants.
   bool variants = false;
-  /// See Settings.
+  /// Python interpreter, see Settings.
   std::string python = "python3";
 };
 
-/// Runs `roads.integer`, as it is now, in a Python process that lives as long as the roads. Throws unsupported where
-/// Python or onnxruntime is not there, has a version whose arithmetic nobody measured, or the processor lacks what that
-/// arithmetic needs.
+/// Runs the current `roads.integer` in a Python process that lives as long as the roads. Throws unsupported if Python
+/// or onnxruntime is missing, if the arithmetic of the installed version was not measured, or if the processor lacks an
+/// instruction set that this arithmetic needs.
 void add_onnxruntime(verify::Roads& roads, const OnnxruntimeOptions& options);
 
 }  // namespace halfstep::api

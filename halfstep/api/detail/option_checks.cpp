@@ -23,7 +23,7 @@ void rethrow_as_convert(const Model& prepared, const Error& error) {
   std::vector<Diagnostic> objections;
   collect(objections, "", "", [&] { quant::convert(prepared, {.float_islands = true}); });
   const auto is_said = [&](const Diagnostic& one) {
-    // A kernel's own reason is the problem of the diagnostic that conversion makes of it.
+    // For a kernel's error, the reason equals the problem of the diagnostic that conversion derives from it.
     return std::ranges::any_of(error.diagnostics(), [&](const Diagnostic& said) {
       return said.says_the_same_as(one) || said.reason() == one.problem;
     });

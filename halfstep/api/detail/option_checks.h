@@ -1,4 +1,4 @@
-// Numbers in the options of verbs, held against core/base/limits.h before any work.
+// Checks numbers in the options of verbs against core/base/limits.h before any work.
 #pragma once
 
 #include "halfstep/api/quantize.h"
@@ -7,15 +7,15 @@
 
 namespace halfstep::api {
 
-/// Each throws Error, naming the option, for a number that it does not take.
+/// Throws Error that names the option, for a number out of range.
 void check_options(const QuantizeOptions& options);
 void check_options(const TrainOptions& options);
 
-/// Throws what convert refuses of `prepared` where `error`, of a run of it, says the same.
+/// If convert rejects `prepared` with the same diagnostic as `error`, throws the error of convert.
 void rethrow_as_convert(const Model& prepared, const Error& error);
 
-/// Does `work`, which runs the prepared network. Where a layer has no factor on codes, the error is the one of convert:
-/// it names the layer and what to do.
+/// Runs `work`, which executes the prepared network. If a layer's requantization is impossible, throws the error of
+/// convert, which names the layer and the remedy.
 template <class Work>
 auto in_words_of_convert(const Model& prepared, Work work) {
   try {

@@ -35,7 +35,7 @@ Model with_bits(Model model, const std::string& value) {
   return model;
 }
 
-/// Quantizers that both networks have get the widths of the first.
+/// Copies the bit widths of `from` to all quantizers that both networks have.
 void copy_bits(const Model& from, Model& to, const quant::Platform& platform) {
   for (const auto& quantizer : to.graph.all<ops::FakeQuantize>()) {
     const Op other = from.graph.op(quantizer.name());
@@ -67,7 +67,8 @@ Model prepared_anew(const Model& prepared, const Remedy& remedy, const Trials& t
 }
 
 Model repaired(const Model& prepared, const std::string& methods, const Trials& trials) {
-  constexpr int64_t kSteps = 200;  // a fifth of what repairs take: whether it helps, not how much in the end
+  constexpr int64_t kSteps = 200;  // a fifth of the usual steps: enough to decide whether a repair helps, not by how
+                                   // much
   repair::Options options{.steps = kSteps};
   for (size_t begin = 0; begin < methods.size();) {
     const size_t end = std::min(methods.find(',', begin), methods.size());
@@ -77,17 +78,17 @@ Model repaired(const Model& prepared, const std::string& methods, const Trials& 
   return repair::repair(prepared, trials.learned, trials.calibration, options, trials.pool).model;
 }
 
-/// Finds what helps crushed parts; measures each form of the network once for all of them.
+/// Finds remedies for crushed parts. Measures each form of the network once for all of them.
 class Mender {
  public:
   Mender(const Model& prepared, const sensitivity::FloatAnswers& answers, const Trials& trials)
       : prepared_(prepared), answers_(answers), trials_(trials) {}
 
-  /// "; --skip-layers 'y' brings that to 36.7 dB".
+  /// Returns "; --skip-layers 'y' brings that to 36.7 dB".
   std::string remedy_in_words(const sensitivity::CrushedPart& part) {
     if (answers_.is_large && !trials_.for_large) return "; 'halfstep analyze' tries what may help";
     constexpr size_t kMostTried = 5;
-    constexpr double kHelps = 6, kMostDecibels = 200;  // one bit; as reports show what has no noise
+    constexpr double kHelps = 6, kMostDecibels = 200;  // one bit; shown for zero noise, as in reports
     std::vector<Remedy> remedies = sensitivity::remedies_for(prepared_, part);
     remedies.resize(std::min(kMostTried, remedies.size()));
     if (before_.empty()) before_ = answers_.parts_of(prepared_, trials_.pool);
@@ -115,7 +116,7 @@ class Mender {
     return std::nullopt;
   }
 
-  /// None where it cannot be had.
+  /// Empty if the remedy is impossible.
   const Parts& parts_with(const Remedy& remedy) {
     const std::string name = sensitivity::text_of(remedy);
     const auto known = tried_.find(name);
@@ -128,16 +129,16 @@ class Mender {
   const sensitivity::FloatAnswers& answers_;
   const Trials& trials_;
   Parts before_;
-  std::map<std::string, Parts> tried_;  ///< by remedy
+  std::map<std::string, Parts> tried_;  ///< measured parts by remedy
 };
 
-/// Whether enough of what quantization costs is gone.
+/// Whether the gain is a sufficient share of the cost of quantization.
 bool helps(double in_float, double before, double after) {
   constexpr double kShare = 0.05;
   return after < before && before - after >= kShare * std::fabs(before - in_float);
 }
 
-/// "loss 0.412 to 0.031, agreement 90.1 to 97.0 %".
+/// Returns "loss 0.412 to 0.031, agreement 90.1 to 97.0 %".
 std::string gain_in_words(const sensitivity::Analysis& analysis, const train::Standing& after) {
   const train::Standing& before = analysis.on_codes;
   std::string text = fmt::format("loss {:.3g} to {:.3g}", before.loss, after.loss);
@@ -147,7 +148,7 @@ std::string gain_in_words(const sensitivity::Analysis& analysis, const train::St
   return text;
 }
 
-/// Tries what the rules advise, each remedy once, in the order of the quantizers.
+/// Tries the advised remedies, each once, in the order of the quantizers.
 class Advisor {
  public:
   Advisor(sensitivity::Analysis& analysis, const Model& prepared, const sensitivity::Trial& trial, const Trials& trials,
@@ -179,7 +180,7 @@ class Advisor {
   }
 
  private:
-  /// "" where it does not help.
+  /// Returns "" if there is no gain.
   std::string gain_of(const Model& tried) const {
     const sensitivity::Trial::Outcome after = trial_.outcome_of(tried);
     const train::Standing& before = analysis_.on_codes;
@@ -188,7 +189,7 @@ class Advisor {
     return fmt::format("distance to the float network {:.3g} to {:.3g}", distance_, after.near.loss);
   }
 
-  /// The reason, and what was found to help.
+  /// Returns the reason and the remedies that helped.
   std::string sentence(const sensitivity::Suggestion& suggestion) const {
     std::vector<std::string> helping;
     for (const Remedy& remedy : suggestion.remedies) {
@@ -205,8 +206,8 @@ class Advisor {
   const Trials& trials_;
   const ProgressCallback& progress_;
   std::vector<Remedy> remedies_;
-  double distance_ = 0;             ///< of the prepared network to its float form
-  std::vector<std::string> gains_;  ///< by remedy; "": it does not help
+  double distance_ = 0;             ///< distance of the prepared network to its float form
+  std::vector<std::string> gains_;  ///< gains by remedy; "": no gain
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What options of `quantize` would make of a prepared network: tried before they are advised.
+// Tries `quantize` options on a prepared network before they are advised as remedies.
 #pragma once
 
 #include <optional>
@@ -14,38 +14,40 @@
 
 namespace halfstep::api {
 
-/// How remedies are tried.
+/// Samples and settings for the trials.
 struct Trials {
-  const data::Samples& learned;  ///< that calibration and repairs see
+  const data::Samples& learned;  ///< samples for calibration and repairs
   train::CalibrateOptions calibration;
   ThreadPool& pool;
-  bool for_large = false;  ///< whether remedies are tried for crushed parts of a large network too, which takes minutes
+  bool for_large = false;  ///< also tries remedies for crushed parts of large networks, which takes minutes
 };
 
-/// `prepared` as it would be with the remedy: repaired (with fewer steps of learning), with other widths, or prepared
-/// anew of its float form and calibrated. Nothing where the platform or the network refuses it.
+/// Returns `prepared` with the remedy applied: repaired (with fewer optimization steps), with other bit widths, or
+/// prepared again from its float form and calibrated. Returns nullopt if the platform or the network does not allow it.
 std::optional<Model> with_remedy(const Model& prepared, const sensitivity::Remedy& remedy, const Trials& trials);
 
-/// A part that is crushed, or infinite (sensitivity::crushed_values).
+/// A part whose values are crushed or infinite (sensitivity::crushed_values).
 struct CrushedWarning {
-  std::string quantizer;  ///< in the graph
-  /// With the remedy; of a crushed part with one that helps and what it makes of the output, or where to have it tried.
+  std::string quantizer;  ///< name in the graph
+  /// Warning with remedy. For a crushed part: the remedy that helps and its effect on the output, or the command that
+  /// tries some.
   std::string sentence;
 };
 
-/// Of all crushed parts and infinite values of the prepared network, looked at on the samples `watched`.
+/// Returns warnings for all crushed parts and infinite values of the prepared network, measured on the samples
+/// `watched`.
 std::vector<CrushedWarning> warnings_on(const Model& prepared, const data::Samples& watched, const Trials& trials);
 
-/// Of tensors whose numbers have hardly any codes, or all become 0.
+/// Returns warnings for tensors that use very few codes, or only code 0.
 std::vector<std::string> warnings_on_tensors(const quant::Audit& audit);
 
-/// Both.
+/// Adds both kinds of warnings to `notes`.
 void add_warnings(std::vector<std::string>& notes, const Model& prepared, const data::Samples& watched,
                   const Trials& trials);
 
-/// Tries the remedies of the analysis' advice, `most` at most, first those of the first quantizers. What a quantizer is
-/// advised (`suggestions`) names those alone that lower the loss of the trial's samples, or the distance to the float
-/// network's outputs there, and by how much.
+/// Tries remedies from the advice of the analysis, at most `most`, starting with the first quantizers. The
+/// `suggestions` of a quantizer then name only remedies that help on the trial's samples, with their gain. A remedy
+/// helps if it lowers the loss, or the distance to the outputs of the float network.
 void try_advice(sensitivity::Analysis& analysis, const Model& prepared, const sensitivity::Trial& trial,
                 const Trials& trials, int64_t most, const ProgressCallback& progress);
 

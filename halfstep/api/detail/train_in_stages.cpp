@@ -16,7 +16,7 @@
 namespace halfstep::api {
 namespace {
 
-/// "2-w4f8": a run with another schedule in the same folder shares the stages that are the same.
+/// Returns a name such as "2-w4f8". A run with another schedule in the same folder reuses identical stages.
 std::string folder_name(size_t index, const StageBits& bits) {
   if (bits.in_float()) return fmt::format("{}-float", index + 1);
   return fmt::format("{}-w{}f{}", index + 1, bits.weights, bits.features);
@@ -28,7 +28,7 @@ QuantizeOptions with_widths(QuantizeOptions options, const StageBits& bits) {
   return options;
 }
 
-/// What a platform refuses of any stage is known before the first one trains.
+/// Throws the platform's objections to any stage before the first stage trains.
 void require_legal(const Model& network, const BitsSchedule& schedule) {
   std::vector<Diagnostic> objections;
   const std::string where = fmt::format("network '{}'", network.graph.name());
@@ -114,7 +114,7 @@ TrainResult train_in_stages(const Model& given, const Dataset& data, const Train
     TrainResult trained = train(network, data, one, of_stage);
     trained.bits = to_text(bits);
     network = trained.model;
-    // What later stages of an earlier run began with is no more.
+    // Later stages of an earlier run started from a state that no longer exists.
     for (size_t later = i + 1; !trained.was_finished && later < folders.size(); ++later)
       train::remove_checkpoints_after(folders[later], 0);
     done.push_back(std::move(trained));

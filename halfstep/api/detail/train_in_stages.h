@@ -1,11 +1,11 @@
-// Training in stages of fewer and fewer bits. Internal to the verbs.
+// Training in stages with decreasing bit widths. Internal to the verbs.
 #pragma once
 
 #include "halfstep/api/train.h"
 
 namespace halfstep::api {
 
-/// What `train` does with a schedule. In a folder each stage has a folder of its own.
+/// Implements `train` with a schedule. Each stage has its own folder inside the output folder.
 TrainResult train_in_stages(const Model& network, const Dataset& data, const TrainOptions& options = {},
                             const Settings& settings = {});
 

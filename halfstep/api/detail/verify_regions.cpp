@@ -21,22 +21,22 @@
 namespace halfstep::api {
 namespace {
 
-/// Of what regions were given, at once in memory.
+/// Limit of recorded region inputs in memory at a time.
 constexpr size_t kMostRecordedBytes = size_t{256} << 20U;
 
-/// A region of one of the networks, found by the name of the operation that holds it.
+/// Returns a region of one of the networks, found by the name of the operation that holds it.
 Model region_of(const Model& model, const std::string& holder, size_t region, const std::string& path) {
   const Op op = model.graph.op(holder);
   if (!op || region >= op.regions().size()) fail(errors::no_such_region(path, model.graph.name()));
   return region_model(model, *op.regions()[region], holder);
 }
 
-/// "while 'loop': if 'branch'" of the branch.
+/// Returns the path of a region holder, the holder included: "while 'loop': if 'branch'".
 std::string path_with(Op holder) { return path_to(holder) + fmt::format("{} '{}'", holder.info().name, holder.name()); }
 
 class RegionCheck {
  public:
-  /// `recording`: of the engine; null for none.
+  /// `recording` has the values of the backend, or is null.
   RegionCheck(const Model& prepared, const Model& integer, Op holder, size_t region,
               const std::vector<verify::Execution>& executions, verify::Recording* recording)
       : path_(path_with(holder)),
@@ -75,7 +75,7 @@ class RegionCheck {
   }
 
  private:
-  /// Codes that one of the two made and the other did not count as differing.
+  /// Counts codes that only the program or only the backend produced as differences.
   void compare_counts(verify::LayerReport& layer) const {
     const auto found = recording_->first_mismatch(layer.layer.name);
     if (!found) return;
@@ -87,7 +87,7 @@ class RegionCheck {
 
   const verify::Execution& at(int64_t number) const { return executions_[static_cast<size_t>(number)]; }
 
-  /// From the number of an execution to what a user can find.
+  /// Replaces the number of an execution by sample, path and iterations, which users can find.
   template <class Fault>
   void place(Fault& fault) const {
     const verify::Execution& execution = at(fault.sample);
@@ -102,7 +102,7 @@ class RegionCheck {
   verify::Recording* recording_;
 };
 
-/// The values of a block, and of regions in front of what the operations around them give.
+/// Numbers the values of a block. Values in regions come before the results of the operation that holds them.
 void number(const Block& block, std::map<std::string, size_t>& numbers) {
   for (const Op op : block.ops()) {
     for (const auto& region : op.regions()) number(*region, numbers);

@@ -1,4 +1,5 @@
-// The proof inside of branches and loops: each region as a network of its own, on what a run gives to it.
+// Verification inside branches and loops: each region is checked as a separate network, on the inputs recorded in a
+// run.
 #pragma once
 
 #include "halfstep/data/pipeline/samples.h"
@@ -6,9 +7,9 @@
 
 namespace halfstep::api {
 
-/// Adds to `report` the layers in regions of `prepared` and the integer program, compared each time that a run enters
-/// them, with the engine of `roads` where it shows them (Roads::inside), and with the network that came in where
-/// `prepared` has it. Nothing where there are no regions with quantizers.
+/// Adds the layers in regions of `prepared` and of the integer program to `report`. They are compared for each
+/// execution of a region, also with the backend of `roads` if it records them (Roads::inside), and with the source
+/// model if `prepared` has it. Adds nothing if no region has quantizers.
 void verify_regions(verify::RoadReport& report, const Model& prepared, const verify::Roads& roads,
                     const data::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
                     const ProgressCallback& progress);

@@ -1,4 +1,4 @@
-// Bit widths as options say them.
+// Bit widths in the syntax of options.
 #pragma once
 
 #include <optional>
@@ -7,24 +7,25 @@
 
 namespace halfstep::api {
 
-/// Bit widths of one stage of a schedule, everywhere but in the first and last layer.
+/// Bit widths of one stage of a schedule, for all layers except the first and the last one.
 struct StageBits {
   int weights = 0, features = 0;  ///< 0: float
   bool in_float() const { return weights == 0; }
 };
 
-/// "float", "8", or weights and activations as in "4/8". Throws wrong_stage_of_schedule.
+/// Parses "float", "8", or "4/8" (weights/activations). Throws wrong_stage_of_schedule.
 StageBits parse_stage_bits(std::string_view text);
-/// "float", "8 bits", "4-bit weights, 8-bit features".
+/// Returns "float", "8 bits", "4-bit weights, 8-bit features".
 std::string to_text(const StageBits& bits);
 
-/// Bit widths for the layers that match `selector`.
+/// Bit widths of the layers that match `selector`.
 struct LayerBits {
   std::string selector;  ///< `*` and `?` as in file names
   std::optional<int> weights, features;
 };
 
-/// "conv*=4/8", "conv*=4/" or "relu?=/4": weights before the slash, activations after it. Errors start with `where`.
+/// Parses "conv*=4/8", "conv*=4/" or "relu?=/4", with weights before the slash and activations after it. Errors start
+/// with `where`.
 LayerBits parse_layer_bits(const std::string& text, const std::string& where);
 std::string to_text(const LayerBits& bits);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kSide = 96, kGap = 4, kColumns = 12, kMost = 96;
 
-/// u8 [h, w, c] of f32 [1, c, h, w].
+/// Converts f32 [1, c, h, w] to u8 [h, w, c].
 Tensor picture_of(const Tensor& x, bool is_u8) {
   const int64_t channels = x.dims()[1], pixels = x.dims()[2] * x.dims()[3];
   const auto values = x.data<float>();
@@ -32,7 +32,7 @@ Tensor picture_of(const Dataset& data, int64_t index) {
   return picture_of(data.batch(std::span(&index, 1)), data.x.dtype() == DType::u8);
 }
 
-/// The long side becomes that of a place on the sheet.
+/// Scales a picture so that its long side fits a cell of the sheet.
 Tensor fitted(const Tensor& picture) {
   const int64_t height = picture.dims()[0], width = picture.dims()[1], longer = std::max(height, width);
   const data::Frame frame{

@@ -20,7 +20,7 @@
 namespace halfstep::api {
 namespace {
 
-/// Throws where a named tensor of the samples, or their x, is not what `argument` takes.
+/// Throws if a named tensor of the samples, or their x, does not match `argument`.
 void require_fit(const Graph& graph, const Value& argument, const Dims& found, const Dataset& data) {
   const Dims& expected = argument.dims();
   if (expected.empty() && !found.empty())
@@ -40,7 +40,7 @@ void require_fit(const Graph& graph, const Value& argument, const Dims& found, c
                                        : fmt::format("save the array as {}", name(argument.dtype()))));
 }
 
-/// Throws where several samples at once would share one number.
+/// Throws if a batch of several samples would share one scalar input.
 void require_single(const Graph& graph, const data::Samples& samples) {
   for (const Value argument : graph.arguments()) {
     if (samples.scalars.empty() || argument.dims().empty() || argument.dims()[0] == kUnknown || argument.dims()[0] == 1)
@@ -50,7 +50,7 @@ void require_single(const Graph& graph, const data::Samples& samples) {
   }
 }
 
-/// "--resize 256 --crop 224 or --size 224x224": what brings pictures to a size.
+/// Returns a remedy for picture sizes: "--resize 256 --crop 224 or --size 224x224".
 std::string remedy_for(int64_t height, int64_t width) {
   constexpr int64_t kSmall = 64;
   if (height == kUnknown || width == kUnknown) return "give --size HxW, or --resize N --crop N";
@@ -60,7 +60,7 @@ std::string remedy_for(int64_t height, int64_t width) {
   return fmt::format("give --resize {} --crop {} (short side, then the middle) or {}", resize, height, size);
 }
 
-/// Throws where a picture is smaller than what is to be cut out of it.
+/// Throws if a picture is smaller than the crop.
 void require_crop(const Dataset& data, const data::Frame& frame) {
   for (int64_t i = 0; frame.crop > 0 && i < data.images->size(); ++i) {
     const data::PictureSize size = data.images->size_of(i, frame);
@@ -72,7 +72,7 @@ void require_crop(const Dataset& data, const data::Frame& frame) {
   }
 }
 
-/// Throws where pictures come in several sizes, or in another one than the network takes.
+/// Throws if pictures have several sizes, or another size than the network requires.
 void require_sizes(const Graph& graph, const data::Samples& samples) {
   const Dataset& data = *samples.data;
   const data::Frame& frame = samples.preprocess.frame;
@@ -110,7 +110,7 @@ std::vector<std::string> inputs_of(const Graph& graph) {
   return names;
 }
 
-/// Throws where the samples are not what the arguments take.
+/// Throws if the samples do not match the arguments.
 void require_fit(const Model& model, const data::Samples& samples) {
   const Graph& graph = model.graph;
   const Dataset& data = *samples.data;
@@ -131,7 +131,7 @@ void require_fit(const Model& model, const data::Samples& samples) {
   }
 }
 
-/// Throws for a label that the outputs of a classifier do not reach.
+/// Throws for a label that exceeds the number of outputs of a classifier.
 void require_outputs(const Model& model, const data::Samples& samples) {
   const Dataset& data = *samples.data;
   if (!data::have_answers(samples, model)) return;
@@ -146,7 +146,7 @@ void require_outputs(const Model& model, const data::Samples& samples) {
 
 void require_every_class(const Dataset& data) {
   const int64_t fewest =
-      data.split ? 1 : 3;  // a stratified split leaves the test part a fifth, which rounds to none of two
+      data.split ? 1 : 3;  // a stratified split gives a fifth to the test split, which rounds to none of two samples
   std::vector<int64_t> samples(data.classes.size());
   for (const int32_t label : data.labels.data<int32_t>()) ++samples[static_cast<size_t>(label)];
   for (size_t label = 0; label < samples.size(); ++label) {
@@ -202,7 +202,7 @@ data::TrainTest parts_for(const Model& model, const Dataset& data) {
 
 namespace {
 
-/// Says of raw values as large as pixels are that nothing brings them near to what networks learn from.
+/// Adds a note if raw values are as large as pixels and no preprocessing scales them for training.
 void add_range_note(const Model& model, const Dataset& data, std::vector<std::string>& notes) {
   constexpr size_t kLooked = 64;
   constexpr float kLarge = 10;

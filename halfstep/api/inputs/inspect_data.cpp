@@ -14,7 +14,7 @@
 namespace halfstep::api {
 namespace {
 
-/// The values of one channel. Whole numbers add up exactly in any order; so does what comes of others in one order.
+/// Moments of one channel. Sums of integers are exact in any order. Sums of other values use a fixed order.
 struct Moments {
   double count = 0, sum = 0, squares = 0, least = HUGE_VAL, most = -HUGE_VAL;
 
@@ -35,7 +35,7 @@ struct Moments {
 };
 using Channels = std::vector<Moments>;
 
-/// Of u8 [h, w, c].
+/// Moments of u8 [h, w, c].
 Channels moments_of(const Tensor& picture) {
   const auto channels = static_cast<size_t>(picture.dims()[2]);
   const auto values = picture.data<uint8_t>();
@@ -53,7 +53,7 @@ Channels moments_of(const Tensor& picture) {
   return result;
 }
 
-/// Of f32 [n, c, ...] or [n, columns], whose columns are one channel.
+/// Moments of f32 [n, c, ...], or of [n, columns], whose columns count as one channel.
 Channels moments_of_batch(const Tensor& x) {
   const Dims& dims = x.dims();
   const int64_t channels = dims.size() == 4 ? dims[1] : 1;
@@ -76,7 +76,7 @@ Channels moments_of_batch(const Tensor& x) {
   }
 }
 
-/// Adds what some samples have to the moments of those before.
+/// Accumulates the moments of all samples.
 class Survey {
  public:
   Survey(const Dataset& data, const Settings& settings) : data_(data), settings_(settings), pool_(settings.threads) {}

@@ -1,4 +1,4 @@
-// What was understood of a data set.
+// Description of a data set.
 #pragma once
 
 #include <string>
@@ -12,23 +12,24 @@ namespace halfstep::api {
 struct DataReport {
   std::string name, form;  ///< "photos", "image folder"
   int64_t samples = 0;
-  std::vector<std::pair<std::string, int64_t>> classes = {};  ///< and how many samples of each; empty without labels
-  int64_t train = 0, val = 0, test = 0;                       ///< of each part; without labels train and test share all
-  std::string tested = {};                                    ///< what the test part is: "val/"
-  std::vector<std::pair<std::string, Type>> inputs = {};      ///< named inputs, of which nothing further is said
-  Dims sample = {};                                           ///< [c, h, w] or [columns]; kUnknown where sizes differ
-  std::vector<std::pair<std::string, int64_t>> sizes = {};    ///< of pictures, "640 x 480", the most frequent first
-  bool raw = true;                                            ///< whether preprocessing is for the values
-  int64_t measured = 0;                                       ///< samples that what follows is of
+  std::vector<std::pair<std::string, int64_t>> classes = {};  ///< class names with sample counts; empty without labels
+  int64_t train = 0, val = 0, test = 0;  ///< samples per split; without labels train and test share all samples
+  std::string tested = {};               ///< source of the test split: "val/"
+  std::vector<std::pair<std::string, Type>> inputs = {};    ///< further named inputs, described by their types only
+  Dims sample = {};                                         ///< [c, h, w] or [columns]; kUnknown if sizes differ
+  std::vector<std::pair<std::string, int64_t>> sizes = {};  ///< counts by picture size, such as "640 x 480", most
+                                                            ///< frequent first
+  bool raw = true;                                          ///< whether preprocessing applies to the values
+  int64_t measured = 0;                                     ///< number of samples for the statistics below
   double least = 0, most = 0;
-  std::vector<double> mean = {}, deviation = {};  ///< of values as they are, by channel
-  std::vector<std::string> skipped = {};          ///< images that were left out, each with the reason
+  std::vector<double> mean = {}, deviation = {};  ///< statistics of unprocessed values, by channel
+  std::vector<std::string> skipped = {};          ///< skipped images, each with the reason
 };
 
-/// Reads every sample that the parts of `data` have, once, on all threads; throws where one is damaged.
+/// Reads every sample of all splits of `data` once, on all threads. Throws for a damaged sample.
 DataReport inspect_data(const Dataset& data, const Settings& settings = {});
 
-/// The same without reading any: nothing is measured.
+/// As inspect_data, without reading samples. Nothing is measured.
 DataReport describe_data(const Dataset& data);
 
 }  // namespace halfstep::api

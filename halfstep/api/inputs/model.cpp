@@ -19,7 +19,7 @@
 namespace halfstep::api {
 namespace {
 
-/// The open extents of the inputs as the samples have them; the first is `batch`.
+/// Extents of the inputs with dynamic dimensions taken from the samples. The first extent is `batch`.
 std::map<std::string, Dims> closed_extents(const formats::Summary& summary, const data::Samples& samples,
                                            int64_t batch) {
   std::map<std::string, Dims> closed;
@@ -41,21 +41,21 @@ formats::Binding open_extents() {
   return binding;
 }
 
-/// Every stage that is made of the Model has its names.
+/// Imports a Model. Names are made unique here, so that all later stages share them.
 Model imported(const formats::File& file, const formats::Binding& binding) {
   Model model = file.import(binding);
   passes::separate_names(model);
   return model;
 }
 
-/// The same; what it lacks is said all at once.
+/// As imported. Reports all unsupported parts at once.
 Model imported_whole(const formats::File& file, const formats::Binding& binding) {
   Model model = formats::import_whole(file, binding);
   passes::separate_names(model);
   return model;
 }
 
-/// The Model, or nothing where it cannot be translated with these extents; then `why`.
+/// Returns the Model, or nullopt if it cannot be translated with these extents. Then `why` has the reason.
 std::optional<Model> try_import(const formats::File& file, const formats::Binding& binding, std::string& why) {
   try {
     return imported(file, binding);
@@ -66,7 +66,7 @@ std::optional<Model> try_import(const formats::File& file, const formats::Bindin
   }
 }
 
-/// Says which open extents of the file the Model has fixed, and what the importer could not do with open ones.
+/// Records which dynamic dimensions of the file are fixed in the Model, and which operator required it.
 Model with_closed_extents(Model model, const formats::Summary& summary, const std::string& why) {
   std::vector<std::string> closed;
   for (const formats::Port& port : summary.inputs) {
@@ -80,7 +80,8 @@ Model with_closed_extents(Model model, const formats::Summary& summary, const st
   return model;
 }
 
-/// A Model of ours; other kinds of file are named. What is no file is not opened here: a pipe would be waited for.
+/// Loads a Halfstep Model. Messages identify other kinds of files. Opens only regular files, because opening a pipe
+/// would wait.
 Model load_own(const std::filesystem::path& path) {
   std::error_code failed;
   const bool is_other = std::filesystem::is_directory(path, failed) ||
@@ -118,7 +119,7 @@ Model load(const std::filesystem::path& path, const Dataset& data, const data::P
 
 namespace {
 
-/// "found a float network, expected a prepared one; run quantize first".
+/// Returns "found a float network, expected a prepared one; run quantize first".
 Diagnostic other_stage(const std::string& place, Stage found, Stage expected) {
   const std::string_view next = expected < found              ? "give the one that it was made of"
                                 : expected == Stage::prepared ? "run quantize first"

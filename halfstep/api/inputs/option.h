@@ -1,4 +1,4 @@
-// An option of a verb as the command line, a configuration file and Python set it: by name, from words.
+// Options of verbs by name and text, as the command line, configuration files and Python set them.
 #pragma once
 
 #include <functional>
@@ -11,49 +11,49 @@
 
 namespace halfstep::api {
 
-/// Which faces have an option.
+/// Interfaces that offer an option.
 enum class OptionFace { all, command_line, python, none };
 
-/// The description of an option, from an options.yaml. Lists are words with spaces between them.
+/// Description of an option, from an options.yaml. Lists are words separated by spaces.
 struct OptionEntry {
   std::string_view name;
   std::string_view flag;  ///< "" for --NAME
   std::string_view group, unit, doc;
-  const Limits* range;  ///< null: any value
+  const Limits* range;  ///< null: no range
   std::string_view choices, earlier;
-  std::string_view needs;     ///< another option, without which this one has no effect
-  std::string_view excludes;  ///< options that cannot be given beside it
+  std::string_view needs;     ///< another option that this one requires to have an effect
+  std::string_view excludes;  ///< options that must not be given together with this one
   std::string_view type;
-  std::string_view separator;  ///< of the elements of a list; "" where each is a word of its own
-  int count;                   ///< of the elements of a list; 0: any
+  std::string_view separator;  ///< separator of list elements; "": each element is a separate word
+  int count;                   ///< number of list elements; 0: any
   OptionFace face;
   bool advanced, positional, required;
 
-  /// "--weight-bits".
+  /// Returns the flag, such as "--weight-bits".
   std::string long_flag() const;
 };
 
 struct VerbEntry {
-  std::string_view name, summary, examples;  ///< examples: lines
+  std::string_view name, summary, examples;  ///< examples: one per line
 };
 
 using Words = std::vector<std::string>;
 
-/// An option, and the variable that it sets.
+/// An option and the variable that it sets.
 struct BoundOption {
   const OptionEntry* entry;
-  /// Sets the variable. Throws Error whose message starts with `where` for words that are none of its values.
+  /// Sets the variable. Throws Error that starts with `where` for an invalid value.
   std::function<void(const Words& words, const std::string& where)> read;
-  /// The value as words that `read` takes; none for an option that has no value.
+  /// Returns the value as words that `read` accepts, or no words if the option is unset.
   std::function<Words()> words;
-  bool is_switch = false;  ///< true or false; its flag stands alone
+  bool is_switch = false;  ///< boolean option: its flag takes no value
   bool is_list = false;
 };
 
-/// Splits words of a description.
+/// Splits the words of a description.
 Words words_in(std::string_view text);
 
-/// The option of that name. Throws unknown_option with the nearest one.
+/// Returns the option with this name. Throws unknown_option with the nearest name.
 const BoundOption& option_named(const std::vector<BoundOption>& options, const std::string& name,
                                 const std::string& where);
 

@@ -19,7 +19,7 @@ bool parse(std::string_view text, double& number) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
-/// "0.1" or "1/255".
+/// Parses "0.1" or "1/255".
 bool parse_fraction(std::string_view text, double& number) {
   const size_t slash = text.find('/');
   if (slash == std::string_view::npos) return parse(text, number);

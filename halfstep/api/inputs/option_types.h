@@ -1,4 +1,4 @@
-// From words to the types that options have, and back.
+// Conversion between words and the types of options.
 #pragma once
 
 #include <filesystem>
@@ -12,16 +12,16 @@
 
 namespace halfstep::api {
 
-/// read(entry, word, where) and write(value) of a type that one word says.
+/// Defines read(entry, word, where) and write(value) for a type whose values are single words.
 template <class T, class = void>
 struct OptionText;
 
 bool read_switch(const std::string& word, const std::string& where);
-/// Takes fractions too: "1/255".
+/// Also accepts fractions: "1/255".
 double read_number(const OptionEntry& entry, bool whole, const std::string& word, const std::string& where);
-/// Position among the choices. Throws not_a_choice with the nearest one.
+/// Returns the index among the choices. Throws not_a_choice with the nearest one.
 size_t read_choice(std::span<const std::string_view> choices, const std::string& word, const std::string& where);
-/// As short as it can be read back.
+/// Returns the shortest text that reads back to the same number.
 std::string write_number(double number);
 
 template <>
@@ -82,11 +82,11 @@ HALFSTEP_OPTION_TYPE(Place)
 HALFSTEP_OPTION_TYPE(SeedRange)
 #undef HALFSTEP_OPTION_TYPE
 
-/// The elements of a list: words, each split where the entry has a separator.
+/// Returns the elements of a list: the words, split at the entry's separator, if any.
 Words elements_of(const OptionEntry& entry, const Words& words, const std::string& where);
-/// Throws option_of_other_form for a number of elements that is not the entry's.
+/// Throws option_of_other_form if the entry requires another number of elements.
 void require_count(const OptionEntry& entry, const Words& elements, const std::string& where);
-/// The only word. Throws option_of_other_form for more or none.
+/// Returns the only word. Throws option_of_other_form for none or several.
 const std::string& only_word(const Words& words, const std::string& where);
 
 template <class T>
@@ -127,7 +127,7 @@ struct OptionWords<std::vector<T>> {
   }
 };
 
-/// Puts the variables of a verb beside their entries, in the order of these.
+/// Binds the variables of a verb to its entries, in the order of the entries.
 class Binder {
  public:
   explicit Binder(std::span<const OptionEntry> entries) : entries_(entries) {}

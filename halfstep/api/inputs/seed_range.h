@@ -1,4 +1,4 @@
-// Which random networks there are: the numbers that they are made of.
+// Ranges of seeds for random networks.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,12 @@
 
 namespace halfstep::api {
 
-/// Seeds from `first` to before `last`.
+/// Seeds from `first` to `last` - 1.
 struct SeedRange {
   uint64_t first = 0, last = 1000;
 };
 
-/// "A:B", or "A" for one seed. Errors start with `where`.
+/// Parses "A:B", or "A" for one seed. Errors start with `where`.
 SeedRange parse_seed_range(const std::string& text, const std::string& where);
 std::string to_text(const SeedRange& seeds);
 

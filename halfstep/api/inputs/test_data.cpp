@@ -12,7 +12,7 @@
 namespace halfstep::api {
 namespace {
 
-/// PREFIX_K.pb, as ONNX has tensors, by name of port K; what has no file is left out.
+/// Reads the ONNX tensors PREFIX_K.pb, by name of port K. Skips missing files.
 Tensors read_set(const std::filesystem::path& folder, const std::string& prefix,
                  const std::vector<formats::Port>& ports) {
   Tensors tensors;

@@ -1,4 +1,4 @@
-// Inputs and expected outputs in ONNX's layout: FOLDER/test_data_set_K/{input,output}_N.pb.
+// Test inputs and expected outputs in ONNX's layout: FOLDER/test_data_set_K/{input,output}_N.pb.
 #pragma once
 
 #include <filesystem>
@@ -14,10 +14,10 @@ struct TestSet {
   Tensors inputs, outputs;
 };
 
-/// All sets in `folder`, for the inputs and outputs of a network by their positions.
+/// Reads all sets in `folder`. Files map to the inputs and outputs of the network by position.
 std::vector<TestSet> read_test_data(const std::filesystem::path& folder, const formats::Summary& network);
 
-/// The folder's tolerance.json ({"rtol": 1e-3, "atol": 1e-7}), with `otherwise` for what it does not say.
+/// Reads tolerance.json in the folder ({"rtol": 1e-3, "atol": 1e-7}). Missing keys take values from `otherwise`.
 Tolerance read_tolerance(const std::filesystem::path& folder, const Tolerance& otherwise);
 
 }  // namespace halfstep::api

@@ -24,11 +24,11 @@ runtime::Program program_of(const train::JointGraph& joint) {
   return compile(joint.model, options);
 }
 
-/// Of a range (docs/arithmetic.md, section 3).
+/// Least scale of a range (docs/arithmetic.md, section 3).
 constexpr float kLeastScale = 0x1p-23F;
 
-/// An optimizer that knows nothing of scales may take one to zero or below: it becomes half of what it was, as the
-/// steps of halfstep::train leave it. `before` is how it was last found, undefined at first.
+/// An external optimizer may move a scale to zero or below. Such a scale becomes half of its last positive value, as in
+/// the steps of halfstep::train. `before` holds the last values. It is undefined at first.
 void keep_positive(const std::string& name, Tensor& scale, Tensor& before) {
   const auto values = scale.data<float>();
   for (size_t i = 0; i < values.size(); ++i) {
@@ -41,7 +41,7 @@ void keep_positive(const std::string& name, Tensor& scale, Tensor& before) {
 
 }  // namespace
 
-/// A joint graph as a program of two parts.
+/// A joint graph compiled to a program of two parts.
 struct Trainable::Compiled {
   struct Key {
     std::map<std::string, Dims> extents;
@@ -52,9 +52,9 @@ struct Trainable::Compiled {
   Key key;
   train::JointGraph joint;
   runtime::Program program;
-  std::vector<std::string> tensors;  ///< of the network that it reads
-  std::vector<std::string> moved;    ///< those that it writes as well
-  std::vector<std::string> counted;  ///< tensors of its own that it writes: where random numbers are
+  std::vector<std::string> tensors;  ///< network tensors that the program reads
+  std::vector<std::string> moved;    ///< network tensors that the program also writes
+  std::vector<std::string> counted;  ///< the program's own state: counters of random numbers
 
   Compiled(const Model& model, Key what)
       : key(std::move(what)), joint(train::joint_graph(model, key.extents, key.wanted)), program(program_of(joint)) {
@@ -71,17 +71,17 @@ struct Trainable::Compiled {
 };
 
 struct Trainable::State {
-  /// Programs that wait for a run; one more than a loop with a last, smaller batch has.
+  /// Limit of idle programs: one more than a loop with a smaller last batch needs.
   static constexpr size_t kIdle = 3;
 
   Model model;
   const passes::LearnedParts parts;
-  std::mutex turn;  ///< of everything below
-  Model settled;    ///< the model in which tensors are made of learned ones: there they get other memory
-  Tensors scales;   ///< those that are learned, as they were last found
-  Tensors counts;   ///< what programs have beside the network's tensors, as the last run left it
+  std::mutex turn;  ///< protects all members below
+  Model settled;    ///< model whose derived tensors (from learned ones) have separate memory
+  Tensors scales;   ///< learned scales, with their last values
+  Tensors counts;   ///< state of the programs besides the network's tensors, after the last run
   ThreadPool pool;
-  std::vector<std::unique_ptr<Compiled>> idle;  ///< the last that ran at the end
+  std::vector<std::unique_ptr<Compiled>> idle;  ///< idle programs, the most recent one last
 
   State(const Model& network, int threads)
       : model(network), parts(passes::learned_parts(network)), settled(network), pool(threads) {
@@ -131,8 +131,8 @@ struct Trainable::State {
 
 struct Trainable::Run::State {
   std::shared_ptr<Trainable::State> network;
-  std::unique_ptr<Compiled> compiled;  ///< null: given back
-  Tensors inputs, outputs;             ///< the second part reads them
+  std::unique_ptr<Compiled> compiled;  ///< null after it was returned
+  Tensors inputs, outputs;             ///< read by the second part
 
   ~State() {
     if (compiled) network->give_back(std::move(compiled));

@@ -1,4 +1,4 @@
-// A network in someone else's training loop: its outputs now, its gradients when the loss is known.
+// A network in an external training loop: forward first, and backward when the loss is known.
 #pragma once
 
 #include <map>
@@ -10,34 +10,34 @@
 
 namespace halfstep::api {
 
-/// A float or prepared network in training mode, on any extents that it takes; what a run needs is compiled at the
-/// first one and kept. Any number of threads may use one: they take turns.
+/// A float or prepared network in training mode, for any extents that it accepts. The first run with given extents
+/// compiles its program, which is kept for later runs. Thread-safe: runs from several threads are serialized.
 class Trainable {
  public:
   class Run;
 
-  /// Keeps the network's tensors themselves, no copies: each run reads parameters as they are by then, and writes there
-  /// what it moves (ranges of observers, running means). `threads`: 0 is one per processor. Throws for an integer
-  /// program, and as `settle` does.
+  /// Shares the network's tensors instead of copying them. Each run reads the current parameters and updates observer
+  /// ranges and running means in place. `threads`: 0 means one per processor. Throws for an integer program, and as
+  /// `settle`.
   explicit Trainable(const Model& network, int threads = 0);
   ~Trainable();
   Trainable(Trainable&&) noexcept;
   Trainable& operator=(Trainable&&) noexcept;
 
-  /// The tensors of the network that training moves or reads, by name: parameters, and state. Where quantizers learn in
-  /// ways of their own, or batch norms are trained beside their layers, these are the tensors that weights and scales
-  /// are made of, and not those that are made of them.
+  /// Returns the network's tensors that training reads or updates, by name: parameters and state. For learned
+  /// quantizers and separately trained batch norms these are the underlying tensors, not the weights and scales derived
+  /// from them.
   std::map<std::string, Role> roles() const;
 
-  /// Makes the network what its parameters and state say, before anything else looks at it. Learned scales that
-  /// somebody's step took to zero or below become half of what they were, as halfstep::train's steps leave them; each
-  /// run begins with that. Weights, scales and zero points that are made of learned tensors are made anew. Throws Error
-  /// for a scale that never was a positive number, or is none any more.
+  /// Updates everything derived from parameters and state: weights, scales and zero points are recomputed from learned
+  /// tensors. Call it before other code reads the network. Each run begins with it. A learned scale that a step moved
+  /// to zero or below becomes half of its last value, as in halfstep::train. Throws Error for a scale that was never
+  /// positive, or is no longer a number.
   void settle();
 
-  /// The network on inputs by name. `wanted`: the parameters and inputs, f32, whose gradients `Run::backward` is to
-  /// give. Throws Error for a missing, unknown or unfitting name, and (unsupported) where an operator on the way from a
-  /// wanted name has no gradient.
+  /// Runs the network on named inputs. `wanted` names the f32 parameters and inputs for which `Run::backward` computes
+  /// gradients. Throws Error for a missing, unknown or mismatched name, and unsupported if an operator between a wanted
+  /// name and the outputs has no gradient.
   Run forward(const Tensors& inputs, const std::vector<std::string>& wanted);
 
  private:
@@ -46,18 +46,18 @@ class Trainable {
   std::shared_ptr<State> state_;
 };
 
-/// One run of a Trainable, which may be gone before it. It holds the memory of the network's values until `backward`.
+/// One run of a Trainable. It may outlive the Trainable. It holds the memory of the network's values until `backward`.
 class Trainable::Run {
  public:
   ~Run();
   Run(Run&&) noexcept;
   Run& operator=(Run&&) noexcept;
 
-  /// By name.
+  /// Returns the outputs by name.
   const Tensors& outputs() const;
 
-  /// Gradients of a loss with respect to what was wanted and what an output depends on, by name, from those with
-  /// respect to every output of floats. Once: throws the second time.
+  /// Returns the gradients of a loss by name, for all wanted tensors on which an output depends. `output_gradients` has
+  /// the gradient of the loss for every float output. Throws if called a second time.
   Tensors backward(const Tensors& output_gradients);
 
  private:

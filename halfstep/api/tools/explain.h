@@ -1,4 +1,4 @@
-// The catalogue of errors: every id with its title, its message and what to do.
+// The error catalogue: id, title, message and remedy of every error.
 #pragma once
 
 #include <span>
@@ -8,11 +8,11 @@
 
 namespace halfstep::api {
 
-/// All entries by id.
+/// Returns all entries, sorted by id.
 std::span<const ErrorEntry* const> all_errors();
 
-/// The entry of an id ("HS1100", "hs1100", "1100") or a name ("cannot_be_read"). Throws unknown_error with the nearest
-/// one.
+/// Returns the entry for an id ("HS1100", "hs1100", "1100") or a name ("cannot_be_read"). Throws unknown_error with the
+/// nearest match.
 const ErrorEntry& explain(const std::string& id);
 
 }  // namespace halfstep::api

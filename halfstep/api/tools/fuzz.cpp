@@ -24,7 +24,7 @@
 namespace halfstep::api {
 namespace {
 
-/// Warnings and undefined behaviour are findings too. Nothing where there is no compiler.
+/// Treats warnings and undefined behaviour as findings. Returns an empty function without a compiler.
 std::function<void(verify::Roads&, const std::map<std::string, Dims>&)> c_compiler() {
   CProgramOptions options;
   options.compiler =
@@ -162,13 +162,13 @@ class FuzzRun {
         {"networks", done, total, fmt::format("{} found, {:.0f} s left", found_.size(), std::max(left, 0.0))});
   }
 
-  /// Whether two findings are of one kind: a smaller network that fails otherwise is another story.
+  /// Whether two findings are of the same kind. A smaller network with another failure does not reproduce the finding.
   static bool alike(const std::string& a, const std::string& b) {
-    constexpr size_t kBeginning = 60;  // what follows names operators and extents
+    constexpr size_t kBeginning = 60;  // the rest names operators and extents
     return fuzz::message_form(a).substr(0, kBeginning) == fuzz::message_form(b).substr(0, kBeginning);
   }
 
-  /// The finding, and where there is a folder for it the shrunk network.
+  /// Writes the finding and, if there is a folder, the reduced network.
   void write(const fuzz::Job& job, const fuzz::Outcome& outcome) {
     const fuzz::Network network = job.network.empty() ? fuzz::generate(job.seed) : fuzz::load_network(job.network);
     FuzzFinding finding{job.seed,     outcome.check,
@@ -210,7 +210,7 @@ class FuzzRun {
   io::HeldFolder out_;
   fuzz::Fleet fleet_;
   uint64_t next_, last_;
-  std::vector<std::filesystem::path> networks_;  ///< those of a folder, without their endings
+  std::vector<std::filesystem::path> networks_;  ///< networks of a folder, without file extensions
   std::map<std::string, std::vector<fuzz::Trial::Measured>> measured_;
   std::set<std::string> codes_;
   std::vector<std::pair<fuzz::Job, fuzz::Outcome>> found_;

@@ -1,4 +1,4 @@
-// Random networks through everything that can be done with a network.
+// Fuzzing: random networks through all operations of the library.
 #pragma once
 
 #include <cstdint>
@@ -16,35 +16,34 @@ namespace halfstep::api {
 struct FuzzFinding {
   uint64_t seed = 0;
   std::string check, what;
-  std::string target;           ///< platform and options, as the command line has them
-  std::filesystem::path files;  ///< the shrunk network, without its ending; "" where there is no folder
-  int64_t nodes = 0;            ///< of the shrunk network
+  std::string target;           ///< platform and options, in command-line syntax
+  std::filesystem::path files;  ///< reduced network without file extension; "" without a folder
+  int64_t nodes = 0;            ///< number of nodes of the reduced network
 };
-/// How good integer programs with one operator are.
+/// Accuracy of integer programs that contain one operator.
 struct FuzzQuality {
   int64_t graphs = 0;
-  double sqnr = 0;    ///< dB to the float network: the median of all graphs
-  double excess = 0;  ///< dB below what the widths allow: the median, which is negative where programs are better
-  double most = 0;    ///< the same of the worst graph
+  double sqnr = 0;    ///< SQNR to the float network in dB, median of all graphs
+  double excess = 0;  ///< dB below the SQNR that the bit widths allow, median; negative if programs are better
+  double most = 0;    ///< largest excess of all graphs, in dB
 };
 struct FuzzReport {
   int64_t graphs = 0, plain = 0;
-  /// Of graphs whose extents but the batch are known, on platforms that have quantizers wherever codes have a form.
+  /// Graphs with known extents except the batch, on platforms with quantizers wherever an integer form exists.
   int64_t closed = 0, closed_without_islands = 0;
-  int64_t converted = 0, without_islands = 0;  ///< graphs with an integer program; those on codes alone
-  std::map<std::string, int64_t> operators;    ///< graphs with each importable operator
-  std::map<std::string, int64_t> on_codes;     ///< the same of those that platforms have on codes
+  int64_t converted = 0, without_islands = 0;  ///< graphs with an integer program; graphs without float fallbacks
+  std::map<std::string, int64_t> operators;    ///< graphs by importable operator
+  std::map<std::string, int64_t> on_codes;     ///< graphs by operator, for operators that platforms have on codes
   std::map<std::string, std::map<std::string, int64_t>> outcomes;  ///< by check: fine, refused, skipped, found
-  std::map<std::string, int64_t> islands;                          ///< graphs by operators of ours that stayed in float
-  std::map<std::string, int64_t> refusals;                         ///< by message, without names and numbers
-  std::map<std::string, int64_t> skips;                            ///< by reason
-  std::map<std::string, FuzzQuality> quality;                      ///< by operator; "all" of all graphs
+  std::map<std::string, int64_t> islands;                          ///< graphs by Halfstep operator that stayed in float
+  std::map<std::string, int64_t> refusals;                         ///< counts by message, without names and numbers
+  std::map<std::string, int64_t> skips;                            ///< counts by reason
+  std::map<std::string, FuzzQuality> quality;                      ///< results by operator; "all" for all graphs
   std::vector<FuzzFinding> findings;
   double seconds = 0;
 };
-/// Makes a random network for each seed and holds every check against it, in processes of their own
-/// (`Settings::threads` of them); a seed means the same network on every machine. Call it before this process starts
-/// threads: it forks.
+/// Generates a random network for each seed and runs every check on it, in `Settings::threads` separate processes. A
+/// seed produces the same network on every machine. Call it before this process starts threads, because it forks.
 FuzzReport run_fuzz(const FuzzRequest& request, const Settings& settings = {});
 
 }  // namespace halfstep::api

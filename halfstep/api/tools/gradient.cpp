@@ -25,7 +25,7 @@ struct Call {
   std::span<const Tensor> operands, result_gradients;
   const std::vector<bool>& wanted;
 
-  /// Equal for calls that one program serves.
+  /// Returns equal keys for calls that can share one program.
   std::vector<uint64_t> key() const {
     std::vector<kernels::ConstView> views;
     for (const Tensor& tensor : operands)
@@ -38,8 +38,8 @@ struct Call {
     return words;
   }
 
-  /// One graph whose outputs are the gradients that there are, by the operands' names. What they do not need of the
-  /// operator itself goes away when it is compiled.
+  /// Returns a graph whose outputs are the available gradients, named after the operands. Compilation removes the parts
+  /// of the operator that the gradients do not need.
   Model model() const {
     Model model;
     Graph& graph = model.graph;
@@ -68,7 +68,7 @@ struct Call {
     return model;
   }
 
-  /// What the program is fed: an operand that no gradient reads is still an argument.
+  /// Returns the inputs of the program. An operand that no gradient reads is still an argument.
   Tensors inputs() const {
     Tensors inputs;
     for (size_t i = 0; i < operands.size(); ++i) {
@@ -81,7 +81,7 @@ struct Call {
   }
 };
 
-/// The last programs that ran, first.
+/// Recently used programs, most recent first.
 class Programs {
  public:
   Tensors run(const Call& call) {
@@ -106,7 +106,7 @@ class Programs {
     runtime::Program program;
   };
 
-  std::mutex turn_;  ///< of everything below
+  std::mutex turn_;  ///< protects all members below
   std::list<Entry> programs_;
   std::unique_ptr<ThreadPool> pool_;
 };
@@ -115,7 +115,7 @@ class Programs {
 
 std::vector<Tensor> gradient(const OpInfo& info, const Attributes& attributes, std::span<const Tensor> operands,
                              std::span<const Tensor> result_gradients, const std::vector<bool>& wanted) {
-  static auto* programs = new Programs;  // calls may come while static objects are destroyed
+  static auto* programs = new Programs;  // not destroyed, because calls may come while static objects are destroyed
   HS_CHECK(wanted.size() == operands.size());
   Tensors found = programs->run({info, attributes, operands, result_gradients, wanted});
   std::vector<Tensor> gradients(operands.size());

@@ -1,4 +1,4 @@
-// Gradients of a single operator, without a network.
+// Gradients of a single operator without a network.
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace halfstep::api {
 
-/// Gradients of a loss with respect to operands of `info`, as its record says, from those with respect to its results.
-/// Operands by flat position (undefined: absent), of floats where they are `wanted`; `result_gradients` by port
-/// (undefined: none), each of its result's type. Where there is no gradient the result is undefined. What a combination
-/// of attributes and types needs is compiled once and remembered for a while. Thread-safe. Throws Error: operands that
-/// the operator does not take, an operator without a gradient (unsupported).
+/// Returns the gradients of a loss for the operands of `info`, by its record, given the gradients for its results.
+/// `operands` are by flat position (undefined: absent). `wanted` operands must be floats. `result_gradients` are by
+/// port (undefined: none), each with the type of its result. A result without a gradient is undefined. The program for
+/// a combination of attributes and types is compiled once and cached. Thread-safe. Throws Error for invalid operands,
+/// and unsupported for an operator without a gradient.
 std::vector<Tensor> gradient(const OpInfo& info, const Attributes& attributes, std::span<const Tensor> operands,
                              std::span<const Tensor> result_gradients, const std::vector<bool>& wanted);
 

@@ -1,4 +1,4 @@
-// Operators against their references, and against results of the original frameworks.
+// Checks of operators against their references, and against results of the original frameworks.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +15,8 @@ namespace halfstep::api {
 verify::OpReport run_operators(const OpRequest& request, const Settings& settings = {});
 
 struct GoldenRequest {
-  std::filesystem::path file = {};  ///< results of the original operators: FILE.json beside FILE.safetensors
-  std::string operators = "*";      ///< of the original operators: a pattern of names
+  std::filesystem::path file = {};  ///< results of the original operators: FILE.json with FILE.safetensors
+  std::string operators = "*";      ///< pattern for names of the original operators
 };
 verify::GoldenReport run_golden(const GoldenRequest& request, const Settings& settings = {});
 

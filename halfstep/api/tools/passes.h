@@ -1,4 +1,4 @@
-// Passes as one sees them: what each does to a network.
+// Single passes, and their effect on a network.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace halfstep::api {
 
-/// The passes on networks that `compile` runs, in their order, each with a sentence.
+/// Returns the graph passes of `compile`, in order, each with a one-sentence description.
 std::vector<PassInfo> passes();
 
 struct PassCourse {
   std::string name;
-  int64_t before = 0, after = 0;  ///< operations, those in regions among them
+  int64_t before = 0, after = 0;  ///< number of operations, including those in regions
   double seconds = 0;
-  bool changed = false;  ///< the text of the network is another
-  std::string network;   ///< that text
+  bool changed = false;  ///< whether the text of the network changed
+  std::string network;   ///< text of the network after the pass
 };
 
 struct PassResult {
@@ -25,8 +25,8 @@ struct PassResult {
   std::vector<PassCourse> course;
 };
 
-/// Runs passes by their names, one after the other: "all" stands for all but those that are disabled. Throws Error for
-/// a name that is none; the network is verified after each pass.
+/// Runs passes by name, in order. "all" stands for all passes except the disabled ones. Verifies the network after each
+/// pass. Throws Error for an unknown name.
 PassResult run_passes(const Model& model, const std::vector<std::string>& names,
                       const std::vector<std::string>& disabled = {});
 

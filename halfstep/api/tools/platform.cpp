@@ -16,7 +16,7 @@ Platform load_platform(const TargetOptions& target) {
 }
 namespace {
 
-/// It becomes a word of reports, and of the command line.
+/// The name must be a single word, because reports and the command line use it.
 void require_name(const std::string& name) {
   const bool is_word =
       std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_' || c == '-'; });

@@ -1,4 +1,4 @@
-// Records of platforms: written, checked and compared.
+// Platform records: creation, checks and comparison.
 #pragma once
 
 #include <string>
@@ -12,26 +12,27 @@ namespace halfstep::api {
 
 using quant::Platform;
 
-/// The platform that the options name, with their overrides. Throws Error for an unknown name or a wrong override.
+/// Returns the platform selected by the options, with their overrides applied. Throws Error for an unknown name or an
+/// invalid override.
 Platform load_platform(const TargetOptions& target);
 
-/// What is wrong with a record, all of it.
+/// All problems of a record.
 struct PlatformCheck {
   std::string file;
   std::vector<Diagnostic> objections;
   bool holds() const { return objections.empty(); }
 };
 
-/// Of a built-in name or a path. Throws bad_input where there is no such record.
+/// Checks a built-in platform or a file. Throws bad_input if there is no such record.
 PlatformCheck check_platform(const std::string& name_or_path);
 
-/// The text of a record called `name` that does what `from` does, each key with a comment. Throws bad_input for a name
-/// that is none for a platform, or that is built in.
+/// Returns the text of a record named `name` with the same behaviour as `from`, and a comment for each key. Throws
+/// bad_input for an invalid name or the name of a built-in platform.
 std::string new_platform(const std::string& name, const Platform& from);
 
-/// Two platforms, and where they differ.
+/// Two platforms and their differences.
 struct PlatformComparison {
-  std::string first, second;  ///< what they are called
+  std::string first, second;  ///< display names
   std::vector<quant::RecordDifference> differences;
 };
 PlatformComparison compare_platforms(const Platform& first, const Platform& second);

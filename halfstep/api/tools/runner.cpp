@@ -22,9 +22,9 @@ struct Runner::State {
   };
 
   Model form;
-  std::mutex turn;  ///< of everything below
+  std::mutex turn;  ///< protects all members below
   ThreadPool pool;
-  std::list<Entry> programs;  ///< the last that ran first
+  std::list<Entry> programs;  ///< most recently used first
 
   State(const Model& network, int threads) : form(train::evaluation_form(network)), pool(threads) {}
 
