@@ -1,4 +1,4 @@
-// What the generators of the build share. It links nothing of the library.
+// Functions shared by the build's generators. They do not link the library.
 #pragma once
 
 #include <string>
@@ -6,17 +6,18 @@
 
 namespace halfstep::buildgen {
 
-/// Writes a file, with its folders. A file that would not change is left alone, so that nothing is compiled for it.
-/// Throws std::runtime_error where it cannot be written.
+/// Writes a file and creates its folders. Leaves a file with the same contents untouched, so that nothing is
+/// recompiled. Throws std::runtime_error if it cannot be written.
 void write(const std::string& path, const std::string& text);
 
-/// As a string literal of C++.
+/// Returns a C++ string literal.
 std::string quoted(const std::string& text);
 
-/// Lines of at most `width` characters.
+/// Splits text into lines of at most `width` characters.
 std::vector<std::string> wrapped(const std::string& text, size_t width);
 
-/// With a capital at its beginning and a full stop at its end. Words that begin in capitals or with a sign stay.
+/// Capitalizes the first letter and adds a full stop. A word whose second character is not a lower-case letter stays
+/// unchanged.
 std::string sentence(const std::string& text);
 
 }  // namespace halfstep::buildgen

@@ -15,7 +15,7 @@ bool has(const std::vector<std::string>& list, const std::string& word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-/// Names in braces.
+/// Returns all names in braces.
 std::set<std::string> names_in(const std::string& text) {
   static const std::regex kName(R"(\{([a-z_]*)\})");
   std::set<std::string> names;
@@ -48,7 +48,7 @@ Entry read_entry(const std::string& name, const YAML::Node& node, const std::str
       throw Wrong(fmt::format("{}: found the key '{}', expected id, kind, title, takes, {} or explanation", where, key,
                               fmt::join(kFields, ", ")));
   }
-  // A value that has the name of a part is that part.
+  // A value with the name of a part fills this part.
   for (const std::string& field : kFields) {
     if (has(entry.takes, field) && !entry.fields.contains(field)) entry.fields[field] = "{" + field + "}";
   }

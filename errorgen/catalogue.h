@@ -1,4 +1,4 @@
-// The catalogue of errors as it is read: files, each with the entries of one room.
+// The error catalogue as read from its files. Each file has the entries of one room.
 #pragma once
 
 #include <map>
@@ -8,7 +8,7 @@
 
 namespace halfstep::errorgen {
 
-/// A file that breaks a rule of the catalogue; the message names file, line and rule.
+/// Violation of a rule of the catalogue. The message names file, line and rule.
 struct Wrong : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -19,7 +19,7 @@ struct Entry {
   std::string kind = "bad_input";
   std::string title;
   std::vector<std::string> takes;
-  std::map<std::string, std::string> fields;  ///< where, problem, found, expected, remedy: those that it has
+  std::map<std::string, std::string> fields;  ///< the parts present among where, problem, found, expected and remedy
   std::string explanation;
 };
 
@@ -30,19 +30,19 @@ struct Room {
 
 class Catalogue {
  public:
-  /// Reads FOLDER/errors.yaml. Throws Wrong for an unknown key, a value that is taken and not used or used and not
-  /// taken, and an id or a name that another entry has.
+  /// Reads FOLDER/errors.yaml. Throws Wrong for an unknown key, for an id or a name used by another entry, and for a
+  /// difference between the values in `takes` and the values in the texts.
   void add(const std::string& file);
   const std::vector<Room>& rooms() const { return rooms_; }
-  /// All entries by id.
+  /// Returns all entries, sorted by id.
   std::vector<const Entry*> by_id() const;
 
  private:
   std::vector<Room> rooms_;
-  std::map<std::string, std::string> owner_;  ///< of each id and name: the place where it is defined
+  std::map<std::string, std::string> owner_;  ///< location of the definition, by id and by name
 };
 
-/// Parts of a message in their order.
+/// The parts of a message, in order.
 extern const std::vector<std::string> kFields;
 
 }  // namespace halfstep::errorgen

@@ -12,7 +12,7 @@ namespace {
 
 constexpr const char* kMade = "// Made by errorgen of the rooms' errors.yaml.\n";
 
-/// Text of an entry is one line.
+/// Joins the text of an entry into one line.
 std::string quoted(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   return buildgen::quoted(text);
@@ -49,7 +49,7 @@ void write_room(const Room& room, const std::string& out) {
   const std::string header = room.folder + "/errors.h";
   std::string declared, defined, rows;
   for (const Entry& entry : room.entries) {
-    // No words of the entry: who improves them compiles one source.
+    // The header has no texts of the entry, so that a text change recompiles only one source.
     declared += fmt::format("/// {}\nDiagnostic {}({});\nextern const ErrorEntry& {}_entry;\n", entry.id, entry.name,
                             parameters(entry), entry.name);
     rows += takes_of(entry) + row(entry, std::filesystem::path(room.folder).lexically_relative("halfstep").string());

@@ -1,6 +1,6 @@
-// errorgen --out FOLDER ROOM/errors.yaml...: turns the catalogue of errors into a header and a source for each room and
-// a table of all. Adding an error is one entry in one of these files; docs/internals/errors.md says what an entry has.
-// Links nothing of the library, whose lowest room needs the header.
+// errorgen --out FOLDER ROOM/errors.yaml...: generates a header and a source for each room from the error catalogue,
+// and a table of all entries. A new error needs only an entry in one of these files, with the keys described in
+// docs/internals/errors.md. errorgen does not link the library, because the library's lowest room needs the header.
 #include <cstdio>
 #include <exception>
 #include <filesystem>

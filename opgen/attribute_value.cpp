@@ -25,7 +25,7 @@ void read(const Yaml& yaml, std::vector<T>& values) {
   }
 }
 
-/// Whether plain text is written as an int; as a float when it has a point or an exponent besides.
+/// Whether plain text is a number. `is_int` is false if it has a point or an exponent.
 bool looks_like_number(const std::string& text, bool& is_int) {
   const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
   is_int = text.find_first_not_of("+-0123456789") == std::string::npos;
@@ -48,7 +48,7 @@ std::string_view list_type(const Yaml& yaml) {
     fail_at(yaml.source(), "an empty list shows no type, write {{type: ints, default: []}} or the like");
   std::string_view type = scalar_type(elements[0]);
   for (const Yaml& element : elements) {
-    if (scalar_type(element) != type) type = "float";  // [1, 0.5]; anything else mixed fails when read
+    if (scalar_type(element) != type) type = "float";  // [1, 0.5] becomes floats; reading fails for other mixtures
   }
   return type == "int" ? "ints" : type == "float" ? "floats" : "strings";
 }

@@ -9,13 +9,14 @@
 
 namespace halfstep::opgen {
 
-/// The value as its writing shows it: 1 int, 1.0 float, true bool, any other text string, and lists of them.
+/// Infers the type from the notation: 1 int, 1.0 float, true bool, other text string, and lists of these.
 Attribute infer_value(const Yaml& yaml);
 
-/// The value as one of the type that `example` holds; throws when it is none.
+/// Reads a value with the type of `example`. Throws for a value of another type.
 Attribute value_like(const Yaml& yaml, const Attribute& example);
 
-/// An empty value of "int", "float", "bool", "string", "ints", "floats" or "strings"; nothing for another word.
+/// Returns an empty value of "int", "float", "bool", "string", "ints", "floats" or "strings", or nullopt for another
+/// word.
 std::optional<Attribute> empty_value(std::string_view type);
 
 }  // namespace halfstep::opgen

@@ -18,7 +18,7 @@ std::vector<std::string> port_names(const std::vector<Port>& ports) {
   return names;
 }
 
-/// Names of ports and attributes are C++ members of the views, beside those of Op.
+/// Checks names of ports and attributes. They become C++ members of the views and must not collide with those of Op.
 void check_names(const Record& record) {
   static const std::set<std::string> kReserved = {
       "name",    "info",        "location",       "attributes", "where", "operands", "variadic", "port_of",
@@ -41,7 +41,7 @@ void check_presence(const Port& port, const Record& record) {
   if (port.condition) check_condition(*port.condition, record, at_key(port.source, "unless"));
 }
 
-/// The port that `port` is like: an input before it, or any input where `port` is an output.
+/// Returns the port that `port` refers to with `like`: an earlier input, or any input for an output.
 const Port& like_port(const Port& port, const std::string& name, const Record& record) {
   const Port* found = record.input(name);
   if (found == nullptr)
@@ -61,7 +61,7 @@ void check_like(const Port& port, const Record& record) {
   if (port.dims && port.dims->like) like_port(port, port.dims->name, record);
 }
 
-/// Each choice but the last may have nothing to say, and the last one always does.
+/// Checks that every choice except the last may be absent, and that the last one never is.
 void check_first_type(const Port& port, const Record& record) {
   const auto& choices = port.type.choices;
   for (const TypeSpec& choice : choices) {
@@ -101,7 +101,7 @@ void check_ports(const Record& record) {
   if (record.outputs.empty()) fail_at(record.source, "there is no output");
 }
 
-/// An output's type variable must be bound whenever the output is there.
+/// Checks that an output's type variable is bound whenever the output is present.
 void check_type_variables(const Record& record) {
   std::map<std::string, const Port*> bound;
   for (const Port& port : record.inputs) {
@@ -139,7 +139,7 @@ class ExtentChecker {
   }
 
  private:
-  /// Names bind as they come; anything else must be known by then.
+  /// Binds new names in order. All other names must already be known.
   void check_input(Port& port) {
     if (!port.dims) return;
     for (Expr& extent : port.dims->extents) {
@@ -163,7 +163,7 @@ class ExtentChecker {
   }
 
   void check_output(Port& port) {
-    if (!port.dims) return;  // regions say them
+    if (!port.dims) return;  // the regions determine the dims
     if (port.dims->function) scope_.check_shape_function(*port.dims->function, port.dims->source);
     for (Expr& extent : port.dims->extents) {
       scope_.check_as(extent, ExprType::integer, port.dims->source);
@@ -173,8 +173,8 @@ class ExtentChecker {
     }
   }
 
-  /// The `unless` of an input that the expression needs and that may be absent ("" for an optional one); null when
-  /// there is none.
+  /// Returns the `unless` of an input that the expression needs and that may be absent ("" for an optional one).
+  /// Returns null if there is none.
   const std::string* uncertain(const Expr& expr) const {
     const std::string* presence = nullptr;
     walk(expr, [&](const Expr& part) {
@@ -188,7 +188,7 @@ class ExtentChecker {
 
   Record& record_;
   Scope scope_;
-  std::map<std::string, std::string> maybe_;  ///< extents that only such inputs bind, with their `unless`
+  std::map<std::string, std::string> maybe_;  ///< extents that only such inputs bind, with the `unless` of the input
 };
 
 void check_compute(Record& record) {
@@ -204,7 +204,7 @@ void check_compute(Record& record) {
   check_scalar(compute.expr, values, record, compute.source);
 }
 
-/// It is asked for where the types of operands and results are known, and nothing else.
+/// `flops` may use only the types of operands and results, because nothing else is known when it is evaluated.
 void check_flops(Record& record) {
   if (!record.flops) return;
   NamedExpr& flops = *record.flops;

@@ -52,7 +52,7 @@ std::string cpp_name(const std::string& name) {
       "not", "operator", "or", "private", "protected", "public", "register", "requires", "return", "short", "signed",
       "sizeof", "static", "struct", "switch", "template", "this", "throw", "true", "try", "typedef", "typeid",
       "typename", "union", "unsigned", "using", "virtual", "void", "volatile", "while", "xor",
-      // Local names of the generated code.
+      // Local names in generated code.
       "site", "infer", "builder", "op", "d", "f", "element", "smallest", "largest", "truth"};
   return kTaken.contains(name) ? name + "_" : name;
 }

@@ -10,7 +10,7 @@ namespace {
 
 using Kind = Expr::Kind;
 
-/// How tightly an expression binds in the C++ that it becomes; a call or a name most of all.
+/// Precedence of an expression in generated C++. Calls and names have the highest.
 int tightness(const Expr& expr) {
   static const std::map<std::string, int> kTightness = {{"or", 1}, {"and", 2}, {"+", 5}, {"-", 5},
                                                         {"*", 6},  {"%", 6},   {"/", 6}};
@@ -22,10 +22,10 @@ int tightness(const Expr& expr) {
   return found == kTightness.end() ? kComparison : found->second;
 }
 
-/// An operand in parentheses where C++ or a reader needs them.
+/// Returns an operand, in parentheses if C++ or readability requires them.
 std::string operand(const Expr& expr, int outer, bool on_the_right) {
   const int inner = tightness(expr);
-  const bool mixes = outer <= 2 && inner <= 2 && inner != outer;  // && among || gets parentheses
+  const bool mixes = outer <= 2 && inner <= 2 && inner != outer;  // parentheses between && and ||
   const std::string text = dims_cpp(expr);
   return inner < outer || mixes || (on_the_right && inner == outer) ? "(" + text + ")" : text;
 }
@@ -62,7 +62,7 @@ std::string binary_cpp(const Expr& expr) {
   const int outer = tightness(expr);
   if (outer == 4) return comparison_cpp(op, a, b);
   const std::string spelled = op == "and" ? "&&" : op == "or" ? "||" : op;
-  // A left chain of the same operator needs no parentheses; && and || associate either way.
+  // A left-associative chain of one operator needs no parentheses. && and || may associate either way.
   return operand(a, outer, false) + " " + spelled + " " + operand(b, outer, outer > 2);
 }
 
@@ -116,7 +116,7 @@ std::string dims_cpp(const Expr& expr) {
       return (expr.type == ExprType::integer ? "(Dim(0) - " : "(0.0 - ") + operand(expr.args[0], 5, true) + ")";
     case Kind::binary: return binary_cpp(expr);
     case Kind::list:
-    case Kind::member: break;  // the checker lets none through
+    case Kind::member: break;  // the checker rejects it
   }
   return {};
 }

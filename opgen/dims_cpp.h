@@ -1,4 +1,4 @@
-// Expressions of extents and rules in C++: ints are Dim, conditions are Truth.
+// Expressions of extents and rules in C++: integers are Dim, conditions are Truth.
 #pragma once
 
 #include <string>
@@ -10,10 +10,10 @@ namespace halfstep::opgen {
 
 std::string dims_cpp(const Expr& expr);
 
-/// shapes::broadcast(site, a.dims(), b.dims())
+/// Returns a call such as shapes::broadcast(site, a.dims(), b.dims()).
 std::string shape_call_cpp(const Expr& call, const Record& record);
 
-/// {"c", c}, {"rank(x)", rank_of(x)}: the values that the message of a failed rule shows.
+/// Returns the values for the message of a failed rule: {"c", c}, {"rank(x)", rank_of(x)}.
 std::vector<std::string> facts_cpp(const Expr& rule);
 
 }  // namespace halfstep::opgen

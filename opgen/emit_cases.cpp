@@ -1,4 +1,4 @@
-// tests/op_cases.cpp: the `test:` blocks as texts that halfstep/verify/operators/op_case.cpp reads.
+// tests/op_cases.cpp: the `test:` blocks as texts for halfstep/verify/operators/op_case.cpp.
 #include "halfstep/core/base/shape.h"
 #include "opgen/cpp.h"
 #include "opgen/emit.h"
@@ -13,7 +13,7 @@ std::string list_text(const std::vector<std::pair<DType, std::vector<int64_t>>>&
   return "[" + join(all, ", ") + "]";
 }
 
-/// "x=f32[3, 65] axis=1"
+/// Returns a text such as "x=f32[3, 65] axis=1".
 std::string use_text(const Case& one, const Record& record) {
   std::vector<std::string> parts;
   for (const Port& port : record.inputs) {

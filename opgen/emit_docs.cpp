@@ -1,4 +1,4 @@
-// docs/operators.md: the reference of all operators.
+// docs/operators.md: reference of all operators.
 #include "opgen/cpp.h"
 #include "opgen/emit.h"
 #include "opgen/text.h"

@@ -1,4 +1,4 @@
-// The choices of the schema as types of C++.
+// Choices of the schema as C++ enums.
 #include "opgen/cpp.h"
 #include "opgen/emit.h"
 #include "opgen/text.h"

@@ -1,4 +1,5 @@
-// For each importer: docs/NAME.md, and the table of the functions that translate operators which renames cannot say.
+// For each importer: docs/NAME.md, and the table of hand-written translations of operators that need more than
+// renaming.
 #include <algorithm>
 #include <map>
 
@@ -9,7 +10,7 @@
 namespace halfstep::opgen {
 namespace {
 
-/// File names have the short form of a domain.
+/// Domains by the short form in file names.
 const std::map<std::string, std::string>& domains() {
   static const std::map<std::string, std::string> kDomains = {{"microsoft", "com.microsoft"},
                                                               {"qonnx", "qonnx.custom_op.general"}};
@@ -28,7 +29,7 @@ ForeignName name_of(const Form& form) {
   return {known == domains().end() ? domain : known->second, form.stem.substr(dot + 1)};
 }
 
-/// "translate_Conv", "translate_microsoft_QGemm".
+/// Returns a name such as "translate_Conv" or "translate_microsoft_QGemm".
 std::string function_of(const Form& form) {
   std::string name = "translate_" + form.stem;
   std::replace(name.begin(), name.end(), '.', '_');
@@ -39,7 +40,7 @@ bool is_of(const std::string& format, const Importer& importer) {
   return std::find(importer.formats.begin(), importer.formats.end(), format) != importer.formats.end();
 }
 
-/// Rows by domain and foreign name.
+/// Table rows by domain and foreign name.
 using Rows = std::multimap<std::pair<std::string, std::string>, std::string>;
 
 Rows rows_of(const Records& records, const Importer& importer) {

@@ -1,4 +1,4 @@
-// halfstep/passes/gradient/gradients.cpp: for each operator with a gradient, the function that builds it.
+// halfstep/passes/gradient/gradients.cpp: a builder function for each operator with a gradient.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -47,13 +47,13 @@ class GradientWriter {
                        [&name](const NamedExpr& gradient) { return mentions(gradient.expr, name); });
   }
 
-  /// Whether any gradient is more than a value that is there already.
+  /// Whether any gradient needs a new operation instead of an existing value.
   bool builds() const {
     return std::any_of(record_.gradient.inputs.begin(), record_.gradient.inputs.end(),
                        [](const NamedExpr& gradient) { return !gradient.expr.is(Kind::name); });
   }
 
-  /// Whether a gradient depends on attributes.
+  /// Whether any gradient depends on attributes.
   bool chooses() const {
     bool found = false;
     for (const NamedExpr& gradient : record_.gradient.inputs)
@@ -66,7 +66,7 @@ class GradientWriter {
   }
   bool is_variadic(const NamedExpr& gradient) const { return record_.input(gradient.name)->variadic; }
 
-  /// Calls that gradients of more than one input contain: built once, inner ones first.
+  /// Finds calls shared by the gradients of several inputs. They are built once, inner ones first.
   void find_shared() {
     std::map<std::string, std::set<std::string>> users;
     std::vector<std::string> order;
@@ -94,7 +94,7 @@ class GradientWriter {
 
   static std::string need_name(const std::string& port) { return "need_" + port; }
 
-  /// A gradient is built when it is wanted and the gradients of outputs that it reads are not zero.
+  /// Builds a gradient only if it is wanted and the output gradients that it reads are not zero.
   void write_need(const NamedExpr& gradient) {
     std::string zero;
     for (const Port& port : record_.outputs) {
@@ -132,7 +132,7 @@ class GradientWriter {
     text_.line("  }}");
   }
 
-  /// `input`: whose gradient the outermost operation is, for its name.
+  /// `input` is the port of the gradient. It determines the name of the outermost operation.
   std::string value_cpp(const Expr& expr, const std::string& input) {
     if (expr.is(Kind::call) && expr.text == "where")
       return fmt::format("({} ? {} : {})", condition_cpp(expr.args[0], record_), value_cpp(expr.args[1], input),
@@ -151,7 +151,7 @@ class GradientWriter {
     return shared != names_.end() ? shared->second : call_cpp(call, input);
   }
 
-  /// Designated initializers stand in the order of the operator's ports and attributes.
+  /// Designated initializers must follow the order of the operator's ports and attributes.
   std::string call_cpp(const Expr& call, const std::string& input) {
     const Record& callee = *find(records_, call.text);
     std::vector<std::string> args;

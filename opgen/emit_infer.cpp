@@ -1,4 +1,4 @@
-// Inference functions: dtypes, extents, lets, rules, then the types of the outputs.
+// Inference functions: dtypes, extents, lets and rules, followed by the types of the outputs.
 #include <algorithm>
 #include <set>
 
@@ -54,7 +54,7 @@ class InferWriter {
     }
   }
 
-  /// Attributes that expressions read; a shape function gets its own from the site.
+  /// Attributes read by expressions. A shape function gets its attributes from the site.
   std::set<std::string> used_names() const {
     std::set<std::string> used;
     const auto add = [&used](const Expr& expr) {
@@ -90,7 +90,7 @@ class InferWriter {
     }
   }
 
-  /// Statement for one port, in a loop over the values of a variadic one.
+  /// Writes a statement for one port. For a variadic port it is in a loop over the values.
   void for_port(const Port& port, const std::string& before, const std::string& after) {
     if (port.variadic) {
       text_.line("  for (const Operand& each : {}) {}each{};", cpp_name(port.name), before, after);
@@ -115,7 +115,7 @@ class InferWriter {
     }
   }
 
-  /// The first use of a variable; a variable without another one is only a class.
+  /// Binds a type variable at its first use. A variable without another use is only a type class.
   void bind_variable(const Port& port) {
     const auto declared = record_.type_variables.find(port.type.name);
     const std::string constant =
@@ -192,7 +192,7 @@ class InferWriter {
   void write_result() {
     std::vector<std::string> types;
     for (const Port& port : record_.outputs) {
-      if (port.variadic) continue;  // the regions say them
+      if (port.variadic) continue;  // the regions determine them
       const bool both = port.type.kind == TypeSpec::Kind::like && port.dims->like;
       types.push_back(both ? "Inference::like(" + cpp_name(port.type.name) + ")"
                            : "Type{" + result_dtype(port.type) + ", " + result_dims(port) + "}");

@@ -1,5 +1,5 @@
-// halfstep/engine/kernels/ops.h: attributes and positions by name. halfstep/engine/kernels/table.cpp: the candidates of
-// every operator.
+// halfstep/engine/kernels/ops.h: named attributes and positions. halfstep/engine/kernels/table.cpp: kernel candidates
+// of every operator.
 #include "opgen/cpp.h"
 #include "opgen/emit.h"
 #include "opgen/text.h"
@@ -7,7 +7,7 @@
 namespace halfstep::opgen {
 namespace {
 
-/// struct out { static constexpr int out_ = 0; }: a member cannot have the name of its class.
+/// Writes struct out { static constexpr int out_ = 0; }. The underscore avoids a member with the name of its class.
 void write_positions(Text& text, const std::string& which, const std::vector<Port>& ports) {
   std::vector<std::string> positions;
   for (const Port& port : ports) {
@@ -25,16 +25,16 @@ void write_struct(Text& text, const Record& record) {
   text.line("}};");
 }
 
-/// Symbols of its kernels for CUDA, best first.
+/// CUDA kernel symbols of an operator, best first.
 std::vector<std::string> cuda_kernels_of(const Record& record) {
   std::vector<std::string> symbols;
   for (const std::string& name : record.cuda_kernels) symbols.push_back("cuda_" + record.name + "_" + name);
   return symbols;
 }
 
-/// Symbols of its kernels for the CPU, best first.
+/// CPU kernel symbols of an operator, best first.
 std::vector<std::string> kernels_of(const Record& record) {
-  if (!record.flow.empty()) return {};  // a program runs its regions
+  if (!record.flow.empty()) return {};  // programs execute the regions themselves
   std::vector<std::string> symbols;
   for (const std::string& name : record.cpu_kernels) symbols.push_back("cpu_" + record.name + "_" + name);
   if (record.compute) symbols.push_back("cpu_" + record.name + "_simd");
@@ -83,7 +83,7 @@ std::string emit_kernel_ops(const Records& records) {
 
 namespace {
 
-/// An array of kernels for each operator, and the table of all that have one.
+/// Writes an array of kernels for each operator, and the table of all operators with kernels.
 void write_table(Text& text, const Records& records, const std::string& which,
                  std::vector<std::string> (*symbols_of)(const Record&)) {
   std::vector<const Record*> rows;

@@ -88,7 +88,7 @@ void write_builder(Text& text, const Record& record) {
   text.line("}}");
 }
 
-/// bool unless_is_test(const Attributes&) and the like, once each.
+/// Writes functions such as bool unless_is_test(const Attributes&), once for each condition.
 void write_presence_functions(Text& text, const Records& records) {
   std::map<std::string, std::string> functions;
   for (const Record& record : records) {

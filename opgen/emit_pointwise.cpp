@@ -1,4 +1,4 @@
-// Kernels of pointwise operators: function objects from `compute`, and the instances of
+// Kernels of pointwise operators: function objects from `compute`, and the instances in
 // halfstep/engine/kernels/pointwise/.
 #include <algorithm>
 
@@ -16,7 +16,7 @@ std::vector<const Record*> pointwise(const Records& records) {
   return list;
 }
 
-/// Operands as parameters; those that the expression does not read have no name.
+/// Operands as parameters. Operands that the expression does not read have no name.
 std::string parameters(const Record& record, const std::string& type) {
   std::vector<std::string> list;
   for (const Port& port : record.inputs) {
@@ -48,14 +48,14 @@ void write_loop(Text& text, const Record& record) {
   text.line("}}");
 }
 
-/// Whether a vector has the bits that numbers have.
+/// Whether vector code produces the same bits as scalar code.
 bool is_exact(const Record& record) {
   bool approximates = false;
   walk(record.compute->expr, [&](const Expr& part) { approximates = approximates || is_approximated(part); });
   return !approximates;
 }
 
-/// The synthesized gradient of a unary operator; null when there is none.
+/// Returns the synthesized gradient of a unary operator, or null.
 const Record* slope_of(const Record& record, const Records& records) {
   if (record.gradient.inputs.size() != 1) return nullptr;
   const Expr& call = record.gradient.inputs[0].expr;
@@ -67,7 +67,7 @@ const Record* slope_of(const Record& record, const Records& records) {
 
 void write_slope(Text& text, const Record& record, const Record& gradient) {
   std::vector<std::string> args;
-  bool reads = false;  // of neg only the gradient of the output counts
+  bool reads = false;  // false for neg, for instance, whose gradient reads only the output gradient
   for (const Port& port : gradient.inputs) {
     const bool is_output = record.output(port.name) != nullptr;
     reads = reads || is_output || record.input(port.name) != nullptr;
@@ -80,7 +80,7 @@ void write_slope(Text& text, const Record& record, const Record& gradient) {
   text.line("}}");
 }
 
-/// What of `Elements` in halfstep/engine/kernels/elementwise/driver.h the types of the first input need.
+/// Returns the member of `Elements` in halfstep/engine/kernels/elementwise/driver.h for the dtypes of the first input.
 const char* elements_of(const Record& record) {
   const TypeSpec& type = record.inputs[0].type;
   const auto declared = record.type_variables.find(type.name);

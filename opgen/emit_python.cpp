@@ -1,4 +1,4 @@
-// python/halfstep/ops.py and its stub: a function for each operator.
+// python/halfstep/ops.py and its stub: one function per operator.
 #include <algorithm>
 
 #include "opgen/cpp.h"
@@ -9,14 +9,14 @@
 namespace halfstep::opgen {
 namespace {
 
-/// A record that holds blocks runs in a graph alone.
+/// Records callable in Python. Operators with regions run only inside a graph.
 std::vector<const Record*> callable(const Records& records) {
   std::vector<const Record*> list = by_name(records);
   std::erase_if(list, [](const Record* record) { return !record->regions.empty(); });
   return list;
 }
 
-/// As a raw string literal would hold it, between three quotes.
+/// Text as in a triple-quoted raw string.
 std::string docstring(const Record& record) {
   std::string text;
   bool at_start = true;
@@ -39,7 +39,8 @@ void write_function(Text& text, const Record& record) {
   text.line("\n\n_{} = _operator(\"{}\")", record.name, record.name);
 }
 
-/// NumPy's type of array says dtype and rank: only what is like the first operand has its type.
+/// Whether the port has the NumPy type of the first operand. The array type includes dtype and rank, so only ports like
+/// the first operand qualify.
 bool is_like_first(const Port& port, const Record& record) {
   return !record.inputs.empty() && port.type.kind == TypeSpec::Kind::like && port.dims && port.dims->like &&
          port.type.name == record.inputs[0].name;

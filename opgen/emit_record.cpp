@@ -1,4 +1,4 @@
-// A record as constants of halfstep/core/ir/op_record.h. The lists in it are arrays of their own in front of it.
+// A record as constants of halfstep/core/ir/op_record.h. Its lists become arrays defined before it.
 #include <array>
 #include <type_traits>
 
@@ -11,7 +11,7 @@
 namespace halfstep::opgen {
 namespace {
 
-/// "float", "u8 or i8": the element types that a port may have.
+/// Returns the allowed element types of a port: "float", "u8 or i8".
 std::string port_class(const Port& port, const Record& record) {
   if (port.type.kind == TypeSpec::Kind::like) return port_class(*record.input(port.type.name), record);
   if (port.type.kind != TypeSpec::Kind::variable) return type_text(port.type);
@@ -52,7 +52,7 @@ class RecordWriter {
     if (!value.empty()) fields_.push_back(fmt::format(".{} = {}", name, value));
   }
 
-  /// The name of an array of these; "" where there are none.
+  /// Defines an array of the items and returns its name, or "" if there are none.
   std::string list(std::string_view type, const std::vector<std::string>& items) {
     if (items.empty()) return "";
     const std::string name = fmt::format("k{}List{}", pascal_case(record_.name), ++lists_);
@@ -146,7 +146,7 @@ class RecordWriter {
     return "{" + join(items, ", ") + "}";
   }
 
-  /// An array of pairs of our name and what belongs to it.
+  /// Defines an array of pairs of our name and a value.
   template <class Pairs, class Value>
   std::string pairs(const char* type, const Pairs& pairs, const Value& value) {
     std::vector<std::string> items;

@@ -9,7 +9,7 @@
 namespace halfstep::opgen {
 namespace {
 
-/// Bounds the recursion of the parser.
+/// Limits the recursion of the parser.
 constexpr int kDeepest = 100;
 
 struct Token {
@@ -131,7 +131,7 @@ class Parser {
     return node(Expr::Kind::binary, std::move(op), {std::move(a), std::move(b)});
   }
 
-  /// operand (OP operand)*, from the left.
+  /// Parses operand (OP operand)*, left-associative.
   Expr parse_chain(std::initializer_list<std::string_view> operators, Expr (Parser::*operand)()) {
     Expr expr = (this->*operand)();
     for (bool again = true; again;) {

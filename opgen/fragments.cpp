@@ -10,14 +10,14 @@ namespace {
 
 constexpr std::string_view kPlace = "...";
 
-/// What stands at one place: of the fragments in the order of use, at last the record's own, whose fragment is "".
+/// Value of one key, from the fragments in order of use and last from the record itself, whose fragment is "".
 struct Part {
   std::string fragment;
   Yaml yaml;
 };
 using Parts = std::vector<Part>;
 
-/// What says what a fragment is goes into no record.
+/// The keys that describe a fragment itself are not copied into records.
 bool is_taken_in(const Part& part, const std::string& key) {
   return part.fragment.empty() || (key != "fragment" && key != "doc");
 }
@@ -30,16 +30,16 @@ Parts at_key(const Parts& parts, const std::string& key) {
   return below;
 }
 
-/// At the record's own entry, or at the second of two fragments.
+/// Reports the error at the record's own entry, or at the second of two fragments.
 [[noreturn]] void fail_twice(const Part& part, const Source& where, const Part& first, const Source& before) {
   if (first.fragment.empty()) fail_twice(first, before, part, where);
   fail_at(where, "the fragment {} has it too, at {}:{}", first.fragment, before.file, before.line);
 }
 
-/// How many rules stand before those of a fragment.
+/// Number of rules before those of a fragment, by fragment.
 using RulesBefore = std::map<std::string, size_t>;
 
-/// The label of a fragment's rule where `before` others stand in front of it: c2 becomes c5.
+/// Renumbers the label of a fragment's rule after `before` earlier rules: c2 becomes c5.
 std::string counted_on(const std::string& label, size_t before) {
   size_t number = 0;
   const char* last = label.data() + label.size();
@@ -47,7 +47,7 @@ std::string counted_on(const std::string& label, size_t before) {
   return fmt::format("c{}", number + before);
 }
 
-/// Puts the entries of a map together; labels of rules count on.
+/// Joins the entries of several maps and renumbers labels of rules.
 class Joined {
  public:
   Joined(const Parts& parts, RulesBefore& before) : parts_(parts), before_(before) {}
@@ -104,7 +104,7 @@ class Joined {
   std::map<std::string, std::pair<const Part*, Source>> from_;
 };
 
-/// Key by key: the maps that stand there are put together, `test` is once more a map of keys.
+/// Joins maps key by key. `test` is itself a map of keys.
 Yaml join_keys(const Parts& parts, const Source& source, RulesBefore& before) {
   Yaml::Entries entries;
   std::set<std::string> seen;

@@ -1,4 +1,4 @@
-// Fragments: parts that records share.
+// Fragments: parts shared by records.
 //
 //   - fragment: window                     - op: conv2d
 //     doc: The places of a window.           use: [window]
@@ -16,17 +16,17 @@ namespace halfstep::opgen {
 
 class Fragments {
  public:
-  /// Those among the entries of all pages.
+  /// Collects the fragments among the entries of all pages.
   Fragments(const std::vector<Yaml>& entries, const Schema& schema);
 
   static bool is_fragment(const Yaml& entry) { return entry.has("fragment"); }
 
-  /// `record` with the parts of the fragments that it uses. In each map theirs come first, in the order of `use`, or
-  /// where the record says `...NAME`; nothing may be there twice. Labels c1, c2 of a fragment's rules, and their cases
-  /// under test.reject, count on from the rules before them.
+  /// Returns `record` with the parts of its fragments. In each map these come first, in the order of `use`, or at
+  /// `...NAME` in the record. No key may occur twice. Labels c1, c2 of a fragment's rules, and their cases under
+  /// test.reject, are renumbered after the preceding rules.
   Yaml expand(const Yaml& record);
 
-  /// Throws at a fragment that no record has used.
+  /// Throws for an unused fragment.
   void check_used() const;
 
  private:

@@ -43,7 +43,7 @@ std::string load_unless(const Yaml& yaml, const Record& record) {
   return unless.text();
 }
 
-/// Keys are inputs, and every input that may be float has one.
+/// Checks that keys are inputs, and that every input with a float type has a gradient.
 void check_keys(const Yaml& yaml, const Record& record) {
   std::vector<std::string> known = {"rule", "unless", "let"};
   for (const Port& port : record.inputs) known.push_back(port.name);
@@ -57,13 +57,13 @@ void check_keys(const Yaml& yaml, const Record& record) {
   }
 }
 
-/// Whether the gradient of a pointwise operator is written as scalars.
+/// Whether the gradient of a pointwise operator is a scalar expression.
 bool is_scalar(const Expr& expr) {
   if (expr.is(Expr::Kind::call)) return is_scalar_function(expr.text);
   return !expr.is(Expr::Kind::name) && !expr.is(Expr::Kind::member);
 }
 
-/// The values of `let` in place of their names.
+/// Replaces names of `let` by their values.
 class Lets {
  public:
   Lets(const Yaml& block, const Record& record) {

@@ -1,7 +1,7 @@
-// Gradients: expressions that call operators, checked against the records they call.
+// Gradients: expressions of operator calls, checked against the records of these operators.
 //
-// A pointwise operator may write a gradient as scalars; it becomes an operator of its own, NAME_grad_PORT, and a call
-// of it.
+// A pointwise operator may define a gradient as a scalar expression. It becomes a separate operator, NAME_grad_PORT,
+// and the gradient becomes a call of it.
 #pragma once
 
 #include <map>
@@ -11,11 +11,11 @@
 
 namespace halfstep::opgen {
 
-/// The `grad:` blocks by operator.
+/// The `grad:` blocks, by operator.
 using GradientBlocks = std::map<std::string, Yaml>;
 
-/// Reads the blocks into the records, adds the synthesized operators to `records`, then checks every call.
-/// Afterwards all arguments of a call are named, by port or attribute of the operator it calls.
+/// Reads the blocks into the records, adds the synthesized operators to `records`, then checks every call. Afterwards
+/// every argument of a call has a name: a port or an attribute of the called operator.
 void resolve_gradients(Records& records, const GradientBlocks& blocks);
 
 }  // namespace halfstep::opgen

@@ -10,7 +10,7 @@ namespace {
 
 using Kind = Expr::Kind;
 
-/// where(CONDITION, A, B) among values.
+/// Whether the expression is where(CONDITION, A, B) on values.
 bool is_choice(const Expr& expr) { return expr.is(Kind::call) && expr.text == "where"; }
 
 class Checker {
@@ -18,7 +18,7 @@ class Checker {
   Checker(const NamedExpr& gradient, const Record& record, const Records& records)
       : gradient_(gradient), source_(gradient.source), record_(record), records_(records) {}
 
-  /// Puts attributes in place of `...`; whether there was one.
+  /// Replaces `...` by attributes. Returns whether it was present.
   bool hand_on(Expr& expr) const {
     bool found = false;
     for (Expr& arg : expr.args) found = hand_on(arg) || found;
@@ -35,7 +35,7 @@ class Checker {
     return true;
   }
 
-  /// `taker`: the input port that takes the value; null for the gradient itself.
+  /// `taker` is the input port that receives the value, or null for the gradient itself.
   void value(Expr& expr, const Port* taker) const {
     if (is_choice(expr)) {
       check_choice(expr, taker);
@@ -72,7 +72,7 @@ class Checker {
     return list;
   }
 
-  /// Attributes of the record that the operator has too and the call does not give.
+  /// Returns attributes that both operators have and the call does not set.
   std::vector<std::string> shared_attributes(const Expr& call, const Record& callee) const {
     std::vector<std::string> shared = callee.attribute_names();
     std::erase_if(shared, [&](const std::string& name) {

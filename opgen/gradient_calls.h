@@ -1,9 +1,9 @@
-// The language of gradients: op(arg, port=arg, attribute=value, ...).port
+// Grammar of gradients: op(arg, port=arg, attribute=value, ...).port
 //
-// `...` hands on all attributes that both operators have and the call does not give.
+// `...` passes on all attributes that both operators have and the call does not set.
 //
 // Values: inputs, outputs, OUTPUT_grad, calls. Attribute values: attributes, literals, lists of ints, dim(x, i),
-// rank(x), and `index`, the position within a variadic input.
+// rank(x), and `index`, the position in a variadic input.
 #pragma once
 
 #include "opgen/record.h"

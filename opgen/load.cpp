@@ -15,7 +15,7 @@ std::vector<std::string> load_texts(const Yaml& yaml) {
   return texts;
 }
 
-/// Block scalars end in a line break.
+/// Removes the line break at the end of a block scalar.
 std::string trimmed(std::string text) {
   while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
   return text;
@@ -47,8 +47,8 @@ bool is_type_variable(const Yaml& yaml) {
 
 TypeSpec load_type(const Yaml& yaml, const Record& record, bool is_output);
 
-/// The type of an output that is the first of these to be there: a string attribute that may be empty, an input that
-/// may be absent, at last what always has a dtype.
+/// The type of an output is that of the first present choice: a string attribute that may be empty, an optional input,
+/// and finally a choice that always has a dtype.
 TypeSpec load_first_type(const Yaml& yaml, const Record& record) {
   TypeSpec first{TypeSpec::Kind::first, {}, {}};
   for (const Yaml& element : yaml.elements()) {
@@ -198,14 +198,15 @@ Quant load_quant(const Yaml& yaml) {
   return quant;
 }
 
-/// The value after "=", as one of the attribute's type.
+/// Reads the value after "=", with the type of the attribute.
 Attribute foreign_value(const std::string& text, const std::string& ours, const Yaml& yaml, const Record& record) {
   const AttributeSpec* attribute = record.attribute(ours);
   if (attribute == nullptr) fail_at(yaml.source(), "'{}' is no attribute that could have a value", ours);
   return value_like(Yaml(YAML::Load(text.empty() ? "''" : text), yaml.source()), attribute->value);
 }
 
-/// `OURS: THEIRS`, `OURS: input.N`, both with `=VALUE` behind for an absent one; `OURS: =VALUE` alone for always.
+/// Formats: `OURS: THEIRS` and `OURS: input.N`, both with an optional `=VALUE` for an absent one, and `OURS: =VALUE`
+/// for a fixed value.
 void load_foreign_name(Foreign& foreign, const std::string& ours, const Yaml& yaml, const Record& record) {
   static constexpr std::string_view kInput = "input.";
   const std::string& text = yaml.text();

@@ -1,4 +1,4 @@
-// YAML -> Record: form only. What a record means is checked in check.h and gradient.h.
+// Conversion from YAML to Record. Checks only the form. check.h and gradient.h check the meaning.
 #pragma once
 
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace halfstep::opgen {
 
-/// A record and what is read of it only when all records are known.
+/// A record, and the parts that can be read only when all records are known.
 struct Loaded {
   Record record;
   Yaml yaml;
 };
 
-/// The record in an entry of a page, with the fragments that it uses.
+/// Reads the record in an entry of a page, with the fragments that it uses.
 Loaded load_record(const Yaml& entry, Fragments& fragments, const Schema& schema);
 
-/// Ports of `in:` or `out:`.
+/// Reads the ports of `in:` or `out:`.
 std::vector<Port> load_ports(const Yaml& yaml, const Record& record, bool are_outputs);
 
-/// The `test:` block; needs the ports and attributes of `record`.
+/// Reads the `test:` block. Ports and attributes of `record` must be loaded.
 Test load_test(const Yaml& yaml, const Record& record);
 
 }  // namespace halfstep::opgen

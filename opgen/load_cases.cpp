@@ -11,10 +11,10 @@ namespace {
 
 using CaseType = std::pair<DType, std::vector<int64_t>>;
 
-/// Dtypes that stand for the type variables of a record in its cases.
+/// Dtypes chosen for the type variables of a record in its cases.
 using Chosen = std::map<std::string, DType>;
 
-/// "f32[2,3]" or, with a dtype chosen for T, "T[2,3]"
+/// Reads "f32[2,3]" or, with a dtype chosen for T, "T[2,3]".
 CaseType load_case_type(const Yaml& yaml, const Chosen& chosen) {
   const std::string& text = yaml.text();
   const size_t open = text.find('[');
@@ -54,7 +54,7 @@ std::vector<std::string> input_names(const Record& record) {
   return names;
 }
 
-/// Puts the ports and attributes of `yaml` into `one`, over what is there.
+/// Sets the ports and attributes of `yaml` in `one`, overriding existing values.
 void load_into(Case& one, const Yaml& yaml, const Record& record, const Chosen& chosen = {}) {
   for (const auto& [key, value] : yaml.items()) {
     if (const Port* port = record.input(key)) {
@@ -76,7 +76,7 @@ void load_into(Case& one, const Yaml& yaml, const Record& record, const Chosen& 
   }
 }
 
-/// Every required port and attribute is there and no port that the attributes take away.
+/// Checks that all required ports and attributes are present, and no ports that the attributes remove.
 void check_complete(const Case& one, const Source& source, const Record& record) {
   for (const Port& port : record.inputs) {
     const bool given = one.inputs.contains(port.name);
@@ -100,13 +100,13 @@ std::map<std::string, std::vector<double>> load_numbers(const Yaml& yaml, const 
   return numbers;
 }
 
-/// One combination of `each`.
+/// One combination of the values in `each`.
 struct Choice {
   Chosen dtypes;
   Attributes attributes;
 };
 
-/// Every combination of the dtypes of type variables that `each` does not list.
+/// Every combination of dtypes for type variables that `each` does not list.
 std::vector<Choice> type_choices(const Yaml& yaml, const Record& record) {
   std::vector<Choice> choices = {{}};
   for (const auto& [variable, type_class] : record.type_variables) {
@@ -120,7 +120,7 @@ std::vector<Choice> type_choices(const Yaml& yaml, const Record& record) {
   return choices;
 }
 
-/// `choices` with every combination of what `each` lists, the last key changing fastest.
+/// Extends `choices` by every combination of the values in `each`. The last key changes fastest.
 std::vector<Choice> load_choices(std::vector<Choice> choices, const Yaml& yaml, const Record& record) {
   for (const auto& [key, list] : yaml.items()) {
     const AttributeSpec* spec = record.attribute(key);
@@ -142,7 +142,7 @@ std::vector<Choice> load_choices(std::vector<Choice> choices, const Yaml& yaml, 
   return choices;
 }
 
-/// The case under every choice over what is given to all; an attribute that the case gives itself is not varied.
+/// Adds the case for every choice, on top of the common values. Attributes set by the case itself do not vary.
 void add_cases(Test& test, const Yaml& yaml, const std::optional<Yaml>& given, const std::vector<Choice>& choices,
                const Record& record) {
   const auto is_new = [&test, first = test.cases.size()](const Case& one) {
@@ -159,7 +159,7 @@ void add_cases(Test& test, const Yaml& yaml, const std::optional<Yaml>& given, c
   }
 }
 
-/// In the order of the rules.
+/// Loads cases in the order of the rules.
 void load_rejects(Test& test, const Yaml& yaml, const Record& record) {
   for (const auto& [rule, changes] : yaml.items()) {
     const auto is_rule = [&rule = rule](const NamedExpr& r) { return r.name == rule; };

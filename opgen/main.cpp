@@ -1,5 +1,5 @@
-// opgen --schema ops/schema.yaml --out DIR [--form FILE.cpp]... FILES.yaml...: operator records to C++, docs and
-// tests.
+// opgen --schema ops/schema.yaml --out DIR [--form FILE.cpp]... FILES.yaml...: generates C++, documentation and tests
+// from operator records.
 #include <fmt/format.h>
 
 #include <exception>

@@ -10,7 +10,7 @@ namespace {
 
 using Kind = Expr::Kind;
 
-/// Comparisons by their sign, with a word for names.
+/// Names of comparison operators in identifiers.
 const std::map<std::string, std::string>& comparisons() {
   static const std::map<std::string, std::string> kWords = {{"<", "lt"},  {"<=", "le"}, {">", "gt"},
                                                             {">=", "ge"}, {"==", "eq"}, {"!=", "ne"}};

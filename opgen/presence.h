@@ -1,4 +1,4 @@
-// `unless` of a port: a condition over attributes that takes the port away.
+// `unless` of a port: a condition over attributes that removes the port.
 //
 //   is_test            not is_test            is_test or quant_axis >= 0
 #pragma once
@@ -9,17 +9,16 @@
 
 namespace halfstep::opgen {
 
-/// Throws where the condition is not made of bool attributes, comparisons of int attributes with whole numbers, and,
-/// or, not.
+/// Throws unless the condition consists of bool attributes, comparisons of int attributes with integers, and, or, not.
 void check_condition(const Expr& condition, const Record& record, const Source& source);
 
-/// Its value for a complete or incomplete set of attributes; those that are missing have their defaults.
+/// Evaluates the condition. Missing attributes have their defaults.
 bool holds(const Expr& condition, const Attributes& attributes, const Record& record);
 
-/// A bool expression in C++ over `const Attributes& attributes`.
+/// Returns a bool expression in C++ over `const Attributes& attributes`.
 std::string condition_cpp(const Expr& condition, const Record& record);
 
-/// An identifier, different for different conditions of an operator: "is_test_or_quant_axis_ge_0".
+/// Returns an identifier that is unique among the conditions of an operator: "is_test_or_quant_axis_ge_0".
 std::string condition_name(const Expr& condition);
 
 }  // namespace halfstep::opgen

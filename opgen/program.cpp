@@ -25,7 +25,7 @@ bool overlap(const Foreign& a, const Foreign& b) {
          (!b.until || a.since <= *b.until);
 }
 
-/// In the order of format, domain and name only neighbours can be of one name.
+/// Sorted by format, domain and name, so that only neighbours can have the same name.
 void check_foreign_unique(std::vector<const Foreign*> foreign) {
   const auto key = [](const Foreign* name) { return std::tie(name->format, name->domain, name->op); };
   std::stable_sort(foreign.begin(), foreign.end(), [&](const auto* a, const auto* b) { return key(a) < key(b); });
@@ -38,7 +38,7 @@ void check_foreign_unique(std::vector<const Foreign*> foreign) {
   }
 }
 
-/// Every operator and, in each version, every foreign name stands for one record.
+/// Checks that each operator, and each foreign name in each version, has exactly one record.
 void check_unique(const Records& records) {
   std::map<std::string, Source> operators;
   std::vector<const Foreign*> foreign;
@@ -53,7 +53,7 @@ void check_unique(const Records& records) {
   check_foreign_unique(foreign);
 }
 
-/// Whatever a float operator states or reads must have a place in the operators that stand for it on codes.
+/// Checks that the integer form of an operator has all ports and attributes of the float operator.
 void check_form_on_codes(const Record& record, const Record& target) {
   const auto reject = [&](const char* what, const std::string& name) {
     fail_at(record.quant->source, "{} has no {} '{}', which {} has: on codes it would be lost", target.name, what, name,
@@ -67,7 +67,7 @@ void check_form_on_codes(const Record& record, const Record& target) {
   }
 }
 
-/// The operator on codes of every pointwise function that becomes a table.
+/// Integer form of every pointwise function that becomes a table.
 constexpr const char* kLookup = "quantized_lookup";
 
 void check_quant_references(const Records& records) {
@@ -79,7 +79,7 @@ void check_quant_references(const Records& records) {
       if (name.empty()) continue;
       const Record* target = find(records, name);
       if (target == nullptr) fail_at(record.quant->source, "unknown operator '{}'{}", name, did_you_mean(name, known));
-      // a normalization's integers are derived of all that its form in training has
+      // integer normalizations are derived from all ports and attributes of their training form
       if (record.quant->trait != "normalizes" || name == record.quant->quantized) check_form_on_codes(record, *target);
     }
     const Record* lookup = record.quant->lookup ? find(records, kLookup) : nullptr;
@@ -87,7 +87,7 @@ void check_quant_references(const Records& records) {
   }
 }
 
-/// A file as messages call it.
+/// Path of a file for messages.
 std::string shown_path(const std::string& file, const fs::path& root) {
   return fs::absolute(file).lexically_normal().lexically_relative(root).generic_string();
 }
@@ -99,7 +99,7 @@ std::string read_file(const fs::path& path) {
   return text.str();
 }
 
-/// The lines of comment that a file starts with.
+/// Comment lines at the start of a file.
 std::string first_comment(const std::string& file) {
   std::string text = read_file(file);
   std::string comment;
@@ -112,14 +112,14 @@ std::string first_comment(const std::string& file) {
   return comment;
 }
 
-/// The FOLDER of halfstep/formats/FOLDER/ops/NAME.cpp, or of a file in a folder below ops.
+/// Returns FOLDER of halfstep/formats/FOLDER/ops/NAME.cpp, also for a file in a subfolder of ops.
 std::string importer_of(const fs::path& file) {
   fs::path folder = file.parent_path();
   while (folder.has_filename() && folder.filename() != "ops") folder = folder.parent_path();
   return folder.parent_path().filename().string();
 }
 
-/// Records and fragments of all files, in order.
+/// Loads records and fragments of all files, in order.
 std::vector<Yaml> load_entries(const std::vector<std::string>& files, const fs::path& root) {
   std::vector<Yaml> entries;
   for (const std::string& file : files) {

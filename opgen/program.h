@@ -1,4 +1,4 @@
-// From files to checked records, and from records to files.
+// Loading of files to checked records, and output of files from records.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace halfstep::opgen {
 
-/// All records of `files`, checked, with the operators that opgen adds. Paths in messages and in the output are
-/// relative to the folder above the schema's.
+/// Loads and checks all records of `files`, and adds the operators that opgen synthesizes. Paths in messages and output
+/// are relative to the parent folder of the schema's folder.
 Records load_all(const std::string& schema, const std::vector<std::string>& files);
 
-/// The types that the schema asks for.
+/// Loads the enums that the schema defines.
 std::vector<Enum> load_enums(const std::string& schema);
 
-/// Writes what changed; everything else keeps its time, so that a build stops there.
+/// Writes changed files only. Other files keep their modification time, so that the build skips their dependents.
 void write_all(const std::vector<OutputFile>& files, const std::string& folder);
 
-/// The importers with the functions of these files, halfstep/formats/FOLDER/ops/NAME.cpp or in a folder below ops, in
-/// the order of their names; each file starts with a comment that says what it does.
+/// Returns the importers, sorted by name, with the translations in these files: halfstep/formats/FOLDER/ops/NAME.cpp,
+/// or in a subfolder of ops. The comment at the start of each file describes the translation.
 std::vector<Importer> load_importers(std::vector<std::string> files);
 
 }  // namespace halfstep::opgen

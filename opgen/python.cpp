@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kWidth = 100;
 
-/// Keywords of the language that are names in the records' grammar.
+/// Python keywords that the records' grammar allows as names.
 constexpr std::array kKeywords = {"and",    "as",   "assert", "async",  "await",  "break",   "class",    "continue",
                                   "def",    "del",  "elif",   "else",   "except", "finally", "for",      "from",
                                   "global", "if",   "import", "in",     "is",     "lambda",  "nonlocal", "not",
@@ -33,7 +33,7 @@ std::string tuple(const std::vector<T>& list) {
   return "(" + join(elements, ", ") + (list.size() == 1 ? ",)" : ")");
 }
 
-/// x, b=None; with a type x: Tensor, b: Optional[Tensor] = None
+/// Returns "x, b=None" or, for stubs, "x: Tensor, b: Optional[Tensor] = None".
 std::string operand_parameter(const Port& port, std::string type, bool is_left_out) {
   const bool annotated = !type.empty();
   std::string text = python_name(port.name);
@@ -147,7 +147,7 @@ std::string python_type(const AttributeSpec& spec) {
 std::string python_parameters(const Record& record, const std::string& first) {
   const bool annotated = !first.empty();
   std::vector<std::string> parameters;
-  bool left_out = false;  // behind an operand that may be left out, every other one looks as if it may too
+  bool left_out = false;  // Python requires a default for every parameter after one with a default
   for (const Port& port : record.inputs) {
     left_out = left_out || !port.always_there();
     parameters.push_back(operand_parameter(port, parameters.empty() ? first : annotated ? "Tensor" : "", left_out));

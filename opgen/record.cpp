@@ -11,7 +11,7 @@ const T* find_named(const std::vector<T>& list, std::string_view name) {
   return found == list.end() ? nullptr : &*found;
 }
 
-/// A type that nothing but codes has.
+/// Whether the dtype is used only for codes.
 bool is_code_type(DType dtype) { return bits_of(dtype) <= 16 && !is_float(dtype) && dtype != DType::boolean; }
 
 bool is_port_of_codes(const Port& port, const Record& record) {

@@ -1,4 +1,4 @@
-// A record as the emitters read it: complete, checked, with resolved references.
+// A complete, checked record with resolved references, as input for the emitters.
 #pragma once
 
 #include <deque>
@@ -15,31 +15,31 @@
 
 namespace halfstep::opgen {
 
-/// A set of dtypes under a name: "float", "u8 or i8".
+/// A named set of dtypes: "float", "u8 or i8".
 struct TypeClass {
   std::string name;
   std::vector<DType> dtypes;
   bool admits_float() const;
 };
 
-/// How a port gets its dtype.
+/// Source of a port's dtype.
 struct TypeSpec {
   enum class Kind { classed, variable, attribute, like, first };
   Kind kind = Kind::classed;
   TypeClass type_class;                ///< classed
-  std::string name;                    ///< the variable, the attribute, or the port that it is like
-  std::vector<TypeSpec> choices = {};  ///< first: of an output, those to ask in turn; the last one always answers
+  std::string name;                    ///< name of the variable, of the attribute, or of the port that this one is like
+  std::vector<TypeSpec> choices = {};  ///< first: choices of an output in order; the last one always has a dtype
 };
 
-/// How a port gets its extents; an input without one may have any.
+/// Source of a port's extents. An input without one accepts any extents.
 struct DimsSpec {
   Source source;
-  bool like = false;  ///< those of the port `name`
+  bool like = false;  ///< extents of the port `name`
   std::string name;
-  std::optional<Expr> function;  ///< a call of a shape function
-  std::vector<Expr> extents;     ///< else one by one
+  std::optional<Expr> function;  ///< call of a shape function
+  std::vector<Expr> extents;     ///< otherwise: one expression per extent
   std::vector<std::string> texts;
-  bool open = false;  ///< any further ones
+  bool open = false;  ///< allows further extents
 };
 
 struct Port {
@@ -48,16 +48,16 @@ struct Port {
   TypeSpec type;
   std::optional<DimsSpec> dims;
   bool variadic = false, optional = false;
-  std::string unless;             ///< condition over attributes that takes it away; "" for none
-  std::optional<Expr> condition;  ///< the same, parsed
-  std::string state_of;           ///< input port; "" for none
+  std::string unless;             ///< condition over attributes that removes the port; "" if none
+  std::optional<Expr> condition;  ///< parsed form of `unless`
+  std::string state_of;           ///< input port; "" if none
   bool always_there() const { return !optional && unless.empty(); }
 };
 
 struct AttributeSpec {
   Source source;
   std::string name, doc;
-  Attribute value;  ///< the default; of a required one only its alternative counts
+  Attribute value;  ///< the default; for a required attribute only the type is valid
   bool required = false;
   std::vector<std::string> choices;
 };
@@ -71,9 +71,9 @@ struct NamedExpr {
 struct Gradient {
   enum class Rule { none, derivative, straight_through };
   Rule rule = Rule::none;
-  std::string unless;             ///< bool attribute under which there is none
-  std::string why_none;           ///< why there is none at all, where the record says so
-  std::vector<NamedExpr> inputs;  ///< those that have one, in port order; scalar expressions are replaced by calls
+  std::string unless;             ///< bool attribute that disables the gradient
+  std::string why_none;           ///< reason for a missing gradient, if the record states one
+  std::vector<NamedExpr> inputs;  ///< inputs with a gradient, in port order; scalar expressions are replaced by calls
 };
 
 struct Quant {
@@ -86,16 +86,18 @@ struct Quant {
 struct Foreign {
   Source source;
   std::string format, op;
-  std::vector<std::pair<std::string, std::string>> names = {};   ///< ours, theirs
-  std::vector<std::pair<std::string, int64_t>> inputs = {};      ///< ours, position of the foreign input
-  std::vector<std::pair<std::string, Attribute>> fixed = {};     ///< attributes with the value they always have
-  std::vector<std::pair<std::string, Attribute>> defaults = {};  ///< and with that for an absent foreign one
+  std::vector<std::pair<std::string, std::string>> names = {};   ///< pairs of our name and the foreign name
+  std::vector<std::pair<std::string, int64_t>> inputs = {};      ///< pairs of our name and the position of the foreign
+                                                                 ///< input
+  std::vector<std::pair<std::string, Attribute>> fixed = {};     ///< attributes with a fixed value
+  std::vector<std::pair<std::string, Attribute>> defaults = {};  ///< attributes with the value for an absent foreign
+                                                                 ///< attribute
   std::string domain = {};
   int64_t since = 1;
   std::optional<int64_t> until = {};
 };
 
-/// One application of the operator: dtype and dims by input port, attributes as given.
+/// A test application of the operator: dtype and dims by input port, and attributes as given.
 struct Case {
   std::map<std::string, std::vector<std::pair<DType, std::vector<int64_t>>>> inputs;
   Attributes attributes;
@@ -109,7 +111,8 @@ struct Test {
   std::vector<std::string> bitwise;
   bool gradient = true;
   std::string gradient_why;
-  std::vector<std::pair<std::string, Case>> rejects;  ///< rule, the first case with its changes
+  std::vector<std::pair<std::string, Case>> rejects;  ///< pairs of a rule and the first case with the changes that
+                                                      ///< violate it
 };
 
 struct Record {
@@ -118,15 +121,15 @@ struct Record {
   std::map<std::string, TypeClass> type_variables;
   std::vector<Port> inputs, outputs;
   std::vector<AttributeSpec> attributes;
-  std::vector<std::string> extents;  ///< names that the dims of inputs bind, in order
+  std::vector<std::string> extents;  ///< names bound by the dims of inputs, in order
   std::vector<NamedExpr> lets, rules;
   std::optional<NamedExpr> compute;
-  std::optional<NamedExpr> flops;  ///< of ports alone
+  std::optional<NamedExpr> flops;  ///< number of operations, an expression of ports
   Gradient gradient;
   std::optional<Quant> quant;
   std::vector<Foreign> foreign;
   std::vector<std::string> cpu_kernels, cuda_kernels, regions;
-  std::string flow;  ///< how it runs its regions; "" of an operator without
+  std::string flow;  ///< way in which it runs its regions; "" without regions
   std::optional<Test> test;
   bool says_elementwise = false;
   std::optional<bool> says_codes;
@@ -141,18 +144,18 @@ struct Record {
   std::vector<std::string> attribute_names() const;
 };
 
-/// Records in the order of their files; addresses stay.
+/// Records in file order. Their addresses are stable.
 using Records = std::deque<Record>;
 
 const Record* find(const Records& records, std::string_view name);
 
-/// "ops/conv.yaml:12", as OpInfo::record.
+/// Returns the location "ops/conv.yaml:12", as in OpInfo::record.
 std::string record_place(const Record& record);
 
 std::vector<DType> all_dtypes();
 
-/// The dtypes of a class ("float", "whole", "number", ..., "any") or of one dtype's name; nothing for another
-/// text.
+/// Returns the dtypes of a class ("float", "whole", "number", ..., "any") or of a single dtype name. Returns nullopt
+/// for another text.
 std::optional<TypeClass> find_type_class(std::string_view text);
 
 }  // namespace halfstep::opgen

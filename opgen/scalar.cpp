@@ -10,7 +10,7 @@ namespace {
 
 using Kind = Expr::Kind;
 
-/// Number of arguments by function.
+/// Number of arguments of each function.
 const std::map<std::string, size_t>& scalar_functions() {
   static const std::map<std::string, size_t> kFunctions = {
       {"where", 3}, {"exp", 1},   {"sigmoid", 1}, {"abs", 1},   {"min", 2},   {"max", 2},   {"sqrt", 1},
@@ -104,7 +104,7 @@ bool is_attribute(const Expr& expr, const Record& record) {
 
 std::string operator_cpp(const std::string& op) { return op == "and" ? "&&" : op == "or" ? "||" : op; }
 
-/// `text` as an operand: in parentheses unless it is an atom or a call.
+/// Returns `text` as an operand, in parentheses unless it is an atom or a call.
 std::string operand(const Expr& expr, const std::string& text) {
   const bool plain = !(expr.is(Kind::binary) && expr.text != "/") && !expr.is(Kind::unary) &&
                      !(expr.is(Kind::call) && expr.text == "where");
@@ -177,7 +177,7 @@ std::string simd_cpp(const Expr& expr, const Record& record) {
   std::vector<std::string> args;
   for (const Expr& arg : expr.args) args.push_back(simd_cpp(arg, record));
   const bool chooses = expr.is(Kind::call) && expr.text == "where" && is_attribute(expr.args[0], record);
-  if (chooses)  // the same for every element: what is not chosen is not computed
+  if (chooses)  // the condition is the same for all elements, so only the chosen branch is computed
     return "(f." + cpp_name(expr.args[0].text) + " ? " + args[1] + " : " + args[2] + ")";
   switch (expr.kind) {
     case Kind::integer:
@@ -190,7 +190,7 @@ std::string simd_cpp(const Expr& expr, const Record& record) {
     case Kind::unary: return (expr.text == "not" ? "hn::Not(" : "hn::Neg(") + args[0] + ")";
     default: {
       const auto vectorized = kNames.find(expr.text);
-      if (vectorized == kNames.end())  // number by number, as on plain numbers
+      if (vectorized == kNames.end())  // computed element by element, with the scalar function
         return "each(d, " + args[0] + ", arith::" + expr.text + "_of<float>)";
       return vectorized->second + "(" + (is_approximated(expr) ? "d, " : "") + join(args, ", ") + ")";
     }

@@ -12,20 +12,20 @@ namespace halfstep::opgen {
 /// Whether `name` is a function of the scalar language.
 bool is_scalar_function(const std::string& name);
 
-/// Sets types (real for numbers, boolean for conditions); throws where a name is neither in `values` nor an int, float
-/// or bool attribute of `record`, or where a number stands for a condition.
+/// Sets types: real for numbers, boolean for conditions. Throws for a name that is neither in `values` nor an int,
+/// float or bool attribute of `record`, and for a number in place of a condition.
 void check_scalar(Expr& expr, const std::set<std::string>& values, const Record& record, const Source& source);
 
-/// In C++ on plain numbers of type T; attributes are members of the function object.
+/// Returns C++ on plain numbers of type T. Attributes are members of the function object.
 std::string scalar_cpp(const Expr& expr, const Record& record);
 
-/// In C on float32 numbers that are called as the inputs are; attributes are @NAME@.
+/// Returns C on float32 variables with the names of the inputs. Attributes are written @NAME@.
 std::string scalar_c(const Expr& expr, const Record& record);
 
-/// Whether vectors have a polynomial of this function, whose last bits are others than those of numbers.
+/// Whether vector code approximates a function by a polynomial, so that its last bits differ from scalar code.
 bool is_approximated(const Expr& expr);
 
-/// In C++ on Highway vectors of f32 with tag `d`; attributes are members of `f`.
+/// Returns C++ on Highway vectors of f32 with tag `d`. Attributes are members of `f`.
 std::string simd_cpp(const Expr& expr, const Record& record);
 
 }  // namespace halfstep::opgen

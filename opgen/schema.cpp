@@ -8,7 +8,7 @@
 namespace halfstep::opgen {
 namespace {
 
-/// The key of a level that stands for any other name.
+/// Key of a level that allows any other name.
 constexpr std::string_view kOther = "...";
 
 constexpr std::string_view kListOf = "list of ", kMapOf = "map of ", kOr = " | ";
@@ -23,7 +23,7 @@ std::vector<std::string_view> alternatives(std::string_view type) {
   return parts;
 }
 
-/// Lower case, digits and underscores, not starting with a digit.
+/// Whether text has only lower-case letters, digits and underscores, and does not start with a digit.
 bool is_name(std::string_view text) {
   const auto in_name = [](unsigned char c) { return std::islower(c) != 0 || std::isdigit(c) != 0 || c == '_'; };
   return !text.empty() && std::isdigit(static_cast<unsigned char>(text[0])) == 0 &&
@@ -54,7 +54,7 @@ bool Schema::fits(const Yaml& yaml, std::string_view type) const {
   if (type == "any") return true;
   if (type.starts_with(kListOf)) return yaml.is_list();
   if (type.starts_with(kMapOf)) return yaml.is_map();
-  // A port may be its type alone and an attribute its default alone, of whatever shape.
+  // A port may consist of its type only, and an attribute of its default only, in any form.
   if (type == "port") return yaml.is_map() || yaml.is_scalar() || yaml.is_list();
   if (type == "attribute") return true;
   return levels_.contains(type) ? yaml.is_map() : yaml.is_scalar();

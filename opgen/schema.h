@@ -1,4 +1,4 @@
-// The keys that records may have, read from ops/schema.yaml.
+// Allowed keys of records, read from ops/schema.yaml.
 #pragma once
 
 #include <map>
@@ -11,20 +11,21 @@
 
 namespace halfstep::opgen {
 
-/// A type that C++ has for the choices of a key.
+/// A C++ enum for the choices of a key.
 struct Enum {
   std::string name, doc;
-  std::vector<std::pair<std::string, std::string>> values;  ///< name, what it means
+  std::vector<std::pair<std::string, std::string>> values;  ///< name and description
 };
 
 class Schema {
  public:
   explicit Schema(const Yaml& page);
 
-  /// Throws at the first key or value of `yaml` that its level does not allow, or at a required key that is not there.
+  /// Throws for the first key or value of `yaml` that its level does not allow, and for a missing required key.
   void check_record(const Yaml& yaml) const { check_level(yaml, "record"); }
 
-  /// The keys of a fragment: its own and those of a record, whose values are checked in the records that use it.
+  /// Checks the keys of a fragment: its own keys and those of a record. The values are checked in the records that use
+  /// it.
   void check_fragment(const Yaml& yaml) const;
 
   const std::vector<Enum>& enums() const { return enums_; }

@@ -1,4 +1,4 @@
-// Where something stands in the records: every message starts with it.
+// Location in the records. Every message starts with it.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,17 +10,17 @@
 namespace halfstep::opgen {
 
 struct Source {
-  std::string file;  ///< "ops/conv.yaml", from the folder above the schema's
+  std::string file;  ///< "ops/conv.yaml", relative to the parent folder of the schema's folder
   int line = 0;
   std::string path;  ///< "conv2d.rules.c4"
 };
 
-/// "ops/conv.yaml:14: conv2d.rules.c4"
+/// Returns "ops/conv.yaml:14: conv2d.rules.c4".
 inline std::string to_string(const Source& source) {
   return fmt::format("{}:{}{}{}", source.file, source.line, source.path.empty() ? "" : ": ", source.path);
 }
 
-/// A key of what stands at `source`.
+/// Returns the location of a key below `source`.
 inline Source at_key(Source source, const std::string& key) {
   source.path += "." + key;
   return source;

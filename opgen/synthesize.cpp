@@ -7,7 +7,7 @@
 namespace halfstep::opgen {
 namespace {
 
-/// One shape and dtype: the first input is free and every other port is like it.
+/// Checks that all ports have one shape and dtype: the first input is free, and all other ports are like it.
 void check_one_shape(const Record& record, const Source& source) {
   const auto is_like_first = [&record](const Port& port) {
     return port.type.kind == TypeSpec::Kind::like && port.type.name == record.inputs[0].name && port.dims &&
@@ -23,7 +23,7 @@ void check_one_shape(const Record& record, const Source& source) {
   }
 }
 
-/// What the expression reads: inputs in order, outputs, then the gradient of the output.
+/// Returns the names that the expression reads: inputs in order, outputs, then the gradient of the output.
 std::vector<std::string> referenced(const Expr& expr, const Record& record) {
   std::set<std::string> used;
   walk(expr, [&used](const Expr& part) {
@@ -63,7 +63,7 @@ void add_attributes(Record& made, const Expr& expr, const Record& record) {
   });
 }
 
-/// NAME(x=x, out_grad=out_grad, alpha=alpha)
+/// Returns the call NAME(x=x, out_grad=out_grad, alpha=alpha).
 Expr call_of(const Record& made) {
   Expr call;
   call.kind = Expr::Kind::call;
@@ -79,7 +79,8 @@ Expr call_of(const Record& made) {
   return call;
 }
 
-/// The cases of the operator itself, with every port of the one shape, and the numbers of the inputs that both have.
+/// Derives test cases from those of the operator: every port has the common shape, and inputs of both keep their
+/// values.
 Test test_of(const Record& made, const Record& record) {
   Test test = *record.test;
   test.rejects.clear();

@@ -1,4 +1,4 @@
-// Text that is written line by line.
+// Text output, line by line.
 #pragma once
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ class Text {
     text_ += '\n';
   }
   void blank() { text_ += '\n'; }
-  /// As it is.
+  /// Appends text unchanged.
   void add(std::string_view text) { text_ += text; }
   const std::string& str() const { return text_; }
 

@@ -44,7 +44,7 @@ const std::map<std::string, Function>& function_types() {
   return kFunctions;
 }
 
-/// An int literal beside a float is a float.
+/// An int literal next to a float becomes a float.
 void widen(Expr& literal, const Expr& other) {
   if (!literal.is(Kind::integer) || other.type != ExprType::real) return;
   literal.kind = Kind::real;

@@ -1,4 +1,4 @@
-// Types of the expressions for extents and rules.
+// Type checks of expressions for extents and rules.
 #pragma once
 
 #include <map>
@@ -8,21 +8,22 @@
 
 namespace halfstep::opgen {
 
-/// Names that an expression may use, and what they are.
+/// Names that an expression may use, with their types.
 class Scope {
  public:
-  /// Ports and attributes of `record`, which must outlive the scope.
+  /// Contains the ports and attributes of `record`, which must outlive the scope.
   explicit Scope(const Record& record);
   void add_extent(const std::string& name) { names_[name] = ExprType::integer; }
-  /// The outputs as ports too, for expressions of what is computed when the results are known.
+  /// Adds the outputs as ports, for expressions evaluated when the results are known.
   void add_outputs();
   bool contains(const std::string& name) const { return names_.contains(name); }
 
-  /// Sets the type of every part of `expr`; throws where a name is unknown, a function misused, or types do not fit.
+  /// Sets the type of every part of `expr`. Throws for an unknown name, a misused function or mismatched types.
   void check(Expr& expr, const Source& source) const;
-  /// As check, and the whole must be of `type`.
+  /// As check. The whole expression must also have the given type.
   void check_as(Expr& expr, ExprType type, const Source& source) const;
-  /// A call of a shape function: arguments are ports and attributes; the name of the function is C++'s to know.
+  /// Checks a call of a shape function, whose arguments are ports and attributes. The C++ compiler checks the function
+  /// name.
   void check_shape_function(Expr& call, const Source& source) const;
 
  private:

@@ -1,4 +1,4 @@
-// Options as C++: the struct of each room, and for each verb its struct with a way to every option in it.
+// Options in C++: a struct for each room and a struct for each verb, with access to every option in it.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -15,7 +15,7 @@ const std::map<std::string, std::string> kTypes = {
     {"number", "double"},       {"float", "float"}, {"text", "std::string"}, {"path", "std::filesystem::path"},
     {"platform", "std::string"}};
 
-/// A name that C++ has for itself gets an underscore.
+/// Appends an underscore to a name that is a C++ keyword.
 std::string enumerator(const std::string& choice) {
   static const std::set<std::string> kTaken = {"float", "default", "auto"};
   return kTaken.contains(choice) ? choice + "_" : choice;
@@ -29,7 +29,7 @@ std::string comment(const std::string& text, const std::string& indent) {
              : fmt::format("{0}/// {1}\n", indent, fmt::join(wrapped(sentence(text), 112), "\n" + indent + "/// "));
 }
 
-/// "::kShare" of the range "share".
+/// Returns "::kShare" for the range "share".
 std::string constant(const std::string& range) {
   std::string name = "k";
   bool upper = true;
@@ -67,7 +67,7 @@ std::string enumerations(const Struct& structure) {
   return text;
 }
 
-/// Members of a struct, and where a member that is a struct has other defaults, a constructor.
+/// Returns the members of a struct. Adds a constructor if a member struct has changed defaults.
 std::string members(const Descriptions& all, const Struct& structure) {
   std::string text, changes;
   for (const Option& option : structure.options) {
@@ -87,7 +87,7 @@ std::string members(const Descriptions& all, const Struct& structure) {
   return text;
 }
 
-/// A member with other ranges than its struct is checked by the verb.
+/// Whether a member has other ranges than its struct. The verb checks such a member.
 bool changes_ranges(const Option& member) {
   return std::any_of(member.change.begin(), member.change.end(),
                      [](const auto& change) { return change.second.contains("range"); });

@@ -54,7 +54,7 @@ PythonFace read_python(const std::string& file, const YAML::Node& node) {
   return face;
 }
 
-/// "quickstart" -> "QuickstartCommand".
+/// Converts "quickstart" to "QuickstartCommand".
 std::string command_name(std::string verb) {
   verb[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(verb[0])));
   return verb + "Command";
@@ -138,7 +138,7 @@ const Range& Descriptions::range(const Option& option) const {
   throw Wrong(fmt::format("{}: found the range '{}', which no options.yaml has", option.where, option.range));
 }
 
-/// Of "how.samples" and "tries" those behind "how.".
+/// Returns the names that begin with "head.", without this prefix: "how.samples" becomes "samples" for "how".
 std::vector<std::string> below(const std::vector<std::string>& names, const std::string& head) {
   std::vector<std::string> rest;
   for (const std::string& name : names) {
@@ -151,7 +151,7 @@ void append(std::vector<std::string>& to, const std::vector<std::string>& more) 
   to.insert(to.end(), more.begin(), more.end());
 }
 
-/// Hands what a member says of the options of its struct to one of these. False where the member does not have it.
+/// Applies the changes of a member to one option of its struct. Returns false if the member excludes the option.
 bool applies(const Option& member, Option& option) {
   const std::vector<std::string> only = below(member.only, option.name);
   if (!member.only.empty() && only.empty() && !has(member.only, option.name)) return false;
@@ -199,7 +199,7 @@ void Descriptions::flatten(const Struct& from, const std::string& path, const Op
       leaves.push_back({option, at});
       continue;
     }
-    if (!option.python.empty() && option.face != Face::command_line) {  // one argument in Python
+    if (!option.python.empty() && option.face != Face::command_line) {  // a single argument in Python
       Option section = option;
       section.face = Face::python;
       leaves.push_back({section, at});

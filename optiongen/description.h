@@ -1,4 +1,4 @@
-// Descriptions of options as they are read: ranges, structs of options, and verbs.
+// Descriptions of options as read from files: ranges, structs of options, and verbs.
 #pragma once
 
 #include <map>
@@ -10,7 +10,7 @@
 
 namespace halfstep::optiongen {
 
-/// A file that breaks a rule; the message names file, line and rule.
+/// Violation of a rule. The message names file, line and rule.
 struct Wrong : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -18,38 +18,39 @@ struct Wrong : std::runtime_error {
 struct Range {
   std::string name;
   double least = 0, most = 0;
-  bool whole = true, above = false, below = false;  ///< above, below: `least`, `most` are not in the range
+  bool whole = true, above = false, below = false;  ///< above excludes `least`, below excludes `most`
   bool contains(double number) const;
   std::string text() const;
 };
 
-/// Which faces have an option.
+/// Interfaces that offer an option.
 enum class Face { all, command_line, python, none };
 
 struct Option {
   std::string where;      ///< file and line, for messages
-  std::string name;       ///< on all faces
-  std::string field;      ///< the member of the struct; as the name where the description has none
-  std::string type;       ///< flag, int, int64, number, float, text, path, or a type of C++
-  std::string structure;  ///< of a member that is itself a struct of options: its type in C++
+  std::string name;       ///< name on all interfaces
+  std::string field;      ///< member of the struct; default: the name
+  std::string type;       ///< flag, int, int64, number, float, text, path, or a C++ type
+  std::string structure;  ///< C++ type of a member that is itself a struct of options
   std::string flag, group, doc, unit, range, enumeration, python, default_text, separator, needs, excludes;
   std::vector<std::string> choices, earlier;
-  std::vector<std::string> only, without;  ///< of a struct: options that the member has, or lacks
-  std::map<std::string, std::map<std::string, std::string>> change;  ///< of a struct: other values for keys of options
+  std::vector<std::string> only, without;  ///< for a struct member: options to include or to exclude
+  std::map<std::string, std::map<std::string, std::string>> change;  ///< for a struct member: changed values of keys,
+                                                                     ///< by option
   bool list = false, optional = false, advanced = false, positional = false, required = false, has_default = false;
-  int count = 0;  ///< of a list with a fixed number of elements
+  int count = 0;  ///< number of elements of a list with fixed length
   Face face = Face::all;
 
-  /// The option as C++ declares it.
+  /// Returns the type in C++.
   std::string cpp_type() const;
-  /// Its default in C++; "" for none.
+  /// Returns the default in C++, or "" if there is none.
   std::string cpp_default() const;
 };
 
 struct Struct {
   std::string name;    ///< generated: "RecipeOptions"
-  std::string type;    ///< with its namespace, as members have it: "train::Recipe"
-  std::string header;  ///< declares `type`
+  std::string type;    ///< type with namespace, for members: "train::Recipe"
+  std::string header;  ///< header that declares `type`
   std::string space;   ///< "train"
   std::string doc, group;
   std::vector<Option> options;
@@ -66,8 +67,8 @@ struct Room {
 
 struct PythonFace {
   std::string function, inputs, returns, summary, doc, returns_doc, raises, example;
-  std::map<std::string, std::string> earlier;             ///< names of inputs that were called otherwise
-  std::vector<std::pair<std::string, std::string>> args;  ///< inputs in their order
+  std::map<std::string, std::string> earlier;             ///< earlier names of inputs
+  std::vector<std::pair<std::string, std::string>> args;  ///< inputs in order
 };
 
 struct Verb {
@@ -77,7 +78,7 @@ struct Verb {
   Struct command;  ///< QuantizeCommand
 };
 
-/// An option of a verb, and where it lies in the verb's struct: "options.recipe.mixup".
+/// An option of a verb and its path in the verb's struct: "options.recipe.mixup".
 struct Leaf {
   Option option;
   std::string path;
@@ -85,11 +86,11 @@ struct Leaf {
 
 class Descriptions {
  public:
-  /// FOLDER/options.yaml. Throws Wrong.
+  /// Reads FOLDER/options.yaml. Throws Wrong.
   void add_room(const std::string& file);
-  /// A verb. Rooms come before verbs. Throws Wrong.
+  /// Reads a verb. Add all rooms before verbs. Throws Wrong.
   void add_verb(const std::string& file);
-  /// Rules that need everything: ranges that exist, defaults in their ranges, names that differ within a verb.
+  /// Checks rules across files: ranges exist, defaults are in their ranges, and names are unique within a verb.
   void check() const;
 
   const std::vector<Room>& rooms() const { return rooms_; }
@@ -98,7 +99,7 @@ class Descriptions {
   const Struct& structure(const Option& member) const;
   const Room& owner(const Struct& structure) const;
   const Range& range(const Option& option) const;
-  /// The option "how.samples" of a struct, and its path in C++. Throws Wrong.
+  /// Returns the option "how.samples" of a struct, and its path in C++. Throws Wrong.
   std::pair<std::string, Option> option_at(const Struct& from, const std::string& name, const std::string& where) const;
 
  private:

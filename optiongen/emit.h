@@ -1,4 +1,4 @@
-// Files made of the descriptions.
+// Files generated from the descriptions.
 #pragma once
 
 #include "buildgen/text.h"
@@ -13,11 +13,11 @@ using buildgen::write;
 
 inline constexpr const char* kMade = "// Made by optiongen of the rooms' options.yaml and the verbs.\n";
 
-/// OUT/FOLDER/options.h and options.cpp, and ranges.h where the room has ranges.
+/// Writes OUT/FOLDER/options.h and options.cpp, and ranges.h if the room has ranges.
 void write_room(const Descriptions& all, const Room& room, const std::string& out);
-/// OUT/halfstep/api/commands.h and commands.cpp.
+/// Writes OUT/halfstep/api/commands.h and commands.cpp.
 void write_commands(const Descriptions& all, const std::string& out);
-/// OUT/python/halfstep/options.py and verbs.py.
+/// Writes OUT/python/halfstep/options.py and verbs.py.
 void write_python(const Descriptions& all, const std::string& out);
 
 }  // namespace halfstep::optiongen

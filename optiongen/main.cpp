@@ -1,6 +1,6 @@
-// optiongen --out FOLDER ROOM/options.yaml... verbs/VERB.yaml...: turns the descriptions of options into structs, into
-// the options of each verb on the command line, and into the verbs of Python. docs/internals/options.md says what a
-// description has. Links nothing of the library, whose lowest room needs the ranges.
+// optiongen --out FOLDER ROOM/options.yaml... verbs/VERB.yaml...: generates structs, the command-line options of each
+// verb, and the verbs of Python from the descriptions of options. docs/internals/options.md documents their keys.
+// optiongen does not link the library, because the library's lowest room needs the ranges.
 #include <cstdio>
 #include <exception>
 #include <string>

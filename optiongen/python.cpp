@@ -1,4 +1,4 @@
-// Options in Python: for each verb a dataclass of its options, and the function with its docstring.
+// Options in Python: for each verb a dataclass of its options, and a function with its docstring.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -100,7 +100,7 @@ std::string docstring(const Descriptions& all, const Verb& verb, const std::vect
   return text + "    \"\"\"\n";
 }
 
-/// "Quantize" of QuantizeCommand.
+/// Returns "Quantize" for QuantizeCommand.
 std::string class_name(const Verb& verb) { return verb.command.name.substr(0, verb.command.name.size() - 7); }
 
 std::string renamed(const PythonFace& face, const std::vector<Option>& options) {
