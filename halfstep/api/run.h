@@ -22,7 +22,7 @@ struct TracedValue {
 };
 
 struct TracedInstruction {
-  std::string name, op, kernel;  ///< "" for a copy between or within devices
+  std::string name, op, kernel;  ///< kernel: "" for a copy between or within devices
   std::string location;          ///< "digits.ir:12", or "" if unknown
   Place place;
   int worker = 0;

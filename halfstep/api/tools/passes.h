@@ -25,7 +25,7 @@ struct PassResult {
   std::vector<PassCourse> course;
 };
 
-/// Runs passes by name, in order. "all" stands for all passes except the disabled ones. Verifies the network after each
+/// Runs passes by name, in order. "all" means all passes except the disabled ones. Verifies the network after each
 /// pass. Throws Error for an unknown name.
 PassResult run_passes(const Model& model, const std::vector<std::string>& names,
                       const std::vector<std::string>& disabled = {});

@@ -19,7 +19,7 @@ enum class Observing {
   widen_std,    ///< mean plus or minus some standard deviations, widened to the extremes (MQBench's ClipStdObserver)
   lsq,          ///< initial learned scale: 2 mean(|x|) / sqrt(code_max)
   lsq_plus,     ///< initial learned scale: three standard deviations around the mean, over all codes
-  power_floor,  ///< power of two with the smallest error, searched from the one below the scale of the extremes
+  power_floor,  ///< power of two with the smallest error, from the one above the scale of the extremes downwards
   power_mode,   ///< power of two as in power_floor, the most frequent over all batches
   percentile,   ///< all data, with a share clipped at either end
   kl,           ///< all data, the range whose codes have the nearest distribution

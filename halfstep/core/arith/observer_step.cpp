@@ -57,7 +57,7 @@ Moments moments_of(std::span<const double> terms) {
   return {terms[1] / n, terms[2] / n, std::sqrt(variance)};
 }
 
-/// Returns the range that stands for a step, by the observer's method.
+/// Returns the range that represents a step, by the observer's method.
 Range range_taken(const StepRule& rule, Range step, std::span<const double> terms) {
   switch (rule.method()) {
     case Observing::mse: return rule.candidate(step, least_of(terms, rule.candidates()));

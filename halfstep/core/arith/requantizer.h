@@ -68,7 +68,7 @@ using SumRequantizer = std::variant<FixedSum, FloatSum, EngineSum>;
 
 /// Scales of both operands of a sum and of its result.
 struct SumScales {
-  float a = 1.0F, b = 1.0F, y = 1.0F;  ///< a negative b stands for a subtraction
+  float a = 1.0F, b = 1.0F, y = 1.0F;  ///< a negative b means a subtraction
   int32_t a_zero_point = 0, b_zero_point = 0, y_zero_point = 0;
 };
 

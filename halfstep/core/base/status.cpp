@@ -7,7 +7,7 @@
 namespace halfstep {
 namespace {
 
-/// Above this count a message gives only the number of further places.
+/// Above this count a message contains only the number of further places.
 constexpr size_t kPlaces = 8;
 
 std::string places_text(const std::vector<std::string>& places) {

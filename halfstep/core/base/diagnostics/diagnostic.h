@@ -16,7 +16,7 @@ enum class ErrorKind {
   bad_input,    ///< wrong use, or an invalid file; exit code 2
   unsupported,  ///< a valid request that Halfstep or the target cannot do; exit code 3
   interrupted,  ///< the caller asked to stop; exit code 130
-  internal      ///< a defect of Halfstep; the message says "this is a bug"; exit code 70
+  internal      ///< a defect of Halfstep; the message contains "this is a bug"; exit code 70
 };
 
 /// One entry of the error catalogue. Each room lists its entries in its errors.yaml. In the texts from `where` to
