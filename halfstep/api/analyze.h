@@ -10,6 +10,7 @@
 
 namespace halfstep::api {
 
+/// Result of `analyze`: the analysis, and the names of network and platform.
 struct AnalyzeResult {
   sensitivity::Analysis sensitivity;
   std::string network, platform;

@@ -15,6 +15,7 @@
 
 namespace halfstep::api {
 
+/// Result of `bits`. Optional members are set if the options requested the step.
 struct BitsResult {
   struct Proof {
     Model integer;

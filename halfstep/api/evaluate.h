@@ -11,6 +11,7 @@
 
 namespace halfstep::api {
 
+/// Result of `evaluate`.
 struct Evaluation {
   Stage stage = Stage::float_network;
   double accuracy = 0;             ///< share of labels with the largest output

@@ -10,6 +10,7 @@
 
 namespace halfstep::api {
 
+/// Result of `export_onnx`.
 struct ExportResult {
   int64_t nodes = 0;
   std::vector<std::string> approximated;  ///< layers whose codes may differ from those of the Model

@@ -11,6 +11,7 @@
 
 namespace halfstep::api {
 
+/// Result of `export_c`.
 struct ExportCResult {
   std::vector<std::string> files;  ///< file names, relative to the folder
   int64_t samples = 0;             ///< number of samples in the test program

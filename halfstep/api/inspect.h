@@ -43,6 +43,7 @@ struct TargetInspection {
   bool holds() const;                   ///< whether no verb objects
 };
 
+/// Options of `inspect` and `inspect_file`.
 struct InspectOptions : InspectFields {
   std::optional<Target> target = {};  ///< if set, the objections for this target are inspected too
 };
@@ -73,6 +74,7 @@ struct ForeignInspection {
 /// Throws for an integer program, and for a network prepared for another platform.
 TargetInspection inspect_target(const Model& network, const Target& target);
 
+/// Inspects a network of any stage, with its program in evaluation mode. Assumes extents for dynamic dimensions.
 Inspection inspect(const Model& network, const InspectOptions& options = {});
 
 /// Inspects a foreign file. Dynamic dimensions other than the first become one of kAssumedExtents.

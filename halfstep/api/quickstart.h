@@ -14,6 +14,7 @@
 
 namespace halfstep::api {
 
+/// Data, network and options of `quickstart`.
 struct QuickstartRequest : QuickstartFields {
   Dataset data = {};
   /// Trained float network. If absent, a new network for the digits is trained.
@@ -21,6 +22,7 @@ struct QuickstartRequest : QuickstartFields {
   Platform platform = {};
 };
 
+/// Measured results of all steps of a quickstart.
 struct QuickstartReport {
   std::string platform, data, weights_digest;
   std::string tested;              ///< split of the data for all accuracies
@@ -35,6 +37,7 @@ struct QuickstartReport {
   quant::Audit audit;
 };
 
+/// The network in all three stages, and the report.
 struct QuickstartOutcome {
   Model network, prepared, integer;
   QuickstartReport report;

@@ -35,6 +35,7 @@ struct WorstSample {
   Tensor picture;                         ///< u8 [height, width, 3]; undefined if samples are not pictures
 };
 
+/// All contents of the report page.
 struct NetworkReport {
   QuantizeResult audited;  ///< its `model` is the network
   AnalyzeResult analysis;

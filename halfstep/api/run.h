@@ -21,6 +21,7 @@ struct TracedValue {
   runtime::ValueRange range;  ///< for results, if the trace measures ranges
 };
 
+/// One executed instruction with its operands, results and times.
 struct TracedInstruction {
   std::string name, op, kernel;  ///< kernel: "" for a copy between or within devices
   std::string location;          ///< "digits.ir:12", or "" if unknown
@@ -44,6 +45,7 @@ struct ExecutionTrace {
   int64_t left_out = 0;  ///< region executions that are not shown
 };
 
+/// Result of `run`.
 struct RunResult {
   Tensors outputs;                           ///< outputs by name
   std::vector<double> milliseconds;          ///< duration of each repeated run
@@ -66,6 +68,7 @@ RunResult run(const formats::File& file, const Tensors& inputs, const RunOptions
 /// the name in messages.
 std::map<std::string, Dims> extents_of(const Graph& graph, const Tensors& inputs, const std::string& source);
 
+/// Comparison of one output with its expected tensor.
 struct Comparison {
   std::string tensor;  ///< name, and the types if they differ
   int64_t elements = 0, differing = 0;

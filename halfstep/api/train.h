@@ -12,6 +12,7 @@
 
 namespace halfstep::api {
 
+/// Result of `train`.
 struct TrainResult {
   Model model;
   std::string digest;              ///< digest of the trained weights

@@ -9,6 +9,7 @@
 
 namespace halfstep::api {
 
+/// Description of a data set by `inspect_data` or `describe_data`.
 struct DataReport {
   std::string name, form;  ///< "photos", "image folder"
   int64_t samples = 0;

@@ -9,6 +9,7 @@
 
 namespace halfstep::api {
 
+/// Inputs and expected outputs of one folder test_data_set_K.
 struct TestSet {
   std::string name;  ///< "test_data_set_0"
   Tensors inputs, outputs;

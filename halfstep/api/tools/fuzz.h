@@ -13,6 +13,7 @@
 
 namespace halfstep::api {
 
+/// A failed check, and the reduced network that reproduces it.
 struct FuzzFinding {
   uint64_t seed = 0;
   std::string check, what;
@@ -27,6 +28,7 @@ struct FuzzQuality {
   double excess = 0;  ///< dB below the SQNR that the bit widths allow, median; negative if programs are better
   double most = 0;    ///< largest excess of all graphs, in dB
 };
+/// Statistics and findings of a fuzzing run.
 struct FuzzReport {
   int64_t graphs = 0, plain = 0;
   /// Graphs with known extents except the batch, on platforms with quantizers wherever an integer form exists.

@@ -12,6 +12,7 @@ namespace halfstep::api {
 /// Returns the graph passes of `compile`, in order, each with a one-sentence description.
 std::vector<PassInfo> passes();
 
+/// Effect of one pass.
 struct PassCourse {
   std::string name;
   int64_t before = 0, after = 0;  ///< number of operations, including those in regions
@@ -20,6 +21,7 @@ struct PassCourse {
   std::string network;   ///< text of the network after the pass
 };
 
+/// The rewritten network, and the effect of each pass in order.
 struct PassResult {
   Model model;
   std::vector<PassCourse> course;

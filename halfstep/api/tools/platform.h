@@ -35,6 +35,7 @@ struct PlatformComparison {
   std::string first, second;  ///< display names
   std::vector<quant::RecordDifference> differences;
 };
+/// Lists the keys in which two resolved records differ.
 PlatformComparison compare_platforms(const Platform& first, const Platform& second);
 
 }  // namespace halfstep::api

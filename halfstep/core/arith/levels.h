@@ -10,6 +10,7 @@
 
 namespace halfstep::arith {
 
+/// Kinds of non-uniform levels.
 enum class LevelKind {
   logarithmic,  ///< powers of 2^(1/16) (HiSilicon's NNIE)
   powers        ///< sums of powers of two (APoT; Li et al., ICLR 2020)

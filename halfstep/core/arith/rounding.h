@@ -9,6 +9,7 @@
 
 namespace halfstep::arith {
 
+/// Rounding of a real value to an integer. The modes differ only at half steps.
 enum class Rounding {
   half_even,  ///< IEEE 754 roundTiesToEven
   half_away,  ///< half a step rounds away from zero

@@ -37,6 +37,7 @@ enum class DType : uint8_t {
 
 inline constexpr int kDTypeCount = 22;
 
+/// Returns the name of a dtype, such as "f32". parse_dtype is the inverse, and returns nullopt for other text.
 std::string_view name(DType dtype);
 std::optional<DType> parse_dtype(std::string_view text);
 

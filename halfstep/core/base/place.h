@@ -7,8 +7,10 @@
 
 namespace halfstep {
 
+/// cpu, cuda, or sim: a second device in host memory, for tests without an accelerator.
 enum class DeviceKind { cpu, sim, cuda };
 
+/// A device of a kind, by index. The default is the CPU.
 struct Place {
   DeviceKind kind = DeviceKind::cpu;
   int index = 0;
@@ -17,6 +19,7 @@ struct Place {
 
 /// Returns "cpu", "sim", "cuda:0".
 std::string to_string(Place place);
+/// Inverse of to_string. Accepts "cuda" for "cuda:0". Returns nullopt for other text.
 std::optional<Place> parse_place(std::string_view text);
 
 }  // namespace halfstep

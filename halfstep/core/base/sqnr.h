@@ -14,6 +14,7 @@ inline double decibels(double signal, double noise) {
   return noise > 0 ? 10.0 * std::log10(signal / noise) : std::numeric_limits<double>::infinity();
 }
 
+/// Sums over pairs of wanted and found values.
 struct Likeness {
   double signal = 0, noise = 0;       ///< sum of squares of the wanted values, and of the differences
   double product = 0, magnitude = 0;  ///< sum of products of wanted and found values, and sum of squares of the found

@@ -30,6 +30,7 @@ class Error : public std::runtime_error {
   ErrorKind kind_;
 };
 
+/// Throws an Error with this diagnostic.
 [[noreturn]] void fail(Diagnostic diagnostic);
 
 /// Throws an Error with all diagnostics, if there are any.
@@ -41,6 +42,7 @@ Error prefixed(const std::string& prefix, const Error& error);
 /// Returns the diagnostic with `layer` and `where` filled in where these parts are empty.
 Diagnostic placed(Diagnostic diagnostic, const std::string& layer, const std::string& where);
 
+/// Throws an Error of kind internal for a defect at this place.
 [[noreturn]] void internal_error(const char* file, int line, const std::string& what);
 
 /// Result of a kernel, which throws no exception: success, or the problem.

@@ -37,6 +37,7 @@ class SeekableSource : public Source {
   virtual void seek(uint64_t to) = 0;
 };
 
+/// Opens a regular file. Throws Error if it cannot be read.
 std::unique_ptr<SeekableSource> file_source(const std::filesystem::path& path);
 /// The bytes must outlive the source.
 std::unique_ptr<SeekableSource> memory_source(std::span<const std::byte> bytes, std::string name);

@@ -26,6 +26,7 @@ class Block;
 class Graph;
 class GraphCopier;
 
+/// Role of a tensor: trained parameter, state updated by operations, or constant.
 enum class Role { parameter, state, constant };
 std::string_view name(Role role);
 
@@ -58,6 +59,7 @@ struct OpNode {
 };
 }  // namespace detail
 
+/// Handle to an argument, a result of an operation, or a tensor. A default-constructed Value is null.
 class Value {
  public:
   Value() = default;
@@ -87,8 +89,8 @@ class Value {
   std::vector<std::pair<Op, int>> uses() const;
   bool has_one_use() const { return node_->uses.size() == 1; }
   bool unused() const { return node_->uses.empty(); }
-  /// Replaces all uses by `other`, of the same type. An operation that produces `other` from this value is changed as
-  /// well.
+  /// Replaces all uses by `other`, of the same type. This includes the operand of an operation that produces `other`
+  /// from this value, so set that operand again afterwards.
   void replace_all_uses_with(Value other) const;
 
   detail::ValueNode* node() const { return node_; }
@@ -97,6 +99,7 @@ class Value {
   detail::ValueNode* node_ = nullptr;
 };
 
+/// Handle to an operation. A default-constructed Op is null.
 class Op {
  public:
   Op() = default;
@@ -134,6 +137,7 @@ class Op {
   /// Returns the produced values, in port order.
   std::vector<Value> results() const;
 
+  /// Connects another value to a flat position. Checks no rules; call infer() afterwards.
   void set_operand(int operand, Value value) const;
   /// Checks the new attributes, adds or removes outputs by the presence rules, and infers types again. Removed outputs
   /// must be unused.
@@ -183,6 +187,7 @@ struct OpSpec {
   Location location;
 };
 
+/// A sequence of operations with arguments and outputs: the body of a graph, or a region of an operation.
 class Block {
  public:
   Block(Graph* graph, detail::OpNode* parent) : graph_(graph), parent_(parent) {}
@@ -203,6 +208,7 @@ class Block {
   bool has_output(std::string_view name) const { return named_outputs_.contains(name); }
   void set_outputs(std::vector<Value> values, std::vector<std::string> names = {});
   Value add_argument(std::string name, Type type);
+  /// Returns the operation that holds the region, or a null Op for the body of a graph.
   Op parent() const { return Op(parent_); }
   Graph& graph() const { return *graph_; }
   /// Returns the operations of one kind in order, without those in regions.
@@ -221,6 +227,7 @@ class Block {
   std::set<std::string, std::less<>> named_outputs_;  ///< output_names_, for lookup
 };
 
+/// A network: a body, tensors, and the nodes of all values and operations. Copies are deep.
 class Graph {
  public:
   explicit Graph(std::string name = "graph");

@@ -16,6 +16,7 @@
 
 namespace halfstep {
 
+/// An input or output of an operator.
 struct PortInfo {
   std::string name;
   std::string type = {};    ///< allowed element types: "float", "u8 or i8"
@@ -25,6 +26,7 @@ struct PortInfo {
   std::string unless = {};  ///< condition over attributes that removes the port, as written in the record
 };
 
+/// An attribute of an operator.
 struct AttributeInfo {
   std::string name;
   Attribute default_value;                ///< the type of the default is the type of the attribute
@@ -51,6 +53,7 @@ struct OpTypes {
   std::vector<const Type*> in, out;
 };
 
+/// Meaning of the gradient in an operator record.
 enum class GradientKind {
   none,             ///< no gradient: a request for it is an error
   derivative,       ///< the true derivative, checked by finite differences
@@ -86,6 +89,7 @@ struct ForeignInfo {
   int64_t since = 1, until = std::numeric_limits<int64_t>::max();  ///< domain versions for which the entry holds
 };
 
+/// Properties of an operator, constant for the lifetime of the program.
 struct OpInfo {
   std::string name;
   std::string doc;

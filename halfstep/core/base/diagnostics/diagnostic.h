@@ -12,6 +12,7 @@
 
 namespace halfstep {
 
+/// Kind of an error. It determines the exit code of the program.
 enum class ErrorKind {
   bad_input,    ///< wrong use, or an invalid file; exit code 2
   unsupported,  ///< a valid request that Halfstep or the target cannot do; exit code 3

@@ -5,6 +5,7 @@
 
 namespace halfstep {
 
+/// A position in a file.
 struct Location {
   std::string file;  ///< base name or the path as the user gave it; empty when unknown
   int line = 0;

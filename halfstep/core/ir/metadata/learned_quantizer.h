@@ -7,6 +7,7 @@
 
 namespace halfstep {
 
+/// Kinds of quantizers: fixed scales, learned scales (lsq), and the methods of LearnedQuantizer.
 enum class QuantizerKind { fixed, lsq, lsq_plus, pact, dorefa, dsq, tqt, nnie, adaround, qdrop, apot };
 
 /// Properties of a kind of quantizer. docs/arithmetic.md, section 2, defines the rules.

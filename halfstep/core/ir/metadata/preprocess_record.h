@@ -7,6 +7,7 @@
 
 namespace halfstep {
 
+/// Stored parameters of the preprocessing.
 struct PreprocessRecord {
   std::pair<int64_t, int64_t> size = {};  ///< height and width in pixels; 0 and 0: unchanged
   int64_t resize = 0, crop = 0;           ///< in pixels; 0: none

@@ -33,6 +33,7 @@ struct CourseRecord {
   bool operator==(const CourseRecord&) const = default;
 };
 
+/// Progress and settings of a training run, from which it can be resumed.
 struct TrainingRun {
   int64_t epoch = 0;                                               ///< completed epochs
   std::string network = {};                                        ///< text of the trained graph
