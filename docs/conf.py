@@ -11,3 +11,4 @@ html_copy_source = False
 html_css_files = ["site.css"]
 html_static_path = ["site"]
 highlight_language = "text"
+suppress_warnings = ["misc.highlighting_failure"]  # blocks of graphs (ir) have no lexer

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Update the table of keys at the end of docs/platforms.md from the program's list.
+"""Update the table of keys at the end of docs/reference/platform_keys.md from the program's list.
 
-usage: tools/platform_keys.py build/release/halfstep docs/platforms.md
+usage: tools/platform_keys.py build/release/halfstep docs/reference/platform_keys.md
 """
 import json
 import pathlib

@@ -22,11 +22,12 @@ fi
 
 rm -rf $pages build/site
 mkdir -p $pages
-cp -r docs/. HACKING.md CHANGELOG.md examples $pages
+cp -r docs/. HACKING.md CHANGELOG.md CONTRIBUTING.md SECURITY.md CITATION.cff LICENSE examples $pages
 cat README.md docs/contents.md > $pages/index.md
 rm $pages/contents.md
-# README is above the linked pages, and other pages are below their targets. On the site all are in one folder.
+# On the site README and docs/ are in one folder, so links to the root of the sources lose one step.
 sed -i 's#](docs/#](#g; s#](\.\./#](#g' $pages/*.md
+sed -i 's#](\.\./\.\./#](../#g' $pages/*/*.md
 $venv/bin/python tools/reference.py "$build" $pages/reference
 $venv/bin/sphinx-build --quiet --fail-on-warning -b html $pages build/site
 echo "site: build/site/index.html, $(find build/site -name '*.html' | wc -l) pages"

@@ -34,8 +34,8 @@ struct QuantizeResult {
 QuantizeResult quantize(const Model& network, const Platform& platform, const Dataset& data,
                         const QuantizeOptions& options = {}, const Settings& settings = {});
 
-/// Repairs a prepared, calibrated network with the methods of `options.repair` (docs/repair.md), on the calibration
-/// samples of `quantize`.
+/// Repairs a prepared, calibrated network with the methods of `options.repair` (docs/guides/correct_accuracy.md), on
+/// the calibration samples of `quantize`.
 QuantizeResult repair(const Model& prepared, const Dataset& data, const QuantizeOptions& options = {},
                       const Settings& settings = {});
 

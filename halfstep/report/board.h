@@ -12,7 +12,7 @@ namespace halfstep::report {
 std::string as_text(const board::Manifest& manifest);
 std::string as_json(const board::Manifest& manifest);
 
-/// The values that differ, where the first one does, and what is most likely wrong; docs/board.md.
+/// The values that differ, where the first one does, and what is most likely wrong; docs/guides/debug_board.md.
 std::string as_text(const board::Comparison& comparison);
 /// One line: "equal: 23 values, 104,732 elements, 0 differ".
 std::string sentence(const board::Comparison& comparison);

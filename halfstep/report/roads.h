@@ -24,7 +24,7 @@ std::string variants_table(const verify::RoadReport& report);
 
 /// All of it.
 std::string as_text(const verify::RoadReport& report);
-/// JSON; docs/reports.md.
+/// JSON; docs/reference/reports.md.
 std::string as_json(const verify::RoadReport& report);
 
 }  // namespace halfstep::report

@@ -1,4 +1,4 @@
-"""The rows of reports, with the keys of docs/reports.md. Only type checkers import this module."""
+"""The rows of reports, with the keys of docs/reference/reports.md. Only type checkers import this module."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class AuditReport(Report):
 
     @property
     def quantizers(self) -> list[QuantizerRow]:
-        """The quantizers in the order of the network. The keys are those of docs/reports.md."""
+        """The quantizers in the order of the network. The keys are those of docs/reference/reports.md."""
         return self.values["quantizers"]
 
     @property
@@ -132,7 +132,7 @@ class AuditReport(Report):
 
     @property
     def repair(self) -> dict[str, Any] | None:
-        """The corrections that repair tried and kept. None without repair. The keys are those of docs/reports.md."""
+        """The corrections that repair tried and kept. None without repair. Keys: docs/reference/reports.md."""
         return self.values.get("repair")
 
     @property
@@ -284,7 +284,7 @@ class AnalyzeReport(Report):
 
     @property
     def quantizers(self) -> list[SensitivityRow]:
-        """Badly scaled quantizers first, then by decreasing sensitivity. The keys are those of docs/reports.md."""
+        """Badly scaled quantizers first, then by decreasing sensitivity. Keys: docs/reference/reports.md."""
         return self.values["quantizers"]
 
     @property

@@ -1,4 +1,4 @@
-// The layouts of docs/data.md: each calibrates, trains and evaluates, or is refused by name.
+// The layouts of docs/guides/use_data.md: each calibrates, trains and evaluates, or is refused by name.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -38,7 +38,7 @@ std::string joined(const std::vector<std::string>& sentences) {
   return text;
 }
 
-/// docs/reading.md says so.
+/// docs/guides/read_audit_and_proof.md says so.
 TEST(Remedies, QuantizeNamesInfiniteValues) {
   const Model network = train::initialize(
       parse("graph g(x: f32[?, 8]) {\n  param @u: f32[6, 8]\n  a = linear(x, w=@u)\n  r = relu(a)\n  l = log(r)\n"
@@ -77,7 +77,8 @@ TEST(Remedies, QuantizeAndVerifyWarnWithOneThatHelps) {
   EXPECT_GT(verify::worst_of(again.parts)->sums.sqnr_db(), 25) << "as was promised";
 }
 
-/// Beside the heads values of 66 MiB a sample, which no output of interest reads. docs/reading.md says what is tried.
+/// Beside the heads values of 66 MiB a sample, which no output of interest reads. docs/guides/read_audit_and_proof.md
+/// says what is tried.
 TEST(Remedies, QuantizeLeavesTheTriesOfLargeNetworksToAnalyze) {
   constexpr int kLong = 33;
   std::string body = "  t = reshape(x) {dims: [-1, 8, 1]}\n  v0 = expand(t) {dims: [1, 8, 65536]}\n";

@@ -300,7 +300,8 @@ TEST(Growth, VerbsThatWrite) {
   });
 }
 
-/// What lies behind a quantizer is run for each of its tries: docs/analyze.md. Memory grows with the layers alone.
+/// What lies behind a quantizer is run for each of its tries: docs/guides/find_sensitive_layers.md. Memory grows with
+/// the layers alone.
 TEST(Growth, TriesByLayers) {
   const auto analyzing = [](const Model& prepared, const Model&, const Dataset& data) {
     analyze(prepared, data, {}, one_thread());

@@ -1,4 +1,4 @@
-"""Every command of the table in docs/messages.md is run: its first error has the id and the place of the row.
+"""Every command of the table in docs/reference/messages.md is run: its first error has the id and the place of the row.
 
 usage: tests/pages/test_messages.py    (writes the ids and places that the program gives now into the table)
 """
@@ -18,7 +18,7 @@ from onnx import TensorProto, helper
 from pages import ROOT
 from test_blocks import PROGRAM
 
-PAGE = ROOT / "docs/messages.md"
+PAGE = ROOT / "docs/reference/messages.md"
 
 
 def rows():

@@ -13,7 +13,7 @@ namespace halfstep::api {
 /// Name of the built-in digits, accepted in place of a path.
 inline constexpr const char* kDigits = "digits";
 
-/// Loads the data set at `path` (docs/data.md has the layouts), or the built-in digits for kDigits.
+/// Loads the data set at `path` (docs/guides/use_data.md has the layouts), or the built-in digits for kDigits.
 /// Labels must be in [0, classes).
 Dataset load_data(const std::string& path, int64_t classes = data::kMaxClasses, const DataOptions& options = {});
 

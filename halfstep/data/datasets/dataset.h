@@ -56,9 +56,9 @@ Tensor rows_of(const Tensor& tensor, std::span<const int64_t> indices);
 /// Concatenates two tensors along the first axis. Their types may differ only in this extent.
 Tensor joined(const Tensor& a, const Tensor& b);
 
-/// Loads any layout listed in docs/data.md: images in folders or in an archive, a list of images, csv, IDX, npz or
-/// safetensors. The name of `path` and its contents determine the layout. Labels are in [0, classes). With kMaxClasses,
-/// the number of classes follows from the data.
+/// Loads any layout listed in docs/guides/use_data.md: images in folders or in an archive, a list of images, csv, IDX,
+/// npz or safetensors. The name of `path` and its contents determine the layout. Labels are in [0, classes). With
+/// kMaxClasses, the number of classes follows from the data.
 Dataset load_dataset(const std::filesystem::path& path, int64_t classes = kMaxClasses, const DataOptions& options = {});
 
 /// A data set from tensors named as in an npz file. `where` starts the messages.
@@ -69,7 +69,8 @@ Dataset dataset_of(const std::map<std::string, Tensor>& tensors, const std::stri
 Dataset load_dataset(std::span<const std::byte> bytes, const std::string& name, int64_t classes = kMaxClasses,
                      const DataOptions& options = {});
 
-/// The built-in data set: 1,797 images of handwritten digits, 8 x 8, with 10 classes (docs/data.md names its source).
+/// The built-in data set: 1,797 images of handwritten digits, 8 x 8, with 10 classes (docs/guides/use_data.md names its
+/// source).
 Dataset digits(int64_t classes = kMaxClasses, const DataOptions& options = {});
 
 }  // namespace halfstep::data

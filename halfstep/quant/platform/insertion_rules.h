@@ -12,7 +12,8 @@ class YamlReader;
 /// Which ends of a network are quantized: those that an operator asks for, all, or none.
 enum class Ends { asked, always, never };
 
-/// What MQBench does otherwise, by mistake or by the form of its code; docs/platforms.md has a sentence for each.
+/// What MQBench does otherwise, by mistake or by the form of its code; docs/reference/platform_keys.md has a sentence
+/// for each.
 enum class QuirkKind {
   deconvolutions_alone,  ///< no activation is part of a transposed convolution that has no normalization
   single_output,         ///< of a network with several outputs none is an end

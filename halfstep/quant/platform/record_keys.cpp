@@ -239,7 +239,8 @@ std::vector<RecordKey> rule_keys() {
        "[]"},
       {"deploy",
        names,
-       "Files that `export --format deploy` writes for the tools of the chip; docs/platforms.md has a table of them.",
+       "Files that `export --format deploy` writes for the tools of the chip; docs/guides/export_vendor_files.md has a "
+       "table of them.",
        "[float_model, tensorrt_ranges]",
        {.such = "files for tools: " + listed(deploy_formats())},
        "[]"},

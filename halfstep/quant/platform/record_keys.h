@@ -1,5 +1,5 @@
-// The keys of a platform's record: the one list that reading, `platform new`, `platform keys` and docs/platforms.md
-// have them from.
+// The keys of a platform's record: the one list that reading, `platform new`, `platform keys` and
+// docs/reference/platform_keys.md have them from.
 #pragma once
 
 #include <limits>

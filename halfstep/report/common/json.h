@@ -1,4 +1,4 @@
-// What all JSON reports have in common: docs/reports.md.
+// What all JSON reports have in common: docs/reference/reports.md.
 #pragma once
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,4 @@
-// JSON objects of values that stand in several reports; docs/reports.md. Internal to this room.
+// JSON objects of values that stand in several reports; docs/reference/reports.md. Internal to this room.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -1,4 +1,4 @@
-// Repair after quantization, without training the whole network: docs/repair.md.
+// Repair after quantization, without training the whole network: docs/guides/correct_accuracy.md.
 //
 //   prepared, calibrated network -> method after method, each judged on samples held back -> prepared network
 #pragma once

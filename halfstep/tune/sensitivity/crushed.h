@@ -1,5 +1,5 @@
 // Tensors and channels that a quantizer leaves next to no codes, because it has one scale for them and for others that
-// are far larger. docs/reading.md has the criterion.
+// are far larger. docs/guides/read_audit_and_proof.md has the criterion.
 #pragma once
 
 #include <cstdint>

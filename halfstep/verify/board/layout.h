@@ -1,4 +1,4 @@
-// How a board lays codes out in memory and in files. docs/board.md.
+// How a board lays codes out in memory and in files. docs/guides/debug_board.md.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What a folder of dumps has: manifest.json. docs/board.md has its keys.
+// What a folder of dumps has: manifest.json. docs/guides/debug_board.md has its keys.
 #pragma once
 
 #include <cstdint>
