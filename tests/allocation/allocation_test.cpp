@@ -1,4 +1,4 @@
-// Widths by budget on networks that are small enough to try everything.
+// Bit widths chosen under a budget, on networks that are small enough to try every assignment.
 #include "halfstep/tune/allocation/allocation.h"
 
 #include <fmt/format.h>
@@ -72,7 +72,7 @@ Allocation allocated(const Model& model, const data::Dataset& data, const std::s
   return allocate(model, all_of(data), options, 0, pool);
 }
 
-/// Calls `visit` with every assignment of legal widths.
+/// Calls `visit` with every assignment of legal bit widths.
 template <class Visit>
 void every(const Layout& layout, const Visit& visit, Assignment so_far = {}) {
   if (so_far.size() == layout.groups.size()) return visit(so_far);
@@ -90,7 +90,7 @@ bool clashes(const Layout& layout, const Assignment& assignment) {
   });
 }
 
-/// Size and bitops, counted from the network's shapes alone: u 24x8 reads x, v 12x24 reads r, w 5x12 reads s.
+/// Size and bitops, computed from the shapes of the network alone: u 24x8 reads x, v 12x24 reads r, w 5x12 reads s.
 struct ByHand {
   double size, bitops, harm;
 };
@@ -141,7 +141,7 @@ TEST(Allocation, SizesAreThoseOfTheConvertedNetwork) {
   }
 }
 
-/// A chip whose 4-bit weights read 4-bit codes and no others.
+/// A chip whose 4-bit weights can only read 4-bit codes.
 TEST(Allocation, WidthsThatMustNotMeetDoNot) {
   const data::Dataset data = random_data();
   const quant::Platform platform = chip(
@@ -209,7 +209,7 @@ TEST(Allocation, NeedsAPreparedNetworkABudgetAndAChoice) {
             errors::nothing_to_choose("generic_int8"));
 }
 
-/// A platform that refuses a layer at all widths.
+/// A platform that refuses one layer at every bit width.
 TEST(Allocation, NamesALayerThatHasNoWidth) {
   const data::Dataset data = random_data();
   Model model = three_layers(data, chip());
@@ -217,7 +217,7 @@ TEST(Allocation, NamesALayerThatHasNoWidth) {
   EXPECT_EQ(test::name_of([&] { allocated(model, data, "size<=1kB"); }), "no_width_for_layer");
 }
 
-/// A board whose time is a matter of bits, and of widths that it lacks.
+/// A table of board timings, by bit width. Some bit widths are missing from it.
 class Table : public testing::Test {
  protected:
   std::filesystem::path write(const std::string& lines) {

@@ -1,4 +1,4 @@
-// The solver beside trying everything.
+// The solver, compared with an exhaustive search.
 #include "halfstep/tune/allocation/linear_program.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace halfstep::allocation {
 namespace {
 
-/// One width of each layer, with costs in two currencies of which one or both are bounded.
+/// One bit width per layer, with two kinds of cost. One or both are bounded.
 TEST(Program, FindsWhatTryingEverythingFinds) {
   constexpr int kLayers = 6, kWidths = 4;
   Random random(7, 0);
@@ -55,7 +55,8 @@ TEST(Program, FindsWhatTryingEverythingFinds) {
   }
 }
 
-/// Widths of as many layers as large networks have: near the least, in a number of nodes that is known before.
+/// As many layers as large networks have. The result is near the optimum, after a number of nodes that is bounded in
+/// advance.
 TEST(Program, EndsForHundredsOfLayers) {
   constexpr int kLayers = 250, kFewest = 2, kMost = 8, kNodes = 2'000'000 / (kLayers * (kMost - kFewest + 1));
   Random random(3, 0);

@@ -1,4 +1,4 @@
-// The layouts of docs/guides/use_data.md: each calibrates, trains and evaluates, or is refused by name.
+// The layouts of docs/data.md: each one calibrates, trains and evaluates, or is refused by name.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ using test::Bytes;
 
 constexpr int kSamples = 24, kSide = 8;
 
-/// Bright to the left or to the right, by its class, number % 2.
+/// An image that is bright on the left or on the right, by its class, number % 2.
 Tensor picture(int number, int height = kSide, int width = kSide, int channels = 3) {
   Tensor image(DType::u8, {height, width, channels});
   uint8_t* to = image.data<uint8_t>().data();
@@ -44,14 +44,14 @@ void put_text(const Path& path, const std::string& text) { put(path, test::to_by
 
 const char* class_of(int number) { return number % 2 == 1 ? "right" : "left"; }
 
-/// PREFIX[CLASS/]NUMBER.png for so many pictures.
+/// Writes `count` images called PREFIX[CLASS/]NUMBER.png.
 void put_pictures(const Path& folder, const std::string& prefix, bool classes, int count = kSamples, int channels = 3) {
   for (int i = 0; i < count; ++i)
     put(folder / prefix / (classes ? class_of(i) : "") / (std::to_string(i) + ".png"),
         data::encode_png(picture(i, kSide, kSide, channels)));
 }
 
-/// A line of a csv: pixels by channel, one row behind the other.
+/// A line of a csv: pixels by channel, row after row.
 std::string cells(int number, int channels) {
   const Tensor image = picture(number, kSide, kSide, channels);
   std::string text;
@@ -109,11 +109,11 @@ struct Layout {
   friend void PrintTo(const Layout& layout, std::ostream* to) { *to << layout.name; }
 
   const char* name;
-  const char* path;  ///< below the folder that `make` fills
+  const char* path;  ///< path below the folder that `make` fills
   std::function<void(const Path& folder)> make;
-  int channels = 3;          ///< of the network
+  int channels = 3;          ///< channels of the network's input
   bool labels = true;        ///< eval refuses to do without
-  int64_t tested = 0;        ///< samples of the test part; 0: a fifth, or all without labels
+  int64_t tested = 0;        ///< number of test samples; 0: a fifth of all samples, or all of them without labels
   std::string refused = "";  ///< a value that the error names where no verb takes it
   data::PreprocessOptions preprocess = {.preset = "unit"};
   DataOptions read = {};
@@ -166,7 +166,7 @@ const std::vector<Layout>& layouts() {
       {"csv_label_first", "d.csv",
        [](const Path& f) {
          put_text(f / "d.csv", lines([](int i) {
-                    const std::string pixels = cells(i, 1);  // the last one is black, as MNIST's are
+                    const std::string pixels = cells(i, 1);  // the last one is black, as in MNIST
                     return std::to_string(i % 2) + "," + pixels.substr(0, pixels.rfind(',')) + ",0";
                   }));
        },
@@ -303,7 +303,7 @@ const std::vector<Layout>& layouts() {
   return kLayouts;
 }
 
-/// A float network for pictures of so many channels, and two classes.
+/// A float network for images of that many channels, with two classes.
 Model network_for(int channels) {
   Dataset data = make_data(tensors(DType::u8, true), "pictures");
   if (channels == 1) {
@@ -333,7 +333,8 @@ TEST_P(DataLayouts, CalibrateTrainAndEvaluate) {
   const Model prepared = calibrated().model;
   const Dataset data = load_data(path, classes_of(network), layout.read);
   EXPECT_EQ(data.has_labels(), layout.labels);
-  const TrainResult trained = train(prepared, data, {.epochs = 1, .batch = 4}, {});  // the Model knows how to read them
+  const TrainResult trained = train(prepared, data, {.epochs = 1, .batch = 4}, {});  // the Model knows how to
+                                                                                     // preprocess them
   EXPECT_EQ(trained.accuracy.has_value(), layout.labels);
   EXPECT_TRUE(trained.notes.empty() || layout.read.skip_bad) << trained.notes.front();
   const auto evaluated = [&] { return evaluate(trained.model, data, {.top = 2}, {}); };

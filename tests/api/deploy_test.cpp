@@ -1,4 +1,4 @@
-// Every file that a record can name is written.
+// Writes every file that a platform record can name.
 #include <gtest/gtest.h>
 
 #include "halfstep/halfstep.h"

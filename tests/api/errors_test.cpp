@@ -1,4 +1,4 @@
-// The errors of the verbs: each is raised, with its values.
+// Raises every error of the verbs, and checks its values.
 #include <gtest/gtest.h>
 
 #include "halfstep/api/detail/c_backend.h"
@@ -43,7 +43,7 @@ const Model& integer() {
 /// 8 rows of 6 numbers, called x.
 Dataset rows() { return make_data({{"x", Tensor(DType::f32, {8, 6})}}, "rows", {.all = true}); }
 
-/// The same, not all 0.
+/// The same shape as rows(), with values other than 0.
 Dataset numbers() {
   Tensor x(DType::f32, {8, 6});
   for (size_t i = 0; i < 48; ++i) x.data<float>()[i] = static_cast<float>(i % 7) - 3;
@@ -224,7 +224,7 @@ TEST(Errors, EnginesOfVerify) {
             errors::option_of_other_engine("'onnxruntime'", "c", "a program in C"));
 }
 
-/// A command that a shell runs, as a file.
+/// Writes a shell script to a file and returns the command that runs it.
 std::string script(const TemporaryFolder& folder, const std::string& name, const std::string& lines) {
   io::write_file(folder / name, "#!/bin/sh\n" + lines + "\n");
   std::filesystem::permissions(folder / name, std::filesystem::perms::owner_all);

@@ -1,5 +1,5 @@
-// The same network trains alike in our loop and in somebody else's: one step of gradient descent on one batch moves the
-// same tensors by the same amounts, whatever training makes weights and scales of.
+// The same network trains alike in Halfstep's training loop and in an external one. One step of gradient descent on one
+// batch moves the same tensors by the same amounts, whatever training derives from weights and scales.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -20,7 +20,8 @@ namespace {
 constexpr int64_t kSamples = 60, kBatch = 16, kClasses = 3;
 constexpr double kRate = 0.02;
 
-/// Layers with a bias and without, with batch norms and without, two that share a weight, convolutions and linear ones.
+/// Layers with and without a bias, with and without batch norms. Two layers share a weight. There are convolutions and
+/// linear layers.
 constexpr const char* kNetwork = R"(graph faces(x: f32[?, 2, 6, 6]) {
   param @a: f32[4, 2, 3, 3]
   param @ab: f32[4]
@@ -95,7 +96,7 @@ const Dataset& samples() {
   return kData;
 }
 
-/// One step's samples, which are all that the run has.
+/// The samples of one step. The run has no others.
 data::Samples batch() {
   data::Samples few{&samples(), {}, "x", {}};
   for (int64_t i = 0; i < kBatch; ++i) few.indices.push_back(i);
@@ -173,7 +174,7 @@ Tensor slope_of(const Tensor& logits, const Tensor& labels) {
   return slope;
 }
 
-/// After one step of `train::Fit`.
+/// The network after one step of `train::Fit`.
 Model by_us(const Model& model) {
   train::FitOptions options;
   options.epochs = 1;
@@ -188,7 +189,7 @@ Model by_us(const Model& model) {
   return fit.current();
 }
 
-/// How a parameter is counted: what a step moves it by is the gradient times the square of this.
+/// Unit of a parameter: a step moves the parameter by the gradient times the square of this.
 Tensor unit_of(const std::map<std::string, Tensor>& units, const std::string& name, const Dims& dims) {
   Tensor unit(DType::f32, dims);
   const auto found = units.find(name);
@@ -198,11 +199,11 @@ Tensor unit_of(const std::map<std::string, Tensor>& units, const std::string& na
   }
   const size_t rows = static_cast<size_t>(found->second.size()), each = static_cast<size_t>(unit.size()) / rows;
   for (size_t i = 0; i < static_cast<size_t>(unit.size()); ++i)
-    unit.data<float>()[i] = found->second.data<float>()[i / each];  // along the first axis
+    unit.data<float>()[i] = found->second.data<float>()[i / each];  // channels are the first axis
   return unit;
 }
 
-/// The same step from outside: `model`'s own tensors are moved by the gradients of a Trainable.
+/// The same step in an external loop: moves the tensors of `model` by the gradients of a Trainable.
 void by_hand(const Model& model) {
   const bool is_prepared = stage_of(model) == Stage::prepared;
   const auto units = is_prepared ? train::units_of(model, {}) : std::map<std::string, Tensor>();
@@ -239,7 +240,7 @@ void by_hand(const Model& model) {
   trainable.settle();
 }
 
-/// The farthest that two tensors of floats are apart.
+/// Largest absolute difference between two float tensors.
 double distance(const Tensor& a, const Tensor& b) {
   double most = 0;
   for (size_t i = 0; i < static_cast<size_t>(a.size()); ++i)
@@ -276,7 +277,7 @@ TEST_P(Faces, OneStepMovesTheSameTensorsByTheSameAmounts) {
   EXPECT_TRUE(proof.equal()) << report::verdict(proof);
 }
 
-/// Nothing is made anew of what nobody moved.
+/// Tensors that nobody moved are not recomputed.
 TEST_P(Faces, SettlingANetworkChangesNoBit) {
   const Model model = GetParam().model(), other = clone(model);
   Trainable(other, 1).settle();

@@ -1,4 +1,4 @@
-// Networks with branches and loops learn.
+// Networks with branches and loops can be trained.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kSamples = 120;
 
-/// Rows of `dims`, and of each sample the largest of its numbers from `begin` on as a label of `classes`.
+/// Rows of `dims`. The label of each sample is the index of its largest number, counted from `begin`, among `classes`.
 Tensors rows_with_labels(const std::string& name, Dims dims, size_t begin, int64_t classes) {
   const auto row = static_cast<size_t>(count_elements(dims));
   dims.insert(dims.begin(), kSamples);
@@ -32,7 +32,7 @@ Tensors rows_with_labels(const std::string& name, Dims dims, size_t begin, int64
   return {{name, x}, {"labels", labels}};
 }
 
-/// `cell` makes next states `nh` and `nc` of h, c and a row.
+/// `cell` computes the next states `nh` and `nc` from h, c and a row.
 Model recurrent(const std::string& declared, const std::string& cell) {
   return train::initialize(parse("graph recurrent(x: f32[?, 5, 4]) {\n" + declared + R"(
   param @start: f32[8, 4]
@@ -97,7 +97,7 @@ TEST(FlowTraining, AnLstmAsAScanLearns) {
   EXPECT_GT(learned.after.accuracy, 0.9);
 }
 
-/// 4-bit weights with learned scales and 8-bit features inside of the scan: code for code as the integer program.
+/// 4-bit weights with learned scales and 8-bit activations inside the scan. The integer program has the same codes.
 TEST(FlowTraining, AQuantizedLstmIsFineTunedAndBecomesIntegers) {
   DataOptions all;
   all.all = true;
@@ -126,7 +126,7 @@ TEST(FlowTraining, AQuantizedLstmIsFineTunedAndBecomesIntegers) {
   EXPECT_EQ(train(prepared, data, tuning, settings).digest, tuned.digest);
 }
 
-/// Observed scales and learned ones, a batch norm, and a weight that is rounded: all inside.
+/// Observed scales, learned scales, a batch norm and a rounded weight, all inside regions.
 TEST(FlowTraining, QuantizersAndNormsInsideRegionsLearn) {
   Model network = recurrent(
       "param @w: f32[8, 12] param @step: f32[1] param @g.scale: f32[8] param @g.bias: f32[8] state @mean: f32[8]\n"
@@ -147,7 +147,7 @@ TEST(FlowTraining, QuantizersAndNormsInsideRegionsLearn) {
   const Learned learned = learn(network, rows_with_labels("x", {5, 4}, 16, 4), 30, 0.1);
   EXPECT_LT(learned.after.loss, 0.7 * learned.before.loss);
   EXPECT_NE(learned.model.tensors.at("step").data<float>()[0], 0.2F);
-  // 5 rows of each of 6 batches are counted once: n = 0.9 n + 1.
+  // The 5 rows of each of 6 batches count once: n = 0.9 n + 1.
   const Model once = learn(network, rows_with_labels("x", {5, 4}, 16, 4), 1, 0.1).model;
   EXPECT_NEAR(once.tensors.at("count").data<float>()[0], 10 - 9 * std::pow(0.9, 30), 1e-4);
 }
@@ -176,7 +176,7 @@ TEST(FlowTraining, ALoopWithoutEndIsEndedByItsBound) {
   }
 }
 
-/// One step after the other on the same samples.
+/// Losses of consecutive steps on the same samples.
 std::vector<float> losses(const Model& network, Tensors inputs, int64_t classes, float rate) {
   std::map<std::string, Dims> extents;
   for (const auto& [name, tensor] : inputs) extents.emplace(name, tensor.dims());
@@ -201,7 +201,7 @@ Tensor random_rows(const Dims& dims) {
   return x;
 }
 
-/// What comes behind rows whose number a run decides is compiled then, updates of parameters too.
+/// Operators behind rows whose number is only known at run time are compiled then. This includes updates of parameters.
 TEST(FlowTraining, RowsWhoseNumberARunDecidesAreLearnedFrom) {
   Model network = train::initialize(parse(R"(graph rows(x: f32[4, 8], n: i64[]) {
   param @w: f32[8, 8]

@@ -1,4 +1,4 @@
-// Verbs on values: nothing is written, and what one verb gives the next one takes.
+// Verbs on values in memory: no files are written, and each verb accepts the result of the one before it.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 namespace halfstep::api {
 namespace {
 
-/// A fresh folder is the current one as long as this lives.
+/// Makes a fresh folder the current one while this object lives.
 class EmptyFolder {
  public:
   EmptyFolder() : before_(std::filesystem::current_path()) { std::filesystem::current_path(folder_.path()); }

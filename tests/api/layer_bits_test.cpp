@@ -1,4 +1,4 @@
-// Widths of single layers, given with `quantize`.
+// Bit widths of single layers, passed to `quantize`.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -32,13 +32,13 @@ Model quantized(const QuantizeOptions& options) {
   return quantize(network, quant::load_platform("onnxruntime_int8"), noise(16), options, {}).model;
 }
 
-/// Ranges are observed as the widths ask for that a network has in the end, not the widths that these replace.
+/// Observers use the final bit widths, not the ones that these replace.
 TEST(LayerBits, AreThoseThatCalibrationSees) {
   QuantizeOptions replaced{.bits = {{.selector = "*", .weights = 8, .features = 8}}}, plain;
   replaced.prepare.weight_bits = 3, replaced.prepare.activation_bits = 3, replaced.prepare.edge_bits = 3;
   const Model found = quantized(replaced), expected = quantized(plain);
   for (const auto& quantizer : expected.graph.all<ops::FakeQuantize>()) {
-    if (!quantizer.x().producer() && !quantizer.x().is_tensor()) continue;  // the input is no layer: 3 bits
+    if (!quantizer.x().producer() && !quantizer.x().is_tensor()) continue;  // the input is not a layer: 3 bits
     const ops::ObserveRange observer = quant::observer_of(quantizer);
     for (const Value value : {observer.low(), observer.high(), observer.scale(), observer.zero_point()})
       EXPECT_TRUE(found.tensors.at(value.name()).same_bits(expected.tensors.at(value.name()))) << value.name();

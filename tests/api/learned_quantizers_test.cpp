@@ -1,4 +1,4 @@
-// Kinds of quantizers, from a float network to proven integers or to the reason why there are none.
+// All kinds of quantizers, from a float network to verified integers, or to the reason why that is impossible.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/metadata/learned_quantizer.h"
@@ -62,7 +62,7 @@ const Kind kWithout[] = {
     {QuantizerKind::apot, false, "generic_int8", {}},
 };
 
-/// How many of what quantizers of a network learn have other bits in the other one.
+/// Number of learned quantizer tensors that have other bits in `after`.
 int moved(const Model& before, const Model& after) {
   int count = 0;
   for (const LearnedQuantizer& one : before.metadata.learned_quantizers) {
@@ -98,7 +98,7 @@ TEST_P(LearnedQuantizers, TrainAndBecomeIntegers) {
   EXPECT_GT(accuracy, 0.9);
 }
 
-/// Widths can change afterwards, and what is learned follows.
+/// Bit widths can change afterwards. Learned values follow.
 TEST_P(LearnedQuantizers, TakeOtherWidths) {
   const Model wide = change_bits(GetParam().quantized(), {{.selector = "conv4", .weights = 8, .features = 8}}).model;
   const auto integer = convert(wide);
@@ -119,7 +119,7 @@ TEST_P(UnevenLevels, TrainAndSayWhyTheyHaveNoIntegers) {
   EXPECT_TRUE(test::mentions(refusals, GetParam().of_weights ? "conv2.w" : "relu2.q"));
 }
 
-/// A file keeps what is learned, and takes it up again.
+/// A file stores the learned values, and training continues from them.
 TEST_P(LearnedQuantizers, AreInTheFile) {
   const Model prepared = GetParam().quantized();
   const test::TemporaryFolder folder;

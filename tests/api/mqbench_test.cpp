@@ -1,6 +1,6 @@
-// Where the platforms of MQBench's back ends have quantizers, beside what the real MQBench recorded on eight
-// networks, its branch main (head) and its branch for torch 1.10 (t110); then every one of them as integers. What
-// deviates has a name and a reason.
+// Quantizer placement of the platforms for MQBench's back ends. It is compared with recordings of the real MQBench on
+// eight networks, from its branch main (head) and its branch for torch 1.10 (t110). Then each network becomes integers.
+// Every deviation has a name and a reason.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -27,15 +27,15 @@ constexpr const char* kBackends[] = {"Academic",     "Tensorrt",     "SNPE",    
                                      "Vitis",        "ONNX_QNN",     "PPLCUDA", "OPENVINO", "Tengine_u8",
                                      "Tensorrt_NLP", "Academic_NLP", "STPU",    "QDQ"};
 
-/// A place where ours is not MQBench's, on purpose.
+/// An intended difference from MQBench.
 struct Deviation {
   std::string network;
-  Names backends;  ///< empty: all
-  Names tensors;   ///< with a quantizer in one and not in the other
+  Names backends;  ///< empty: all backends
+  Names tensors;   ///< tensors with a quantizer in one of the two only
   std::string reason;
-  std::string rule = {};   ///< of docs/design/mqbench_sets.md, section "What no file says"
-  std::string quirk = {};  ///< of the platform: ours has it too where it is asked to do as MQBench
-  Names lines = {};        ///< empty: both
+  std::string rule = {};   ///< rule in docs/design/mqbench_sets.md, section "What no file says"
+  std::string quirk = {};  ///< quirk of the platform: ours has the quantizer too when asked to do as MQBench
+  Names lines = {};        ///< empty: both lines
 };
 
 const std::vector<Deviation>& deviations() {
@@ -73,9 +73,9 @@ const std::vector<Deviation>& deviations() {
   return kDeviations;
 }
 
-/// What is not compared, with its reason.
+/// A case that is not compared, with the reason.
 struct Exception {
-  Names networks, backends;  ///< empty: all
+  Names networks, backends;  ///< empty: all networks or backends
   std::string reason;
   bool holds(const std::string& network, const std::string& backend) const {
     return (networks.empty() || networks.contains(network)) && (backends.empty() || backends.contains(backend));
@@ -94,7 +94,7 @@ bool any_holds(const std::vector<Exception>& exceptions, const std::string& netw
   return std::ranges::any_of(exceptions, [&](const Exception& one) { return one.holds(network, backend); });
 }
 
-/// A network, its record of MQBench and what our platform of that name makes of it.
+/// A network, its recording from MQBench, and the result of our platform of that name.
 struct Pair {
   std::string line, network, backend;
   nlohmann::json record;
@@ -104,7 +104,7 @@ struct Pair {
 
 const std::string kFolder = "platforms/mqbench/";
 
-/// The four batches that MQBench calibrated on, where calibration with seed 0 meets them in that order.
+/// The four batches that MQBench calibrated on. Calibration with seed 0 visits them in that order.
 Dataset samples_of(const std::string& network) {
   const auto tensors =
       io::read_safetensors(test::test_data(kFolder + network + "/" + network + ".safetensors")).tensors;
@@ -135,7 +135,7 @@ Pair pair_of(const std::string& line, const std::string& network, const std::str
   const std::string folder = kFolder + network + "/";
   std::ifstream file(test::test_data(folder + line + "/" + backend + ".json"));
   std::string record(std::istreambuf_iterator<char>(file), {});
-  // JSON has no infinity, which Python writes for what no observer has seen.
+  // JSON has no infinity. Python writes it for observers that have seen nothing.
   for (size_t at = 0; (at = record.find("Infinity", at)) != std::string::npos;) record.replace(at, 8, "0");
   Dataset data = samples_of(network);
   const Model model = load(test::test_data(folder + network + ".onnx"));
@@ -144,7 +144,7 @@ Pair pair_of(const std::string& line, const std::string& network, const std::str
   return {line, network, backend, nlohmann::json::parse(record), std::move(ours), std::move(data)};
 }
 
-/// The initializer that a linear layer of three axes reads turned over: "q.weight" for "/q/Transpose_output_0".
+/// Name of the initializer that a linear layer on three axes reads transposed: "q.weight" for "/q/Transpose_output_0".
 std::string as_theirs(const std::string& tensor) {
   const size_t at = tensor.find("/Transpose_output_0");
   return at == std::string::npos ? tensor : tensor.substr(1, at - 1) + ".weight";
@@ -154,16 +154,16 @@ void expect_codes(const Pair& pair, const nlohmann::json& theirs, const quant::A
   if (any_holds(kOtherWidths, pair.network, pair.backend)) return;
   EXPECT_EQ(theirs["quant_min"], ours.code_min) << ours.tensor;
   EXPECT_EQ(theirs["quant_max"], ours.code_max) << ours.tensor;
-  // Codes from 0 on, behind a ReLU, are of an affine zero point here, which is 0 there.
+  // Codes from 0 on behind a ReLU have an affine zero point here. MQBench has zero point 0.
   const bool is_symmetric = theirs["qscheme"].get<std::string>().ends_with("symmetric");
   EXPECT_EQ(is_symmetric && ours.code_min < 0, ours.symmetric) << ours.tensor;
 }
 
-/// The scale of a feature, and its zero point.
+/// Compares the scale and the zero point of an activation.
 void expect_scale(const Pair& pair, const nlohmann::json& theirs, const quant::AuditedQuantizer& ours) {
   if (any_holds(kOtherFeatures, pair.network, pair.backend) || any_holds(kOtherWidths, pair.network, pair.backend))
     return;
-  // Codes from 0 on reach as far as they can here; there half of them are spent on negative values.
+  // Codes from 0 on use their whole range here. MQBench spends half of them on negative values.
   const float spent = theirs["quant_min"] == 0 && theirs["qscheme"].get<std::string>().ends_with("symmetric") ? 2 : 1;
   const float scale = theirs["scale"].is_array() ? theirs["scale"][0].get<float>() : theirs["scale"].get<float>();
   EXPECT_NEAR(ours.scale[0] * spent, scale, 2e-6F * scale) << ours.tensor;
@@ -177,7 +177,7 @@ void expect_weight(const Pair& pair, const nlohmann::json& theirs, const quant::
   EXPECT_EQ(theirs["ch_axis"], ours.axis) << ours.tensor;
   if (any_holds(kOtherScales, pair.network, pair.backend) || any_holds(kOtherWidths, pair.network, pair.backend))
     return;
-  if (theirs.contains("data_max")) {  // a range of logarithms: what the outermost code stands for
+  if (theirs.contains("data_max")) {  // logarithmic range: the value of the outermost code
     const auto largest = theirs["data_max"].get<float>();
     EXPECT_NEAR(ours.scale[0] * 127.5F, largest, 2e-6F * largest) << ours.tensor;
     return;
@@ -199,7 +199,7 @@ Names deviating(const Pair& pair, const std::vector<Deviation>& deviations, bool
   return names;
 }
 
-/// Layers whose weights have no quantizer here and one there.
+/// Layers whose weights have no quantizer here but have one in MQBench.
 const std::vector<Deviation> kFloatWeights = {{"deconv_ae",
                                                {"ONNX_QNN"},
                                                {"d1.weight", "d2.weight", "d3.weight", "d4.weight"},
@@ -259,7 +259,8 @@ TEST(MqbenchDeviations, AreOfOneRuleOrQuirk) {
 
 class AsMqbench : public Mqbench {};
 
-/// With its quirks the sets are its own, but for what no file says; without, the audit names every place and why.
+/// With the quirks the quantizer sets equal MQBench's, except for the rules that no file states. Without them, the
+/// audit names every difference and its reason.
 TEST_P(AsMqbench, has_its_quantizers) {
   const auto [line, network, backend] = GetParam();
   const Pair pair = pair_of(line, network, backend, {{"insert.as", "mqbench"}});
@@ -282,7 +283,7 @@ TEST_P(AsMqbench, has_its_quantizers) {
     }
   }
 
-  // The audit names the places where the two sets or the widths differ, and no others.
+  // The audit names exactly the tensors where the quantizer sets or the bit widths differ.
   const Pair own = pair_of(line, network, backend);
   std::map<std::string, int> here, there;
   for (const auto& one : own.ours.audit.quantizers) {
@@ -304,7 +305,7 @@ TEST_P(AsMqbench, has_its_quantizers) {
 
 class MqbenchIntegers : public Mqbench {};
 
-/// Layers without a form on codes stay in float, on purpose.
+/// Layers without an integer form stay in float on purpose.
 TEST_P(MqbenchIntegers, integers_are_the_training_network) {
   const Pair pair = Mqbench::pair();
   if (pair.record["activation_quantizers"].empty())
@@ -337,7 +338,7 @@ INSTANTIATE_TEST_SUITE_P(Records, MqbenchIntegers,
 INSTANTIATE_TEST_SUITE_P(OlderRecords, Mqbench,
                          testing::Combine(testing::Values("t110"), testing::ValuesIn(kNetworks),
                                           testing::ValuesIn(std::begin(kBackends), std::end(kBackends) - 1)),
-                         name_of);  // QDQ, the last one, is head's alone
+                         name_of);  // head alone has the last one, QDQ
 
 }  // namespace
 }  // namespace halfstep::api

@@ -1,5 +1,5 @@
-// A chip of which nothing is known but its data sheet, as a record: every fact is in the audit, whatever the chip has
-// not is refused, and networks become integers that equal the training network.
+// A chip that is known only by its data sheet, written as a record. The audit has every fact, features that the chip
+// lacks are refused, and networks become integers that equal the training network.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,8 +14,8 @@
 namespace halfstep::api {
 namespace {
 
-/// Signed symmetric features, powers of two, one scale for a tensor of weights, shifts that round half up, no 4-bit
-/// depthwise layer, no sigmoid, channels in 16s behind the image, sums of operands with one scale.
+/// Signed symmetric activations, power-of-two scales, one scale per weight tensor, and shifts that round half up. No
+/// 4-bit depthwise layer, no sigmoid, channels in multiples of 16 behind the image, sums of operands with one scale.
 constexpr const char* kRecord = R"(platform: sheet
 doc: From a data sheet.
 weights: {bits: 8, legal_bits: [4, 8], granularity: tensor, zero_points: symmetric, observer: minmax}
@@ -34,7 +34,7 @@ legal:
 
 Platform chip() { return quant::parse_platform(kRecord, "sheet.yaml"); }
 
-/// Samples of the network's input, from one seed.
+/// Samples for the network's input, from a fixed seed.
 Dataset noise(const Model& network, int64_t samples) {
   const Value input = network.graph.arguments().front();
   Dims dims = input.dims();
@@ -50,7 +50,7 @@ bool is_power_of_two(float scale) {
   return std::frexp(scale, &exponent) == 0.5F;
 }
 
-/// What the data sheet says of every tensor.
+/// Checks the facts of the data sheet for every tensor.
 void expect_facts(const quant::Audit& audit) {
   EXPECT_TRUE(audit.in_float.empty());
   int sums = 0;
@@ -71,7 +71,7 @@ void expect_facts(const quant::Audit& audit) {
   EXPECT_GT(sums, 0);
 }
 
-/// Any layer of `bits`, all others as the record has them.
+/// Some layers have the given bits. All others follow the record.
 void expect_integers(const Model& network, const std::vector<LayerBits>& bits) {
   const Dataset data = noise(network, 8);
   const QuantizeResult prepared = quantize(network, chip(), data, {.bits = bits}, {});
@@ -124,7 +124,7 @@ TEST(OwnChip, ResNet18BecomesIntegers) {
   expect_integers(network, {});
 }
 
-/// All at once, each with its reason.
+/// All refusals at once, each with its reason.
 TEST(OwnChip, WhatTheChipLacksIsRefused) {
   const Model network = inverted_residual("sigmoid");
   QuantizeOptions four;

@@ -1,4 +1,4 @@
-// Remedies are tried before they are advised.
+// Tests that remedies are tried before they are advised.
 #include "halfstep/api/detail/remedies.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace halfstep::api {
 namespace {
 
-/// Boxes that are 1,000 times as large as the scores beside them in the output; behind them `more`, which ends in the
+/// Boxes that are 1,000 times as large as the scores beside them in the output. `more` follows them and ends in the
 /// outputs.
 Model two_heads(float factor = 1000, const std::string& more = "  return y\n") {
   Model network = train::initialize(
@@ -38,7 +38,7 @@ std::string joined(const std::vector<std::string>& sentences) {
   return text;
 }
 
-/// docs/guides/read_audit_and_proof.md says so.
+/// docs/reading.md states this.
 TEST(Remedies, QuantizeNamesInfiniteValues) {
   const Model network = train::initialize(
       parse("graph g(x: f32[?, 8]) {\n  param @u: f32[6, 8]\n  a = linear(x, w=@u)\n  r = relu(a)\n  l = log(r)\n"
@@ -77,8 +77,8 @@ TEST(Remedies, QuantizeAndVerifyWarnWithOneThatHelps) {
   EXPECT_GT(verify::worst_of(again.parts)->sums.sqnr_db(), 25) << "as was promised";
 }
 
-/// Beside the heads values of 66 MiB a sample, which no output of interest reads. docs/guides/read_audit_and_proof.md
-/// says what is tried.
+/// Beside the heads there are values of 66 MiB per sample that no relevant output reads. docs/reading.md states what is
+/// tried.
 TEST(Remedies, QuantizeLeavesTheTriesOfLargeNetworksToAnalyze) {
   constexpr int kLong = 33;
   std::string body = "  t = reshape(x) {dims: [-1, 8, 1]}\n  v0 = expand(t) {dims: [1, 8, 65536]}\n";
@@ -95,7 +95,7 @@ TEST(Remedies, QuantizeLeavesTheTriesOfLargeNetworksToAnalyze) {
   EXPECT_EQ(joined(quantized.notes).find("brings that to"), std::string::npos);
 }
 
-/// Vitis starts its search at scale 1 where weights are small (docs/arithmetic.md, power_floor).
+/// Vitis starts its search at scale 1 when weights are small (docs/arithmetic.md, power_floor).
 TEST(Remedies, QuantizeAndVerifyNameATensorThatBecomesZero) {
   Model network = two_heads(1);
   for (float& value : network.tensors.at("v").data<float>()) value *= 0.001F;
@@ -140,7 +140,7 @@ TEST(Remedies, AnalysisAdvisesWhatHelps) {
   }
 }
 
-/// Nothing of what a prepared network has is lost where it is prepared anew: widths, and what was asked to stay.
+/// Preparing a prepared network again keeps its bit widths and the operators that were asked to stay in float.
 TEST(Remedies, WhatWasAskedForStays) {
   const Dataset data = samples();
   QuantizeOptions options;

@@ -1,4 +1,4 @@
-// Networks with an input that is one number of each sample, such as how often a loop runs.
+// Networks with a scalar input per sample, such as the iteration count of a loop.
 #include <gtest/gtest.h>
 
 #include "halfstep/api/errors.h"
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kSamples = 40, kColumns = 8;
 
-/// Rows called `name`, and of each sample how many `steps` it goes: 0 to 5.
+/// Rows called `name`, and the number of `steps` per sample, 0 to 5.
 Tensors samples(const std::string& name) {
   Tensor x(DType::f32, {kSamples, kColumns}), steps(DType::i64, {kSamples}), labels(DType::i64, {kSamples});
   Random random(5, 1);

@@ -1,4 +1,4 @@
-// Samples with a label for each of their places, as a language model has them.
+// Samples with a label for each position, as a language model has them.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kSamples = 60, kPlaces = 6, kWords = 5;
 
-/// Each word is followed by the next one: what a label is the word at its place alone tells.
+/// Each word is followed by the next one, so the word at a position alone determines its label.
 Tensors words(int64_t samples = kSamples) {
   Tensor ids(DType::i64, {samples, kPlaces}), labels(DType::i64, {samples, kPlaces});
   for (int64_t i = 0; i < ids.size(); ++i) {
@@ -64,7 +64,7 @@ TEST(Sequences, GoAllTheWayToIntegers) {
   TrainOptions options{.epochs = 3, .batch = 8, .learning_rate = 0.1, .keep_best = false};
   options.recipe.label_smoothing = 0.1;
   const TrainResult tuned = train(prepared, data, options, {});
-  // What training made of a norm is what the network that came in is asked with.
+  // The semantic check uses the norm's trained values in the source model.
   EXPECT_FALSE(tuned.model.tensors.at("norm.scale").same_bits(prepared.tensors.at("norm.scale")));
   const Model integer = convert(tuned.model).model;
   EXPECT_EQ(evaluate(integer, data, {}, {}).accuracy, 1.0);
@@ -108,7 +108,7 @@ TEST(Sequences, AreRefusedWhereLabelsAreNotAsMany) {
             errors::label_above_classes("words", 5, 5, 4, "next", 5));
 }
 
-/// Whole numbers that are no u8 are ids, which a network of pictures does not take.
+/// Integers other than u8 are ids. An image network does not accept them.
 TEST(Sequences, AreRefusedByANetworkOfReals) {
   const Model reals = train::initialize(
       parse("graph g(x: f32[?, 6]) {\n  param @w: f32[5, 6]\n  y = linear(x, w=@w)\n  return y\n}\n", "g.ir"), 1);

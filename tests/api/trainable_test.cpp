@@ -1,4 +1,4 @@
-// A network in a loop that is not ours.
+// Training a network in an external loop.
 #include "halfstep/api/inputs/trainable.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ const Dataset& digits() {
 
 Model network(uint64_t seed = 0) { return create_network("digits", digits(), seed); }
 
-/// 4 bits: scales are learned. 8 bits: observers move them.
+/// 4 bits: scales are learned. 8 bits: observers update them.
 Model prepared(int bits) {
   return quantize(network(), quant::load_platform("generic_int8"), digits(), {.prepare = {bits, bits, {}}}, {}).model;
 }
@@ -45,7 +45,8 @@ std::vector<std::string> parameters(const Model& model) {
   return names;
 }
 
-/// The same with the loss in one graph, which runs in one part: the gradients of the outputs, then those of parameters.
+/// The same step with the loss in one graph that runs in one part: first the gradients of the outputs, then those of
+/// the parameters.
 Tensors in_one_graph(const Model& model, const Tensors& inputs, const std::vector<std::string>& wanted) {
   Model whole = train::differentiable_form(model, {{"x", inputs.at("x").dims()}});
   Graph& graph = whole.graph;

@@ -9,7 +9,7 @@ namespace halfstep::arith {
 namespace {
 
 TEST(Accumulator, BoundIsReached) {
-  // 4608 products of 8-bit weights and 12-bit features: 4608 * 127 * 4095 passes 2^31.
+  // 4608 products of 8-bit weights and 12-bit activations: 4608 * 127 * 4095 exceeds 2^31.
   EXPECT_EQ(accumulator_bound(4608 * 127, 0, 4095, 0, 0), 2396459520);
   EXPECT_GT(accumulator_bound(4608 * 127, 0, 4095, 0, 0), kMostInInt32);
   EXPECT_LE(accumulator_bound(4608 * 127, 0, 255, 0, kMaxBiasCode), kMostInInt32);
@@ -23,7 +23,7 @@ TEST(Accumulator, FarthestStepIsOfEitherEnd) {
   EXPECT_EQ(farthest_step(0, 255, 65535), 65535);
 }
 
-/// A product of two steps of 16 bits fits, and under any multiplier its product lies inside int64.
+/// A product of two 16-bit operands fits. Its product with any multiplier fits in int64.
 TEST(Accumulator, FormsWithMultipliersTakeSumsOfProductsOfSixteenBits) {
   EXPECT_LE(int64_t{32769} * 65535 * 65535, most_accumulated(Requantization::fixed_point));
   EXPECT_EQ(most_accumulated(Requantization::power_of_two), most_accumulated(Requantization::fixed_point));

@@ -26,7 +26,7 @@ TEST(Code, NanGivesTheLowestCode) {
   EXPECT_EQ(code_of(1.0F, 0.0F, 0, {3, 9}), 9);  // 1 / 0
 }
 
-// 1 / 3f is rounded, so 7.5 steps by division are not 7.5 as a product.
+// 1 / 3f is rounded, so a value of 7.5 steps by division is not 7.5 steps by the product.
 TEST(Code, TheReciprocalIsRoundedFirst) {
   int differing = 0;
   for (int k = 0; k < 1000; ++k) {

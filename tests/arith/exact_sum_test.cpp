@@ -1,4 +1,4 @@
-// Sums that are the same in any order and however they are split.
+// Sums that do not depend on the order of their terms or on how they are split.
 #include "halfstep/core/arith/exact_sum.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace halfstep::arith {
 namespace {
 
-/// In parts of so many terms.
+/// Adds the terms in parts of `part` terms.
 ExactSum sum_of(const std::vector<double>& terms, const TermGrid& grid, size_t part) {
   ExactSum sum;
   for (size_t begin = 0; begin < terms.size(); begin += part) {
@@ -56,7 +56,7 @@ TEST(ExactSum, OfTheLargestTerms) {
   const TermGrid grid(3);
   ExactSum sum;
   TermParts parts;
-  for (int64_t i = 0; i < kTermsOfPart; ++i) parts.add(1e30, grid);  // counts as the bound
+  for (int64_t i = 0; i < kTermsOfPart; ++i) parts.add(1e30, grid);  // adds up to the bound
   for (int i = 0; i < 1000; ++i) sum.add(parts, grid);
   EXPECT_EQ(sum.value(grid), 8.0 * kTermsOfPart * 1000);
 }

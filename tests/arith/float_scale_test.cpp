@@ -1,5 +1,5 @@
-// Requantization in float32: every operation rounds to float32, and steps half to even. Which engine a layer of PyTorch
-// has, and the order of its operations.
+// Requantization in float32: every operation rounds to float32, and steps round half to even. Also the PyTorch engine
+// of each layer, and the order of its operations.
 #include "halfstep/core/arith/float_scale.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(FloatScale, AccumulatorsBecomeFloatsInOneRounding) {
   EXPECT_EQ(FloatScale{.factor = 0.5F}.code(-7, 0), -4);
 }
 
-/// A product adds the zero point before it rounds, a layer behind it.
+/// A product adds the zero point before it rounds. A layer adds it afterwards.
 TEST(FloatScale, ZeroPointsOfProductsAreInsideTheRounding) {
   EXPECT_EQ(float_product(Requantization::float32, 1.0F, 0.5F, 1.0F).code(1, 1), 2);
   EXPECT_EQ(float_product(Requantization::x86, 1.0F, 0.5F, 1.0F).code(1, 1), 1);
@@ -103,7 +103,7 @@ TEST(Engines, OneDnnAddsTheBiasInReals) {
   EXPECT_EQ(depthwise.channel_scale, 0.3F);
 }
 
-/// oneDNN has convolutions of up to 100 groups, FBGEMM everything else and all layers of its own form.
+/// oneDNN runs convolutions of up to 100 groups. FBGEMM runs everything else, and every layer of its own form.
 TEST(Engines, X86ChoosesByTheLayer) {
   const auto is_onednn = [](Requantization form, int64_t groups) {
     return float_layer(form, {0.1F, 0.3F, 0.7F, 0.9F, {groups, false}}).zero_inside;
@@ -125,11 +125,12 @@ TEST(EngineSum, AddsRealsAndQuantizesByTheReciprocal) {
   const EngineSum sum = EngineSum::of(0.5F, 4, 0.25F, 2, 0.5F, 3);
   EXPECT_EQ(sum.inverse, 2.0F);
   EXPECT_EQ(sum.code(4, 2), 3);
-  EXPECT_EQ(sum.code(6, 3), 3 + 2);  // 1.25 is 2.5 steps, which go to even
-  EXPECT_EQ(sum.code(6, 5), 3 + 4);  // and 1.75 is 3.5
+  EXPECT_EQ(sum.code(6, 3), 3 + 2);  // 1.25 is 2.5 steps, a tie that rounds to even
+  EXPECT_EQ(sum.code(6, 5), 3 + 4);  // 1.75 is 3.5 steps
 }
 
-/// Scales of 0.5 give sums in quarters. Half steps go to even before the zero point in FBGEMM, with it in oneDNN.
+/// Scales of 0.5 make sums multiples of a quarter. Ties round to even before FBGEMM adds the zero point, and after
+/// oneDNN adds it.
 TEST(Engines, LayersByHand) {
   const auto code = [](Requantization form, const EngineLayer& layer, int32_t acc, float bias) {
     return float_layer(form, {0.5F, 0.5F, 0.5F, bias, layer}).code(acc, 3);

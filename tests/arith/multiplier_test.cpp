@@ -128,7 +128,7 @@ TEST(ShiftAsMultiplier, EqualsTheExactFloor) {
   }
 }
 
-/// A program has the shift of a power of two alone.
+/// A program stores only the shift of a power of two.
 TEST(Stored, IsWhatAProgramHolds) {
   for (int32_t k = kMinPowerShift; k <= kMaxPowerShift; ++k) {
     const Multiplier stored = to_stored(Requantization::power_of_two, shift_as_multiplier(k));

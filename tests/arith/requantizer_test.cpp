@@ -16,7 +16,7 @@ void expect_clamp(Clamp clamp, int32_t low, int32_t high) {
   EXPECT_EQ(clamp.high, high);
 }
 
-/// The clamp of a rule with those codes.
+/// Clamp of a rule with those codes.
 Clamp fused_clamp(Activation activation, float scale, int32_t zero_point, int32_t low, int32_t high,
                   Requantization form = Requantization::fixed_point) {
   return RequantizeRule{.form = form, .activation = activation, .codes = {low, high}}.clamp(scale, zero_point);
@@ -28,7 +28,7 @@ TEST(FusedClamp, ActivationsNarrowTheRange) {
   expect_clamp(fused_clamp(Activation::relu, 0.1F, 10, 0, 255), 10, 255);
   expect_clamp(fused_clamp(Activation::relu6, 0.1F, 10, 0, 255), 10, 70);
   expect_clamp(fused_clamp(Activation::relu6, 0.01F, 10, 0, 255), 10, 255);  // 6 lies above the range
-  expect_clamp(fused_clamp(Activation::relu6, 4.0F, 0, 0, 255), 0, 2);       // 1.5 goes to even
+  expect_clamp(fused_clamp(Activation::relu6, 4.0F, 0, 0, 255), 0, 2);       // 1.5 rounds to even
 }
 
 TEST(FusedClamp, IsARangeForAnyScaleAndZeroPoint) {
@@ -52,7 +52,7 @@ TEST(Clamp, EdgesAreInside) {
   EXPECT_EQ(clamp.apply(-(int64_t{1} << 40)), -8);
 }
 
-/// The Requantizer of a ratio of scales, which has one.
+/// Requantizer of a ratio of scales that has one.
 Requantizer rescale(const RequantizeRule& rule, float ratio) {
   Requantizer result;
   const Status status = rule.for_rescale(ratio, 1.0F, result);
@@ -71,11 +71,11 @@ TEST(Requantizer, LeakyReluHasItsOwnFactorBelowZero) {
 TEST(Requantizer, PowersOfTwoShift) {
   const RequantizeRule rule{.form = Requantization::power_of_two, .activation = Activation::leaky_relu, .alpha = 0.125};
   const Requantizer shifts = rescale(rule, 0.25F);
-  EXPECT_EQ(requantize(shifts, 6, 0), 2);     // 1.5 goes up
-  EXPECT_EQ(requantize(shifts, -48, 0), -1);  // -1.5 goes up
+  EXPECT_EQ(requantize(shifts, 6, 0), 2);     // 1.5 rounds up
+  EXPECT_EQ(requantize(shifts, -48, 0), -1);  // -1.5 rounds up
 }
 
-/// Powers of two have a factor whatever the width of the others' multipliers.
+/// Powers of two have a factor, whatever the bits of the multipliers for other scales.
 TEST(Requantizer, PowersOfTwoNeedNoWideMultiplier) {
   for (const int bits : {15, 31}) {
     const RequantizeRule rule{.form = Requantization::power_of_two, .multiplier_bits = bits};
@@ -121,7 +121,7 @@ TEST(Requantizer, FactorsAreProductsInDoubleFromTheLeft) {
             to_multiplier(static_cast<double>(x) / (static_cast<double>(y) * 49.0), 31));
 }
 
-/// A sum of a and b over a result of scale 1, by its multipliers.
+/// The sum of a and b with a result of scale 1, by its multipliers.
 std::optional<FixedSum> sum_of(Requantization form, float a, float b) {
   SumRequantizer sum;
   const Status status = RequantizeRule{.form = form}.for_sum({a, b, 1.0F}, sum);
@@ -136,7 +136,7 @@ TEST(Sum, FactorsTooFarApartHaveNoCommonShift) {
   EXPECT_EQ(status.diagnostic(), errors::no_common_shift("5.36871e+08", 1));
 }
 
-/// A difference is the sum with the other sign: -b has the steps of b below zero, in every form.
+/// A difference is the sum with a negative factor, in every form: each step of b counts below zero.
 TEST(Sum, ADifferenceHasAFactorBelowZero) {
   for (const Requantization form : {Requantization::fixed_point, Requantization::power_of_two, Requantization::float32,
                                     Requantization::fbgemm, Requantization::x86}) {
@@ -161,7 +161,7 @@ TEST(Sum, PowersOfTwoAreExactAsLongAsBothFit) {
   EXPECT_EQ(sum->factors.shift, 31);
 }
 
-/// A summand whose steps are far below those of the sum says nothing, in any form with shifts.
+/// A summand whose steps are far smaller than those of the sum has no effect, in any form with shifts.
 TEST(Sum, TheSmallerMayHaveAnyMagnitude) {
   for (const auto form : {Requantization::fixed_point, Requantization::power_of_two}) {
     const auto sum = sum_of(form, 0x1p-2F, 0x1p-35F);
@@ -179,7 +179,7 @@ TEST(Sum, PowerOfTwoTakesNothingElse) {
   EXPECT_FALSE(sum_of(Requantization::power_of_two, 0.75F, 0.5F));
 }
 
-/// The backward pass of an engine sees float32's factor; its clamp is the engine's.
+/// The backward pass of an engine uses the float32 factor and the engine's clamp.
 TEST(Backward, IsThatOfFloat32ForEngines) {
   EXPECT_EQ(RequantizeRule{.form = Requantization::x86}.backward().form, Requantization::float32);
   EXPECT_EQ(RequantizeRule{.form = Requantization::power_of_two}.backward().form, Requantization::power_of_two);

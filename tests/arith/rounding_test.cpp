@@ -50,7 +50,7 @@ TEST(Rounding, NanAndInfinitiesStay) {
   }
 }
 
-// v + 1/2 is exact in double for a float of this size, where float32 would round it up to the next whole number.
+// v + 1/2 is exact in double for a float of this size. In float32 it would round up to the next integer.
 TEST(Rounding, HalfUpIsTheFloorOfTheExactSum) {
   Random random(1, 0);
   for (int i = 0; i < 200000; ++i) {
@@ -71,7 +71,7 @@ TEST(Rounding, Names) {
 int64_t rounded(int64_t v, int32_t shift, ShiftRounding rounding) {
   const __int128 wide = v, half = static_cast<__int128>(1) << (shift - 1), whole = half * 2;
   const __int128 floor = v >= 0 ? wide / whole : -((-wide + whole - 1) / whole);
-  const __int128 twice = (wide - floor * whole) * 2;  // what is dropped, in halves
+  const __int128 twice = (wide - floor * whole) * 2;  // the remainder, in halves
   if (rounding == ShiftRounding::doubled && shift > 31)
     return rounded(rounded(v, 31, ShiftRounding::half_up), shift - 31, ShiftRounding::half_away);
   bool up = twice > whole;
@@ -90,7 +90,7 @@ TEST(ShiftRight, FollowsTheRuleForAnyNumber) {
         ASSERT_EQ(shift_right(v, shift, rounding), rounded(v, shift, rounding)) << v << " " << shift << " " << r;
       for (int i = 0; i < 2000; ++i) {
         int64_t v = static_cast<int64_t>((uint64_t{random.bits()} << 32) | random.bits()) >> random.below(63);
-        if (i % 2 == 0) v &= ~((int64_t{1} << (shift - 1)) - 1);  // a tie, or a whole number
+        if (i % 2 == 0) v &= ~((int64_t{1} << (shift - 1)) - 1);  // a tie, or an integer
         ASSERT_EQ(shift_right(v, shift, rounding), rounded(v, shift, rounding)) << v << " " << shift << " " << r;
       }
     }
@@ -107,7 +107,7 @@ TEST(ShiftRight, TiesByHand) {
   EXPECT_EQ(ties(ShiftRounding::half_even), (std::vector<int64_t>{0, 2, 0, -2}));
   EXPECT_EQ(ties(ShiftRounding::half_away), (std::vector<int64_t>{1, 2, -1, -2}));
   EXPECT_EQ(ties(ShiftRounding::truncate), (std::vector<int64_t>{0, 1, -1, -2}));
-  // Rounded twice: 0.4999... of a step becomes a half, and that a whole.
+  // Double rounding: 0.4999... of a step becomes a half, and the half becomes a whole step.
   EXPECT_EQ(shift_right((int64_t{1} << 31) - 1, 32, ShiftRounding::half_up), 0);
   EXPECT_EQ(shift_right((int64_t{1} << 31) - 1, 32, ShiftRounding::doubled), 1);
 }

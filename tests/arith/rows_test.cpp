@@ -1,5 +1,5 @@
-// Softmax and normalizations of rows in integers, beside reals in double: within the errors that docs/arithmetic.md,
-// section 5, states.
+// Integer softmax and row normalizations, compared with double arithmetic. Errors stay within the bounds that
+// docs/arithmetic.md, section 5, states.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -79,7 +79,7 @@ struct Norm {
   double epsilon;
 };
 
-/// One row by the integers and in doubles.
+/// Compares the integer result of one row with the double result.
 void check_norm(const RowCase& row, const Norm& norm, const std::vector<int64_t>& codes, int64_t zero_point) {
   std::vector<float> scale, bias;
   Random random(99, 1);
@@ -131,7 +131,7 @@ TEST(RowNorm, RowsOfOneCodeAndOfTwo) {
     std::vector<int64_t> codes(static_cast<size_t>(row.count), 5);
     check_norm(row, {true, 1e-5}, codes, 9);
     check_norm(row, {true, 0.0}, codes, 5);
-    codes.back() = 6;  // the least spread that there is
+    codes.back() = 6;  // the smallest possible spread
     check_norm(row, {true, 1e-5}, codes, 5);
     check_norm(row, {false, 0.0}, codes, 5);
     codes.back() = row.most;

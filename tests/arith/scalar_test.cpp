@@ -1,4 +1,4 @@
-// The records' scalar functions where they are not the library's own.
+// Scalar functions of the records that do not come from the C library.
 #include "halfstep/core/arith/scalar.h"
 
 #include <gtest/gtest.h>

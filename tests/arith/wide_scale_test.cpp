@@ -1,4 +1,4 @@
-// Accumulators whose products with a multiplier have more than 64 bits, against whole numbers of 128 bits.
+// Accumulators whose product with a multiplier exceeds 64 bits, compared with 128-bit integers.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace {
 
 using Wide = __int128;
 
-/// v / 2^shift by the rule of section 1.
+/// v / 2^shift by the rule of docs/arithmetic.md, section 1.
 Wide shifted(Wide v, int32_t shift, ShiftRounding rounding) {
   if (rounding == ShiftRounding::doubled && shift > 31)
     return shifted(shifted(v, 31, ShiftRounding::half_up), shift - 31, ShiftRounding::half_away);
@@ -24,7 +24,7 @@ Wide shifted(Wide v, int32_t shift, ShiftRounding rounding) {
   return floor + (up && rounding != ShiftRounding::truncate ? 1 : 0);
 }
 
-/// `scale` promises nothing else of what lies beyond.
+/// `scale` only promises the sign for values beyond this.
 constexpr int64_t kFarthest = int64_t{1} << 45;
 
 void expect_exact(int64_t acc, Multiplier factor, ShiftRounding rounding) {
@@ -34,7 +34,7 @@ void expect_exact(int64_t acc, Multiplier factor, ShiftRounding rounding) {
       << acc << " * " << factor.m << " >> " << factor.shift << " " << kShiftRoundings[static_cast<size_t>(rounding)];
 }
 
-/// The edges of what is multiplied at once and of what is taken, ties, and neighbours of all.
+/// The limits of the 64-bit product and of the accepted range, ties, and the neighbours of all of them.
 std::vector<int64_t> edges() {
   std::vector<int64_t> all = {0, int64_t{65535} * 65535, int64_t{64} * 65535 * 65535};
   for (int bit = 14; bit <= 47; ++bit) all.push_back(int64_t{1} << bit);
@@ -76,7 +76,7 @@ TEST_P(WideScale, IsExactOnRandomAccumulators) {
   }
 }
 
-/// Products that are a tie, or next to one: what tells them apart may lie in bits that are dropped first.
+/// Products that are a tie or next to one. The deciding bits may lie among those that are dropped first.
 TEST_P(WideScale, IsExactNextToTies) {
   Random random(48, static_cast<uint64_t>(rounding()));
   for (int32_t shift = kDroppedBits + 1; shift <= kMaxShift; ++shift) {
@@ -87,14 +87,14 @@ TEST_P(WideScale, IsExactNextToTies) {
       const auto near = static_cast<int64_t>(std::clamp<Wide>(tie / m, -kMostScaled + 1, kMostScaled - 1));
       for (const int64_t acc : {near - 1, near, near + 1}) expect_exact(acc, {m, shift}, rounding());
     }
-    const int32_t half = 1 << 30;  // whose products are ties themselves
+    const int32_t half = 1 << 30;  // its products are ties
     for (int64_t k = 1; shift > 30 && k < 2000; k += 2)
       for (const int64_t acc : {k << (shift - 31), -(k << (shift - 31))})
         if (std::abs(acc) <= kMostScaled) expect_exact(acc, {half, shift}, rounding());
   }
 }
 
-/// What lies beyond every code stays on its side, also behind a zero point.
+/// A value outside the range of codes stays on its side, also after the zero point is added.
 TEST_P(WideScale, KeepsTheSideOfWhatIsBeyondAllCodes) {
   constexpr Clamp kCodes = {-32768, 65535};
   for (int32_t shift = kMinShift; shift < kDroppedBits + kLeastRest; ++shift) {

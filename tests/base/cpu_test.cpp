@@ -16,7 +16,7 @@ struct Result {
   std::string output;
 };
 
-/// The test below in a process of its own: the level is chosen once in the life of a process.
+/// Runs the test below in a separate process, because a process chooses its level only once.
 Result run_with_level(const std::string& level) {
   const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
   const std::string command =

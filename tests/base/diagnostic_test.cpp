@@ -1,4 +1,4 @@
-// Refusals name everything at once, and each reason once.
+// Refusals name all reasons at once, and each reason once.
 #include "halfstep/core/base/diagnostics/diagnostics.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(Text, NumbersAreShortest) {
   EXPECT_EQ(Text(uint64_t{1} << 63).get(), "9223372036854775808");
 }
 
-/// The one place that may compare messages: they are made here.
+/// The only test that may compare messages: it creates them itself.
 TEST(Error, HasEachReasonOnceWithItsPlaces) {
   EXPECT_TRUE(diagnostics_of([] { fail_on_any({}); }).empty());
   const std::vector<Diagnostic> four = {at("a", "red"), at("b", "green"), at("c", "red"), at("d", "red")};

@@ -25,7 +25,7 @@ TEST_P(SmallFloatFormats, EveryCodeComesBack) {
   }
 }
 
-/// The middle between neighbours goes to the even code, what lies beside it to its neighbour.
+/// The midpoint of two neighbours rounds to the even code. Values beside it round to the nearer neighbour.
 TEST_P(SmallFloatFormats, RoundsHalfToEven) {
   const SmallFloat format = SmallFloat::of(GetParam());
   for (uint16_t code = 0; decode(static_cast<uint16_t>(code + 1), format) <= format.largest(); ++code) {
@@ -68,7 +68,7 @@ TEST(SmallFloat, BeyondTheLargest) {
   EXPECT_FALSE(std::signbit(round_trip(-0.0, DType::f8_e4m3fnuz, false)));
 }
 
-/// `Narrow` and the format of the dtype, for a number and its neighbours.
+/// Checks `Narrow` and the format of the dtype, for a number and its neighbours.
 template <class Narrow>
 void expect_same_conversion(float value, DType dtype) {
   const SmallFloat format = SmallFloat::of(dtype);

@@ -49,7 +49,7 @@ TEST(Tensor, SharesMemoryWithNoOtherThatIsHeld) {
   const auto run = [](uint8_t seed) {
     std::vector<Tensor> held;
     for (int round = 0; round < 2000; ++round) {
-      const int64_t size = 1 + (round * 7919) % 5000;  // small and middle blocks
+      const int64_t size = 1 + (round * 7919) % 5000;  // small and medium blocks
       Tensor tensor = Tensor::uninitialized(DType::u8, {size});
       EXPECT_EQ(reinterpret_cast<uintptr_t>(tensor.raw()) % kAlignment, 0U);
       std::memset(tensor.raw(), seed + round % 100, tensor.bytes());

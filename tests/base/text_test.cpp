@@ -1,4 +1,4 @@
-// Small things with a text form: suggestions, places, locations, errors.
+// Text forms of suggestions, devices, locations and errors.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-"""Every script of bench/ in its smallest form: it ends well and its table has our column. Times are not judged."""
+"""Runs every script of bench/ in its smallest form. It must exit with 0, and its table must have our column. Times are
+not checked."""
 import ast
 import dataclasses
 import importlib.util
@@ -20,7 +21,10 @@ sys.path.insert(0, str(BENCH))
 
 @dataclasses.dataclass
 class Form:
-    """{program} and the names of files_of stand for paths; `shows` is what the output has, `hides` what it must not have."""
+    """Arguments of a script. {program} and the names from `files` are replaced by paths.
+
+    `shows`: texts that the output must contain. `hides`: texts that it must not contain.
+    """
 
     words: str
     shows: tuple
@@ -59,12 +63,12 @@ FORMS = {
     "litert_speed.py": Form(
         "{prepared} --program {program} --runs 3 --size 8", ("LiteRT, reference", "times as long as the C"), ("ai_edge_litert", "onnx", "safetensors")
     ),
-    # 1: a training of random labels may do harm.
+    # 1: training on random labels may make the network worse.
     "label_free.py": Form("{folder} --program {program} --only small --widths 8 --settings 1e-3:1 --epochs 1", ("| small | 8/8 |", "1 trainings", " 0 failed"), codes=(0, 1)),
     "label_free_networks.py": Form("{made} --epochs 1 --only squeezenet", ("squeezenet: ",), ("torch", "torchvision", "onnx")),
     "compare_faults.py": Form("{made} --program {program} --networks digits_8_8 --places 1", ("NHWC for NCHW", "no bias", "0 wrong claims of equality"), ()),
     "models.py": Form("{folder} --program {program} --only small", ("ok   small", "1 models, 0 failed")),
-    # 1: it says so where onnxruntime opens a file faster.
+    # 1: the exit code where onnxruntime opens a file faster.
     "onnx_open.py": Form("--program {program} --rounds 1", ("one_tensor", "ok   zeros"), ("onnx", "onnxruntime"), (0, 1)),
     "onnx_exports.py": Form("--program {program} --float {network} --integer {integer} --samples 8", ("qoperator  opset 25", "checker ok"), ("onnx", "onnxruntime")),
     "onnx_node_tests.py": Form("{cases} --program {program}", ("1 cases: 1 pass, 0 unsupported, 0 wrong",), ("onnx",)),
@@ -88,7 +92,7 @@ def write_network(path):
 
 
 def write_collection(folder):
-    """What models.py reads: the network and its QDQ form, with our own outputs."""
+    """Writes the input of models.py: the network, its QDQ form and our own outputs."""
     from safetensors.numpy import save_file
 
     x = np.load(folder / "x.npz")["x"]
@@ -116,7 +120,7 @@ def write_node_test(folder):
 
 
 def write_letters(text, path):
-    """Some lines, and a network of a letter and what may follow it, eight at a time."""
+    """Writes some lines of text, and a network from a letter to the next one, on batches of eight."""
     import onnx
     from onnx import TensorProto, helper, numpy_helper
 
@@ -130,7 +134,7 @@ def write_letters(text, path):
 
 
 def write_photos(folder):
-    """Noise as PNG images of 8 x 8 pixels: train/ and test/ with two classes each."""
+    """Writes noise as PNG images of 8 x 8 pixels: train/ and test/ with two classes each."""
     random = np.random.default_rng(1)
 
     def chunk(kind, data):
@@ -146,7 +150,7 @@ def write_photos(folder):
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory):
-    """Paths by the names that FORMS use; nothing is made where there is no onnx."""
+    """Paths by the names that FORMS uses. Creates none when onnx is not installed."""
     folder = tmp_path_factory.mktemp("networks")
     paths = {"program": PROGRAM, "folder": folder, "made": tmp_path_factory.mktemp("made"), "cases": tmp_path_factory.mktemp("cases"), "photos": tmp_path_factory.mktemp("photos"),
              "network": folder / "small.onnx", "prepared": folder / "prepared.safetensors", "integer": folder / "integer.safetensors", "torch_integer": folder / "torch.safetensors", "x": folder / "x.npz",
@@ -191,7 +195,7 @@ def test_every_script_has_a_form():
 
 
 def names_in(path):
-    """What a module defines or imports, wherever that stands in it."""
+    """Names that a module defines or imports, at any depth."""
     nodes = list(ast.walk(ast.parse(path.read_text())))
     names = {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
     names |= {node.name for node in nodes if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
@@ -200,7 +204,7 @@ def names_in(path):
 
 @pytest.mark.parametrize("path", sorted(BENCH.rglob("*.py")), ids=lambda path: path.name)
 def test_imports_from_neighbours_exist(path):
-    """Also where a library that the script needs is not installed."""
+    """Also runs where a library that the script needs is not installed."""
     for node in ast.walk(ast.parse(path.read_text())):
         neighbour = BENCH / f"{node.module}.py" if isinstance(node, ast.ImportFrom) and node.module else None
         if neighbour and neighbour.is_file():

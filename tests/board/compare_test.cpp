@@ -1,4 +1,4 @@
-// Comparisons of values in memory, and guesses about faults that are made here by hand.
+// Comparisons of values in memory, and hypotheses about faults that are injected by hand.
 #include "halfstep/verify/board/compare.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ Tensor random_codes(const Dims& dims, uint64_t seed) {
   return codes;
 }
 
-/// Values of these names; codes of 8 bits where they are u8.
+/// A Side with values of these names. u8 values are 8-bit codes.
 Side side(const std::vector<std::pair<std::string, Tensor>>& values, const std::string& name = "side") {
   Manifest manifest{.network = "net", .stage = "integer", .road = "", .samples = 1, .graph = "", .entries = {}};
   std::vector<Tensor> contents;
@@ -40,7 +40,7 @@ Comparison compared(const Side& a, const Side& b) {
   return compare(a, b, pool);
 }
 
-/// The first guess about `codes` that became `wrong`.
+/// The first hypothesis about `codes` that became `wrong`.
 Guess guess(const Tensor& codes, const Tensor& wrong) {
   const Comparison result = compared(side({{"v", codes}}), side({{"v", wrong}}));
   return result.guesses.empty() ? Guess{} : result.guesses.front();
@@ -141,7 +141,7 @@ TEST(Compare, reals_that_are_codes_are_read_as_codes) {
   Tensor reals(DType::f32, codes.dims());
   for (int64_t i = 0; i < codes.size(); ++i) set_element(reals, i, (element(codes, i) - 7) * 0.5);
   EXPECT_TRUE(compared(side({{"v", codes}}), side({{"v", reals}})).equal());
-  set_element(reals, 3, element(reals, 3) + 0.1);  // between two codes
+  set_element(reals, 3, element(reals, 3) + 0.1);  // halfway between two codes
   EXPECT_FALSE(compared(side({{"v", codes}}), side({{"v", reals}})).equal());
 }
 

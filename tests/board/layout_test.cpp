@@ -1,4 +1,4 @@
-// Layouts against index formulas that are written here once more, on random extents.
+// Layouts, compared with index formulas that this test states independently, on random extents.
 #include "halfstep/verify/board/layout.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ Tensor random_codes(DType type, const Dims& dims, Random& random, int64_t most) 
 }
 
 TEST(Layout, has_the_reference_pages_check_values) {
-  // Element (1, 37, 2, 4) of [2, 40, 3, 5] and where it is said to be.
+  // Element (1, 37, 2, 4) of [2, 40, 3, 5] and its expected position.
   Tensor codes(DType::u8, {2, 40, 3, 5});
   set_element(codes, ((1 * 40 + 37) * 3 + 2) * 5 + 4, 7);
   const std::map<std::string, std::pair<size_t, size_t>> places = {
@@ -48,7 +48,7 @@ TEST(Layout, packs_nibbles_of_a_pixel) {
   EXPECT_EQ(encode(codes, layout("nhwc", Packing::high_first)), high);
 }
 
-/// Where an element is, by the formulas of the page.
+/// Position of an element, by the formulas of the documentation page.
 int64_t cell_of(const Layout& how, const ImageDims& d, int64_t n, int64_t c, int64_t h, int64_t w) {
   const int64_t rows = d.h + how.border.top + how.border.bottom, columns = d.w + how.border.left + how.border.right;
   const auto even = [&](int64_t count) { return how.packing == Packing::none ? count : (count + 1) / 2 * 2; };

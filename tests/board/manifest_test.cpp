@@ -1,4 +1,4 @@
-// Checksums against vectors of their standards, and manifests that lie.
+// Checksums against the test vectors of their standards, and manifests with wrong contents.
 #include "halfstep/verify/board/manifest.h"
 
 #include <gtest/gtest.h>

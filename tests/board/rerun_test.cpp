@@ -1,4 +1,4 @@
-// Layers computed again: sums against a plain loop, and what an edit of one thing is called.
+// Recomputed layers: sums against a plain loop, and the diagnosis of a single edit.
 #include "halfstep/verify/board/rerun.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ Tensor drawn(DType type, const Dims& dims, int64_t low, int64_t high, uint64_t s
   return tensor;
 }
 
-/// A convolution of 3 to 4 channels on 6x5 pixels, with a zero point and a relu at the result's.
+/// A convolution from 3 to 4 channels on 6x5 pixels. The result has a zero point and a relu.
 Rerun layer() {
   const OpInfo& info = ops::IntegerConv2d::record();
   Rerun conv{&info, {}, std::vector<Tensor>(info.inputs.size())};
@@ -77,7 +77,7 @@ TEST(Rerun, has_the_sums_of_a_plain_loop_and_the_codes_of_the_rule) {
   }
 }
 
-/// What is guessed where a board has codes of `wrong`.
+/// The hypothesis when a board produced the codes `wrong`.
 Guess guess(const Numbers& wrong, ThreadPool& pool) {
   Evidence evidence;
   evidence.rerun = layer();

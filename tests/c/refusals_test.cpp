@@ -1,4 +1,4 @@
-// Networks that have no form in C, by the names of the errors.
+// Networks that cannot be exported to C, by the ids of the errors.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/text/parse.h"

@@ -1,4 +1,4 @@
-// Words, names, loops and memory of C programs.
+// Keywords, names, loops and memory of C programs.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -29,7 +29,7 @@ TEST(CText, NumbersReadTheSameEverywhere) {
   }
 }
 
-/// C has no literal for them; a header would be needed for their names.
+/// C has no literals for them, and their names would need a header.
 TEST(CText, NumbersThatAreNotFiniteAreQuotients) {
   const float infinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(c_number(infinity), "(1.0f / 0.0f)");
@@ -57,7 +57,7 @@ TEST(CText, IdentifiersAreCsOwn) {
   EXPECT_FALSE(is_reserved("image"));
 }
 
-/// The steps that nests make.
+/// The steps that a list of loop nests runs through.
 std::vector<std::pair<int64_t, int64_t>> made(const std::vector<Nest>& nests) {
   std::vector<std::pair<int64_t, int64_t>> all;
   for (const Nest& n : nests) {
@@ -137,7 +137,7 @@ TEST(CProgramText, HasItsPortsItsLayersAndItsMemory) {
   EXPECT_EQ(program.outputs[0].codes, "t");
   ASSERT_EQ(program.layers.size(), 3U);
   EXPECT_EQ(program.layers[1].name, "p");
-  EXPECT_EQ(program.arena_bytes, 64U);  // p alone: x and t are the caller's
+  EXPECT_EQ(program.arena_bytes, 64U);  // p alone: the caller owns x and t
   EXPECT_FALSE(program.uses_floats);
   EXPECT_EQ(c_program(sum(), {.name = "sum"}).files[1].text, c_program(sum(), {.name = "sum"}).files[1].text);
 }

@@ -1,4 +1,4 @@
-// What tests of captured functions share.
+// Helpers shared by the tests of captured functions.
 #pragma once
 
 #include <gtest/gtest.h>

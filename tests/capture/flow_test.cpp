@@ -23,7 +23,7 @@ using test::values;
 Array number(double value, DType dtype = DType::f32) { return full({dtype, {}}, value); }
 Array is_less(const Array& a, const Array& b) { return apply("less", {a, b}); }
 
-/// x doubled until the count is there, plus a parameter each time.
+/// Doubles x until the count is reached, and adds a parameter in each iteration.
 Array doubled(const Array& x, const Array& count, const Array& weight) {
   const Arrays last = while_loop(
       [&](const Arrays& now) -> Arrays { return {is_less(now[0], count)}; },

@@ -22,7 +22,7 @@ std::shared_ptr<Sequential> small_network() {
       std::make_shared<Pointwise>(flat), std::make_shared<Linear>(64, 3)});
 }
 
-/// Losses of six steps in training, and the arrays behind them. `batch` gives what goes in, and labels.
+/// Losses of six training steps, and the arrays of the network. `batch` returns the inputs and the labels.
 Arrays six_steps(Module& network, Optimizer& optimizer, const std::function<Arrays()>& batch, bool captures) {
   Function step([&](const Arrays& in) -> Arrays {
     optimizer.zero_gradients();
@@ -52,12 +52,12 @@ Arrays trained(bool captures) {
 TEST(Modules, TrainTheSameCapturedAndNot) {
   const Arrays step_by_step = trained(false);
   test::expect_same(trained(true), step_by_step);
-  // Python does the same and compares (python/tests/test_functions.py).
+  // Python runs the same steps and compares the losses (python/tests/test_functions.py).
   for (size_t i = 0; i < 6; ++i) std::printf("loss %a\n", static_cast<double>(test::values(step_by_step[i])[0]));
   EXPECT_LT(test::values(step_by_step[5])[0], 2);
 }
 
-/// Letters of a text, read one after the other; a class for each text.
+/// Reads the letters of a text one after the other, and classifies the text.
 class Reader : public Module {
  public:
   Reader() {
@@ -97,7 +97,7 @@ Arrays read(bool captures) {
 TEST(Modules, ReadTheSameCapturedAndNot) {
   const Arrays step_by_step = read(false);
   test::expect_same(read(true), step_by_step);
-  // Python does the same and compares (python/tests/test_functions.py).
+  // Python runs the same steps and compares the losses (python/tests/test_functions.py).
   for (size_t i = 0; i < 6; ++i) std::printf("loss %a\n", static_cast<double>(test::values(step_by_step[i])[0]));
 }
 

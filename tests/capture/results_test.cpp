@@ -1,4 +1,4 @@
-// What a captured function gave keeps its numbers, whoever holds it, and so does what it wrote over.
+// Results of a captured function keep their values while anyone holds them, and so do arrays that it overwrote.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -14,7 +14,7 @@ using test::array;
 using test::expect_same;
 using test::parameter;
 
-constexpr int64_t kMany = 300;  // elements: more than a small block of memory holds
+constexpr int64_t kMany = 300;  // elements: more than a small memory block holds
 
 Array filled(float value) { return full({DType::f32, {kMany}}, value); }
 Array sum(const Array& x) { return apply("reduce_sum", {x}, {{"axes", std::vector<int64_t>{0}}}); }
@@ -25,7 +25,7 @@ Arrays clones(const Arrays& arrays) {
   return made;
 }
 
-/// Runs with captures and without; expects the same results.
+/// Runs with and without capture, and expects the same results.
 void expect_the_same_captured(const std::function<Arrays()>& run) {
   Switches now = switches();
   now.captures = false;
@@ -46,7 +46,7 @@ TEST(Results, KeepTheirNumbersInLaterCalls) {
     given.push_back(function({filled(static_cast<float>(call) / 8)}));
     copies.push_back(clones(given.back()));
     if (call % 3 == 2)
-      given.front() = clones(copies.front()), copies.front() = clones(given.front());  // lets memory go
+      given.front() = clones(copies.front()), copies.front() = clones(given.front());  // releases memory
   }
   for (size_t call = 0; call < given.size(); ++call) expect_same(given[call], copies[call]);
 }
@@ -76,7 +76,7 @@ TEST(Results, OfSeveralThreadsAreTheirOwn) {
   run(0);
 }
 
-/// A step of a training that takes its gradients itself; `with` has a state besides.
+/// A training step that computes its own gradients. `with` also has a state.
 struct Training {
   Array weight = parameter({0.5F, -1.25F});
   Array state = array({1, 1});

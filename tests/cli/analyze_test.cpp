@@ -1,4 +1,4 @@
-// `halfstep analyze`: what it names, the same for any number of threads, and what it cannot do.
+// `halfstep analyze`: the layers it names, independence of the number of threads, and its refusals.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -28,7 +28,7 @@ class Analyze : public testing::Test {
     more.insert(more.begin(), {"analyze", "--json", "--samples", "200"});
     return workspace->expect(0, more).json();
   }
-  /// It names these.
+  /// Expects an error that names these values.
   static void expect_values(const std::vector<std::string>& arguments, const std::vector<std::string>& values) {
     const auto found = workspace->errors(2, arguments);
     for (const std::string& value : values) EXPECT_TRUE(test::mentions(found, value)) << value;
@@ -66,7 +66,7 @@ TEST_F(Analyze, any_number_of_threads_says_the_same) {
   EXPECT_EQ(text("1"), text("3"));
 }
 
-/// A layer one of whose channels is 50 times as large as it was, with the next layer's weights as they were.
+/// One channel of a layer is scaled by 50, while the weights of the next layer stay.
 TEST_F(Analyze, the_ruined_layer_is_named) {
   Model network = load_model(*workspace / "quick/float.safetensors");
   Tensor& weight = network.tensors.at("conv3.w");
@@ -133,7 +133,7 @@ TEST_F(Analyze, without_labels_and_with_one_sample) {
       << one.err;
 }
 
-/// Names that a shell or a page would trip over.
+/// Names that would need quoting in a shell or a page.
 TEST_F(Analyze, odd_names_stay_whole) {
   const std::string odd = R"(<script>"it's"</script>)";
   Model network = load_model(*workspace / "quick/float.safetensors");

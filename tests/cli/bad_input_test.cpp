@@ -1,4 +1,4 @@
-// Wrong use and bad input: one line that says what is wrong, the exit code, and nothing left behind.
+// Wrong usage and bad input: one line that names the problem, the exit code, and no leftover files.
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text.replace(at, from.size(), to);
 }
 
-/// The small data set with a line of it replaced.
+/// The small data set with one line replaced.
 std::string csv_with(int line, const std::string& text) {
   std::string csv = test::small_csv();
   size_t begin = 0;
@@ -39,7 +39,7 @@ std::string pixels(int count, const std::string& last) {
   return line + last;
 }
 
-/// A good data set and the Models of a quickstart, next to which each test puts what is wrong.
+/// A good data set and the Models of a quickstart. Each test puts its bad input beside them.
 class BadInput : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -66,7 +66,7 @@ class BadInput : public testing::Test {
     const auto found = errors(code, arguments);
     EXPECT_EQ(found.empty() ? Diagnostic{} : found.front(), expected);
   }
-  /// Of an error of another room: it names these.
+  /// Expects an error of another room that names these values.
   static void expect_values(int code, const Arguments& values, const Arguments& arguments) {
     SCOPED_TRACE(testing::PrintToString(arguments));
     const auto found = errors(code, arguments);
@@ -74,7 +74,7 @@ class BadInput : public testing::Test {
       EXPECT_TRUE(test::mentions(found, value)) << value << "\n" << Error(found).what();
   }
 
-  /// Both commands that make a folder from a data set.
+  /// Runs both commands that create a folder from a data set.
   static void expect_data_values(const Arguments& values, const std::string& data) {
     expect_values(kBadInput, values, {"train", "--data", data, "--epochs", "1", "--out", "new/run"});
     expect_values(kBadInput, values, {"quickstart", "--data", data, "--out", "new"});
@@ -297,7 +297,7 @@ TEST_F(BadInput, truncated_model) {
   EXPECT_EQ(workspace->error(kBadInput, {"inspect", "cut.safetensors"}).entry, &errors::not_a_network_file_entry);
 }
 
-/// What is no network is named, with what to do.
+/// A file that is not a network is named, with a remedy.
 TEST_F(BadInput, files_of_another_kind) {
   const std::string onnx = "export it to ONNX, for instance with torch.onnx.export(module, example, 'model.onnx')";
   const auto expect_kind = [&](const std::string& contents, const std::string& kind, const std::string& remedy) {

@@ -1,4 +1,4 @@
-// Batch norms in training, from the command line: folded, frozen or live, and the same integers' promise for each.
+// Batch norms in training on the command line: folded, frozen or live. Each form converts to bit-identical integers.
 #include <gtest/gtest.h>
 
 #include <csignal>

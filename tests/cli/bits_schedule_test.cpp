@@ -1,4 +1,4 @@
-// From float to few bits in one command, stage by stage.
+// From float to few bits in one command, in stages.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -33,7 +33,7 @@ class BitsSchedule : public testing::Test {
   }
   static void TearDownTestSuite() { delete workspace; }
 
-  /// Bits of every quantizer, by the name of what it quantizes.
+  /// Bit width of every quantizer, by the name of the quantized value.
   static std::map<std::string, int> bits(const std::string& model) {
     std::map<std::string, int> widths;
     const Model loaded = load_model(*workspace / model);

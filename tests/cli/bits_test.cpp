@@ -1,4 +1,4 @@
-// `halfstep bits`: what it writes is what other commands take, and nothing where no widths fit.
+// `halfstep bits`: other commands accept its output, and it writes nothing when no bit widths fit.
 #include <gtest/gtest.h>
 
 #include "halfstep/api/errors.h"
@@ -35,7 +35,7 @@ class Bits : public testing::Test {
                            const std::string& network = "prepared") {
     EXPECT_EQ(errors(2, more, network), std::vector{expected});
   }
-  /// Of an error of another room: it names these.
+  /// Expects an error of another room that names these values.
   static void expect_values(int code, const std::vector<std::string>& values, const std::vector<std::string>& more) {
     const auto found = errors(code, more);
     for (const std::string& value : values) EXPECT_TRUE(test::mentions(found, value)) << value;
@@ -62,7 +62,7 @@ TEST_F(Bits, the_whole_way) {
   workspace->expect(0, {"train", "--model", "mixed.safetensors", "--epochs", "1", "--out", "tuned"});
 }
 
-/// What follows in one command is what the commands by themselves give.
+/// Steps in one command produce the same results as separate commands.
 TEST_F(Bits, repaired_tuned_and_proven_in_one) {
   const nlohmann::json report = bits(0, {"--budget", "size<=50kB", "--repair", "bias", "--epochs", "1", "--json",
                                          "--out", "done.safetensors", "--program-out", "proven.safetensors"})

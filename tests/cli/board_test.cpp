@@ -1,5 +1,4 @@
-// `halfstep dump` and `halfstep compare`: what comes to lie in files, what is said of files that are wrong, and that
-// nothing half-written is left.
+// `halfstep dump` and `halfstep compare`: the contents of dumps, the errors for wrong files, and no half-written files.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +37,7 @@ class Board : public testing::Test {
   static json manifest_of(const std::string& folder) {
     return json::parse(test::read_text(*workspace / (folder + "/manifest.json")));
   }
-  /// A copy of `ours` under another name.
+  /// Copies `ours` to another name.
   static void copy(const std::string& to) {
     std::filesystem::remove_all(*workspace / to);
     std::filesystem::copy(*workspace / "ours", *workspace / to);
@@ -52,7 +51,7 @@ class Board : public testing::Test {
     more.insert(more.begin(), {"compare", a, b, "--json"});
     return workspace->expect(code, more).json();
   }
-  /// Of an error of another room: it names these.
+  /// Expects an error of another room that names these values.
   static void expect_values(const std::vector<std::string>& arguments, const std::vector<std::string>& values) {
     const auto found = workspace->errors(2, arguments);
     for (const std::string& value : values) EXPECT_TRUE(test::mentions(found, value)) << value;
@@ -85,7 +84,7 @@ TEST_F(Board, the_manifest_says_what_each_file_is) {
     if (value["name"] == "conv4") break;
     ++place;
   }
-  EXPECT_EQ(manifest["values"][place - 1]["layer"], "conv4");  // parameters stand before their layer
+  EXPECT_EQ(manifest["values"][place - 1]["layer"], "conv4");  // parameters come before their layer
 }
 
 TEST_F(Board, roads_and_layouts_have_the_same_codes) {

@@ -1,4 +1,4 @@
-// `halfstep export --format c` and `verify --backend c` as a user meets them.
+// `halfstep export --format c` and `verify --backend c` on the command line.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

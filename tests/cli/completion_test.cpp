@@ -1,4 +1,4 @@
-// What bash is told to complete with, which the program reads off its own options.
+// Bash completions, which the program derives from its own options.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using test::Workspace;
 
-/// At the end of `line`, to which `rest` is added behind the cursor: a line for each.
+/// Completions at the end of `line`, one per line. `rest` is the text after the cursor.
 std::string completions(const std::string& line, const std::string& rest = "") {
   Workspace workspace;
   return workspace

@@ -1,4 +1,4 @@
-// --config and --print-config: a file of options is read back as it is printed, and what is wrong in one is named.
+// --config and --print-config: a printed file of options reads back the same, and mistakes in a file are named.
 #include <gtest/gtest.h>
 
 #include "halfstep/api/errors.h"

@@ -1,4 +1,4 @@
-// Files for the tools of a chip, from the command line.
+// Files for the tools of a chip, on the command line.
 #include <gtest/gtest.h>
 
 #include "halfstep/api/errors.h"

@@ -26,7 +26,7 @@ TEST(Determinism, weights_do_not_depend_on_the_number_of_threads) {
     const auto report = quick_start(workspace, {"--seed", "7", "--threads", threads}, "threads" + threads).json();
     auto files = test::listing(workspace / ("threads" + threads));
     EXPECT_EQ(report["weights_digest"].get<std::string>().size(), 16);
-    files.erase("report.json");  // has times
+    files.erase("report.json");  // contains times
     if (first.empty()) first = files;
     EXPECT_TRUE(files == first);
   }

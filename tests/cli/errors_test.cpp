@@ -1,4 +1,4 @@
-// The catalogue of errors in the hands of a user, and errors of the command line that no other test has.
+// The error catalogue on the command line, and errors of the command line that no other test covers.
 #include <gtest/gtest.h>
 
 #include "halfstep/api/errors.h"
@@ -49,7 +49,7 @@ TEST(Explain, AllWithoutAnId) {
   }
 }
 
-/// What the library does not expect, as a folder for temporary files that does not exist, is no wrong input.
+/// An unexpected failure, such as a missing folder for temporary files, is not reported as wrong input.
 TEST(CommandLine, ADefectHasAnExitCodeOfItsOwn) {
   Workspace workspace;
   quick_start(workspace);

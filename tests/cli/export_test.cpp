@@ -1,4 +1,4 @@
-// `halfstep export`, and onnxruntime as a third road of `halfstep verify`.
+// `halfstep export`, and onnxruntime as a third execution path of `halfstep verify`.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace {
 
 using test::Workspace;
 
-/// Every kind of layer that onnxruntime_int8 takes, with tables, a product and a shared scale.
+/// Every kind of layer that onnxruntime_int8 accepts, with tables, a product and a shared scale.
 const char* const kKinds = R"(graph kinds(x: f32[?, $channels, $height, $width]) {
   param @w1: f32[8, $channels, 3, 3]
   param @w2: f32[8, 8, 1, 1]
@@ -77,13 +77,13 @@ TEST_F(Export, without_onnxruntime_verify_says_so) {
   if (detected_cpu_level() >= CpuLevel::vnni) {
     EXPECT_EQ(found.entry, &errors::onnxruntime_unavailable_entry);
     EXPECT_EQ(found.where, "/nowhere/python");
-  } else {  // it says so before it looks for a Python
+  } else {  // reports the error before it looks for Python
     EXPECT_EQ(found, errors::processor_without_exact_sums(name(detected_cpu_level())));
   }
   workspace->expect(2, {"verify", "quick", "--backend", "openvino"});
 }
 
-/// A Python of that script.
+/// Creates a script that stands in for Python.
 std::string fake_python(Workspace& workspace, const std::string& name, const std::string& script) {
   test::write_text(workspace / name, "#!/bin/sh\n" + script);
   std::filesystem::permissions(workspace / name, std::filesystem::perms::owner_all);
@@ -148,7 +148,7 @@ TEST_F(Export, onnxruntime_gives_every_code) {
 void flip(const std::filesystem::path& path, const std::string& layer, size_t index) {
   formats::onnx::proto::Model model;
   ASSERT_TRUE(model.ParseFromString(test::read_text(path)));
-  constexpr int kWeight = 3;  // of QLinearConv's inputs
+  constexpr int kWeight = 3;  // index among the inputs of QLinearConv
   std::string weight;
   for (const auto& node : model.graph().node()) {
     if (node.name() == layer) weight = node.input(kWeight);

@@ -1,4 +1,4 @@
-// What the program does to files: nothing to those of others, and all or nothing to its own.
+// File handling of the program: it leaves other files alone, and writes all of its own or none.
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -35,7 +35,7 @@ class Files : public testing::Test {
   static void expect_error(const Diagnostic& expected, const std::vector<std::string>& arguments) {
     EXPECT_EQ(workspace->error(2, arguments), expected);
   }
-  /// Of an error of another room: it names these.
+  /// Expects an error of another room that names these values.
   static void expect_values(const std::vector<std::string>& values, const std::vector<std::string>& arguments) {
     const auto found = workspace->errors(2, arguments);
     for (const std::string& value : values) EXPECT_TRUE(test::mentions(found, value)) << value;
@@ -44,7 +44,7 @@ class Files : public testing::Test {
   static inline Workspace* workspace = nullptr;
 };
 
-/// Before any work: what would be read does not exist.
+/// The check comes before any work: the input files do not even exist.
 TEST_F(Files, targets_that_are_no_files_are_refused_first) {
   ASSERT_EQ(::mkfifo((*workspace / "pipe").c_str(), 0600), 0);
   fs::create_directory(*workspace / "folder");
@@ -90,7 +90,7 @@ TEST_F(Files, a_link_is_replaced_and_what_it_leads_to_stays) {
   EXPECT_TRUE(test::read_text(*workspace / "victim") == "mine");
 }
 
-/// Work of hours may lie under the name.
+/// The existing file may hold hours of work.
 TEST_F(Files, nothing_is_replaced_unasked) {
   test::write_text(*workspace / "mine.npz", "mine");
   fs::create_directory(*workspace / "earlier");

@@ -1,5 +1,5 @@
-// `halfstep op golden`: the committed part of the golden files (tests/golden), all of them where they are, and bad
-// ones.
+// `halfstep op golden`: the committed part of the golden files (tests/golden), all of them where they are available,
+// and bad ones.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace {
 
 using test::Workspace;
 
-/// Everything agrees but what is on the list of deliberate differences.
+/// Expects agreement except for the listed deliberate differences.
 void expect_agreement(const std::filesystem::path& file) {
   Workspace workspace;
   const auto report = workspace.expect(0, {"op", "golden", file.string(), "--json"}).json();
@@ -47,7 +47,7 @@ class BadGolden : public testing::Test {
     json_ = test::read_text(folder / "paddle.json");
     test::write_text(workspace_ / "a.safetensors", test::read_text(folder / "paddle.safetensors"));
   }
-  /// It names these.
+  /// Expects an error that names these values.
   void expect_values(const std::string& json, const std::vector<std::string>& values) {
     test::write_text(workspace_ / "a.json", json);
     const auto found = workspace_.errors(2, {"op", "golden", "a.json"});

@@ -1,4 +1,5 @@
-// Networks whose values and tensors are called as what we make of others: nothing is mixed up, and no number changes.
+// Networks whose values and tensors have names that Halfstep derives for others. Nothing is mixed up, and no number
+// changes.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -16,7 +17,7 @@ using formats::onnx::test::floats;
 using formats::onnx::test::ModelText;
 using test::Workspace;
 
-/// Plain names and ours. Each of the second is made of a name of the network somewhere on the way.
+/// Plain names, and names in our style. Some step derives each of the latter from a name of the network.
 const std::map<std::string, std::string> kOurs = {{"bias", "w.average"},
                                                   {"v", "w.q"},
                                                   {"u", "w.scale"},
@@ -49,7 +50,7 @@ std::vector<float> normal(int64_t count, uint64_t seed) {
   return numbers;
 }
 
-/// Layers, an island of a difference, a product and a sum, a table, and two outputs that are one value.
+/// Layers, a float fallback of a difference, a product and a sum, a table, and two outputs that are one value.
 std::string network(bool ours) {
   const auto name = [&](const std::string& plain) { return called(plain, ours); };
   ModelText text;
@@ -98,7 +99,7 @@ class Names : public testing::Test {
     }
   }
 
-  /// The outputs of the Model STEM.STAGE.
+  /// Outputs of the Model STEM.STAGE.
   Tensor result(const std::string& stem, const std::string& stage) {
     workspace.expect(0, {"run", stem + "." + stage, "--inputs", stem + ".npz", "--outputs", stem + stage + ".npz"});
     const auto outputs = io::read_npz(workspace / (stem + stage + ".npz"));

@@ -1,4 +1,4 @@
-// ONNX files in the hands of a user: run on test data, inspected, refused.
+// ONNX files on the command line: run on test data, inspected, refused.
 #include <gtest/gtest.h>
 
 #include "halfstep/api/errors.h"
@@ -15,7 +15,7 @@ namespace {
 using formats::onnx::test::ModelText;
 using test::Workspace;
 
-/// y = relu(x), and test data in which y may be wrong.
+/// y = relu(x), and test data where y may be wrong.
 class Onnx : public testing::Test {
  protected:
   Onnx() {
@@ -59,7 +59,7 @@ TEST_F(Onnx, test_data_pass_differ_or_are_refused) {
   EXPECT_EQ(report["unsupported"][0]["nodes"][0], "it");
 }
 
-/// Names in a file may be any bytes.
+/// Names in a file may contain any bytes.
 TEST_F(Onnx, names_that_are_no_text_are_shown_as_far_as_they_are) {
   ModelText text;
   text.input("x", {-1, 3});

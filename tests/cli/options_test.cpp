@@ -1,5 +1,5 @@
-// Every option of every subcommand, as the help lists them: an empty word, a number out of the range that the help
-// states and a choice that there is not are refused before any work, with the name of the option and what is expected.
+// Every option of every subcommand, as the help lists it. An empty word, a number outside the stated range and an
+// unknown choice are refused before any work. The error names the option and the expected value.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -21,8 +21,8 @@ using Words = std::vector<std::string>;
 struct Option {
   Words names;             ///< "--epochs"; "--bgr", "--no-bgr"; "model"
   std::string type = {};   ///< "INT", "{bin,npy}"; empty: a flag
-  std::string about = {};  ///< "passes over the training samples [1 to 1000000] (default: 20)"
-  size_t position = 0;     ///< of a positional one, from 1; 0: none
+  std::string about = {};  ///< help text: "passes over the training samples [1 to 1000000] (default: 20)"
+  size_t position = 0;     ///< 1-based index of a positional option; 0: not positional
 
   const std::string& name() const { return names.back(); }
   bool is_number() const { return type == "INT" || type == "NUMBER"; }
@@ -37,8 +37,7 @@ Words split(const std::string& text) {
   return words;
 }
 
-/// The lines of a help that name options: two spaces, names, the type, and behind it, or in the lines below, a
-/// sentence.
+/// Options listed in a help text: two spaces, names, the type, and a sentence behind it or on the lines below.
 std::vector<Option> options_in(const std::string& help) {
   std::vector<Option> found;
   size_t position = 0;
@@ -65,7 +64,7 @@ Words commands_in(const std::string& help) {
   return names;
 }
 
-/// The words of "{a,b}".
+/// The choices in "{a,b}".
 Words choices_of(const Option& option) {
   return option.type.starts_with('{') && option.type.ends_with('}')
              ? split(option.type.substr(1, option.type.size() - 2))
@@ -78,7 +77,7 @@ struct Range {
   std::string text = {};
 };
 
-/// The range in brackets behind the sentence.
+/// The range in brackets after the sentence.
 std::optional<Range> range_of(const Option& option) {
   const std::string number = "(-?[0-9][0-9.]*(?:e[+-]?[0-9]+)?)";
   std::smatch match;
@@ -92,7 +91,7 @@ std::optional<Range> range_of(const Option& option) {
   return std::nullopt;
 }
 
-/// Whether a message is about that word: as it was given, or the number that it is.
+/// Whether a message names that word, as it was given or as its number.
 bool is_about(const Diagnostic& one, const std::string& word) {
   if (one.found == "'" + word + "'") return true;
   try {
@@ -113,7 +112,7 @@ class Options : public testing::Test {
   }
   static void TearDownTestSuite() { delete workspace; }
 
-  /// All that take a value.
+  /// Runs `check` on every option that takes a value.
   template <class Check>
   static void for_each(Check check) {
     size_t count = 0;
@@ -148,7 +147,7 @@ class Options : public testing::Test {
     const Words words = with(command, option, word);
     SCOPED_TRACE(testing::PrintToString(words));
     const auto found = workspace->errors(2, words);
-    // Arguments that are missing too are named beside it.
+    // Missing arguments are named in the same report.
     const auto one = std::ranges::find_if(found, [](const Diagnostic& each) {
       return each.entry != &errors::argument_missing_entry && each.entry != &errors::option_needs_another_entry;
     });
@@ -186,7 +185,7 @@ TEST_F(Options, NumbersOutOfRangeAreRefused) {
     if (option.is_whole()) wrong.emplace_back("0.5");
     if (range->above) wrong.push_back(fmt::format("{:g}", range->least));
     if (range->below) wrong.push_back(fmt::format("{:g}", range->most));
-    // Doubles of that size have no whole number one above.
+    // Doubles of that size have no integer one above.
     if (range->most > 1e15) std::erase(wrong, fmt::format("{:.17g}", range->most + step));
     for (const std::string& word : wrong) expect_refused(command, option, word, range->text);
   });
@@ -223,7 +222,7 @@ TEST_F(Options, AnOptionWithoutItsValueIsNamed) {
             std::string::npos);
 }
 
-/// Found in use: zero stood for an option that is not given.
+/// Regression: zero meant that the option was not given.
 TEST_F(Options, ZeroBitsAreNotTheWidthsOfThePlatform) {
   for (const char* option : {"--weight-bits", "--activation-bits", "--edge-bits"}) {
     EXPECT_EQ(workspace->error(2, {"quickstart", option, "0", "--out", "new"}),

@@ -1,4 +1,4 @@
-// Paddle models in the hands of a user: run, inspected, refused.
+// Paddle models on the command line: run, inspected, refused.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/files/npz.h"
@@ -33,7 +33,7 @@ TEST(Paddle, is_inspected) {
   EXPECT_EQ(qat["inputs"][0]["type"], "float32[?, 1, 28, 28]");
   EXPECT_EQ(qat["operators"]["fake_quantize_dequantize_moving_average_abs_max"], 23);
   EXPECT_TRUE(qat["supported"]);
-  for (const char* control : {"control.json", "control.pdmodel"}) {  // their regions come in as they are
+  for (const char* control : {"control.json", "control.pdmodel"}) {  // their regions are imported unchanged
     const auto inspected = workspace.expect(0, {"inspect", (kModels / control).string()});
     EXPECT_NE(inspected.out.find("every node is supported"), std::string::npos) << control;
   }

@@ -1,4 +1,4 @@
-// The optimizations one by one, and control flow in the hands of a user.
+// The optimizations one by one, and control flow on the command line.
 #include <gtest/gtest.h>
 
 #include "halfstep/api/errors.h"
@@ -22,7 +22,7 @@ constexpr const char* kTwice = R"(graph twice(x: f32[2, 3]) {
 }
 )";
 
-/// Doubles x as long as its sum is below 100.
+/// Doubles x while its sum is below 100.
 constexpr const char* kLoop = R"(graph loop(x: f32[2], limit: f32[]) {
   first = reduce_sum(x=x) {axes: [0]}
   goes = less(a=first, b=limit)
@@ -55,7 +55,7 @@ TEST(Pass, says_what_each_changes) {
   EXPECT_EQ(workspace.error(2, {"pass"}), errors::pass_without_network());
 }
 
-/// Five iterations were allowed.
+/// The error after five allowed iterations.
 Diagnostic too_long() {
   Diagnostic error = errors::loop_exceeds_iterations(5);
   error.where = "while 'l', iteration 5";
@@ -92,7 +92,7 @@ TEST(ControlFlow, a_loop_is_inspected_and_run_to_where_its_condition_ends_it) {
     for (const char* part : {"in while 'l', body, iteration 0\n", "in while 'l', body, iteration 5\n"})
       EXPECT_NE(log.find(part), std::string::npos) << part << "\n" << log;
     EXPECT_EQ(log.find("iteration 6"), std::string::npos);
-    EXPECT_NE(log.find("out:64..128\n", log.find("node:w kernel")), std::string::npos);  // of the last iteration
+    EXPECT_NE(log.find("out:64..128\n", log.find("node:w kernel")), std::string::npos);  // memory of the last iteration
     EXPECT_LT(log.find("name:while"), log.find("iteration 0"));
     const std::string json = test::read_text(workspace / (place + ".json"));
     EXPECT_NE(json.find("\"inside\": \"while 'l', body, iteration 3\""), std::string::npos);

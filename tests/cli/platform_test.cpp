@@ -1,4 +1,4 @@
-// Records of platforms through the program: one is written, checked, shown and compared, and it drives a quantization.
+// Platform records on the command line: one is written, checked, shown and compared, and drives a quantization.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using test::Workspace;
 
 constexpr int kDifference = 1, kBadInput = 2, kUnsupported = 3;
 
-/// The file with a part of its text replaced.
+/// Replaces a part of the file's text.
 void replace(const Workspace& workspace, const std::string& file, const std::string& from, const std::string& to) {
   std::string text = test::read_text(workspace / file);
   const size_t at = text.find(from);
@@ -140,7 +140,7 @@ TEST(PlatformCommand, wrong_use_is_named) {
   EXPECT_TRUE(test::mentions({error({"show", "magik_40"})}, "'magik_t40'"));
 }
 
-/// A chip's own rules reach inspect: what it lacks is said with its reason, and where.
+/// A chip's own rules reach inspect, which names each missing feature with its reason and place.
 TEST(PlatformCommand, rules_of_a_record_reach_the_verbs) {
   Workspace workspace;
   test::write_text(workspace / "net.ir", R"(graph net(x: f32[?, 1, 8, 8]) {

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// In the child: never returns.
+/// Runs in the child process, and never returns.
 [[noreturn]] void become(const fs::path& folder, const fs::path& streams, std::vector<std::string> arguments,
                          const Workspace::Environment& environment) {
   arguments.insert(arguments.begin(), HALFSTEP_PROGRAM);

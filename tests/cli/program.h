@@ -1,4 +1,4 @@
-// The program as a user runs it: a process of its own in a folder of its own.
+// Runs the program as a user does: as a separate process in a folder of its own.
 #pragma once
 
 #include <sys/types.h>
@@ -14,13 +14,13 @@
 
 namespace halfstep::test {
 
-/// What a process left: exit code (minus the signal that ended it) and what it wrote.
+/// Result of a process: exit code (or minus the signal that ended it) and its output.
 struct Outcome {
   int code = 0;
   std::string out, err;
-  /// Standard output as JSON; fails the test when it is none.
+  /// Standard output as JSON. Fails the test when it is not JSON.
   nlohmann::json json() const;
-  /// The errors that a command with --json wrote to standard error; fails the test when there are none.
+  /// Errors that a command with --json wrote to standard error. Fails the test when there are none.
   std::vector<Diagnostic> errors() const;
 };
 
@@ -31,18 +31,18 @@ Listing listing(const std::filesystem::path& folder);
 std::string read_text(const std::filesystem::path& path);
 void write_text(const std::filesystem::path& path, const std::string& text);
 
-/// A folder in which the program is run; gone at the end of the test.
+/// A temporary folder to run the program in. Removed at the end of the test.
 class Workspace {
  public:
   using Environment = std::map<std::string, std::string>;
 
-  /// Runs to the end. `environment` is added to this process's own.
+  /// Runs the program to its end. `environment` is added to the variables of this process.
   Outcome run(const std::vector<std::string>& arguments, const Environment& environment = {});
-  /// As run; fails the test when the exit code is not `code`.
+  /// Like run(), but fails the test when the exit code is not `code`.
   Outcome expect(int code, const std::vector<std::string>& arguments, const Environment& environment = {});
-  /// Runs with --json too, and gives the errors.
+  /// Runs with --json too, and returns the errors.
   std::vector<Diagnostic> errors(int code, std::vector<std::string> arguments, const Environment& environment = {});
-  /// The first of them.
+  /// Like errors(), but returns the first one.
   Diagnostic error(int code, const std::vector<std::string>& arguments, const Environment& environment = {}) {
     const auto all = errors(code, arguments, environment);
     return all.empty() ? Diagnostic{} : all.front();
@@ -62,7 +62,7 @@ class Workspace {
   TemporaryFolder folder_, streams_;
 };
 
-/// A quickstart of few epochs, into the folder `out` of `workspace`; its output as JSON is the report.
+/// A quickstart of few epochs, into the folder `out` of `workspace`. Its JSON output is the report.
 Outcome quick_start(Workspace& workspace, const std::vector<std::string>& more = {}, const std::string& out = "quick");
 
 /// Forty samples of 8x8 pixels in ten classes, each class its own columns.

@@ -1,4 +1,4 @@
-// quantize through the program: what its options ask for is in the audit.
+// `halfstep quantize` on the command line: the audit shows the effect of its options.
 #include <gtest/gtest.h>
 
 #include "tests/cli/program.h"
@@ -8,7 +8,7 @@ namespace {
 
 using test::Workspace;
 
-/// Bits by tensor.
+/// Bit widths by tensor.
 std::map<std::string, int> bits_of(Workspace& workspace, std::vector<std::string> options) {
   std::vector<std::string> command = {"quantize", "float/model.safetensors", "--out", "prepared", "--overwrite",
                                       "--json"};
@@ -26,7 +26,7 @@ TEST(Quantize, widths_reach_every_layer) {
   const auto asked = bits_of(workspace, {"--weight-bits", "4", "--activation-bits", "6", "--edge-bits", "7"});
   EXPECT_EQ(asked.at("conv1.w"), 7);
   EXPECT_EQ(asked.at("conv3.w"), 4);
-  EXPECT_EQ(asked.at("relu2"), 6);  // what conv3 reads
+  EXPECT_EQ(asked.at("relu2"), 6);  // input of conv3
   EXPECT_EQ(asked.at("head.w"), 7);
   const auto one = bits_of(workspace, {"--bits", "conv3=3/", "--weight-bits", "5"});
   EXPECT_EQ(one.at("conv3.w"), 3);
@@ -49,7 +49,7 @@ TEST(Quantize, inspect_says_it_again_and_why) {
   workspace.expect(2, {"inspect", "float/model.safetensors", "--audit"});
 }
 
-/// What a person reads has the numbers, and shifts as shifts.
+/// The text report has the numbers, and prints shifts as shifts.
 TEST(Quantize, the_audit_is_in_words) {
   Workspace workspace;
   workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
@@ -65,7 +65,7 @@ TEST(Quantize, the_audit_is_in_words) {
   EXPECT_EQ(factors.find("shift right"), std::string::npos) << factors;
 }
 
-/// The model first, by position, and numbers as people write them.
+/// The model comes first, by position, and numbers are written as people write them.
 TEST(Quantize, fractions_and_positions) {
   Workspace workspace;
   workspace.expect(0, {"train", "--epochs", "1", "--out", "float", "--scale", "1/16"});

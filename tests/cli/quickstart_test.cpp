@@ -1,4 +1,4 @@
-// The main job, short: every platform, its report, and the proof that finds what was broken on purpose.
+// A short quickstart on every platform: its report, and a proof that finds injected faults.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -39,7 +39,7 @@ void expect_accuracies(const nlohmann::json& accuracy) {
   EXPECT_EQ(accuracy["integer"], accuracy["finetuned"]);
 }
 
-/// Every key that the report promises, with its type; no code differs.
+/// Checks that every documented key of the report is there, with its type, and that no code differs.
 void expect_report(const nlohmann::json& report, const std::string& platform, const Workspace& workspace,
                    const std::string& out) {
   EXPECT_EQ(report["platform"], platform);
@@ -162,7 +162,7 @@ TEST_F(Verify, finds_a_code_injected_into_each_layer_with_weights) {
   }
 }
 
-/// The last line is for everybody, with the numbers of eval.
+/// The last line is a plain sentence with the numbers of eval.
 TEST_F(Verify, ends_in_a_sentence) {
   const auto accuracy = [](const std::string& form) {
     return workspace->expect(0, {"eval", "quick/" + form + ".safetensors", "--json"}).json()["accuracy"].get<double>();

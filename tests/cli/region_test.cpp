@@ -1,4 +1,4 @@
-// A part of a network on codes, by names or by markers in its file.
+// Quantizes a part of a network, selected by names or by markers in its file.
 #include <gtest/gtest.h>
 
 #include "tests/cli/program.h"

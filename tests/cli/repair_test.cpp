@@ -1,4 +1,4 @@
-// quantize --repair as a user runs it: what it says, and a repair that is killed.
+// quantize --repair on the command line: its output, and a repair that is killed.
 #include <gtest/gtest.h>
 
 #include <csignal>

@@ -1,4 +1,4 @@
-// `halfstep report`: the page of a network, what it refuses, and that names are text in it.
+// `halfstep report`: the page of a network, its refusals, and names that are escaped as text.
 #include <gtest/gtest.h>
 
 #include <filesystem>

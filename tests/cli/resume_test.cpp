@@ -1,4 +1,4 @@
-// Training that is stopped and goes on ends as if it had never been stopped.
+// Interrupted and resumed training ends exactly as uninterrupted training does.
 #include <gtest/gtest.h>
 
 #include <csignal>
@@ -60,7 +60,8 @@ TEST_F(Resume, after_kill_ends_at_the_same_bytes_with_another_number_of_threads)
   EXPECT_EQ(killed.code, -SIGKILL);
   EXPECT_FALSE(workspace->has("killed/model.safetensors"));
   for (const auto& [name, contents] : test::listing(*workspace / "killed")) {
-    if (name.starts_with(".halfstep-")) std::filesystem::remove(*workspace / "killed" / name);  // all that may be left
+    if (name.starts_with(".halfstep-"))
+      std::filesystem::remove(*workspace / "killed" / name);  // only these files may remain
   }
   expect_ends_like_straight("killed", {"--threads", "1"});
 }
@@ -102,7 +103,8 @@ TEST_F(Resume, starts_afresh_where_there_is_no_checkpoint) {
   EXPECT_EQ(report["digest"], straight["digest"]);
 }
 
-/// By content: the same samples under another name go on, others under the same name do not.
+/// Data are compared by content: the same samples under another name are accepted, other samples under the same name
+/// are not.
 TEST_F(Resume, knows_the_data_by_content) {
   const std::vector<std::string> command = {"train", "--network", "digits", "--epochs",
                                             "1",     "--out",     "known",  "--data"};

@@ -38,7 +38,7 @@ class Run : public testing::Test {
     more.insert(more.begin(), {"run", "quick/" + form + ".safetensors"});
     return workspace->expect(code, more);
   }
-  /// The outputs of the float network, those of element `index` moved by `change`.
+  /// Writes the outputs of the float network, with element `index` moved by `change`.
   static void write_changed(const std::string& file, size_t index, float change) {
     run(0, {"--inputs", "x.npz", "--outputs", "y.npz", "--overwrite"});
     Tensors outputs = io::read_npz(*workspace / "y.npz");

@@ -1,4 +1,4 @@
-// Networks at the ends of what is possible go the whole way.
+// Extreme networks pass through all verbs.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/base/random.h"
@@ -22,7 +22,7 @@ std::vector<float> normal(int64_t count, uint64_t seed, float factor = 1) {
 
 class SmallNetworks : public testing::Test {
  protected:
-  /// Quantizes net.onnx, trains it, and proves both.
+  /// Quantizes net.onnx, trains it, and verifies both.
   void expect_all_verbs(const ModelText& text, const Dims& sample, const std::vector<std::string>& target) {
     test::write_text(workspace / "net.onnx", text.text());
     Dims dims = sample;
@@ -44,7 +44,7 @@ class SmallNetworks : public testing::Test {
   Workspace workspace;
 };
 
-/// Importers take tensors of one element for constants.
+/// Importers treat tensors of one element as constants.
 TEST_F(SmallNetworks, single_weights_have_learned_scales) {
   ModelText text;
   text.input("x", {-1, 1, 4, 4});
@@ -60,7 +60,7 @@ TEST_F(SmallNetworks, single_weights_have_learned_scales) {
                      {"--platform", platform, "--weight-bits", "4", "--activation-bits", "4", "--edge-bits", "4"});
 }
 
-/// The steps of one summand are 2^-40 of those of the sum: its codes say nothing, on both roads.
+/// The steps of one summand are 2^-40 of those of the sum, so its codes have no effect on either execution path.
 TEST_F(SmallNetworks, sums_have_summands_of_any_scale) {
   ModelText text;
   text.input("x", {-1, 3, 4, 4});

@@ -1,4 +1,4 @@
-// A network that breaks four rules of a chip: inspect says all four with what to do, and that leads to verified
+// A network that breaks four rules of a chip. `inspect` names all four with remedies, and the remedies lead to verified
 // integers.
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using test::Workspace;
 
 constexpr int kUnsupported = 3;
 
-/// Channels that are no multiples of 32, a table, a hardmax, which has neither codes nor a gradient.
+/// Channels that are not multiples of 32, a table, and a hardmax, which has neither codes nor a gradient.
 constexpr const char* kFour = R"(graph four(x: f32[?, 1, 8, 8]) {
   param @conv1.w: f32[16, 1, 3, 3]
   param @conv2.w: f32[24, 16, 3, 3]

@@ -1,4 +1,4 @@
-// What training says at its end.
+// The final report of training.
 #include <gtest/gtest.h>
 
 #include "tests/cli/program.h"
@@ -35,7 +35,7 @@ TEST(Train, profile_names_the_operators) {
   EXPECT_NE(text.out.find("operator"), std::string::npos) << text.out;
 }
 
-/// Learned scales leave observers behind that no step has, and channels have rates of their own.
+/// With learned scales some observers never run, and channels have learning rates of their own.
 TEST(Train, resumes_learned_scales_to_the_same_bits) {
   Workspace workspace;
   workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
@@ -53,7 +53,7 @@ TEST(Train, resumes_learned_scales_to_the_same_bits) {
   EXPECT_EQ(workspace.expect(0, resume).json()["was_finished"], true);
 }
 
-/// Files have a clip where networks have relu6, which has no gradient.
+/// Files contain a clip for relu6. A clip has no gradient.
 TEST(Train, goes_on_from_a_float_network_in_a_file) {
   Workspace workspace;
   workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
@@ -62,7 +62,7 @@ TEST(Train, goes_on_from_a_float_network_in_a_file) {
   EXPECT_GT(report["accuracy"], 0.95);
 }
 
-/// A network that is given is held against samples that it does not learn from.
+/// The initial network is evaluated on samples that training does not use.
 TEST(Train, says_how_a_given_network_did) {
   Workspace workspace;
   const auto fresh = workspace.expect(0, {"train", "--epochs", "1", "--out", "float", "--json"}).json();
@@ -78,8 +78,7 @@ TEST(Train, says_how_a_given_network_did) {
   EXPECT_NE(done.err.find("held back: 100 %  after epoch 2: agreement "), std::string::npos) << done.err;
 }
 
-/// Another network teaches one that is on codes and one that is in float; a file that cannot is refused before any
-/// work.
+/// A teacher for a quantized network and for a float network. An unusable file is refused before any work.
 TEST(Train, learns_from_a_teacher) {
   Workspace workspace;
   workspace.expect(0, {"train", "--epochs", "4", "--out", "wise"});
@@ -96,7 +95,8 @@ TEST(Train, learns_from_a_teacher) {
     EXPECT_NE(both.out.find("on 143 samples held back: accuracy "), std::string::npos) << both.out;
     EXPECT_NE(both.out.find("the teacher has accuracy "), std::string::npos) << both.out;
   }
-  workspace.expect(2, {"train", "prepared", "--epochs", "1", "--resume", "--out", "both"});  // it had a teacher
+  workspace.expect(2,
+                   {"train", "prepared", "--epochs", "1", "--resume", "--out", "both"});  // the first run had a teacher
   workspace.expect(0, {"train", "--epochs", "1", "--scale", "0.5", "--out", "other"});
   const auto refused =
       workspace.errors(2, {"train", "prepared", "--teacher", "other/model.safetensors", "--out", "bad"});
@@ -104,7 +104,7 @@ TEST(Train, learns_from_a_teacher) {
   EXPECT_FALSE(std::filesystem::exists(workspace / "bad"));
 }
 
-/// A rate that ruins every network: what was given is what is written, and the run says so.
+/// The learning rate ruins every network. The run writes the initial network and reports this.
 TEST(Train, gives_back_a_network_that_it_would_have_ruined) {
   Workspace workspace;
   workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
@@ -128,7 +128,7 @@ TEST(Train, gives_back_a_network_that_it_would_have_ruined) {
   EXPECT_EQ(eval("bad/model.safetensors")["accuracy"], eval("prepared")["accuracy"]);
 }
 
-/// Files of others that happen to end like temporaries are none of ours.
+/// Files of others whose names happen to end like our temporaries are left alone.
 TEST(Train, leaves_files_of_others_alone) {
   Workspace workspace;
   std::filesystem::create_directories(workspace / "run");

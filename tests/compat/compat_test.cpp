@@ -1,5 +1,5 @@
-// Model files of earlier versions (README.md says how they were made): each opens, computes what it computed, and goes
-// on to the next stage.
+// Model files of earlier versions (README.md tells how they were made). Each one opens, computes the same results, and
+// can go on to the next stage.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -27,7 +27,7 @@ const Dataset& digits() {
 struct Sample {
   const char* name;
   Stage stage;
-  int right;  ///< of the 359 digits of the test part
+  int right;  ///< correct answers on the 359 digits of the test part
 };
 
 constexpr Sample kSamples[] = {
@@ -76,7 +76,7 @@ TEST(EarlierFiles, AreProvedEqual) {
   }
 }
 
-/// What travels with a Model decides the program: the same is made of an earlier file as was made of it then.
+/// The data in a Model decides the program: an earlier file converts to the same program as it did then.
 TEST(EarlierFiles, ConvertToTheProgramsOfThen) {
   for (const Pair& one : kPairs) {
     const Model made = convert(open(one.prepared), {.float_islands = true}).model;
