@@ -1,4 +1,4 @@
-// Fetches, types, optimizations, kernels.
+// Fetched values, types, optimizations and kernels of compiled programs.
 #include "halfstep/engine/compile/compile.h"
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ TEST(Compile, FetchesOutputsValuesAndTensors) {
   EXPECT_EQ(outputs.at("a").dims(), (Dims{2, 3}));
 }
 
-/// Whatever the layout inside, values come out under their names as the graph has them, and no code moves.
+/// Whatever the internal layout is, values keep their names and the layout of the graph, and codes do not change.
 TEST(Compile, ImagesOfCodesKeepTheirNamesAndCodes) {
   Model model = model_of(R"(graph g(x: u8[2, 3, 8, 8]) {
   param @w: i8[16, 3, 3, 3]
@@ -102,8 +102,8 @@ TEST(Compile, ImagesOfCodesKeepTheirNamesAndCodes) {
   for (const char* name : {"c", "m"}) EXPECT_TRUE(want.at(name).same_bits(found.at(name))) << name;
 }
 
-/// Layers on codes of one byte and of two in two branches, with constant parameters and with one that is given at every
-/// run, whose images are pooled, added, flattened, and made real by an island.
+/// Layers on one-byte and two-byte codes in two branches. Some parameters are constant, and one is an input of every
+/// run. The images are pooled, added, flattened and dequantized by a float fallback.
 constexpr const char* kMixed = R"(
 graph mixed(x: u8[2, 8, 8, 8], bias: i32[8], rows: u16[3, 9]) {
   param @w: i8[8, 8, 3, 3]
@@ -132,7 +132,7 @@ graph mixed(x: u8[2, 8, 8, 8], bias: i32[8], rows: u16[3, 9]) {
   return m, i, y, z
 })";
 
-/// The network's layers and pools that run the reference.
+/// Layers and pools of the program that run the reference kernel.
 std::string references_of(const runtime::Program& program) {
   std::string names;
   for (const char* name : {"a", "c", "d", "e", "h", "m", "p", "y", "z"}) {

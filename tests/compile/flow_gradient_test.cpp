@@ -1,4 +1,4 @@
-// Gradients of branches, loops and calls: against central differences in float64 and against the same computation
+// Gradients of branches, loops and calls, compared with central differences in float64 and with the same computation
 // without regions.
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ Tensors run(const Model& model, const Tensors& inputs, int threads = 1) {
   return compile(model, {.freeze_tensors = false, .one_order = true}).run(inputs, pool);
 }
 
-/// Parameters and arguments of floats.
+/// Parameters and arguments of a float type.
 std::vector<Value> variables(const Model& model) {
   std::vector<Value> found;
   for (const Value tensor : model.graph.tensors()) {
@@ -39,7 +39,7 @@ std::vector<Value> variables(const Model& model) {
 
 std::string key(Value value) { return (value.is_tensor() ? "@" : "") + value.name(); }
 
-/// The network and its gradients, of all outputs of floats times "seed.OUTPUT".
+/// The network and its gradients. The loss is the sum of all float outputs times "seed.OUTPUT".
 Model with_gradients(const Model& network) {
   Model model = network;
   std::vector<Value> outputs = model.graph.outputs();
@@ -62,7 +62,7 @@ Model with_gradients(const Model& network) {
   return model;
 }
 
-/// What was fed, and a seed for each output.
+/// The inputs, and a seed for each output.
 Tensors with_seeds(const Model& network, const Tensors& inputs, const Tensors& outputs) {
   Tensors all = inputs;
   for (size_t i = 0; i < network.graph.outputs().size(); ++i) {
@@ -73,7 +73,7 @@ Tensors with_seeds(const Model& network, const Tensors& inputs, const Tensors& o
   return all;
 }
 
-/// Of a network and its samples; the same bits with any number of threads.
+/// Gradients of a network on these inputs. Checks that any number of threads computes the same bits.
 Tensors gradients_of(const Model& network, const Tensors& inputs) {
   const Model model = with_gradients(network);
   const Tensors seeded = with_seeds(network, inputs, run(network, inputs));
@@ -97,7 +97,7 @@ double objective(const Model& network, const Tensors& inputs, const Tensors& see
   return sum;
 }
 
-/// Every variable has a gradient, or is among `without`, and it is the derivative.
+/// Expects the derivative as the gradient of every variable, except those in `without`, which have no gradient.
 void expect_derivatives(const Model& network, const Tensors& inputs, const std::set<std::string>& without = {}) {
   constexpr double kStep = 1e-6, kTolerance = 1e-7;
   const Tensors gradients = gradients_of(network, inputs);
@@ -125,7 +125,7 @@ void expect_derivatives(const Model& network, const Tensors& inputs, const std::
   }
 }
 
-/// The same of so many iterations, which `n` says.
+/// Like expect_derivatives, for several iteration counts, which are passed as `n`.
 void expect_derivatives_after(const Model& network, const std::vector<int64_t>& counts) {
   Tensors inputs = inputs_of(network);
   for (const int64_t count : counts) {
@@ -136,7 +136,7 @@ void expect_derivatives_after(const Model& network, const std::vector<int64_t>& 
 
 // ---- branches and calls
 
-/// @w is read in both branches and outside, x is captured twice, y in one branch alone counts.
+/// Both branches and the outside read @w, x is captured twice, and y matters in one branch only.
 constexpr const char* kBranch = R"(graph branch(x: f64[2, 3], y: f64[2, 3], positive: bool[]) {
   param @w: f64[2, 3]
   param @b: f64[2, 3]
@@ -196,8 +196,8 @@ TEST(FlowGradients, WhatReachesNothingHasNone) {
 
 // ---- scans
 
-/// Two states that mix, one that stays as it is, two scanned values, two stacked results, a captured parameter, one
-/// inside, and one that is read inside and outside.
+/// Two states that mix, one that does not change, two scanned values and two stacked results. One parameter is
+/// captured, one is read inside only, and one is read inside and outside.
 constexpr const char* kScan = R"(graph scan(x: f64[5, 3], y: f64[5], h: f64[3], k: f64[3], g: f64[3]) {
   param @w: f64[3]
   param @v: f64[3]
@@ -237,7 +237,7 @@ TEST(FlowGradients, OfAScanThroughItsRowsAlone) {
   expect_derivatives(model, inputs_of(model));
 }
 
-/// The last value of state a is not read, but what it was before is in state b.
+/// The last value of state a is not read, but its previous value is in state b.
 TEST(FlowGradients, OfAStateThatAnotherOneReads) {
   const Model model = model_of(R"(graph g(x: f64[4, 3], a: f64[3], b: f64[3], c: f64[3]) {
     param @w: f64[3]
@@ -256,7 +256,7 @@ TEST(FlowGradients, OfAStateThatAnotherOneReads) {
 
 // ---- loops
 
-/// As long as the sum of v stays below a bound that the network computes.
+/// Iterates while the sum of v is below a bound that the network computes.
 constexpr const char* kLoop = R"(graph loop(x: f64[3], limit: f64[], k: f64[]) {
   param @w: f64[3]
   const @zero: i64[]
@@ -289,8 +289,8 @@ Model loop() {
   return model;
 }
 
-/// A counter that becomes a real, and a state that does not depend on what is differentiated: neither has a gradient,
-/// and none is asked for.
+/// A counter that is converted to float, and a state that does not depend on the variables. Neither has a gradient, and
+/// none is requested.
 TEST(FlowGradients, WholeNumbersHaveNone) {
   Model model = model_of(R"(graph g(x: f64[3], n: i64[]) {
     param @w: f64[3]
@@ -376,7 +376,7 @@ TEST(FlowGradients, OfRegionsInsideEachOther) {
   expect_derivatives_after(model, {0, 1, 3});
 }
 
-// ---- beside the same without a loop
+// ---- comparison with the same network without a loop
 
 constexpr const char* kCounted = R"(graph counted(v0: f64[3], p: f64[3], n: i64[]) {
   param @w: f64[3]
@@ -410,7 +410,7 @@ void expect_close(const Tensor& found, const Tensor& expected) {
   }
 }
 
-/// Gradients of states have the same bits; sums over iterations are added up in another order.
+/// Gradients of states have the same bits. Sums over iterations add in another order.
 TEST(FlowGradients, AreThoseOfTheUnrolledLoop) {
   Model model = model_of(kCounted);
   model.tensors["zero"] = number(0);
@@ -428,7 +428,7 @@ TEST(FlowGradients, AreThoseOfTheUnrolledLoop) {
   }
 }
 
-// ---- extents that a run decides
+// ---- extents that are only known at run time
 
 TEST(FlowGradients, OfRowsWhoseNumberARunDecides) {
   Model model = model_of(R"(graph rows(x: f64[3], n: i64[]) {
@@ -474,7 +474,7 @@ TEST(FlowGradients, OfAStateThatGrows) {
   expect_derivatives_after(model, {1, 4});
 }
 
-// ---- what cannot be
+// ---- refusals
 
 TEST(FlowGradients, ErrorsNameThePath) {
   Model model = model_of(R"(graph g(x: f32[4, 3], on: bool[]) {
@@ -493,7 +493,7 @@ TEST(FlowGradients, ErrorsNameThePath) {
             placed(errors::operator_without_gradient("test.ir:5: scan 's': if 'r': node 'h'", "hardmax", ""), "h", ""));
 }
 
-/// Asked of what the last state gives, and of what iterations make of it on the way.
+/// Gradients of a value that reads the last state, and of one that is stacked in each iteration.
 TEST(FlowGradients, StatesThatHoldCodesAreRefusedByName) {
   for (const std::string asked : {"r", "l.out2"}) {
     Model model = model_of(R"(graph g(x: f32[4], n: i64[]) {

@@ -1,4 +1,5 @@
-// What regions update, in programs that go back through them: once, and not again where something is computed again.
+// State updates inside regions, in programs that run the regions backwards: each update happens once, and not again
+// when something is recomputed.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -16,7 +17,7 @@ using test::truth;
 
 constexpr const char* kStates = "param @w: f32[4] state @scale: f32[1] state @accum: f32[1] state @count: f32[1]\n";
 
-/// A quantizer of row times @w, whose scale moves; `next` says what stands for its state.
+/// A quantizer of row times @w with a scale that moves. `next` names the operands for its state.
 std::string quantizer(const std::string& name, const std::string& row, const std::array<std::string, 3>& state) {
   return fmt::format(
       "{0}.a = mul(a={1}, b=@w) {0} = fake_quantize_dequantize_moving_average_abs_max(x={0}.a, in_scale={2}, "
@@ -26,7 +27,7 @@ std::string quantizer(const std::string& name, const std::string& row, const std
 
 const std::array<std::string, 3> kTensors = {"@scale", "@accum", "@count"};
 
-/// The rows of x one after the other, as operations without regions.
+/// Processes the rows of x one after the other, without regions.
 Model straight_quantizers() {
   std::string text = fmt::format("graph straight(x: f32[6, 4], c0: f32[4]) {{ {}", kStates);
   std::array<std::string, 3> state = kTensors;
@@ -42,7 +43,7 @@ Model straight_quantizers() {
                   fmt::format("return out = c6, scale = {}, accum = {}, count = {} }}", state[0], state[1], state[2]));
 }
 
-/// The same as regions.
+/// The same network with regions.
 Model looped_quantizers(const std::string& regions) {
   return model_of(
       fmt::format("graph looped(x: f32[6, 4], c0: f32[4]) {{ {} const @zero: i64[] const @one: i64[] "
@@ -86,7 +87,7 @@ const std::string kScanInCallInLoop =
     "s = scan(values=[d, rows]) {states: 1, scanned: 1} region body(e: f32[4], row: f32[4]) { " +
     cell("row", "e") + "return n }\n return s }\n return more, j, k }\n return out = l.out1 }";
 
-/// Iterations that are computed again find the scales that they found at first, and none of it reaches the state.
+/// Recomputed iterations read the scales that the first pass read, and do not change the state.
 TEST(FlowGradients, StateIsUpdatedOnceAndReadAsItWas) {
   Model straight = straight_quantizers();
   const Tensors inputs = with_contents(straight);
@@ -115,7 +116,7 @@ TEST(FlowGradients, StateIsUpdatedOnceAndReadAsItWas) {
     for (const char* name : {"scale", "accum", "count"})
       EXPECT_TRUE(program.tensor(name).same_bits(ends.at(name))) << name << regions;
     EXPECT_TRUE(found.at("c0").same_bits(expected.at("c0"))) << regions;
-    EXPECT_EQ(floats(found.at("x")), floats(expected.at("x"))) << regions;  // slices make 0.0 of -0.0
+    EXPECT_EQ(floats(found.at("x")), floats(expected.at("x"))) << regions;  // slices turn -0.0 into 0.0
     for (size_t i = 0; i < 4; ++i)
       EXPECT_NEAR(found.at("w").data<float>()[i], expected.at("w").data<float>()[i], 1e-4) << regions;
   }

@@ -1,4 +1,4 @@
-// Regions: what they take and give, and what their programs compute.
+// Regions: their arguments and results, and the values that their programs compute.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -22,7 +22,7 @@ using test::truth;
 
 using Tensors = std::map<std::string, Tensor>;
 
-/// y = x * 2^n, by doubling n times; the counter goes along.
+/// y = x * 2^n by doubling n times. The counter is a state too.
 constexpr const char* kDoubling = R"(graph doubling(x: f32[2, 3], n: i64[]) {
   const @zero: i64[]
   const @one: i64[]
@@ -36,7 +36,7 @@ constexpr const char* kDoubling = R"(graph doubling(x: f32[2, 3], n: i64[]) {
   return loop, loop.out1
 })";
 
-/// relu or tanh of a product, as the sign of a sum says; both branches capture the same values.
+/// relu or tanh of a product, chosen by the sign of a sum. Both branches capture the same values.
 constexpr const char* kBranch = R"(graph branch(x: f32[4, 3], positive: bool[]) {
   param @w: f32[3, 3]
   r = if(cond=positive, captured=[x]) region then(a: f32[4, 3]) {
@@ -51,7 +51,7 @@ constexpr const char* kBranch = R"(graph branch(x: f32[4, 3], positive: bool[]) 
   return out
 })";
 
-/// Running sums of the rows of x, and the last one.
+/// Running sums of the rows of x, and the last sum.
 constexpr const char* kSums = R"(graph sums(x: f32[5, 3], start: f32[3]) {
   s = scan(values=[start, x]) {states: 1, scanned: 1} region body(sum: f32[3], row: f32[3]) {
     next = add(a=sum, b=row)
@@ -78,7 +78,7 @@ Tensors run(const Model& model, const Tensors& inputs, int threads = 1,
   return compile(model, options).run(inputs, pool);
 }
 
-/// The same on the other device, without optimizations and on several threads.
+/// Expects the same results on the other device, without optimizations and on several threads.
 void expect_the_same_everywhere(const Model& model, const Tensors& inputs) {
   const Tensors expected = run(model, inputs);
   const CompileOptions sim{.place = kSim, .one_order = true}, plain{.optimize = false, .one_order = true};
@@ -228,7 +228,8 @@ TEST(FlowProgram, TextGoesThereAndBack) {
   }
 }
 
-/// "a=..." inside the region of a loop over x: f32[2, 3] with one state, given as its returned values and lines before.
+/// The error of line "a=..." in the region of a loop over x: f32[2, 3] with one state. `region` is the lines before the
+/// return and the returned values.
 Diagnostic loop_error(const std::string& region) {
   return test::diagnostic_of([&] {
     parse("graph g(x: f32[2, 3], go: bool[]) {\n l = while(cond=go, values=[x, x, go]) {states: 1} region body" +
@@ -283,7 +284,8 @@ TEST(FlowRules, SayWhatRegionsTakeAndGive) {
             errors::loop_operands("t.ir:1: node 's'", "scan", "no scanned", "at least one to scan"));
 }
 
-/// Regions `step` and `back` of a backward over x: f32[2, 3], with one state, one carried value and rows of y: f32[4].
+/// The error of a backward over x: f32[2, 3] with these regions `step` and `back`, one state, one carried value and
+/// rows of y: f32[4].
 Diagnostic backward_error(const std::string& step, const std::string& back) {
   return test::diagnostic_of([&] {
     parse(
@@ -352,7 +354,7 @@ TEST(FlowProgram, ErrorsNameThePath) {
   EXPECT_TRUE(error.where.starts_with("scan 's', iteration 2: test.ir:3: node 'e': gather (")) << error.where;
 }
 
-/// As many rows as iterations, then a sum of what was stacked.
+/// As many rows as iterations, then a sum of the stacked rows.
 constexpr const char* kStacked = R"(graph stacked(x: f32[3], n: i64[]) {
   const @zero: i64[]
   const @one: i64[]
@@ -447,7 +449,7 @@ TEST(FlowProgram, AStateOfTheNetworkIsUpdatedInEachIteration) {
   for (const char* name : {"accum", "count"}) EXPECT_EQ(floats(loop.tensor(name)), floats(step.tensor(name)));
 }
 
-/// Tensors have names of their own: that of one may be that of a value in a region, which nothing outside can read.
+/// Tensors and values in regions may share a name, because nothing outside can read a value in a region.
 TEST(FlowProgram, FetchesWhatIsOutsideOfRegions) {
   std::string text = kSums;
   text.insert(text.find("  s = scan"), "  const @row: f32[3]\n");

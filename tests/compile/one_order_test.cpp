@@ -1,4 +1,4 @@
-// Float operators inside a program on codes: their bits depend on nothing but their operands.
+// Float operators inside a program on codes: their bits depend on their operands only.
 #include <gtest/gtest.h>
 
 #include <fmt/format.h>
@@ -10,7 +10,7 @@ namespace {
 
 using namespace testing_compile;
 
-/// Sums, exponentials, means and products of every kind that has a fast kernel of its own order.
+/// Sums, exponentials, means and products of every kind that has a fast kernel with a fixed order of operations.
 std::string network(int64_t batch) {
   return fmt::format(R"(graph orders(x: f32[{}, 4, 7, 7]) {{
   const @s: f32[1]

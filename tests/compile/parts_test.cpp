@@ -1,4 +1,4 @@
-// Runs that stop for inputs that come later.
+// Runs that pause until later inputs arrive.
 #include <gtest/gtest.h>
 
 #include "halfstep/engine/compile/compile.h"
@@ -11,7 +11,7 @@ namespace {
 
 using namespace testing_compile;
 
-/// y is there before g is fed; h reads values of both parts and an output of the first.
+/// y is ready before g is fed. h reads values of both parts and an output of the first part.
 constexpr const char* kTwoParts = R"(
 graph parts(x: f32[64, 33], g: f32[64, 33]) {
   param @w: f32[33]

@@ -1,4 +1,4 @@
-// Which transfers the constraints force, and no others.
+// The transfers that constraints force, and no others.
 #include "halfstep/engine/compile/placement.h"
 
 #include <gtest/gtest.h>

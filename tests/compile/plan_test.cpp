@@ -1,4 +1,4 @@
-// Shared memory changes no result, whatever the order of execution.
+// Shared memory changes no result, in any order of execution.
 #include "halfstep/engine/compile/plan.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace testing_compile;
 
-/// Sums, products, concats and functions of reshaped values, of what came before, some of it long ago.
+/// Sums, products, concats and functions of reshaped values. Operands are recent or old values.
 Model random_model(uint64_t seed, int operations = 60) {
   Model model{Graph("random"), {}, {}, {}};
   Builder builder(model.graph);
@@ -38,7 +38,7 @@ Model random_model(uint64_t seed, int operations = 60) {
       const Value turned = ops::reshape(builder, {.x = a, .dims = {5, a.dims()[0]}, .name = name + ".turned"}).out();
       const Value bent = ops::relu(builder, {.x = turned, .name = name + ".bent"}).out();
       values.push_back(ops::reshape(builder, {.x = bent, .dims = a.dims(), .name = name}).out());
-    } else if (i % 7 == 3) {  // what may write over its operand
+    } else if (i % 7 == 3) {  // operators that may write over their operand
       const Value codes = ops::cast(builder, {.x = pick_like(a), .to = "i32", .name = name + ".codes"}).out();
       values.push_back(ops::clamp_grad(builder, {.out_grad = a,
                                                  .unclamped = codes,
@@ -86,7 +86,7 @@ TEST(Plan, ReuseChangesNoResult) {
   }
 }
 
-/// Longer than the stretch in which order dependencies are known to follow from others.
+/// Longer than the window in which redundant order dependencies are recognized.
 TEST(Plan, ReuseChangesNoResultOfALongProgram) {
   const Model model = random_model(20, 3000);
   const auto inputs = inputs_of(model);
@@ -102,7 +102,7 @@ TEST(Plan, ReuseChangesNoResultOfALongProgram) {
   }
 }
 
-/// A chain takes few dependencies for each of its instructions, whatever its length.
+/// A chain needs few dependencies per instruction, whatever its length.
 TEST(Plan, DependenciesOfAChainAreFew) {
   for (const int length : {1000, 4000}) {
     Model model{Graph("chain"), {}, {}, {}};
@@ -120,8 +120,8 @@ TEST(Plan, DependenciesOfAChainAreFew) {
   }
 }
 
-/// Every pair of values with common memory is kept apart by dependencies: all users of the one before the writer of the
-/// other.
+/// Dependencies separate every pair of values with common memory: all users of the first come before the writer of the
+/// second.
 TEST(Plan, DependenciesKeepSharersApart) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     const auto program = compile(random_model(seed), {});
@@ -143,7 +143,7 @@ TEST(Plan, DependenciesKeepSharersApart) {
       const auto is = [&](const runtime::Operand& operand) { return operand.slot == static_cast<int>(slot); };
       return std::ranges::any_of(what.in, is) || std::ranges::any_of(what.out, is);
     };
-    std::vector<int> lies_with(spec.slots.size());  // the slot whose bytes these are
+    std::vector<int> lies_with(spec.slots.size());  // index of the slot that owns the bytes
     std::iota(lies_with.begin(), lies_with.end(), 0);
     const auto overwrites = [&](size_t instruction, size_t slot) {
       const auto& what = spec.instructions[instruction];
@@ -181,8 +181,8 @@ TEST(Plan, AReshapeLiesWhereItsOperandLies) {
   EXPECT_EQ(program.memory().planned, 2U * 4096);
 }
 
-/// A result lies where the operand lay that nothing else reads: not where that is read later, or is another operand
-/// too.
+/// A result takes the memory of an operand that nothing else reads. It does not when the value is read later or is
+/// another operand too.
 TEST(Plan, AnOperandThatIsReadNoMoreIsWrittenOver) {
   if (cpu_level() == CpuLevel::scalar) GTEST_SKIP() << "references write over nothing";
   const auto planned = [](const std::string& reals, const std::string& returned) {

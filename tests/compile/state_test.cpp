@@ -1,4 +1,5 @@
-// State pairs: updated in place, old contents for whoever reads them, errors while others finish.
+// State pairs: updated in place. Readers of the old contents still see them, and other instructions finish after an
+// error.
 #include <gtest/gtest.h>
 
 #include "halfstep/engine/compile/describe.h"

@@ -1,4 +1,4 @@
-// Models from text, and their contents.
+// Models from text, and contents for their tensors.
 #pragma once
 
 #include <cmath>
@@ -15,7 +15,7 @@ namespace halfstep::testing_compile {
 inline constexpr Place kCpu{DeviceKind::cpu, 0};
 inline constexpr Place kSim{DeviceKind::sim, 0};
 
-/// Uniform in [-2, 2), small whole numbers for integer types.
+/// Uniform in [-2, 2), or small integers for integer types.
 inline Tensor random_tensor(const Type& type, uint64_t seed) {
   Tensor tensor(type.dtype, type.dims);
   Random random(seed, 7);

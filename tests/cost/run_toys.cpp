@@ -1,5 +1,5 @@
-// Runs the toy operators of the patches beside this file, through the reference and through each device's best kernel.
-// Compiled and run by tools/check_operator_cost.py.
+// Runs the toy operators of the patches in this folder, through the reference and through the best kernel of each
+// device. tools/check_operator_cost.py compiles and runs it.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -11,7 +11,7 @@ namespace {
 
 using namespace halfstep;
 
-/// Whether operator `op` makes `expected` of `x` on `place`; prints what it found.
+/// Whether operator `op` computes `expected` from `x` on device `place`. Prints the result.
 bool runs(const std::string& op, const std::string& attributes, Place place, const std::vector<float>& x,
           const std::vector<float>& expected) {
   const std::string text =

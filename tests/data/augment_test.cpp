@@ -1,4 +1,4 @@
-// Images of a training step, flipped and shifted.
+// Flips and shifts of images in a training step.
 #include "halfstep/data/pipeline/augment.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 using test::diagnostic_of;
 
-/// Every pixel has a number of its own, from 1 on.
+/// Every pixel has a different number, from 1 on.
 Tensor numbered(const Dims& dims) {
   Tensor x(DType::f32, dims);
   std::iota(x.data<float>().begin(), x.data<float>().end(), 1.0F);
@@ -47,7 +47,7 @@ TEST(Augment, ShiftMovesAllChannelsAlikeAndBringsZerosIn) {
   std::set<std::pair<int, int>> distances;
   for (int64_t n = 0; n < 300; ++n) {
     const auto from = image(x, n), to = image(y, n);
-    // A pixel inside stays inside: where the number of the first channel's (1, 1) has gone.
+    // A pixel inside the image stays inside: finds the new position of the number at (1, 1) of the first channel.
     const auto at = std::find(to.begin(), to.end(), from[6]) - to.begin();
     const int down = static_cast<int>(at / 5) - 1, right = static_cast<int>(at % 5) - 1;
     distances.emplace(down, right);

@@ -91,7 +91,7 @@ TEST(Csv, EmptyFiles) {
 TEST(Csv, LongLines) {
   EXPECT_EQ(parse_error("0,1\n" + std::string(2 << 20, '1')),
             errors::csv_too_large("d.csv: line 2", "more than 1048576 bytes", "comma-separated numbers"));
-  const std::string wide = pixels(500'000);  // just under the bound
+  const std::string wide = pixels(500'000);  // just under the limit
   EXPECT_EQ(parse(wide + "\n" + wide).x.dims(), (Dims{2, 499'999}));
 }
 

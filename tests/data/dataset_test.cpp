@@ -36,14 +36,14 @@ void put(const std::filesystem::path& path, const Bytes& bytes) {
   io::write_file(path, bytes);
 }
 
-/// The numbers of so many samples.
+/// The integers from `begin`, `count` of them.
 std::vector<int64_t> range(int64_t begin, int64_t count) {
   std::vector<int64_t> numbers(static_cast<size_t>(count));
   std::iota(numbers.begin(), numbers.end(), begin);
   return numbers;
 }
 
-/// All samples.
+/// Pixels of all samples.
 Tensor pixels_of(const Dataset& dataset) { return dataset.batch(range(0, dataset.size())); }
 
 std::vector<int32_t> labels_of(const Dataset& dataset) {

@@ -37,8 +37,8 @@ TEST(Resample, PixelsAreWithinOneOfPillow) {
   }
 }
 
-/// A mean of both neighbours, by hand: 4 elements become 2, each of 3 with weights 3/7, 3/7, 1/7 and of 1/8 3/8 3/8 1/8
-/// where all four are there.
+/// Weighted means of the neighbours, by hand: 4 elements become 2. Each result has three elements with weights 3/7,
+/// 3/7, 1/7, or four with weights 1/8, 3/8, 3/8, 1/8 where all four exist.
 TEST(Resample, WeightsByHand) {
   const Tensor row = Tensor::of<float>(DType::f32, {4}, std::array<float, 4>{7, 14, 28, 56});
   const auto half = resample(row, 0, 2);
@@ -59,7 +59,7 @@ TEST(Frame, ShortSideThenTheMiddle) {
   EXPECT_EQ((Frame{.crop = 9}).of({8, 20}), (PictureSize{8, 9}));
   Tensor ramp(DType::u8, {1, 8, 1});
   for (size_t i = 0; i < 8; ++i) ramp.data<uint8_t>()[i] = static_cast<uint8_t>(i);
-  // As torchvision's center_crop: half a pixel goes to the even side.
+  // Like torchvision's center_crop: half a pixel rounds to even.
   EXPECT_EQ((Frame{.crop = 1}).apply(ramp, 0).data<uint8_t>()[0], 4);  // margin 3.5
   const Tensor five = Frame{.crop = 3}.apply(Frame{.size = {1, 8}}.apply(ramp, 0), 0);
   EXPECT_EQ(five.data<uint8_t>()[0], 2);  // margin 2.5

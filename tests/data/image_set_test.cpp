@@ -1,4 +1,4 @@
-// Pictures that are decoded when they are asked for.
+// Images that are decoded when they are requested.
 #include "halfstep/data/datasets/image_set.h"
 
 #include <fmt/format.h>
@@ -56,9 +56,9 @@ TEST_F(Pictures, WhatIsReadAheadIsWhatIsRead) {
     const Dataset fresh = load();
     fresh.images->read_ahead(second, frame);
     EXPECT_TRUE(fresh.batch(asked, frame).same_bits(data.batch(asked, frame)));
-    EXPECT_TRUE(fresh.batch(second, frame).same_bits(expected));  // now out of what was kept
+    EXPECT_TRUE(fresh.batch(second, frame).same_bits(expected));  // now read from the cache
   }
-  io::write_file(folder / "5.png", image("rgb.png"));  // has been replaced
+  io::write_file(folder / "5.png", image("rgb.png"));  // the file has been replaced
   data.images->read_ahead({5}, Frame{});
   EXPECT_EQ(test::name_of([&] { data.batch(std::vector<int64_t>{5, 0}); }), "image_sizes_differ");
 }
@@ -89,7 +89,7 @@ TEST_F(Pictures, BadOnesAreNamedTogetherOrLeftOut) {
   EXPECT_EQ(all[3], errors::image_empty(where() + ": b/4.jpg"));
   const Dataset data = load({.skip_bad = true});
   EXPECT_EQ(data.size(), 2);
-  EXPECT_EQ(data.skipped().size(), 4U);  // with pixels that are cut off, too
+  EXPECT_EQ(data.skipped().size(), 4U);  // images with missing pixels count too
   EXPECT_EQ(data.classes, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(data.labels.data<int32_t>()[1], 1);
   for (const char* path : {"a/1.png", "b/6.jpg"}) std::filesystem::remove(folder / path);

@@ -49,7 +49,7 @@ TEST(Jpeg, PixelsAreThoseOfPillow) {
   }
 }
 
-/// Four inks, as Pillow converts them.
+/// CMYK images, converted as Pillow does.
 TEST(Jpeg, InksBecomeColours) {
   const Tensor image = decode_image(data("cmyk.jpg"), "i");
   EXPECT_EQ(image.dims()[2], 3);
@@ -70,7 +70,7 @@ TEST(Image, OtherFormatsAreNamed) {
   EXPECT_EQ(other_image_kind("a/b"), "");
 }
 
-/// upright_N.png are one picture as eight cameras hold it, upright.png the picture.
+/// upright_N.png is upright.png as a camera with orientation N stores it.
 TEST(Image, Orientation) {
   const Tensor expected = decode_image(data("upright.png"), "i");
   for (int orientation = 1; orientation <= 8; ++orientation) {
@@ -92,7 +92,7 @@ TEST(Image, TruncationIsAnErrorAtEveryLength) {
   for (const char* name : {"rgb.png", "palette.png", "colour.jpg", "progressive.jpg", "grey.jpg"}) {
     const Bytes bytes = data(name);
     for (size_t size = 0; size + 2 < bytes.size();
-         ++size)  // without its end marker of two bytes, a JPEG may still be whole
+         ++size)  // without its two-byte end marker a JPEG may still be complete
       EXPECT_EQ(diagnostic_of([&] { decode_image(test::first(bytes, size), "i"); }).where, "i") << name << " " << size;
   }
 }
@@ -123,7 +123,7 @@ TEST(Png, LargeClaimsAreRefusedBeforeMemoryIsTaken) {
   EXPECT_EQ(diagnostic_of([&] { decode_image(bytes, "i"); }), errors::image_damaged("i", "PNG", "Invalid IHDR data"));
 }
 
-/// The segment of a JPEG that the marker begins, at its length.
+/// Offset of the length of the JPEG segment with this marker.
 size_t segment(const Bytes& bytes, int marker) {
   size_t at = 2;
   while (bytes[at + 1] != static_cast<std::byte>(marker))

@@ -1,4 +1,4 @@
-// Folders that hold more than images: links, pipes, what nobody may read.
+// Folders with more than images: links, pipes, and unreadable files.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -56,7 +56,7 @@ TEST_F(ImageTree, WhatIsNoImageDoesNotCount) {
   EXPECT_EQ(load_dataset(folder.path()).size(), 2);
 }
 
-/// As root may read everything, the test is nobody for a while.
+/// Root may read everything, so the test temporarily becomes the user nobody.
 TEST_F(ImageTree, AFolderThatNobodyMayReadIsNamed) {
   fs::permissions(folder.path(), fs::perms::all);
   fs::create_directories(folder / "b/.git");

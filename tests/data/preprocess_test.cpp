@@ -72,7 +72,7 @@ TEST(Preprocess, RefusesWhatIsNoPreprocessing) {
             errors::preprocess_channels("mean", 2, 3));
 }
 
-/// Samples of a data set with raw values are preprocessed, tensors of a file are not.
+/// Data sets with raw values are preprocessed, tensors of a file are not.
 TEST(Samples, OnlyRawValuesArePreprocessed) {
   data::Dataset data{.x = floats({2, 1}, {2, 4}), .labels = Tensor(DType::i32, {2})};
   data::Samples samples{&data, {1, 0}, "image", {.scale = 0.5F}};

@@ -1,4 +1,4 @@
-// What every device must do. A new one is done when these pass.
+// Requirements on every device. A new device is complete when these tests pass.
 #include "halfstep/engine/runtime/device.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ class EveryDevice : public testing::TestWithParam<Place> {
   Device& device() const { return runtime::device_at(GetParam()); }
 };
 
-/// Why there is none; empty where there is one.
+/// Reason why the device is missing. Empty when it is there.
 std::string missing(Place place) {
   return test::diagnostic_of([&] { runtime::device_at(place); }).message();
 }
@@ -110,7 +110,7 @@ TEST_P(EveryDevice, TransfersToAndFromTheHost) {
   EXPECT_EQ(std::memcmp(back.data(), values.data(), 40), 0);
 }
 
-/// Devices that run functions of the host. CUDA's kernels are held against the reference by `halfstep op`.
+/// Devices that run functions of the host. `halfstep op` compares CUDA's kernels with the reference.
 using DeviceOfHostKernels = EveryDevice;
 INSTANTIATE_TEST_SUITE_P(All, DeviceOfHostKernels, testing::Values(toy::kCpu, toy::kSim),
                          [](const auto& param) { return to_string(param.param); });

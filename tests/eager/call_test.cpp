@@ -23,7 +23,7 @@ Tensor ramp(int64_t size, float step = 0.37F) {
   return tensor;
 }
 
-/// What a Program of this one operator makes of the same operands.
+/// The result of a Program with this single operator on the same operands.
 std::vector<Tensor> compiled(const OpInfo& info, const Attributes& attributes, const std::vector<Tensor>& operands) {
   Model model;
   std::vector<Value> values;

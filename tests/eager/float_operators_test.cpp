@@ -1,4 +1,4 @@
-// Operators of float networks by numbers worked out by hand or stated in ONNX's specification.
+// Float operators, with values that were computed by hand or that ONNX's specification states.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ TEST(FloatOperators, CastHoldsAndWraps) {
             (std::vector<int8_t>{7, -8, 7}));
   const Tensor between = Tensor::of<double>(DType::f64, {1}, std::vector<double>{1 + 0x1p-11 + 0x1p-40});
   EXPECT_EQ(run("cast", {between}, {{"to", std::string("f16")}})[0].data<uint16_t>()[0],
-            0x3C01);  // by way of f32: 0x3C00
+            0x3C01);  // through f32: 0x3C00
 }
 
 TEST(FloatOperators, WholeNumbersNeverTrap) {
@@ -198,7 +198,7 @@ TEST(FloatOperators, Resizes) {
 }
 
 TEST(FloatOperators, OneStepOfALstm) {
-  // All weights 0: the gates are functions of the biases alone, and the cell starts at 2.
+  // All weights are 0: the gates depend on the biases alone, and the cell starts at 2.
   const Tensor x = floats({1, 1, 1}, {1}), w = floats({1, 4, 1}, {0, 0, 0, 0}), r = floats({1, 4, 1}, {0, 0, 0, 0});
   const Tensor b = floats({1, 8}, {1, 2, 3, 4, 0, 0, 0, 0}), h = floats({1, 1, 1}, {0}), c = floats({1, 1, 1}, {2});
   const auto out = run("lstm", {x, w, r, b, {}, h, c, {}});
@@ -281,7 +281,7 @@ TEST(FloatOperators, SlicesGoBackwardsFromTheFirstElementAtLeast) {
   expect_floats(slice(-9, 9, 2), {2}, {1, 3});
 }
 
-/// What roi_align samples of one bin that is the whole region, sample by sample.
+/// The samples that roi_align takes for one bin that covers the whole region, one by one.
 double sampled(const Tensor& x, double top, double left, double height, double width, bool largest) {
   const int64_t h = x.dims()[2], w = x.dims()[3];
   const auto plane = x.data<float>();

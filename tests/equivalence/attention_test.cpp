@@ -1,5 +1,5 @@
-// A block of attention from features to features on codes: nothing of it stays in float, both roads agree, and they
-// mean what the network says.
+// An attention block entirely on codes: nothing stays in float, both execution paths agree, and the semantic check
+// passes.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/metadata/decisions.h"
@@ -28,7 +28,7 @@ void expect_equal(Prepared& prepared, const Model& integer) {
 TEST(Attention, HasNothingInFloat) {
   EXPECT_TRUE(attention("generic_int8").model.metadata.float_operators.empty());
   const FloatOperators in_float = attention("pow2_int8").model.metadata.float_operators;
-  EXPECT_EQ(in_float.size(), 7U);  // the norms, and what only reals come to
+  EXPECT_EQ(in_float.size(), 7U);  // the norms, and operators that only lead to float values
   for (const char* norm : {"norm", "root"})
     EXPECT_EQ(in_float.at(norm), "it multiplies by numbers that are no powers of two");
 }
@@ -51,7 +51,7 @@ TEST_P(AttentionOn, BothRoadsAreEqualAndMeanIt) {
   expect_equal(prepared, conversion.model);
 }
 
-/// The shifts of other chips round otherwise.
+/// The shifts of other chips round differently.
 TEST(Attention, RoundsAsThePlatformSays) {
   for (const char* rounding : {"half_even", "half_away", "truncate", "doubled"}) {
     Prepared prepared = attention("generic_int8", {{"requantize.rounding", rounding}});

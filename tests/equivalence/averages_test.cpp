@@ -1,4 +1,4 @@
-// Averages that leave padding out, on both roads.
+// Averages that exclude padding, on both execution paths.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/ops.h"
@@ -29,7 +29,7 @@ TEST_P(AveragesOn, BothRoadsAreEqual) {
   }
 }
 
-/// The windows at the edges have 1 and 2 elements: their factors are 4 and 2 times that of a whole one.
+/// Windows at the edges have 1 and 2 elements. Their factors are 4 and 2 times the factor of a full window.
 TEST(Averages, HaveAMultiplierForEveryCount) {
   const auto conversion = quant::convert(averages("generic_int8").model);
   const ops::IntegerAvgPool2d cut(conversion.model.graph.op("cut").node());

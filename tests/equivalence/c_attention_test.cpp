@@ -1,4 +1,4 @@
-// Attention networks in C against the integers.
+// Attention networks in C, compared with the integer program.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/files/atomic_file.h"
@@ -15,8 +15,8 @@ using Overrides = std::vector<std::pair<std::string, std::string>>;
 
 constexpr const char* kAttention = HALFSTEP_SOURCE_DIR "/tests/equivalence/attention.ir";
 
-/// Rows, products, means and repeated operands along axes of images, which lie channels last in C, and matrices that
-/// are read the other way round.
+/// Rows, products, means and repeated operands along image axes, which C stores channels last, and matrices that are
+/// read transposed.
 constexpr const char* kImages = R"(graph images(x: f32[?, $channels, $height, $width]) {
   param @w1: f32[8, $channels, 3, 3]
   param @w2: f32[8, 8, 1, 1]
@@ -48,7 +48,7 @@ constexpr const char* kImages = R"(graph images(x: f32[?, $channels, $height, $w
   return logits = head
 })";
 
-/// `text` without what multiplies by numbers that are no powers of two.
+/// `text` without the operators that multiply by numbers other than powers of two.
 std::string without_norm(std::string text) {
   const std::string norm = "layer_norm(placed, scale=@norm.scale, bias=@norm.bias)";
   text.replace(text.find(norm), norm.size(), "relu(placed)");
@@ -57,7 +57,7 @@ std::string without_norm(std::string text) {
   return text;
 }
 
-/// Sums and products of operands that are repeated, as every form has them.
+/// Sums and products of repeated operands, in every form.
 constexpr const char* kRepeats = R"(graph repeats(x: f32[?, $channels, $height, $width]) {
   param @w1: f32[8, $channels, 3, 3]
   param @w2: f32[8, 8, 1, 1]
@@ -75,7 +75,7 @@ constexpr const char* kRepeats = R"(graph repeats(x: f32[?, $channels, $height, 
 
 class CAttention : public CRoad {
  protected:
-  /// On a platform, in C under the sanitizer, without a difference.
+  /// Converts on a platform and expects no difference in C, under the sanitizer.
   static void expect_equal_in_c_on(const std::string& platform, const std::string& network,
                                    const Overrides& overrides = {}, quant::PrepareOptions bits = {}) {
     const TemporaryFolder folder;
@@ -132,7 +132,7 @@ TEST_F(CAttention, HasTheSameCodesOnEveryMachine) {
   }
 }
 
-/// Products in parts are in no program that does without.
+/// Only programs that need it multiply in parts.
 TEST_F(CAttention, MultipliesInPartsWhereSumsPassTheirLimitAlone) {
   const TemporaryFolder folder;
   io::write_file(folder / "network.ir", std::string_view(without_norm(kImages)));

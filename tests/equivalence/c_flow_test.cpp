@@ -1,4 +1,4 @@
-// Branches and loops in C, against what the program of the same network gives.
+// Branches and loops in C, compared with the program of the same network.
 #include <gtest/gtest.h>
 
 #include "halfstep/api/inputs/model.h"
@@ -16,7 +16,7 @@
 namespace halfstep::test {
 namespace {
 
-/// Of a Model whose tensors are the numbers that `contents` has, others random.
+/// A Model with the tensors in `contents`, and random values for all others.
 Model model_of(const std::string& text, const Tensors& contents = {}) {
   Model model;
   model.graph = parse(text, "flow.ir");
@@ -52,7 +52,7 @@ std::vector<api::CProgramOptions> machines() {
   return all;
 }
 
-/// Every value outside of regions, of several runs.
+/// Compares every value outside of regions, over several runs.
 void expect_same(const Model& model, const std::vector<Tensors>& runs) {
   ThreadPool pool(1);
   for (const api::CProgramOptions& machine : machines()) {
@@ -151,7 +151,7 @@ TEST_F(CFlow, ScansTakeAndStack) {
               {{{"x", reals({5, 3}, 1)}, {"start", reals({3}, 2)}, {"more", reals({5}, 3)}}});
 }
 
-/// Read at the beginning of an iteration alone, beside memory that the rest of it needs.
+/// The value is only read at the beginning of an iteration. It lies beside memory that the rest of the iteration needs.
 TEST_F(CFlow, WhatIterationsReadStaysUntilTheLast) {
   expect_same(model_of(R"(graph kept(x: f32[4, 3], start: f32[3]) {
   doubled = add(a=x, b=x)
@@ -211,7 +211,7 @@ TEST_F(CFlow, RegionsAreNested) {
   expect_same(model, runs);
 }
 
-/// Values of opsets that files hold, and what the engine that made them gave.
+/// Networks from files of several opsets, compared with the outputs of the engine that made them.
 TEST_F(CFlow, NetworksOfFilesGiveTheSame) {
   for (const char* name : {"loop_if_ts17/model.onnx", "control_flow/model.onnx", "paddle_control_pir/model.json"}) {
     SCOPED_TRACE(name);
@@ -221,7 +221,7 @@ TEST_F(CFlow, NetworksOfFilesGiveTheSame) {
     const std::vector<Value> outputs = model.graph.outputs();
     if (std::ranges::none_of(outputs, [](Value v) { return v.dims().size() == 3; })) {
       EXPECT_EQ(name_of([&] { formats::c::c_program(model, {.name = "network"}); }), "");
-    } else {  // rows that a loop stacks, as many as a run makes: what does not ask for them is C
+    } else {  // a loop stacks as many rows as it runs: outputs that do not need them can be C
       EXPECT_EQ(name_of([&] { formats::c::c_program(model, {.name = "network"}); }), "c_run_time_extents");
       model.graph.set_outputs({outputs[0]});
     }
@@ -241,7 +241,7 @@ TEST_F(CFlow, NetworksOfFilesGiveTheSame) {
   }
 }
 
-/// A recurrent network on codes: u8 in, a state of u8, sums of two layers, a table for its activation.
+/// A recurrent network on codes: u8 input, a u8 state, sums of two layers, and a table as its activation.
 TEST_F(CFlow, ARecurrentNetworkOnCodesIsAScan) {
   const std::string text = R"(graph recurrent(x: f32[6, 1, 5], start: f32[1, 4]) {
   const @s: f32[1]
@@ -280,8 +280,8 @@ TEST_F(CFlow, ARecurrentNetworkOnCodesIsAScan) {
   expect_same(model, runs);
 }
 
-/// Images lie channels last inside of regions and out of them, and the values that they are stacked to or cut from in
-/// the network's order.
+/// Images are stored channels last inside and outside of regions. Values that they are stacked to or cut from keep the
+/// network's order.
 TEST_F(CFlow, ImagesKeepTheirOrder) {
   expect_same(
       model_of(R"(graph images(x: f32[3, 1, 2, 4, 4], more: f32[2, 2, 4, 4], start: f32[1, 2, 4, 4], up: bool[]) {
@@ -316,7 +316,7 @@ TEST_F(CFlow, ImagesKeepTheirOrder) {
         {"up", truth(false)}}});
 }
 
-/// `count` of them in each other; the innermost adds.
+/// `count` nested loops. The innermost one adds.
 std::string nested(int count) {
   std::string text = "graph deep(x: f32[2], on: bool[]) {\n";
   for (int i = 0; i < count; ++i) {

@@ -1,4 +1,5 @@
-// Operators on rows of codes in C, each alone on codes that a network would rarely have, against their references.
+// Operators on rows of codes in C, each alone, compared with their references on codes that a network would rarely
+// have.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,11 +13,11 @@
 namespace halfstep::test {
 namespace {
 
-/// An operator on the codes `q` of samples, which are the numbers in them, their transposed `t`, their parts `h`, `r`
-/// and `v`, and three times `q` as `w`, all of one type, and `n` of 8 bits.
+/// An operator on the codes `q` of the samples, which are the numbers in them. Also on their transpose `t`, their parts
+/// `h`, `r` and `v`, and three times `q` as `w`, all of one type, and `n` of 8 bits.
 struct Case {
   const char *name, *type, *text;
-  int64_t different = 5;  ///< codes of its result, at least
+  int64_t different = 5;  ///< least number of different codes in the result
 };
 
 constexpr Case kCases[] = {
@@ -53,7 +54,7 @@ constexpr Case kCases[] = {
     {"product_beyond_64_bits", "u16",
      "integer_matmul(a=q, b=t) {a_zero_point: 300, b_zero_point: 32768, multiplier: 2147483647, shift: 50, "
      "y_zero_point: 30000, code_type: \"u16\", code_max: 65535}"},
-    // Of row 3 by itself, and by row 4, the last 16 bits tell more than a half from a half.
+    // The last 16 bits of row 3 by itself, and by row 4, decide between half and half.
     {"product_to_the_even", "u16",
      "integer_matmul(a=q, b=t) {a_zero_point: 2368, b_zero_point: 45794, multiplier: 1247546552, shift: 50, "
      "y_zero_point: 30000, code_type: \"u16\", code_max: 65535, shift_rounding: \"half_even\"}"},
@@ -130,7 +131,7 @@ std::string text_of(const Case& c) {
 
 constexpr const char* kTypes[] = {"u8", "i8", "u16", "i16"};
 
-/// All of them in one program.
+/// All cases in one program.
 Model all_cases() {
   std::string text = "graph all(";
   for (const char* type : kTypes) text += fmt::format("{}x_{}: f32[2, 3, 5, 12]", type == kTypes[0] ? "" : ", ", type);
@@ -167,7 +168,7 @@ Model all_cases() {
   model.tensors["one"] = exponentials(1, 0);
   model.tensors["slow"] = exponentials(256, 0.0001);
   model.tensors["slower"] = exponentials(256, 0.0256);
-  Tensor falling(DType::i32, {256});  // whose products round to 0, 1, 2 and 3
+  Tensor falling(DType::i32, {256});  // its products round to 0, 1, 2 and 3
   for (int i = 0; i < 256; ++i) falling.data<int32_t>()[static_cast<size_t>(i)] = 56000 - 200 * i;
   model.tensors["falling"] = falling;
   Random random(5, 9);
@@ -187,7 +188,7 @@ Model all_cases() {
   return model;
 }
 
-/// Random codes, with rows of one code, rows of both ends and a row with one that differs.
+/// Random codes, with rows of one code, rows of both extremes, and a row with one different code.
 Tensor samples(const std::string& type) {
   const int64_t most = type.ends_with("16") ? 65536 : 256, low = type.starts_with("i") ? -most / 2 : 0;
   Tensor x(DType::f32, {2, 3, 5, 12});
@@ -205,7 +206,7 @@ Tensor samples(const std::string& type) {
   return x;
 }
 
-/// What the references give, by the name of each value.
+/// Results of the references, by the name of each value.
 Tensors expected(const Model& model, const Tensors& inputs) {
   Tensors values = inputs;
   for (const auto& [name, tensor] : model.tensors) values[name] = tensor;

@@ -1,4 +1,4 @@
-// Programs in C that are compiled, run and compared.
+// Compiles, runs and compares C programs.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ inline api::CProgramOptions with_compiler(const std::string& compiler, const std
   return {.compiler = compiler + kWarnings, .runner = runner};
 }
 
-/// Machines whose compiler and emulator are there.
+/// Target machines whose compiler and emulator are installed.
 inline std::vector<api::CProgramOptions> other_machines() {
   constexpr std::pair<const char*, const char*> kMachines[] = {{"arm-linux-gnueabihf-gcc", "qemu-arm"},
                                                                {"aarch64-linux-gnu-gcc", "qemu-aarch64"},
@@ -39,7 +39,7 @@ inline std::vector<api::CProgramOptions> other_machines() {
   return found;
 }
 
-/// The network, its integers and C; no operator is in float.
+/// Compares the integer program of the network with C. Expects no operator in float.
 inline verify::RoadReport compare(Prepared& prepared, const api::CProgramOptions& options, int64_t samples = 4) {
   verify::Roads roads = api::roads_of(prepared.model, api::convert(prepared.model).model);
   api::add_c(roads, options);

@@ -1,4 +1,4 @@
-// Programs in C against the integers, and what becomes of compilers and programs that fail.
+// C programs, compared with the integer program, and the handling of compilers and programs that fail.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -14,7 +14,7 @@
 namespace halfstep::test {
 namespace {
 
-/// A platform, its overrides, and bits of weights and features.
+/// A platform, its overrides, and the bits of weights and activations.
 struct Target {
   std::string platform;
   int weights, features;
@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
-/// Every kind of layer on codes, with tables, a product, windows that edges cut and what moves codes.
+/// Every kind of layer on codes, with tables, a product, windows that edges cut, and operators that move codes.
 constexpr const char* kKinds = R"(graph kinds(x: f32[?, $channels, $height, $width]) {
   param @w1: f32[8, $channels, 3, 3]
   param @w2: f32[8, 8, 1, 1]
@@ -113,14 +113,14 @@ TEST_F(CRoad, OperatorsInFloatNeedLeaveAndAreNamed) {
   }
 }
 
-/// A program that was exported, where one weight may be changed.
+/// An exported program. Tests may change one weight.
 class Exported {
  public:
   explicit Exported(Prepared& prepared) {
     api::export_c(api::convert(prepared.model).model, folder_.path(), {.name = "net", .hooks = true});
   }
   const std::filesystem::path& path() const { return folder_.path(); }
-  /// Changes what follows the first `before` in net.c.
+  /// Replaces `from` with `to` at the first place after `before` in net.c.
   void change(const std::string& before, const std::string& from, const std::string& to) {
     std::string text = io::read_text_file(folder_ / "net.c");
     const size_t at = text.find(from, text.find(before));
@@ -149,7 +149,7 @@ TEST_F(CRoad, FindsOneWeightThatWasChanged) {
   const auto conv4 = std::ranges::find(report.layers, std::string("conv4"), [](const auto& l) { return l.layer.name; });
   EXPECT_GT(conv4->engine_differing, 0);
   ASSERT_TRUE(conv4->engine.has_value());
-  EXPECT_EQ(conv4->engine->position[0], 0);  // the channel whose weight it is
+  EXPECT_EQ(conv4->engine->position[0], 0);  // the output channel of that weight
 }
 
 TEST_F(CRoad, ShowsTheWordsOfACompilerAndEndsWhatHangs) {

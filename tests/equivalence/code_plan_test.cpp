@@ -1,4 +1,4 @@
-// What has codes is decided once, and every later step obeys on both roads.
+// Preparation decides once which values have codes, and every later step follows the decision on both execution paths.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/metadata/decisions.h"

@@ -1,5 +1,5 @@
-// The layers of PyTorch's engines in the integer program: the golden ones, and random ones with ties against the
-// operators that are PyTorch's by name.
+// Layers of PyTorch's engines in the integer program: the golden ones, and random ones with ties. The random ones are
+// compared with the operators that carry PyTorch's names.
 #include <fmt/format.h>
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ double number(const verify::GoldenCase& golden, const std::string& name) {
   return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
 }
 
-/// The form in which the integer program has the layer, "" for none. Engine onednn has x86's convolutions.
+/// Form of the layer in the integer program, or "" when it has none. Engine onednn runs x86's convolutions.
 std::string form_of(const verify::GoldenCase& golden) {
   const bool conv = golden.op == "quantized.conv2d";
   if (!conv && golden.op != "quantized.linear") return "";
@@ -36,7 +36,7 @@ std::string form_of(const verify::GoldenCase& golden) {
 
 Tensor contents(const verify::GoldenCase& golden, const std::string& port) { return named(golden.in, port).at(0); }
 
-/// The program's layers have a bias always.
+/// Layers of the program always have a bias.
 Tensor bias_of(const verify::GoldenCase& golden) {
   for (const auto& [port, tensors] : golden.in) {
     if (port == "bias" && !tensors.empty()) return tensors[0];
@@ -73,7 +73,7 @@ KernelCase integer_case(const verify::GoldenCase& golden, const std::string& for
   return use;
 }
 
-/// How many layers the file has.
+/// Checks the golden layers of the file and returns their number.
 int expect_golden_layers(const std::filesystem::path& file) {
   int layers = 0;
   for (const verify::GoldenCase& golden : verify::read_golden(file)) {

@@ -1,4 +1,4 @@
-// Integer programs as ONNX files: read again, they give the program's codes.
+// Integer programs as ONNX files: read again, they produce the program's codes.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -25,7 +25,7 @@ namespace {
 using formats::onnx::ExportForm;
 using formats::onnx::ExportOptions;
 
-/// What does better than an approximation.
+/// The remedy that is better than an approximation.
 constexpr const char* kInstead = ", or convert for onnxruntime_int8";
 
 std::vector<std::string> layers_of(const verify::Roads& roads) {
@@ -34,7 +34,7 @@ std::vector<std::string> layers_of(const verify::Roads& roads) {
   return names;
 }
 
-/// The values of a network by name.
+/// Values of a network, by name.
 std::map<std::string, Tensor> run(const Model& model, const std::vector<std::string>& fetch, const Tensor& x) {
   CompileOptions options;
   options.fetch = fetch;
@@ -42,7 +42,7 @@ std::map<std::string, Tensor> run(const Model& model, const std::vector<std::str
   return compile(specialize(model, {{"x", x.dims()}}), options).run({{"x", x}}, pool);
 }
 
-/// The file read again, run on x: every output.
+/// Reads the exported file again and runs it on x. Returns every output.
 std::map<std::string, Tensor> run_exported(const formats::onnx::ExportedFile& file, const Tensor& x) {
   formats::Binding binding;
   binding.evaluate = [](const OpInfo& info, const Attributes& attributes, const std::vector<Tensor>& operands) {
@@ -90,7 +90,7 @@ TEST_P(EveryWidth, FloatOperatorsBetweenCodesGiveNearlyThoseCodes) {
   }
 }
 
-/// Tables, a shared scale, a clamp that saturation does not give.
+/// Tables, a shared scale, and a clamp that saturation does not imply.
 TEST(Export, TablesAndMovesStayExact) {
   const TemporaryFolder folder;
   const std::string path = (folder / "n.ir").string();
@@ -119,7 +119,7 @@ graph n(x: f32[?, $channels, $height, $width]) {
   EXPECT_TRUE(prepared.compare(roads).equal());
   ExportOptions options{.form = ExportForm::qoperator};
   options.outputs = layers_of(roads);
-  options.outputs.pop_back();  // the network's output, whose reals have its name
+  options.outputs.pop_back();  // the network's output, whose float values have its name
   const Tensor x = prepared.parts.test.inputs(0, 20).at("x");
   const auto codes = run(integer, options.outputs, x);
   const auto zero = integer.tensors.at("padded.fill").data<uint8_t>()[0];
@@ -150,7 +150,7 @@ int64_t count(const formats::onnx::ExportedFile& file, const std::string& op) {
   return operators.contains(op) ? operators.at(op) : 0;
 }
 
-/// Functions on codes where they give the table, which they do not where one code of it is another.
+/// A function on codes replaces a table only where it reproduces every code of the table.
 TEST(Export, ATableOfAFunctionIsThatFunctionOfTheEngine) {
   const TemporaryFolder folder;
   const std::string path = (folder / "n.ir").string();
@@ -175,7 +175,7 @@ TEST(Export, ATableOfAFunctionIsThatFunctionOfTheEngine) {
   EXPECT_EQ(count(formats::onnx::export_model(integer, options, ""), "Gather"), 2);
 }
 
-/// In the narrowest type that the opset has and an engine takes.
+/// Weights use the narrowest type that the opset has and an engine accepts.
 TEST(Export, NarrowWeightsArePacked) {
   Prepared prepared("onnxruntime_int8", {2, 8, {}});
   const Model integer = quant::convert(prepared.model).model;
@@ -205,7 +205,7 @@ TEST(Export, AChangedWeightCodeIsFound) {
       differing(codes.at("conv4"), run_exported(formats::onnx::export_model(integer, options, ""), x).at("conv4")), 0);
 }
 
-/// Scales and biases of PyTorch's engines are there: only the order of the arithmetic is another.
+/// Scales and biases of PyTorch's engines are exported. Only the order of the arithmetic differs.
 TEST(Export, AnEngineOfPyTorchIsNearlyKept) {
   Prepared prepared("pytorch_fbgemm", {}, {{"rounding.method", "divide"}});
   const Model integer = quant::convert(prepared.model).model;
@@ -247,7 +247,7 @@ TEST(Export, ImagesWhoseChannelsAreTheLastAxisAreRefused) {
   EXPECT_EQ(name_of([&] { formats::c::c_program(integer, {.name = "net"}); }), "c_compiled_program");
 }
 
-/// Files of vendors' tools have the ranges that were seen.
+/// Files for vendors' tools contain the observed ranges.
 TEST(Export, RangesOfQuantizersThatSawNothingAreRefused) {
   const Prepared prepared("generic_int8");
   Model model = prepared.model;
@@ -274,7 +274,7 @@ TEST(Export, TheVerbChoosesByTheStageOfTheModel) {
   EXPECT_EQ(name_of([&] { exported(prepared.model, "quantized"); }), "not_a_choice");
 }
 
-/// The metadata say a function's name and numbers; whatever they are, the table decides.
+/// The metadata name a function and its numbers. If they are wrong, the table still decides.
 TEST(Export, AWrongOriginOfATableChangesNoCode) {
   const TemporaryFolder folder;
   std::ofstream(folder / "table.ir") << "graph table(x: f32[?, $channels, $height, $width]) {\n"
@@ -299,8 +299,8 @@ TEST(Export, AWrongOriginOfATableChangesNoCode) {
   }
 }
 
-/// Runtimes refuse a file with two nodes of one name: here the codes of x are made real for the layer and for an
-/// output.
+/// Runtimes refuse a file with two nodes of one name. Here the codes of x are dequantized twice, for the layer and for
+/// an output.
 TEST(Export, EveryNodeHasANameOfItsOwn) {
   const TemporaryFolder folder;
   std::ofstream(folder / "both.ir") << "graph both(x: f32[?, $channels, $height, $width]) {\n"

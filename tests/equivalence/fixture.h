@@ -1,4 +1,4 @@
-// A prepared network with the digits behind it, small enough for every test.
+// A prepared network and the digits, small enough for every test.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace halfstep::test {
 
-/// Untrained but calibrated: the built-in network on the digits, for a platform and widths.
+/// The built-in network on the digits, untrained but calibrated, for a platform and bit widths.
 struct Prepared {
   data::Dataset data = data::digits();
   data::TrainTest parts = data::split(data);
@@ -44,17 +44,18 @@ struct Prepared {
     return std::ranges::all_of(tensor.data<float>(), [](float value) { return value == 0; });
   }
 
-  /// Biases and statistics that are not zero and one, so that folding and bias codes have something to do.
+  /// Sets biases other than zero and statistics other than zero and one, so that folding and bias codes matter.
   static void disturb(Model& model) {
     Random random(11, 3);
     for (auto& [name, tensor] : model.tensors) {
-      if (tensor.dims().size() > 1 && is_zero(tensor)) {  // the initializer takes its reader for no layer with weights
+      if (tensor.dims().size() > 1 && is_zero(tensor)) {  // the initializer does not treat its reader as a layer with
+                                                          // weights
         for (float& value : tensor.data<float>()) value += 0.5F * random.normal();
       }
       if (tensor.dims().size() != 1) continue;
       for (float& value : tensor.data<float>()) value += 0.3F * (random.uniform() - 0.4F);
       if (name != "bn2.scale") continue;
-      for (float& value : tensor.data<float>()) value *= 8;  // so that relu6 has something to cut
+      for (float& value : tensor.data<float>()) value *= 8;  // so that relu6 clips some values
     }
   }
 };

@@ -1,4 +1,4 @@
-// A network with a scan, a branch and a loop, prepared, and what proves it.
+// A prepared network with a scan, a branch and a loop, and its verification.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 
 namespace halfstep::test {
 
-/// A recurrent cell over five rows, a branch on what comes out, and a loop until something is large.
+/// A recurrent cell over five rows, a branch on the result, and a loop until a value is large.
 struct Flow {
   ThreadPool pool{1};
   data::Dataset data;
@@ -35,7 +35,7 @@ struct Flow {
     prepared.source = std::make_shared<const Source>(Source{source, parts.test.inputs(0, 3)});
   }
 
-  /// `tanh` of the cell is that function.
+  /// `tanh` is the function used in the cell.
   static Model network(const std::string& tanh = "tanh") {
     std::ifstream file(HALFSTEP_SOURCE_DIR "/tests/equivalence/flow.ir");
     std::string text(std::istreambuf_iterator<char>(file), {});

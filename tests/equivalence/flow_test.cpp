@@ -1,4 +1,4 @@
-// Branches and loops on codes: quantizers inside of them, conversion, and the proof each time that one is entered.
+// Branches and loops on codes: quantizers inside of them, conversion, and the comparison of each entry into a region.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/ops.h"
@@ -54,7 +54,7 @@ TEST(FlowRoads, HoldEveryLayerToWhatTheNetworkMeans) {
   EXPECT_FALSE(report.equal());
 }
 
-/// What one quantizer has seen of all iterations of all samples is what they span.
+/// A quantizer's range covers its values in all iterations of all samples.
 TEST(FlowRoads, ObserveAllIterations) {
   Flow flow;
   const Model cell = region_model(flow.source, *flow.source.graph.op("cell").regions()[0], "cell");
@@ -93,15 +93,15 @@ TEST(FlowRoads, StayInFloatWholeWhereAsked) {
   EXPECT_TRUE(flow.prove(flow.integers()).equal());
 }
 
-/// Its ranges are those of what it would have been given.
+/// A quantizer in a branch that is never taken has the range of the values that it would have received.
 TEST(FlowRoads, HaveRangesInABranchThatNobodyTakes) {
   const Flow flow({}, 40.0F);
   const auto range_end = [&](const char* name) { return flow.prepared.tensors.at(name).data<float>()[0]; };
   EXPECT_LT(range_end("soft.low"), range_end("soft.high"));
 }
 
-/// What is scanned has the codes that it has outside, a state those of what comes next, and what a loop gives those
-/// that it has inside.
+/// A scanned value keeps its codes from outside. A state has the codes of its next value, and the result of a loop has
+/// the codes that it has inside.
 TEST(FlowRoads, ShareScalesWhereValuesPassThrough) {
   const Flow flow;
   const auto scale_of = [&](const char* value) {

@@ -1,5 +1,5 @@
-// Every pointwise function that becomes a table, with attributes that are not its defaults: the training road builds
-// the table at every run, conversion stores it.
+// Every pointwise function that becomes a table, with attributes other than its defaults. The prepared network builds
+// the table in each run, and conversion stores it.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/ops.h"
@@ -18,7 +18,7 @@ std::vector<const OpInfo*> functions() {
   return all;
 }
 
-/// The defaults, moved a little; what is on or off is on.
+/// Attributes slightly off their defaults. Flags are on.
 std::string attributes_of(const OpInfo& info) {
   std::string text;
   for (const AttributeInfo& attribute : info.attributes) {
@@ -52,7 +52,7 @@ TEST_P(EveryFunction, GivesTheSameCodesOnBothRoads) {
       api::roads_of(model, conversion.model),
       [&](int64_t begin, int64_t count) { return parts.test.inputs(begin, count); }, 32, 32, pool);
   EXPECT_TRUE(report.equal());
-  const bool is_factor = GetParam() == &ops::Neg::record();  // which the layer takes in
+  const bool is_factor = GetParam() == &ops::Neg::record();  // the layer absorbs it as a factor
   EXPECT_EQ(report.layers.size(), is_factor || GetParam()->quant.trait == Trait::fuses_into_producer ? 2U : 3U);
 }
 

@@ -1,4 +1,4 @@
-// Engines beside the integer program inside of branches and loops, each time that one is entered.
+// External backends, compared with the integer program inside branches and loops, at each entry.
 #include <gtest/gtest.h>
 
 #include "halfstep/api/detail/onnxruntime_backend.h"
@@ -29,7 +29,7 @@ void expect_equal_inside(const verify::RoadReport& report) {
 
 class CInside : public CRoad {
  protected:
-  /// The proof with the program in C in which `change` is put in front of where `layer` is shown.
+  /// Verifies with the C program, in which `change` is inserted before `layer` is shown.
   verify::RoadReport prove_with(const std::string& layer, const std::string& change) {
     const Model integer = flow_.integers();
     const auto program = formats::c::c_program(integer, {.name = "flow", .hooks = true, .float_islands = true});
@@ -68,7 +68,7 @@ TEST_F(CInside, ACodeThatDiffersIsFoundAtItsIteration) {
       << verdict;
 }
 
-/// A state that differs is read by layers in front of the one that made it, one iteration later.
+/// Layers in front of the one that computes a state read a wrong state one iteration later.
 TEST_F(CInside, TheFirstDifferenceIsTheFirstInTime) {
   const verify::RoadReport report = prove_with("next", "if (cell_turn == 1) next_y[0] ^= 64;");
   EXPECT_GT(layer(report, "from_state").engine_differing, 0);
@@ -125,7 +125,7 @@ TEST_F(OnnxruntimeInside, ACodeThatDiffersIsFound) {
   EXPECT_EQ(layer(report, "next").engine_differing, 0);
 }
 
-/// A Scan stacks what has the same extents each time, and the list of a branch has not.
+/// A Scan can only stack values of the same extents, and the list of a branch varies.
 TEST(RecordInside, LeavesOutBranchesInsideOfAScan) {
   Model model;
   model.graph = parse(R"(graph rows(x: f32[4, 3], on: bool[]) {

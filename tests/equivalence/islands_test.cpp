@@ -1,5 +1,5 @@
-// Operators that stay in float inside a quantized network: where quantizers go around them, conversion with and without
-// leave, and the proof on networks that have them.
+// Float fallbacks inside a quantized network: quantizers around them, conversion with and without permission, and
+// verification of such networks.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -1,5 +1,5 @@
-// Attention behind masks: nothing but the condition stays in float, what is hidden leaves the others a scale, both
-// roads agree, and they mean what the network says.
+// Attention with masks: only the condition stays in float, hidden scores leave a scale to the others, both execution
+// paths agree, and the semantic check passes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,10 +35,11 @@ Prepared masks(quant::PrepareOptions widths = {}) {
 TEST(Masks, LeaveNothingButTheConditionInFloat) {
   std::set<std::string> in_float;
   for (const auto& [layer, reason] : masks().model.metadata.float_operators) in_float.insert(layer);
-  EXPECT_EQ(in_float, (std::set<std::string>{"pixels", "sees"}));  // the condition reads the image as it is
+  EXPECT_EQ(in_float, (std::set<std::string>{"pixels", "sees"}));  // the condition reads the image before its quantizer
 }
 
-/// The largest of a row less what is told apart of 64 elements and 8 bits, and no mask's number.
+/// Expects a scale from the largest distance in a row that matters for 64 elements and 8 bits, and not from the number
+/// in a mask.
 TEST(Masks, LeaveAScale) {
   const Prepared prepared = masks();
   for (const auto& quantizer : prepared.model.graph.all<ops::FakeQuantize>()) {

@@ -1,5 +1,5 @@
-// Layers against the float operators of the network that came in: right networks hold on every target, and what both
-// roads share is found.
+// Semantic checks against the float operators of the source model: correct networks pass on every target, and errors
+// that both execution paths share are found.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -62,7 +62,7 @@ TEST_P(MeaningOn, EveryLayerIsWhatTheNetworkSays) {
 
 constexpr const char* kNetwork = HALFSTEP_SOURCE_DIR "/tests/equivalence/meaning.ir";
 
-/// The Model as if it had been made from a network with another text.
+/// Changes the text of the source model that the prepared Model keeps.
 void change_source(Model& prepared, const std::string& from, const std::string& to) {
   Source source = *prepared.source;
   std::string text = print(source.network.graph);
@@ -72,7 +72,7 @@ void change_source(Model& prepared, const std::string& from, const std::string& 
   prepared.source = std::make_shared<const Source>(std::move(source));
 }
 
-/// Layers with codes beyond their bound.
+/// Layers with codes out of tolerance.
 std::vector<std::string> wrong_layers(const Prepared& prepared, const Model& integer, ThreadPool& pool) {
   std::vector<std::string> wrong;
   for (const auto& layer : verify::check_meaning(prepared.model, integer, {}, pool)) {
@@ -81,7 +81,7 @@ std::vector<std::string> wrong_layers(const Prepared& prepared, const Model& int
   return wrong;
 }
 
-/// What makes codes of a float value of the program, behind what moves it.
+/// The quantize operator of a float value in the program, behind operators that move the value.
 Op quantize_behind(const Model& integer, const std::string& value) {
   for (const Op op : integer.graph.ops()) {
     if (!op.is<ops::Quantize>()) continue;
@@ -92,7 +92,7 @@ Op quantize_behind(const Model& integer, const std::string& value) {
   return {};
 }
 
-/// What both roads read in the same wrong way.
+/// An error that both execution paths share.
 struct Misreading {
   const char* name;
   const char *network_says, *roads_read;
@@ -129,14 +129,14 @@ TEST_P(EveryMisreading, IsFoundThoughTheRoadsAgree) {
   const auto roads = prepared.compare(api::roads_of(prepared.model, integer));
   EXPECT_TRUE(roads.equal());
   const std::string layer = GetParam().layer;
-  // The codes of the square weight are right, but in the wrong order: that is for the floats to find.
+  // The codes of the square weight are right but in the wrong order. Only the semantic check against float finds that.
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool),
             layer.empty() ? std::vector<std::string>() : std::vector<std::string>{layer});
   const auto floats = api::check_floats(prepared.model, prepared.parts.test, prepared.pool);
   EXPECT_TRUE(!floats.structure.empty() || floats.trained);
 }
 
-/// What only the integer program has wrong, and the comparison of roads would find too.
+/// Errors in the integer program alone, which the comparison of execution paths would find too.
 TEST(Meaning, FindsParametersThatAreNotTheLayers) {
   struct Case {
     const char* layer;
@@ -251,7 +251,7 @@ TEST(Meaning, FoldedWeightsAreTheNetworks) {
   EXPECT_EQ(wrong.faults[0].value, "conv3");
 }
 
-/// The network that came in has the numbers, and the program their codes, of few bits here.
+/// The source model has the numbers, and the program has their codes, with few bits here.
 TEST(Meaning, NumbersThatAreTakenAwayAreCodes) {
   quant::PrepareOptions widths;
   widths.activation_bits = widths.edge_bits = 4;
@@ -279,7 +279,8 @@ TEST(Meaning, AMeanOfOneValueIsThatValue) {
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
 }
 
-/// A stored number is exact where no layer reads its codes, and what only unread operators read ends no layer.
+/// A stored number is exact unless a layer reads its codes. Operators that only unread operators read do not end a
+/// layer.
 TEST(Meaning, LimitsAreExact) {
   const auto limit = [](Model& model) { model.tensors["limit"] = Tensor::scalar(0.185412F).reshaped({}); };
   for (const char* platform : {"pow2_int8", "generic_int8"}) {
@@ -297,7 +298,7 @@ TEST(Meaning, ClipsWithoutLimitsGiveWhatTheyRead) {
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
 }
 
-/// The limit of an activation is rounded to the nearest code, whatever a shift does with what it drops.
+/// The limit of an activation is rounded to the nearest code, however shifts round.
 TEST(Meaning, ALimitIsItsNearestCode) {
   const auto enlarge = [](Model& model) {
     for (float& weight : model.tensors.at("c.w").data<float>()) weight *= 64;
@@ -317,8 +318,8 @@ TEST(Meaning, OfTensorsThatHaveTheNamesOfValues) {
     EXPECT_EQ(layer.meaning.beyond, 0) << layer.layer;
 }
 
-/// A layer and a reshape in place of a product, a reshape and a sum: the value between them is new, and in float here
-/// with weights that are rounded.
+/// The preparation replaces a product, a reshape and a sum by a layer and a reshape. The value between them is new, and
+/// here it is in float with rounded weights.
 TEST(Meaning, NewFloatValuesAreTakenAsTheProgramGivesThem) {
   for (const char* platform : {"pplcuda", "snpe", "tengine_u8", "pplw8a16"}) {
     SCOPED_TRACE(platform);
@@ -351,7 +352,7 @@ TEST(Meaning, WithoutTheNetworkItIsSaidThatNobodyLooked) {
             "quantize again");
 }
 
-/// Meaning of one code beside a real number in steps.
+/// Semantic check of one code against a float value in steps.
 verify::Meaning beside(double steps, int64_t found, double relative = 0.01, double middle = 0.0) {
   const verify::CodeFormat format{1, 100, 0, 255, verify::Ties::even, "fixed_point", 31, "half_up"};
   verify::Meaning meaning;
@@ -368,7 +369,7 @@ TEST(Meaning, ACodeMayDifferNearATieAlone) {
   EXPECT_EQ(beside(10.3, 111).beyond, 1);
   EXPECT_EQ(beside(10.4, 112).beyond, 1);
   EXPECT_EQ(beside(1e300, 255).near_ties + beside(1e300, 255).beyond, 0);
-  // Where bits are dropped as they are, a code lies between the real number and one below it.
+  // With truncation, a code lies between the float value and the next lower one.
   EXPECT_EQ(beside(10.9, 110, 0.01, -0.5).beyond + beside(10.9, 110, 0.01, -0.5).near_ties, 0);
   EXPECT_EQ(beside(10.95, 111, 0.01, -0.5).near_ties, 1);
   EXPECT_EQ(beside(10.7, 111, 0.01, -0.5).beyond, 1);

@@ -73,7 +73,8 @@ class Evaluator {
                    : s;
   }
 
-  /// A channel's weight scale, raised for its bias (section 4); found by search instead of a formula.
+  /// Weight scale of a channel, raised so that its bias fits (docs/arithmetic.md, section 4). Found by search instead
+  /// of a formula.
   float raised(const ops::FakeQuantize& q, int64_t channel, double x_scale, const Tensor* bias,
                bool power_of_two) const {
     float s = scale_of(q, channel);
@@ -105,7 +106,8 @@ class Evaluator {
         std::fmax(static_cast<double>(q.code_min()), std::fmin(static_cast<double>(q.code_max()), code)));
   }
 
-  /// The reader of a weight's codes sets x_scale and bias before the weight is quantized; see `prepare_weight`.
+  /// Needs the x_scale and the bias of the layer that reads the codes, before it quantizes the weight. See
+  /// `prepare_weight`.
   Plain weight_codes(const ops::FakeQuantize& q) {
     const Op reader = q.out().uses().front().first;
     const int bias_port = reader.info().quant.bias;
@@ -128,7 +130,7 @@ class Evaluator {
     return result;
   }
 
-  /// The quantizer that ends the chain behind a weighted operation.
+  /// The quantizer at the end of the chain behind a weighted operation.
   static ops::FakeQuantize closing_quantizer(Op op) {
     while (true) {
       Op next;
@@ -175,7 +177,7 @@ class Evaluator {
     return y;
   }
 
-  /// An engine adds the bias behind the sum: the numbers lose it again.
+  /// An engine adds the bias after the sum, so this subtracts it from the numbers again.
   void keep_for_engine(Op op, Value bias, const Plain& x, const Plain& w, Plain& y) {
     if (!is_engine(closing_quantizer(op).requantize())) return;
     const int64_t channels = y.dims[1], each = size_of_dims(y.dims) / (y.dims[0] * channels);
@@ -250,7 +252,7 @@ class Evaluator {
     return y;
   }
 
-  /// On all four axes in order, forwards.
+  /// Slices all four axes, with step 1.
   Plain slice(const ops::Slice& op) {
     const Plain& x = at(op.x());
     Plain y = x;
@@ -274,7 +276,7 @@ class Evaluator {
     return y;
   }
 
-  /// Channels before and after.
+  /// Pads channels before and after.
   Plain pad(const ops::Pad& op) {
     const Plain& x = at(op.x());
     const int64_t before = op.pads()[1], after = op.pads()[5], plane = x.dims[2] * x.dims[3];
@@ -355,7 +357,7 @@ class Evaluator {
     const size_t channel = x.unit.size() == 1 ? 0 : i / per_channel % static_cast<size_t>(x.dims[1]);
     if (!x.bias.empty())
       return engine_code(x, q.requantize(), channel, x.numbers[i], static_cast<float>(y_scale), zero) - zero;
-    if (is_engine(q.requantize())) {  // a mean
+    if (is_engine(q.requantize())) {  // the add is a mean
       const float ratio = quotient(static_cast<float>(x.unit[0]), static_cast<float>(y_scale));
       return scaled_in_float(x.numbers[i], quotient(ratio, once(pool_window_)));
     }

@@ -1,5 +1,5 @@
-// A third evaluator of prepared networks: plain nested loops over the float graph, one operation at a time. It knows no
-// fusion, no packing, no kernels and no compiler; only docs/arithmetic.md.
+// A third evaluator of prepared networks: plain nested loops over the float graph, one operation at a time. It follows
+// docs/arithmetic.md only, and uses no fusion, packing, kernels or compiler.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace halfstep::test {
 
-/// Codes of every quantizer of `prepared` for the batch `x`, by the quantizer's name; those of weights too.
+/// Codes of every quantizer of `prepared` for the batch `x`, weights included, by the quantizer's name.
 std::map<std::string, std::vector<int64_t>> plain_codes(const Model& prepared, const Tensor& x);
 
 }  // namespace halfstep::test

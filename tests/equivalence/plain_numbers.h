@@ -1,4 +1,4 @@
-// The numbers of the plain evaluator: values between operations, and the arithmetic of docs/arithmetic.md once more.
+// Numbers of the plain evaluator: values between operations, and an independent implementation of docs/arithmetic.md.
 #pragma once
 
 #include <cmath>
@@ -11,23 +11,22 @@
 
 namespace halfstep::test {
 
-/// What a value is between operations: whole numbers that stand for reals.
+/// A value between operations: float values, codes, or sums with a unit.
 struct Plain {
   enum class Kind { real, codes, sum } kind = Kind::real;
   Dims dims;
-  std::vector<double> reals;     ///< kind real
+  std::vector<double> reals;     ///< used for kind real
   std::vector<int64_t> numbers;  ///< codes, or exact accumulators
-  double scale = 1, zero = 0;    ///< kind codes
-  std::vector<double>
-      unit;  ///< kind sum: what one of the accumulator's steps stands for, of each channel, or one for all
-  std::vector<int64_t> other;  ///< kind sum of an add: the second term's numbers,
-  double other_unit = 0;       ///< and what they stand for
+  double scale = 1, zero = 0;    ///< used for kind codes
+  std::vector<double> unit;      ///< kind sum: real value of one accumulator step, per channel, or one for all
+  std::vector<int64_t> other;    ///< kind sum of an add: the numbers of the second term
+  double other_unit = 0;         ///< real value of one step of `other`
   int64_t zero_a = 0, zero_b = 0;
-  std::vector<float> x_scale, w_scale, bias;  ///< kind sum of a layer for an engine, by channel
+  std::vector<float> x_scale, w_scale, bias;  ///< kind sum of an engine's layer, per channel
   int64_t groups = 0;                         ///< 0: a matrix product
   bool depthwise = false;
   bool relu = false, relu6 = false;
-  double alpha = 1;  ///< slope below zero
+  double alpha = 1;  ///< slope for negative values
 };
 
 inline int64_t size_of_dims(const Dims& dims) {
@@ -71,7 +70,7 @@ inline Factor factor_of(double value, int bits) {
   return {static_cast<int64_t>(m), shift};
 }
 
-/// v / 2^shift as a whole number, by what is left over.
+/// v / 2^shift as an integer. The remainder decides the rounding.
 inline int64_t without_bits(__int128 v, int shift, const std::string& mode) {
   if (mode == "doubled" && shift > 31) return without_bits(without_bits(v, 31, "half_up"), shift - 31, "half_away");
   const __int128 step = static_cast<__int128>(1) << shift, floor = v >> shift, twice = 2 * (v - floor * step);
@@ -85,10 +84,10 @@ inline int64_t scaled(int64_t number, Factor factor, const std::string& mode) {
   return without_bits(static_cast<__int128>(number) * factor.m, factor.shift, mode);
 }
 
-/// The one rounding of a float32 operation, behind a sum and product without any.
+/// The single rounding of a float32 operation, after an exact sum or product.
 inline float once(__float128 exact) { return static_cast<float>(exact); }
 
-/// docs/arithmetic.md, section 4, `float32`, with every operation rounded by itself.
+/// docs/arithmetic.md, section 4, `float32`. Every operation rounds separately.
 inline int64_t scaled_in_float(int64_t number, float factor) {
   const float acc = once(number);
   return static_cast<int64_t>(half_even(once(static_cast<__float128>(acc) * factor)));
@@ -96,12 +95,12 @@ inline int64_t scaled_in_float(int64_t number, float factor) {
 
 inline bool is_engine(const std::string& form) { return form == "fbgemm" || form == "x86"; }
 
-/// float32 operations, each rounded by itself.
+/// float32 operations. Each one rounds separately.
 inline float product(float a, float b) { return once(static_cast<__float128>(a) * b); }
 inline float quotient(float a, float b) { return once(static_cast<__float128>(a) / b); }
 inline float total(float a, float b) { return once(static_cast<__float128>(a) + b); }
 
-/// docs/arithmetic.md, section 10, integer layers; the code before the clamp.
+/// docs/arithmetic.md, section 10, integer layers. The code before the clamp.
 inline int64_t engine_code(const Plain& y, const std::string& form, size_t channel, int64_t number, float y_scale,
                            int64_t zero) {
   const float x = y.x_scale[channel], w = y.w_scale[channel], b = y.bias[channel], acc = once(number);
@@ -115,7 +114,7 @@ inline int64_t engine_code(const Plain& y, const std::string& form, size_t chann
   return static_cast<int64_t>(half_even(total(steps, once(zero))));
 }
 
-/// The sum of section 10.
+/// The sum of docs/arithmetic.md, section 10.
 inline int64_t engine_sum(const Plain& x, size_t i, float y_scale, int64_t zero) {
   const auto real = [](int64_t code, float scale, int64_t zero_point) {
     const __float128 offset = product(scale, once(zero_point));

@@ -1,4 +1,5 @@
-// The promise, and that its proof can fail: every kind of corruption, in either road, must be found.
+// Bit-exactness, and proof that the comparison can fail: every kind of corruption in either execution path must be
+// found.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/base/element_values.h"
@@ -50,7 +51,8 @@ TEST_P(EveryTarget, TrainingRoadAndIntegerProgramAreEqual) {
   EXPECT_EQ(conversion.proofs.size(), 8U);
 }
 
-/// Codes of every quantizer by the third evaluator against the integer program's; how many layers have one.
+/// Compares the third evaluator's codes of every quantizer with the integer program's. Returns the number of layers
+/// compared.
 int compare_with_plain_loops(Prepared& prepared) {
   const Tensor x = prepared.parts.test.inputs(0, 2).at("x");
   const auto plain = plain_codes(prepared.model, x);
@@ -58,7 +60,7 @@ int compare_with_plain_loops(Prepared& prepared) {
   CompileOptions options;
   for (const auto& layer : roads.layers) options.fetch.push_back(layer.name);
   Model integer = specialize(roads.integer, {{"x", x.dims()}});
-  integer.graph.set_outputs(integer.graph.outputs());  // one of which may be called as a layer
+  integer.graph.set_outputs(integer.graph.outputs());  // an output may have the name of a layer
   auto program = compile(integer, options);
   const auto codes = program.run({{"x", x}}, prepared.pool);
   int compared = 0;
@@ -83,17 +85,17 @@ TEST_P(EveryTarget, PlainLoopsGiveTheSameCodes) {
   EXPECT_EQ(compare_with_plain_loops(prepared), 9);
 }
 
-/// What fills empty places is the code of 0, which the affine features of leaky_relu have in the middle.
+/// Padding has the code of 0, which lies in the middle of the range for the affine activations of leaky_relu.
 TEST(Roads, PaddedFeaturesHaveZeroPoints) {
   Prepared prepared("generic_int8", {}, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/padded_shortcut.ir");
   EXPECT_TRUE(prepared.compare(api::roads_of(prepared.model, quant::convert(prepared.model).model)).equal());
   EXPECT_EQ(compare_with_plain_loops(prepared), 6);
 }
 
-/// One thing wrong in one road.
+/// A single fault in one execution path.
 struct Corruption {
   const char* name;
-  bool in_integer;  ///< else in the training road
+  bool in_integer;  ///< false: the fault is in the prepared network
   const char* layer;
   void (*apply)(Model& model);
   const char* platform = "generic_int8";
@@ -175,7 +177,7 @@ const Corruption kCorruptions[] = {
      [](Model& m) {
        set(m, "conv2", {{"activation", std::string("none")}});
      },
-     "pow2_int8"},  // elsewhere the observed range ends at 6, where the clamp is already
+     "pow2_int8"},  // on other platforms the observed range ends at 6, where the clamp is already
     {"fused_relu", false, "conv1", [](Model& m) { add_to(m, "relu1.zero_point", 0, 3); }},
 };
 
@@ -200,7 +202,7 @@ TEST_P(EveryCorruption, IsFoundAtItsLayer) {
   }
 }
 
-/// The third evaluator is no echo of the others: it too must notice a changed network.
+/// The third evaluator is independent of the others, so it too must notice a changed network.
 TEST(Roads, PlainLoopsNoticeAChangedWeight) {
   Prepared prepared("generic_int8");
   const Tensor x = prepared.parts.test.inputs(0, 1).at("x");
@@ -209,7 +211,7 @@ TEST(Roads, PlainLoopsNoticeAChangedWeight) {
   EXPECT_NE(before.at("conv4.w.q"), plain_codes(prepared.model, x).at("conv4.w.q"));
 }
 
-/// A variant may differ: what it lacks is not compared, and a sample counts where it differs first.
+/// A variant may differ: layers that it lacks are not compared, and each sample counts at its first difference.
 TEST(Roads, AVariantIsAReportAndNoFailure) {
   Prepared prepared("generic_int8");
   const Model integer = quant::convert(prepared.model).model;
@@ -222,7 +224,7 @@ TEST(Roads, AVariantIsAReportAndNoFailure) {
          Tensors codes = compile(specialize(integer, {{"x", x.dims()}}), options).run({{"x", x}}, prepared.pool);
          for (auto& [name, tensor] : codes) tensor = tensor.clone();
          const auto head = codes.at("head").data<uint8_t>();
-         head[0] = static_cast<uint8_t>(head[0] ^ 64U);  // of the first sample
+         head[0] = static_cast<uint8_t>(head[0] ^ 64U);  // an element of the first sample
          for (size_t sample : {0, 2, 3}) {
            const auto conv = codes.at("conv2").data<uint8_t>();
            conv[sample * conv.size() / 20] ^= 1U;
@@ -266,7 +268,7 @@ class EveryShift : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Roads, EveryShift, testing::Values("half_up", "half_even", "half_away", "truncate", "doubled"),
                          [](const auto& name) { return std::string(name.param); });
 
-/// Every rounding of a shift, on codes of either sign, by both roads and by plain loops.
+/// Every rounding of a shift, on codes of either sign, by both execution paths and by plain loops.
 TEST_P(EveryShift, RoundsTheSameOnAllRoads) {
   for (const char* codes : {"unsigned", "signed"}) {
     Prepared prepared("generic_int8", {},

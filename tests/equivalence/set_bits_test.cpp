@@ -1,4 +1,4 @@
-// Widths changed after calibration, on both roads.
+// Bit widths that change after calibration, on both execution paths.
 #include <gtest/gtest.h>
 
 #include "halfstep/quant/prepare/quantizer.h"

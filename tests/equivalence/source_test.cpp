@@ -1,4 +1,4 @@
-// The verbs and the network that came in: who keeps it, and what verify makes of it.
+// The verbs and the source model: which Models keep it, and how verify uses it.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class Sources : public testing::Test {
   Sources()
       : network(train::create_network(HALFSTEP_SOURCE_DIR "/tests/equivalence/meaning.ir", data.sample_dims(), 10, 3)) {
     data::set_preprocess(network, {.scale = 1.0F / 16});
-    Random random(5, 1);  // of a gemm, which the initializer takes for no layer with weights
+    Random random(5, 1);  // of a gemm that the initializer does not treat as a layer with weights
     for (float& value : network.tensors.at("fc.w").data<float>()) value = 0.5F * random.normal();
   }
 
@@ -25,7 +25,7 @@ class Sources : public testing::Test {
     return api::quantize(network, quant::load_platform("generic_int8"), data, {.keep_samples = stored}, {}).model;
   }
 
-  /// The proof of the Model as its file has it.
+  /// Verifies the Model after a round trip through a file.
   verify::RoadReport verified(const Model& prepared, bool all = false) {
     api::save(prepared, folder / "prepared");
     const Model read = api::load(folder / "prepared");
@@ -81,7 +81,7 @@ TEST_F(Sources, AllElementsOfAllSamplesAreChecked) {
   EXPECT_EQ(mean->meaning->compared, 360 * 8 * 64);
 }
 
-/// The source says an average without padding, and both roads count it.
+/// The source model has an average that excludes padding. Both execution paths count the padding.
 TEST_F(Sources, AverageOverPaddingIsFoundAndTheLayerNamed) {
   Model prepared = quantized(8);
   Source source = *prepared.source;

@@ -125,7 +125,8 @@ TEST(Tar, WildSizes) {
   EXPECT_EQ(with_size("1777777777"), errors::archive_cut_off("a.tar", "in file 'big'"));
 }
 
-/// A zip archive whose two headers of its only file, "file", have that at byte `at` of the local one.
+/// A zip archive with one file, "file". `values` replace the bytes from `at` on in both of its headers, where `at`
+/// counts in the local header.
 Bytes zip_with(size_t at, std::initializer_list<int> values) {
   Bytes bytes = serialize_zip({{"f\xC3\xBCr", to_bytes("hello")}});
   const size_t central = bytes.size() - 22 - 50;
@@ -141,7 +142,7 @@ TEST(Zip, Files) {
   EXPECT_EQ(read_all(serialize_zip(files), ArchiveForm::zip), files);
   EXPECT_TRUE(read_all(serialize_zip({}), ArchiveForm::zip).empty());
   EXPECT_TRUE(read_all(zip_with(7, {0x00}), ArchiveForm::zip).contains("f\xC3\xBCr"));
-  EXPECT_TRUE(read_all(zip_with(7, {0x08}), ArchiveForm::zip).contains("f\xC3\xBCr"));  // said to be in UTF-8
+  EXPECT_TRUE(read_all(zip_with(7, {0x08}), ArchiveForm::zip).contains("f\xC3\xBCr"));  // the flag for UTF-8 names
 }
 
 TEST(Zip, Damage) {

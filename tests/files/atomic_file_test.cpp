@@ -50,14 +50,14 @@ TEST(AtomicFile, NamesPathAndReason) {
   EXPECT_EQ(diagnostic_of([&] { write_file(path, "x"); }), in_no_folder(path));
 }
 
-/// Names of what lies directly in a folder.
+/// Names of the entries directly in a folder.
 std::set<std::string> names_in(const std::filesystem::path& folder) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) names.insert(entry.path().filename().string());
   return names;
 }
 
-/// The error of `write` where no file may be larger than 1,000 bytes.
+/// The error of `write` when no file may exceed 1,000 bytes.
 Diagnostic error_on_full_disk(const std::function<void()>& write) {
   rlimit before{};
   EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -95,7 +95,7 @@ TEST(AtomicFile, LeavesNoTemporaryWhenTheDiskIsFull) {
   EXPECT_EQ(read_text_file(folder / "a"), "old");
 }
 
-/// Files of others may have any name but the random one of the moment.
+/// Other people's files may have any name except the current random one.
 TEST(AtomicFile, TouchesNobodyElsesTemporaries) {
   const test::TemporaryFolder folder;
   write_file(folder / "victim", "precious");

@@ -1,4 +1,4 @@
-// Bytes for the tests of readers.
+// Helpers with bytes for the tests of readers.
 #pragma once
 
 #include <archive.h>
@@ -28,7 +28,7 @@ inline Bytes joined(Bytes a, const Bytes& b) {
   return a;
 }
 
-/// By one of the ARCHIVE_FILTER_... of libarchive.
+/// Compresses with one of the ARCHIVE_FILTER_... of libarchive.
 inline Bytes packed(const Bytes& bytes, int filter) {
   Bytes out(bytes.size() + (size_t{1} << 17));
   size_t size = 0;

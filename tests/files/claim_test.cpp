@@ -21,7 +21,7 @@ namespace {
 
 using test::diagnostic_of;
 
-/// Whether the error names this process as the one that writes to the path.
+/// Whether the error names this process as the writer of the path.
 bool is_in_use(const Diagnostic& error, const std::filesystem::path& path) {
   return error.entry == &errors::output_in_use_entry && error.where == path.string() &&
          error.problem.starts_with(fmt::format("process {} (", ::getpid()));
@@ -93,7 +93,7 @@ TEST(Claim, FoldersThatAKilledProcessLeftGo) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-/// Who looks for what is abandoned meets files that are written and have not yet their names.
+/// A search for abandoned files meets files that are still being written, under temporary names.
 TEST(Claim, FilesThatAreWrittenAreNotAbandoned) {
   const test::TemporaryFolder folder;
   std::atomic<bool> done = false;

@@ -14,7 +14,7 @@ namespace {
 using test::Bytes;
 using test::diagnostic_of;
 
-/// A file with this header and as many data bytes.
+/// A file with this header and `data` data bytes.
 Bytes with_header(const std::string& header, size_t data) {
   Bytes bytes(8);
   for (size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::byte>(header.size() >> (8 * i));
@@ -68,7 +68,7 @@ TEST(Safetensors, BytesAreThoseOfTheFormat) {
 TEST(Safetensors, NoTensors) {
   EXPECT_TRUE(parse_safetensors(with_header("{}", 0), "m").tensors.empty());
   EXPECT_TRUE(parse_safetensors(serialize_safetensors({}), "m").tensors.empty());
-  TensorFile file;  // whose other extents pass the size of the data, which is 0
+  TensorFile file;  // the product of its other extents exceeds the data size, which is 0
   file.tensors.emplace("x", Tensor(DType::f32, {2, 6, 6, 0}));
   EXPECT_EQ(parse_safetensors(serialize_safetensors(file), "m").tensors.at("x").dims(), (Dims{2, 6, 6, 0}));
 }

@@ -59,7 +59,7 @@ TEST(Source, TruncationIsAnErrorAtEveryLength) {
   const char* const names[] = {"gzip", "zstd", "xz", "bzip2"};
   for (size_t i = 0; i < kFilters.size(); ++i) {
     const Bytes whole = test::packed(sample(3000), kFilters[i]);
-    for (size_t size = 14; size < whole.size(); ++size)  // libarchive takes shorter bzip2 data as empty
+    for (size_t size = 14; size < whole.size(); ++size)  // libarchive accepts shorter bzip2 data as empty
       EXPECT_TRUE(diagnostic_of([&] { drain(test::first(whole, size), 512); }).problem.starts_with(names[i])) << size;
     EXPECT_EQ(name_of([&] { drain(test::first(whole, whole.size() - 1), 512); }), "compressed_data_cut_off");
   }

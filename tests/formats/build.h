@@ -1,4 +1,4 @@
-// ONNX models built in a test, and tensors in their messages.
+// ONNX models built in a test, and helpers for tensors in their messages.
 #pragma once
 
 #include <initializer_list>
@@ -42,7 +42,7 @@ inline proto::NodeAttribute attribute(const std::string& name, const proto::Grap
   return a;
 }
 
-/// What a graph or function is made of; "" in a list of names is an operand that is left out.
+/// Nodes of a graph or function. "" in a list of names is an omitted operand.
 class Nodes {
  public:
   explicit Nodes(google::protobuf::RepeatedPtrField<proto::Node>* nodes) : nodes_(nodes) {}
@@ -60,7 +60,7 @@ class Nodes {
   google::protobuf::RepeatedPtrField<proto::Node>* nodes_;
 };
 
-/// Elements by raw_data.
+/// Stores the elements as raw_data.
 template <class T>
 proto::TensorData tensor_data(const std::string& name, int type, std::vector<int64_t> dims,
                               const std::vector<T>& values) {
@@ -79,7 +79,7 @@ inline proto::TensorData integers(const std::string& name, std::vector<int64_t> 
   return tensor_data(name, 7, std::move(dims), values);
 }
 
-/// -1 is an open extent.
+/// -1 is a dynamic dimension.
 inline void set_type(proto::ValueInfo& info, const std::string& name, int type, std::vector<int64_t> dims) {
   info.set_name(name);
   auto& tensor = *info.mutable_type()->mutable_tensor_type();

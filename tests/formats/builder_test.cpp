@@ -1,4 +1,4 @@
-// What every importer refuses of a node, whatever the format of its file.
+// Nodes that every importer refuses, in any file format.
 #include "halfstep/formats/builder/builder.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ struct Parts {
   Model model;
 };
 
-/// A builder with its steps in reach.
+/// A builder with public access to its steps.
 class Open : private Parts, public Builder {
  public:
   Open() : Builder("m", Parts::binding, Parts::model, nullptr) {}
@@ -66,7 +66,7 @@ TEST(Builder, LimitsNodesAndTheirConstants) {
   EXPECT_EQ(diagnostic_of(name_all), errors::constants_too_large(kWhere, 1024));
 }
 
-/// The place of an error is that of the innermost node, unless the error has one.
+/// An error has the place of the innermost node, unless it has its own.
 TEST(Builder, GivesErrorsTheirPlace) {
   Open builder;
   const auto failing = [&](const Diagnostic& wrong) {
@@ -114,7 +114,7 @@ TEST(Builder, RefusesWindows) {
             errors::depends_on_extents("automatic padding"));
 }
 
-/// Inputs that are attributes of ours.
+/// Inputs that are attributes in Halfstep.
 TEST(Builder, RefusesInputsThatAreNoAttributes) {
   Open builder;
   const auto refusal = [&](const char* op, const ForeignInfo& entry, const Tensor& second) {

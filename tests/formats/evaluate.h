@@ -1,4 +1,4 @@
-// Importing with the evaluation that the program has.
+// Imports with the program's own evaluation of constants.
 #pragma once
 
 #include "halfstep/engine/eager/call.h"

@@ -1,4 +1,4 @@
-// From our graphs to ONNX: what comes back when the file is read again, and what is refused.
+// From our graphs to ONNX: the result of reading the file again, and refusals.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -20,7 +20,7 @@ using halfstep::test::diagnostic_of;
 using halfstep::test::name_of;
 using test::bound;
 
-/// A network with tensors that count up, a fraction of one apart.
+/// A network whose tensors count up in steps of a fraction of one.
 Model network(const std::string& text) {
   Model model;
   model.graph = halfstep::parse(text, "network.ir");
@@ -81,7 +81,8 @@ TEST_P(EveryOpset, a_float_network_comes_back) {
   EXPECT_TRUE(run(back, picture()).at("scores").same_bits(run(model, picture()).at("scores")));
 }
 
-/// What an entry says of an absent attribute is left out, and so is a list of nothing; lists of reals become inputs.
+/// An attribute that its record entry treats as absent is omitted, and so is an empty list. Lists of floats become
+/// inputs.
 TEST(Export, attributes_that_are_inputs_of_onnx) {
   const Model model = network(R"(
 graph g(x: f32[1, 2, 4, 4]) {
@@ -98,7 +99,7 @@ graph g(x: f32[1, 2, 4, 4]) {
     EXPECT_TRUE(run(reimported(model, {.opset = opset}), x).at("sum").same_bits(run(model, x).at("sum"))) << opset;
 }
 
-/// Words that ONNX writes otherwise: auto_pad in capitals, modes of GridSample that opset 20 renamed.
+/// Words that ONNX spells differently: auto_pad in capitals, modes of GridSample that opset 20 renamed.
 TEST(Export, words_are_those_of_the_opset) {
   const auto written = [](const std::string& inputs, const std::string& line, int64_t opset) {
     const Model model = network("graph g(" + inputs + ") {\n  y = " + line + "\n  return y\n}\n");
@@ -144,7 +145,7 @@ TEST(Export, large_tensors_get_a_file_of_their_own) {
   EXPECT_TRUE(back.tensors.begin()->second.same_bits(model.tensors.at("w")));
 }
 
-/// By name, and with the first opset that has it.
+/// The error names the operator and the first opset that has it.
 TEST(Export, an_operator_newer_than_the_opset_is_refused) {
   const auto refusal = [](const std::string& line, int64_t opset) {
     const Model model =
@@ -198,7 +199,7 @@ TEST(Export, what_it_cannot_say_is_refused) {
   EXPECT_EQ(name_of([&] { export_model(step, {}, "d"); }), "export_training_step");
 }
 
-/// Codes that the operators of ONNX on codes do not take, and a layer that they do not have.
+/// Codes that ONNX operators on codes do not accept, and a layer that ONNX does not have.
 TEST(Export, codes_without_operators_are_refused) {
   const auto refusal = [](const std::string& codes, const std::string& layer) {
     Model model;

@@ -1,4 +1,4 @@
-// Operations of a graph: by the formulas of the records, one for each element of the rest.
+// Operation counts of a graph: by the formulas of the records, and one per element for all other operators.
 #include "halfstep/core/ir/flops.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Control flow in files of ONNX: what becomes of it, what they may get wrong, and counts below zero.
+// Control flow in ONNX files: its import, mistakes in files, and negative counts.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/verify_graph.h"
@@ -114,7 +114,7 @@ TEST(OnnxFlow, LoopsAreRegionsWhereOnlyARunTellsHowLong) {
   }
 }
 
-/// From a number, a condition and v to `condition` and what `nodes` make of v: "w".
+/// A loop body from a number, a condition and v to `condition` and "w". `nodes` computes "w" from v.
 proto::Graph body(const std::string& condition, const std::function<void(Nodes&)>& nodes) {
   proto::Graph graph;
   graph.set_name("body");
@@ -128,7 +128,7 @@ proto::Graph body(const std::string& condition, const std::function<void(Nodes&)
   return graph;
 }
 
-/// x: f32[2], on: bool, n: i64; y comes out.
+/// x: f32[2], on: bool, n: i64. The output is y.
 ModelText inputs() {
   ModelText text;
   text.input("x", {2});
@@ -216,8 +216,8 @@ TEST(OnnxFlow, TheFileSaysWhereInsideItIs) {
   EXPECT_NE(refusal(text).message().find("'branch"), std::string::npos);
 }
 
-/// `levels` branches and loops in turn, each in the one before, around y = relu(x). Of each loop there are n
-/// iterations, and the last gives its own result.
+/// `levels` nested branches and loops in turn, around y = relu(x). Each loop runs n iterations, and its last iteration
+/// computes its result.
 ModelText nested(int levels) {
   ModelText text = inputs();
   google::protobuf::RepeatedPtrField<proto::Node> inner;
@@ -268,7 +268,7 @@ TEST(OnnxFlow, TwoHundredLevelsAreTooMany) {
   EXPECT_EQ(refusal(nested(200)).entry, &errors::graphs_inside_each_other_entry);
 }
 
-/// As onnxruntime: no iteration.
+/// Like onnxruntime: no iteration.
 TEST(OnnxFlow, CountsBelowZeroAreNone) {
   ModelText given = inputs();
   add_loop(given, body("again", kDoubles));

@@ -1,4 +1,4 @@
-// From ONNX graphs to ours: entries of records, known values, and what is refused.
+// From ONNX graphs to ours: entries of records, known values, and refusals.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -37,7 +37,7 @@ ModelText one_node(const std::string& op, std::vector<proto::NodeAttribute> attr
   return text;
 }
 
-/// A module that is called twice has its name once; the outputs of the network keep those of the file.
+/// A module that is called twice has its name once. The outputs of the network keep the names of the file.
 TEST(Import, layers_have_the_names_of_their_modules) {
   ModelText text;
   text.input("x", {2, 3});
@@ -54,7 +54,7 @@ TEST(Import, layers_have_the_names_of_their_modules) {
             (std::map<std::string, std::string>{{"stem.2", "getitem"}, {"stem.2.relu", "val_7"}}));
 }
 
-/// Our second result is called a.indices, whatever the file calls its own.
+/// Our second result is called a.indices, whatever name the file uses.
 TEST(Import, a_name_that_a_second_result_would_have_is_no_obstacle) {
   ModelText text;
   text.input("x", {2, 3});
@@ -94,9 +94,9 @@ TEST(Import, attributes_and_their_defaults) {
   EXPECT_EQ(get<double>(left_out.graph.ops()[0].attributes(), "alpha"), 0.01);
 }
 
-/// By the operator's record, which says what has a next value: with one channel too, though single numbers are
-/// constants, and each for itself where the file has one tensor for several.
-/// A factor of what is not there says nothing.
+/// The operator's record decides whether an absent input is accepted. A single channel is no exception, although single
+/// numbers are constants, and a tensor that several operands share is copied for each. A factor of an absent input has
+/// no effect.
 TEST(Import, a_gemm_without_c_may_have_a_beta) {
   ModelText text;
   text.input("x", {2, 3});
@@ -110,7 +110,7 @@ TEST(Import, a_gemm_without_c_may_have_a_beta) {
   EXPECT_EQ(operators(import_text(text)), "linear");
 }
 
-/// Calls of ours inside a module of another framework stand in a domain of their own, under the records' names.
+/// Calls of our operators inside a module of another framework are in a domain of their own, under the records' names.
 TEST(Import, our_own_operators_stand_as_they_are) {
   ModelText text = one_node(
       "avg_pool2d", {attribute("kernel", std::vector<int64_t>{2, 2}), attribute("stride", std::vector<int64_t>{2, 2})});
@@ -121,7 +121,7 @@ TEST(Import, our_own_operators_stand_as_they_are) {
   EXPECT_EQ(get<std::vector<int64_t>>(model.graph.ops()[0].attributes(), "kernel"), (std::vector<int64_t>{2, 2}));
 }
 
-/// Operations stand where the user's program has them, and messages say so.
+/// Operations keep the source locations of the user's program, and messages name them.
 TEST(Import, locations_are_lines_of_the_users_program) {
   const auto traced = [](const std::string& op) {
     ModelText text = one_node(op);
@@ -160,7 +160,7 @@ TEST(Import, running_statistics_are_state) {
   }
 }
 
-/// As torch writes the first block of a DenseNet.
+/// Like torch writes the first block of a DenseNet.
 TEST(Import, a_list_of_one_value_is_that_value) {
   ModelText text;
   text.input("x", {2, 3});
@@ -384,7 +384,7 @@ TEST(Import, windows_are_written_out) {
             errors::auto_pad_ambiguous("m.onnx: node 'y': MaxPool", "SAME_UPPER", 5, 3));
 }
 
-/// A node without any input, of every operator that a function of its own translates.
+/// A node without any input, for every operator with a hand-written translation.
 TEST(Import, inputs_that_are_missing_are_no_defects_of_ours) {
   const auto import_without_inputs = [](const std::string& op) {
     ModelText text;

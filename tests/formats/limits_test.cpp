@@ -1,6 +1,6 @@
-// How much memory opening a file may take: 64 MiB and 1.3 times the file for good ones, 256 MiB and the file for
-// hostile ones. A process of its own is held to it by the kernel, which counts heap, stacks, anonymous memory and the
-// mapped file once more, as that is private and could be written to.
+// Memory limits for opening a file: 64 MiB and 1.3 times the file for good files, 256 MiB and the file for hostile
+// ones. A separate process runs under a kernel limit. It counts heap, stacks, anonymous memory, and the mapped file
+// once more, because the mapping is private and writable.
 #include <sys/resource.h>
 
 #include <fstream>
@@ -17,11 +17,11 @@ using halfstep::test::name_of;
 using test::bound;
 using test::ModelText;
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // shadow memory breaks every limit
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // shadow memory exceeds every limit
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-/// What this process has already, of earlier tests: RLIMIT_DATA counts it.
+/// Memory in use by this process from earlier tests. RLIMIT_DATA counts it.
 size_t data_in_use() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -30,7 +30,7 @@ size_t data_in_use() {
   return 0;
 }
 
-/// Ends this process with 0 if `body` throws nothing and takes no more than so many bytes.
+/// Ends this process with 0 if `body` throws nothing and uses no more than the given bytes.
 template <class Body>
 [[noreturn]] void within(size_t bytes, const Body& body) {
   if (bytes != RLIM_INFINITY) bytes += data_in_use();
@@ -55,7 +55,7 @@ class Limits : public testing::Test {
   const halfstep::test::TemporaryFolder folder_;
 };
 
-/// 100 products one after the other, tensors of a MiB each.
+/// A chain of 100 products, with tensors of a MiB each.
 std::string products(bool raw) {
   ModelText text;
   text.input("x", {-1, 512});
@@ -76,7 +76,7 @@ std::string products(bool raw) {
 TEST_F(Limits, good_files) {
   for (const bool raw : {true, false}) {
     const auto path = folder_ / "m.onnx";
-    // Elsewhere too, so that what it took to make the file does not count.
+    // Written in another process, so that memory for creating the file does not count.
     EXPECT_EXIT(within(RLIM_INFINITY, [&] { write(products(raw)); }), testing::ExitedWithCode(0), "");
     const size_t file = std::filesystem::file_size(path);
     const size_t limit = 64 * kMiB + file * 13 / 10 + file;

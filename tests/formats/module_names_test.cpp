@@ -1,4 +1,4 @@
-// Names of layers from what PyTorch's exporter writes beside its nodes.
+// Names of layers, from the metadata that PyTorch's exporter writes beside its nodes.
 #include "halfstep/formats/onnx/module_names.h"
 
 #include <gtest/gtest.h>

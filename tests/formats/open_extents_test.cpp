@@ -1,5 +1,5 @@
-// Networks whose batch and length are open, at several of both: what a file shapes by arithmetic on extents is the same
-// as where the extents are known when it is imported.
+// Networks with dynamic batch and length, at several sizes of both. Shapes that a file computes from extents equal
+// those of an import with known extents.
 #include "halfstep/formats/builder/open_extents.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ ModelText sequences() {
   return text;
 }
 
-/// The open network at these extents and the one that is imported with them.
+/// Compares the dynamic network at these extents with the network that is imported with them.
 void expect_same(ModelText& text, int64_t most_length = 40) {
   text.output("y");
   const Model open = import_text(text);
@@ -108,7 +108,7 @@ TEST(OpenExtents, RowsOfAllSamplesAreSplitAgain) {
   expect_same(text);
 }
 
-/// A tensor without elements: the -1 is 0, and does not keep the extent in its place.
+/// In a tensor without elements the -1 is 0. It does not keep the extent at its position.
 TEST(OpenExtents, WhatIsLeftOfNothingIsNothing) {
   ModelText text = sequences();
   text.add_tensor(integers("none", {3}, {0, 0, -1}));
@@ -141,7 +141,7 @@ TEST(OpenExtents, NumbersThatAreRepeatedHaveTheNameOfTheirNode) {
   EXPECT_EQ(names, "y.constant ");
 }
 
-/// As exporters write expand(n, -1, -1): the extents that are -1 in a list become 1.
+/// Like exporters write expand(n, -1, -1): each -1 in a list of extents becomes 1.
 TEST(OpenExtents, ListsOfExtentsAreSelected) {
   ModelText text = sequences();
   text.add_tensor(integers("many", {1}, {3}));
@@ -199,7 +199,7 @@ TEST(OpenExtents, RangesDownwards) {
   expect_same(text);
 }
 
-/// In float, from a number on, in steps that are no whole numbers.
+/// Ranges in float, from a start, in steps that are not integers.
 TEST(OpenExtents, RangesOfFloats) {
   for (const float step : {1.0F, 0.25F, 3.0F, 0.1F}) {
     for (const float start : {0.0F, 0.5F}) {
@@ -220,7 +220,7 @@ TEST(OpenExtents, ListsOfExtentsAreOutputs) {
   expect_same(text);
 }
 
-/// Half of an extent and half of its half: no quotient of the extent itself, but of an extent between.
+/// Half of an extent, and half of that: a quotient of an intermediate extent, not of the extent itself.
 TEST(OpenExtents, QuotientsOfQuotients) {
   ModelText text = sequences();
   add_factors(text);
@@ -275,7 +275,7 @@ TEST(OpenExtents, ExtentsThroughFloats) {
   expect_same(text);
 }
 
-/// x as an image [n, 1, l, 6], resized to sizes.
+/// Resizes x, as an image [n, 1, l, 6], to `sizes`.
 ModelText resized(const std::string& mode, const std::string& coordinates,
                   const std::function<void(ModelText&)>& add_length) {
   ModelText text = sequences();

@@ -64,7 +64,7 @@ class ProgramText {
   proto::ProgramDesc desc;
 };
 
-/// A tensor as a parameters file has it.
+/// A tensor in the format of a parameters file.
 inline std::string record(const std::vector<float>& values, std::vector<int64_t> dims) {
   proto::TensorDesc desc;
   desc.set_data_type(5);
@@ -78,7 +78,7 @@ inline std::string record(const std::vector<float>& values, std::vector<int64_t>
   return bytes;
 }
 
-/// A PIR program of these operators, texts of JSON.
+/// A PIR program of these operators, which are JSON texts.
 inline std::string pir(const std::string& ops) {
   return R"({"base_code":{"magic":"pir","trainable":true,"version":4},"program":{"regions":[{"#":"region_0","blocks":[)"
          R"({"#":"block_0","args":[],"ops":[)" +
@@ -96,7 +96,7 @@ inline std::string data() {
          type_text("2,3") + "}]}";
 }
 
-/// An operator on value 1 that gives value 2.
+/// An operator from value 1 to value 2.
 inline std::string op(const std::string& name, const std::string& attributes = "",
                       const std::string& operands = R"({"%":1})") {
   return R"({"#":")" + name + R"(","A":[)" + attributes + R"(],"I":[)" + operands + R"(],"O":[{"%":2,"TT":)" +

@@ -1,4 +1,4 @@
-// Paddle programs that are refused, by the names of the errors.
+// Paddle programs that are refused, by the ids of the errors.
 #include <gtest/gtest.h>
 
 #include "halfstep/formats/builder/errors.h"
@@ -62,7 +62,7 @@ TEST(PaddleRefusals, OfParameters) {
   EXPECT_TRUE(found.where.starts_with("m.pdmodel.pdiparams: parameter 'w': byte ")) << found.where;
 }
 
-/// Whose block makes v = relu(x) where the fed `c` holds.
+/// The block computes v = relu(x) when the fed `c` holds.
 ProgramText conditional() {
   ProgramText text;
   text.var("c", {1}, 0), text.var("v", {2, 3}), text.var("m", {1}, 2), text.var("z", {2, 3});

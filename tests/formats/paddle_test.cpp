@@ -1,4 +1,4 @@
-// Paddle programs: what they become, what Paddle's own outputs say, and that both formats give the same.
+// Paddle programs: their import, comparison with Paddle's own outputs, and equal results of both formats.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -303,7 +303,7 @@ TEST(Pir, brackets_inside_each_other_are_limited) {
 
 // ---- whole networks
 
-/// What an operand is, whatever it is called.
+/// Describes operands independently of their names.
 class Names {
  public:
   std::string of(Value value, const Model& model) {
@@ -320,7 +320,7 @@ class Names {
   std::map<const void*, std::string> names_;
 };
 
-/// The network after the passes that do not change what it computes, without names.
+/// The network without names, after the passes that do not change its results.
 std::string plain_text(Model model) {
   CompileOptions options;
   options.freeze_tensors = false;
@@ -365,7 +365,7 @@ INSTANTIATE_TEST_SUITE_P(All, PaddlePairs,
                                          "small_ptq_converted", "small_qat_converted", "small_qat"),
                          [](const auto& one) { return std::string(one.param); });
 
-/// The largest difference from Paddle's outputs, relative to the largest of each. Unless the importer `sees_inputs`,
+/// Largest difference from Paddle's outputs, relative to the largest value of each. Unless the importer `sees_inputs`,
 /// only the run has them.
 double difference(const std::string& program, const std::string& tensors, bool sees_inputs = true) {
   const auto stored = io::read_safetensors(committed(tensors)).tensors;

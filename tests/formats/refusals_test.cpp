@@ -1,4 +1,4 @@
-// ONNX files that are refused, by the names of the errors.
+// ONNX files that are refused, by the ids of the errors.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -39,7 +39,7 @@ ModelText one_node(const std::string& op, Attributes attributes = {}, std::vecto
 }
 
 struct Refused {
-  std::string name;  ///< of the error
+  std::string name;  ///< name of the error
   ModelText text;
 };
 
@@ -159,7 +159,7 @@ TEST(Refusals, OfFilesOfNoFormat) {
             errors::unknown_file_format((folder / "a.txt").string()));
 }
 
-/// An import names the first reasons, and each with what to do.
+/// An import names the first reasons, and a remedy for each.
 TEST(Refusals, AreNamedTogether) {
   ModelText text;
   text.input("x", {2});

@@ -1,4 +1,4 @@
-// Extents that look open and are not: tried at some numbers, they tell.
+// Extents that look dynamic but are fixed. The importer detects them by trying several sizes.
 #include "halfstep/formats/builder/trials.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ using test::attribute;
 using test::import_text;
 using test::ModelText;
 
-/// x [n, 4, 6], or its rows, seen as [n * factor, rest...].
+/// x [n, 4, 6], or its rows, reshaped to [n * factor, rest...].
 ModelText seen_as(int64_t factor, const std::vector<int64_t>& rest, bool flat = false, bool is_open = false) {
   ModelText text;
   text.input("x", {-1, is_open ? -1 : 4, 6});
@@ -80,7 +80,7 @@ TEST(Trials, FollowWhatARecordInfers) {
   EXPECT_EQ(found->axis, 1U);
 }
 
-/// Height and width of an image whose batch is known, and more open extents than the table of tries has rows.
+/// Height and width of an image whose batch is known, and more dynamic dimensions than the table of tries has rows.
 TEST(Trials, EveryOpenExtentIsTriedAtNumbersOfItsOwn) {
   ModelText text;
   text.input("x", {1, 3, -1, -1});
@@ -98,7 +98,7 @@ TEST(Trials, EveryOpenExtentIsTriedAtNumbersOfItsOwn) {
   EXPECT_EQ(tried.size(), 8U);
 }
 
-/// A window that is longer than what some tries have says nothing of these, and what is left is enough.
+/// A window longer than the extent in some tries rules these out. The remaining tries are enough.
 TEST(Trials, TriesThatARecordRefusesAreLeftOut) {
   Tried tried = always(7);
   EXPECT_EQ(constant(tried), 7);

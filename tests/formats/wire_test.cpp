@@ -1,4 +1,4 @@
-// The wire walker: limits, what is left in the file, and files that mean harm.
+// The wire parser: limits, unread fields, and malicious files.
 #include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/onnx_messages.h"
 
@@ -18,7 +18,7 @@ using test::ModelText;
 
 std::string short_text(const std::string& text) { return short_form(bytes_of(text), WireRoot::model, "m.onnx"); }
 
-/// A field with a length.
+/// A length-delimited field.
 std::string field(int number, const std::string& contents) {
   std::string text(1, static_cast<char>(number << 3 | 2));
   size_t size = contents.size();

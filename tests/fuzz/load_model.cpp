@@ -1,5 +1,5 @@
-// A file that loads is a model that saves and loads as itself. An input that has a checksum gets the right one first,
-// so that what lies behind that check is reached.
+// A file that loads is a model that saves and reloads unchanged. An input with a checksum first gets the right one, so
+// that the code behind that check is reached.
 #include <cstring>
 #include <string_view>
 #include <vector>

@@ -10,7 +10,7 @@
 
 namespace halfstep::fuzz {
 
-/// Small ones alone; the others are left out, and so refused.
+/// Only small parameters. Programs with others are refused, because those are missing.
 inline std::map<std::string, Tensor> zeros(const formats::paddle::Program& program) {
   constexpr int64_t kMost = 4096;
   std::map<std::string, Tensor> tensors;

@@ -1,4 +1,4 @@
-// What a libFuzzer target is: any bytes give a value or an Error that is not "this is a bug".
+// A libFuzzer target: any bytes result in a value or in an Error that is not "this is a bug".
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ inline int run(Target target, const uint8_t* data, size_t size) {
 
 }  // namespace halfstep::fuzz
 
-/// Defines the body that is run on `bytes`.
+/// Defines the function body that runs on `bytes`.
 #define HS_FUZZ_TARGET(bytes)                                               \
   static void run_target(std::span<const std::byte> bytes);                 \
   extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) { \

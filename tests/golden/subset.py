@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Takes a small representative part of the golden files: for each operator and kind of case the ones with the smallest tensors.
-
-usage: tests/golden/subset.py GOLDEN_FOLDER     (writes paddle, torch and onnx .json and .safetensors beside this script)
+"""Selects a small representative part of the golden files: for each operator and kind of case, the cases with the
+smallest tensors.
+usage: tests/golden/subset.py GOLDEN_FOLDER     (writes paddle, torch and onnx .json and .safetensors beside this
+script)
 """
 import json
 import pathlib
@@ -10,7 +11,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 PER_KIND = 2
-LARGEST = 8192  # bytes of a tensor
+LARGEST = 8192  # maximum bytes of a tensor
 
 
 def read_tensors(path):
@@ -39,7 +40,7 @@ def tensors_of(case):
 
 
 def kind_of(case):
-    """Flags and modes, not numbers."""
+    """Flags and modes of a case, without its numbers."""
     flags = tuple((key, value) for key, value in sorted(case["attr"].items())
                   if isinstance(value, (bool, str)) or key in ("round_type", "quant_axis", "axis", "block_size"))
     return case["op"], flags, "error" in case, tuple(sorted((case.get("type") or {}).values()))

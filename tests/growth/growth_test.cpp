@@ -1,4 +1,4 @@
-// Memory and work of verbs at sizes of 1x, 2x and 4x, in bytes that operator new gives: an exponent of 1 is linear.
+// Memory and work of verbs at sizes of 1x, 2x and 4x, in bytes that operator new returns. An exponent of 1 is linear.
 // Large tensors have an allocator of their own, which does not count here.
 #include <gtest/gtest.h>
 #include <malloc.h>
@@ -20,7 +20,7 @@
 
 namespace {
 
-std::atomic<int64_t> allocated{0};  ///< bytes, all in all
+std::atomic<int64_t> allocated{0};  ///< total bytes
 std::atomic<int64_t> live{0}, peak{0};
 
 void* counted(size_t bytes, size_t alignment) {
@@ -68,7 +68,7 @@ Memory memory_of(const std::function<void()>& verb) {
   return {static_cast<double>(allocated), static_cast<double>(peak - before)};
 }
 
-/// The larger exponents from 1x to 2x and from 2x to 4x. `prepare` makes what the verb is called on, which does not
+/// The larger exponents of those from 1x to 2x and from 2x to 4x. `prepare` creates the input of the verb and does not
 /// count. Prints a row of the table of growth.
 Memory exponents_of(int64_t size, const std::function<std::function<void()>(int64_t)>& prepare, const char* what) {
   std::vector<Memory> found;
@@ -104,7 +104,8 @@ Model with_noise(const std::string& text) {
   return model;
 }
 
-/// Operations that read the one before each: "{}" in `op`. They share a number and a row of numbers.
+/// A chain of operations, each reading the one before. "{}" in `op` is that operand. They share a number and a row of
+/// numbers.
 Model chain(int64_t ops, const char* op) {
   std::string text = "graph chain(x: f32[?, 8]) {\n  param @number: f32[]\n  param @row: f32[8]\n", last = "x";
   for (int64_t i = 0; i < ops; ++i) {
@@ -114,7 +115,7 @@ Model chain(int64_t ops, const char* op) {
   return with_noise(text + fmt::format("  return y = {}\n}}\n", last));
 }
 
-/// Layers with a sum around each.
+/// Layers, each with a residual sum around it.
 Model residuals(int64_t count) {
   std::string body, last = "x";
   for (int64_t i = 0; i < count; ++i) {
@@ -125,7 +126,7 @@ Model residuals(int64_t count) {
       fmt::format("graph residuals(x: f32[?, 8]) {{\n  param @w: f32[8, 8]\n{}  return y = {}\n}}\n", body, last));
 }
 
-/// Values that all live until the last of them is there.
+/// Values that all live until the last one is computed.
 Model at_once(int64_t count) {
   std::string body, all;
   for (int64_t i = 0; i < count; ++i) {
@@ -136,7 +137,7 @@ Model at_once(int64_t count) {
       fmt::format("graph at_once(x: f32[?, 8]) {{\n{}  y = concat(x=[{}]) {{axis: 1}}\n  return y\n}}\n", body, all));
 }
 
-/// A sum of as many linear layers.
+/// A sum of `count` linear layers.
 Model branches(int64_t count) {
   std::string text = "graph branches(x: f32[?, 8]) {\n", body, all;
   for (int64_t i = 0; i < count; ++i) {
@@ -147,7 +148,7 @@ Model branches(int64_t count) {
   return with_noise(text + body + fmt::format("  s = sum_of(x=[{}])\n  return y = s\n}}\n", all));
 }
 
-/// As many outputs, each of a layer.
+/// `count` outputs, each from its own layer.
 Model outputs(int64_t count) {
   std::string text = "graph outputs(x: f32[?, 8]) {\n", body, all;
   for (int64_t i = 0; i < count; ++i) {
@@ -183,7 +184,7 @@ std::function<void()> quantizing(const Model& network, int64_t samples = 8) {
   return [network, data = samples_for(network, samples)] { quantized(network, data); };
 }
 
-/// What `verb` does with a prepared network, its integer program and samples.
+/// Runs a verb on a prepared network, its integer program and samples.
 using Verb = std::function<void(const Model& prepared, const Model& integer, const Dataset& data)>;
 
 std::function<void()> working(const Model& network, const Verb& verb) {
@@ -192,7 +193,7 @@ std::function<void()> working(const Model& network, const Verb& verb) {
   return [prepared, data, verb, integer = convert(prepared).model] { verb(prepared, integer, data); };
 }
 
-/// Layers one behind the other, each with weights of its own, whose values keep their range.
+/// A chain of layers with separate weights, whose values keep their range.
 Model layers(int64_t count) {
   std::string text = "graph layers(x: f32[?, 8]) {\n  param @ones: f32[8]\n", body, last = "x";
   for (int64_t i = 0; i < count; ++i) {
@@ -224,7 +225,7 @@ TEST(Growth, InspectByLiveValues) {
   expect_linear(1000, [](int64_t size) { return [network = at_once(size)] { inspect(network); }; });
 }
 
-/// What stands between the network and a platform: quantizers, gradients and conversion are tried.
+/// Lists everything that prevents a network from running on a platform: tries quantizers, gradients and conversion.
 std::function<void()> inspecting_for(const Model& network) {
   return [network] { inspect(network, {{}, Target{quant::load_platform("generic_int8")}}); };
 }
@@ -242,7 +243,7 @@ TEST(Growth, QuantizeBySamples) {
   expect_linear(64, [](int64_t size) { return quantizing(layers(4), size); });
 }
 
-/// What verbs may be larger by.
+/// A dimension in which networks grow.
 struct Axis {
   const char* name;
   int64_t size;
@@ -300,8 +301,7 @@ TEST(Growth, VerbsThatWrite) {
   });
 }
 
-/// What lies behind a quantizer is run for each of its tries: docs/guides/find_sensitive_layers.md. Memory grows with
-/// the layers alone.
+/// Each try runs everything behind its quantizer: docs/analyze.md. Memory grows with the layers only.
 TEST(Growth, TriesByLayers) {
   const auto analyzing = [](const Model& prepared, const Model&, const Dataset& data) {
     analyze(prepared, data, {}, one_thread());

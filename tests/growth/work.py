@@ -1,7 +1,7 @@
-"""Instructions of verbs for networks of 1x, 2x and 4x as many layers, which valgrind counts: an exponent of 1 is linear.
-
-Bytes that verbs ask for (growth_test) show what is made; this shows what is looked at.
-usage: work.py PROGRAM FOLDER [--layers 200]; writes its networks into FOLDER; 1 where an exponent is larger than 1.15.
+"""Counts instructions of verbs with valgrind, for networks of 1x, 2x and 4x as many layers. An exponent of 1 is linear.
+Bytes that verbs allocate (growth_test) show the values that they create. This script shows the work of reading them.
+usage: work.py PROGRAM FOLDER [--layers 200]
+Writes its networks into FOLDER. Exit code 1 where an exponent is larger than 1.15.
 """
 
 import argparse
@@ -43,7 +43,7 @@ def instructions(words, folder):
 
 
 def verbs_on(program, kind, layers, folder):
-    """Instructions of each verb, which each reads what the one before it has written."""
+    """Instructions of each verb. Each verb reads the files that the one before it has written."""
     network(kind, layers, folder / "net.onnx")
     samples = folder / "net.npz"
     np.savez(samples, x=np.random.default_rng(1).normal(size=(8, 3, 4, 4)).astype(np.float32))

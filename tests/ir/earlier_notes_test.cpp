@@ -1,4 +1,4 @@
-// Files of versions 1 and 2, whose notes become metadata. tests/compat has whole files of them.
+// Files of versions 1 and 2, whose notes become metadata. tests/compat has complete files of them.
 #include "halfstep/core/ir/metadata/earlier_notes.h"
 
 #include "halfstep/core/ir/source_file.h"
@@ -14,7 +14,7 @@ Metadata of(const std::map<std::string, std::string>& notes) {
   return detail::metadata_of_notes(notes, parse(kFloat), "m");
 }
 
-/// All notes that there were, as they were written.
+/// All notes that existed, in their original format.
 TEST(EarlierNotes, BecomeFields) {
   const Metadata found = of({
       {"platform", "platform: chip\n"},
@@ -102,7 +102,7 @@ TEST(EarlierNotes, DamagedOnesAreNamed) {
   expect("train.course", R"({"standings":[7]})", "7", "an object");
 }
 
-/// A file of a version is read as one of it, whatever keys are there.
+/// The version of a file decides how it is read, whatever keys it has.
 TEST(EarlierNotes, AreReadByTheVersionOfTheFile) {
   io::TensorFile file;
   file.metadata = {{"halfstep.note.a", "b"}, {"halfstep.source.note.c", "d"}, {"halfstep.metadata", "{}"}};

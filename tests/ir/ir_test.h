@@ -1,5 +1,5 @@
-// What the tests of the IR share. Their operators are the toy table of toy_operators.cpp, so that they stand still when
-// records change.
+// Helpers shared by the tests of the IR. Their operators are the toy table of toy_operators.cpp, so that changes of
+// records do not affect the tests.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Metadata as files have it: every field comes back, and what no version writes is refused.
+// Metadata in files: every field survives a round trip, and values that no version writes are refused.
 #include <nlohmann/json.hpp>
 
 #include "halfstep/core/ir/metadata/metadata_json.h"
@@ -46,7 +46,7 @@ Metadata full() {
 
 Metadata parsed(const std::string& text) { return detail::parse_metadata(text, "m"); }
 
-/// A new member of a struct does not compile here before the test has it.
+/// A new member of a struct fails to compile here until the test covers it.
 TEST(Metadata, TheTestHasEveryField) {
   const Metadata metadata = full(), none;
   const auto& [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r] = metadata;
@@ -79,7 +79,7 @@ Diagnostic error(const std::string& text) {
   return diagnostic_of([&] { parsed(text); });
 }
 
-/// Each field of `json` in turn, and of what it holds.
+/// Calls the function for each field of `json`, recursively.
 void at_each(nlohmann::json& json, const nlohmann::json& whole, const std::function<void(nlohmann::json&)>& change) {
   for (auto& [key, value] : json.items()) {
     const nlohmann::json before = value;
@@ -130,7 +130,7 @@ TEST(Metadata, WrongTypesAreNamed) {
             errors::metadata_value("m.preprocess.size", R"([1,2,3])", "a list of two"));
 }
 
-// ---- what a Model of them says
+// ---- the stage and other facts that a Model derives from metadata
 
 Model plain() {
   Model model;

@@ -42,8 +42,8 @@ bool same_model(const Model& a, const Model& b) {
                     [](const auto& x, const auto& y) { return x.first == y.first && x.second.same_bits(y.second); });
 }
 
-/// The bytes of a file with `metadata` in place of the given keys; an empty text takes the key away. The checksum is
-/// left as it was.
+/// The bytes of a file with the given metadata keys replaced. An empty text removes the key. The checksum is left as it
+/// was.
 std::vector<std::byte> with_metadata(const std::map<std::string, std::string>& metadata) {
   io::TensorFile file = io::parse_safetensors(serialize(small()), "m");
   for (const auto& [key, text] : metadata) {
@@ -192,7 +192,8 @@ TEST(ModelFile, RefusesWhatItCouldNotRead) {
   EXPECT_EQ(diagnostic_of([&] { metadata_json(model); }), errors::text_not_utf8("small"));
 }
 
-/// Made from a network that shares "w", has other "codes" and one more tensor, whose name in a file is taken.
+/// A Model with a source model. They share "w", have different "codes", and the source has one more tensor, whose name
+/// in a file is taken.
 Model with_source() {
   Model network;
   network.graph = parse(R"(graph before(x: f32[?, 3]) {
@@ -233,7 +234,7 @@ TEST(ModelFile, KeepsTheSource) {
   EXPECT_EQ(clone(model).source, model.source);
 }
 
-/// The error of a file with this metadata, under a checksum that is right.
+/// The error of a file with this metadata and a correct checksum.
 Diagnostic source_error(const std::map<std::string, std::string>& metadata) {
   io::TensorFile file = io::parse_safetensors(serialize(with_source()), "m");
   for (const auto& [key, text] : metadata) file.metadata[key] = text;

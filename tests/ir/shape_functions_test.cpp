@@ -14,14 +14,14 @@ const OpInfo& toy() {
   return info;
 }
 
-/// A site for messages alone.
+/// A site that only serves messages.
 const OpSite& site() {
   static const Attributes attributes;
   static const OpSite made{"net.ir:3: node 'n'", toy(), {}, attributes};
   return made;
 }
 
-/// The error of an entry that takes the place and the operator before these values.
+/// The error of an entry whose first arguments are the place and the operator.
 template <class Entry, class... Values>
 Diagnostic here(Entry entry, const Values&... values) {
   return entry(site().where, "toy", values...);

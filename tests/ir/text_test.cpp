@@ -95,13 +95,13 @@ Diagnostic unexpected(int line, const char* found, const char* expected) {
   return errors::text_unexpected(fmt::format("t.ir:{}", line), found, expected);
 }
 
-/// An error without a place of its own, in this line.
+/// An error without a place of its own, placed on this line.
 Diagnostic placed_at(int line, const Diagnostic& error) {
   return prefixed(fmt::format("t.ir:{}", line), Error(error)).diagnostics().front();
 }
 
 struct Refusal {
-  const char* text;  ///< behind "graph g(x: f32[1]) {\n"
+  const char* text;  ///< text behind "graph g(x: f32[1]) {\n"
   Diagnostic error;
 };
 

@@ -127,7 +127,7 @@ OpInfo settings() {
 OpInfo sink() {
   OpInfo info;
   info.name = "sink";
-  info.inputs = {port("param")};  // words of the text form are no reserved words of the records
+  info.inputs = {port("param")};  // keywords of the text form are not reserved in the records
   info.attributes = {{"at", int64_t{0}, false, {}}};
   info.infer = infer_nothing;
   return info;

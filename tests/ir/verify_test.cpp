@@ -16,7 +16,7 @@ constexpr const char* kText = R"(graph g(x: f32[2, 3]) {
 }
 )";
 
-/// The error of the graph above after `damage`, which goes behind the graph's own functions.
+/// The error of the graph above after `damage`, which is inserted behind the graph's own functions.
 Diagnostic error_after(const std::function<void(Graph&)>& damage) {
   Graph graph = parse(kText, "t.ir");
   verify(graph);
