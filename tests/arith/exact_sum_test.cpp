@@ -56,7 +56,7 @@ TEST(ExactSum, OfTheLargestTerms) {
   const TermGrid grid(3);
   ExactSum sum;
   TermParts parts;
-  for (int64_t i = 0; i < kTermsOfPart; ++i) parts.add(1e30, grid);  // adds up to the bound
+  for (int64_t i = 0; i < kTermsOfPart; ++i) parts.add(1e30, grid);  // counts as the bound
   for (int i = 0; i < 1000; ++i) sum.add(parts, grid);
   EXPECT_EQ(sum.value(grid), 8.0 * kTermsOfPart * 1000);
 }

@@ -24,7 +24,7 @@ Wide shifted(Wide v, int32_t shift, ShiftRounding rounding) {
   return floor + (up && rounding != ShiftRounding::truncate ? 1 : 0);
 }
 
-/// `scale` only promises the sign for values beyond this.
+/// Beyond this, `scale` only guarantees the side on which a value lies.
 constexpr int64_t kFarthest = int64_t{1} << 45;
 
 void expect_exact(int64_t acc, Multiplier factor, ShiftRounding rounding) {

@@ -125,7 +125,7 @@ TEST(Tar, WildSizes) {
   EXPECT_EQ(with_size("1777777777"), errors::archive_cut_off("a.tar", "in file 'big'"));
 }
 
-/// A zip archive with one file, "file". `values` replace the bytes from `at` on in both of its headers, where `at`
+/// A zip archive with one file, "für". `values` replace the bytes from `at` on in both of its headers, where `at`
 /// counts in the local header.
 Bytes zip_with(size_t at, std::initializer_list<int> values) {
   Bytes bytes = serialize_zip({{"f\xC3\xBCr", to_bytes("hello")}});

@@ -94,9 +94,7 @@ TEST(Import, attributes_and_their_defaults) {
   EXPECT_EQ(get<double>(left_out.graph.ops()[0].attributes(), "alpha"), 0.01);
 }
 
-/// The operator's record decides whether an absent input is accepted. A single channel is no exception, although single
-/// numbers are constants, and a tensor that several operands share is copied for each. A factor of an absent input has
-/// no effect.
+/// A factor of an absent input has no effect.
 TEST(Import, a_gemm_without_c_may_have_a_beta) {
   ModelText text;
   text.input("x", {2, 3});
@@ -135,6 +133,8 @@ TEST(Import, locations_are_lines_of_the_users_program) {
   EXPECT_EQ(refusal(traced("Strange")).where, "m.onnx: net.py:12: node 'it': Strange");
 }
 
+/// The operator's record decides which inputs are state. This also holds for a single channel, although tensors of one
+/// element are constants elsewhere. Each operator gets a tensor of its own where the file shares one.
 TEST(Import, running_statistics_are_state) {
   for (const int64_t channels : {1, 2}) {
     ModelText text;

@@ -1,5 +1,6 @@
-// Extreme codes through every operator that accumulates, on both roads and every level of this machine, against whole
-// numbers of 128 bits. Narrower accumulators give other codes in each of these cases.
+// Extreme codes through every operator that accumulates, on both execution paths and on every CPU level of this
+// machine. Results are compared with 128-bit integers. Narrower accumulators compute other codes in each of these
+// cases.
 #include "halfstep/core/arith/accumulator.h"
 #include "tests/kernels/elementwise_cases.h"
 
@@ -17,7 +18,7 @@ struct Codes {
   int32_t code, zero_point;
 };
 
-/// The ends of the range under zero points at both ends.
+/// The ends of the range, with zero points at both ends.
 std::vector<Codes> extremes(int32_t last) { return {{0, 0}, {last, 0}, {0, last}, {last, last}, {last, 1}, {1, last}}; }
 
 CodesValue filled(DType dtype, const Dims& dims, Codes codes, float scale = 1.0F) {
@@ -34,7 +35,7 @@ int64_t code_at(const Tensor& codes, int64_t i) {
                                     : codes.data<uint16_t>()[static_cast<size_t>(i)];
 }
 
-/// u16 codes around the middle one, so that either sign shows.
+/// u16 codes around the middle code, so that both signs are visible.
 CodesTarget middle(double y_scale, std::string form = "fixed_point") {
   return {.dtype = DType::u16,
           .code_max = 65535,
@@ -43,7 +44,7 @@ CodesTarget middle(double y_scale, std::string form = "fixed_point") {
           .requantize = std::move(form)};
 }
 
-/// The code of an exact accumulator under the multiplier that arith derives of the factor.
+/// The code of an exact accumulator with the multiplier that arith derives from the factor.
 int64_t code_of(Wide acc, double factor, const CodesTarget& y) {
   const auto step = *arith::to_multiplier(factor, static_cast<int>(y.bits));
   return std::clamp<int64_t>(floor_half_up(acc * step.m, step.shift) + y.zero_point, 0, y.code_max);
@@ -70,7 +71,7 @@ TEST(accumulators, products_of_extreme_codes) {
   }
 }
 
-/// The largest product under every step: half of a step on top of it leaves 64 bits from shift 49 on.
+/// The largest product with every shift. From shift 49 on, adding half a step overflows 64 bits.
 TEST(accumulators, integer_products_under_every_shift) {
   for (const Codes a : extremes(65535)) {
     for (const Codes b : extremes(65535)) {
@@ -102,7 +103,7 @@ TEST(accumulators, products_beyond_2_to_the_47_are_refused) {
   EXPECT_EQ(refusal_of(reference_quantized_matmul, use, CpuLevel::scalar), errors::kernel_product_too_deep(32770));
 }
 
-/// Rows of extreme codes by a column of them: 2^38 for 64 products of 16 bits, on both roads.
+/// Rows of extreme codes times a column of them: 2^38 for 64 products of 16 bits, on both execution paths.
 TEST(accumulators, matrix_products_of_extreme_codes) {
   for (const int64_t depth : {1, 4, 64, 1000}) {
     for (const Codes a : extremes(65535)) {
@@ -134,12 +135,13 @@ TEST(accumulators, matrix_products_of_extreme_codes) {
   }
 }
 
-/// Of an image whose scale is 1.
+/// Factor of an average pool over an image with scale 1.
 double pool_factor(float y_scale, int64_t count) {
   return 1.0 / (static_cast<double>(y_scale) * static_cast<double>(count));
 }
 
-/// `window` over an image of one code, on both roads. Factors that leave the codes on either side of the middle one.
+/// `window` over an image of one code, on both execution paths. The factors keep the codes on both sides of the middle
+/// code.
 void expect_averages(DType dtype, const Dims& x_dims, const AverageCase& window, Codes codes, double y_scale) {
   const CodesValue x = filled(dtype, x_dims, codes);
   const CodesTarget y = middle(y_scale);
@@ -157,7 +159,7 @@ void expect_averages(DType dtype, const Dims& x_dims, const AverageCase& window,
   }
 }
 
-/// 65536 elements of 16 bits are the last whose sum is multiplied at once: 2^32 - 65536.
+/// 65536 elements of 16 bits have the largest sum that is multiplied at once: 2^32 - 65536.
 TEST(accumulators, averages_of_extreme_codes) {
   for (const Codes codes : extremes(65535)) {
     for (const double y_scale : {1.0, 2.00001, 1e-4}) {
@@ -171,7 +173,7 @@ TEST(accumulators, averages_of_extreme_codes) {
   for (const Codes codes : extremes(255)) expect_averages(DType::u8, {1, 1, 9, 7}, {{9, 7}}, codes, 0.004);
 }
 
-/// A code before the clamp beyond int32 keeps its side.
+/// A code outside int32 before the clamp keeps its side.
 TEST(accumulators, unclamped_codes_end_at_int32) {
   for (const bool positive : {true, false}) {
     const CodesValue x = filled(DType::u16, {1, 1, 200, 200}, positive ? Codes{65535, 0} : Codes{0, 65535});
@@ -181,7 +183,7 @@ TEST(accumulators, unclamped_codes_end_at_int32) {
   }
 }
 
-/// u8 codes under a zero point of 16 bits: the vectors add in 32 bits as long as these hold a window's sum.
+/// u8 codes with a 16-bit zero point: the vectors add in 32 bits while these hold the sum of a window.
 TEST(accumulators, averages_with_channels_last) {
   for (const int64_t side : {181, 182}) {
     const Dims dims = {1, 3, side, side};
@@ -241,8 +243,8 @@ struct LongestSum {
   int64_t products;
 };
 
-/// So many products by weights of 8 bits are the last that 32 bits hold: 2147319810 and 2147481735. Of those of bytes a
-/// float32 holds 518.
+/// The largest numbers of products by 8-bit weights that 32 bits hold: sums of 2147319810 and 2147481735. A float32
+/// holds the sum of 518 products of bytes.
 TEST(accumulators, layers_of_extreme_codes) {
   for (const LongestSum& sum : {LongestSum{DType::u16, 65535, 258}, LongestSum{DType::u8, 255, 66311}}) {
     for (const int32_t zero_point : {0, sum.last}) {
@@ -267,7 +269,7 @@ TEST(accumulators, layers_of_extreme_codes) {
         EXPECT_EQ(code_at(got[0], 4 + o), want);
         EXPECT_EQ(code_at(integer, 4 + o), want);
       }
-      if (cpu_level() >= CpuLevel::avx2) {  // oneDNN has one level for a process
+      if (cpu_level() >= CpuLevel::avx2) {  // oneDNN has one level per process
         const auto fast = run_kernel(cpu_quantized_linear_onednn_f32, layer.quantized(), cpu_level());
         EXPECT_TRUE(same_bits(got[0], fast[0]) && same_bits(got[1], fast[1]));
       }

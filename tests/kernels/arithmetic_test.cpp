@@ -1,4 +1,5 @@
-// Division and rounding without their instructions: the bits of the plain forms, on numbers that make them hard.
+// Division and rounding without the matching instructions: the same bits as the plain forms, on numbers that are
+// difficult for them.
 #define HS_LEVEL_SOURCE "tests/kernels/arithmetic_test.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
 
@@ -17,7 +18,7 @@ namespace halfstep::kernels::arithmetic_test::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// dst = src / divisor for whole vectors; `any`: of any src, else of those in the proved range.
+/// dst = src / divisor for whole vectors. `any`: the division for any src, otherwise the one for the proved range.
 template <class C>
 bool divide(const C* src, C divisor, bool any, C* dst, int64_t size) {
   const hn::ScalableTag<C> d;
@@ -59,7 +60,7 @@ bool same(C a, C b) {
   return (a != a && b != b) || (a == b && std::signbit(a) == std::signbit(b));
 }
 
-/// Significand of random bits, or with few ones or few zeros, and a power of two.
+/// A power of two times a significand of random bits, of few ones, or of few zeros.
 template <class C>
 C number(Random& random, int exponents) {
   const auto bits = static_cast<double>(random.below(uint64_t{1} << 53));

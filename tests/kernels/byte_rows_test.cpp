@@ -1,4 +1,5 @@
-// Softmax and normalizations of rows of bytes, as wide as vectors: many codes, so that some lie next to a boundary.
+// Softmax and row normalizations of bytes, as wide as vectors: many codes, so that some lie next to a rounding
+// boundary.
 #include <algorithm>
 #include <limits>
 #include <random>
@@ -13,12 +14,12 @@ namespace halfstep::kernels {
 namespace {
 
 constexpr int64_t kExtents[] = {16, 33, 96, 128};
-/// Multipliers and shifts of a softmax. By the third each of 16 like elements is half a step, less what f32 cannot
-/// hold.
+/// Multipliers and shifts of a softmax. With the third, each of 16 equal elements is half a step, less the part that
+/// f32 cannot hold.
 constexpr std::pair<int64_t, int64_t> kFactors[] = {
     {2139095040, 23}, {int64_t{1} << 30, 27}, {(int64_t{1} << 30) - 1, 27}, {3, 1}};
 
-/// Codes of rows: spread over all of the range, over few codes, or all the same.
+/// Rows of codes: spread over the whole range, over few codes, or all equal.
 Tensor rows_of_codes(DType type, int64_t rows, int64_t extent, uint32_t seed) {
   std::mt19937 random(seed);
   Tensor x(type, {rows, extent});
@@ -45,7 +46,7 @@ void expect_norm(DType type, int64_t extent, bool centered, float y_scale) {
   std::vector<float> scale, bias;
   for (int64_t i = 0; i < extent; ++i) {
     scale.push_back(std::uniform_real_distribution<float>(-2, 2)(random));
-    bias.push_back(i % 4 == 0 ? (static_cast<float>(i) + 0.5F) * y_scale  // half a step where the row is even
+    bias.push_back(i % 4 == 0 ? (static_cast<float>(i) + 0.5F) * y_scale  // half a step for even rows
                               : std::uniform_real_distribution<float>(-1, 1)(random));
   }
   arith::RowNorm norm;

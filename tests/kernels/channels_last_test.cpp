@@ -1,5 +1,4 @@
-// Layers on images whose channels are the last axis: the fast kernels against the reference, whatever the extents, the
-// cut and the vector length.
+// Layers on channels-last images: the fast kernels against the reference, for all extents, cuts and vector lengths.
 #include "halfstep/engine/kernels/image/channels_last/cpu/tiling.h"
 #include "tests/kernels/float_cases.h"
 

@@ -1,5 +1,4 @@
-// conv2d, fused_conv2d and the two gradients: oneDNN against the reference, the reference against finite
-// differences.
+// conv2d, fused_conv2d and the two gradients: oneDNN against the reference, the reference against finite differences.
 #include "halfstep/engine/kernels/image/conv/cpu/cut.h"
 #include "tests/kernels/float_cases.h"
 
@@ -76,7 +75,7 @@ KernelCase grad_w_case(const Shape& s, DType dtype = DType::f32) {
 void expect_close(const Kernel& reference, const Kernel& kernel, const KernelCase& use, int64_t terms) {
   const Tensor want = run_kernel(reference, use, CpuLevel::scalar)[0];
   const Tensor magnitude = run_kernel(reference, magnitudes(use), CpuLevel::scalar)[0];
-  // Each product and each addition rounds once, the bias is one addition more, and the result of the reference rounds
+  // Each product and each addition rounds once, the bias adds one rounding, and the result of the reference rounds
   // once.
   EXPECT_TRUE(within_roundings(want, run_every_way(kernel, use)[0], magnitude, static_cast<double>(terms) + 3));
 }
@@ -193,7 +192,7 @@ TEST(ConvReference, AgreesWithATableWorkedOutByHand) {
   KernelCase use = forward_case(s);
   use.in = {f32_values({1, 1, 3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9}), f32_values({1, 1, 2, 2}, {1, 10, 100, 1000}),
             f32_values({1}, {0.5F})};
-  // Rows -1, 0 and 1, 2 of x; columns (0, 2) and (1, 3), of which row -1 and column 3 are padding.
+  // Rows -1, 0 and 1, 2 of x, and columns (0, 2) and (1, 3). Row -1 and column 3 are padding.
   EXPECT_TRUE(same_bits(f32_values({1, 1, 2, 2}, {3100.5F, 200.5F, 9764.5F, 805.5F}),
                         run_kernel(reference_conv2d, use, CpuLevel::scalar)[0]));
 }

@@ -1,4 +1,4 @@
-// The turns of CUDA's threads on the host, and the CUDA kernels by operator.
+// Runs CUDA threads in turns on the host, and lists the CUDA kernels by operator.
 #include <span>
 #include <string_view>
 
@@ -23,14 +23,14 @@ constexpr unsigned kMostThreads = 1024;
 constexpr unsigned kWarp = 32;
 constexpr size_t kStackBytes = size_t{128} << 10;
 
-/// Where some threads meet.
+/// State of a barrier for some threads.
 struct Meeting {
   unsigned members = 0, arrived = 0, generation = 0;
 };
 
-/// Runs thread after thread of a block until one waits; then another worker goes on with the rest.
+/// Runs the threads of a block until one waits. Then another worker continues with the rest.
 struct Worker {
-  ucontext_t start;  ///< until it has run once, then `place`
+  ucontext_t start;  ///< context for the first run, later runs use `place`
   std::jmp_buf place;
   bool has_run = false;
   std::unique_ptr<char[]> stack = std::make_unique<char[]>(kStackBytes);
@@ -46,7 +46,7 @@ struct Block {
   Meeting all, warps[kMostThreads / kWarp];
   uint64_t lanes[kMostThreads];
   const std::function<void()>* work = nullptr;
-  bool moved = false;  ///< in this round some thread came further
+  bool moved = false;  ///< some thread advanced in this round
 };
 
 Block& block() {
@@ -54,7 +54,7 @@ Block& block() {
   return one;
 }
 
-/// Switches without a call of the system, which swapcontext makes.
+/// Switches without a system call, which swapcontext would make.
 void to_scheduler(Worker& me) {
   if (setjmp(me.place) == 0) std::longjmp(block().scheduler, 1);
 }
@@ -148,7 +148,7 @@ int lane() { return static_cast<int>(threadIdx.x % kWarp); }
 
 }  // namespace cuda_on_host
 
-// The table that a build with CUDA has, under another name beside the one without.
+// The table of a build with CUDA, under another name beside the table of a build without it.
 #define HALFSTEP_CUDA
 #define cuda_kernels cuda_kernels_on_host
 #define cpu_kernels cpu_kernels_beside_cuda

@@ -1,6 +1,6 @@
-// Stands for CUDA where the sources of CUDA kernels are compiled as C++ for the host, so that machines without a GPU
-// run them: device memory is the host's, the threads of a block take turns, and a warp or block waits where CUDA says
-// so. Everything is as CUDA defines it but for speed and for races, which turns hide.
+// Replaces CUDA when the sources of CUDA kernels are compiled as C++ for the host, so that machines without a GPU can
+// run them. Device memory is host memory, the threads of a block run in turns, and a warp or block waits where CUDA
+// requires it. Everything else follows CUDA's definitions, except speed, and races, which running in turns hides.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,10 @@ struct Index {
   unsigned x = 0;
 };
 
-/// thread() for each thread of each block. A thread that waits for others that never come ends the program.
+/// Calls thread() for each thread of each block. A thread that waits for others that never arrive ends the program.
 void run(unsigned blocks, unsigned threads, const std::function<void()>& thread);
 
-/// Until all threads of the block, or of the warp, are here.
+/// Waits until all threads of the block, or of the warp, have arrived.
 void wait_for_block();
 void wait_for_warp();
 
@@ -31,7 +31,8 @@ void wait_for_warp();
 uint64_t& lane_value(int lane);
 int lane();
 
-/// What every lane of the warp gave, once all are here; `combine(values)` sees lane k's at values(k).
+/// Combines the values of all lanes of the warp once they have arrived. `combine(values)` reads lane k's value as
+/// values(k).
 template <class T, class Combine>
 T exchange(T mine, const Combine& combine) {
   static_assert(sizeof(T) <= sizeof(uint64_t));

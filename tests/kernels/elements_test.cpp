@@ -1,4 +1,4 @@
-// The shared layer of elements: conversions against core/base/small_float.h, and the loop over channels of every
+// Shared element code of kernels: conversions against core/base/small_float.h, and the loop over channels of every
 // length.
 #define HS_LEVEL_SOURCE "tests/kernels/elements_test.cpp"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
@@ -69,7 +69,7 @@ elements::Walk whole_walk(size_t size, bool stream) {
   return walk;
 }
 
-/// Floats that lie on and beside every value of a 16-bit type, and halfway between neighbours.
+/// Floats on and beside every value of a 16-bit type, and halfway between neighbours.
 template <class T>
 std::vector<float> hard_floats() {
   std::vector<float> values;

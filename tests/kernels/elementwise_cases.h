@@ -1,4 +1,4 @@
-// Elementwise operators on codes, as the training road and as the integer program see them.
+// Elementwise operators on codes, in the form of the prepared network and in the form of the integer program.
 #pragma once
 
 #include <set>
@@ -7,7 +7,7 @@
 
 namespace halfstep::kernels {
 
-/// A value of codes with its scale.
+/// A tensor of codes with its scale and zero point.
 struct CodesValue {
   Tensor codes;
   float scale = 0.0625F;
@@ -22,7 +22,7 @@ struct CodesValue {
   }
 };
 
-/// Where the result goes.
+/// Scale, zero point and codes of the result.
 struct CodesTarget {
   DType dtype = DType::u8;
   int32_t code_max = 255;
@@ -94,7 +94,7 @@ struct AverageCase {
         {"kernel", kernel},    {"stride", stride},         {"pad", pad},         {"count_include_pad", counts_padding},
         {"edge_counts", none}, {"edge_multipliers", none}, {"edge_shifts", none}};
   }
-  /// How many elements of x the windows hold that its edges cut, found by counting in every window.
+  /// Number of elements of x in each window that the image edges cut, found by counting in every window.
   std::vector<int64_t> cut_counts(const Dims& x) const {
     std::set<int64_t> counts;
     for (int64_t oy = 0; !counts_padding && oy < out_dims(x)[2]; ++oy) {
@@ -103,7 +103,7 @@ struct AverageCase {
     counts.erase(kernel[0] * kernel[1]);
     return {counts.begin(), counts.end()};
   }
-  /// Offsets in a plane of what window (oy, ox) holds of x.
+  /// Offsets in a plane of the elements of x in window (oy, ox).
   std::vector<int64_t> elements(const Dims& x, int64_t oy, int64_t ox) const {
     std::vector<int64_t> offsets;
     for (int64_t ky = 0; ky < kernel[0]; ++ky) {
@@ -122,7 +122,7 @@ struct AverageCase {
     append(use.in, y);
     return use;
   }
-  /// With the multipliers that arith derives.
+  /// Integer form, with the multipliers that arith derives.
   KernelCase integer(const CodesValue& x, const CodesTarget& y) const {
     KernelCase use{"integer_avg_pool2d", y.integer_attributes(), {x.codes}, y.results(out_dims(x.codes.dims()), true)};
     use.out.resize(1);

@@ -1,5 +1,5 @@
-// Fast kernels on operands and results beside memory that nobody may touch, once behind it and once before it: a kernel
-// whose vectors are wider than what is left of an operand ends the test where it reads or writes past it.
+// Fast kernels whose operands and results lie beside inaccessible memory, once before it and once behind it. A kernel
+// whose vectors are wider than the rest of an operand crashes the test when it reads or writes outside.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,7 +10,8 @@ namespace {
 
 enum class Fence { before, behind };
 
-/// Memory of `size` bytes directly behind a page without access, or as directly before one as `alignment` lets it.
+/// Memory of `size` bytes that ends directly before an inaccessible page, or begins as directly behind one as
+/// `alignment` permits.
 class Fenced {
  public:
   Fenced(size_t size, Fence fence, size_t alignment) {
@@ -37,7 +38,7 @@ class Fenced {
   size_t bytes_;
 };
 
-/// What a kernel works on.
+/// Operands, results and scratch of a kernel call.
 struct FencedCall {
   FencedCall(const KernelCase& use, Fence fence) {
     for (const Tensor& tensor : use.in) {
@@ -56,7 +57,7 @@ struct FencedCall {
       out_types.push_back(type ? &*type : nullptr);
     }
   }
-  /// With every operand but the first constant, or none.
+  /// Makes every operand except the first constant, or none.
   std::vector<const Tensor*> constants(bool constant) {
     std::vector<const Tensor*> all(in.size(), nullptr);
     for (size_t i = 1; constant && i < in.size(); ++i) {
@@ -74,14 +75,14 @@ struct FencedCall {
   }
 
   std::vector<Fenced> memory;
-  std::map<size_t, Tensor> fenced;  ///< constants, over `memory`
+  std::map<size_t, Tensor> fenced;  ///< constants, as views of `memory`
   std::vector<ConstView> in;
   std::vector<View> out;
   std::vector<const Type*> in_types, out_types;
   std::vector<Tensor> results;
 };
 
-/// Undefined where the kernel refuses the case.
+/// Returns undefined tensors where the kernel refuses the case.
 std::vector<Tensor> run_fenced(const Kernel& kernel, const KernelCase& use, CpuLevel level, Fence fence,
                                bool constant) {
   const FloatEnvironment environment;
@@ -102,7 +103,8 @@ std::vector<Tensor> run_fenced(const Kernel& kernel, const KernelCase& use, CpuL
   return operands.take_results();
 }
 
-/// Every candidate for the CPU at every level. A tolerance is for sums of floats, whose order is a kernel's own.
+/// Runs every candidate for the CPU at every level. A tolerance is for sums of floats, whose order depends on the
+/// kernel.
 void expect_within_fences(const KernelCase& use, double tolerance = 0) {
   const std::vector<Tensor> want = run_kernel(*reference_kernel(use.op), use, CpuLevel::scalar);
   for (const Kernel* kernel : cpu_kernels(use.op)) {
@@ -122,7 +124,7 @@ void expect_within_fences(const KernelCase& use, double tolerance = 0) {
   }
 }
 
-/// [n, c, h, w] as [n, h, w, c]. What codes lie where does not matter here.
+/// [n, c, h, w] as [n, h, w, c]. The position of single codes does not matter here.
 KernelCase channels_last(KernelCase use) {
   const auto last = [](const Dims& dims) { return Dims{dims[0], dims[2], dims[3], dims[1]}; };
   use.attributes.insert_or_assign("layout", std::string("channels_last"));
@@ -131,7 +133,7 @@ KernelCase channels_last(KernelCase use) {
   return use;
 }
 
-/// A batch of nothing, and filters without taps, whose results are made of the bias alone.
+/// An empty batch, and filters without taps, whose results come from the bias alone.
 TEST(fenced, empty_operands) {
   for (const int64_t groups : {1, 8}) {
     const LayerCase none({.n = 0, .c = 8, .h = 3, .w = 4, .o = 8, .groups = groups}, {});
@@ -148,7 +150,7 @@ TEST(fenced, empty_operands) {
   expect_within_fences(quantized_pair("quantized_add", nothing, nothing, {}));
 }
 
-/// Layers of odd extents: vectors of 16, 32 and 64 channels and tiles of pixels all end somewhere inside.
+/// Layers of odd extents: vectors of 16, 32 and 64 channels and tiles of pixels all end in the middle.
 std::vector<LayerShape> shapes() {
   std::vector<LayerShape> all;
   int64_t count = 0;
@@ -224,7 +226,7 @@ TEST(fenced, quantized_layers) {
       expect_within_fences(product.integer());
     }
   }
-  // Planes that become pixels.
+  // Planes that a kernel rearranges to pixels.
   expect_within_fences(
       LayerCase({.n = 2, .c = 16, .h = 5, .w = 7, .o = 33, .kh = 3, .kw = 3, .pad = {1, 0, 2, 1}}, {}).quantized());
 }

@@ -1,5 +1,5 @@
-// What the tests of float kernels share: operands, bounds derived from the sums that a kernel makes, gradients by
-// finite differences, and execution on a pool.
+// Helpers shared by the tests of float kernels: operands, bounds derived from the sums in a kernel, gradients by finite
+// differences, and execution on a pool.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,7 @@
 
 namespace halfstep::kernels {
 
-/// Normal values. f64 tensors hold numbers that float32 has, so that both types can be compared.
+/// Normal values. f64 tensors hold float32 values, so that both types can be compared.
 inline Tensor normal_tensor(Dims dims, uint64_t stream, DType dtype = DType::f32) {
   Tensor tensor(dtype, std::move(dims));
   Random random(3, stream);
@@ -34,7 +34,7 @@ inline Tensor mapped(const Tensor& tensor, float (*function)(float)) {
   return result;
 }
 
-/// The same case with every element replaced by its magnitude: the reference then gives the sums of magnitudes.
+/// The same case with every element replaced by its magnitude. The reference then computes the sums of magnitudes.
 inline KernelCase magnitudes(const KernelCase& use) {
   KernelCase result = use;
   for (Tensor& tensor : result.in) {
@@ -43,8 +43,8 @@ inline KernelCase magnitudes(const KernelCase& use) {
   return result;
 }
 
-/// |got - want| <= terms * 2^-24 * magnitude for every element: what `terms` roundings to float32 can do to a sum in
-/// any order. Two NaN are equal.
+/// |got - want| <= terms * 2^-24 * magnitude for every element: the largest effect of `terms` roundings to float32 on a
+/// sum in any order. Two NaN are equal.
 inline testing::AssertionResult within_roundings(const Tensor& want, const Tensor& got, const Tensor& magnitude,
                                                  double terms) {
   const auto w = want.data<float>(), g = got.data<float>(), m = magnitude.data<float>();
@@ -58,7 +58,7 @@ inline testing::AssertionResult within_roundings(const Tensor& want, const Tenso
   return testing::AssertionSuccess();
 }
 
-/// All phases on a pool, pieces in whatever order it takes them.
+/// Runs all phases on a pool, with pieces in any order.
 inline std::vector<Tensor> run_on_pool(const Kernel& kernel, const KernelCase& use, CpuLevel level, int threads) {
   const harness::CaseProblem owner(use, level);
   const Plan plan = kernel.prepare(owner.problem());
@@ -81,8 +81,8 @@ inline std::vector<Tensor> run_on_pool(const Kernel& kernel, const KernelCase& u
   return operands.results();
 }
 
-/// A kernel that serves the level of this process only: the same bits for pieces in order, shuffled, and on 2 and 4
-/// threads.
+/// A kernel that only serves the level of this process: expects the same bits for pieces in order, shuffled, and on 2
+/// and 4 threads.
 inline std::vector<Tensor> run_every_way(const Kernel& kernel, const KernelCase& use, CpuLevel level = cpu_level()) {
   const std::vector<Tensor> plain = run_kernel(kernel, use, level);
   const auto expect_same = [&](const std::vector<Tensor>& other, const char* how) {
@@ -96,8 +96,9 @@ inline std::vector<Tensor> run_every_way(const Kernel& kernel, const KernelCase&
   return plain;
 }
 
-/// The reference's f64 gradient `actual` of sum(forward(operand) * out_grad) against central differences, at every
-/// element of the operand at `position`. Exact for functions that are linear in it, but for rounding.
+/// Compares the reference's f64 gradient `actual` of sum(forward(operand) * out_grad) with central differences, at
+/// every element of the operand at `position`. For functions that are linear in it the comparison is exact except for
+/// rounding.
 inline void expect_gradient(const Kernel& forward, const KernelCase& use, size_t position, const Tensor& out_grad,
                             const Tensor& actual, double tolerance = 1e-7) {
   const auto objective = [&](double delta, size_t element) {

@@ -1,5 +1,4 @@
-// Layers of the integer program in the layout that fast kernels have: convolutions on images whose channels are the
-// last axis.
+// Integer layers in the layout of fast kernels: convolutions on channels-last images.
 #pragma once
 
 #include "tests/kernels/layer_cases.h"
@@ -24,7 +23,7 @@ inline KernelCase channels_last_of(KernelCase use) {
   return use;
 }
 
-/// Runs each candidate that takes the case at each level, with constant parameters and without. Returns how many.
+/// Runs each candidate that accepts the case at each level, with and without constant parameters. Returns their number.
 inline int expect_all_agree(KernelCase use, const Tensor& want, std::initializer_list<const Kernel*> candidates) {
   int runs = 0;
   for (const bool constant : {false, true}) {
@@ -44,7 +43,8 @@ inline int expect_all_agree(KernelCase use, const Tensor& want, std::initializer
   return runs;
 }
 
-/// The same for integer_linear, or for integer_conv2d in the other layout, whose reference also has to agree.
+/// Like expect_all_agree, for integer_linear, or for integer_conv2d in the other layout, whose reference must agree
+/// too.
 inline int expect_layers_agree(const KernelCase& use, const Tensor& want) {
   if (use.op == "integer_linear")
     return expect_all_agree(use, want, {&cpu_integer_linear_amx, &cpu_integer_linear_tiles});

@@ -1,5 +1,5 @@
-// Pools of codes on images whose channels are the last axis: the reference against that of [n, c, h, w], and every fast
-// kernel against it, at every level of this machine.
+// Pools of codes on channels-last images: the reference against the one for [n, c, h, w], and every fast kernel against
+// it, at every CPU level of this machine.
 #include "tests/kernels/elementwise_cases.h"
 #include "tests/kernels/integer_candidates.h"
 
@@ -12,7 +12,7 @@ TEST(integer_pools, averages_agree_with_the_reference) {
   const std::vector<std::pair<AverageCase, CodesTarget>> cases = {
       {{{3, 2}, {2, 1}, {1, 0, 1, 1}, true}, rounded},
       {{{3, 2}, {2, 1}, {1, 0, 1, 1}, false}, rounded},
-      {{{9, 7}}, in_float}};  // float32 averages codes of whole images alone
+      {{{9, 7}}, in_float}};  // float32 averages only codes of whole images
   for (const int64_t channels : {1, 3, 16, 37, 1280}) {
     const CodesValue x(DType::u8, {2, channels, 9, 7}, 255, 1);
     for (const auto& [window, y] : cases) {

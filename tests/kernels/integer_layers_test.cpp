@@ -1,4 +1,4 @@
-// Convolutions and matrix products of the integer program: every candidate, at every level of this machine, against
+// Convolutions and matrix products of the integer program: every candidate, at every CPU level of this machine, against
 // plain nested loops.
 #include "halfstep/engine/kernels/codes/integer/cpu/nhwc_tiling.h"
 #include "tests/kernels/integer_candidates.h"
@@ -111,8 +111,8 @@ TEST(integer_layers, long_sums_are_exact) {
   }
 }
 
-/// Accumulators at the ends of int32 and around zero under every kind of multiplier and shift, through a layer that
-/// adds its bias to nothing.
+/// Accumulators at the ends of int32 and around zero with every kind of multiplier and shift, through a layer that adds
+/// its bias to zero.
 TEST(integer_layers, requantize_extreme_accumulators) {
   const std::vector<int32_t> accumulators = {
       INT32_MIN, INT32_MIN + 1, -1073741824, -65537,        -3,       -2, -1, 0, 1, 2, 3,
@@ -144,8 +144,8 @@ TEST(integer_layers, requantize_extreme_accumulators) {
   }
 }
 
-/// Accumulators at the ends of int32 and around zero under every kind of step, through a layer that adds its bias to
-/// nothing.
+/// Accumulators at the ends of int32 and around zero with every kind of step, through a layer that adds its bias to
+/// zero.
 TEST(integer_layers, extreme_accumulators_of_convolutions) {
   const std::vector<int32_t> accumulators = {INT32_MIN, INT32_MIN + 1, -65537,        -3,       -1, 0, 1,
                                              2,         65535,         INT32_MAX - 1, INT32_MAX};
@@ -194,7 +194,7 @@ TEST(integer_layers, power_of_two_shifts_over_their_range) {
   expect_layers_agree(use);
 }
 
-/// Vectors of reference/fqat.md, section 16.2: half a step goes towards plus infinity.
+/// Vectors of reference/fqat.md, section 16.2: half a step rounds towards plus infinity.
 TEST(integer_layers, rounds_half_towards_plus_infinity) {
   KernelCase use = LayerCase({.linear = true, .n = 1, .c = 1, .o = 6}, {.y_zero_point = 50}).integer();
   use.in[IntegerLinear::in::w] = Tensor(DType::i8, {6, 1});

@@ -1,6 +1,6 @@
-// Runs a kernel on tensors as a Program would, with everything that a Program leaves open at its worst: results and
-// scratch start as 0xFF, guard zones lie behind every buffer that is written, pieces run in any order, operands end
-// where their memory ends.
+// Runs a kernel on tensors as a Program would, under the worst conditions that a Program permits: results and scratch
+// start as 0xFF, guard zones follow every written buffer, pieces run in any order, and operands end where their memory
+// ends.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,22 +24,22 @@
 
 namespace halfstep::kernels {
 
-/// One use of an operator, with its operands.
+/// A single use of an operator, with its operands.
 struct KernelCase {
   std::string op;
-  Attributes attributes;                 ///< complete: nothing fills in defaults here
-  std::vector<Tensor> in;                ///< by flat position; an undefined Tensor is an absent operand
-  std::vector<std::optional<Type>> out;  ///< by port; nullopt: not produced
-  std::vector<int> constants = {};       ///< flat positions of the operands whose contents prepare may see
+  Attributes attributes;                 ///< complete, because nothing fills in defaults here
+  std::vector<Tensor> in;                ///< by flat position. An undefined Tensor is an absent operand
+  std::vector<std::optional<Type>> out;  ///< by port. nullopt: not produced
+  std::vector<int> constants = {};       ///< flat positions of the operands whose contents prepare may read
   std::vector<std::pair<int, int>> in_place =
-      {};  ///< (output port, flat position) pairs in one buffer, as state may be
+      {};  ///< (output port, flat position) pairs that share a buffer, as state may
 };
 
 enum class PieceOrder { ascending, descending, shuffled };
 
 namespace harness {
 
-/// Memory of exactly `size` bytes plus guards, so that a sanitizer sees what goes past it.
+/// Memory of exactly `size` bytes plus guards, so that a sanitizer sees accesses past its end.
 class Buffer {
  public:
   explicit Buffer(size_t size, size_t guard = 0) : size_(size), guard_(guard) {
@@ -173,7 +173,7 @@ testing::AssertionResult same_elements(const Tensor& want, const Tensor& got) {
                                      << ": expected " << +w[first] << ", found " << +g[first];
 }
 
-/// The numbers of an f16 or bf16 as f32: equal numbers are equal bits there too.
+/// The numbers of an f16 or bf16 tensor as f32. Equal numbers have equal bits there too.
 inline Tensor widened(const Tensor& half) {
   Tensor wide(DType::f32, half.dims());
   const auto to = wide.data<float>();
@@ -203,7 +203,8 @@ inline testing::AssertionResult close_to(const Tensor& want, const Tensor& got, 
 
 }  // namespace harness
 
-/// Every bit of every element; two NaN are equal, since the sign and payload of a NaN depend on the order of operands.
+/// Compares every bit of every element. Two NaN are equal, because the sign and payload of a NaN depend on the order of
+/// operands.
 inline testing::AssertionResult same_bits(const Tensor& want, const Tensor& got) {
   if (want.defined() != got.defined()) return testing::AssertionFailure() << "one of the two is not there";
   if (!want.defined()) return testing::AssertionSuccess();
@@ -236,18 +237,18 @@ inline testing::AssertionResult same_bits(const Tensor& want, const Tensor& got)
   return testing::AssertionFailure() << "unknown element type";
 }
 
-/// Whether `kernel` takes the case at `level`.
+/// Whether `kernel` accepts the case at `level`.
 inline Verdict verdict_of(const Kernel& kernel, const KernelCase& use, CpuLevel level) {
   return kernel.accept(harness::CaseProblem(use, level).problem());
 }
 
-/// Why it does not take the case; an empty diagnostic where it does.
+/// Reason for a refusal. An empty diagnostic where the kernel accepts the case.
 inline Diagnostic refusal_of(const Kernel& kernel, const KernelCase& use, CpuLevel level) {
   const Verdict verdict = verdict_of(kernel, use, level);
   return verdict ? Diagnostic{} : verdict.diagnostic();
 }
 
-/// The error of the first phase and piece that fail; an empty diagnostic where none does.
+/// The error of the first phase and piece that fail. An empty diagnostic where none fails.
 inline Diagnostic failure_of(const Kernel& kernel, const KernelCase& use, CpuLevel level) {
   const harness::CaseProblem owner(use, level);
   const Plan plan = kernel.prepare(owner.problem());
@@ -266,8 +267,8 @@ inline Diagnostic failure_of(const Kernel& kernel, const KernelCase& use, CpuLev
   return {};
 }
 
-/// Prepares and runs all phases and pieces; results by port, undefined where not produced. Fails the test on a refusal,
-/// an error, a changed operand or a write past the end of a buffer.
+/// Prepares and runs all phases and pieces. Returns results by port, undefined where not produced. Fails the test on a
+/// refusal, an error, a changed operand or a write past the end of a buffer.
 inline std::vector<Tensor> run_kernel(const Kernel& kernel, const KernelCase& use, CpuLevel level,
                                       PieceOrder order = PieceOrder::ascending) {
   const FloatEnvironment environment;
@@ -298,12 +299,12 @@ inline std::vector<Tensor> run_kernel(const Kernel& kernel, const KernelCase& us
   return operands.results();
 }
 
-/// The CUDA kernels of an operator, compiled for the host; empty where the build has them for a device, or sanitizers,
-/// which do not follow their threads.
+/// The CUDA kernels of an operator, compiled for the host. Empty when the build compiles them for a device, and with
+/// sanitizers, which cannot follow their threads.
 std::span<const Kernel* const> cuda_kernels_on_host(std::string_view op);
 
-/// They are held against the reference wherever another kernel is, but for runs of the tests at one level alone and, as
-/// the host is slow at it, large operands: those run in one type.
+/// Compares the CUDA kernels with the reference in the same tests as other kernels. It skips runs of the tests at a
+/// single level. Large operands are slow on the host, so they run in one type only.
 inline void expect_cuda_matches_reference(const Kernel& reference, const KernelCase& use,
                                           const std::vector<Tensor>& want) {
   if (reference_kernel(use.op) != &reference || std::getenv("HALFSTEP_CPU") != nullptr) return;
@@ -316,7 +317,7 @@ inline void expect_cuda_matches_reference(const Kernel& reference, const KernelC
   }
 }
 
-/// A kernel that may write over its first operand gives the same bits where it does.
+/// Expects the same bits from a kernel that may write over its first operand when it does so.
 inline void expect_overwrites(const Kernel& kernel, const KernelCase& use, CpuLevel level,
                               const std::vector<Tensor>& apart) {
   if (kernel.prepare(harness::CaseProblem(use, level).problem()).in_place != InPlace::overwrite) return;
@@ -328,9 +329,9 @@ inline void expect_overwrites(const Kernel& kernel, const KernelCase& use, CpuLe
         << use.op << "/" << kernel.name << " at " << name(level) << ", output " << port << ", in place";
 }
 
-/// `kernel` against `reference` at every level of this machine from `lowest` on, pieces ascending and shuffled: the
-/// results of all levels equal the reference bit for bit, or (tolerance > 0) float results lie within `tolerance` times
-/// its largest magnitude.
+/// Compares `kernel` with `reference` at every level of this machine from `lowest` on, with pieces ascending and
+/// shuffled. The results of all levels equal the reference bit for bit. With tolerance > 0, float results lie within
+/// `tolerance` times the largest magnitude of the reference.
 inline void expect_matches_reference(const Kernel& reference, const Kernel& kernel, const KernelCase& use,
                                      CpuLevel lowest = CpuLevel::avx2, double tolerance = 0) {
   const std::vector<Tensor> want = run_kernel(reference, use, CpuLevel::scalar);

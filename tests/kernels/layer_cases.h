@@ -1,4 +1,4 @@
-// Layers on codes, as the training road and as the integer program see them.
+// Layers on codes, in the form of the prepared network and in the form of the integer program.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@
 
 namespace halfstep::kernels {
 
-/// How operands are filled.
+/// Ways to fill operands.
 enum class Fill {
   random,
-  extreme,  ///< every code the largest, every weight the largest with the sign of its output channel
-  ties      ///< small weights under power-of-two scales: half steps everywhere
+  extreme,  ///< every code is the largest, every weight the largest with the sign of its output channel
+  ties      ///< small weights with power-of-two scales: half steps everywhere
 };
 
 struct LayerShape {
@@ -56,7 +56,7 @@ struct LayerRule {
   int32_t x_zero_point = 7;
   int32_t y_zero_point = 100;
   Fill fill = Fill::random;
-  float finer = 1.0F;  ///< steps of the output than those that spread codes over their range
+  float finer = 1.0F;  ///< factor by which output steps are finer than those that spread codes over their range
 };
 
 /// Forms, activations, roundings, and codes of every type.
@@ -286,7 +286,7 @@ struct LayerCase {
     }
   }
 
-  /// Scales under which the codes of the output spread over their range.
+  /// Chooses scales that spread the codes of the output over their range.
   void choose_scales(Random& random, int32_t w_max) {
     const bool powers = rule.requantize == "power_of_two" || rule.fill == Fill::ties;
     const double spread = std::sqrt(static_cast<double>(shape.weights_of_output())) * rule.x_code_max * w_max / 4.0;

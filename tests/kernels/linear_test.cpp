@@ -1,4 +1,4 @@
-// linear, linear_activation and matmul: oneDNN against the reference, the reference against a product written out.
+// linear, linear_activation and matmul: oneDNN against the reference, the reference against a plain loop.
 #include "tests/kernels/float_cases.h"
 
 namespace halfstep::kernels {

@@ -1,4 +1,4 @@
-// softmax and softmax_cross_entropy against formulas in f64, at extremes, and with labels that are no class.
+// softmax and softmax_cross_entropy against formulas in f64, at extremes, and with labels that are not a class.
 #include "tests/kernels/float_cases.h"
 
 namespace halfstep::kernels {
@@ -20,7 +20,7 @@ std::vector<int32_t> some_labels(int64_t n, int64_t classes) {
   return labels;
 }
 
-/// Without the shift by the largest logit: for moderate logits only.
+/// Does not subtract the largest logit, so it is for moderate logits only.
 double plain_loss(const std::vector<double>& logits, const std::vector<int32_t>& labels, int64_t classes) {
   double total = 0;
   for (size_t row = 0; row < labels.size(); ++row) {
@@ -59,7 +59,7 @@ TEST(Softmax, NeitherOverflowsNorTakesEmptyRows) {
             0);
 }
 
-/// A tail of e^-88 to e^-103 is a subnormal number, which is not 0: a ceil behind it gives 1.
+/// A tail of e^-88 to e^-103 is a subnormal number other than 0: a ceil behind it results in 1.
 TEST(Softmax, KeepsSubnormalTails) {
   std::vector<float> line(37, 0.0F);
   for (int i = 1; i < 37; ++i) line[static_cast<size_t>(i)] = -70.0F - static_cast<float>(i);

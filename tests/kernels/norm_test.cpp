@@ -42,7 +42,7 @@ std::vector<CpuLevel> simd_levels() {
   return levels;
 }
 
-/// Every level gives the bits of the first, near the reference, whatever the order of pieces.
+/// Every level computes the bits of the first one, near the reference, in any order of pieces.
 void expect_levels_near(const Kernel& reference, const Kernel& kernel, const KernelCase& use) {
   const std::vector<Tensor> want = run_every_way(reference, use, CpuLevel::scalar);
   std::vector<Tensor> first;

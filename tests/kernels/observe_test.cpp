@@ -1,4 +1,4 @@
-// observe_range: what a batch does to the state, and the same bits at every level.
+// observe_range: the effect of a batch on the state, and the same bits at every level.
 #include "halfstep/engine/kernels/quantizers/native/observe.h"
 #include "halfstep/core/arith/range.h"
 #include "tests/kernels/quantizer_cases.h"
@@ -15,7 +15,7 @@ struct Observation {
   bool power_of_two = false;
   int64_t axis = -1;
   bool is_test = false;
-  float low = 1.0F;  // low > high: nothing seen
+  float low = 1.0F;  // low > high: nothing observed yet
   float high = -1.0F;
 
   KernelCase of(const std::vector<Tensor>& batch) const {
@@ -44,7 +44,7 @@ struct Observation {
                     cyclic<float>(DType::f32, {count}, {0.25F}), cyclic<int32_t>(DType::i32, {count}, {9})},
                    {}};
     for (int port = 0; port < 4; ++port) use.out.push_back(is_test ? std::nullopt : std::optional(use.in[port].type()));
-    use.in.emplace_back();  // statistics, which these methods have not
+    use.in.emplace_back();  // statistics, which these methods do not have
     use.out.emplace_back();
     use.in.insert(use.in.end(), batch.begin(), batch.end());
     return use;
@@ -73,7 +73,7 @@ TEST(ObserveRange, FirstBatchGivesItsExtremes) {
 
 TEST(ObserveRange, LaterBatchesMoveTheRangeByTheRate) {
   const State moved = observe({.rate = 0.25, .code_max = 4, .low = 0.0F, .high = 8.0F}, {values({-4, 4})});
-  EXPECT_EQ(moved, (State{-1, 7, 2, 0}));  // zero point 0.5 goes to even
+  EXPECT_EQ(moved, (State{-1, 7, 2, 0}));  // zero point 0.5 rounds to even
 }
 
 TEST(ObserveRange, NothingSeenChangesNothing) {
@@ -90,7 +90,7 @@ TEST(ObserveRange, InfinitiesAreSkipped) {
   }
 }
 
-/// The middle of the bin that all magnitudes lie in is below them.
+/// The middle of the histogram bin that contains all magnitudes lies below them.
 TEST(ObserveRange, OfOneMagnitudeIsARange) {
   for (const float sign : {-1.0F, 1.0F}) {
     const State state = observe({.method = "quantile"}, {values({sign * 1.45F, sign * 1.45F})});
@@ -129,7 +129,7 @@ TEST(ObserveRange, MseGivesUpAnOutlierThatCostsMoreThanItIsWorth) {
   const State minmax = observe({.code_max = 15}, {values(v)});
   const State mse = observe({.method = "mse", .code_max = 15}, {values(v)});
   EXPECT_LT(mse.high, 8.0F);
-  const float steps = 80.0F * mse.high / minmax.high;  // whole: the ends shrink by eightieths
+  const float steps = 80.0F * mse.high / minmax.high;  // integer: the ends shrink by eightieths
   EXPECT_NEAR(steps, std::nearbyint(steps), 1e-4);
   EXPECT_FLOAT_EQ(mse.low / minmax.low, mse.high / minmax.high);
   const arith::CodeGrid grid{0, 15};
@@ -172,7 +172,7 @@ std::vector<Observation> observations() {
                      .power_of_two = power_of_two});
     }
   }
-  // Codes that cannot say 0: what lies behind the end of a run must not count as one.
+  // Codes that cannot represent 0: the values behind the end of a run must not count as 0.
   all.push_back({.method = "mse", .code_min = 5, .code_max = 10, .zero_points = "symmetric"});
   return all;
 }
@@ -195,7 +195,7 @@ TEST(ObserveRange, EveryLevelGivesTheBitsOfTheReference) {
     for (const Layout& layout : layouts()) expect_levels_agree(how, layout, ++stream);
   }
   for (const Layout& layout : large_layouts()) expect_levels_agree({.rate = 0.3}, layout, ++stream);
-  // Few codes and many elements: the errors of neighbouring candidates differ in their last digits.
+  // Few codes and many elements: the errors of neighbouring candidates differ only in their last digits.
   expect_levels_agree({.method = "mse", .code_max = 3, .power_of_two = true}, {{65537}}, ++stream);
   expect_levels_agree({.method = "mse", .code_max = 3}, {{3, 2, 1300}, 1}, ++stream);
 }
@@ -225,7 +225,7 @@ TEST(ObserveRange, IsTestDoesNothing) {
   }
 }
 
-/// The sums of a part, which join those of the parts before.
+/// The sums of one part, added to those of the parts before.
 KernelCase part(const std::string& method, int64_t sums, const Tensor& seen, const Tensor& x) {
   KernelCase use = Observation{.method = method, .code_max = 15, .low = -3.0F, .high = 4.5F}.of({x});
   use.attributes.at("merge") = std::string("parts");

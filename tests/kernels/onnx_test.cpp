@@ -1,5 +1,5 @@
-// ONNX's operators on codes: the levels against the reference, and the reference against plain loops and
-// core/base/small_float.h. Golden files hold it against onnxruntime.
+// ONNX's operators on codes: all levels against the reference, and the reference against plain loops and
+// core/base/small_float.h. Golden files compare it with onnxruntime.
 #include "halfstep/engine/kernels/quantizers/onnx/parameters.h"
 #include "halfstep/engine/kernels/quantizers/onnx/rule.h"
 #include "tests/kernels/quantizer_cases.h"
@@ -89,7 +89,7 @@ Tensor as_type(const Tensor& f32, DType dtype) {
   return tensor;
 }
 
-/// Codes over the whole range of the type; 0 for small floats if so asked.
+/// Codes over the whole range of the type. With `zero_point`, small floats are 0.
 Tensor code_tensor(DType dtype, const Dims& dims, bool zero_point) {
   Tensor tensor(dtype, dims);
   Random random(5, static_cast<uint64_t>(dtype));
@@ -103,7 +103,7 @@ Tensor code_tensor(DType dtype, const Dims& dims, bool zero_point) {
   return tensor;
 }
 
-/// Extents of x with those of the scale and how they belong together.
+/// Extents of x and of the scale, and the axis and blocks that relate them.
 struct ScaleLayout {
   Dims x, scale;
   int64_t axis = 1, block_size = 0;
@@ -272,7 +272,7 @@ int64_t code_value(const Tensor& codes, int64_t index) {
   return codes.dtype() == DType::i8 ? static_cast<int8_t>(byte) : static_cast<uint8_t>(byte);
 }
 
-// 40,000 products of 255 * 255 pass 2^31: the sum is taken modulo 2^32.
+// 40,000 products of 255 * 255 exceed 2^31: the sum is taken modulo 2^32.
 TEST(OnnxMatmul, SumsWrap) {
   const Tensor a = cyclic<uint8_t>(DType::u8, {2, 40000}, {255}), b = cyclic<uint8_t>(DType::u8, {40000, 3}, {255});
   const auto y =
@@ -320,7 +320,8 @@ int64_t conv_sum(const Tensor& x, const Tensor& w, int64_t x_zero, int64_t o, in
 TEST(OnnxConv, AutomaticPaddingPutsTheOddElementWhereItsNameSays) {
   const Tensor x = code_tensor(DType::u8, {1, 3, 6, 7}, false), w = code_tensor(DType::i8, {4, 3, 3, 2}, false);
   const Tensor zero = code_tensor(DType::u8, {}, true);
-  // Rows: 6 with stride 2 give 3, spanning (3 - 1) * 2 + 3 = 7: one row of padding; columns: 4, spanning 8: one column.
+  // 6 rows with stride 2 result in 3 rows, which span (3 - 1) * 2 + 3 = 7: one row of padding. 4 columns span 8: one
+  // column of padding.
   for (const bool lower : {false, true}) {
     const auto y = run_kernel(reference_conv_integer,
                               {"conv_integer",
@@ -339,7 +340,7 @@ TEST(OnnxConv, AutomaticPaddingPutsTheOddElementWhereItsNameSays) {
   }
 }
 
-// Half a step and an odd zero point: the zero point comes after the rounding, but not in an addition.
+// Half a step and an odd zero point: the zero point is added after the rounding, but before it in an addition.
 TEST(OnnxRule, ZeroPointsAndTies) {
   const onnx::CodeRange range = {-128, 127};
   EXPECT_EQ(onnx::requantized(5, 0.5F, 1, range), 3);  // rint(2.5) + 1

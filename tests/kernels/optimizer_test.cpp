@@ -1,10 +1,11 @@
-// sgd_momentum, adam and the norm that clips them: every level equals the reference bit for bit, apart or in place.
+// sgd_momentum, adam and the norm that clips their gradients: every level equals the reference bit for bit, apart or in
+// place.
 #include "tests/kernels/float_cases.h"
 
 namespace halfstep::kernels {
 namespace {
 
-/// The parameter has both signs, as no scale should have; `positive` must mend that alike everywhere.
+/// The parameter has both signs, as no scale should have. `positive` must correct them in the same way everywhere.
 KernelCase sgd_case(const Dims& dims, bool positive = false) {
   const Type type{DType::f32, dims};
   return {"sgd_momentum",
@@ -76,7 +77,7 @@ TEST(Optimizers, SgdFollowsItsRule) {
   EXPECT_EQ(run_kernel(reference_sgd_momentum, use, CpuLevel::scalar)[0].data<float>()[0], 8.0F - 0.5F * 3.75F);
 }
 
-/// What a step leaves of scales that it would have taken to `wanted`.
+/// Values of scales after a step that would have moved them to `wanted`.
 TEST(Optimizers, PositiveParametersAtMostHalveAndDouble) {
   const std::vector<float> from = {1, 1, 1, 1, 0x1p-22F, -1};
   const std::vector<float> wanted = {0.75F, -3, 5, 0, -1, 4};
@@ -118,7 +119,8 @@ TEST(Optimizers, AdamFollowsItsRule) {
     const double step = first / (1 - power1) / (std::sqrt(second / (1 - power2)) + 1e-8) + 0.01 * param;
     EXPECT_NEAR(out[Adam::out::moment1_out].data<float>()[i], first, 1e-6);
     EXPECT_NEAR(out[Adam::out::moment2_out].data<float>()[i], second, 1e-6 * (1 + second));
-    // 1 - beta2^t is about 0.003 here: float32 knows it to some 2e-5, and the step by half of that.
+    // 1 - beta2^t is about 0.003 here. float32 has it with a relative error of about 2e-5, and the step with half of
+    // that.
     EXPECT_NEAR(out[Adam::out::param_out].data<float>()[i], param - 0.01 * step, 1e-6 + 2e-7 * std::fabs(step));
   }
 }

@@ -1,5 +1,5 @@
-// Paddle's operators: every level against the reference, over element types, axes, lengths of runs and special values.
-// `halfstep op golden` holds what selection picks against Paddle itself.
+// Paddle's operators: every level against the reference, for element types, axes, lengths of runs and special values.
+// `halfstep op golden` compares the selected kernels with Paddle itself.
 #include "halfstep/engine/kernels/common/float_types.h"
 #include "tests/kernels/quantizer_cases.h"
 
@@ -34,7 +34,7 @@ Tensor normal_tensor(const Dims& dims, uint64_t stream = 0) {
   return x;
 }
 
-/// Positive numbers of every size, zero, and what else a scale may be.
+/// Positive numbers of every size, zero, and invalid scales.
 Tensor scale_tensor(DType dtype, int64_t count) {
   const std::vector<float> values = {0.37F, 1.0F, 0.0F, 64.0F, 1e-30F, 1e-45F, kInfinity, kNan, -1.0F, 127.0F};
   return as_type(dtype, cyclic(DType::f32, {count}, values));
@@ -129,13 +129,14 @@ std::vector<Layout> run_layouts() {
   return all;
 }
 
-/// Several pieces, strips and blocks of rows; many channels of short runs.
+/// Several pieces, strips and blocks of rows, and many channels of short runs.
 std::vector<Layout> many_channels() {
   return {{{4099, 17}, 1}, {{70, 2100}, 1}, {{40, 3, 700, 1}, 1}, {{9, 7000, 3}, 1},  {{70000}, 0},
           {{30000, 3}, 0}, {{3, 65537}, 0}, {{2, 2, 65539}, 1},   {{300, 17, 31}, 1}, {{2, 5000, 9}, 1}};
 }
 
-/// As f32, with ties and specials; then with NaN at the start; then plain numbers, so that each code is decided.
+/// As f32: first with ties and special values, then with NaN at the start, then plain numbers, so that each code is
+/// decided.
 std::vector<Tensor> contents(const Dims& dims) {
   std::vector<Tensor> all = {tie_tensor(dims, 0.5F), tie_tensor(dims, 0.5F), normal_tensor(dims)};
   all[1].data<float>()[0] = kNan;
@@ -259,7 +260,7 @@ TEST(PaddleScale, TheValueIsCopiedAndItsMagnitudeAveraged) {
     expect_agrees(kStraight, use);
     const Tensor copied = run_kernel(kStraight.simd, use, available_cpu_levels().back())[0];
     if (available_cpu_levels().size() > 1) {
-      EXPECT_EQ(std::memcmp(copied.raw(), x.raw(), x.bytes()), 0);  // of NaN too
+      EXPECT_EQ(std::memcmp(copied.raw(), x.raw(), x.bytes()), 0);  // the bits of NaN too
     }
   }
 }

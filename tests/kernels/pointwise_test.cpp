@@ -1,4 +1,4 @@
-// Kernels that opgen makes from `compute`: broadcasting, levels, special values, and the same functions in float64.
+// Kernels that opgen generates from `compute`: broadcasting, levels, special values, and comparison with float64.
 #include <cmath>
 #include <limits>
 
@@ -14,7 +14,7 @@ namespace {
 constexpr float kInf = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-/// Uniform in [-8, 8] with every special value strewn in.
+/// Uniform in [-8, 8], with every special value inserted.
 Tensor random_tensor(Dims dims, uint64_t stream) {
   constexpr float kSpecial[] = {kNan, kInf, -kInf, -0.0f, 0.0f, 6.0f, 1e-40f, -100.0f, 100.0f};
   Tensor tensor(DType::f32, std::move(dims));

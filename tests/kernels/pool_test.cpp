@@ -1,5 +1,5 @@
-// Pooling: the fast kernels equal the reference bit for bit (the global average: within rounding), gradients, special
-// values, odd windows.
+// Pooling: the fast kernels equal the reference bit for bit (the global average: within rounding). Also gradients,
+// special values, and odd windows.
 #include "tests/kernels/float_cases.h"
 
 namespace halfstep::kernels {
@@ -44,7 +44,7 @@ Tensor counting(DType dtype, const Dims& dims, uint64_t range) {
   return tensor;
 }
 
-/// Few different values, so that windows have equals; -0, infinities and NaN among them.
+/// Few different values, so that windows contain equal values. -0, infinities and NaN are among them.
 Tensor special_tensor(const Dims& dims) {
   constexpr float kValues[] = {-0.0F, 0.0F, 1.0F, -1.0F, kInf, -kInf, kNaN, 0.0F, -0.0F, 2.0F, 2.0F};
   Tensor tensor(DType::f32, dims);
@@ -175,7 +175,7 @@ TEST(GlobalAverage, IsWithinRoundingOfTheReference) {
     const KernelCase use{"global_avg_pool", {}, {normal_tensor(dims, 1)}, {Type{DType::f32, {dims[0], dims[1], 1, 1}}}};
     const Tensor want = run_every_way(reference_global_avg_pool, use, CpuLevel::scalar)[0];
     const Tensor magnitude = run_kernel(reference_global_avg_pool, magnitudes(use), CpuLevel::scalar)[0];
-    // Both sums are in double: two results that are each rounded once.
+    // Both sums are in double, and each result rounds once.
     EXPECT_TRUE(
         within_roundings(want, run_every_way(cpu_global_avg_pool_planes, use, CpuLevel::scalar)[0], magnitude, 2));
   }

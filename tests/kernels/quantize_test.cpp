@@ -48,7 +48,7 @@ void expect_levels_agree(const Kernel& reference, const Kernel& kernel, Make mak
   for (const Layout& layout : large_layouts()) check(all[0], layout);
 }
 
-/// One channel for each pair of a scale and a zero point that no one should choose.
+/// One channel for each pair of an invalid or unusual scale and zero point.
 void expect_odd_parameters_agree(const Kernel& reference, const Kernel& kernel, Make make,
                                  const std::vector<QuantizerAttributes>& all) {
   const std::vector<float> scales = {0.0F, -0.0F, -0.5F, kNan, kInfinity, 1e-45F, 1e-39F, FLT_MAX, 3.0F};
@@ -80,7 +80,7 @@ TEST(FakeQuantize, ReferenceFollowsTheWrittenRule) {
   EXPECT_EQ(run("half_even", 0, 15, 4), (std::vector<float>{0, 2, 0, 2, -2, 0, 11, -4, -4, 11, -4}));
 }
 
-// A quotient that is a tie need not be one as a product with the rounded reciprocal.
+// A quotient that is a tie need not be a tie as a product with the rounded reciprocal.
 TEST(FakeQuantize, MethodsDifferWhereTheyMust) {
   int differing = 0;
   for (int i = 1; i < 2000; ++i) {

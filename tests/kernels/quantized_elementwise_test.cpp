@@ -1,5 +1,5 @@
-// Sum, product, pool, rescaling and tables: candidates against the reference, and the training road against the integer
-// one.
+// Sum, product, pool, rescaling and tables: candidates against the reference, and the prepared network's operators
+// against the integer ones.
 #include "tests/kernels/elementwise_cases.h"
 #include "tests/kernels/function_attributes.h"
 
@@ -114,8 +114,8 @@ TEST(quantized_elementwise, sums_agree_on_both_roads) {
   }
 }
 
-/// PyTorch's sum by hand: fma(0.1, 24, -f32(0.1 * 19)) is 0.50000006 and goes up, where 0.1 * 5 would be a tie and go
-/// to 0; the zero point is outside of the rounding.
+/// PyTorch's sum by hand: fma(0.1, 24, -f32(0.1 * 19)) is 0.50000006 and rounds up. 0.1 * 5 would be a tie and round to
+/// 0. The zero point is added after the rounding.
 TEST(quantized_elementwise, engine_sum_by_hand) {
   EXPECT_EQ(arith::EngineSum::of(0.1F, 19, 1.0F, 0, 1.0F, 21).code(24, 0), 22);
   EXPECT_EQ(arith::EngineSum::of(0.5F, 0, 1.0F, 0, 1.0F, 21).code(5, 0), 23);
@@ -154,8 +154,8 @@ TEST(quantized_elementwise, sum_by_hand) {
   EXPECT_EQ(got[2].data<float>()[0], 2.5F);
 }
 
-/// 17 * 9 = 153 steps of 0.125 are 38.25 of 0.5, where the zero point 3 does not matter; 17 * 10 give 42.5 and the odd
-/// zero point goes inside the rounding: rint(45.5) = 46, while rint(42.5) + 3 = 45.
+/// 17 * 9 = 153 steps of 0.125 are 38.25 steps of 0.5, where the zero point 3 does not matter. 17 * 10 are 42.5 steps.
+/// The odd zero point is added before the rounding: rint(45.5) = 46, while rint(42.5) + 3 = 45.
 TEST(quantized_elementwise, float_product_by_hand) {
   CodesValue a(DType::u8, {2}, 0, 1, 0.25F, 0), b(DType::u8, {2}, 0, 2, 0.5F, 0);
   a.codes.data<uint8_t>()[0] = a.codes.data<uint8_t>()[1] = 17;
@@ -234,7 +234,7 @@ TEST_P(ScaledForms, products_and_pools_agree_on_both_roads) {
                         run_kernel(reference_integer_avg_pool2d, window.integer(a, y), CpuLevel::scalar)[0]));
 }
 
-/// A picture and its averages on codes by both roads.
+/// An image and its averages on codes by both execution paths.
 struct Engine {
   CodesValue x{DType::u8, {1, 1, 4, 5}, 255, 1, 0.068F, 171};
   AverageCase window{.kernel = {3, 2}, .pad = {1, 0, 1, 1}};
@@ -251,7 +251,7 @@ struct Engine {
   }
 };
 
-/// Codes of onnxruntime's QLinearAveragePool. The sum of codes would give others at three places.
+/// Codes of onnxruntime's QLinearAveragePool. An integer sum of codes would differ at three places.
 TEST(quantized_elementwise, float_windows_are_those_of_onnxruntime) {
   Engine engine;
   const CodesTarget y{.scale = 0.068F, .zero_point = 123, .requantize = "float32"};
@@ -344,7 +344,7 @@ TEST(quantized_elementwise, distinct_codes_are_each_there_once) {
   KernelCase use{"distinct_codes", {}, {Tensor(DType::i8, {150001})}, {Type{DType::i8, {256}}}};
   const auto codes = use.in[0].data<int8_t>();
   for (size_t i = 0; i < codes.size(); ++i) codes[i] = static_cast<int8_t>(i % 7 * 11 - 40);
-  codes[150000] = -128;  // in the last piece alone
+  codes[150000] = -128;  // only in the last piece
   codes[3] = 127;
   expect_matches_reference(reference_distinct_codes, cpu_distinct_codes_bytes, use, CpuLevel::scalar);
   const Tensor result = run_kernel(cpu_distinct_codes_bytes, use, CpuLevel::scalar)[0];

@@ -73,8 +73,8 @@ TEST(quantized_gradients, pass_inside_the_clamp_edges_included) {
   const KernelCase use = requantize_grad({}, ones, LayerCase::ints({-202, -201, 310, 311}).reshaped({1, 4}), {0.5F});
   const Gradients got = gradients_of(reference_requantize_grad, use);
   EXPECT_EQ(got.values, (std::vector<float>{0, 1, 1, 0}));
-  // low - zp = -100 below, code - zp - r inside: (0 - 100) - (-100.5) = 0.5 and 155 - 155 = 0, high - zp = 155 above;
-  // gradient_scale 0.5.
+  // low - zp = -100 below, code - zp - r inside: (0 - 100) - (-100.5) = 0.5 and 155 - 155 = 0, high - zp = 155 above.
+  // gradient_scale is 0.5.
   EXPECT_EQ(got.scale, 0.5F * (-100.0F + 0.5F + 0.0F + 155.0F));
 }
 
@@ -87,7 +87,7 @@ TEST(quantized_gradients, relu_gives_its_scale_nothing_below) {
   EXPECT_EQ(got.scale, 0.5F * (0.5F + 0.5F));
 }
 
-/// 6 has the code 112, below code_max: where it cuts, the value does not move with the scale. With code_max 110 the
+/// 6 has the code 112, below code_max, so at the clip the value does not move with the scale. With code_max 110 the
 /// codes end first.
 TEST(quantized_gradients, relu6_edge_does_not_move_with_the_scale) {
   const Tensor one = LayerCase::floats({1}).reshaped({1, 1});
@@ -100,7 +100,7 @@ TEST(quantized_gradients, relu6_edge_does_not_move_with_the_scale) {
             5.0F);
 }
 
-/// acc -7 under leaky_relu 0.25: factor 0.125, -0.875 rounds to -1; r = -0.875.
+/// acc -7 with leaky_relu 0.25: the factor is 0.125, -0.875 rounds to -1, and r = -0.875.
 TEST(quantized_gradients, leaky_relu_scales_negative_accumulators) {
   const Tensor two = LayerCase::floats({2}).reshaped({1, 1});
   const Gradients got =
@@ -139,7 +139,7 @@ TEST(quantized_gradients, candidates_agree) {
   }
 }
 
-/// The mask decides codes: bit for bit, on accumulators around every edge.
+/// The mask decides on codes, so it is compared bit for bit, on accumulators around every limit.
 TEST(quantized_gradients, masks_are_exact) {
   Tensor acc(DType::i32, {4, 4000});
   for (int64_t i = 0; i < acc.size(); ++i) acc.data<int32_t>()[i] = static_cast<int32_t>(i % 4000) - 1500;
@@ -159,8 +159,8 @@ TEST(quantized_gradients, masks_are_exact) {
   }
 }
 
-/// A scale that nothing moves asks for no gradient, and a range of accumulators decides what passes: up to the ends of
-/// int32, where all of them are inside and where none is.
+/// A fixed scale needs no gradient, and a range of accumulators decides which gradients pass. The test covers the ends
+/// of int32, with all accumulators inside and with none inside.
 TEST(quantized_gradients, of_a_fixed_scale_are_exact) {
   const std::vector<int32_t> ends = {INT32_MIN, INT32_MIN + 1, -1, 0, 1, INT32_MAX - 1, INT32_MAX};
   std::vector<GradientRule> all = rules();
@@ -234,8 +234,8 @@ TEST(quantized_gradients, a_function_without_a_slope_has_none) {
             errors::pointwise_function_without_slope("ceil_grad_x"));
 }
 
-/// Codes 4 and 8 are 0 and 2, of slopes 1/4 and s * (1 - s); results of 0.5 and s lie on codes 102 and 104 of steps of
-/// 0.25, and of 0.001 beyond the last code.
+/// Codes 4 and 8 are the values 0 and 2, with slopes 1/4 and s * (1 - s). Results of 0.5 and s lie on codes 102 and 104
+/// with steps of 0.25, and beyond the last code with steps of 0.001.
 TEST(quantized_gradients, lookup_has_the_slope_of_the_function) {
   Tensor x(DType::u8, {2});
   x.data<uint8_t>()[0] = 4;
@@ -266,7 +266,7 @@ TEST(quantized_gradients, lookups_of_bytes_match_the_reference) {
   }
 }
 
-/// What is cut off has no gradient, whatever comes back.
+/// Clipped values have gradient 0, even if the incoming gradient is NaN.
 TEST(quantized_gradients, lookups_cut_off_nan) {
   Tensor x(DType::u8, {70});
   std::fill(x.data<uint8_t>().begin(), x.data<uint8_t>().end(), uint8_t{200});  // 98, far above the last code

@@ -1,5 +1,5 @@
-// quantized_conv2d and quantized_linear: every candidate against plain nested loops, and the training road against the
-// integer one.
+// quantized_conv2d and quantized_linear: every candidate against plain nested loops, and the prepared network's
+// operators against the integer ones.
 #include "tests/kernels/integer_candidates.h"
 
 namespace halfstep::kernels {
@@ -47,7 +47,7 @@ std::vector<const Kernel*> candidates_of(const KernelCase& use) {
   return {&cpu_integer_linear_amx, &cpu_integer_linear_tiles};
 }
 
-/// Every candidate at every level that it takes. Returns the names of those that ran.
+/// Runs every candidate at every level that it accepts. Returns the names of those that ran.
 std::string expect_candidates_agree(const KernelCase& use, const std::vector<Tensor>& want) {
   std::string ran;
   for (const Kernel* kernel : candidates_of(use)) {
@@ -84,7 +84,7 @@ TEST(quantized_layers, both_roads_agree) {
   }
 }
 
-/// Accumulators of several MiB, which are stored past the caches, in planes that keep alignment and others.
+/// Accumulators of several MiB, which are stored past the caches, in planes with and without alignment.
 TEST(quantized_layers, large_results_agree) {
   for (const int64_t width : {128, 131}) {
     const LayerCase layer({.n = 4, .c = 16, .h = 129, .w = width, .o = 16, .kh = 1, .kw = 2, .pad = {0, 1, 0, 0}}, {});
@@ -101,7 +101,7 @@ TEST(quantized_layers, evaluation_gives_the_same_codes_and_no_accumulators) {
   EXPECT_FALSE(evaluation[1].defined());
 }
 
-/// What the codes are spread over: a test whose codes all sit at an edge of the clamp shows little.
+/// Number of different codes: a test whose codes all lie at a limit of the clamp shows little.
 TEST(quantized_layers, cases_reach_many_codes) {
   const LayerCase layer(shapes()[0], {});
   const Tensor codes = run_kernel(reference_quantized_conv2d, layer.quantized(), CpuLevel::scalar)[0];
@@ -139,7 +139,7 @@ TEST(quantized_layers, one_element_by_hand) {
   EXPECT_EQ(got[1].data<int32_t>()[0], 11);
 }
 
-/// Of every kernel that takes the case.
+/// The error of every kernel that accepts the case. All errors must be equal.
 Diagnostic error_of_all(const KernelCase& use) {
   const Diagnostic error = failure_of(reference_of(use), use, CpuLevel::scalar);
   for (const Kernel* kernel : candidates_of(use)) {

@@ -1,5 +1,5 @@
-// Operands that make quantizers decide: ties, their neighbours, edges of the code range, and everything that is not a
-// plain number.
+// Operands with critical values for quantizers: ties, their neighbours, limits of the code range, and everything that
+// is not a plain number.
 #pragma once
 
 #include <bit>
@@ -25,8 +25,8 @@ inline const std::vector<float>& special_values() {
   return values;
 }
 
-/// Values around the codes of `scale`: a third exact ties, a third one float beside a tie, the rest normal, bit
-/// patterns and specials.
+/// Values around the codes of `scale`: a third are exact ties, a third one float beside a tie, and the rest are normal
+/// values, bit patterns and special values.
 inline std::vector<float> tie_values(int64_t size, float scale, uint64_t stream) {
   Random random(7, stream);
   std::vector<float> values(static_cast<size_t>(size));
@@ -50,7 +50,7 @@ inline Tensor f32_tensor(Dims dims, const std::vector<float>& values) {
   return Tensor::of<float>(DType::f32, std::move(dims), values);
 }
 
-/// The values again and again until the dims are full.
+/// Repeats the values until the dims are full.
 template <class T>
 Tensor cyclic(DType dtype, Dims dims, const std::vector<T>& values) {
   Tensor tensor(dtype, std::move(dims));
@@ -70,7 +70,8 @@ struct Layout {
   int64_t channels() const { return axis < 0 ? 1 : dims[axis]; }
 };
 
-/// Sizes around vector widths of 4, 8 and 16, runs that start at every offset from a vector boundary, nothing at all.
+/// Sizes around vector widths of 4, 8 and 16, runs that start at every offset from a vector boundary, and empty
+/// tensors.
 inline const std::vector<Layout>& layouts() {
   static const std::vector<Layout> all = {{{0}},
                                           {{0, 4}},

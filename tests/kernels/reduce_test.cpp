@@ -1,4 +1,4 @@
-// Reductions: the fast ones against the reference, the reference against sums written out and finite differences.
+// Reductions: the fast kernels against the reference, the reference against plain sums and finite differences.
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -59,7 +59,7 @@ TEST(ReduceSum, RefusalsSayWhy) {
       errors::kernel_takes_other_types("x", "f64", "f32"));
 }
 
-/// With rows of zeros of both signs, of NaNs with two payloads, of infinities alone.
+/// With rows of zeros of both signs, of NaNs with two payloads, and of infinities only.
 TEST(ReduceExtremes, RowsMatchTheReference) {
   const float infinity = std::numeric_limits<float>::infinity();
   const float nan = std::bit_cast<float>(0x7FC00001U), other = std::bit_cast<float>(0xFFC00002U);

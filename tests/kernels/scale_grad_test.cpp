@@ -24,7 +24,7 @@ float reference_value(const KernelCase& use) {
   return run_kernel(reference_fake_quantize_scale_grad, use, CpuLevel::scalar)[0].data<float>()[0];
 }
 
-// round(1.3) - 1.3 inside; the edges less the zero point outside; NaN adds nothing.
+// round(1.3) - 1.3 inside, the limits minus the zero point outside. NaN adds nothing.
 TEST(ScaleGrad, ReferenceFollowsTheLsqRule) {
   const auto one = [](float x, float out_grad) {
     return reference_value(scale_grad({0, 7, "half_even", "divide", "u8", 0.5}, -1, Tensor::scalar(x),
@@ -67,7 +67,8 @@ void expect_levels_agree(const QuantizerAttributes& attributes, const Layout& la
   }
 }
 
-// Sums depend on the order of their terms, so equal bits show one order at all levels and in any order of pieces.
+// Sums depend on the order of their terms, so equal bits prove a single order at all levels and for any order of
+// pieces.
 TEST(ScaleGrad, EveryLevelGivesTheBitsOfTheReference) {
   uint64_t stream = 0;
   for (const auto& attributes : rounding_methods(-8, 7)) {

@@ -1,10 +1,10 @@
-// Operators that move elements: against index arithmetic written out, for element sizes of 1 to 8 bytes.
+// Operators that move elements, against plain index arithmetic, for element sizes of 1 to 8 bytes.
 #include "tests/kernels/float_cases.h"
 
 namespace halfstep::kernels {
 namespace {
 
-/// Every byte different from its neighbours.
+/// Every byte differs from its neighbours.
 Tensor bytes_tensor(DType dtype, Dims dims) {
   Tensor tensor(dtype, std::move(dims));
   for (size_t i = 0; i < tensor.bytes(); ++i) tensor.raw()[i] = static_cast<std::byte>(i * 37 + i / 256);
@@ -12,7 +12,7 @@ Tensor bytes_tensor(DType dtype, Dims dims) {
 }
 
 const std::vector<DType> kTypes = {DType::u8, DType::u16, DType::i32,
-                                   DType::i64};  // of floats, NaN would compare equal
+                                   DType::i64};  // as floats, NaN would compare equal
 
 void expect_copies(const Kernel& reference, const Kernel& copy, const KernelCase& use) {
   const Tensor want = use.in[0].reshaped(use.out[0]->dims);
@@ -34,7 +34,7 @@ TEST(Reshape, KeepsTheElements) {
   }
 }
 
-/// Out element `index` of a transpose of three axes, by its definition.
+/// Element `index` of the result of a transpose of three axes, by its definition.
 template <class T>
 void expect_transposed(const Tensor& x, const Tensor& out, const std::vector<int64_t>& perm) {
   const Dims &from = x.dims(), &to = out.dims();

@@ -1,5 +1,5 @@
-// PyTorch's quantizers: fast kernels against the references on layouts and parameters that no one should choose, and
-// the references against the written rule.
+// PyTorch's quantizers: fast kernels against the references on unusual layouts and parameters, and the references
+// against the written rule.
 #include "halfstep/core/base/small_float.h"
 #include "halfstep/engine/kernels/quantizers/torch/histogram.h"
 #include "tests/kernels/quantizer_cases.h"
@@ -161,7 +161,7 @@ TEST(TorchTensor, LevelsAgree) {
   }
 }
 
-/// A scale and a zero point as tensors of one element; the learned quantizer of a tensor and its gradients.
+/// A scale and a zero point as tensors of one element, and the learned per-tensor quantizer with its gradients.
 TEST(TorchTensor, LevelsAgreeWithParametersInMemory) {
   const std::pair<const char*, const Kernel*> forward[] = {
       {"fake_quantize_per_tensor_affine_tensor_qparams", &cpu_fake_quantize_per_tensor_affine_tensor_qparams_simd},
@@ -314,7 +314,7 @@ KernelCase fused_case(const Layout& layout, DType dtype, bool observes, bool qua
           {{1, 1}, {2, 2}, {3, 3}, {4, 4}}};
 }
 
-/// Finite values, and specials where `odd`.
+/// Finite values, and special values with `odd`.
 Tensor observed(const Dims& dims, bool odd) {
   std::vector<float> values = tie_values(count_elements(dims), 0.5F, 3);
   for (float& v : values) {

@@ -30,7 +30,7 @@ Tensor random_of(const Dims& dims, uint64_t stream, double reach = 1) {
   return tensor;
 }
 
-/// `tensor` as far off as rounding to so many steps makes it.
+/// `tensor` with an error of `steps` rounding steps.
 Tensor with_noise(const Tensor& tensor, uint64_t stream, double steps) {
   const Tensor noise = random_of(tensor.dims(), stream, 0.5 * steps * kStep);
   Tensor result = tensor.clone();
@@ -38,7 +38,7 @@ Tensor with_noise(const Tensor& tensor, uint64_t stream, double steps) {
   return result;
 }
 
-/// Answers of 8 bits: those of the integer program are `steps` times as far off as the widths say.
+/// 8-bit outputs. The error of the integer program is `steps` times the error that the bit widths imply.
 Answered answers(const Dims& dims, double steps = 1) {
   const Tensor y = random_of(dims, 1);
   Answered answered;
@@ -55,7 +55,7 @@ float& at(std::vector<Tensors>& outputs, int64_t index) {
 
 const Target kGeneric{.platform = "generic_int8", .overrides = {}, .prepare = {}, .bits = {}};
 
-/// What a check finds; "" where all is well.
+/// The finding of a check, or "" when it passes.
 std::string finding(void (*check)(Trial&), const Network& network, const Target& target = kGeneric,
                     bool warns_of_crushed = false) {
   Tools tools;
@@ -71,14 +71,14 @@ std::string finding(void (*check)(Trial&), const Network& network, const Target&
   }
 }
 
-/// A network that `make` grows.
+/// A network that `make` builds.
 class Sketch {
  public:
   Sketch()
       : maker_(7, {.opset = 17, .plain = true, .simple = true, .rows = true, .open_batch = true, .batch = kBatch}) {}
 
   Known input(int64_t size) { return maker_.input(DType::f32, {kBatch, kChannels, size, size}); }
-  /// An image whose height and width are open.
+  /// An image with dynamic height and width.
   Known open_input(int64_t size) {
     return maker_.open_input({kBatch, kChannels, size, size}, {2, 3}, {kBatch, kChannels, size + 2, size + 1});
   }
@@ -115,7 +115,7 @@ Network large_and_small() {
   return sketch.finish();
 }
 
-/// What `check_remedies` finds where inspect has this objection.
+/// The finding of `check_remedies` when inspect has this objection.
 std::string finding_of(const Diagnostic& objection) {
   Tools tools;
   tools.objections_of = [&](const auto&...) { return std::vector<Diagnostic>{objection}; };
@@ -248,7 +248,7 @@ TEST(Extents, ThatANetworkDoesNotTake) {
   EXPECT_EQ(finding(check_extents, convolution()), "skipped: no dynamic dimension but the batch");
 }
 
-/// They hide nothing where a layer reads them.
+/// Infinities hide nothing where a layer reads them.
 TEST(Meaning, OfInfinitiesInFrontOfALayer) {
   Sketch sketch;
   const Known x = sketch.input(6);
@@ -275,7 +275,7 @@ TEST(Splits, OfAValueThatDependsOnTheBatch) {
     const Known x = sketch.input(5), y = sketch.conv(x);
     Known mean = mixes ? sketch.node("ReduceMean", {y}, {1, kChannels, 5, 5}, {{"axes", Dims{0}}})
                        : sketch.node("ReduceMean", {y}, {kBatch, 1, 5, 5}, {{"axes", Dims{1}}});
-    mean.constant = mixes;  // as far as the maker knows: of what it lets through, rows are apart
+    mean.constant = mixes;  // the maker assumes this: it keeps rows apart in everything that it permits
     sketch.node("Sub", {y, mean}, x.dims);
     return sketch.finish();
   };

@@ -11,13 +11,13 @@ constexpr uint64_t kSeeds = 100;
 constexpr uint64_t kSeeds = 1500;
 #endif
 
-/// Fixed seeds, of which nothing is found, and of which most become integer programs on codes alone.
+/// Fixed seeds without findings. Most networks become integer programs on codes alone.
 TEST(Fuzz, FindsNothing) {
   api::FuzzRequest request;
   request.seeds.last = kSeeds;
   const api::FuzzReport report = api::run_fuzz(request, {});
   EXPECT_EQ(report.graphs, static_cast<int64_t>(kSeeds));
-  EXPECT_GE(report.closed_without_islands * 10, report.closed * 7);  // resizing to open sizes is float
+  EXPECT_GE(report.closed_without_islands * 10, report.closed * 7);  // resizing to dynamic sizes is float
   for (const api::FuzzFinding& finding : report.findings)
     ADD_FAILURE() << "seed " << finding.seed << ", " << finding.check << ": " << finding.what << "; target "
                   << finding.target;

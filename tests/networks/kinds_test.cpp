@@ -1,5 +1,5 @@
-// How often random networks have what recipes are for, so that no recipe vanishes unseen. The networks are read as
-// files are: nothing here knows recipes.
+// How often random networks contain the structures that the recipes are for, so that no recipe disappears unnoticed.
+// The networks are read as files: nothing here knows the recipes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -55,7 +55,7 @@ class Kinds {
     return maker == nullptr ? "" : maker->op_type();
   }
 
-  /// Where an operator of a tail, or of a chain without a layer, stands.
+  /// Position of an operator of a tail, or of a chain without a layer.
   std::string place_of(const std::string& x) const {
     const std::string maker = maker_name(x);
     if (maker == "Transpose" || maker == "Reshape") return "behind a " + maker;
@@ -92,7 +92,7 @@ class Kinds {
                                                   : "numbers by channel, some axes");
   }
 
-  /// Whole numbers that were floats choose what is gathered.
+  /// Integers that were converted from floats select the elements of a gather.
   void find_index(const proto::Node& node) {
     const proto::Node* cast = maker_of(node.input(1));
     if (cast == nullptr || cast->op_type() != "Cast") return;
@@ -125,12 +125,12 @@ class Kinds {
   }
 
   const Network& network_;
-  std::map<std::string, Dims> extents_;  ///< of initializers
+  std::map<std::string, Dims> extents_;  ///< extents of initializers
   std::map<std::string, const proto::Node*> makers_;
   std::set<std::string> found_;
 };
 
-/// Half of what they are now, about.
+/// About half of the current counts.
 const std::map<std::string, int64_t> kLeast = {
     {"Add, numbers last", 40},
     {"Add, numbers first", 25},

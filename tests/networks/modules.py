@@ -1,11 +1,9 @@
 #!/usr/bin/env python3
-"""Random PyTorch modules, exported to ONNX and looked at by `halfstep fuzz --networks`.
-
+"""Random PyTorch modules, exported to ONNX and checked by `halfstep fuzz --networks`.
 usage: tests/networks/modules.py [--count 100] [--seed 0] [--jobs 2] [--program build/release/halfstep] [--out FOLDER]
-
-Each seed means one module: layers of torch.nn and functional code, exported by one of both exporters, with a batch of
-1 or a dynamic one. PyTorch's own outputs travel with the file, so that the import is compared with them. Exit code 1
-where something was found; with --out the networks and the report stay there.
+Each seed determines one module: layers of torch.nn and functional code, exported by one of the two exporters, with a
+batch of 1 or a dynamic one. The file contains PyTorch's own outputs, so that the import is compared with them. Exit
+code 1 means a finding. With --out the networks and the report stay there.
 """
 import argparse
 import contextlib
@@ -28,11 +26,11 @@ from torch.nn import functional as F
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SAMPLES = 12
 OPSET = 18
-LIMIT = 7200  # seconds that all networks may take; for hangs only
+LIMIT = 7200  # seconds for all networks, to catch hangs only
 
 
 class Do(nn.Module):
-    """A function of layers and of what comes in."""
+    """A module that computes a function of its layers and its inputs."""
 
     def __init__(self, function, *layers, **tensors):
         super().__init__()
@@ -46,7 +44,7 @@ class Do(nn.Module):
 
 
 class Maker:
-    """Grows a module part by part; `shape` is what the next part gets: (c, h, w), (t, f) or (f,)."""
+    """Grows a module part by part. `shape` is the input of the next part: (c, h, w), (t, f) or (f,)."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
@@ -105,7 +103,7 @@ class Maker:
                              Do(lambda m, x: x * torch.sigmoid(m.layers[0](x)), block)))
 
     def tail(self):
-        """A layer and numbers for each channel, in torch's ways of writing them."""
+        """A layer and per-channel numbers, in the forms that torch code uses."""
         c = self.shape[0]
         layer = nn.Conv2d(c, c, 3, padding=1, bias=self.chance(0.5))
         a, b = torch.rand(c, 1, 1) + 0.5, torch.randn(c, 1, 1) * 0.5
@@ -209,7 +207,7 @@ class Maker:
         self.add(Do(lambda m, x: m.layers[0](x)[0], cell), (t, out))
 
     def place(self):
-        """Positions, tokens and rows by computed places."""
+        """Positions, tokens, and rows at computed positions."""
         t, f = self.shape
         kind = self.one_of("positions", "token", "reversed", "masked", "cumsum", "conv")
         if kind == "positions":
@@ -238,7 +236,7 @@ class Maker:
         }[kind]
         self.add(Do(function), (f,))
 
-    # One row for each sample.
+    # One row per sample.
 
     def dense(self):
         (f,) = self.shape
@@ -268,7 +266,7 @@ class Maker:
 
 
 def settle(module):
-    """Statistics and factors as training leaves them."""
+    """Statistics and factors as after training."""
     for part in module.modules():
         if isinstance(part, (nn.BatchNorm1d, nn.BatchNorm2d)):
             part.running_mean.normal_(0, 0.3)
@@ -280,7 +278,7 @@ def settle(module):
 
 
 def export(module, samples, batch, dynamo, path):
-    """Writes the ONNX file; `batch` is 0 for a dynamic one."""
+    """Writes the ONNX file. `batch` 0 makes the batch dynamic."""
     example = samples[:batch or 2]
     names = {"input_names": ["x"], "output_names": ["y"], "opset_version": OPSET}
     if dynamo:
@@ -292,7 +290,7 @@ def export(module, samples, batch, dynamo, path):
 
 
 def write(task):
-    """One network into the folder; why there is none where the exporter does not take the module."""
+    """Writes one network into the folder. Returns the reason when the exporter does not accept the module."""
     seed, folder = task
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")

@@ -9,7 +9,7 @@
 namespace halfstep::fuzz {
 namespace {
 
-/// An operator that can be imported and that no network has would never be looked at.
+/// An importable operator in no network would never be tested.
 TEST(Recipes, EveryImportableOperatorHasOne) {
   std::set<std::string> titles;
   for (const Recipe& recipe : all_recipes()) titles.insert(recipe.title());

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Puts each defect of tests/networks/defects back, one at a time, and says after how many random networks the machine finds it.
-
+"""Puts each defect of tests/networks/defects back, one at a time, and reports after how many random networks the fuzzer
+finds it.
 usage: tests/networks/run_defects.py [NAME...] [--most 500] [--jobs N] [--folder build/defects]
-
-The patches are applied to a copy of the commit in a folder of its own, which keeps its objects between runs. Networks
-and checks of which the commit itself has a finding do not count. Exit code 1 where a defect is not found, 2 where a
-patch does not fit.
+Applies the patches to a copy of the commit in a folder of its own, which keeps its objects between runs. Networks and
+checks with a finding in the unchanged commit do not count. Exit code 1 where a defect is not found, 2 where a patch
+does not apply.
 """
 import argparse
 import json
@@ -15,7 +14,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 PATCHES = sorted((ROOT / "tests/networks/defects").glob("*.patch"))
-AT_ONCE = 25  # networks, after which findings are looked at
+AT_ONCE = 25  # networks per run before the findings are read
 
 
 def run(command, **options):
@@ -23,7 +22,7 @@ def run(command, **options):
 
 
 def prepare(copy, head):
-    """The commit `head` as it is, in `copy`."""
+    """Checks out the commit `head` in `copy`, without patches."""
     if not (copy / ".git").exists():
         run(["git", "clone", "--quiet", "--shared", str(ROOT), str(copy)])
     run(["git", "fetch", "--quiet", str(ROOT), head], cwd=copy)
@@ -37,7 +36,7 @@ def build(copy, jobs):
 
 
 def findings(copy, first, last):
-    """What the machine finds in the networks of these seeds, in order of seeds."""
+    """Findings of the fuzzer in the networks of these seeds, in order of seeds."""
     command = [str(copy / "build/release/halfstep"), "fuzz", "--seeds", f"{first}:{last}", "--json", "--threads", "1"]
     report = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
     return sorted(report["findings"], key=lambda finding: finding["seed"])
@@ -48,7 +47,7 @@ def key(finding):
 
 
 def first_finding(copy, most, known):
-    """The first finding that is not among the known ones; None where there is none."""
+    """The first finding that is not among the known ones, or None."""
     for first in range(0, most, AT_ONCE):
         for finding in findings(copy, first, min(first + AT_ONCE, most)):
             if key(finding) not in known:

@@ -1,4 +1,5 @@
-"""The patches of tests/networks/defects fit the sources: run_defects.py, which looks for each of them, takes too long here."""
+"""The patches of tests/networks/defects apply to the sources. run_defects.py, which searches for each of them, takes
+too long here."""
 
 import pathlib
 import shutil

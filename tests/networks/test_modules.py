@@ -1,4 +1,4 @@
-"""Random PyTorch modules through the program; a few in every build, thousands by hand."""
+"""Random PyTorch modules through the program: a few in every build, thousands on request."""
 
 import os
 import pathlib
@@ -8,7 +8,7 @@ import sys
 import pytest
 
 PYTHON = os.environ.get("HALFSTEP_TORCH_PYTHON", sys.executable)
-LIMIT = 1200  # seconds; for hangs only
+LIMIT = 1200  # seconds, to catch hangs only
 
 
 def lacks(module):

@@ -1,4 +1,4 @@
-// The toy family: what opgen writes for it is compared with the files *.golden beside it.
+// The toy family: opgen's output for it is compared with the files *.golden beside it.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -23,14 +23,14 @@ std::string read(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// tests/opgen/toy/kernels_ops.h.golden for halfstep/engine/kernels/ops.h.
+/// Path of a golden file: tests/opgen/toy/kernels_ops.h.golden for halfstep/engine/kernels/ops.h.
 std::filesystem::path golden_path(const std::string& output) {
   const std::filesystem::path path(output);
   const std::string folder = path.parent_path().filename().string();
   return std::filesystem::path(kRoot) / "tests/opgen/toy" / (folder + "_" + path.filename().string() + ".golden");
 }
 
-/// HALFSTEP_UPDATE_GOLDEN=1 writes the files instead of comparing: then look at `git diff`.
+/// HALFSTEP_UPDATE_GOLDEN=1 writes the files instead of comparing. Then check `git diff`.
 TEST(Golden, ToyFamily) {
   const bool update = std::getenv("HALFSTEP_UPDATE_GOLDEN") != nullptr;
   for (const OutputFile& file : emit_all(toy_records())) {

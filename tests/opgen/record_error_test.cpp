@@ -1,4 +1,4 @@
-// Every case of record_errors.txt: records as ops/toy.yaml, and the message that opgen gives.
+// Every case of record_errors.txt: records as ops/toy.yaml, and the message of opgen.
 #include <gtest/gtest.h>
 
 #include <filesystem>

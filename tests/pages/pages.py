@@ -9,7 +9,7 @@ import re
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "HACKING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-# Float sums, and so what is trained with them, have other bits without AVX-512.
+# Float sums, and so trained weights, have other bits without AVX-512.
 HAS_FIGURES_OF_PAGES = "avx512f" in pathlib.Path("/proc/cpuinfo").read_text()
 
 _FENCE = re.compile(r"^```(?P<language>\w*) *(?P<name>\S*)[^\n]*\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -19,7 +19,7 @@ _SPAN = re.compile(r"`(?P<code>[^`\n]+)`")
 
 @dataclasses.dataclass
 class Block:
-    """```LANGUAGE NAME, where a name makes a file of the text."""
+    """A block of code, ```LANGUAGE NAME. With a name, the text also becomes a file."""
 
     language: str
     name: str
@@ -33,7 +33,7 @@ def blocks(page: pathlib.Path) -> list[Block]:
 
 
 def prose(page: pathlib.Path) -> str:
-    """Without blocks."""
+    """The text of a page without its blocks."""
     return _FENCE.sub("", page.read_text())
 
 
@@ -42,13 +42,13 @@ def links(page: pathlib.Path) -> list[str]:
 
 
 def paths(page: pathlib.Path) -> list[str]:
-    """Words in code that are paths from the root of the sources; words in capitals stand for something."""
+    """Words in code that are paths from the root of the sources. Words in capitals are placeholders."""
     folders = "|".join(path.name for path in ROOT.iterdir() if path.is_dir() and path.name != "build" and path.name[0] != ".")
     words = [found["code"] for found in _SPAN.finditer(prose(page))]
     return [word for word in words if re.fullmatch(rf"({folders})/[a-z0-9_./-]+", word)]
 
 
 def anchors(page: pathlib.Path) -> set[str]:
-    """Of the headings, as GitHub and MyST make them."""
+    """Anchors of the headings, as GitHub and MyST generate them."""
     headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
     return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}

@@ -1,11 +1,11 @@
-"""Every block of code in a page does what the page says.
+"""Every block of code in a page does what the page states.
+The blocks of a page run in order, in one folder and one namespace. `python` is executed. In `sh` the commands of
+halfstep run and must end with 0, or with the code in a comment behind them, `# exit code N`. `cpp` that includes
+halfstep.h is the body of a program, which is built and run. Other sources are compiled. `yaml` with a record of an
+operator passes through opgen. A block with a name is a file of that name.
 
-The blocks of a page run in order, in one folder and one namespace. `python` is executed; of `sh` the commands of halfstep,
-which end with 0, or as a comment behind one says, `# exit code N`; `cpp` that includes halfstep.h is the body of a program,
-which is built and run, and other sources are compiled; `yaml` that is a record of an operator goes through opgen. A block
-with a name is a file of that name. `text` after one of them is what it prints: each line is found in its output, on
-processors without AVX-512 with other figures. Blocks of Python that need what is not installed are skipped, with those
-after them.
+`text` after one of them is the expected output: each line is searched in the output, with other figures on processors
+without AVX-512. Blocks of Python that need a missing package are skipped, with the blocks after them.
 """
 
 import contextlib
@@ -37,18 +37,18 @@ def built(command):
 
 
 def expected_code(line):
-    """What a comment behind a command says: `# exit code 2`."""
+    """The exit code in a comment behind a command: `# exit code 2`."""
     said = re.search(r"# exit code (\d+)", line)
     return int(said[1]) if said else 0
 
 
 def comparable(line):
-    """What has to be the same of a line."""
+    """The part of a line that must be the same."""
     return line.rstrip() if HAS_FIGURES_OF_PAGES else " ".join(re.sub(r"\d[\d,.e-]*\d|\d", "#", line).split())
 
 
 class Page:
-    """What the blocks of a page have in common."""
+    """State that the blocks of a page share."""
 
     def __init__(self, page):
         self.page = page
@@ -61,7 +61,7 @@ class Page:
             return None
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed), warnings.catch_warnings():
-            warnings.simplefilter("error", FutureWarning)  # of names that go away
+            warnings.simplefilter("error", FutureWarning)  # for deprecated names
             exec(compile("\n" * block.line + block.text, str(self.page), "exec"), self.names)
         return printed.getvalue()
 
@@ -80,7 +80,8 @@ class Page:
         return "".join(self.command(shlex.split(line, comments=True), expected_code(line)) for line in lines if line.startswith("halfstep "))
 
     def command(self, words, expected):
-        """A command may fail for a file that a reader has and this folder has not, and where a fault was put in."""
+        """Runs a command. It may fail for a file that readers have and this folder does not, and where a fault was
+        injected."""
         code, output = output_of([PROGRAM, *words[1:]])
         lacks = [word for word in words if f"{word}: no such file" in output and not pathlib.Path(word).exists()]
         assert code == (expected or "--inject" in words) or (code == NO_SUCH_FILE and lacks), f"{shlex.join(words)}\n{output}"

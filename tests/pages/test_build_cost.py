@@ -1,4 +1,4 @@
-"""tools/check_build_cost.py judges a build by ninja's log, and nothing where ccache had the sources."""
+"""tools/check_build_cost.py judges a build by ninja's log, and skips sources that ccache had."""
 
 import importlib.util
 
@@ -19,7 +19,7 @@ UNIT = "CMakeFiles/halfstep_calibrate.dir/tests/cost/calibrate.cpp.o"
 
 @pytest.fixture
 def build(tmp_path):
-    """Writes the log of a build: sources of 10 units each, but for those that are given."""
+    """Writes the log of a build: sources of 10 units each, except for the given ones."""
 
     def write(count, name="release", **other):
         folder = tmp_path / name

@@ -1,8 +1,11 @@
-"""Claims of the pages, each with the tests that fail where it is false: claims.json, a list of entries for every page.
+"""Claims of the pages, each with the tests that fail when it is false.
 
-`claim` is an excerpt of the page, `test` one test or several as FILE::NAME: SUITE.NAME in a source of GoogleTest, a function in
-Python, the name of an entry of ctest for a file of tools/. `untested` has claims that no test checks, each with the reason. These
-tests hold the list to the pages and to the sources. They do not show that a test checks its claim: read it before you list it.
+claims.json has a list of entries for every page. `claim` is an excerpt of the page. `test` is one test or several as
+FILE::NAME: SUITE.NAME in a source of GoogleTest, a function in Python, the name of an entry of ctest for a file of
+tools/. `untested` lists claims that no test checks, each with the reason.
+
+These tests compare the list with the pages and the sources. They do not show that a test checks its claim: read the
+test before you list it.
 """
 
 import functools
@@ -28,7 +31,7 @@ def text_of(page):
 
 
 def problem_of_excerpt(page, claim):
-    """What is wrong with an excerpt; "" where it is there once."""
+    """The problem of an excerpt, or "" when the page has it exactly once."""
     count = text_of(page).count(collapsed(claim))
     if count == 1:
         return ""
@@ -39,7 +42,7 @@ def problem_of_excerpt(page, claim):
 
 @functools.cache
 def names_in(file):
-    """Of the tests in a file that is there."""
+    """Names of the tests in an existing file."""
     text = (ROOT / file).read_text()
     if file.endswith(".cpp"):
         return {f"{suite}.{name}" for suite, name in re.findall(r"^TEST(?:_F|_P)?\((\w+),\s*(\w+)\)", text, re.MULTILINE)}
@@ -49,7 +52,7 @@ def names_in(file):
 
 
 def problem_of_test(page, claim, test):
-    """What is wrong with the name of a test; "" where it is there."""
+    """The problem of the name of a test, or "" when the test exists."""
     file, _, name = test.partition("::")
     if not (ROOT / file).is_file():
         return f"{page}: claim '{claim}': there is no file {file}; name the one that has the test now, or move the claim to untested"

@@ -1,4 +1,5 @@
-"""errorgen refuses a catalogue that breaks a rule; tools/check_errors.py an error that nothing raises or tests."""
+"""errorgen refuses a catalogue that breaks a rule. tools/check_errors.py refuses an error that no code raises or no
+test checks."""
 
 import json
 import pathlib
@@ -38,7 +39,7 @@ def test_a_function_for_each_entry(tmp_path):
 
 
 def test_other_words_change_no_header(tmp_path):
-    """So that they compile one source, and not each that raises an error of the room."""
+    """A changed message recompiles one source, and not each source that raises an error of the room."""
     headers = []
     for name, catalogue in (("one", GOOD), ("other", GOOD.replace("pixels", "points").replace("Resize it", "Enlarge it").replace("too small", "tiny"))):
         (tmp_path / name).mkdir()

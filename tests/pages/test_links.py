@@ -1,4 +1,4 @@
-"""No page points at something that is not there."""
+"""All links of the pages have existing targets."""
 
 import pytest
 from pages import PAGES, ROOT, anchors, links, paths

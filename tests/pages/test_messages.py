@@ -1,6 +1,5 @@
-"""Every command of the table in docs/reference/messages.md is run: its first error has the id and the place of the row.
-
-usage: tests/pages/test_messages.py    (writes the ids and places that the program gives now into the table)
+"""Runs every command of the table in docs/messages.md: its first error has the id and the place of the row.
+usage: tests/pages/test_messages.py    (writes the current ids and places of the program into the table)
 """
 
 import json
@@ -28,7 +27,7 @@ def rows():
 
 
 def png(path, height, width, whole=True):
-    """A grey picture."""
+    """A grey image."""
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
@@ -41,7 +40,7 @@ def png(path, height, width, whole=True):
 
 
 def network(path, channels, side):
-    """Two convolutions whose channels are no multiples of 32, and a log_softmax between them."""
+    """Two convolutions whose channels are not multiples of 32, and a log_softmax between them."""
     rng = np.random.default_rng(0)
     weights = {"conv1.weight": (16, channels, 3, 3), "conv2.weight": (24, 16, 3, 3)}
     tensors = [onnx.numpy_helper.from_array(rng.standard_normal(dims, np.float32), name) for name, dims in weights.items()]
@@ -53,7 +52,7 @@ def network(path, channels, side):
 
 
 def fill(path):
-    """Makes the files that the commands name."""
+    """Creates the files that the commands name."""
     for name in "ab":
         for i in range(4):
             png(path / f"photos/{name}/{i}.png", 10 + i, 12)

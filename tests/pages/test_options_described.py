@@ -1,4 +1,4 @@
-"""optiongen refuses descriptions that break a rule, and a new option costs two files."""
+"""optiongen refuses descriptions that break a rule, and a new option needs changes in two files only."""
 
 import pathlib
 import re
@@ -93,7 +93,8 @@ def test_a_verb_that_breaks_a_rule_is_refused(tmp_path, verb, names):
 
 
 def test_a_new_option_costs_two_files(tmp_path):
-    """Its description and its use. C++, the command line, a configuration file, Python and its docstring have it then."""
+    """The two files are its description and the code that uses it. C++, the command line, configuration files, Python
+    and its docstring then have the option."""
     patch = ROOT / "tests/cost/option.patch"
     touched = re.findall(r"^\+\+\+ b/(.*)$", patch.read_text(), re.MULTILINE)
     assert len(touched) == 2, touched

@@ -1,4 +1,4 @@
-"""The picture in README is of the numbers that a quickstart gives: those are the same on every processor with AVX-512."""
+"""The picture in README has the numbers of a quickstart. They are the same on every processor with AVX-512."""
 
 import subprocess
 import sys

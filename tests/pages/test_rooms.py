@@ -1,4 +1,4 @@
-"""tools/rooms.py refuses a description that is wrong, and knows the room of a file by its folder."""
+"""tools/rooms.py refuses a wrong description, and finds the room of a file by its folder."""
 
 import importlib
 import importlib.util
@@ -18,7 +18,7 @@ def rooms():
 
 
 def described(*rooms):
-    """Two wings, `low` in front of `high`, and these rooms: (name, what it includes)."""
+    """A description of two wings, `low` in front of `high`, and these rooms: (name, its includes)."""
     cards = "".join(f"  {name}: {{owns: a, not: b, start: [c.h], includes: [{includes}]}}\n" for name, includes in rooms)
     return f"wings: {{low: first, high: second}}\nrooms:\n{cards}"
 
@@ -41,7 +41,7 @@ def test_wrong_descriptions(rooms, lines, expected):
 
 
 def test_hidden_rooms_have_no_public_header(monkeypatch):
-    """tools/check_includes.py names a hidden room with a public header, and a shown room without one."""
+    """tools/check_includes.py names a hidden room with a public header, and a public room without one."""
     monkeypatch.syspath_prepend(ROOT / "tools")
     check = importlib.import_module("check_includes")
     headers = {f"halfstep/{name}/{card['start'][0]}" for name, card in check.ROOMS.cards.items() if name not in check.ROOMS.hidden()}
