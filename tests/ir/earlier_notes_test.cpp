@@ -1,4 +1,4 @@
-// Files of versions 1 and 2, whose notes become metadata. tests/compat has complete files of them.
+// Files of versions 1 and 2, whose notes become metadata. tests/compat has complete files of these versions.
 #include "halfstep/core/ir/metadata/earlier_notes.h"
 
 #include "halfstep/core/ir/source_file.h"

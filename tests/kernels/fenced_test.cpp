@@ -10,7 +10,7 @@ namespace {
 
 enum class Fence { before, behind };
 
-/// Memory of `size` bytes that ends directly before an inaccessible page, or begins as directly behind one as
+/// Memory of `size` bytes beside an inaccessible page: it begins directly behind one, or ends as closely before one as
 /// `alignment` permits.
 class Fenced {
  public:

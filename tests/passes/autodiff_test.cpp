@@ -32,7 +32,7 @@ double central_difference(Model model, const std::string& name, size_t element) 
   return (above - below) / (2.0 * kStep);
 }
 
-/// Differentiates `text` with respect to every parameter, after which the gradients are outputs.
+/// Differentiates `text` with respect to every parameter. The gradients become outputs.
 Model differentiated(const std::string& text) {
   Model model = sample_model(parse(text));
   std::vector<std::string> parameters;
@@ -105,7 +105,7 @@ graph residual(x: f32[2, 4, 4, 4], t: f32[2, 8, 2, 2]) {
   return loss
 })";
 
-// @p is read four times, by broadcasting operators and twice by one of them.
+// @p is read four times, by broadcasting operators, and twice by one of them.
 constexpr const char* kManyReaders = R"(
 graph many_readers(x: f32[3, 4]) {
   param @p: f32[4]
@@ -120,7 +120,7 @@ graph many_readers(x: f32[3, 4]) {
   return loss
 })";
 
-// Parts of @p in any order, by ends that count from the back; of @q with a gap, and of @r with an overlap.
+// Parts of @p in any order, with ends that count from the back. Parts of @q with a gap, and of @r with an overlap.
 constexpr const char* kParts = R"(
 graph parts(x: f32[2, 3]) {
   param @p: f32[2, 6]
@@ -145,15 +145,15 @@ TEST(Autodiff, Parts) {
   expect_gradients(kParts);
   Model model = differentiated(kParts);
   dce(model);
-  EXPECT_EQ(model.graph.all<ops::Concat>().size(), 2U);     // that of @p beside the network's own
-  EXPECT_EQ(model.graph.all<ops::SliceGrad>().size(), 4U);  // of @q and @r
+  EXPECT_EQ(model.graph.all<ops::Concat>().size(), 2U);     // the gradient of @p, and the network's own concat
+  EXPECT_EQ(model.graph.all<ops::SliceGrad>().size(), 4U);  // gradients of @q and @r
 }
 
 TEST(Autodiff, Convolutions) { expect_gradients(kConvolutions); }
 TEST(Autodiff, ResidualWithBatchNorm) { expect_gradients(kResidual); }
 TEST(Autodiff, ManyReaders) { expect_gradients(kManyReaders); }
 
-// What training runs after autodiff leaves the gradients as they are, bit for bit.
+// The passes that training runs after autodiff keep the gradients bit for bit.
 TEST(Autodiff, CleaningPassesKeepGradients) {
   for (const char* text : {kConvolutions, kResidual, kManyReaders, kParts}) {
     Model model = differentiated(text);

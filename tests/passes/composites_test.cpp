@@ -1,4 +1,4 @@
-// What files write as several operations is found as one, and what only looks like it is not.
+// Finds units that files write as several operations, and rejects similar ones.
 #include "halfstep/passes/canonical/composites.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace halfstep::passes {
 namespace {
 
-/// "gelu(x)=g" for each unit.
+/// Describes each unit, such as "gelu(x)=g".
 std::string units(const std::string& body) {
   const Graph graph = parse(
       "graph g(x: f32[2, 3, 4]) {\n  const @c: f32[]\n  param @v: f32[4]\n"

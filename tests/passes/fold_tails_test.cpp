@@ -1,4 +1,4 @@
-// Contents of folded tensors; which networks fold is a page of text cases (tests/passes/texts/fold_tails.ir).
+// Contents of folded tensors. Text cases in tests/passes/texts/fold_tails.ir cover which networks fold.
 #include "halfstep/passes/canonical/fold_tails.h"
 
 #include <gtest/gtest.h>
@@ -46,7 +46,7 @@ TEST(FoldTails, ContentsAreRoundedOnce) {
   EXPECT_TRUE(model.tensors.at("y.b").same_bits(floats({2}, {-2.5f, static_cast<float>(10 - 4 * third)})));
 }
 
-// Copies of a Model share contents: a fold must not show through in another copy.
+// Copies of a Model share contents: a fold must not change another copy.
 TEST(FoldTails, OtherCopiesKeepTheirWeights) {
   const Model before = layer();
   Model after = before;
@@ -67,7 +67,7 @@ Model with_number(const std::string& part, float s) {
   return model;
 }
 
-/// What cannot be divided by, or makes factors that f32 does not hold, stays.
+/// Numbers stay operators when they cannot divide, or lead to factors that f32 cannot hold.
 TEST(FoldTails, NumbersThatAreNoFactorsStayOperators) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
   for (const float s : {0.0F, -0.0F, kInfinity, kNan, 1e-40F, 3e38F})
@@ -86,7 +86,7 @@ TEST(FoldTails, FactorsMayBeZeroAndNegative) {
   EXPECT_TRUE(turned.tensors.at("c.b").same_bits(floats({2}, {7, 7})));
 }
 
-/// Factors that only together are numbers of f32 are multiplied in double.
+/// Factors whose product fits f32 while a single factor does not are multiplied in double.
 TEST(FoldTails, ATailIsRoundedOnce) {
   Model model = sample_model(parse(R"(graph tail(x: f32[1, 1]) {
   param @w: f32[1, 1]
@@ -108,7 +108,7 @@ TEST(FoldTails, ATailIsRoundedOnce) {
   EXPECT_TRUE(model.tensors.at("b").same_bits(floats({1}, {static_cast<float>((1 / 3.0 + 7.0) * (1 / 7.0))})));
 }
 
-/// The normalization of a tail is given back for training, unless its parts would be less exact than the whole.
+/// The normalization of a tail is restored for training, unless its parts would be less exact than the whole.
 TEST(FoldTails, NormalizationsAreGivenBackWhereTheyAreAsExact) {
   const auto folded = [](const char* before, const char* behind) {
     Model model = layer();
@@ -131,7 +131,7 @@ TEST(FoldTails, NormalizationsAreGivenBackWhereTheyAreAsExact) {
   EXPECT_FALSE(folded("mul(a=y, b=@g)", "mul(a=n, b=@g)"));
 }
 
-/// What stores numbers in half precision keeps its normalization.
+/// A network with half-precision numbers keeps its normalization.
 TEST(FoldTails, OthersThanF32StayAsTheyAre) {
   Model model;
   model.graph = parse(R"(graph half(x: f16[1, 2]) {

@@ -1,4 +1,4 @@
-// Which operators compute indices: by what they depend on, and by what reads them.
+// Finds operators that compute indices, by the values that they depend on and by their readers.
 #include "halfstep/passes/canonical/index_arithmetic.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,8 @@ std::string indices(const std::string& text) {
   return names;
 }
 
-/// h[arange(n), 2] as PyTorch's TorchScript exporter writes it: all but the layers and what gathers rows of them.
+/// h[arange(n), 2] as PyTorch's TorchScript exporter writes it: all operators except the layers and the gather of their
+/// rows.
 TEST(IndexArithmetic, OfExtentsInFloat) {
   EXPECT_EQ(indices("x: f32[?, 4]) {\n  param @w: f32[4, 4]\n  const @two: f32[1]\n  h = linear(x, w=@w)\n"
                     "  i = positions(x) {step: 8}\n  z = positions(x) {step: 0}\n  f = cast(i) {to: \"f32\"}\n"
@@ -51,7 +52,7 @@ TEST(IndexArithmetic, ARoundedActivationIsAnInteger) {
             "f? o j");
 }
 
-/// Positions that are added to activations are data; where an index depends on them too they are computed in float.
+/// Positions that are added to activations are data. An index that depends on them too is computed in float.
 TEST(IndexArithmetic, BothDataAndIndex) {
   const std::string body =
       "x: f32[?, 4]) {\n  param @w: f32[4, 4]\n  const @k: f32[]\n  h = linear(x, w=@w)\n"
@@ -60,7 +61,7 @@ TEST(IndexArithmetic, BothDataAndIndex) {
   EXPECT_EQ(indices(body + "  j = cast(s) {to: \"i64\"}\n  return y, j\n"), "p f s j");
 }
 
-/// Nothing that a layer depends on is an index, though all of the network ends in one.
+/// Values that a layer depends on are not indices, even if the whole network ends in an index.
 TEST(IndexArithmetic, NetworksThatEndInAnIndex) {
   EXPECT_EQ(indices("i: i64[2, 3]) {\n  param @t: f32[9, 4]\n  param @w: f32[9, 4]\n  k = reshape(i) {dims: [-1]}\n  e "
                     "= gather(x=@t, indices=k)\n"

@@ -1,4 +1,4 @@
-// Clips, which depend on the contents of tensors; the rest is a page of text cases (tests/passes/texts/layer_forms.ir).
+// Clips, which depend on the contents of tensors. Text cases in tests/passes/texts/layer_forms.ir cover the rest.
 #include "halfstep/passes/canonical/layer_forms.h"
 
 #include <gtest/gtest.h>

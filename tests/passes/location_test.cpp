@@ -1,4 +1,5 @@
-// What passes make carries the source location of what it was made of, so that errors point into the user's text.
+// New operations carry the source location of the operations that they replace, so that errors point into the user's
+// text.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/text/parse.h"

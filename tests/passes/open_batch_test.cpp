@@ -1,4 +1,4 @@
-// A fixed batch is opened through what names it, and closed again without a trace.
+// A fixed batch becomes dynamic through all operators that contain it, and closing it restores the network exactly.
 #include "halfstep/passes/graph/open_batch.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(OpenBatch, OfSizesThatNameIt) {
       {kUnknown, 3, 4});
 }
 
-/// Rows of all samples, and back to samples.
+/// From samples to rows of all samples, and back.
 TEST(OpenBatch, OfRowsOfSamples) {
   expect_opened(
       "graph g(x: f32[$, 6, 8]) {\n  param @w: f32[8, 8]\n  a = reshape(x) {dims: [-1, 8]}\n  b = linear(x=a, w=@w)\n"
@@ -78,8 +78,8 @@ TEST(OpenBatch, StoredNumbersAreReadForEachSample) {
       1U);
 }
 
-/// Attention as PyTorch writes it: the batch is the second axis, and heads are joined to it. With a batch of 1 extents
-/// alone do not say which axis a reshape leaves it in; only one reading goes through to the end.
+/// Attention as PyTorch writes it: the batch is the second axis, and heads are joined to it. With a batch of 1, extents
+/// alone do not show in which axis a reshape puts it. Only one interpretation works up to the end.
 TEST(OpenBatch, WhereABatchOfOneMayBeInSeveralAxes) {
   const auto text = [](const std::string& heads, const std::string& rows) {
     return "graph g(x: f32[$, 6, 16]) {\n  param @w: f32[16, 16]\n  t = transpose(x) {perm: [1, 0, 2]}\n"

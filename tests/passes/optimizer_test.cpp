@@ -1,5 +1,5 @@
-// Contents of the tensors that the optimizer keeps; their names and operations are text cases
-// (tests/passes/texts/add_optimizer.ir).
+// Contents of the tensors that the optimizer keeps. Text cases in tests/passes/texts/add_optimizer.ir cover their names
+// and operations.
 #include "halfstep/passes/gradient/optimizer.h"
 
 #include <gtest/gtest.h>

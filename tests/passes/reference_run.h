@@ -1,4 +1,4 @@
-// A Model evaluated operation by operation with the reference kernels: no compile, no runtime.
+// Evaluates a Model operation by operation with the reference kernels: no compile, no runtime.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ Tensor sample(const std::string& name, const Type& type);
 /// `graph` with sampled contents for every tensor.
 Model sample_model(Graph graph);
 
-/// Every argument and result by name. The model's tensors stay as they are.
+/// Returns every argument and result by name. Does not change the model's tensors.
 std::map<std::string, Tensor> run_reference(const Model& model, const std::map<std::string, Tensor>& arguments);
 
 /// The outputs of the graph by their names, for sampled arguments.

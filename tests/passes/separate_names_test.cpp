@@ -42,7 +42,7 @@ TEST(SeparateNames, NothingOfTheNetworkLiesBelowAnother) {
   EXPECT_EQ(print(graph), once);
 }
 
-/// Digits, layers and dots are nobody's as long as no name ends before them.
+/// Names with digits, layers and dots stay as long as no other name is a prefix up to a dot.
 TEST(SeparateNames, OtherNamesStay) {
   const std::string text =
       "graph g(x: f32[2]) {\n"

@@ -24,7 +24,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// What follows `# KEY:` on a line that starts with it.
+/// The text after `# KEY:` on a line that starts with it.
 std::optional<std::string> directive(const std::string& line, const std::string& key) {
   const std::string start = "# " + key + ":";
   if (!line.starts_with(start)) return std::nullopt;
@@ -95,7 +95,7 @@ class Reader {
     current.numbers.emplace(part.substr(0, sign), std::stof(part.substr(sign + 1)));
   }
 
-  /// Keeps the numbers of lines: what is not part of the section is empty lines in it.
+  /// Keeps line numbers: lines outside the section become empty lines in it.
   void add(std::string& section, const std::string& text) {
     section.resize(section.size() + static_cast<size_t>(number_ - 1 - std::ranges::count(section, '\n')), '\n');
     section += text + "\n";

@@ -31,21 +31,21 @@ struct ExpectedError {
 };
 
 struct TextCase {
-  std::string file;  ///< base name
+  std::string file;  ///< file name without its folder
   int line = 0;
-  std::string name;  ///< of the file and the graph: "dce.chain"
+  std::string name;  ///< names of the file and the graph: "dce.chain"
   std::vector<PassCall> passes;
-  std::string input;     ///< on the lines that it has in the file
-  std::string expected;  ///< on the lines that it has in the file; empty when unchanged
+  std::string input;     ///< keeps the line numbers of the file
+  std::string expected;  ///< keeps the line numbers of the file. Empty when unchanged
   std::optional<ExpectedError> error;
   std::map<std::string, float> numbers;
   std::string values;  ///< "", "exact" or "close"
 };
 
-/// Throws Error: FILE:LINE and what is wrong with the case.
+/// Throws Error: FILE:LINE and the problem of the case.
 std::vector<TextCase> read_cases(const std::filesystem::path& path);
 
-/// The lines of `got` and `want`, those that differ marked - (wanted) and + (found).
+/// The lines of `got` and `want`. Differences are marked - (wanted) and + (found).
 std::string line_diff(const std::string& want, const std::string& got);
 
 }  // namespace halfstep::passes

@@ -1,4 +1,4 @@
-// The runner of text cases itself: a wrong expectation must be seen.
+// Tests of the text-case runner: it must detect a wrong expectation.
 #include "tests/passes/text_case.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Runs the cases of tests/passes/texts/*.ir, and holds every pass to what all passes promise: the graph verifies
-// afterwards, survives its text form, and a second run changes nothing.
+// Runs the cases of tests/passes/texts/*.ir, and checks the guarantees of all passes: the graph verifies afterwards,
+// survives its text form, and a second run changes nothing.
 #include <fmt/format.h>
 
 #include <gtest/gtest.h>
@@ -53,13 +53,13 @@ namespace {
 /// A Model on its way through the passes of a case.
 struct Work {
   Model model;
-  Gradients gradients = {};  ///< of the last autodiff
+  Gradients gradients = {};  ///< gradients of the last autodiff
 };
 
 using Arguments = std::vector<std::string>;
 struct Pass {
   std::function<void(Work&, const Arguments&)> run;
-  bool idempotent = true;  ///< false for passes that append, or that take another form than they make
+  bool idempotent = true;  ///< false for passes that append, or that do not accept their own output
 };
 
 Mode mode_of(const std::string& text) {
@@ -108,7 +108,7 @@ void run_fold_lone_affines(Work& work, const Arguments& arguments) {
   fold_lone_affines(work.model, [&](Op) { return arguments.empty(); });
 }
 
-/// Two wrong passes; tests/passes/texts/run_pass.ir.
+/// Two wrong passes, for tests/passes/texts/run_pass.ir.
 void run_replace(Work& work, const Arguments& arguments) {
   work.model.graph.value(arguments.at(0)).replace_all_uses_with(work.model.graph.value(arguments.at(1)));
 }
@@ -226,7 +226,7 @@ void expect_error(const TextCase& text_case, const ExpectedError& expected) {
 }
 
 testing::AssertionResult values_agree(const Tensor& before, const Tensor& after, bool exact) {
-  constexpr double kRounding = 1e-5;  // of the largest magnitude: sums of some dozen products
+  constexpr double kRounding = 1e-5;  // relative to the largest magnitude: sums of some dozen products
   if (exact || before.dtype() != DType::f32 || before.type() != after.type()) return kernels::same_bits(before, after);
   return kernels::harness::close_to(before, after, kRounding);
 }

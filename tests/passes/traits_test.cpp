@@ -7,7 +7,7 @@
 namespace halfstep::passes {
 namespace {
 
-/// They keep a graph from being optimized as floats alone are.
+/// A wrong `codes` trait would let a graph be optimized as if it only had floats.
 TEST(Traits, OperatorsThatHaveCodes) {
   for (const OpInfo& info : all_operators()) {
     const bool on_codes = info.quant.trait == Trait::quantizer || info.record.starts_with("ops/integer.yaml");
@@ -16,9 +16,9 @@ TEST(Traits, OperatorsThatHaveCodes) {
     EXPECT_FALSE(info.codes && info.quant.trait == Trait::weighted) << info.name;
   }
   EXPECT_TRUE(ops::FakeQuantizeDequantizeAbsMax::record().codes);
-  EXPECT_TRUE(ops::DequantizePerChannel::record().codes);       // by its own word
-  EXPECT_FALSE(ops::MovingAverageAbsMaxScale::record().codes);  // likewise: it only watches
-  EXPECT_FALSE(ops::Concat::record().codes);                    // of codes or of floats
+  EXPECT_TRUE(ops::DequantizePerChannel::record().codes);       // stated in its record
+  EXPECT_FALSE(ops::MovingAverageAbsMaxScale::record().codes);  // also stated: it only observes
+  EXPECT_FALSE(ops::Concat::record().codes);                    // operates on codes or on floats
 }
 
 TEST(Traits, ElementwiseOperators) {

@@ -56,7 +56,7 @@ TEST(Patterns, MistakesHaveALine) {
             errors::pattern_syntax("p.txt:2", "= y", "'=>'"));
 }
 
-/// What stands for a layer on codes takes its attributes, operands and extents.
+/// The coded form of a layer gets its attributes, operands and extents.
 TEST(CodedForms, RefuseWhatTheyLack) {
   const Graph graph = parse("graph g(x: f32[2, 4]) { y = relu(x=x) return y }");
   EXPECT_EQ(test::diagnostic_of([&] {

@@ -1,4 +1,4 @@
-// What observers see of rows in front of a softmax: by the ends of each row, or element by element, the same range.
+// Observed range of rows in front of a softmax: by the ends of each row, or element by element, with the same result.
 #include "halfstep/passes/canonical/within_reach.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,8 @@ Ends seen(const Tensor& x) {
   return {number(0), number(1)};
 }
 
-/// As the record of observe_range says it; a row that a mask hides as a whole is zeros, one with a NaN is skipped.
+/// Follows the record of observe_range: a row that a mask hides as a whole counts as zeros, and a row with a NaN is
+/// skipped.
 Ends element_by_element(const Tensor& x) {
   Ends ends{std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};
   const auto all = x.data<float>();
