@@ -1,15 +1,15 @@
 // Text tests of passes: tests/passes/texts/*.ir.
 //
 //   # passes: NAME, NAME(ARGUMENT, ...)      starts a case
-//   graph ...                                what the passes are given
-//   # expect:                                followed by the graph that they make of it; or
+//   graph ...                                the input of the passes
+//   # expect:                                followed by the resulting graph, or
 //   # expect: unchanged
-//   # numbers: half=0.5, one=1               what f32 tensors of the graph are full of; others have sampled contents
-//   # values: exact                          or close: the outputs are also compared by evaluating both graphs
+//   # numbers: half=0.5, one=1               fills f32 tensors of the graph. Others have sampled contents
+//   # values: exact                          or close: both graphs are evaluated and their outputs compared
 //
-// A case that fails says `# expect-error: NAME` instead: behind the line of the graph that the message begins with
-// (FILE:LINE: ), or on a line of its own for a message without a line. NAME is that of the error's entry; errors of
-// rooms without a catalogue are named by a part of their text.
+// A case that expects an error has `# expect-error: NAME` instead. It follows the graph line that the message begins
+// with (FILE:LINE: ), or has a line of its own for a message without a line. NAME is the error's entry in the
+// catalogue. An error of a room without a catalogue is named by a part of its text.
 #pragma once
 
 #include <filesystem>

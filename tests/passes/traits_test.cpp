@@ -7,7 +7,7 @@
 namespace halfstep::passes {
 namespace {
 
-/// A wrong `codes` trait would let a graph be optimized as if it only had floats.
+/// Operators with the `codes` trait keep a graph from being optimized as a pure float graph.
 TEST(Traits, OperatorsThatHaveCodes) {
   for (const OpInfo& info : all_operators()) {
     const bool on_codes = info.quant.trait == Trait::quantizer || info.record.starts_with("ops/integer.yaml");

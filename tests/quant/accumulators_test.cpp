@@ -1,4 +1,4 @@
-// What operators without weights add up, and which sums a form of requantization takes.
+// The sums of operators without weights, and the sums that each form of requantization accepts.
 #include "halfstep/quant/prepare/accumulators.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using arith::Requantization;
 using test::diagnostic_of;
 using test::kind_of;
 
-/// The operation that a line makes of x, and of x again.
+/// The operation that a line computes from x, and possibly from x again.
 struct Line {
   Graph graph;
   explicit Line(const std::string& line, const std::string& x)
@@ -42,7 +42,7 @@ TEST(AccumulatorProof, IsOfTheLargestWindow) {
                4 * 255, arith::kMostScaled);
   expect_proof(proof_of("avg_pool2d(x) {kernel: [3, 3], stride: [1, 1]}", "[1, 1, 5, 5]", 255, Requantization::x86),
                9 * 255, arith::kMostInInt32);
-  // In float32 a window that is not the image adds reals.
+  // In float32, a window smaller than the image adds float values.
   expect_proof(proof_of("avg_pool2d(x) {kernel: [3, 3], stride: [1, 1]}", "[1, 1, 5, 5]", 255, Requantization::float32),
                255, arith::kMostInFloat32);
   expect_proof(proof_of("global_avg_pool(x)", "[1, 1, 5, 5]", 255, Requantization::float32), 25 * 255,
@@ -51,7 +51,7 @@ TEST(AccumulatorProof, IsOfTheLargestWindow) {
 
 TEST(AccumulatorProof, IsOfProductsAndSums) {
   expect_proof(proof_of("mul(x, b=x)", "[?, 4]", 65535), int64_t{65535} * 65535, arith::kMostScaled);
-  // Kernels know the codes of a product of two features by their type alone.
+  // Kernels know only the type of the codes in a product of two activations.
   expect_proof(proof_of("matmul(x, b=x)", "[1, 1]", 4095), int64_t{65535} * 65535, arith::kMostScaled);
   expect_proof(proof_of("matmul(x, b=x)", "[4, 4]", 15), int64_t{4} * 255 * 255, arith::kMostScaled);
   expect_proof(proof_of("matmul(x, b=x)", "[32769, 32769]", 65535), int64_t{32769} * 65535 * 65535, arith::kMostScaled);

@@ -1,4 +1,4 @@
-// Diagnostics of the catalogue with the parts that a caller adds.
+// Catalogue diagnostics with the parts that a caller adds.
 #pragma once
 
 #include <string>
@@ -8,19 +8,19 @@
 
 namespace halfstep::test {
 
-/// At this place.
+/// Sets the place of a diagnostic.
 inline Diagnostic at(const std::string& where, Diagnostic one) {
   one.where = where;
   return one;
 }
 
-/// Of this layer, which is in line `line` of g.ir.
+/// Sets the layer of a diagnostic, at line `line` of g.ir.
 inline Diagnostic on(const std::string& layer, int line, Diagnostic one) {
   one.layer = layer;
   return at("g.ir:" + std::to_string(line) + ": node '" + layer + "'", one);
 }
 
-/// Without remedies, which depend on the command.
+/// Removes remedies, which depend on the command.
 inline std::vector<Diagnostic> bare(std::vector<Diagnostic> all) {
   for (Diagnostic& one : all) one.remedy.clear();
   return all;

@@ -1,4 +1,4 @@
-// What the audit says of every quantizer, and of what has none.
+// The audit's entries for quantizers, and for values without one.
 #include "halfstep/quant/prepare/audit.h"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ TEST(Audit, WidthsAndLearnedScalesAreThoseOfTheQuantizers) {
   EXPECT_EQ(of(found, "e").quantizer, "fixed");
 }
 
-/// The factor of a layer is its input's scale times the weight's over its result's.
+/// The factor of a layer is its input scale times its weight scale, divided by its result scale.
 TEST(Audit, SumsAreScaledByWhatTheScalesSay) {
   Model model = prepared(images(kTwoLayers));
   const auto set = [&](const char* name, float scale) {
@@ -87,7 +87,7 @@ TEST(Audit, NamesAreThoseOfTheFile) {
   EXPECT_EQ(of(audit(model), "getitem_3").layer, "d");
 }
 
-/// Nothing stays in float without a word, whoever changed the network.
+/// The audit names everything that stays in float, whoever changed the network.
 TEST(Audit, FindsWhatIsInFloat) {
   Model model = prepared(images(kTwoLayers));
   const Op d = model.graph.op("d");

@@ -1,4 +1,5 @@
-// What has codes in a network: which operators stay in float and why, and which activations go into another operator.
+// Which values of a network have codes, which operators stay in float and why, and which activation functions fuse into
+// another operator.
 #include "halfstep/quant/prepare/code_plan.h"
 
 #include <fmt/format.h>
@@ -58,7 +59,8 @@ TEST(CodePlan, ComputedOperandsHaveNoCodes) {
             "its fill 'k' is computed");
 }
 
-/// A row of each sample, counted in float: all but the layers and what gathers rows of them stays as it is.
+/// A row of each sample, counted in float: all operators stay as they are, except the layers and the gather of their
+/// rows.
 const char* const kRows =
     "graph g(x: f32[?, 4]) {\n  param @w: f32[4, 4]\n  const @two: f32[1]\n  h = linear(x, w=@w)\n"
     "  i = positions(x)\n  z = positions(x) {step: 0}\n  f = cast(i) {to: \"f32\"}\n  c = gather(x=@two, indices=z)\n"
@@ -73,7 +75,8 @@ TEST(CodePlan, IndexArithmeticHasNoCodes) {
   EXPECT_FALSE(found.contains("y"));
 }
 
-/// A file for one sample stores what an open batch repeats for every sample: both have the same operators in float.
+/// A file for one sample stores values that a dynamic batch repeats for every sample. Both have the same operators in
+/// float.
 TEST(CodePlan, MovedTensorsAreTensors) {
   const auto behind = [](const std::string& front) {
     return in_float(
@@ -88,7 +91,7 @@ TEST(CodePlan, MovedTensorsAreTensors) {
   EXPECT_FALSE(codes.contains("y") || codes.contains("t"));
 }
 
-/// A part of an input that becomes an integer is read in front of the quantizer that the layer has.
+/// A part of an input that becomes an integer is read in front of the layer's quantizer.
 TEST(CodePlan, IndexArithmeticReadsInputsAsTheyAre) {
   const Model model = prepared(network(kRows));
   EXPECT_EQ(model.graph.op("m").in(0), model.graph.value("x"));
@@ -156,7 +159,7 @@ TEST(CodePlan, WindowsThatFormsCannotDivide) {
             "its windows have 6 elements, expected a power of two");
 }
 
-/// The activation that goes into `c`, or "".
+/// The activation function that fuses into `c`, or "".
 std::string fused(const std::string& activation, const std::string& platform = "generic_int8",
                   const test::Overrides& overrides = {}, const std::string& more = "") {
   const Model model =

@@ -1,4 +1,4 @@
-// What conversion derives from the floats of a prepared network, what it proves, and what it refuses.
+// Conversion: integers derived from the floats of a prepared network, overflow proofs, and refusals.
 #include "halfstep/quant/convert/convert.h"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ void fill(Model& model, const std::string& tensor, float value) {
   std::ranges::fill(model.tensors.at(tensor).data<float>(), value);
 }
 
-/// One matrix product y of x [?, 4] with `w`, all of whose elements are 1, and a bias.
+/// One matrix product y of x [?, 4] with `w`, whose elements are all 1, and a bias.
 Model product(const std::string& platform = "generic_int8", const test::Overrides& overrides = {},
               const std::string& behind = "  return y\n") {
   Model model =
@@ -53,7 +53,7 @@ std::vector<int64_t> whole(const Tensor& tensor) {
 TEST(Convert, DerivesCodesBiasesAndFactors) {
   const Conversion conversion = convert(product());
   const Tensors& tensors = conversion.model.tensors;
-  // Weights of 1 are the highest code; biases count steps of 2^-7 / 127.
+  // Weights of 1 have the highest code. Biases count steps of 2^-7 / 127.
   EXPECT_EQ(whole(tensors.at("y.w")), std::vector<int64_t>(8, 127));
   EXPECT_EQ(whole(tensors.at("y.b")), std::vector<int64_t>(2, 4064));
   EXPECT_EQ(whole(tensors.at("y.multiplier")),
@@ -146,7 +146,7 @@ TEST(Convert, MovesFillPlacesWithTheCodeOfWhatTheyFillWith) {
   EXPECT_EQ(conversion.model.tensors.at("q.fill").data<uint8_t>()[0], 255);
 }
 
-/// A second quantizer of a value that has codes, with 4 bits behind 8.
+/// A second quantizer of a value that has codes, with 4 bits after 8.
 TEST(Convert, CodesThatAreQuantizedAgainAreRescaled) {
   const auto again = [](const std::string& platform) {
     Model model = prepared(images("  c = conv2d(x, w=@w)\n  return c\n"), platform);
@@ -171,7 +171,7 @@ TEST(Convert, IslandsNeedLeaveAndAreNamed) {
   ASSERT_EQ(conversion.islands.size(), 1U);
   EXPECT_EQ(conversion.islands[0].layer, "s");
   EXPECT_EQ(conversion.model.metadata.stage, Stage::integer);
-  // The codes of c are dequantized once, for the island and for the output.
+  // The codes of c are dequantized once, for the float fallback and for the output.
   EXPECT_EQ(conversion.model.graph.all<ops::Dequantize>().size(), 2U);
   EXPECT_EQ(conversion.model.graph.op("s").in(0).name(), "c.q.real");
   EXPECT_EQ(conversion.model.graph.all<ops::Quantize>().size(), 2U);
@@ -210,7 +210,7 @@ TEST(Convert, FactorsWithoutAMultiplierAreRefused) {
     return diagnostic_of([&] { convert(model); });
   };
   const auto refused = [](const std::string& layer, const std::string& where, const Diagnostic& found) {
-    const std::string name = layer == "c" ? "NAME" : layer;  // weights have several, by channel
+    const std::string name = layer == "c" ? "NAME" : layer;  // weights have several scales, by channel
     Diagnostic expected = errors::layer_not_requantizable(where, found.problem, name, "");
     expected.layer = layer;
     EXPECT_EQ(found, expected);
@@ -225,7 +225,7 @@ TEST(Convert, FactorsWithoutAMultiplierAreRefused) {
   refused("s", "g.ir:6: node 's.q'", said("onnxruntime_int8", sum, "s.scale", 1e-44F));
 }
 
-/// A sum of powers of two whose ratio no shift has; a share that is less than any step is one.
+/// A sum of powers of two whose ratio exceeds every shift. A summand smaller than any step is accepted.
 TEST(Convert, SumsOfPowersOfTwoNeedAShiftEach) {
   Model model = calibrated(
       prepared(network("graph g(x: f32[?, 4], z: f32[?, 4]) {\n  param @w: f32[4, 4]\n  c = linear(x, w=@w)\n"
@@ -239,7 +239,7 @@ TEST(Convert, SumsOfPowersOfTwoNeedAShiftEach) {
 }
 
 TEST(Convert, AccumulatorsThatCouldOverflowAreRefused) {
-  // 12-bit features and 8-bit weights over 8,192 inputs can reach 4095 * 127 * 8192 > 2^31.
+  // 12-bit activations and 8-bit weights over 8,192 inputs can reach 4095 * 127 * 8192 > 2^31.
   Model model = network("graph g(x: f32[?, 8192]) {\n  param @w: f32[4, 8192]\n  h = linear(x, w=@w)\n  return h\n}\n");
   fill(model, "w", 1.0F);
   const test::Overrides wide = {{"features.legal_bits", "[8, 12]"}};
@@ -251,7 +251,7 @@ TEST(Convert, AccumulatorsThatCouldOverflowAreRefused) {
   EXPECT_EQ(diagnostic_of([&] { convert(few); }), expected);
 }
 
-/// A layer that is refused hides none behind it, nor one in another branch.
+/// A refused layer does not hide refusals behind it or in another branch.
 TEST(Convert, EverythingIsRefusedAtOnce) {
   Model model =
       calibrated(prepared(images("  c = conv2d(x, w=@v)\n  d = conv2d(c, w=@v)\n  e = conv2d(d, w=@u)\n"
@@ -259,13 +259,13 @@ TEST(Convert, EverythingIsRefusedAtOnce) {
   fill(model, "c.scale", 1e-30F);
   fill(model, "m.scale", 1e-30F);
   const auto all = test::diagnostics_of([&] { convert(model); });
-  ASSERT_EQ(all.size(), 3U);  // d reads what c gives
+  ASSERT_EQ(all.size(), 3U);  // d reads the result of c
   EXPECT_EQ(all[0].where, "g.ir:5: node 'c': channel 0");
   EXPECT_EQ(all[2].where, "g.ir:8: node 'm.q'");
   for (const Diagnostic& one : all) EXPECT_EQ(one.entry, &errors::layer_not_requantizable_entry);
 }
 
-/// Codes of the weight of y are called y.w, as a tensor of the network is already.
+/// Codes of the weight of y are called y.w. A tensor of the network already has this name.
 TEST(Convert, TensorsOfTheNetworkAreNotTakenForCodes) {
   Model model = network(
       "graph g(x: f32[?, 4], z: f32[2, 4]) {\n  param @w: f32[2, 4]\n  const @y.w: f32[2, 4]\n  y = linear(x, w=@w)\n"
@@ -283,7 +283,7 @@ TEST(Convert, WeightsWithoutAQuantizerAreRefused) {
   EXPECT_TRUE(diagnostic_of([&] { convert(model); }).message().starts_with("g.ir:6: node 'd': "));
 }
 
-/// The metadata of a Model say which operators stay in float; a graph that disagrees with it is refused.
+/// The metadata of a Model list the operators that stay in float. A graph that disagrees with them is refused.
 TEST(Convert, NetworksThatDisagreeWithTheirMetadataAreRefused) {
   const auto said = [](const FloatOperators& note) {
     Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  return s\n")));
@@ -291,8 +291,7 @@ TEST(Convert, NetworksThatDisagreeWithTheirMetadataAreRefused) {
     return diagnostic_of([&] { convert(model, {.float_islands = true}); });
   };
   EXPECT_TRUE(said({}).message().starts_with("g.ir:6: node 's': "));
-  EXPECT_EQ(said({{"s", "so"}, {"c", "so"}}),
-            Diagnostic{});  // in float, on a weight that has been through its quantizer
+  EXPECT_EQ(said({{"s", "so"}, {"c", "so"}}), Diagnostic{});  // in float, with a fake-quantized weight
   Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  return c\n")));
   const ops::FakeQuantize last = quantizer(model, "c.q");
   last.out().replace_all_uses_with(last.x());

@@ -1,4 +1,4 @@
-// Operators that stay in float, listed and in words.
+// Operators that stay in float, as a list and as text.
 #include "halfstep/quant/prepare/float_islands.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ TEST(FloatIslands, AreListedInTheOrderOfTheGraph) {
   EXPECT_EQ(islands[1].reason, "only reals come to it");
 }
 
-/// Ids and their extents are what they are in an integer program.
+/// Ids and their extents stay the same in an integer program.
 TEST(FloatIslands, AreNoWholeNumbers) {
   const Model model = test::prepared(test::network(
       "graph g(i: i64[2, 3]) {\n  param @t: f32[5, 4]\n  param @w: f32[3, 4]\n  r = reshape(i) {dims: [-1]}\n"
@@ -31,7 +31,7 @@ TEST(FloatIslands, AreNoWholeNumbers) {
   EXPECT_TRUE(float_islands(model).empty());
 }
 
-/// The metadata may name operators that a later pass took away.
+/// The metadata may name operators that a later pass removed.
 TEST(FloatIslands, AreOperatorsThatAreThere) {
   Model model = test::images("  c = conv2d(x, w=@w)\n  return c\n");
   EXPECT_TRUE(float_islands(model).empty());

@@ -1,4 +1,4 @@
-// Quantizers of another framework become ours, with what they had learned.
+// Quantizers of another framework become ours and keep their learned values.
 #include "halfstep/quant/prepare/foreign_quantizers.h"
 
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ TEST(ForeignQuantizers, RangesStayAsTheyWereLearned) {
   EXPECT_EQ(quant::effective_scale(prepared, quantizer("r.q")), static_cast<float>(5.1F / 255.0));
 }
 
-/// A layer whose tail is in it gives what the tail gave.
+/// A layer that absorbed its tail has the tail's results.
 TEST(ForeignQuantizers, RangesBehindATailAreTheLayers) {
   const std::string tensors =
       "  param @b: f32[1, 4, 1, 1]\n"
@@ -79,7 +79,7 @@ TEST(ForeignQuantizers, RangesBehindATailAreTheLayers) {
                         "  return y\n")));
 }
 
-/// The scale of such a quantizer is a result too, which the way back reads.
+/// Such a quantizer has its scale as a second result, which the backward pass reads.
 TEST(ForeignQuantizers, ThoseThatComputeTheirScalesGoToo) {
   const std::string quantized =
       "  q = fake_quantize_abs_max(x=x)\n"
@@ -94,7 +94,7 @@ TEST(ForeignQuantizers, ThoseThatComputeTheirScalesGoToo) {
             errors::quantizer_scale_in_use("g.ir:6: node 'q'", "out_scale", "relu", "z"));
 }
 
-/// Its normalizations say that they take the batch's statistics.
+/// Its normalizations are marked to use the statistics of the batch.
 TEST(ForeignQuantizers, AFileMayHoldTheProgramThatTrained) {
   const Model prepared =
       quant::prepare(foreign("  param @g: f32[4]\n  param @h: f32[4]\n  state @m: f32[4]\n  state @variance: f32[4]\n"

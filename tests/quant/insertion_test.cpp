@@ -1,4 +1,4 @@
-// The one algorithm that puts quantizers where a record says; each rule alone, on a network that it decides.
+// The algorithm that inserts quantizers by a record. Each rule alone, on a network where it decides.
 #include "halfstep/quant/prepare/insertion.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,8 @@ InsertionRules rules(const std::string& text) {
   return *parse_platform("base: signed_pow2_int8\nplatform: mine\ninsert: " + text, "p.yaml").insertion;
 }
 
-/// "x r- w:c": values with quantizers, those of unsigned codes with a plus, and operations whose weights have one.
+/// Text such as "x r- w:c": values with quantizers, a plus behind those with unsigned codes, and operations whose
+/// weights have one.
 std::string places(const std::string& body, const std::string& text, const std::vector<std::string>& in_float = {},
                    const std::vector<std::string>& also = {}, const std::set<std::string>& means = {}) {
   const Graph graph = parse(
@@ -74,7 +75,7 @@ TEST(Insertion, OperationsThatMergeAskEachOtherForNothing) {
   EXPECT_EQ(places(body, "{gives: [mul], merges: [{of: mul, into: add}]}"), "");
 }
 
-/// What is stored is a feature of sums and products alone.
+/// Stored operands count as activations in sums and products only.
 TEST(Insertion, StoredOperands) {
   EXPECT_EQ(places("  y = add(x, b=@v)\n  z = prelu(y, slope=@v)\n  return z\n", "{asks: [add, prelu]}"), "x v y ");
 }
@@ -112,7 +113,7 @@ TEST(Insertion, QuirkNormsWithRelu) {
   EXPECT_EQ(places(body, asks + "}"), "x r+ ");
   EXPECT_EQ(places(body, asks + as_mqbench("norms_with_relu")), "r ");
   EXPECT_EQ(places(body, "{gives: [batch_norm], passes: [relu], fuses: [relu]" + as_mqbench("norms_with_relu")), "");
-  // No relu, or one that is not alone behind it: a normalization as any.
+  // No relu, or another reader beside it: the normalization is an ordinary one.
   const std::string lone = "  param @m: f32[4]\n  n = " + stats + "\n  r = relu(n)\n  y = add(r, b=n)\n  return y\n";
   EXPECT_EQ(places(lone, asks + as_mqbench("norms_with_relu")), "x ");
 }

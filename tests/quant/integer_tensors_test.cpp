@@ -1,4 +1,4 @@
-// The integers of one layer, from weights, bias and scales that a test states.
+// The integers of one layer, from weights, bias and scales that a test sets.
 #include "halfstep/quant/convert/integer_tensors.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ Tensor floats(Dims dims, const std::vector<float>& values) {
   return Tensor::of<float>(DType::f32, std::move(dims), std::span<const float>(values));
 }
 
-/// Two channels of two weights; x and y count steps of 1/4 from 0.
+/// Two channels of two weights. x and y count steps of 1/4 from 0.
 WeightedLayer layer() {
   WeightedLayer layer;
   layer.where = "here";
@@ -69,7 +69,7 @@ TEST(IntegerTensors, WithoutABiasItIsZero) {
   EXPECT_EQ(real.data<float>()[1], 0.0F);
 }
 
-/// The scale of a channel rises until its bias fits; a single scale until all do.
+/// The scale of a channel rises until its bias fits. A single scale rises until all biases fit.
 TEST(IntegerTensors, DeadChannelsGetScalesThatTheirBiasFits) {
   WeightedLayer dead = layer();
   dead.w_scale = floats({2}, {0.5F, 0x1p-40F});

@@ -1,4 +1,4 @@
-// Rules that select operators by name, kind and layer: which decides, and which never could.
+// Rules that select operators by name, kind and layer: which rule decides, and which rule can never decide.
 #include "halfstep/quant/platform/legal_rules.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using test::diagnostics_of;
 
 const std::string kFile = "platforms/generic_int8.yaml:1: ";
 
-/// What is wrong with the bits of one layer.
+/// Problems with the bits of one layer.
 std::vector<Diagnostic> refused(const std::string& layer, int line, int bits, const char* legal) {
   return {test::on(layer, line, errors::bits_not_legal("weights", "generic_int8", bits, legal))};
 }
@@ -76,7 +76,8 @@ TEST(LegalRules, LayersAreSelectedByWhatTheyAre) {
   EXPECT_TRUE(last.selects(head));
 }
 
-/// No depthwise layer of 4 bits: quantize and a later change of widths refuse it by name, and others stay as they are.
+/// No depthwise layer with 4 bits: quantize and a later change of bit widths refuse it by name, and other layers are
+/// accepted.
 TEST(LegalRules, NoFourBitDepthwise) {
   const std::vector<std::pair<std::string, std::string>> rule = {
       {"legal", "[{op: conv2d, where: depthwise, weights: [8], reason: the depthwise unit has 8-bit weights}]"}};

@@ -37,7 +37,7 @@ TEST(LookupTable, NaNHasTheLowestCode) {
   const CodeFormat x{1.0F, 8, 0, 15}, y{0.25F, 3, 1, 15};
   const Tensor table = lookup_table(Function("log(x)").op(), x, y, DType::u8);
   EXPECT_EQ(table.data<uint8_t>()[0], 1);  // the logarithm of -8
-  EXPECT_EQ(table.data<uint8_t>()[8], 1);  // of 0, which is minus infinity
+  EXPECT_EQ(table.data<uint8_t>()[8], 1);  // log of 0, which is minus infinity
   EXPECT_EQ(table.data<uint8_t>()[9], 3);
 }
 
@@ -61,8 +61,7 @@ TEST(RescaleTable, IsWhatTheFormMakesOfTheRatio) {
 
 class EveryFunction : public testing::TestWithParam<const OpInfo*> {};
 
-/// What training uses as the slope of a table is the derivative of the function that fills it, at points where it has
-/// no corner.
+/// The slope of a table in training is the derivative of the function that fills it, at points without a corner.
 TEST_P(EveryFunction, HasItsDerivativeAsSlope) {
   const arith::PointwiseFunction* f = arith::find_function(GetParam()->name);
   ASSERT_NE(f, nullptr);

@@ -1,4 +1,4 @@
-// The records of fixed-point chips of the Magik kind: pairs of widths by operator, channels, what a chip lacks.
+// The records of fixed-point chips of the Magik kind: pairs of bit widths by operator, channels, and missing operators.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ using test::on;
 
 using Diagnostics = std::vector<Diagnostic>;
 
-/// What stands in the way of `body` on a chip, for images of 32 channels.
+/// Reasons why a chip refuses `body`, for images of 32 channels.
 Diagnostics refusal(const std::string& platform, const std::string& body, int weights, int features, int edges = 8) {
   const Model model = test::network(
       "graph g(x: f32[?, 32, 8, 8]) {\n  param @w: f32[32, 32, 3, 3]\n  param @d: f32[32, 1, 3, 3]\n"
@@ -50,7 +50,7 @@ TEST(Magik, WidthsAreThoseOfTheTables) {
   }
 }
 
-/// What an operator may give depends on what it reads.
+/// The legal bits of an operator's result depend on its input.
 TEST(Magik, WidthsComeInPairs) {
   EXPECT_EQ(refusal("magik_t40", kDepthwise, 4, 4), Diagnostics{});
   EXPECT_EQ(refusal("magik_t40", kDepthwise, 4, 8), Diagnostics{});

@@ -1,4 +1,4 @@
-// Small networks for the tests of quantization, and observers that have seen what a test says.
+// Small networks for the tests of quantization, and observers with ranges that a test sets.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@
 
 namespace halfstep::test {
 
-/// The graph of `text`, called g.ir, with contents for its f32 tensors: numbers between -0.5 and 0.5, and 1 for those
-/// of a normalization that scale.
+/// The graph of `text`, called g.ir, with contents for its f32 tensors: numbers between -0.5 and 0.5, and 1 for scales
+/// of a normalization.
 inline Model network(const std::string& text) {
   Model model;
   model.graph = parse(text, "g.ir");
@@ -32,7 +32,8 @@ inline Model network(const std::string& text) {
   return model;
 }
 
-/// A graph of images x [?, 4, 6, 6] with the weights of three convolutions, `w` of 3 by 3 pixels, `v` and `u` of one.
+/// A graph of images x [?, 4, 6, 6] with the weights of three convolutions: `w` is 3 by 3 pixels, `v` and `u` are one
+/// pixel.
 inline Model images(const std::string& body) {
   return network("graph g(x: f32[?, 4, 6, 6]) {\n  param @w: f32[4, 4, 3, 3]\n  param @v: f32[4, 4, 1, 1]\n" +
                  std::string("  param @u: f32[4, 4, 1, 1]\n") + body + "}\n");
@@ -49,7 +50,7 @@ inline ops::FakeQuantize quantizer(const Model& model, const std::string& name) 
   return ops::FakeQuantize(model.graph.op(name).node());
 }
 
-/// Names of the quantizers of features, in the order of the graph.
+/// Names of the activation quantizers, in the order of the graph.
 inline std::vector<std::string> feature_quantizers(const Model& model) {
   std::vector<std::string> names;
   for (const auto& q : model.graph.all<ops::FakeQuantize>()) {
@@ -58,8 +59,8 @@ inline std::vector<std::string> feature_quantizers(const Model& model) {
   return names;
 }
 
-/// Every observer has seen numbers from `low` to `high`, in each channel. By default u8 features have scale 2^-7 and
-/// zero point 128, and i8 weights have scale 1/127.
+/// Sets the range of every observer from `low` to `high`, in each channel. By default u8 activations have scale 2^-7
+/// and zero point 128, and i8 weights have scale 1/127.
 inline Model calibrated(Model model, float low = -1, float high = 127.0F / 128) {
   const quant::Platform platform = quant::platform_of(model);
   for (const auto& q : model.graph.all<ops::FakeQuantize>()) {

@@ -1,4 +1,4 @@
-// A network without a layer is refused with a reason and a remedy for each operator that could be one.
+// A network without a layer is refused, with a reason and a remedy for each operator that could become one.
 #include "halfstep/quant/prepare/no_layer.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace halfstep::quant {
 namespace {
 
-/// What preparation objects to.
+/// Objections of the preparation.
 std::vector<Diagnostic> objections_to(const std::string& text) {
   try {
     test::prepared(test::network(text));
@@ -34,7 +34,7 @@ struct Kind {
   const char* name;
   std::string text;
   const char* reason;
-  const char* remedy;  ///< a word of it
+  const char* remedy;  ///< a part of the remedy
 };
 
 const std::vector<Kind> kKinds = {

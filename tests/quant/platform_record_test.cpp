@@ -1,4 +1,4 @@
-// Records written out: they read as the platform that they came from, and every key is explained.
+// Records in text form: they read as the same platform, and every key is explained.
 #include "halfstep/quant/platform/platform_record.h"
 #include "halfstep/quant/platform/record_json.h"
 
@@ -69,7 +69,7 @@ TEST(PlatformRecord, DifferencesAreOfWhatTheChipsCanDo) {
                {"legal[1]", "{trait: pointwise, features: [4, 8], reason: c}", "-"}}));
 }
 
-/// A record that builds on another is complete by itself; what a platform does without is proposed in comments alone.
+/// A resolved record is complete without its base. It only suggests keys that the platform does not use in comments.
 TEST(PlatformRecord, BasesAreResolved) {
   const Platform chip = parse_platform("base: vitis\nplatform: chip\nfeatures: {rate: 0.5}\n", "chip.yaml");
   const std::string plain = record_text(chip, false), commented = record_text(chip, true);
@@ -97,7 +97,7 @@ TEST(PlatformRecord, AsJsonHasTypes) {
   EXPECT_FALSE(json["legal"][6].contains("op"));
 }
 
-/// A list of one rule: `parts`, and the key's example in place of what it replaces.
+/// A list of one rule: `parts`, with the key's example in place of the part that it replaces.
 std::string rule_with(const RecordKey& key, const std::vector<std::string>& parts) {
   const std::string own = last_name(key) + ": " + key.example;
   std::string rule;
@@ -116,7 +116,7 @@ TEST(PlatformRecord, EveryKeyIsExplained) {
     EXPECT_TRUE(key.doc.ends_with(".")) << key.path;
     if (key.kind == ValueKind::mapping || key.kind == ValueKind::mappings) continue;
     ASSERT_FALSE(key.example.empty()) << key.path;
-    // What some keys need, to have an effect.
+    // Other keys that some keys need to have an effect.
     Overrides overrides = {{"features.codes", "signed"}, {"channels.multiple", "8"}};
     if (key.path == "insert.as") overrides.emplace_back("insert.quirks", "[{quirk: single_output, reason: why}]");
     if (key.path.starts_with("insert.") || key.path == "no_integers")

@@ -1,4 +1,4 @@
-// Records of platforms: what they name must exist and be possible, and every mistake has its line.
+// Platform records: they must name things that exist and are possible, and every mistake has its line.
 #include "halfstep/quant/platform/platform.h"
 
 #include <fmt/ranges.h>
@@ -122,7 +122,7 @@ TEST(Platform, ScalesAreSharedAndKeptWhereThatIsPossible) {
   EXPECT_EQ(load_platform("pytorch_fbgemm", {{"keep_scales", "[add, conv2d, sigmoid]"}}).keep_scales.size(), 3U);
 }
 
-/// One reading says everything, in the order of lines, and nothing that only follows from another mistake.
+/// One reading reports all mistakes in the order of lines, and no consequences of other mistakes.
 TEST(Platform, SaysAllMistakesAtOnce) {
   std::string text = record("generic_int8");
   for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
@@ -155,7 +155,7 @@ TEST(Platform, SaysAllMistakesAtOnce) {
              errors::rule_does_not_fit_operators("operators without weights", "only features"))}));
 }
 
-/// What is wrong with a form is no reason to object to what depends on it.
+/// A mistake in a form leads to no objections against keys that depend on it.
 TEST(Platform, SaysNothingThatFollowsFromAnotherMistake) {
   EXPECT_EQ(error_with("form: fixed_point, multiplier_bits: 31, rounding: half_up",
                        "form: powers, multiplier_bits: 15, rounding: doubled"),
@@ -170,7 +170,7 @@ TEST(Platform, SaysNothingThatFollowsFromAnotherMistake) {
             at("p.yaml:6: weights.legal_bits", errors::record_value_out_of_range(9, "2 to 8")));
 }
 
-/// A record may leave out what has a default; an override may give it.
+/// A record may omit keys with a default, and an override may set them.
 TEST(Platform, OptionalKeysCanBeOverridden) {
   const Platform platform =
       load_platform("magik_t40", {{"requantize.rounding", "half_even"}, {"keep_scales", "[avg_pool2d]"}});
@@ -311,7 +311,7 @@ TEST(Platform, OverridesOfWhatIsNotThereAreRefused) {
             at("platforms/generic_int8.yaml:1: features.rate", errors::record_value_out_of_range(2, "1e-06 to 1")));
 }
 
-/// The resolved record has every override in it, and reads as the same platform.
+/// The resolved record contains every override, and reads as the same platform.
 TEST(Platform, TheResolvedRecordSaysEverything) {
   const Platform platform = load_platform("magik_t40", {{"features.rate", "0.5"}, {"rounding.mode", "half_away"}});
   EXPECT_NE(platform.text.find("rate: 0.5"), std::string::npos) << platform.text;
@@ -347,7 +347,7 @@ TEST(Platform, NamesMatchInAnyCase) {
   EXPECT_EQ(load_platform("Tensorrt").name, "tensorrt");
 }
 
-/// A record says what it says, and its base the rest.
+/// A record overrides its base, and the base supplies the rest.
 TEST(Platform, RecordsHaveBases) {
   const auto derived = [](const std::string& text) { return parse_platform("base: generic_int8\n" + text, "p.yaml"); };
   const Platform chip = derived("platform: chip\nfeatures: {bits: 4}\nshare_scales: []\n");
@@ -365,7 +365,7 @@ TEST(Platform, RecordsHaveBases) {
             at("p.yaml:1: base", errors::record_value_kind("a list", "text")));
 }
 
-/// A base is built in or a file, seen from the record; what is wrong with it is said with what is wrong here.
+/// A base is built in, or a file relative to the record. Its mistakes are reported together with those of the record.
 TEST(Platform, BasesMayBeFiles) {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "chips");
@@ -388,7 +388,7 @@ TEST(Platform, BasesMayBeFiles) {
                                at(second + ":3: weigths", errors::record_key_unknown(", did you mean 'weights'?"))}));
 }
 
-/// What a base says may be wrong with what is said here: at the line of the mapping that it is in.
+/// A key of the base may conflict with the record. The error is at the line of its mapping.
 TEST(Platform, MistakesMayLieBetweenARecordAndItsBase) {
   const auto derived = [](const std::string& text) {
     return diagnostic_of([&] { parse_platform("base: tensorrt\nplatform: chip\n" + text, "p.yaml"); });
@@ -407,7 +407,7 @@ TEST(Platform, LayersInFloatNeedRulesOfInsertion) {
   }
 }
 
-/// What kinds of quantizers learn has to be what the record's numbers are.
+/// The kind of quantizer must suit the numbers of the record.
 TEST(Platform, KindsOfQuantizersFitTheirNumbers) {
   using Fields = std::vector<std::pair<std::string, std::string>>;
   const auto kind = [](const char* name, const char* property, const char* expected) {

@@ -1,4 +1,4 @@
-// Where quantizers go, how wide they are, and what preparation refuses.
+// Placement of quantizers, their bit widths, and refusals of preparation.
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/passes/graph/separate_names.h"
 
@@ -38,7 +38,7 @@ std::string scale_of(const Model& model, const std::string& name) {
   return passes::scale_tensor(quantizer(model, name)).name();
 }
 
-/// What is left out has a say in names, as it has in the network that came in.
+/// Unused operators still count in the naming, as in the source model.
 TEST(Prepare, LayersHaveTheNamesThatTheyHaveInTheNetworkThatCameIn) {
   const Model model = images("  unread = relu(x)\n  unread.c = conv2d(x, w=@v)\n  return unread.c\n");
   Model separate = model;
@@ -79,19 +79,19 @@ TEST(Prepare, ConcatInputsShareOneScale) {
   EXPECT_EQ(ops::ObserveRange(model.graph.op("e.observer").node()).x().size(), 3U);
 }
 
-/// The widest of those that share a scale decides; an operator that computes has a scale of its own.
+/// The widest member of a shared scale group decides. An operator that computes has a scale of its own.
 TEST(Prepare, WhatSharesAScaleIsAsWideAsTheWidest) {
   const Model model = prepared(images("  c = conv2d(x, w=@v)\n  d = conv2d(c, w=@u)\n  s = add(a=c, b=d)\n"
                                       "  e = conv2d(d, w=@v)\n  y = add(a=s, b=e)\n  return y\n"),
                                "generic_int8", {{}, 4, {}}, {{"share_scales", "[add]"}});
   EXPECT_EQ(scale_of(model, "c.q"), "s.inputs.scale");
   EXPECT_EQ(scale_of(model, "d.q"), "s.inputs.scale");
-  EXPECT_EQ(bits(model, "c.q"), 8);  // d goes into the last layer
+  EXPECT_EQ(bits(model, "c.q"), 8);  // d belongs to the last layer
   EXPECT_EQ(scale_of(model, "y.q"), "y.scale");
   EXPECT_EQ(bits(model, "y.q"), 4);
 }
 
-/// What a loop gives has its scale inside, and so has what another region reads of it.
+/// The result of a loop has its scale inside, and so does a value of another region that reads it.
 TEST(Prepare, RegionsReadTheScaleOfALoopsResult) {
   const Model model =
       prepared(network("graph g(x: f32[3, 4], h: f32[4]) {\n  param @w: f32[4, 4]\n"
@@ -145,7 +145,7 @@ TEST(Prepare, APadThatPutsNothingBesideElementsWidensNoRange) {
   EXPECT_EQ(ops::ObserveRange(prepared(images(body)).graph.op("c.observer").node()).x().size(), 1U);
 }
 
-/// MQBench fuses norms alone. A sum behind a layer without a bias is how some exporters write one.
+/// MQBench only fuses norms. Some exporters write the bias of a layer as a sum behind it.
 TEST(Prepare, PlatformsWithRulesTakeOnlyNormsAndBiasesIntoLayers) {
   const Model scaled = images("  const @two: f32[]\n  c = conv2d(x, w=@v)\n  m = mul(a=c, b=@two)\n  return m\n");
   EXPECT_FALSE(prepared(scaled).graph.op("m"));
@@ -173,7 +173,7 @@ TEST(Prepare, EdgesStayAtEightUnlessAsked) {
   EXPECT_EQ(bits(few, "x.q"), 8);
 }
 
-/// A mean has the quantizer of what it reads, and so the same scale.
+/// A mean uses the quantizer of its input, and so the same scale.
 TEST(Prepare, MeansKeepTheirScaleWhereThePlatformDoes) {
   const Model model = images("  c = conv2d(x, w=@w)\n  p = global_avg_pool(c)\n  return p\n");
   const Model shared = prepared(model, "pytorch_x86"), apart = prepared(model, "onnxruntime_int8");
@@ -206,7 +206,8 @@ TEST(Prepare, ANetworkWithoutQuantizersIsNotPrepared) {
   EXPECT_NE(std::ranges::find(all, section), all.end());
 }
 
-/// The float form is what quantizers go into: normalizations folded, single numbers learned, the model untouched.
+/// The float form that quantizers are inserted into: normalizations are folded, single numbers are learned, and the
+/// model does not change.
 TEST(Prepare, TheFloatFormFoldsAndLearns) {
   const Model model = network(
       "graph g(x: f32[2, 4]) {\n  param @w: f32[1, 4]\n  const @b: f32[1]\n  param @scale: f32[1]\n"
@@ -304,7 +305,7 @@ TEST(Prepare, LayersStayInFloatWhenTheyAreAskedTo) {
             (std::vector<std::string>{"x.q", "r.q", "d.q", "e.q"}));
 }
 
-/// Padded, the network is what the chip takes; layers in float stay as narrow as they were.
+/// After padding, the chip accepts the network. Layers in float are not padded.
 TEST(Prepare, ZerosMakeChannelsWhole) {
   const Model model = images("  c = conv2d(x, w=@w)\n  d = conv2d(c, w=@v)\n  e = conv2d(d, w=@u)\n  return e\n");
   const auto platform = load_platform("magik_t40", {{"channels.above", "3"}});
@@ -314,7 +315,7 @@ TEST(Prepare, ZerosMakeChannelsWhole) {
   EXPECT_EQ(padded.model.graph.outputs().front().dims(), model.graph.outputs().front().dims());
   const PrepareOptions options{{}, {}, {}, {"d"}};
   const PadResult partly = pad_channels(model, platform, options);
-  EXPECT_EQ(partly.layers, (std::vector<std::string>{"c", "d", "e"}));  // d gives what e reads
+  EXPECT_EQ(partly.layers, (std::vector<std::string>{"c", "d", "e"}));  // d produces the input of e
   EXPECT_EQ(partly.model.tensors.at("v").dims(), (Dims{32, 4, 1, 1}));
   EXPECT_NO_THROW(prepare(partly.model, platform, options));
   EXPECT_TRUE(pad_channels(model, load_platform("generic_int8")).layers.empty());
@@ -372,7 +373,7 @@ TEST(Prepare, OptionsThatDoNotFitAreRefused) {
             errors::quantizer_kind_rewrites_weights("generic_int8", "adaround"));
 }
 
-/// A scale for scores and what hides them would leave the scores no codes.
+/// A common scale for scores and for the values that hide them would leave no codes for the scores.
 TEST(Prepare, MasksHaveNoQuantizerWhereRulesSayWhatHas) {
   Model model = network(
       "graph g(x: f32[4, 4]) {\n  param @w: f32[4, 4]\n  const @m: f32[4, 4]\n  l = linear(x, w=@w)\n"

@@ -1,4 +1,4 @@
-// A quantizer's tensors and observer: what its width, its platform and its range make of them.
+// A quantizer's tensors and observer, as they follow from its bits, its platform and its range.
 #include "halfstep/quant/prepare/quantizer.h"
 
 #include <gtest/gtest.h>
@@ -76,7 +76,7 @@ TEST(Quantizer, WidthsDecideCodesTypesAndWhoFindsTheScale) {
   EXPECT_FALSE(is_learned(set("v.q", 8)));
 }
 
-/// 1 / sqrt(elements * largest code), of one sample of a feature and of one channel of a weight.
+/// 1 / sqrt(elements * largest code), with the elements of one sample of an activation, or of one channel of a weight.
 TEST(Quantizer, GradientsOfScalesAreScaledByWhatTheyCount) {
   const Model model = three();
   EXPECT_DOUBLE_EQ(quantizer(model, "x.q").gradient_scale(), 1 / std::sqrt(4.0 * 6 * 6 * 255));
@@ -96,7 +96,7 @@ TEST(Quantizer, ScalesFollowTheRangeThatWasSeen) {
   EXPECT_EQ(number(unseen, "c.scale"), 1.0F);
 }
 
-/// A learned power of two is rounded between its tensor and the quantizer, and no longer when it is observed again.
+/// A learned power of two is rounded between its tensor and the quantizer, and not after it is observed again.
 TEST(Quantizer, LearnedPowersOfTwoAreRoundedOnTheWay) {
   Model model = calibrated(three("pow2_int8"), 0, 1);
   const Platform platform = platform_of(model);
@@ -135,8 +135,8 @@ TEST(Quantizer, WithoutAnObserverThereIsNoNetworkOfOurs) {
             errors::quantizer_without_observer("g.ir:5: node 'c.q'"));
 }
 
-/// Quantizers of features stand behind what they quantize, those of weights before who reads them, with its place in
-/// the source.
+/// Activation quantizers follow the quantized value. Weight quantizers precede their reader and have its source
+/// location.
 TEST(Quantizer, StandsWhereItsValueIsMade) {
   const Model model = three();
   std::vector<std::string> order;

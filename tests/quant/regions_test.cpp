@@ -1,4 +1,4 @@
-// Markers bound what is quantized; wrong ones are named, all at once.
+// Markers bound the quantized part. Wrong markers are named, all at once.
 #include "halfstep/quant/prepare/quantized_regions.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ std::set<std::string> outside(const Model& model) {
 using Texts = std::set<std::string>;
 using Diagnostics = std::vector<Diagnostic>;
 
-/// Of the whole network `body`.
+/// Objections to the whole network `body`.
 Diagnostics objections(const std::string& body) { return objections_to_markers(images(body).graph); }
 
 TEST(Regions, WhatLiesOutsideStaysInFloatAndNeedsNoLeave) {

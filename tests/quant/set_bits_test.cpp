@@ -1,4 +1,4 @@
-// Widths changed after prepare: every operator that meets the new codes must take them.
+// Bit widths changed after prepare: every operator that reads the new codes must accept them.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/metadata/given_names.h"

@@ -1,4 +1,4 @@
-// The stage that a Model says and the one that its graph can have.
+// The stage that a Model declares, compared with the stages that its graph permits.
 #include "halfstep/core/ir/errors.h"
 #include "halfstep/quant/convert/convert.h"
 #include "halfstep/quant/prepare/prepare.h"

@@ -1,5 +1,4 @@
-// Documents of YAML held against a list of keys: every mistake is said, each with its line, and values have their
-// types.
+// YAML documents checked against a list of keys: every mistake is reported with its line, and values have their types.
 #include "halfstep/quant/platform/yaml_reader.h"
 
 #include <gtest/gtest.h>
@@ -75,7 +74,7 @@ TEST(YamlReader, SaysAllMistakesInTheOrderOfTheirLines) {
                       at("a:2: record", errors::record_key_not_text())}));
 }
 
-/// A key in another spelling is not missing as well; one that is there is not meant.
+/// A misspelled key is not reported as missing too. A key that is present is not suggested.
 TEST(YamlReader, MissingKeysFindTheirMisspelling) {
   EXPECT_EQ(mistakes("bist: 8\ninner: {list: []}\n"),
             Mistakes({at("a:1: bist", errors::record_key_unknown(", did you mean 'bits'?"))}));
@@ -91,7 +90,7 @@ TEST(YamlReader, KeysGivenTwiceNameBothLines) {
             Mistakes({at("a:3: bits", errors::record_key_twice(1)), at("a:4: bits", errors::record_key_twice(1))}));
 }
 
-/// What follows from a wrong value is not said.
+/// Consequences of a wrong value are not reported.
 TEST(YamlReader, ObjectsToSoundValuesAlone) {
   const auto said = [](const std::string& text, const std::string& key, std::initializer_list<std::string> on) {
     YamlDocument document(parse_yaml(text, "a"), "a", kKeys);

@@ -1,4 +1,4 @@
-// Repairs see the same samples, in the same steps, whatever number of them a file takes at once.
+// Repairs process the same samples in the same steps, whatever the batch of the file is.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 namespace halfstep::repair {
 namespace {
 
-constexpr int64_t kSamples = 45;  // no multiple of 7
+constexpr int64_t kSamples = 45;  // not a multiple of 7
 
-/// A residual block between two layers; the last one reads rows of known extents.
+/// A residual block between two layers. The last one reads rows of known extents.
 Model network(const std::string& batch) {
   const std::string text = "graph g(x: f32[" + batch + ", 3, 5, 5]) {\n" + R"(
   param @w: f32[6, 3, 3, 3]

@@ -1,4 +1,4 @@
-// The digits and a network that knows them, for repairs.
+// The digits and a network trained on them, for repairs.
 #pragma once
 
 #include "halfstep/halfstep.h"
@@ -21,7 +21,7 @@ inline api::QuantizeOptions options(int weights, int features, std::vector<std::
   options.prepare.weight_bits = weights;
   options.prepare.activation_bits = features;
   options.repair.methods = std::move(methods);
-  options.repair.steps = 60;  // a test's
+  options.repair.steps = 60;  // fewer steps, for a test
   options.calibration.batches = 3;
   return options;
 }
@@ -32,7 +32,7 @@ inline api::QuantizeResult quantized(const Model& model, const api::QuantizeOpti
   return api::quantize(model, quant::load_platform("generic_int8"), digits(), options, settings);
 }
 
-/// The samples of a data set that the argument x takes.
+/// The samples of a data set, for the argument x.
 inline data::Samples all_of(const data::Dataset& data) {
   data::Samples all{&data, {}, "x", {}};
   for (int64_t i = 0; i < data.size(); ++i) all.indices.push_back(i);

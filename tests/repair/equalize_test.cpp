@@ -1,4 +1,5 @@
-// Channels scaled between layers: the float function stays, to the bit, and what was scaled apart comes together.
+// Channels rescaled between layers: the float function stays the same to the bit, and channels that were scaled apart
+// become similar again.
 #include "halfstep/tune/repair/scalable_channels.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@
 namespace halfstep::repair {
 namespace {
 
-/// Depthwise, residual and joined by pools; a flattened image in front of a product; a sigmoid that keeps no factor.
+/// Depthwise, residual and joined by pools. A flattened image in front of a product. A sigmoid that keeps no factor.
 constexpr const char* kNetworks[] = {
     R"(graph chain(x: f32[?, 3, 8, 8]) {
   param @a: f32[8, 3, 3, 3]
@@ -120,7 +121,7 @@ std::vector<std::string> givers(const ChannelGroup& group) {
 
 TEST(Equalize, FindsWhatIsJoined) {
   const auto chain = channel_groups(prepared(kNetworks[0], 0));
-  ASSERT_EQ(chain.size(), 3U);  // a depthwise layer reads one group and gives the next
+  ASSERT_EQ(chain.size(), 3U);  // a depthwise layer reads one group and produces the next
   EXPECT_EQ(givers(chain[1]), std::vector<std::string>{"c2"});
   EXPECT_EQ(chain[2].readers[0].run, 16);
   const auto residual = channel_groups(prepared(kNetworks[1], 0));
@@ -130,8 +131,8 @@ TEST(Equalize, FindsWhatIsJoined) {
   EXPECT_TRUE(channel_groups(prepared(kNetworks[2], 0)).empty());
 }
 
-/// Every other channel between conv4 and conv5 is a hundred times as large as its neighbours, which the next layer
-/// undoes.
+/// Every other channel between conv4 and conv5 is a hundred times as large as its neighbours. The next layer
+/// compensates for it.
 Model scaled_apart() {
   Model model = clone(network());
   const auto scale = model.tensors.at("bn4.scale").data<float>(), bias = model.tensors.at("bn4.bias").data<float>(),
@@ -156,8 +157,8 @@ TEST(Equalize, MendsChannelsThatWereScaledApart) {
   }
 }
 
-/// Of weights that have a scale for each channel and features of four bits: others must stay, and ranges be those of
-/// the network as it then is.
+/// Weights with a scale per channel, and four-bit activations. Other channels must not change, and ranges must be those
+/// of the changed network.
 TEST(Equalize, MendsOneChannelAmongMany) {
   Model model = clone(network());
   const auto scale = model.tensors.at("bn4.scale").data<float>(), bias = model.tensors.at("bn4.bias").data<float>(),
@@ -172,7 +173,7 @@ TEST(Equalize, MendsOneChannelAmongMany) {
   EXPECT_GT(accuracy(quantized(model, options(4, 4, {"equalize"})).model), whole - 0.01);
 }
 
-/// Two answers of 64 are chance where the distance falls, and twenty are not.
+/// Two of 64 answers are within chance when the distance falls, twenty are not.
 TEST(Judge, FewAnswersDecideNothing) {
   const train::Standing first{0.98, 1.0};
   EXPECT_TRUE(gains(first, first, {0.95, 0.1}, 64));

@@ -1,4 +1,4 @@
-// When a repair is kept.
+// The decision to keep a repair.
 #include "halfstep/tune/repair/judge.h"
 
 #include <gtest/gtest.h>

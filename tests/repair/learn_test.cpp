@@ -1,4 +1,5 @@
-// Blocks that learn: they come nearer to their float form, integers are proven, and any way to the end gives the same.
+// Learning of blocks: they approach their float form, the integers are verified, and every way to the end has the same
+// result.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -107,7 +108,7 @@ TEST(Learn, StoresRefuseWhatTheyCannotKeep) {
   EXPECT_EQ(test::name_of([&] { huge.put(0, 1, Tensor(DType::f32, {1, 1024})); }), "no_room_for_values");
 }
 
-/// What comes out of a store that has no room in memory is what went in.
+/// A store without room in memory returns the rows that were stored.
 TEST(Learn, StoresKeepRowsInFiles) {
   StoreRoom room(100);
   Store small(4, room), large(4, room);

@@ -1,5 +1,5 @@
 // Every repair method on random networks: skips over many layers, branches, concatenations, outputs in the middle.
-// Their blocks have several inputs and outputs, which the networks of other tests do not.
+// Their blocks have several inputs and outputs, unlike those in other tests.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ namespace {
 constexpr int64_t kSamples = 40, kChannels = 3, kSide = 5;
 constexpr uint64_t kNetworks = 6;
 
-/// The text of a network on [n, channels, side, side]: each value reads the last one, and often another from far
+/// The text of a network on [n, channels, side, side]. Each value reads the last one, and often an earlier one from far
 /// before.
 class RandomNetwork {
  public:
@@ -38,7 +38,7 @@ class RandomNetwork {
   }
 
  private:
-  static constexpr int kLayers = 11;  ///< more than one stretch of layers that learns at once
+  static constexpr int kLayers = 11;  ///< more layers than one block learns at once
 
   struct Value {
     std::string name;
@@ -69,7 +69,7 @@ class RandomNetwork {
     if (random_.below(3) != 0) add_line(kChannels, "relu(x={})", (read(values_.size() - 1)));
   }
 
-  /// Of the last value and the first of as many channels.
+  /// Adds the last value and the first value with as many channels.
   void sum() {
     const int64_t channels = values_.back().channels;
     size_t other = 0;
@@ -172,7 +172,7 @@ TEST_P(OnRandomNetworks, EveryMethodRunsAndItsIntegersAreProven) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, OnRandomNetworks, testing::Range(uint64_t{0}, kNetworks));
 
-/// The test above means what it says: several values enter and leave a block that learns.
+/// Checks the premise of the test above: several values enter and leave a block that learns.
 TEST(RandomNetworks, HaveBlocksOfSeveralInputsAndOutputs) {
   size_t inputs = 0, outputs = 0;
   for (uint64_t seed = 0; seed < kNetworks; ++seed) {

@@ -1,4 +1,4 @@
-// Networks with branches and loops are repaired where what a method needs is there.
+// Networks with branches and loops are repaired wherever a method has the values that it needs.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/base/random.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kSamples = 160;
 
-/// Two layers in a branch, whose channels lie far apart, and one behind it.
+/// Two layers in a branch with very different channel magnitudes, and one layer behind it.
 Model network() {
   Model model = train::initialize(parse(R"(graph g(x: f32[?, 6]) {
   param @h: f32[8, 6]

@@ -1,4 +1,4 @@
-// Repairs of the digits: what is kept is nearer to the float network, and bad input is said.
+// Repairs of the digits: a repair that is kept is closer to the float network, and bad input is reported.
 #include "halfstep/tune/repair/repair.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(Repair, LayersThatAreNotCorrectedAreNamed) {
   EXPECT_EQ(left_out(quant::prepare(network, quant::load_platform("generic_int8"), widths)), "");
 }
 
-/// A padded layer has more channels than the output that has its name.
+/// A padded layer has more channels than the output with its name.
 TEST(Repair, MomentsAreThoseOfTheValue) {
   const Model model =
       train::initialize(parse("graph g(x: f32[?, 8]) {\n  param @w: f32[6, 8]\n  y = linear(x, w=@w)\n"
@@ -75,9 +75,9 @@ TEST(Repair, WhatIsUndoneLeavesNoTrace) {
   }
 }
 
-/// A layer of four outputs whose rounding moves their means by a known number.
+/// A layer of four outputs whose rounding shifts their means by a known number.
 struct Shifted {
-  static constexpr double kShift = -0.14;  // seven weights of 1.4 steps of 0.1, which become 1, on inputs of mean 1/2
+  static constexpr double kShift = -0.14;  // seven weights of 1.4 steps of 0.1 become 1, on inputs of mean 1/2
   data::Dataset data;
   Model model;
   ThreadPool pool{1};
@@ -133,7 +133,7 @@ TEST(Repair, ItsIntegersAreProven) {
 TEST(Repair, WidensFeaturesWhereThePlatformCan) {
   Shifted one;
   quant::set_bits(one.model, "y", 8, std::nullopt);
-  for (float& weight : one.model.tensors.at("w").data<float>())  // what is left is the rounding of features
+  for (float& weight : one.model.tensors.at("w").data<float>())  // the remaining error is the rounding of activations
     weight = std::round(weight / 0.7F * 127) * 0.7F / 127;
   const Outcome refused = repair(one.model, one.samples(), {}, {{"wide"}}, one.pool);
   EXPECT_EQ(refused.report.steps[0].what, "the platform has no features of 16 bits for any of its layers");

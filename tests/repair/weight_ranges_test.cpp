@@ -1,4 +1,4 @@
-// Ranges of weights by what their rounding does to outputs, beside a search that multiplies everything out.
+// Weight ranges chosen by the output error of rounding, compared with an exhaustive search.
 #include "halfstep/tune/repair/weight_ranges.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 namespace halfstep::repair {
 namespace {
 
-/// A layer of two groups, whose inputs have means far from zero, as those behind a relu have.
+/// A layer of two groups whose inputs have means far from zero, as behind a relu.
 struct Grouped {
   static constexpr size_t kSamples = 64, kInputs = 64, kOutputs = 8, kEach = 32;
   data::Dataset data;
@@ -48,7 +48,7 @@ struct Grouped {
 
   data::Samples samples() const { return all_of(data); }
 
-  /// Of all outputs of a channel, weights rounded to the nearest code.
+  /// Squared error of all outputs of a channel, with weights rounded to the nearest code.
   double squared_error(size_t channel, float scale) const {
     const auto weight = model.tensors.at("w").data<float>().subspan(channel * kEach, kEach);
     double sum = 0;
@@ -64,7 +64,8 @@ struct Grouped {
     return sum;
   }
 
-  /// Of all channels from `begin` to `end`, which have one scale: that of a share of their extremes.
+  /// Least squared error of the channels from `begin` to `end` with one scale, over scales that are a share of their
+  /// extremes.
   double least_squared_error(size_t begin, size_t end, bool powers) const {
     const auto weight = model.tensors.at("w").data<float>().subspan(begin * kEach, (end - begin) * kEach);
     const auto [low, high] = std::ranges::minmax(weight);
@@ -88,7 +89,7 @@ struct Grouped {
   }
 };
 
-/// Sums of float32 in a network and of float64 here may differ about which of two ranges is the better one.
+/// float32 sums in a network and float64 sums here may prefer different ranges when two are nearly equal.
 constexpr double kAbout = 1.0001;
 
 TEST(WeightRanges, NoShareOfTheExtremesIsBetter) {
@@ -100,7 +101,8 @@ TEST(WeightRanges, NoShareOfTheExtremesIsBetter) {
               one.least_squared_error(channel, channel + 1, false) * kAbout)
         << channel;
   }
-  EXPECT_LT(one.squared_error(found), 0.7 * one.squared_error(one.model));  // those of the weights' squared error
+  EXPECT_LT(one.squared_error(found), 0.7 * one.squared_error(one.model));  // one.model has the ranges of the smallest
+                                                                            // weight error
 }
 
 TEST(WeightRanges, OfOneScaleForAll) {

@@ -1,4 +1,4 @@
-"""Networks on which users of other tools were stuck: how tests run the program on them and judge what comes out."""
+"""Networks from reports of users of other tools: how tests run the program on them and check the results."""
 
 import dataclasses
 import json
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 PROGRAM = os.environ.get("HALFSTEP_PROGRAM", "build/release/halfstep")
-LIMIT = 1200  # seconds; for hangs only
+LIMIT = 1200  # seconds, to catch hangs only
 
 
 @dataclasses.dataclass
@@ -27,7 +27,7 @@ class Ended:
 
 @dataclasses.dataclass
 class Deployed:
-    """A network that was quantized, converted and verified; its files lie in the folder of the workbench."""
+    """A quantized, converted and verified network. Its files are in the folder of the workbench."""
 
     quantized: dict  # reports of the three verbs
     converted: dict
@@ -48,20 +48,21 @@ class Workbench:
         self.folder = folder
 
     def run(self, *words, code=0, **process):
-        """The command of these words, which must end with `code`; None takes any. `process` goes to subprocess.run."""
+        """Runs the command with these words and expects exit code `code`. None accepts any. `process` is passed to
+        subprocess.run."""
         ended = subprocess.run([PROGRAM, *map(str, words)], cwd=self.folder, capture_output=True, text=True, timeout=LIMIT, check=False, **process)
         assert code is None or ended.returncode == code, f"{words}: exit {ended.returncode}\n{ended.stdout}{ended.stderr}"
         return Ended(ended.returncode, ended.stdout, ended.stderr)
 
     def outputs(self, network, samples):
-        """What a Model or a foreign file gives for the samples of an npz file, by name."""
+        """Outputs of a Model or a foreign file for the samples of an npz file, by name."""
         out = self.folder / f"{pathlib.Path(network).stem}.outputs.npz"
         self.run("run", network, "--inputs", samples, "--outputs", out, "--overwrite")
         with np.load(out) as arrays:
             return dict(arrays)
 
     def deploy(self, network, samples, *options, islands=False):
-        """Through quantize (with these options), convert and verify; the proof must hold."""
+        """Runs quantize (with these options), convert and verify. Verification must pass."""
         prepared, integer = self.folder / "prepared.safetensors", self.folder / "integer.safetensors"
         quantized = self.run("quantize", network, "--data", samples, *options, "--out", prepared, "--overwrite", "--json")
         words = ["--float-islands"] if islands else []
@@ -71,7 +72,7 @@ class Workbench:
 
 
 def sqnr(found, expected):
-    """Signal to quantization noise in dB, of all elements."""
+    """Signal to quantization noise in dB, over all elements."""
     expected = np.asarray(expected, np.float64)
     noise = np.sum((np.asarray(found, np.float64) - expected) ** 2)
     return 10 * np.log10(np.sum(expected**2) / noise) if noise else np.inf

@@ -1,5 +1,5 @@
-"""A network with batch norms that are folded, frozen or live, trained by hs.train and in a loop of PyTorch: the same
-parameters move, and both results are the integer programs that are proven."""
+"""A network with batch norms that are folded, frozen or live, trained by hs.train and in a PyTorch loop: the same
+parameters change, and both results convert to verified integer programs."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,8 @@ import halfstep as hs
 torch = pytest.importorskip("torch")
 
 WIDTH, STEPS = 32, 30
-PARAMETERS = {"folded": 4, "frozen": 5, "live": 5}  # weight and bias of two layers; the norm's scale and shift for a bias
+# weight and bias of two layers. With a norm, its scale and shift replace a bias
+PARAMETERS = {"folded": 4, "frozen": 5, "live": 5}
 
 
 def prepared(shared, form):
@@ -44,7 +45,8 @@ def fall(losses):
 
 
 def fall_in_pytorch(shared, form, x, y):
-    """Of the float network as a module of PyTorch; norms that are not live are in evaluation mode."""
+    """Fall of the loss when PyTorch trains the float network as a module. Norms that are not live are in evaluation
+    mode."""
     layers = [torch.nn.Conv2d(1, 8, 3, padding=1, bias=False), torch.nn.BatchNorm2d(8), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(512, 10)]
     module = torch.nn.Sequential(*layers)
     given = hs.load(shared / "detector/small_bn.onnx").as_torch().state_dict()

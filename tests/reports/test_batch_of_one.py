@@ -1,4 +1,4 @@
-"""Calibration takes steps of samples, however many of them a file has in its batch."""
+"""Calibration proceeds in steps of samples, whatever the batch of the file is."""
 
 import json
 import pathlib
@@ -30,7 +30,7 @@ def answers(bench, network, samples, count=32):
 
 
 def quality(bench, cases, name, *options):
-    """SQNR of the integer program against the float network, and what quantize said."""
+    """SQNR of the integer program against the float network, and the report of quantize."""
     network, samples = cases / f"{name}.onnx", cases / f"{name}.npz"
     deployed = bench.deploy(network, samples, *options, islands=True)
     assert deployed.differing == 0
@@ -80,7 +80,7 @@ def test_a_branch_that_no_sample_takes_is_named(bench, cases):
 
 
 def tensors(path):
-    """The bytes of a Model's tensors by name, without the samples that it keeps, which are whole batches."""
+    """The bytes of a Model's tensors by name, without the kept samples, which are whole batches."""
     data = pathlib.Path(path).read_bytes()
     size = int.from_bytes(data[:8], "little")
     entries = json.loads(data[8 : 8 + size])
@@ -129,7 +129,7 @@ def test_analysis_does_not_depend_on_the_batch(bench, cases):
 
 
 def test_a_batch_that_stays_fixed_is_named(bench, cases):
-    """A network with a condition of its samples."""
+    """A network with a condition on its samples."""
     report = bench.run(
         "quantize", cases / "c37_if.onnx", "--data", cases / "c37_if.npz", "--repair", "bias", "--out", "q.st", "--json"
     ).report

@@ -1,5 +1,5 @@
-"""Captured functions whose results were those of an earlier state, as they were reported: each gives what Python gives, and
-one that cannot be captured says why."""
+"""Reported cases of captured functions that returned results of an earlier state. Each one now returns Python's result,
+and a function that cannot be captured reports why."""
 
 import collections
 import configparser
@@ -19,7 +19,8 @@ hs = pytest.importorskip("halfstep")
 
 
 def results(function, changes):
-    """What the captured function gives for one element of 1 after each change, and why it runs step by step."""
+    """Results of the captured function for one element of 1 after each change, and the reason why it runs step by step.
+    """
     captured = hs.jit(function)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -41,7 +42,7 @@ def test_arrays_of_another_thread():
 
 @pytest.mark.parametrize("end_of", [lambda box: box[0] + 1, lambda box: box[0]])
 def test_arrays_of_a_thread_that_runs_already(end_of):
-    """No call shows that it computes: the array does."""
+    """No call shows that the thread computes: the array does."""
     given, box = [], [None]
     begin, end = threading.Lock(), threading.Lock()
     begin.acquire(), end.acquire()

@@ -1,7 +1,6 @@
-"""Who reads standard output goes away, as `head` does, in every verb.
-
-The program ends by SIGPIPE, or says so with exit code 2 where its parent ignores that signal. Files are whole or
-absent, and no temporary remains.
+"""The reader of standard output goes away, as `head` does, in every verb.
+The program ends by SIGPIPE, or reports it with exit code 2 when its parent ignores that signal. Files are complete or
+absent, and no temporary file remains.
 """
 
 import fcntl
@@ -13,11 +12,11 @@ import pytest
 
 from verbs import ALL, WRITING, end, expect_no_bug, expect_no_temporary, expect_whole, of_lines, start, whole
 
-PAGE = 4096  # the least that a pipe holds
+PAGE = 4096  # the least capacity of a pipe
 
 
 def run_into_pipe(folder, line, read, ignored=False, both=False):
-    """The command with a reader that goes after `read` bytes; `both`: of standard error too."""
+    """Runs the command with a reader that closes after `read` bytes. `both`: it reads standard error too."""
     (folder / "there").mkdir()
     reader, writer = os.pipe()
     fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, PAGE)
@@ -52,7 +51,7 @@ def test_reader_gone_before(tmp_path, line, ignored):
 @pytest.mark.parametrize("ignored", [False, True], ids=["default", "ignored"])
 @of_lines(ALL)
 def test_reader_gone_after_a_byte(tmp_path, line, ignored):
-    """What the pipe holds is written; more than that is lost."""
+    """Output in the pipe is written, and the rest is lost."""
     ended = run_into_pipe(tmp_path, line, 1, ignored)
     if ended.code != whole(line).code or len(whole(line).out) > 3 * PAGE:
         expect_lost(line, ended, ignored)
@@ -65,7 +64,7 @@ def test_some_reports_are_longer_than_a_pipe():
 
 @of_lines(WRITING)
 def test_reader_of_both_streams_gone(tmp_path, line):
-    """`2>&1 | head`: progress meets the closed pipe first, while files are written."""
+    """`2>&1 | head`: progress hits the closed pipe first, while files are written."""
     ended = run_into_pipe(tmp_path, line, 0, both=True)
     assert ended.code in (2, -signal.SIGPIPE), (line, ended.code)
     expect_no_temporary(line, ended)

@@ -1,4 +1,4 @@
-"""Masks that a network is given or computes, in front of a softmax: they hide as stored ones do, and take no codes."""
+"""Masks that a network takes or computes, in front of a softmax: they hide as stored ones do, and use no codes."""
 
 import numpy as np
 import onnx
@@ -28,7 +28,7 @@ def test_mask_of_whole_numbers_needs_no_float(bench, shared):
 
 
 def attention(path, scores_plus, inputs, nodes=(), tensors=(), seed=0):
-    """Attention of one head on [n, 6, 16]: `scores_plus` is what is added to the scores."""
+    """Attention of one head on [n, 6, 16]. `scores_plus` is added to the scores."""
     rng = np.random.default_rng(seed)
     stored, made = list(tensors), list(nodes)
     for name in "qkv":
@@ -58,7 +58,8 @@ def judge(bench, network, samples, least=25, islands=False):
 
 @pytest.mark.parametrize("hidden", [LOWEST, -1e38, -1e30], ids=["lowest", "1e38", "1e30"])
 def test_mask_with_distances(bench, hidden):
-    """What the mask does not hide has codes of its own range: a bias by distance keeps its accuracy. Infinities are none."""
+    """Values that the mask does not hide have their own range of codes: a bias by distance keeps its accuracy.
+    Infinities do not count."""
     network = bench.folder / "net.onnx"
     x, rng = attention(network, "mask", [helper.make_tensor_value_info("mask", TensorProto.FLOAT, ["n", 6, 6])])
     distance = -0.7 * np.abs(np.subtract.outer(np.arange(6), np.arange(6))).astype(np.float32)
@@ -83,7 +84,7 @@ SPELLINGS = {
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("low", [-1e4, -1e9, -1e20, LOWEST], ids=["1e4", "1e9", "1e20", "lowest"])
 def test_any_number_hides_on_any_platform(bench, platform, spelling, low):
-    """Rows that are hidden as a whole take no range from the others."""
+    """Completely hidden rows do not affect the range of the others."""
     network = bench.folder / "net.onnx"
     random = np.random.default_rng(2)
     seen = random.random((64, 1, 6)) < 0.7
@@ -112,7 +113,7 @@ def test_any_number_hides_on_any_platform(bench, platform, spelling, low):
 
 @pytest.mark.parametrize("behind", ["Identity", "Neg"])
 def test_mask_of_shares_is_refused(bench, behind):
-    """(1 - mask) * -10000 hides where the mask is 0; of a half it takes 5,000 away, which would be lost."""
+    """(1 - mask) * -10000 hides where the mask is 0. A mask value of a half subtracts 5,000, which would be lost."""
     network, samples = bench.folder / "net.onnx", bench.folder / "data.npz"
     numbers = [numpy_helper.from_array(np.asarray(number, np.float32), name) for number, name in ((1, "one"), (-1e4, "low"), (1e4, "high"))]
     nodes = [helper.make_node("Sub", ["one", "seen"], ["i"], name="i"), helper.make_node("Mul", ["i", "low" if behind == "Identity" else "high"], ["g"], name="g"),
@@ -137,7 +138,7 @@ LOGARITHMS = {
 
 @pytest.mark.parametrize("spelling", LOGARITHMS)
 def test_logarithm_of_a_mask(bench, spelling):
-    """Its -inf hides, which no code of the logarithm does; its other numbers are added."""
+    """Its -inf hides, which no code of the logarithm can. Its other numbers are added."""
     dtype, written = LOGARITHMS[spelling]
     network = bench.folder / "net.onnx"
     nodes = [helper.make_node(op, operands, [name], name=name, **({"to": TensorProto.FLOAT} if op == "Cast" else {}))
@@ -168,7 +169,7 @@ def test_mask_that_is_subtracted(bench):
 
 
 def test_a_pad_of_infinity_that_no_maximum_reads_stays_in_float(bench):
-    """On codes the fill would be the lowest of them, of which an elu makes another number than -1."""
+    """On codes the fill would be the lowest code, and an elu does not map it to -1."""
     network, samples = bench.folder / "net.onnx", bench.folder / "data.npz"
     random = np.random.default_rng(0)
     numbers = [numpy_helper.from_array(random.normal(0, 0.3, (7, 4)).astype(np.float32), "w"),
@@ -201,7 +202,7 @@ def test_mask_that_is_added_to_a_bias(bench):
 
 
 def test_what_no_softmax_reads_is_refused_with_a_remedy(bench):
-    """A sum of numbers of that size in front of anything else has no codes: repair and convert say what helps."""
+    """A sum with such large numbers in front of other operators has no codes. repair and convert name the remedy."""
     network = bench.folder / "net.onnx"
     rng = np.random.default_rng(0)
     weight = numpy_helper.from_array(rng.normal(0, 0.25, (16, 16)).astype(np.float32), "w")
@@ -222,7 +223,8 @@ def test_what_no_softmax_reads_is_refused_with_a_remedy(bench):
 
 
 def test_a_value_that_only_a_mask_reads_behind_a_pooling_is_observed(bench):
-    """Its observer had nothing to see on platforms that put quantizers in front of a pooling, and quantize ended as a bug."""
+    """Regression: on platforms that put quantizers in front of a pooling, its observer saw no value, and quantize ended
+    as a bug."""
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 2, 9]), helper.make_tensor_value_info("keep", TensorProto.BOOL, ["n", 2, 7])]
     nodes = [helper.make_node("MaxPool", ["x"], ["p"], kernel_shape=[3]), helper.make_node("Where", ["keep", "p", "hidden"], ["y"])]
     numbers = [numpy_helper.from_array(np.asarray(-1.75, np.float32), "hidden")]
@@ -234,7 +236,7 @@ def test_a_value_that_only_a_mask_reads_behind_a_pooling_is_observed(bench):
 
 
 def test_an_output_of_hidden_scores_has_no_cosine(bench):
-    """Infinities are equal, but have no angle."""
+    """Equal infinities compare as equal, but have no angle."""
     hide = numpy_helper.from_array(np.where(np.triu(np.ones((6, 6)), 1) > 0, -np.inf, 0).astype(np.float32), "hide")
     x, _ = attention(bench.folder / "n.onnx", "hide", [], tensors=[hide])
     model = onnx.load(bench.folder / "n.onnx")

@@ -1,5 +1,5 @@
-"""One scale for boxes and scores: what lies within a few steps is warned of by name, with an option that was found to
-help, and analysis advises nothing that does not."""
+"""One scale for boxes and scores: values within a few steps lead to a warning with their names and with an option that
+was found to help. The analysis advises nothing that does not help."""
 
 import re
 
@@ -78,7 +78,7 @@ def test_a_list_of_share_scales_does_not_part_a_concat(bench, detector):
 
 
 def test_parts_of_a_slice_are_found(bench):
-    """Boxes and scores as channels of one layer, taken apart behind it."""
+    """Boxes and scores are channels of one layer, sliced apart behind it."""
     random = np.random.default_rng(1)
     weights = random.standard_normal((8, 9)).astype(np.float32)
     weights[:, :4] *= 1000

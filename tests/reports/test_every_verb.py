@@ -25,12 +25,14 @@ def test_options_that_write(bench, verb):
 
 @of_lines(ALL)
 def test_lines_do_what_they_say(tmp_path, line):
-    """Every line prints, and writes what it names; only fuzz finds something, for its compiler compiles nothing."""
+    """Every line prints, and writes the files that it names. Only fuzz has a finding, because its compiler compiles
+    nothing."""
     ended = whole(line)
     assert ended.code == (1 if line.startswith("fuzz") and targets(line) else 0), ended.err
     assert ended.out and not ended.errors and not ended.temporary
     assert all(name == "blocks" or is_folder(name) == (ended.files[name] is None) for name in targets(line))
-    kept = [name for name in targets(line) if name != "blocks"]  # repaired blocks go when the result is written
+    # repaired blocks are removed when the result is written
+    kept = [name for name in targets(line) if name != "blocks"]
     assert sorted({name.partition("/")[0] for name in ended.files}) == sorted(kept)
     if not targets(line):
         run(tmp_path, line)

@@ -1,4 +1,4 @@
-"""Indices that a file computes in float: their values are those of the source model, whatever the platform."""
+"""Indices that a file computes in float have the same values as in the source model, on every platform."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def case(shared):
 
 
 def displaced(found, expected):
-    """Samples whose output is nearer to the float output of another sample than to their own."""
+    """Number of samples whose output is nearer to the float output of another sample than to their own."""
     distances = np.linalg.norm(found[:, None, :] - expected[None, :, :], axis=2)
     return int(np.sum(distances.argmin(1) != np.arange(len(found))))
 
@@ -56,7 +56,7 @@ def test_another_index_is_found(bench, case):
     ended = bench.run("verify", prepared, wrong.integer, "--data", case / "d.npz", "--json", code=1)
     whole = ended.report["whole_network"]
     assert not whole["holds"] and whole["differing"] > 0
-    assert whole["moved"] == 63  # all but the first read another sample, which alone they do not
+    assert whole["moved"] == 63  # all but the first read a row of another sample, which they do not when they run alone
     assert whole["first_moved"]["sample"] == 1
     text = bench.run("verify", prepared, wrong.integer, "--data", case / "d.npz", code=1).out
     assert "in the integer program" in text and "depends on the other samples of its batch" in text
@@ -76,7 +76,7 @@ def test_low_bits_are_no_alarm(bench, case, bits):
 
 
 def masked_network(path):
-    """x[n, l, 4] -> linear; the mean over places below a length, which arrives as a float input."""
+    """x[n, l, 4] -> linear, then the mean over positions below a length, which is a float input."""
     helper, numpy_helper, kinds = onnx.helper, onnx.numpy_helper, onnx.TensorProto
     rng = np.random.default_rng(0)
     constants = {

@@ -1,4 +1,4 @@
-"""Operators that read extents alone are no float fallbacks, and float fallbacks keep parameters that layers share."""
+"""Operators that only read extents are not float fallbacks, and float fallbacks keep parameters that layers share."""
 
 import numpy as np
 import onnx

@@ -1,7 +1,6 @@
-"""A disk that becomes full, in every verb that writes.
-
-The message names what the user asked for. Files are whole or absent, an older file is unchanged, and the next command
-removes what a killed one left.
+"""A full disk, in every verb that writes.
+The message names the output that the user requested. Files are complete or absent, an older file does not change, and
+the next command removes the files of a killed one.
 """
 
 import os
@@ -14,15 +13,15 @@ import pytest
 from verbs import (WRITING, end, expect_no_bug, expect_whole, is_folder, of_lines, run, start, targets, whole,
                    with_overwrite)  # fmt: skip
 
-LEAST = 64  # bytes that a file may have; each line writes a longer one
+LEAST = 64  # limit on the bytes of a file. Each line writes a longer one
 PAGE = 4096
 OLDER = b"an older file\n"
 
-# The workers of fuzz meet a limit on files in their own temporary folder; a full disk of --out does not reach them.
+# The workers of fuzz reach a file limit in their own temporary folder. A full disk of --out does not affect them.
 LIMITED = [line for line in WRITING if not line.startswith("fuzz")]
 REPLACING = [line for line in WRITING if any(not is_folder(name) for name in targets(line))]
 
-IN_ONE = ("export", "dump")  # some of their files look like a result; verbs that train go on from some
+IN_ONE = ("export", "dump")  # some of their files could pass for a result, while verbs that train can resume from some
 
 
 def limit_files():
@@ -31,12 +30,12 @@ def limit_files():
 
 
 def run_limited(folder, line, killed=False):
-    """A file that grows too long is an error; `killed`: it ends the process, by SIGXFSZ."""
+    """A file that grows too long is an error. With `killed`, it ends the process by SIGXFSZ."""
     return end(start(folder, line, preexec_fn=limit_files, restore_signals=killed), folder)
 
 
 def put_older_files(folder, line):
-    """Files that the line replaces; an older folder has other rules in each verb."""
+    """Writes the files that the line replaces. For an older folder each verb has other rules."""
     older = [name for name in targets(line) if not is_folder(name)]
     for name in older:
         (folder / "there" / name).write_bytes(OLDER)
@@ -71,7 +70,7 @@ def test_older_file_stays(tmp_path, line):
 
 @of_lines(LIMITED)
 def test_what_a_killed_command_left_goes(tmp_path, line):
-    """Killed in the middle of a file; the same command to the same place then finds room."""
+    """Killed while writing a file. The same command to the same target then finds room."""
     (tmp_path / "there").mkdir()
     ended = run_limited(tmp_path, line, killed=True)
     assert ended.code in (-signal.SIGXFSZ, 2), (line, ended.code, ended.err)
@@ -84,7 +83,7 @@ def test_what_a_killed_command_left_goes(tmp_path, line):
 
 @pytest.fixture
 def disk(tmp_path):
-    """Makes `there` a disk of its own with `pages` free ones, beside files that lie there already."""
+    """Mounts `there` as a disk of its own with `pages` free pages, after writing older files to it."""
     there = tmp_path / "there"
     there.mkdir()
     mounted = []
@@ -117,7 +116,7 @@ def run_on_disk(folder, line):
 
 @of_lines(WRITING)
 def test_disk_fuller_and_less_full(tmp_path, disk, line):
-    """No room at all, then half as much again each time until the command is done."""
+    """No room at all, then half as much again each time until the command succeeds."""
     pages = 0
     while True:
         disk(pages)
@@ -140,7 +139,7 @@ def test_older_file_stays_on_a_full_disk(tmp_path, disk, line):
     disk(0, lambda: older.extend(put_older_files(tmp_path, line)))
     ended = run_on_disk(tmp_path, with_overwrite(line))
     expect_full(line, ended, "no space left on device")
-    files = {name: text for name, text in ended.files.items() if text is not None}  # a folder may be there, empty
+    files = {name: text for name, text in ended.files.items() if text is not None}  # an empty folder may remain
     assert files == dict.fromkeys(older, OLDER)
 
 
@@ -153,11 +152,11 @@ def put_older_folder(folder, line):
 @pytest.mark.parametrize("pages", [0, 2])
 @of_lines([line for line in WRITING if line not in REPLACING])
 def test_older_folder_on_a_full_disk(tmp_path, disk, line, pages):
-    """Each file is the older one or the new one; of a program or of dumps all are older."""
+    """Each file is the older or the new one. For a program or dumps, all are older."""
     disk(pages, lambda: put_older_folder(tmp_path, line))
     ended = run_on_disk(tmp_path, with_overwrite(line))
     expect_whole(line, {name: text for name, text in ended.files.items() if text != OLDER})
-    if pages and ended.code == whole(line).code:  # what is replaced makes room
+    if pages and ended.code == whole(line).code:  # replaced files free room
         return
     expect_full(line, ended, "no space left on device")
     if line.startswith(IN_ONE):

@@ -1,4 +1,4 @@
-"""Inspection of any stage, and of what other verbs refuse."""
+"""Inspection at any stage, and of inputs that other verbs refuse."""
 
 import numpy as np
 import onnx
@@ -7,7 +7,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 
 def with_few_extents(path, node, stored, size):
-    """Open height and width, of which a stored tensor leaves few; and samples of a size that it takes."""
+    """Dynamic height and width that a stored tensor restricts to few sizes, and samples of a size that it accepts."""
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 3, "h", "w"])]
     outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)]
     weights = np.random.default_rng(0).normal(size=(8, 3, 3, 3)).astype(np.float32)
@@ -68,7 +68,7 @@ REFUSED = {
 
 @pytest.mark.parametrize("network", REFUSED)
 def test_what_cannot_be_imported_is_refused_for_a_platform(bench, shared, network):
-    """As `quantize` refuses it: the same exit code, place, reason and remedy."""
+    """Same refusal as from `quantize`: the same exit code, place, reason and remedy."""
     case = shared / "reports" / "inspect_exit_code"
     value = REFUSED[network]
     ended = bench.run("inspect", case / f"{network}.onnx", "--platform", "generic_int8", "--json", code=3)

@@ -1,5 +1,5 @@
-"""Weights in a file of their own are in memory once: packed, as kernels read them. What only looks at a network does not
-read them at all."""
+"""Weights in a separate file are in memory once: packed, as kernels read them. Verbs that only inspect a network do not
+read them."""
 
 import subprocess
 import sys
@@ -16,7 +16,7 @@ PROGRAM = 64 << 20  # bytes of the program itself, with its libraries
 
 
 def network(folder):
-    """MatMul and Relu, several times; their weights lie in weights.bin."""
+    """MatMul and Relu, several times. Their weights are in weights.bin."""
     matrix = np.random.default_rng(0).standard_normal((SIZE, SIZE)).astype(np.float32) / SIZE**0.5
     with open(folder / "weights.bin", "wb") as file:
         for _ in range(LAYERS):
@@ -36,7 +36,7 @@ def network(folder):
     return matrix
 
 
-# A process starts with the peak of the one that forks it, so a small one stands between.
+# A process inherits the peak memory of the process that forks it, so a small one runs in between.
 MEASURE = """
 import resource, subprocess, sys
 ended = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL)
@@ -46,7 +46,7 @@ sys.exit(ended.returncode)
 
 
 def peak(folder, *words):
-    """Bytes that the command has in memory at most."""
+    """Peak memory of the command in bytes."""
     command = [sys.executable, "-c", MEASURE, conftest.PROGRAM, *map(str, words)]
     return int(subprocess.run(command, cwd=folder, capture_output=True, check=True, timeout=conftest.LIMIT).stdout)
 

@@ -1,4 +1,5 @@
-"""Sums and products by channel, and batch norms, with no layer in front: they have codes, and lose nothing by them."""
+"""Per-channel sums and products, and batch norms, without a layer in front: they have codes, and lose no accuracy by
+them."""
 
 import numpy as np
 import onnx
@@ -9,7 +10,7 @@ from conftest import sqnr
 
 
 class Network:
-    """An ONNX network that is put together node by node."""
+    """Builds an ONNX network node by node."""
 
     def __init__(self, shape, seed=0):
         self.rng = np.random.default_rng(seed)
@@ -49,7 +50,7 @@ class Network:
 
 
 def dense_net(path, growth=8, blocks=(3, 3)):
-    """Dense blocks of batch norm, ReLU, 1x1 and 3x3 convolutions; transitions; a batch norm at the end."""
+    """Dense blocks of batch norm, ReLU, 1x1 and 3x3 convolutions, then transitions, and a batch norm at the end."""
     net = Network((3, 16, 16))
     channels = 2 * growth
     x = net.conv("x", 3, channels, 3)
@@ -68,7 +69,7 @@ def dense_net(path, growth=8, blocks=(3, 3)):
 
 
 def preactivation(path):
-    """Residual blocks that begin with batch norm and ReLU; the sum is read twice."""
+    """Residual blocks that begin with batch norm and ReLU. The sum is read twice."""
     net = Network((3, 16, 16), seed=1)
     x = net.conv("x", 3, 16, 3)
     for _ in range(3):
@@ -107,7 +108,7 @@ def sequences(path):
 
 
 def turned(path):
-    """A factor behind a ReLU, and the term that belongs to it behind a transpose."""
+    """A factor behind a ReLU, and its term behind a transpose."""
     net = Network((3, 8, 8), seed=5)
     x = net.add("Relu", net.conv("x", 3, 8, 3))
     x = net.add("Mul", net.tensor(net.rng.normal(1, 0.3, (1, 8, 1, 1))), x)
@@ -156,7 +157,7 @@ CHAINS = {
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_codes_cost_no_more_than_one_rounding(bench, tmp_path, name):
-    """Beside the same network whose chains stay in float, which then has fewer roundings."""
+    """Compared with the same network whose chains stay in float, which then has fewer roundings."""
     network, samples = NETWORKS[name](tmp_path / "n.onnx")
     found = decibels(bench, bench.deploy(network, samples), network, samples)
     words = [word for pattern in CHAINS[name] for word in ("--skip-layers", pattern)]
@@ -182,7 +183,7 @@ def test_it_trains(bench, tmp_path, form):
 
 
 def test_it_is_neither_first_nor_last_layer(bench, tmp_path):
-    """With 4 bits inside and 8 at the ends: the first convolution has 8, the norm in front of it 4."""
+    """With 4 bits inside and 8 at the ends: the first convolution has 8 bits, the norm in front of it has 4."""
     network, samples = at_the_input(tmp_path / "n.onnx")
     deployed = bench.deploy(network, samples, "--weight-bits", "4", "--activation-bits", "4", "--edge-bits", "8")
     bits = {entry["layer"]: entry["bits"] for entry in deployed.quantized["quantizers"] if entry["kind"] == "weight"}

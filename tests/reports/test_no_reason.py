@@ -1,4 +1,4 @@
-"""A network that has no layer to quantize, or a layer that stays in float: why in words, and what to do about it."""
+"""A network without a layer to quantize, or a layer that stays in float: the report has the reason and a remedy."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Linear on [n, t, f], then a transpose and a batch norm over the features: the norm is part of the layer."""
+"""Linear on [n, t, f], then a transpose and a batch norm over the channels: the norm becomes part of the layer."""
 
 import pytest
 

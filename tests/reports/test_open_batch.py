@@ -1,4 +1,5 @@
-"""Extents that a file leaves open stay open; where one cannot, the report names the operator and what is fixed."""
+"""Dynamic dimensions of a file stay dynamic. Where one cannot, the report names the operator and the fixed dimension.
+"""
 
 import numpy as np
 import pytest
@@ -9,13 +10,14 @@ onnx = pytest.importorskip("onnx")
 
 
 def arrays(network, shapes, seed=1):
-    """Random inputs for the float inputs of a file."""
+    """Random values for the float inputs of a file."""
     rng = np.random.default_rng(seed)
     return {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
 
 
 def check_extents(bench, network, samples, others, least_db, *options, islands=True):
-    """Deployed on some samples, the integer program runs at other extents and is as near to the float network there."""
+    """The integer program, deployed on some samples, runs at other extents and is as near to the float network there.
+    """
     deployed = bench.deploy(network, samples, *options, islands=islands)
     assert deployed.differing == 0
     assert deployed.verified["whole_network"]["holds"]
@@ -43,7 +45,7 @@ def test_size_of_two_numbers(bench, shared):
 
 
 class Network:
-    """An ONNX file: x [n, 3, h, w] -> conv -> h, what `add` makes of it, conv -> y."""
+    """An ONNX file: x [n, 3, h, w] -> conv -> h, the operators of `add`, conv -> y."""
 
     def __init__(self, path, stride=1):
         self.path, self.nodes, self.constants = path, [], {}
@@ -82,7 +84,7 @@ def resized(network, height_and_width, **attributes):
 
 
 def of_the_input(network, mode, **attributes):
-    """interpolate(h, size=x.shape[2:]), where h is smaller by a convolution with stride 2, as in a U-Net."""
+    """interpolate(h, size=x.shape[2:]), where a convolution with stride 2 made h smaller, as in a U-Net."""
     return resized(network, network.extents("x", 2, 3), mode=mode, **attributes)
 
 
@@ -100,7 +102,7 @@ def by_two(network):
 
 
 def repeated(network):
-    """A row of numbers for each sample."""
+    """A row of numbers, repeated for each sample."""
     times = network.add("Concat", [network.extents("h", 0), network.constant("ones", [1, 1, 1])], "times", axis=0)
     row = network.constant("row", np.linspace(-1, 1, 4, dtype=np.float32).reshape(1, 4, 1, 1))
     return network.add("Add", ["h", network.add("Tile", [row, times], "rows")], "sum")
@@ -136,7 +138,8 @@ def test_float_results_are_those_of_onnxruntime(bench):
         network = Network(bench.folder / f"{form}.onnx", stride=2)
         path = network.save(make(network))
         bench.run("quantize", path, "--data", write(bench, path, (8, 3, 10, 14)), "--out", "q", "--overwrite")
-        bench.run("export", "q", "--format", "float", "--out", "again.onnx", "--overwrite")  # of the open network
+        # the network with dynamic dimensions
+        bench.run("export", "q", "--format", "float", "--out", "again.onnx", "--overwrite")
         for shape in [(1, 3, 10, 14), (3, 3, 11, 7), (2, 3, 23, 40)]:
             x = arrays(path, {"x": shape})
             expected = runtime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, x)[0]

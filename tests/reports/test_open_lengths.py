@@ -1,4 +1,4 @@
-"""Ranges that depend on an open extent are named, and hold for the largest one that is said."""
+"""Ranges that depend on a dynamic dimension are named, and hold for the largest stated extent."""
 
 import pytest
 
@@ -47,7 +47,7 @@ def test_inputs_of_run_beyond_the_ranges_are_noted(bench, cases):
 
 
 def test_observers_that_are_tried_hold_for_the_largest_extent(bench, cases):
-    """Ranges of the observer that calibration had are the ranges that it found."""
+    """Ranges of the observer used in calibration equal the ranges that calibration found."""
     for options in ([], ["--max-length", "40"]):
         prepared = bench.folder / "p.st"
         set_observer = ["--overrides", "features.observer=minmax"]

@@ -1,4 +1,5 @@
-"""Networks that are in half precision or quantized already, and numbers that are too small: the way on is named."""
+"""Networks in half precision, networks that are already quantized, and numbers that are too small: the report names the
+next step."""
 
 import numpy as np
 import pytest

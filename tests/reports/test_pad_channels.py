@@ -1,4 +1,5 @@
-"""Padding keeps activations that are written as products: x * sigmoid(x) stays one layer, with as many quantizers."""
+"""Padding keeps activation functions that are written as products: x * sigmoid(x) stays one layer, with the same number
+of quantizers."""
 
 import numpy as np
 import onnx

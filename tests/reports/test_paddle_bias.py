@@ -1,10 +1,10 @@
-"""Paddle writes the bias of a convolution as a reshape and a sum behind it: it is part of the layer."""
+"""Paddle writes the bias of a convolution as a reshape and a sum behind it. Both become part of the layer."""
 
 import pytest
 
 from conftest import sqnr
 
-# dB to float; with a sum and a float batch norm behind each convolution it was 31.7 and 30.9.
+# SQNR in dB against float. With a sum and a float batch norm behind each convolution it was 31.7 and 30.9.
 NETWORKS = {"pd_p26_float.pdmodel": 34.4, "pd_p26_qat.pdmodel": 32.4, "pd_v3_float.json": 34.4, "pd_v3_qat.json": 32.4}
 
 

@@ -1,4 +1,4 @@
-"""A folder that takes no new files, in every verb that writes: who asked for it is told, and nothing is written."""
+"""A read-only folder, in every verb that writes: the error names the requested output, and nothing is written."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""Refusals say what to do next."""
+"""Refusals name the next step."""
 
 import resource
 
@@ -14,7 +14,7 @@ def network(shared):
 
 
 def saved(path, nodes):
-    """A network of these nodes from x to y."""
+    """Saves a network of these nodes from x to y."""
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 4, 6, 6]) for name in "xy"]
     graph = helper.make_graph(nodes, "g", ends[:1], ends[1:])
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
@@ -24,7 +24,7 @@ def saved(path, nodes):
 
 @pytest.mark.parametrize("case", ["c35_custom", "c51_sk"])
 def test_run_of_an_operator_that_is_not_supported(bench, shared, case):
-    """As all other verbs say it."""
+    """The same error as from all other verbs."""
     folder = shared / "reports" / "inspect_exit_code"
     said = [bench.run(*words, code=3).err for words in (("run", folder / f"{case}.onnx", "--inputs", folder / f"{case}.npz"),
                                                         ("quantize", folder / f"{case}.onnx", "--data", folder / f"{case}.npz", "--out", "p"))]  # fmt: skip

@@ -1,5 +1,5 @@
-"""Float fallbacks that preparation made of other operators, under names that the source model does not have: the
-semantic check holds the layers behind them to right numbers, and still finds wrong ones."""
+"""Float fallbacks that preparation made of other operators, under names that the source model does not have. The
+semantic check compares the layers behind them with right numbers, and still finds wrong ones."""
 
 import numpy as np
 import onnx
@@ -53,7 +53,8 @@ class Maker:
 
 
 def rows_behind_a_transpose(make):
-    """MatMul and Add on three axes: a product, its reshape and a sum in the file, a layer and a reshape here."""
+    """MatMul and Add on three axes: a product, its reshape and a sum in the file, a layer and a reshape in the prepared
+    network."""
     make.convolution("x", "rows")
     make.node("MatMul", ["rows", make.weight("w", 8, 5)], "m")
     make.node("Add", ["m", make.weight("b", 5)], "y")
@@ -119,7 +120,7 @@ def mean_gates(make):
     make.node("Gemm", ["f", make.weight("w", 54, 5), make.weight("b", 5)], "y")
 
 
-ROWS, IMAGES = [6, 8], [3, 6, 6]  # a mean of 36 pixels is no shift
+ROWS, IMAGES = [6, 8], [3, 6, 6]  # a mean of 36 pixels is not a shift
 NETWORKS = {
     rows_behind_a_transpose: ROWS,
     rows_twice: ROWS,
@@ -132,7 +133,7 @@ NETWORKS = {
 
 
 def platforms(bench):
-    """All that the program has, by name."""
+    """All platforms of the program, by name."""
     return [line.split()[0] for line in bench.run("platform", "list").out.splitlines()[1:]]
 
 
@@ -141,7 +142,7 @@ def files(bench):
 
 
 def beyond(bench, network, samples, platform, *changed):
-    """Codes beyond, of all layers, or why the platform refuses the network."""
+    """Number of codes out of tolerance in all layers, or the reason why the platform refuses the network."""
     prepared, integer = files(bench)
     words = ["--data", samples, "--overwrite"]
     steps = (
@@ -160,7 +161,7 @@ def beyond(bench, network, samples, platform, *changed):
 
 
 def holds(result):
-    """Nothing beyond, or no integer program: the platform refuses a layer of the network."""
+    """Expects no code out of tolerance, or a platform that refuses a layer of the network."""
     return result == 0 or (isinstance(result, str) and "this is a bug" not in result)
 
 
@@ -189,7 +190,7 @@ def test_right_codes_hold_in_reported_networks(bench, shared, platform):
 
 @pytest.mark.parametrize("platform", ["pplcuda", "pplw8a16", "snpe", "tengine_u8"])
 def test_other_scales_are_found(bench, platform):
-    """The program of a network with other ranges: what it gives is wrong behind float fallbacks."""
+    """The program of a network with other ranges: its results behind float fallbacks are wrong."""
     network = bench.folder / "network.onnx"
     maker = Maker(ROWS)
     rows_twice(maker)

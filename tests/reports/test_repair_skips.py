@@ -1,4 +1,4 @@
-"""Repair of networks whose values are read far behind where they are made: blocks have several inputs and outputs."""
+"""Repair of networks whose values are read far behind their definition: blocks have several inputs and outputs."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Samples as NumPy writes them, names that are not the network's, and types that are not."""
+"""Samples as NumPy writes them, names that are not in the network, and types that do not match."""
 
 import numpy as np
 import pytest

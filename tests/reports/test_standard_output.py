@@ -1,4 +1,4 @@
-"""A report that cannot be written is an error in every verb, whatever the verb has done."""
+"""A report that cannot be written is an error in every verb, even if the verb's work is done."""
 
 import subprocess
 
@@ -15,7 +15,7 @@ def test_program_itself(bench, words):
 
 @of_lines(ALL)
 def test_reports(bench, line):
-    """The files are written all the same, or absent."""
+    """The files are complete anyway, or absent."""
     (bench.folder / "there").mkdir()
     expect_full(bench.folder, command(line))
     expect_whole(line, contents(bench.folder / "there"))

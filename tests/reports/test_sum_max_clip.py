@@ -1,4 +1,4 @@
-"""Sums, maxima, minima and clips, whichever way exporters write them, have codes."""
+"""Sums, maxima, minima and clips, in every form that exporters write, have codes."""
 
 import numpy as np
 import onnx
@@ -9,7 +9,8 @@ from conftest import sqnr
 
 
 def network_of(path, nodes, numbers, seed=0):
-    """x, a convolution, `nodes` from "c" (and x) to "o", a convolution; with samples beside it. `numbers` by name."""
+    """x, a convolution, `nodes` from "c" (and x) to "o", and a convolution, with samples beside it. `numbers` by name.
+    """
     rng = np.random.default_rng(seed)
     weights = {"w": rng.normal(0, 0.3, (8, 3, 3, 3)), "b": rng.normal(0, 0.2, 8), "w9": rng.normal(0, 0.3, (4, 8, 1, 1)), **numbers}
     tensors = [numpy_helper.from_array(np.asarray(value, np.float32), name) for name, value in weights.items()]
@@ -27,7 +28,7 @@ def node(kind, inputs, output, **attributes):
 
 
 NUMBERS = {"zero": 0.0, "one": [1.0], "minus": -1.0, "six": [[[6.0]]]}
-# What stands between the convolutions, and what it becomes: operators of the integer program.
+# The operators between the convolutions, and the operators of the integer program that they become.
 FORMS = {
     "max": ([node("Max", "c zero", "o")], set()),
     "min_of_max": ([node("Max", "zero c", "m"), node("Min", "m six", "o")], set()),

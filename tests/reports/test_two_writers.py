@@ -1,4 +1,4 @@
-"""One process at a time writes to a name: the second one is told who does, and nothing is lost."""
+"""One process at a time writes to a name: the second one is told which process does, and nothing is lost."""
 
 import fcntl
 import os
@@ -41,7 +41,7 @@ def test_folders_in_use(bench, network):
 
 
 def test_repair_folders_in_use(bench, network):
-    """From the first step of a repair on, with and without --resume."""
+    """A repair claims its folder from its first step on, with and without --resume."""
     model, samples = network
     words = ["quantize", model, "--data", samples, "--repair", "bias", "--repair-folder", "same"]
     (bench.folder / "same").mkdir()
@@ -82,7 +82,7 @@ def test_two_runs_at_once(bench, network):
 
 
 def test_what_a_killed_process_left_goes(bench, network):
-    """Temporaries and claims of nobody; those that are held stay."""
+    """Temporary files and claims without an owner are removed. Claims that a process holds stay."""
     model, samples = network
     for name in (".halfstep-0123456789abcdef.tmp", ".halfstep-other.claim", ".halfstep-fedcba9876543210.tmp"):
         (bench.folder / name).write_bytes(b"")
@@ -108,7 +108,7 @@ def test_folder_that_a_killed_dump_left_goes(bench, network):
 
 
 def test_bits_go_on_with_their_epochs(bench, network):
-    """Killed in the fine-tuning, without any repair: --resume reads the epochs that were done, with the same result."""
+    """Killed in the fine-tuning, without any repair: --resume reads the finished epochs, with the same result."""
     model, samples = network
     words = ["bits", model, "--overrides", "weights.legal_bits=[4, 8]", "--choose-edges", "--platform", "generic_int8", "--data", samples, "--budget", "size<=100kB",
              "--epochs", 6, "--batch", 4, "--threads", 1]  # fmt: skip

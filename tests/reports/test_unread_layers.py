@@ -1,4 +1,4 @@
-"""Operators that no output depends on change nothing: layers end where they would without them."""
+"""Operators that no output depends on change nothing: layers end at the same value as without them."""
 
 import numpy as np
 import onnx

@@ -1,4 +1,4 @@
-"""Attention with features of 16 bits: products of matrices have codes for heads of any size, in C too."""
+"""Attention with 16-bit activations: products of matrices have codes for heads of any size, in C too."""
 
 import dataclasses
 
@@ -12,7 +12,7 @@ TOKENS, HEADS = 6, 2
 
 
 def attention(path, head):
-    """Queries, keys and values of stored matrices, scores, softmax, and a layer behind."""
+    """Queries, keys and values from stored matrices, scores, softmax, and a layer behind."""
     rng, wide = np.random.default_rng(head), HEADS * head
     tensors, nodes = {"split": np.array([0, TOKENS, HEADS, head]), "join": np.array([0, TOKENS, wide])}, []
     tensors["factor"] = np.array(head**-0.5, np.float32)
@@ -49,15 +49,15 @@ def attention(path, head):
 
 @dataclasses.dataclass
 class Case:
-    options: tuple  # of quantize
-    quality: float  # in dB, at least
+    options: tuple  # options of quantize
+    quality: float  # least SQNR in dB
     in_codes: tuple = ("product", "shares", "mixed")
     islands: bool = False
 
 
 CASES = {
     "generic_int8": Case(("--overrides", "features.legal_bits=[8, 16]"), 30),  # codes of inputs and outputs have 8 bits
-    "signed_pow2_int8": Case((), 25),  # likewise
+    "signed_pow2_int8": Case((), 25),  # as above
     "pplw8a16": Case((), 35, ("product",), True),  # its weights have zero points
 }
 

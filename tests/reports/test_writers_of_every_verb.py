@@ -1,4 +1,5 @@
-"""Two processes that write to one name, in every verb that writes: one does, the other is told who does."""
+"""Two processes that write to one name, in every verb that writes: one succeeds, and the other is told which process
+writes."""
 
 import contextlib
 import fcntl
@@ -20,7 +21,7 @@ from verbs import (
     whole,
 )
 
-BLOCKS = "blocks"  # of --repair-folder: gone when the result is written
+BLOCKS = "blocks"  # target of --repair-folder, removed when the result is written
 
 NAMES = [(line, name) for line in WRITING for name in targets(line)]
 
@@ -55,7 +56,7 @@ def test_name_in_use(tmp_path, line, name):
 
 @of_lines(WRITING)
 def test_two_at_once(tmp_path, line):
-    """One is done and one is refused, at the latest because the result is there; nothing else remains."""
+    """One succeeds and one is refused, at the latest because the result exists. Nothing else remains."""
     (tmp_path / "there").mkdir()
     processes = [start(tmp_path, line) for _ in range(2)]
     ends = sorted(end_all(processes, tmp_path), key=lambda ended: ended.code)

@@ -1,7 +1,6 @@
-"""Command lines of every verb, with a network of three layers, and what lies in a folder after one of them.
-
-IN is the folder of inputs, SOME stands for few samples and one thread. A line writes what it names in the folder
-`there`, relative to the folder that it runs in; a line without `there` writes nothing.
+"""Command lines of every verb, with a network of three layers, and the files in a folder after one of them.
+IN is the folder of inputs. SOME is replaced by options for few samples and one thread. A line writes its files into the
+folder `there`, relative to the folder that it runs in. A line without `there` writes nothing.
 """
 
 import dataclasses
@@ -102,7 +101,7 @@ MAKING = [
 
 @dataclasses.dataclass
 class Run:
-    """How a command ended, with all that lies in `there`, and the program's own in the folder of temporary files."""
+    """Exit of a command, with all files in `there`, and the program's own files in the folder of temporary files."""
 
     code: int
     out: str
@@ -119,7 +118,7 @@ class Run:
 
 @functools.cache
 def holder():
-    """Keeps the folder of inputs until the tests end; every user may read it."""
+    """Keeps the folder of inputs until the tests end. Every user may read it."""
     folder = tempfile.TemporaryDirectory(prefix="halfstep-inputs-")
     os.chmod(folder.name, 0o755)
     return folder
@@ -145,14 +144,14 @@ def inputs():
 
 
 def command(line, folder=None):
-    """The words of a line; `folder` is that of the inputs."""
+    """The words of a line. `folder` is the folder of inputs."""
     line = line.replace("SOME", "--samples 16 --threads 1")
     words = re.findall(r"'[^']*'|\S+", line)
     return [PROGRAM] + [word.strip("'").replace("IN/", f"{folder or inputs()}/") for word in words]
 
 
 def environment(folder):
-    """With a folder of its own for temporary files, which every user may write to."""
+    """The environment with a separate folder for temporary files, which every user may write to."""
     temporary = folder / "tmp"
     temporary.mkdir(exist_ok=True)
     temporary.chmod(0o1777)
@@ -160,7 +159,7 @@ def environment(folder):
 
 
 def start(folder, line, **process):
-    """The command, begun in a folder; its streams are pipes unless `process` says something else."""
+    """Starts the command in a folder. Its streams are pipes unless `process` sets others."""
     process = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **process}
     return subprocess.Popen(command(line), cwd=folder, env=environment(folder), text=True, **process)
 
@@ -171,14 +170,14 @@ def end(process, folder):
 
 
 def end_all(processes, folder):
-    """Files are read when all have ended: a process that still runs may remove a file while it is read."""
+    """Waits for all commands, then reads the files. A running process may remove a file while it is read."""
     said = [process.communicate(timeout=LIMIT) for process in processes]
     return [Run(process.returncode, out or "", err or "", contents(folder / "there"), temporaries(folder))
             for process, (out, err) in zip(processes, said)]
 
 
 def temporaries(folder):
-    """The program's own in the folder of temporary files."""
+    """The program's own files in the folder of temporary files."""
     return {name: text for name, text in contents(folder / "tmp").items() if name.startswith("halfstep")}
 
 
@@ -188,7 +187,7 @@ def run(folder, line, **process):
 
 @functools.cache
 def whole(line):
-    """The same command where nothing is in its way."""
+    """Result of the same command without any obstacle."""
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         (folder / "there").mkdir()
@@ -196,17 +195,17 @@ def whole(line):
 
 
 def targets(line):
-    """The names in `there` that the line asks for."""
+    """The names in `there` that the line writes."""
     return [pathlib.PurePath(name).name for name in re.findall(r"there/[^\s,]+", line)]
 
 
 def is_folder(name):
-    """Of a target: files of the table have endings."""
+    """Whether a target is a folder: files in the table have an extension."""
     return "." not in name
 
 
 def of_lines(lines):
-    """A test of each line, called by its verb and its targets."""
+    """Parametrizes a test with each line, named by its verb and its targets."""
     names = [" ".join([line.split()[0], *targets(line)]) if targets(line) else line for line in lines]
     return pytest.mark.parametrize("line", lines, ids=names)
 
@@ -216,20 +215,20 @@ def with_overwrite(line):
 
 
 def contents(folder):
-    """Bytes of every file by its name, None for a folder; hidden ones too."""
+    """Bytes of every file by its name, None for a folder. Includes hidden ones."""
     paths = sorted(folder.rglob("*"))
     return {str(path.relative_to(folder)): None if path.is_dir() else path.read_bytes() for path in paths}
 
 
 def is_same(name, found, expected):
-    """Files with times have the same lines, with other numbers."""
+    """Compares two texts. Files with times have the same lines, with other numbers."""
     if name.endswith(TIMED) and found and expected:
         return (found.count(b"\n"), found[-2:]) == (expected.count(b"\n"), expected[-2:])
     return found == expected
 
 
 def expect_whole(line, files):
-    """Nothing hidden, and each file as the undisturbed command writes it; any may be absent."""
+    """Expects no hidden file, and each file as the undisturbed command writes it. Any file may be absent."""
     hidden = [name for name in files if ".halfstep-" in name]
     assert not hidden, (line, hidden)
     expected = whole(line).files
@@ -238,7 +237,7 @@ def expect_whole(line, files):
 
 
 def expect_no_bug(line, ended):
-    """A sentence at most, no signal, no temporary."""
+    """Expects at most one sentence, no signal, and no temporary file."""
     text = ended.err.lower()
     assert ended.code >= 0, (line, ended.code, ended.err)
     assert "bug" not in text and "internal" not in text and "terminate" not in text, (line, ended.err)

@@ -1,4 +1,4 @@
-// Iterations from the last to the first: which states they find, and how many are there at once.
+// Iterations from the last to the first: the states that they read, and how many states are in memory at once.
 #include "halfstep/engine/runtime/backward.h"
 
 #include <fmt/format.h>
@@ -16,7 +16,7 @@ namespace {
 using test::number;
 using test::truth;
 
-/// Numbers as states whose memory is counted.
+/// Numbers as states, with a count of those in memory.
 class Counted {
  public:
   Tensor make(int64_t value) {
@@ -36,7 +36,7 @@ class Counted {
 
 int64_t value_of(const Tensor& tensor) { return tensor.data<int64_t>()[0]; }
 
-/// Of one state and one carried value.
+/// A backward with one state and one carried value.
 FlowSpec counting() {
   FlowSpec spec;
   spec.kind = FlowSpec::Kind::backward;
@@ -49,8 +49,8 @@ struct Course {
   Iterated made;
 };
 
-/// A loop or a scan of `count` iterations, whose state counts them and whose carried value is the last one gone
-/// through; each gives its number as a row.
+/// A loop or a scan of `count` iterations. Its state counts them, and its carried value is the last iteration
+/// processed. Each iteration returns its number as a row.
 Course go_back(int64_t count, bool is_loop) {
   Counted counted;
   Course course;

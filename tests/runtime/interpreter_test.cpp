@@ -79,7 +79,7 @@ TEST_P(Threads, PoolsOfAnySizeRunTheSameProgram) {
   }
 }
 
-/// out = 1 + the largest input, in whatever order its dependencies came about.
+/// out = 1 + the largest input, in whatever order its dependencies are ready.
 Status depth(const kernels::Call& call, int, int64_t) {
   float most = 0;
   for (const kernels::ConstView& in : call.in) most = std::max(most, in.as<const float>()[0]);
@@ -122,7 +122,7 @@ Status fail_late_pieces(const kernels::Call&, int phase, int64_t piece) {
 }
 constexpr kernels::Kernel kFailLate{"toy", toy::accept_all, toy::one_piece, fail_late_pieces};
 
-/// x -> good (0) -> broken (1) -> reader (2) -> reader's reader (3); x -> late (4) fails too; counter (5) and waiting
+/// x -> good (0) -> broken (1) -> reader (2) -> reader's reader (3). x -> late (4) fails too. counter (5) and waiting
 /// (6) are independent.
 runtime::Program failing() {
   toy::Builder builder("net");
@@ -139,7 +139,7 @@ runtime::Program failing() {
   builder.op(&toy::kAddOne, "last", {reader}, {builder.arena("last", f32({4}), kSim)});
   builder.op(&toy::kFail, "late", {x}, {builder.arena("late", f32({4}))});
   const int counter = builder.op(&toy::kAddOne, "count", {state}, {builder.view_of_tensor("count.out", 0)});
-  builder.order(first, counter);  // waits for the failed one, but needs nothing of it
+  builder.order(first, counter);  // waits for the failed instruction, but reads no value of it
   return builder.build();
 }
 

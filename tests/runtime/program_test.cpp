@@ -207,7 +207,7 @@ TEST(Program, AKernelAtTheWrongPlaceIsFound) {
   EXPECT_EQ(name_of([&] { program.run({{"x", filled({4}, 2)}}, pool); }), "foreign_device_memory");
 }
 
-/// Rows that a loop makes are stacked.
+/// Rows of a loop are stacked.
 TEST(Program, RowsOfOneLoopHaveOneType) {
   EXPECT_EQ(diagnostic_of([] {
               runtime::stacked({filled({4}, 0), filled({3}, 0)}, f32({2, 4}));
@@ -221,7 +221,7 @@ TEST(Program, ReportsMemory) {
   EXPECT_EQ(program.memory().tensors, 16U);
 }
 
-/// y = x + 1 over four elements; `damage` changes the spec before the program is made.
+/// y = x + 1 over four elements. `damage` changes the spec before the program is created.
 Diagnostic error_after(const std::function<void(runtime::ProgramSpec&)>& damage) {
   toy::Builder builder;
   const int x = builder.input("x", f32({4}));

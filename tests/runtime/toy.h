@@ -1,4 +1,4 @@
-// Programs of hand-made kernels, for tests of what runs them.
+// Programs of hand-written kernels, for tests of the runtime.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ inline Diagnostic broken_at(int64_t piece) { return errors::operand_index_out_of
 inline Status fail_always(const kernels::Call&, int, int64_t piece) { return Status(broken_at(piece)); }
 inline constexpr kernels::Kernel kFail{"toy", accept_all, one_piece, fail_always};
 
-/// Puts a spec together. Every value in an arena has memory of its own; data dependencies follow from the slots.
+/// Builds a spec. Every value in an arena has memory of its own, and data dependencies follow from the slots.
 class Builder {
  public:
   explicit Builder(std::string name = "toy") { spec_.name = std::move(name); }
@@ -61,7 +61,7 @@ class Builder {
     contents_.push_back(contents);
     return view_of_tensor(name, static_cast<int>(spec_.tensors.size()) - 1);
   }
-  /// Another value in the buffer of a tensor, such as its next one.
+  /// Another value in the buffer of a tensor, such as its next value.
   int view_of_tensor(const std::string& name, int tensor) {
     const runtime::TensorSpec& what = spec_.tensors[static_cast<size_t>(tensor)];
     const int slot = add({name, what.type, what.place, Storage::tensor});
@@ -76,7 +76,7 @@ class Builder {
   }
   void output(const std::string& name, int slot) { spec_.outputs.push_back({name, slot}); }
 
-  /// Number of the instruction.
+  /// Returns the number of the instruction.
   int op(const kernels::Kernel* kernel, const std::string& name, const std::vector<int>& in,
          const std::vector<int>& out, kernels::Plan plan = {}) {
     const int number = static_cast<int>(spec_.instructions.size());

@@ -1,4 +1,4 @@
-// Numbers of an analysis beside what they are by hand.
+// Numbers of an analysis, compared with values computed by hand.
 #include "halfstep/tune/sensitivity/analysis.h"
 
 #include <fmt/format.h>
@@ -62,7 +62,7 @@ Model two_layers() {
       3);
 }
 
-/// Layers with sums around every second of them.
+/// A network of `count` layers, with sums around every second one.
 Model many_layers(int count) {
   std::string params = "  param @first: f32[8, 8]\n", body = "  v0 = linear(x, w=@first)\n";
   for (int i = 0; i < count; ++i) {
@@ -95,7 +95,7 @@ const QuantizerAnalysis& of(const Analysis& analysis, const std::string& tensor)
   return *found;
 }
 
-/// Of the input under the scale and zero point that the audit has, number by number.
+/// The input's statistics with the scale and zero point of the audit, computed number by number.
 TEST(Analyze, StatisticsAreThoseByHand) {
   const data::Dataset data = random_data(true);
   const Model model = prepared(two_layers(), data, {.weight_bits = 3, .activation_bits = 3, .edge_bits = 3});
@@ -132,7 +132,7 @@ TEST(Analyze, StatisticsAreThoseByHand) {
   EXPECT_LT(of(analysis, "y").seen.reached->sqnr_db(), of(analysis, "y").seen.alone.sqnr_db());
 }
 
-/// Of y = W x under mean((y - t)^2) / s^2 over 5 outputs the Hessian is known: 2 / 5 s^2 for each output.
+/// For y = W x with loss mean((y - t)^2) / s^2 over 5 outputs, the Hessian is known: 2 / 5 s^2 for each output.
 TEST(Analyze, CurvatureOfALinearLayerIsKnown) {
   const data::Dataset data = random_data(false);
   const Model network = one_layer();
@@ -157,7 +157,7 @@ TEST(Analyze, CurvatureOfALinearLayerIsKnown) {
   EXPECT_NEAR(of(analysis, "y").curvature->trace, 2 / (spread * spread), 5e-3) << "diagonal: no direction errs";
 }
 
-/// The estimate by the diagonal is near what rounding costs where the loss is a sum of squares.
+/// The diagonal estimate is near the measured cost of rounding when the loss is a sum of squares.
 TEST(Analyze, GradientScoreForeseesTheLoss) {
   const data::Dataset data = random_data(false);
   const Analysis analysis =
@@ -183,7 +183,7 @@ TEST(Analyze, NumbersDependOnNoThreads) {
   }
 }
 
-/// A scan with a layer, and a branch on what comes out; two results of one operation are read behind it.
+/// A scan with a layer, and a branch on its result. Two results of one operation are read behind it.
 Model regions() {
   Model network = train::initialize(parse(R"(graph g(x: f32[?, 8]) {
   param @u: f32[8, 4]
@@ -218,7 +218,7 @@ Model regions() {
   return network;
 }
 
-/// `in_order`: what rounds in front of a quantizer stands in front of it in the list of places.
+/// `in_order`: the list of places has everything that rounds in front of a quantizer before that quantizer.
 void expect_effects_of_whole_runs(const Model& model, const data::Dataset& data, bool in_order) {
   const FloatNetwork network(model);
   ThreadPool pool(1);
@@ -242,7 +242,7 @@ void expect_effects_of_whole_runs(const Model& model, const data::Dataset& data,
   }
 }
 
-/// What is computed once for many trials gives what each trial gives by itself.
+/// Values that are computed once for many trials lead to the same results as separate trials.
 TEST(Analyze, EffectsAreThoseOfWholeRuns) {
   for (const bool labelled : {true, false}) {
     const data::Dataset data = random_data(labelled);
@@ -259,7 +259,7 @@ TEST(Analyze, EffectsAreThoseOfWholeRunsAcrossPieces) {
   expect_effects_of_whole_runs(model, data, false);
 }
 
-/// docs/guides/find_sensitive_layers.md says that compiling grows with the layers.
+/// docs/analyze.md states that compiling grows with the layers.
 TEST(Analyze, PiecesAreAsLargeInALargerNetwork) {
   const data::Dataset data = random_data(false);
   const auto sizes = [&](int layers) {
@@ -295,7 +295,7 @@ TEST(Analyze, QuantizersInBranchesAndLoopsAreTriedAlone) {
   EXPECT_TRUE(of(analysis, "y").curvature);
 }
 
-/// Of the median channel, the farthest code to the farthest weight.
+/// Wasted bits follow from the ratio of the farthest code to the farthest weight, for the median channel.
 TEST(Analyze, WastedBitsAreThoseByHand) {
   const data::Dataset data = random_data(true);
   Model network = two_layers();
@@ -322,7 +322,8 @@ TEST(Analyze, WastedBitsAreThoseByHand) {
   }
 }
 
-/// All but one and one alone are what they say: with one quantizer in the network they are the same change.
+/// `without` and `alone` change all quantizers but one, and one alone. With one quantizer in the network both are the
+/// same change.
 TEST(Analyze, ChangesAddUp) {
   const data::Dataset data = random_data(true);
   const Analysis analysis =
@@ -370,9 +371,8 @@ TEST(Analyze, ObserversChooseTheirRanges) {
   EXPECT_TRUE(analyzed(prepared(two_layers(), data), data, {.observers = false}).quantizers[0].ranges.empty());
 }
 
-/// Levels that are not evenly spaced, and scales that are powers of two.
-/// A number that features are multiplied by, behind a function that keeps it out of the layer: all observers see one
-/// value, as often as they look.
+/// A number that multiplies activations, behind a function that keeps it out of the layer: all observers see one value,
+/// however often they run.
 TEST(Analyze, ConstantsAreWatchedAsTheyAreStored) {
   const data::Dataset data = random_data(true);
   Model network = train::initialize(parse("graph g(x: f32[?, 8]) {\n  param @w: f32[5, 8]\n  const @k: f32[]\n"
@@ -387,6 +387,7 @@ TEST(Analyze, ConstantsAreWatchedAsTheyAreStored) {
   EXPECT_FALSE(k.ranges.empty());
 }
 
+/// Platforms with unevenly spaced levels, and with power-of-two scales.
 TEST(Analyze, OtherPlatforms) {
   const data::Dataset data = random_data(true);
   for (const char* platform : {"nnie", "pow2_int8", "magik_t40", "vitis", "tensorrt", "academic"}) {

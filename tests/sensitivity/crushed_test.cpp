@@ -1,4 +1,4 @@
-// Parts of values that lie within few steps, and what may be done about them.
+// Parts of values that lie within few quantization steps, and possible remedies.
 #include "halfstep/tune/sensitivity/crushed.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kSamples = 64;
 
-/// docs/guides/read_audit_and_proof.md says so.
+/// docs/reading.md states this.
 TEST(Crushed, FewStepsOfSoManyCodes) {
   EXPECT_EQ(few_steps(256), 8);
   EXPECT_EQ(few_steps(128), 4);
@@ -101,7 +101,7 @@ TEST(Crushed, InfinitiesAreNamedAndLeaveRangesToOtherNumbers) {
   EXPECT_LT(quant::effective_scale(model, quantizer, 0), 1);
 }
 
-/// docs/guides/read_audit_and_proof.md says so.
+/// docs/reading.md states this.
 TEST(Crushed, AMaskOfInfinitiesIsNotNamed) {
   const Calibrated masked(
       "graph g(x: f32[?, 8]) {\n  param @u: f32[8, 8]\n  a = linear(x, w=@u)\n  r = relu(x)\n  m = log(r)\n"
@@ -120,7 +120,7 @@ TEST(Crushed, InfinitiesAloneStopCalibration) {
             errors::calibration_saw_no_number("g", "'l'"));
 }
 
-/// docs/guides/read_audit_and_proof.md says so, and that 8 are looked at in large networks.
+/// docs/reading.md states this, and that large networks use 8 samples.
 TEST(Crushed, LooksAt32Samples) {
   const Calibrated heads(kTwoHeads, [](Model&) {});
   ThreadPool pool(1);
@@ -144,7 +144,7 @@ TEST(Crushed, AConstantBesideLargeNumbers) {
   EXPECT_DOUBLE_EQ(crushed[0].steps, 0.5 / crushed[0].step);
 }
 
-/// Rows of the power are channels of the output.
+/// Rows of the exponential become channels of the output.
 TEST(Crushed, BehindATranspose) {
   Calibrated moved(
       "graph g(x: f32[?, 8]) {\n  param @u: f32[8, 8]\n  param @rows: f32[1, 1, 4, 1]\n  a = linear(x, w=@u)\n"
@@ -171,7 +171,7 @@ TEST(Crushed, ChannelsOfOneTensor) {
   EXPECT_NE(sentence_of(crushed[0]).find("'y' at indices 4 to 9 of axis 1: "), std::string::npos);
 }
 
-/// A relu cuts away nearly all of the range of one channel, and what it leaves becomes ten times as large.
+/// A relu cuts away nearly all of the range of one channel, and the rest is multiplied by ten.
 TEST(Crushed, WhatAnActivationLeaves) {
   Calibrated cut(
       "graph g(x: f32[?, 8]) {\n  param @u: f32[6, 8]\n  param @c: f32[6]\n  param @ten: f32[1]\n"
@@ -195,7 +195,7 @@ TEST(Crushed, WhatAnActivationLeaves) {
   EXPECT_NE(sentence_of(crushed[0]).find(" behind 'r' span "), std::string::npos);
 }
 
-/// The same channels inside of the network, whose reader makes as much of them as of the others.
+/// The same channels inside the network. Their reader gives them the same importance as the others.
 TEST(Crushed, ChannelsThatTheirReaderNeeds) {
   Calibrated inside(kOneHead, [](Model& model) {
     scale(model, "u", 1000, 0, 8 * 8);

@@ -1,4 +1,4 @@
-// The error that a call ends with, to be compared with one of the catalogue: EXPECT_EQ(diagnostic_of(call),
+// The error that ends a call, for comparison with an entry of the catalogue: EXPECT_EQ(diagnostic_of(call),
 // errors::image_smaller_than_crop("photo.png", "20x20", 24)). No test quotes the words of a message.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace halfstep {
 
-/// How a comparison that fails shows it.
+/// Prints a diagnostic when a comparison fails.
 inline void PrintTo(const Diagnostic& one, std::ostream* out) {
   *out << (one.entry == nullptr ? "" : one.entry->name) << " \"" << one.where << "\" | \"" << one.problem << "\" | \""
        << one.found << "\" | \"" << one.expected << "\" | \"" << one.remedy << "\"";
@@ -23,7 +23,7 @@ inline void PrintTo(const Diagnostic& one, std::ostream* out) {
 
 namespace halfstep::test {
 
-/// All diagnostics of the Error that `run` throws; none when it throws none.
+/// All diagnostics of the Error that `run` throws. None when it throws none.
 template <class F>
 std::vector<Diagnostic> diagnostics_of(F run) {
   try {
@@ -34,21 +34,21 @@ std::vector<Diagnostic> diagnostics_of(F run) {
   return {};
 }
 
-/// The first of them; an empty one when `run` throws none.
+/// The first diagnostic of the Error that `run` throws. Empty when it throws none.
 template <class F>
 Diagnostic diagnostic_of(F run) {
   const auto all = diagnostics_of(run);
   return all.empty() ? Diagnostic{} : all.front();
 }
 
-/// The name of its entry: "image_smaller_than_crop"; "" when `run` throws none.
+/// The entry's name of the first diagnostic: "image_smaller_than_crop". "" when `run` throws none.
 template <class F>
 std::string_view name_of(F run) {
   const ErrorEntry* entry = diagnostic_of(run).entry;
   return entry == nullptr ? "" : entry->name;
 }
 
-/// Message of the Error that `run` throws; "no error" when it throws none.
+/// Message of the Error that `run` throws. "no error" when it throws none.
 template <class F>
 std::string error_of(F run) {
   try {
@@ -59,7 +59,7 @@ std::string error_of(F run) {
   return "no error";
 }
 
-/// Kind of the Error that `run` throws; internal when it throws none.
+/// Kind of the Error that `run` throws. internal when it throws none.
 template <class F>
 ErrorKind kind_of(F run) {
   try {

@@ -9,7 +9,7 @@
 
 namespace halfstep::test {
 
-/// A fresh folder, removed with all it holds at the end of the test.
+/// A fresh folder, removed with its contents at the end of the test.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -37,7 +37,7 @@ inline std::filesystem::path test_data(const std::string& name) {
 
 }  // namespace halfstep::test
 
-/// Ends the test as skipped, with the reason, when the test data is not on this machine.
+/// Skips the test with a reason when this machine does not have the test data.
 #define HS_NEEDS_TEST_DATA(name)                                      \
   if (!std::filesystem::exists(::halfstep::test::test_data(name)))    \
   GTEST_SKIP() << "no " << ::halfstep::test::test_data(name).string() \

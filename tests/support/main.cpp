@@ -10,7 +10,7 @@
 int main(int argc, char** argv) {
   constexpr int kSkipped = 77;  // ctest counts the entry as skipped
   testing::InitGoogleTest(&argc, argv);
-  ::setenv("HALFSTEP_VERIFY_PASSES", "1", 1);  // also of the programs that a test starts
+  ::setenv("HALFSTEP_VERIFY_PASSES", "1", 1);  // applies to programs that a test starts, too
   try {
     // Set for the entries of levels: the entry without a level has run at the highest one.
     if (halfstep::cpu_level() == halfstep::detected_cpu_level() &&

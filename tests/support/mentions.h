@@ -1,4 +1,4 @@
-// Whether errors have a value in them: the name of an entry, a layer, a file, a number.
+// Whether errors mention a value: the name of an entry, a layer, a file, a number.
 #pragma once
 
 #include <algorithm>

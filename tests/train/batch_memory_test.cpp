@@ -8,7 +8,7 @@
 namespace halfstep::train {
 namespace {
 
-/// For a network whose operations give 12 bytes for each element of its argument.
+/// For a network whose operations write 12 bytes for each element of its argument.
 template <class Count>
 int64_t counted(Count&& count, int64_t elements, const std::string& batch) {
   const Model model{parse(fmt::format("graph three(x: f32[{}, {}]) {{\n  a = relu(x)\n  b = neg(a)\n  c = relu(b)\n"

@@ -1,4 +1,4 @@
-// What calibration takes for samples of a network with several inputs.
+// Samples that calibration accepts for a network with several inputs.
 #include "halfstep/train/calibrate/calibrate.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ Tensor filled(Dims dims, float value) {
   return tensor;
 }
 
-/// Calibrates on those values of x and a mask of ones.
+/// Calibrates on those values of x and a mask of ones. Returns the error.
 Diagnostic said_of(const Tensor& x) {
   const std::string text =
       "graph g(x: f32[?, 8], mask: f32[?, 16]) {\n  param @w: f32[16, 8]\n  a = linear(x, w=@w)\n"
@@ -49,7 +49,8 @@ TEST(Calibrate, NotEveryInput) {
   EXPECT_EQ(said_of(filled({32, 8}, 0.5F)), errors::calibration_input_constant("given", "1", "mask"));
 }
 
-/// Ranges are those of these samples alone, though others were far wider; one that came with the network stays.
+/// Ranges come from these samples alone, although earlier ones were far wider. A range that came with the network
+/// stays.
 TEST(Calibrate, AgainIsAsForTheFirstTime) {
   const Model network = initialize(
       parse("graph g(x: f32[?, 8]) {\n  param @w: f32[16, 8]\n  a = linear(x, w=@w)\n  b = relu(a)\n  return b\n}\n",

@@ -1,4 +1,5 @@
-// Training that cannot do harm: what is held back, the state that is kept, and what a run knows its data by.
+// Training never returns a worse network: the validation split, the state that is kept, and how a run identifies its
+// data.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -23,7 +24,7 @@
 namespace halfstep::train {
 namespace {
 
-/// Calibrated; the last layer is `factor` times what it would be.
+/// A calibrated network with its last layer multiplied by `factor`.
 Model prepared_network(const data::Dataset& data, const quant::PrepareOptions& widths = {4, 4, {}}, float factor = 1) {
   Model model = float_network();
   for (float& weight : model.tensors.at("v").data<float>()) weight *= factor;
@@ -94,7 +95,8 @@ TEST(KeepsBest, EndsWithTheBestOfTheEpochs) {
   EXPECT_EQ(notes[6], "after epoch 6: " + text_of(course, course.standings[6]));
 }
 
-/// A rate that ruins the network: what was given comes back, and the run says that it ended below.
+/// A learning rate that ruins the network: the initial state is restored, and the run reports that training ended below
+/// it.
 TEST(KeepsBest, GivesBackWhatItWasGiven) {
   const data::Dataset data = random_data(256);
   const Model model = prepared_network(data, {8, 8, {}});
@@ -144,7 +146,8 @@ TEST(Course, IsText) {
             R"("best_epoch":0,"ended_below":true})");
 }
 
-/// Bit for bit, since the factor is a power of two: the loss is counted in spreads, and so is the last layer.
+/// The comparison is bit for bit, because the factor is a power of two. The loss and the last layer are both measured
+/// in standard deviations of the output.
 TEST(Spread, MakesAFactorOfTheLastLayerCountForNothing) {
   const data::Dataset data = random_data(256);
   ThreadPool pool(1);
@@ -159,7 +162,7 @@ TEST(Spread, MakesAFactorOfTheLastLayerCountForNothing) {
   EXPECT_NE(course(1), course(-1));
 }
 
-/// At a rate that would throw every scale below zero.
+/// At a learning rate that would move every scale below zero.
 TEST(LearnedScales, StayPositive) {
   const data::Dataset data = random_data(256);
   for (const char* platform : {"generic_int8", "pow2_int8"}) {
@@ -290,7 +293,7 @@ TEST_F(InAFolder, WhatBecomesNoNumberKeepsTheBestState) {
   EXPECT_EQ(digest(load_model(*this / "model.safetensors")), digest(model));
 }
 
-/// Whatever stops it: here a scale that no multiplier can express.
+/// The best state is kept whatever stops the run: here a scale that no multiplier can express.
 TEST_F(InAFolder, WhatCannotRunKeepsTheBestState) {
   const data::Dataset data = random_data(256);
   const Model model = prepared_network(data);

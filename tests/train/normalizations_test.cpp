@@ -1,4 +1,4 @@
-// Batch norms inside weights: what training makes of them, beside the network that has them as operators.
+// Batch norms folded into weights: training them, compared with the network that has them as operators.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/base/random.h"
@@ -54,7 +54,7 @@ Model network() {
   return model;
 }
 
-/// The same, with its normalizations in its weights.
+/// The same network with its normalizations folded into its weights.
 Model kept(bool live, Model model = network()) {
   passes::set_mode(model.graph, passes::Mode::evaluation);
   std::vector<passes::FoldedNorm> norms;
@@ -66,7 +66,7 @@ Model kept(bool live, Model model = network()) {
 }
 
 struct Step {
-  Tensors outputs, tensors;  ///< gradients among the outputs; tensors after the step
+  Tensors outputs, tensors;  ///< outputs including gradients, and the tensors after the step
 };
 
 Step step_of(const Model& model, const std::vector<std::string>& wanted) {
@@ -105,8 +105,8 @@ TEST(Normalizations, LiveOnesTrainAsTheOperatorDoes) {
   }
 }
 
-/// A sum by channel in front of a normalization is the bias of the layer, a product behind it part of the
-/// normalization's own parameters.
+/// A per-channel sum in front of a normalization is the bias of the layer. A product behind it belongs to the
+/// parameters of the normalization.
 TEST(Normalizations, LiveOnesAreFoundAmongOtherPartsOfATail) {
   Model plain;
   plain.graph = parse(R"(
@@ -141,7 +141,7 @@ graph tail(x: f32[4, 3, 6, 6]) {
   }
 }
 
-/// The sum of the outputs, each times the gradient that a step has for it.
+/// The sum of the outputs, each multiplied by its gradient in a step.
 double seeded(const Model& model) {
   const Tensor output = step_of(model, {}).outputs.at("last"), seed = drawn({4, 6, 5, 5}, 91, -1, 1);
   double sum = 0;

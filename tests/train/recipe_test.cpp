@@ -1,5 +1,5 @@
-// What a recipe adds to training: schedules, soft labels, mixed samples, features, rates of scales, weights that
-// oscillate, statistics taken anew.
+// Options of a training recipe: schedules, soft labels, mixed samples, feature losses, learning rates of scales,
+// oscillating weights, and recomputed statistics.
 #include "halfstep/train/loop/recipe.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ TEST(SoftTargets, AddUpToOne) {
 }
 
 TEST(Mixture, HasTheMeanOfItsDistributionAndDependsOnSeedAndStep) {
-  // The lesser of two shares of beta(a, a) has the mean 1/2 - E|x - 1/2|: for a = 1, uniform, 1/4.
+  // The smaller of two beta(a, a) shares has the mean 1/2 - E|x - 1/2|. For a = 1, a uniform distribution, this is 1/4.
   double sum = 0;
   constexpr int kSteps = 4000;
   for (int step = 0; step < kSteps; ++step) sum += double{mixture_of(1.0, 4, 5, static_cast<uint64_t>(step)).share};
@@ -202,14 +202,14 @@ TEST(Features, AreWhatTheQuantizerBehindALayerGives) {
   const data::Dataset data = random_samples(true);
   ThreadPool pool(1);
   const Model model = prepared(all_of(data), pool);
-  const Wide wide = with_features(model, {"a", "r"});  // which one quantizer follows
+  const Wide wide = with_features(model, {"a", "r"});  // one quantizer follows both
   ASSERT_EQ(wide.model.graph.outputs().size(), model.graph.outputs().size() + 1);
   EXPECT_TRUE(wide.model.graph.outputs().back().producer().is<ops::FakeQuantize>());
   EXPECT_EQ(wide.features, std::set<std::string>{wide.model.graph.body().output_names().back()});
   EXPECT_EQ(test::name_of([&] { with_features(model, {"nothing"}); }), "selector_matches_nothing");
 }
 
-/// A network's own output is one too, and counts once where the network learns from its float form anyway.
+/// An output of the network may be selected too. It counts once if the network learns from its float form anyway.
 TEST(Features, MayBeAnOutput) {
   const data::Dataset data = random_samples(true);
   ThreadPool pool(1);
@@ -235,7 +235,7 @@ TEST(Oscillations, FreezeWhatGoesBackAndForth) {
   runtime::Program program = compile(specialize(model, {{"x", {96, 8}}}), options);
   Oscillations oscillations(model, 0.05);
   const Tensor start = program.tensor("w");
-  // Element 0 goes up and down by two steps, element 1 always up; a share of 1 - 0.99^6 is the first above 0.05.
+  // Element 0 goes up and down by two steps, element 1 always goes up. A share of 1 - 0.99^6 is the first above 0.05.
   for (int step = 0; step <= 7; ++step) {
     EXPECT_EQ(oscillations.frozen(), 0) << step;
     Tensor w = start.clone();
@@ -276,7 +276,7 @@ TEST(Renormalize, GivesTheStatisticsOfTheSamples) {
   EXPECT_EQ(renormalize(without, all_of(data), {96, 5, all_of(data).indices, {}}, pool), 0);
 }
 
-/// Samples of a folder lie class by class: the first batches of them are one class.
+/// Samples of a folder are sorted by class: their first batches contain a single class.
 TEST(Renormalize, SeesSamplesInTheOrderOfTraining) {
   data::Dataset data = random_samples(true);
   for (int64_t i = 0; i < 96 * 8; ++i) data.x.data<float>()[static_cast<size_t>(i)] += i < 48 * 8 ? -10.0F : 10.0F;

@@ -1,4 +1,4 @@
-// What evaluation, calibration and training refuse.
+// Refusals of evaluation, calibration and training.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -55,7 +55,7 @@ TEST(Refusals, OfCalibration) {
             &errors::calibration_saw_no_number_entry);
 }
 
-/// (1 - mask) * -10000 takes 5,000 away from what a mask of a half hides.
+/// (1 - mask) * -10000 subtracts 5,000 where a mask is a half.
 TEST(Refusals, OfMasksThatHideAHalf) {
   Model model = network(
       "graph g(x: f32[?, 6], m: f32[?, 6]) {\n  const @one: f32[]\n  const @low: f32[]\n  param @w: f32[6, 6]\n"

@@ -26,7 +26,7 @@ TEST(StepTimes, TheMedianIsOneOfThem) {
   EXPECT_TRUE(times.operators().empty());
 }
 
-/// Two steps. In the first relu runs alone for 1 ms and beside exp for 2; in the second exp alone for 4.
+/// Two steps. In the first, relu runs alone for 1 ms and beside exp for 2. In the second, exp runs alone for 4.
 TEST(StepTimes, InstructionsAtTheSameMomentShareIt) {
   const runtime::Program program = two_operators();
   ASSERT_EQ(program.instructions().size(), 2U);

@@ -1,4 +1,4 @@
-// A step of an observer is some samples, however many of them the network takes at once and however many threads run.
+// A step of an observer covers some samples, whatever the batch of the network and the number of threads are.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace halfstep::train {
 namespace {
 
-/// The batch, and what else a network has.
+/// Replaces $ by the batch, in all texts that depend on it.
 std::string with_batch(std::string text, const std::string& batch) {
   for (size_t at = text.find('$'); at != std::string::npos; at = text.find('$')) text.replace(at, 1, batch);
   return text;
@@ -33,7 +33,7 @@ constexpr const char* kImages = R"(graph images(x: f32[$, 3, 8, 8]) {
   return y
 })";
 
-/// The batch is the second axis of some values and part of one of others.
+/// The batch is the second axis of some values and part of one axis of others.
 constexpr const char* kTokens = R"(graph tokens(x: f32[$, 6, 96]) {
   param @q: f32[96, 96]
   param @p: f32[96, 96]
@@ -51,7 +51,7 @@ constexpr const char* kTokens = R"(graph tokens(x: f32[$, 6, 96]) {
   return y
 })";
 
-/// Rows of 1024 elements; a sum of what every sample has and what one has.
+/// Rows of 1024 elements, and a sum of a part per sample and a common part.
 constexpr const char* kRows = R"(graph rows(x: f32[$, 1024]) {
   param @w: f32[24, 1024]
   param @same: f32[24]
@@ -61,7 +61,7 @@ constexpr const char* kRows = R"(graph rows(x: f32[$, 1024]) {
   return y
 })";
 
-/// A row that is put in front of each sample: repeated where the batch is open, and else stored as often as it is read.
+/// A row in front of each sample. With a dynamic batch it is repeated, otherwise it is stored once per sample.
 constexpr const char* kToken = R"(graph token(x: f32[?, 4, 2, 4]) {
   param @w: f32[4, 4, 1, 1]
   param @row: f32[1, 2, 2, 4]
@@ -79,7 +79,7 @@ constexpr const char* kStoredToken = R"(graph token(x: f32[$, 4, 2, 4]) {
   return y
 })";
 
-/// The same made of an open length: the number of each place.
+/// A value made from a dynamic length: the number of each position.
 constexpr const char* kPlaces = R"(graph places(x: f32[?, 4, 1, ?]) {
   param @w: f32[4, 4, 1, 1]
   l = conv2d(x, w=@w)
@@ -102,7 +102,8 @@ constexpr const char* kRepeatedPlaces = R"(graph places(x: f32[$, 4, 1, ?]) {
   return y
 })";
 
-/// Numbers of samples whose spreads differ widely, so that an average of their ranges is none of all.
+/// Samples with widely different standard deviations, so that the average of their ranges differs from the range of
+/// all.
 data::Dataset samples_of(const Dims& sample, int64_t count) {
   data::Dataset data;
   data.name = "given";
@@ -176,7 +177,7 @@ void expect_same_steps(const Case& given) {
   for (const std::string& observer : quant::observer_names()) {
     const bool powers = quant::gives_powers_of_two(observer);
     if (powers != (std::string(given.platform) == "pow2_int8")) continue;
-    expect_same_steps(given, observer, {.batch = 20, .batches = 2}, 45);  // no multiples of 7
+    expect_same_steps(given, observer, {.batch = 20, .batches = 2}, 45);  // not multiples of 7
   }
 }
 
@@ -185,7 +186,7 @@ TEST(Steps, OfImagesWithPowersOfTwo) { expect_same_steps({kImages, {3, 8, 8}, "p
 TEST(Steps, WhereTheBatchIsNotTheFirstAxis) { expect_same_steps({kTokens, {6, 96}}); }
 TEST(Steps, OfLongRowsAndOfAValueThatDependsOnNoSample) { expect_same_steps({kRows, {1024}}); }
 
-/// Files of a fixed batch repeat what `open` does not.
+/// Files with a fixed batch store values that `open` repeats.
 void expect_same_steps(const char* open, const char* fixed, const Dims& sample) {
   const auto scaled = [&](const char* text, const char* batch, const std::string& observer, int threads) {
     Model network = initialize(parse(with_batch(text, batch), "g.ir"), 3);

@@ -1,4 +1,4 @@
-// A network that learns from another one, beside labels or without any.
+// A network that learns from a teacher, with and without labels.
 #include "halfstep/train/evaluate/teacher.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,8 @@
 namespace halfstep::train {
 namespace {
 
-/// One layer more than what learns from it, its input called as that one's first result and its output otherwise too.
+/// One layer more than the student. Its input has the name of the student's first result, and its output has another
+/// name too.
 Model teacher(uint64_t seed = 11) {
   return initialize(
       parse("graph wise(a: f32[?, 8]) {\n  param @u: f32[32, 8]\n  param @w: f32[4, 32]\n  x = linear(x=a, w=@u)\n"
@@ -44,7 +45,7 @@ Model trained(const Model& model, const data::Samples& samples, const FitOptions
   return fit.result();
 }
 
-/// The root of the mean squared difference of what two networks give.
+/// Root mean square difference between the outputs of two networks.
 double distance(const Model& model, const Model& teacher, const data::Samples& samples) {
   ThreadPool pool(1);
   const Tensor x = samples.inputs(0, samples.size()).at("x");

@@ -1,4 +1,4 @@
-// A float network that trains in no time, and samples for it.
+// A float network that trains in almost no time, and samples for it.
 #pragma once
 
 #include "halfstep/core/base/random.h"
@@ -27,7 +27,7 @@ inline data::Dataset random_data(int64_t count, uint64_t seed = 5) {
   return data;
 }
 
-/// 96 of them, of four classes in turn where they are labelled.
+/// 96 samples. With labels, their four classes alternate.
 inline data::Dataset random_samples(bool labelled) {
   constexpr int64_t kSamples = 96;
   data::Dataset data = random_data(kSamples);

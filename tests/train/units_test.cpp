@@ -1,4 +1,4 @@
-// Units of channels whose weights are far smaller than the others', and of the layer that gives an output.
+// Units of channels whose weights are far smaller than the others', and of the layer that computes an output.
 #include "halfstep/train/loop/units.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ TEST(Units, OfChannelsFallWithTheScale) {
   Model model = prepared(kLearned);
   model.tensors.at("w.scale") = Tensor::of<float>(DType::f32, {3}, std::vector{0.5F, 0.015625F, 2.0F});
   const auto units = units_of(model, {});
-  ASSERT_EQ(units.size(), 2U);  // the first and last layer have 8 bits, whose scales are observed
+  ASSERT_EQ(units.size(), 2U);  // the first and last layer have 8 bits and observed scales
   EXPECT_EQ(values(units.at("w.scale")), (std::vector{1.0F, 0.25F, 1.0F}));
   EXPECT_EQ(values(units.at("w")), (std::vector{1.0F, 0.25F, 1.0F}));
   EXPECT_EQ(units.at("w").dims(), (Dims{3, 1}));
@@ -46,7 +46,7 @@ TEST(Units, AreNeverMoreThanOneWithoutSpreads) {
 
 TEST(Units, AreNoneWhereScalesAreObserved) { EXPECT_TRUE(units_of(prepared({}), {}).empty()); }
 
-/// Only the layer that gives the output is counted in its spread, whatever else there is.
+/// Only the layer that computes the output is measured in its standard deviation, whatever else the network has.
 TEST(Units, OfTheLastLayerAreTheSpread) {
   const auto units = units_of(prepared({}), {{"c", 10.0F}});
   ASSERT_EQ(units.size(), 1U);

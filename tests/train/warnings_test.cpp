@@ -1,4 +1,5 @@
-// Ranges that calibration warns of: of branches that no sample takes, and of values that depend on open extents.
+// Warnings of calibration about ranges: in branches that no sample takes, and of values that depend on dynamic
+// dimensions.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -105,7 +106,7 @@ TEST(Warnings, ValuesDependOnSamplesAndOnLengths) {
   EXPECT_TRUE(depends.at("f").lengths);
   EXPECT_TRUE(depends.at("s").samples && depends.at("s").lengths);
   EXPECT_TRUE(depends.at("c").samples);
-  EXPECT_FALSE(depends.at("c").lengths);  // its axis is not open
+  EXPECT_FALSE(depends.at("c").lengths);  // its axis is not dynamic
 }
 
 TEST(Warnings, ARangeThatDependsOnAnOpenExtentHoldsForTheLargestOneNamed) {

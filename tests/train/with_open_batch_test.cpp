@@ -1,4 +1,4 @@
-// Training takes the same steps whatever number of samples a file takes at once.
+// Training takes the same steps, whatever the batch of the file is.
 #include "halfstep/train/evaluate/with_open_batch.h"
 
 #include <gtest/gtest.h>
@@ -16,9 +16,10 @@
 namespace halfstep::train {
 namespace {
 
-constexpr int64_t kSamples = 45;  // no multiple of 7
+constexpr int64_t kSamples = 45;  // not a multiple of 7
 
-/// As an exporter writes it: the argument with the batch, a reshape with the number or, where it is open, with -1.
+/// Text as an exporter writes it: the argument with the batch, and a reshape with the number or, if it is dynamic, with
+/// -1.
 std::string with_batch(std::string text, const std::string& batch) {
   text.replace(text.find('$'), 1, batch);
   if (const size_t at = text.find('$'); at != std::string::npos) text.replace(at, 1, batch == "?" ? "-1" : batch);
@@ -40,7 +41,7 @@ constexpr const char* kImages = R"(graph images(x: f32[$, 3, 6, 6]) {
   return y
 })";
 
-/// Extents follow the batch, but samples are not apart: the shares of all add up to 1.
+/// Extents follow the batch, but samples are not independent: the shares of all add up to 1.
 constexpr const char* kMixed = R"(graph mixed(x: f32[$, 3, 6, 6]) {
   param @v: f32[4, 108]
   m = softmax(x) {axis: 0}
@@ -112,7 +113,7 @@ Trained trained(const Start& start, const std::string& batch, const data::Datase
   return {fit.renormalized().model.graph == model.graph ? current : Model(), to_text(fit.state().course)};
 }
 
-/// Everything that training leaves, and what it says on the samples held back.
+/// Compares everything that training leaves, including its results on the validation split.
 void expect_same_training(const Start& start, bool labelled, const FitOptions& options) {
   const data::Dataset data = images(labelled);
   const Trained open = trained(start, "?", data, options);

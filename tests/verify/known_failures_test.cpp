@@ -1,5 +1,5 @@
-// Five ways in which systems of fake-quantize operators are known to fail at run time, and what stands here in their
-// place: an error before anything runs, or nothing that could go wrong.
+// Five ways in which systems of fake-quantize operators are known to fail at run time, and the replacement here: an
+// error before anything runs, or a design without that failure.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/errors.h"
@@ -14,8 +14,8 @@ namespace {
 
 using test::diagnostic_of;
 
-/// "round_type is not found": an attribute that one of two definitions lacks. There is one definition, so every
-/// operator has each of its attributes with its default, and one that it lacks is refused by name.
+/// "round_type is not found": an attribute that one of two definitions lacks. Here there is a single definition, so
+/// every operator has each of its attributes with its default, and an unknown attribute is refused by name.
 TEST(KnownFailures, AttributeMissingInOneOfTwoDefinitions) {
   const OpInfo& info = require_operator("fake_quantize_range_abs_max", "test");
   const Attributes complete = complete_attributes(info, {}, "test");
@@ -27,8 +27,8 @@ TEST(KnownFailures, AttributeMissingInOneOfTwoDefinitions) {
             errors::attribute_unknown("node 'q'", info.name, "round_typ", ", did you mean 'round_type'?"));
 }
 
-/// "kernel output args defs should equal op outputs": the kernels of every operator give exactly the results that its
-/// record says are there.
+/// "kernel output args defs should equal op outputs": here the kernels of every operator produce exactly the results of
+/// its record.
 TEST(KnownFailures, KernelAndOperatorDisagreeOnResults) {
   ThreadPool pool(1);
   for (const OpTest& test : op_tests()) {
@@ -45,8 +45,8 @@ TEST(KnownFailures, KernelAndOperatorDisagreeOnResults) {
 }
 
 /// A gradient found by cutting a name at "_grad": the operator that legacy programs call
-/// straight_through_estimator_grad belongs to none by name. Gradients are references here, and each legacy spelling is
-/// a name of that one operator.
+/// straight_through_estimator_grad belongs to no operator by name. Here gradients are references, and each legacy
+/// spelling is a name of that one operator.
 TEST(KnownFailures, GradientNameNotDerivable) {
   for (const char* name :
        {"straight_through_estimator_grad", "stright_throuth_estimator_grad", "fake_quantize_dequantize_abs_max_grad",
@@ -64,7 +64,7 @@ TEST(KnownFailures, GradientNameNotDerivable) {
   EXPECT_EQ(passes::build_gradient(at_end, single.op, out_grads, {true, false, false}).front(), out_grads[0]);
 }
 
-/// A window of a shape that the kernel would write past.
+/// A state window with a shape that the kernel would write past.
 TEST(KnownFailures, WrongStateShape) {
   const Diagnostic error = diagnostic_of([] {
     parse_problem("fake_quantize_range_abs_max x=f32[4] in_scale=f32[1] iter=i64[1] in_window=f32[2] window_size=3");
@@ -73,7 +73,7 @@ TEST(KnownFailures, WrongStateShape) {
                                          "is_test or w == window_size"));
 }
 
-/// Fetching a result that test mode does not make.
+/// Fetching a result that test mode does not produce.
 TEST(KnownFailures, FetchOfAnOutputOfTestMode) {
   const Problem problem = parse_problem("fake_quantize_moving_average_abs_max x=f32[4] in_scale=f32[1] is_test=true");
   Single single = make_single(problem, {Tensor(DType::f32, {4}), Tensor::scalar(1.0F)}, OperandSource::arguments);

@@ -1,4 +1,4 @@
-// What the records promise of types: every case is accepted, and every rejected case names its rule.
+// Type rules of the records: every case is accepted, and every rejected case names its rule.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/op_info.h"

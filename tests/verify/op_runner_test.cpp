@@ -1,4 +1,4 @@
-// The operator runner finds what is wrong, and finds nothing wrong with the records.
+// The operator runner finds injected faults, and finds no fault in the records.
 #include "halfstep/verify/operators/operator_runner.h"
 
 #include <gtest/gtest.h>
@@ -180,9 +180,10 @@ TEST(OpCompare, ResultsAreComparedByPort) {
             "batch_mean: 1 of 1 elements differ, the first at [0]: found 4, expected 3");
 }
 
-// ---- the checks find what is wrong
+// ---- the checks find faults
 
-/// The reference gets another operand than the kernel: the same as a kernel that is wrong in one element.
+/// The reference gets another operand than the kernel. This has the same effect as a kernel that is wrong in one
+/// element.
 TEST(OpChecks, ADeviatingResultFails) {
   const Problem problem = parse_problem("mul a=f32[40] b=f32[40]");
   const std::vector<Tensor> operands = fill_operands(problem, op_test("mul"), 0, Specials::none);
@@ -254,7 +255,7 @@ TEST(OpChecks, ARejectThatIsAcceptedOrNamesAnotherRuleFails) {
   EXPECT_EQ(check_reject(info, {"c2", record.rejects[0].refused}).kind, Outcome::Kind::failed);
 }
 
-/// Elements that differ in their bits.
+/// Number of elements with different bits.
 size_t distinct_elements(const Tensor& tensor) {
   std::set<std::string> distinct;
   const size_t width = size_of(tensor.dtype());
@@ -263,7 +264,8 @@ size_t distinct_elements(const Tensor& tensor) {
   return distinct.size();
 }
 
-/// What a result can have at most: both truths; three signs; no more than a cast is given.
+/// Most different values that a result can have: both truth values, three signs, and no more values than the operand of
+/// a cast.
 size_t possible(const std::string& op, const Tensor& result, const Tensor& first) {
   if (op == "sign_grad_x") return 1;
   if (op == "sign") return 3;
@@ -288,7 +290,7 @@ TEST(OpChecks, CasesHaveResultsThatTellKernelsApart) {
       };
       auto [result, first] = run_with(Specials::none);
       if (!result.defined() || is_float(result.dtype()) || result.size() < kEnough) continue;
-      // Truths are often about the special values.
+      // Truth values often depend on the special values.
       if (result.dtype() == DType::boolean) std::tie(result, first) = run_with(Specials::strewn);
       EXPECT_GE(distinct_elements(result), std::min(kDistinct, possible(test.op, result, first)))
           << test.op << " " << to_string(use.in[0].value()) << " -> " << to_string(result.type());

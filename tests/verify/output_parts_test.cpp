@@ -1,4 +1,4 @@
-// Parts of outputs beside numbers by hand.
+// Parts of outputs, compared with numbers by hand.
 #include "halfstep/verify/equivalence/output_parts.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace halfstep::verify {
 namespace {
 
-/// Two samples of two channels of three elements; the second channel is 1,000 times smaller.
+/// Two samples of two channels of three elements. The second channel is 1,000 times smaller.
 Tensor output(float second) {
   Tensor tensor(DType::f32, {2, 2, 3});
   const auto values = tensor.data<float>();
@@ -58,7 +58,7 @@ TEST(OutputParts, BatchesAndOutputsAddUp) {
   EXPECT_EQ(whole.parts().size(), 2 * a.size());
 }
 
-/// What is 0 throughout has no SQNR, and what is no f32 or has other extents is not compared.
+/// A part that is 0 throughout has no SQNR. A part that is not f32 or has other extents is not compared.
 TEST(OutputParts, WhatSaysNothingIsLeftOut) {
   OutputParts parts;
   parts.add("y", output(0), output(0.1F));

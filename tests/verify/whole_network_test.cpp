@@ -9,7 +9,7 @@
 namespace halfstep::verify {
 namespace {
 
-/// Row `place` of each of n samples, whose rows lie one after the other; `step` is how many rows a sample has.
+/// Row `place` of each of n samples, whose rows lie one after the other. `step` is the number of rows per sample.
 Model rows(int64_t step, int64_t place, const std::string& more = "") {
   Model model;
   model.graph = parse(
@@ -46,7 +46,7 @@ TEST(WholeNetwork, TheSameHolds) {
 
 TEST(WholeNetwork, RowsOfOtherSamplesAreFound) {
   const WholeNetwork found = check(rows(8, 2), rows(7, 2));
-  EXPECT_EQ(found.differing, 10);  // of i and j, in all samples but the first
+  EXPECT_EQ(found.differing, 10);  // elements of i and j, in all samples but the first
   ASSERT_TRUE(found.index);
   EXPECT_EQ(found.index->value, "i");
   EXPECT_EQ(found.index->index, 1);
@@ -57,7 +57,7 @@ TEST(WholeNetwork, RowsOfOtherSamplesAreFound) {
   EXPECT_EQ(found.sample->sample, 1);
 }
 
-/// Alone a sample reads the wrong row too: only the index shows it.
+/// Run alone, a sample reads the wrong row too: only the index shows it.
 TEST(WholeNetwork, RowsOfTheSameSampleAreFound) {
   const WholeNetwork found = check(rows(8, 2), rows(8, 3));
   EXPECT_EQ(found.differing, 6);
@@ -65,7 +65,7 @@ TEST(WholeNetwork, RowsOfTheSameSampleAreFound) {
   EXPECT_FALSE(found.holds());
 }
 
-/// Where the source model mixes samples, other samples may change what one gives.
+/// Where the source model mixes samples, other samples may change the result of one sample.
 TEST(WholeNetwork, MixedSamplesAreNoFault) {
   const std::string mixes = "  t = reduce_sum(r) {axes: [0], keep_dims: true}\n  m = sub(a=r, b=t)\n";
   EXPECT_TRUE(check(rows(8, 2, mixes), rows(8, 2, mixes)).holds());
