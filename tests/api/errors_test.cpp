@@ -43,7 +43,7 @@ const Model& integer() {
 /// 8 rows of 6 numbers, called x.
 Dataset rows() { return make_data({{"x", Tensor(DType::f32, {8, 6})}}, "rows", {.all = true}); }
 
-/// The same shape as rows(), with values other than 0.
+/// Rows of the shape of rows(), with values other than 0.
 Dataset numbers() {
   Tensor x(DType::f32, {8, 6});
   for (size_t i = 0; i < 48; ++i) x.data<float>()[i] = static_cast<float>(i % 7) - 3;

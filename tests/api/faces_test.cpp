@@ -1,5 +1,5 @@
-// The same network trains alike in Halfstep's training loop and in an external one. One step of gradient descent on one
-// batch moves the same tensors by the same amounts, whatever training derives from weights and scales.
+// A network trains alike in Halfstep's training loop and in an external one. One step of gradient descent on one batch
+// moves the same tensors by the same amounts, whatever training derives from weights and scales.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -203,7 +203,7 @@ Tensor unit_of(const std::map<std::string, Tensor>& units, const std::string& na
   return unit;
 }
 
-/// The same step in an external loop: moves the tensors of `model` by the gradients of a Trainable.
+/// One step in an external loop: moves the tensors of `model` by the gradients of a Trainable.
 void by_hand(const Model& model) {
   const bool is_prepared = stage_of(model) == Stage::prepared;
   const auto units = is_prepared ? train::units_of(model, {}) : std::map<std::string, Tensor>();
@@ -277,7 +277,7 @@ TEST_P(Faces, OneStepMovesTheSameTensorsByTheSameAmounts) {
   EXPECT_TRUE(proof.equal()) << report::verdict(proof);
 }
 
-/// Tensors that nobody moved are not recomputed.
+/// Settling does not recompute tensors that no step moved.
 TEST_P(Faces, SettlingANetworkChangesNoBit) {
   const Model model = GetParam().model(), other = clone(model);
   Trainable(other, 1).settle();

@@ -119,7 +119,7 @@ TEST_P(UnevenLevels, TrainAndSayWhyTheyHaveNoIntegers) {
   EXPECT_TRUE(test::mentions(refusals, GetParam().of_weights ? "conv2.w" : "relu2.q"));
 }
 
-/// A file stores the learned values, and training continues from them.
+/// A file stores the learned values, and a loaded Model converts to the same integers.
 TEST_P(LearnedQuantizers, AreInTheFile) {
   const Model prepared = GetParam().quantized();
   const test::TemporaryFolder folder;

@@ -45,8 +45,8 @@ std::vector<std::string> parameters(const Model& model) {
   return names;
 }
 
-/// The same step with the loss in one graph that runs in one part: first the gradients of the outputs, then those of
-/// the parameters.
+/// The step with the loss in one graph that runs in one part: first the gradients of the outputs, then those of the
+/// parameters.
 Tensors in_one_graph(const Model& model, const Tensors& inputs, const std::vector<std::string>& wanted) {
   Model whole = train::differentiable_form(model, {{"x", inputs.at("x").dims()}});
   Graph& graph = whole.graph;

@@ -1,5 +1,5 @@
-"""Runs every script of bench/ in its smallest form. It must exit with 0, and its table must have our column. Times are
-not checked."""
+"""Runs every script of bench/ in its smallest form. Its exit code and its table must be as expected. Times are not
+checked."""
 import ast
 import dataclasses
 import importlib.util
@@ -63,12 +63,12 @@ FORMS = {
     "litert_speed.py": Form(
         "{prepared} --program {program} --runs 3 --size 8", ("LiteRT, reference", "times as long as the C"), ("ai_edge_litert", "onnx", "safetensors")
     ),
-    # 1: training on random labels may make the network worse.
+    # Exit code 1: training on random labels may make the network worse.
     "label_free.py": Form("{folder} --program {program} --only small --widths 8 --settings 1e-3:1 --epochs 1", ("| small | 8/8 |", "1 trainings", " 0 failed"), codes=(0, 1)),
     "label_free_networks.py": Form("{made} --epochs 1 --only squeezenet", ("squeezenet: ",), ("torch", "torchvision", "onnx")),
     "compare_faults.py": Form("{made} --program {program} --networks digits_8_8 --places 1", ("NHWC for NCHW", "no bias", "0 wrong claims of equality"), ()),
     "models.py": Form("{folder} --program {program} --only small", ("ok   small", "1 models, 0 failed")),
-    # 1: the exit code where onnxruntime opens a file faster.
+    # Exit code 1: onnxruntime may open a file faster.
     "onnx_open.py": Form("--program {program} --rounds 1", ("one_tensor", "ok   zeros"), ("onnx", "onnxruntime"), (0, 1)),
     "onnx_exports.py": Form("--program {program} --float {network} --integer {integer} --samples 8", ("qoperator  opset 25", "checker ok"), ("onnx", "onnxruntime")),
     "onnx_node_tests.py": Form("{cases} --program {program}", ("1 cases: 1 pass, 0 unsupported, 0 wrong",), ("onnx",)),

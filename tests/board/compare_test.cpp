@@ -123,7 +123,7 @@ TEST(Compare, says_nothing_of_noise) {
 TEST(Compare, matches_what_is_called_otherwise_by_content) {
   const Tensor first = random_codes({1, 4, 3, 3}, 5), second = random_codes({1, 4, 3, 3}, 6);
   const Tensor last_axis = changed(first, [&](int64_t, int64_t c, int64_t h, int64_t w) {
-    const int64_t i = (c * 3 + h) * 3 + w;  // the same numbers in NHWC
+    const int64_t i = (c * 3 + h) * 3 + w;  // reads the numbers in NHWC order
     return at(first, 0, i % 4, i / 12, i / 4 % 3);
   });
   const Comparison result =

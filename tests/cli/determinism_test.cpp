@@ -1,4 +1,4 @@
-// The same bits for any number of threads, on every CPU level and on every device.
+// Any number of threads, any CPU level and any device compute the same bits.
 #include <gtest/gtest.h>
 
 #include "halfstep/core/base/random.h"

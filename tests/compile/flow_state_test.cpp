@@ -43,7 +43,7 @@ Model straight_quantizers() {
                   fmt::format("return out = c6, scale = {}, accum = {}, count = {} }}", state[0], state[1], state[2]));
 }
 
-/// The same network with regions.
+/// The network of straight_quantizers, with regions.
 Model looped_quantizers(const std::string& regions) {
   return model_of(
       fmt::format("graph looped(x: f32[6, 4], c0: f32[4]) {{ {} const @zero: i64[] const @one: i64[] "

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Selects a small representative part of the golden files: for each operator and kind of case, the cases with the
 smallest tensors.
+
 usage: tests/golden/subset.py GOLDEN_FOLDER     (writes paddle, torch and onnx .json and .safetensors beside this
 script)
 """

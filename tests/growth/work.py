@@ -1,5 +1,7 @@
 """Counts instructions of verbs with valgrind, for networks of 1x, 2x and 4x as many layers. An exponent of 1 is linear.
+
 Bytes that verbs allocate (growth_test) show the values that they create. This script shows the work of reading them.
+
 usage: work.py PROGRAM FOLDER [--layers 200]
 Writes its networks into FOLDER. Exit code 1 where an exponent is larger than 1.15.
 """

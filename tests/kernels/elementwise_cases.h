@@ -79,7 +79,8 @@ inline void append(std::vector<Tensor>& in, const CodesTarget& target) {
   in.insert(in.end(), {Tensor::scalar(target.scale), Tensor::scalar(target.zero_point)});
 }
 
-/// The window of an average pool on codes.
+/// Element counts of the windows that the image edges cut, each count once and ascending. Found by counting in every
+/// window.
 struct AverageCase {
   std::vector<int64_t> kernel, stride = {1, 1}, pad = {0, 0, 0, 0};
   bool counts_padding = true;

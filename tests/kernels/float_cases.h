@@ -34,7 +34,7 @@ inline Tensor mapped(const Tensor& tensor, float (*function)(float)) {
   return result;
 }
 
-/// The same case with every element replaced by its magnitude. The reference then computes the sums of magnitudes.
+/// The case with every element replaced by its magnitude. The reference then computes the sums of magnitudes.
 inline KernelCase magnitudes(const KernelCase& use) {
   KernelCase result = use;
   for (Tensor& tensor : result.in) {

@@ -1,6 +1,6 @@
-// Runs a kernel on tensors as a Program would, under the worst conditions that a Program permits: results and scratch
-// start as 0xFF, guard zones follow every written buffer, pieces run in any order, and operands end where their memory
-// ends.
+// Runs a kernel on tensors as a Program would, under the worst conditions that a Program permits. Results and scratch
+// start as 0xFF, and guard zones follow every written buffer. Pieces run in any order, and operands end where their
+// memory ends.
 #pragma once
 
 #include <gtest/gtest.h>

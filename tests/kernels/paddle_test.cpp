@@ -135,8 +135,8 @@ std::vector<Layout> many_channels() {
           {{30000, 3}, 0}, {{3, 65537}, 0}, {{2, 2, 65539}, 1},   {{300, 17, 31}, 1}, {{2, 5000, 9}, 1}};
 }
 
-/// As f32: first with ties and special values, then with NaN at the start, then plain numbers, so that each code is
-/// decided.
+/// Contents as f32: first with ties and special values, then with NaN at the start, then plain numbers, so that each
+/// code is decided.
 std::vector<Tensor> contents(const Dims& dims) {
   std::vector<Tensor> all = {tie_tensor(dims, 0.5F), tie_tensor(dims, 0.5F), normal_tensor(dims)};
   all[1].data<float>()[0] = kNan;

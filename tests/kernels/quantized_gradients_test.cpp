@@ -66,7 +66,7 @@ Gradients gradients_of(const Kernel& kernel, const KernelCase& use) {
   return {{got[0].data<float>().begin(), got[0].data<float>().end()}, got[1].data<float>()[0]};
 }
 
-/// Factor 0.5 * 0.5 / 0.5 = 0.5, zero point 100, codes to 255: accumulators -202, -201, 310, 311 give codes -1, 0 (half
+/// Factor 0.5 * 0.5 / 0.5 = 0.5, zero point 100, codes to 255: accumulators -202, -201, 310, 311 have codes -1, 0 (half
 /// up), 255, 256.
 TEST(quantized_gradients, pass_inside_the_clamp_edges_included) {
   const Tensor ones = LayerCase::floats({1, 1, 1, 1}).reshaped({1, 4});

@@ -12,7 +12,7 @@ Tensor bytes_tensor(DType dtype, Dims dims) {
 }
 
 const std::vector<DType> kTypes = {DType::u8, DType::u16, DType::i32,
-                                   DType::i64};  // as floats, NaN would compare equal
+                                   DType::i64};  // with float elements, NaN would compare equal
 
 void expect_copies(const Kernel& reference, const Kernel& copy, const KernelCase& use) {
   const Tensor want = use.in[0].reshaped(use.out[0]->dims);

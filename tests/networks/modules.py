@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """Random PyTorch modules, exported to ONNX and checked by `halfstep fuzz --networks`.
+
 usage: tests/networks/modules.py [--count 100] [--seed 0] [--jobs 2] [--program build/release/halfstep] [--out FOLDER]
+
 Each seed determines one module: layers of torch.nn and functional code, exported by one of the two exporters, with a
 batch of 1 or a dynamic one. The file contains PyTorch's own outputs, so that the import is compared with them. Exit
 code 1 means a finding. With --out the networks and the report stay there.

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Puts each defect of tests/networks/defects back, one at a time, and reports after how many random networks the fuzzer
 finds it.
+
 usage: tests/networks/run_defects.py [NAME...] [--most 500] [--jobs N] [--folder build/defects]
+
 Applies the patches to a copy of the commit in a folder of its own, which keeps its objects between runs. Networks and
 checks with a finding in the unchanged commit do not count. Exit code 1 where a defect is not found, 2 where a patch
 does not apply.

@@ -1,4 +1,5 @@
 """Every block of code in a page does what the page states.
+
 The blocks of a page run in order, in one folder and one namespace. `python` is executed. In `sh` the commands of
 halfstep run and must end with 0, or with the code in a comment behind them, `# exit code N`. `cpp` that includes
 halfstep.h is the body of a program, which is built and run. Other sources are compiled. `yaml` with a record of an

@@ -1,4 +1,4 @@
-"""A network with batch norms that are folded, frozen or live, trained by hs.train and in a PyTorch loop: the same
+"""A network with batch norms that are folded, frozen or live, trained by hs.train and in a PyTorch loop. The same
 parameters change, and both results convert to verified integer programs."""
 
 import numpy as np

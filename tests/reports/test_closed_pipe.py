@@ -1,4 +1,5 @@
 """The reader of standard output goes away, as `head` does, in every verb.
+
 The program ends by SIGPIPE, or reports it with exit code 2 when its parent ignores that signal. Files are complete or
 absent, and no temporary file remains.
 """

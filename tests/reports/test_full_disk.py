@@ -1,4 +1,5 @@
 """A full disk, in every verb that writes.
+
 The message names the output that the user requested. Files are complete or absent, an older file does not change, and
 the next command removes the files of a killed one.
 """

@@ -4,7 +4,7 @@ import pytest
 
 from conftest import sqnr
 
-# SQNR in dB against float, close to that of the network whose file has the tail folded by hand.
+# SQNR in dB against float, which a network with the tail folded by hand in its file reaches.
 TAILS = {"c63_bias_add": 37.0, "c63_bias_add_bn": 36.2, "c63_mul_add": 34.1, "c63_bn_parts": 33.6}
 LAYER_OPERATORS = {"conv2d", "fake_quantize"}
 

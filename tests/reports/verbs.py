@@ -1,4 +1,5 @@
 """Command lines of every verb, with a network of three layers, and the files in a folder after one of them.
+
 IN is the folder of inputs. SOME is replaced by options for few samples and one thread. A line writes its files into the
 folder `there`, relative to the folder that it runs in. A line without `there` writes nothing.
 """

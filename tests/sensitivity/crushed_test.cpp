@@ -195,7 +195,7 @@ TEST(Crushed, WhatAnActivationLeaves) {
   EXPECT_NE(sentence_of(crushed[0]).find(" behind 'r' span "), std::string::npos);
 }
 
-/// The same channels inside the network. Their reader gives them the same importance as the others.
+/// These channels lie inside the network. Their reader weights them like the others.
 TEST(Crushed, ChannelsThatTheirReaderNeeds) {
   Calibrated inside(kOneHead, [](Model& model) {
     scale(model, "u", 1000, 0, 8 * 8);

@@ -54,7 +54,7 @@ Model network() {
   return model;
 }
 
-/// The same network with its normalizations folded into its weights.
+/// The network() with its normalizations folded into its weights.
 Model kept(bool live, Model model = network()) {
   passes::set_mode(model.graph, passes::Mode::evaluation);
   std::vector<passes::FoldedNorm> norms;
