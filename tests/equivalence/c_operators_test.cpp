@@ -54,7 +54,7 @@ constexpr Case kCases[] = {
     {"product_beyond_64_bits", "u16",
      "integer_matmul(a=q, b=t) {a_zero_point: 300, b_zero_point: 32768, multiplier: 2147483647, shift: 50, "
      "y_zero_point: 30000, code_type: \"u16\", code_max: 65535}"},
-    // The last 16 bits of row 3 by itself, and by row 4, decide between half and half.
+    // In the products of row 3 with itself and with row 4, only the last 16 bits tell more than a half from a half.
     {"product_to_the_even", "u16",
      "integer_matmul(a=q, b=t) {a_zero_point: 2368, b_zero_point: 45794, multiplier: 1247546552, shift: 50, "
      "y_zero_point: 30000, code_type: \"u16\", code_max: 65535, shift_rounding: \"half_even\"}"},

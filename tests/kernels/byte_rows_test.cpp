@@ -46,8 +46,9 @@ void expect_norm(DType type, int64_t extent, bool centered, float y_scale) {
   std::vector<float> scale, bias;
   for (int64_t i = 0; i < extent; ++i) {
     scale.push_back(std::uniform_real_distribution<float>(-2, 2)(random));
-    bias.push_back(i % 4 == 0 ? (static_cast<float>(i) + 0.5F) * y_scale  // half a step for even rows
-                              : std::uniform_real_distribution<float>(-1, 1)(random));
+    bias.push_back(i % 4 == 0
+                       ? (static_cast<float>(i) + 0.5F) * y_scale  // half a step where all codes of a row are equal
+                       : std::uniform_real_distribution<float>(-1, 1)(random));
   }
   arith::RowNorm norm;
   ASSERT_TRUE(arith::derive({scale, bias, 1e-5, 0.02F, y_scale, 8}, norm).ok());

@@ -275,7 +275,7 @@ TEST(Splits, OfAValueThatDependsOnTheBatch) {
     const Known x = sketch.input(5), y = sketch.conv(x);
     Known mean = mixes ? sketch.node("ReduceMean", {y}, {1, kChannels, 5, 5}, {{"axes", Dims{0}}})
                        : sketch.node("ReduceMean", {y}, {kBatch, 1, 5, 5}, {{"axes", Dims{1}}});
-    mean.constant = mixes;  // the maker assumes this: it keeps rows apart in everything that it permits
+    mean.constant = mixes;  // hides the mixing: the maker only permits nodes that keep rows apart
     sketch.node("Sub", {y, mean}, x.dims);
     return sketch.finish();
   };
