@@ -1,4 +1,4 @@
-// A chip that is known only by its data sheet, written as a record. The audit has every fact, features that the chip
+// A chip that is known only by its data sheet, written as a record. The audit has every fact, functions that the chip
 // lacks are refused, and networks become integers that equal the training network.
 #include <gtest/gtest.h>
 

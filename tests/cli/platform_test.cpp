@@ -140,7 +140,7 @@ TEST(PlatformCommand, wrong_use_is_named) {
   EXPECT_TRUE(test::mentions({error({"show", "magik_40"})}, "'magik_t40'"));
 }
 
-/// A chip's own rules reach inspect, which names each missing feature with its reason and place.
+/// A chip's own rules reach inspect, which names each missing function with its reason and place.
 TEST(PlatformCommand, rules_of_a_record_reach_the_verbs) {
   Workspace workspace;
   test::write_text(workspace / "net.ir", R"(graph net(x: f32[?, 1, 8, 8]) {

@@ -98,7 +98,7 @@ def rows(path):
 
 
 def sequences(path):
-    """[n, t, f]: by feature on the last axis, and as a batch norm between transposes."""
+    """[n, t, f]: by channel on the last axis, and as a batch norm between transposes."""
     net = Network((7, 12), seed=4)
     x = net.add("Relu", net.linear("x", 12, 16))
     x = net.add("Add", net.add("Mul", x, net.tensor(net.rng.normal(1, 0.3, 16))), net.tensor(net.rng.normal(0, 0.3, 16)))

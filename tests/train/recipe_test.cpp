@@ -1,4 +1,4 @@
-// Options of a training recipe: schedules, soft labels, mixed samples, feature losses, learning rates of scales,
+// Options of a training recipe: schedules, soft labels, mixed samples, losses on activations, learning rates of scales,
 // oscillating weights, and recomputed statistics.
 #include "halfstep/train/loop/recipe.h"
 
