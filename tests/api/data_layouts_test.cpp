@@ -1,4 +1,4 @@
-// The layouts of docs/data.md: each one calibrates, trains and evaluates, or is refused by name.
+// The layouts of docs/guides/use_data.md: each one calibrates, trains and evaluates, or is refused by name.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

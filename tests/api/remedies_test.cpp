@@ -38,7 +38,7 @@ std::string joined(const std::vector<std::string>& sentences) {
   return text;
 }
 
-/// docs/reading.md states this.
+/// docs/guides/read_audit_and_proof.md states this.
 TEST(Remedies, QuantizeNamesInfiniteValues) {
   const Model network = train::initialize(
       parse("graph g(x: f32[?, 8]) {\n  param @u: f32[6, 8]\n  a = linear(x, w=@u)\n  r = relu(a)\n  l = log(r)\n"
@@ -77,7 +77,7 @@ TEST(Remedies, QuantizeAndVerifyWarnWithOneThatHelps) {
   EXPECT_GT(verify::worst_of(again.parts)->sums.sqnr_db(), 25) << "as was promised";
 }
 
-/// Beside the heads there are values of 66 MiB per sample that no relevant output reads. docs/reading.md states what is
+/// Beside the heads there are values of 66 MiB per sample that no relevant output reads. docs/guides/read_audit_and_proof.md states what is
 /// tried.
 TEST(Remedies, QuantizeLeavesTheTriesOfLargeNetworksToAnalyze) {
   constexpr int kLong = 33;

@@ -1,4 +1,4 @@
-"""Runs every command of the table in docs/messages.md: its first error has the id and the place of the row.
+"""Runs every command of the table in docs/reference/messages.md: its first error has the id and the place of the row.
 
 usage: tests/pages/test_messages.py    (writes the current ids and places of the program into the table)
 """

@@ -259,7 +259,7 @@ TEST(Analyze, EffectsAreThoseOfWholeRunsAcrossPieces) {
   expect_effects_of_whole_runs(model, data, false);
 }
 
-/// docs/analyze.md states that compiling grows with the layers.
+/// docs/guides/find_sensitive_layers.md states that compiling grows with the layers.
 TEST(Analyze, PiecesAreAsLargeInALargerNetwork) {
   const data::Dataset data = random_data(false);
   const auto sizes = [&](int layers) {

@@ -21,7 +21,7 @@ namespace {
 
 constexpr int64_t kSamples = 64;
 
-/// docs/reading.md states this.
+/// docs/guides/read_audit_and_proof.md states this.
 TEST(Crushed, FewStepsOfSoManyCodes) {
   EXPECT_EQ(few_steps(256), 8);
   EXPECT_EQ(few_steps(128), 4);
@@ -101,7 +101,7 @@ TEST(Crushed, InfinitiesAreNamedAndLeaveRangesToOtherNumbers) {
   EXPECT_LT(quant::effective_scale(model, quantizer, 0), 1);
 }
 
-/// docs/reading.md states this.
+/// docs/guides/read_audit_and_proof.md states this.
 TEST(Crushed, AMaskOfInfinitiesIsNotNamed) {
   const Calibrated masked(
       "graph g(x: f32[?, 8]) {\n  param @u: f32[8, 8]\n  a = linear(x, w=@u)\n  r = relu(x)\n  m = log(r)\n"
@@ -120,7 +120,7 @@ TEST(Crushed, InfinitiesAloneStopCalibration) {
             errors::calibration_saw_no_number("g", "'l'"));
 }
 
-/// docs/reading.md states this, and that large networks use 8 samples.
+/// docs/guides/read_audit_and_proof.md states this, and that large networks use 8 samples.
 TEST(Crushed, LooksAt32Samples) {
   const Calibrated heads(kTwoHeads, [](Model&) {});
   ThreadPool pool(1);
