@@ -1,4 +1,4 @@
-// What conversion asks of a network before, and of a program after.
+// Checks before and after conversion: the prepared network, and the integer program.
 #include <algorithm>
 
 #include "halfstep/core/base/diagnostics/diagnostics.h"
@@ -12,7 +12,8 @@
 namespace halfstep::quant {
 namespace {
 
-/// Scales that a program stores do not count, nor what says where elements lie: what flows are codes.
+/// Whether an activation operand is a float value. Stored scales do not count, nor operands that only contain
+/// positions.
 bool touches_float(Op op) {
   for (int i = 0; const Value value : op.operands()) {
     const bool says_where = op.port_of(i++) == op.info().quant.index;
@@ -24,7 +25,7 @@ bool touches_float(Op op) {
   return false;
 }
 
-/// Quantizers whose kind has no form on codes.
+/// Reports quantizers of a kind that has no integer implementation.
 void require_forms(const Model& prepared) {
   std::vector<Diagnostic> objections;
   const passes::QuantizerKinds kinds(prepared);

@@ -32,16 +32,16 @@ namespace {
 using passes::QuantizedStep;
 using passes::StepKind;
 
-/// What is found on the way, in a network and its regions.
+/// Results collected while a network and its regions are converted.
 struct Findings {
   std::vector<AccumulatorProof> proofs;
   std::vector<Diagnostic> objections;
   CodeFormats formats;
   std::map<std::string, TableOrigin> tables;
-  std::set<std::string> unseen;  ///< scales whose observers have seen nothing; they may be outside of a region
+  std::set<std::string> unseen;  ///< scales of uncalibrated observers, possibly outside of the current region
 };
 
-/// A network, or a region of it, on codes.
+/// Converts a network, or a region of it, to an integer program.
 class Converter final : passes::CodedRebuild {
  public:
   Converter(const Model& source, Findings& found) : CodedRebuild(source), found_(found) {}
@@ -66,7 +66,7 @@ class Converter final : passes::CodedRebuild {
  private:
   Model rebuilt(const Model& region) override { return Converter(region, found_).run(); }
 
-  /// Codes for what reads a step that is refused, so that all that is refused behind it is found as well.
+  /// Represents the result of a refused step by an argument with codes, so that errors in later steps are found too.
   void stand_in(const QuantizedStep& step) {
     const Value result = step.result();
     set_codes(result, passes::add_argument(graph(), step.name() + ".refused",
@@ -137,7 +137,7 @@ class Converter final : passes::CodedRebuild {
     formats_[q.out().node()] = format;
   }
 
-  /// Of a tensor the program stores the codes, as a layer that gives them.
+  /// Stores the codes of a tensor in the program, and an identity that returns them.
   void convert_stored(const ops::FakeQuantize& q, const CodeFormat& format) {
     Tensor contents = stored_codes(source_tensor(q.x()), format, code_rule(q), *parse_dtype(q.code_type()));
     const Value stored = add_tensor(q.name() + ".codes", Role::constant, std::move(contents));
@@ -145,7 +145,7 @@ class Converter final : passes::CodedRebuild {
     formats_[q.out().node()] = format;
   }
 
-  /// Of a quantized tensor, which an operator in float reads, the reals that its codes stand for.
+  /// For a quantized tensor that a float operator reads: the real values of its codes.
   Value real_of_source(Value old) override {
     if (old.is_tensor()) return add_tensor(old.name(), old.role(), source_tensor(old));
     const ops::FakeQuantize quantizer = passes::quantizer_of(old);
@@ -191,7 +191,7 @@ class Converter final : passes::CodedRebuild {
 
   void read_alike(Value moved, Value source) override { formats_[moved.node()] = formats_.at(source.node()); }
 
-  /// What every integer operator that ends in codes states.
+  /// Attributes of every integer operator whose result has codes.
   Attributes output_attributes(const QuantizedStep& step, const CodeFormat& y) const {
     const auto clamp = rule_of(step, y).clamp(y.scale, y.zero_point);
     return {{"y_zero_point", int64_t{y.zero_point}},
@@ -256,7 +256,7 @@ class Converter final : passes::CodedRebuild {
     return layer;
   }
 
-  /// Operators without weights: one factor, or two for a sum.
+  /// Converts operators without weights. They have one factor, or two for a sum.
   void convert_accumulating(const QuantizedStep& step) {
     const OpInfo& info = integer_operator(step);
     const CodeFormat y = format_of(step.quantizer);
@@ -283,7 +283,7 @@ class Converter final : passes::CodedRebuild {
     finish(step, info, operands, attributes, y);
   }
 
-  /// Softmax and normalizations: numbers of their own.
+  /// Converts softmax and normalizations, which have their own parameters.
   void convert_normalizing(const QuantizedStep& step) {
     const Value x = step.coded_inputs().front();
     const CodeFormat& x_format = formats_.at(x.node());
@@ -334,7 +334,7 @@ class Converter final : passes::CodedRebuild {
     for (const auto& [name, scale] : scales) attributes[name] = static_cast<double>(scale);
   }
 
-  /// The factors of an operator without weights, where the form stores any.
+  /// Sets the factors of an operator without weights, if the form stores any.
   void set_factors(const QuantizedStep& step, Attributes& attributes, const CodeFormat& y) const {
     const std::vector<Value> inputs = step.coded_inputs();
     const auto format = [&](size_t i) -> const CodeFormat& { return formats_.at(inputs[i].node()); };
@@ -362,7 +362,7 @@ class Converter final : passes::CodedRebuild {
     attributes["shift"] = int64_t{scale->positive.shift};
   }
 
-  /// One for the whole window, and one for each count of elements in those that an edge cuts.
+  /// Sets one factor for the whole window, and one for each element count of windows that an edge of x cuts.
   static void set_average_factors(const QuantizedStep& step, Attributes& attributes, const WindowCounts& counts,
                                   float x_scale, const CodeFormat& y) {
     std::vector<int64_t> multipliers, shifts;
@@ -439,7 +439,7 @@ class Converter final : passes::CodedRebuild {
            {{"x_code_min", int64_t{formats_.at(x.node()).code_min}}, {"code_type", step.quantizer.code_type()}}, y);
   }
 
-  std::map<const detail::ValueNode*, CodeFormat> formats_;  ///< of values of the source that have codes
+  std::map<const detail::ValueNode*, CodeFormat> formats_;  ///< by value of the source that has codes
   Findings& found_;
 };
 

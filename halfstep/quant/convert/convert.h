@@ -1,5 +1,5 @@
-// A prepared network becomes an integer program: stored codes and derived integers, no float between quantize and
-// dequantize but for the islands that are asked for.
+// Converts a prepared network into an integer program. The program has stored codes and derived integers. No operator
+// between quantize and dequantize computes in float, except for the float fallbacks that the options allow.
 #pragma once
 
 #include <string>
@@ -19,16 +19,17 @@ struct Conversion {
 };
 
 /// Derives codes, biases, multipliers and shifts from the float32 tensors of `prepared` (docs/arithmetic.md, section
-/// 4). It reads no platform: the rules are attributes of the quantizers. Throws a Error with every layer and channel
-/// where a shift or factor leaves its range, an accumulator could overflow, or an operator has no integer form;
-/// bad_input when the network was never calibrated. Islands are named in the Model's metadata (float_operators).
+/// 4). Reads no platform, because the attributes of the quantizers contain the rules. Throws an Error that lists every
+/// layer and channel if a shift or factor is out of range, an accumulator could overflow, or an operator has no integer
+/// implementation. Throws bad_input if the network is not calibrated. The Model's metadata (float_operators) names the
+/// float fallbacks.
 Conversion convert(const Model& prepared, const ConvertOptions& options = {});
 
-/// Throws unsupported, naming them, for operators of a prepared network that convert would refuse to leave in float.
+/// Throws unsupported, with the names of all operators that `convert` would refuse to leave in float.
 void require_integers(const Model& prepared, const ConvertOptions& options);
 
-/// Throws, naming the operator, for an integer program with an operator on floats other than its islands, quantize at
-/// its inputs and behind islands, and dequantize.
+/// Throws if an integer program has an operator on floats other than float fallbacks, dequantize, and quantize at
+/// inputs or after float fallbacks. The message names the operator.
 void require_program(const Model& model);
 
 }  // namespace halfstep::quant

@@ -14,7 +14,7 @@
 namespace halfstep::quant {
 namespace {
 
-/// Scales raised for dead channels: each by its own bias, or the single one by all.
+/// Weight scales, raised for dead channels: each scale for its own bias, or a single scale for all biases.
 std::vector<float> raised_scales(const WeightedLayer& layer) {
   const auto given = layer.w_scale.data<float>();
   std::vector<float> scales(given.begin(), given.end());
@@ -50,7 +50,7 @@ Tensor bias_codes(const WeightedLayer& layer, const std::vector<float>& scales) 
   return codes;
 }
 
-/// The biases of engines, which add them as they are.
+/// Float biases, for engines that add them to float sums.
 Tensor real_biases(const WeightedLayer& layer) {
   return layer.b.defined() ? layer.b.clone() : Tensor(DType::f32, {layer.w.dims()[0]});
 }
@@ -90,7 +90,7 @@ void set_factors(const WeightedLayer& layer, const std::vector<float>& scales, I
   }
 }
 
-/// `biases` in codes: of an engine they are part of what the training road observes.
+/// `biases` are codes. For an engine they are part of the value that the training network observes.
 int64_t prove_accumulator(const WeightedLayer& layer, const IntegerTensors& tensors, const Tensor& biases) {
   const auto w = tensors.w.data<int8_t>();
   const auto b = biases.data<int32_t>();

@@ -1,4 +1,4 @@
-// The tensors of one integer layer with weights.
+// Derives the stored tensors of an integer layer with weights.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace halfstep::quant {
 
-/// Codes as the integer program sees them: how a value's codes read as reals.
+/// Scale, zero point and range of the codes of a value in the integer program.
 struct CodeFormat {
   float scale = 1.0F;
   int32_t zero_point = 0;
@@ -18,32 +18,33 @@ struct CodeFormat {
   int32_t code_max = 255;
 };
 
-/// What the float side of a weighted layer says.
+/// Float parameters of a layer with weights, the input of integer_tensors.
 struct WeightedLayer {
-  std::string where;        ///< for messages
+  std::string where;        ///< name of the layer for messages
   Tensor w;                 ///< f32, output channels first
-  Tensor b;                 ///< f32, or undefined
+  Tensor b;                 ///< f32, may be undefined
   Tensor w_scale;           ///< f32 [1] or [channels]
-  arith::CodeRule weights;  ///< rule of their codes
+  arith::CodeRule weights;  ///< rounding and range of the weight codes
   DType code_type = DType::i8;
   CodeFormat x, y;
   arith::RequantizeRule rule;
 };
 
-/// What the integer side stores. The negative factors are defined for leaky_relu only, and no multipliers for shifts
-/// alone; forms that keep scales have the weights' in place of all of them. Biases are codes, and real for an engine.
+/// Stored tensors of an integer layer. Negative factors are defined for leaky_relu only. Multipliers are undefined if
+/// the form uses shifts alone. Forms that keep scales store w_scale instead of shifts and multipliers. Biases are
+/// codes, or real values for an engine.
 struct IntegerTensors {
   Tensor w, b, shift, multiplier, negative_shift, negative_multiplier, w_scale;
   int64_t accumulator_bound = 0;
 };
 
-/// Throws unsupported with the channel when a shift, a factor or the accumulator leaves its range.
+/// Throws unsupported, with the channel, if a shift, a factor or the accumulator is out of range.
 IntegerTensors integer_tensors(const WeightedLayer& layer);
 
-/// The rule of a quantizer's codes.
+/// Rounding and range of the quantizer's codes.
 arith::CodeRule code_rule(const ops::FakeQuantize& quantizer);
 
-/// Codes of a float32 tensor that is read as a feature.
+/// Codes of a float32 tensor that an operator reads as an activation.
 Tensor stored_codes(const Tensor& reals, const CodeFormat& format, const arith::CodeRule& rule, DType type);
 
 }  // namespace halfstep::quant

@@ -10,7 +10,7 @@
 namespace halfstep::quant {
 namespace {
 
-/// Entry c - x.code_min is code_of(c - x.zero_point).
+/// Sets entry c - x.code_min to code_of(c - x.zero_point).
 template <class CodeOf>
 Tensor table_of(const CodeFormat& x, DType code_type, CodeOf&& code_of) {
   Tensor table(code_type, {int64_t{x.code_max} - x.code_min + 1});

@@ -1,4 +1,4 @@
-// What the integer program stores of a softmax or a normalization. docs/arithmetic.md, section 5.
+// Stored parameters of integer softmax and normalization. See docs/arithmetic.md, section 5.
 #pragma once
 
 #include <map>
@@ -11,26 +11,26 @@
 
 namespace halfstep::quant {
 
-/// By name as integer_softmax and integer_norm have them.
+/// Attributes and tensors by their names in integer_softmax and integer_norm.
 struct NormalizingNumbers {
   Attributes attributes;
   std::map<std::string, Tensor> tensors;
 };
 
-/// Exponentials of the steps of x, and the factor of the result. Error where it has none.
+/// The exponentials of all steps of x, and the factor of the result. Returns an error if no factor is in range.
 Status softmax_numbers(const arith::RequantizeRule& rule, const CodeFormat& x, const CodeFormat& y,
                        NormalizingNumbers& result);
 
-/// A normalization of rows.
+/// Float parameters of a normalization over rows.
 struct NormLayer {
-  Tensor scale, bias;  ///< float32; bias may be undefined
+  Tensor scale, bias;  ///< float32, bias may be undefined
   double epsilon = 0;
   CodeFormat x, y;
-  DType code_type = DType::u8;  ///< of x
+  DType code_type = DType::u8;  ///< type of the codes of x
   bool centered = true;
 };
 
-/// Epsilon in steps, factors and biases. Error where there is no room for them.
+/// Epsilon in squared steps, factors and biases. Returns an error if one of them is out of range.
 Status norm_numbers(const NormLayer& layer, NormalizingNumbers& result);
 
 }  // namespace halfstep::quant

@@ -51,7 +51,7 @@ void read_quirks(InsertionRules& rules, const YamlReader& insert) {
   for (const YamlReader& one : insert.maps("quirks")) {
     const std::string text = one.text("quirk");
     const auto known = std::ranges::find(kQuirks, text);
-    if (known != std::end(kQuirks))  // else it is objected to
+    if (known != std::end(kQuirks))  // an unknown name is reported by its key
       rules.quirks.push_back({static_cast<QuirkKind>(known - std::begin(kQuirks)), one.text("reason")});
   }
   rules.as_mqbench = insert.text("as") == "mqbench";
@@ -59,7 +59,7 @@ void read_quirks(InsertionRules& rules, const YamlReader& insert) {
     insert.object("as", errors::mqbench_without_quirks(), {"insert.quirks"});
 }
 
-/// What gives a quantized result cannot be without one.
+/// An operator in `gives` or `passes` always has a quantized result, so `skips` must not list it.
 void object_to_contradictions(const InsertionRules& rules, const YamlReader& insert) {
   for (const auto& [key, names] : {std::pair("gives", &rules.gives), std::pair("passes", &rules.passes)}) {
     for (const std::string& name : *names) {

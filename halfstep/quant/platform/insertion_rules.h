@@ -1,4 +1,4 @@
-// Where a target has quantizers, as its record says: the section `insert:` of platforms/*.yaml.
+// Quantizer placement of a target: the section `insert:` of platforms/*.yaml.
 #pragma once
 
 #include <string>
@@ -9,47 +9,51 @@ namespace halfstep::quant {
 
 class YamlReader;
 
-/// Which ends of a network are quantized: those that an operator asks for, all, or none.
+/// Whether inputs or outputs of a network are quantized: only if an operator asks for it, always, or never.
 enum class Ends { asked, always, never };
 
-/// What MQBench does otherwise, by mistake or by the form of its code; docs/reference/platform_keys.md has a sentence
-/// for each.
+/// Deviations of MQBench, which are mistakes or follow from its implementation. docs/platforms.md describes each.
 enum class QuirkKind {
-  deconvolutions_alone,  ///< no activation is part of a transposed convolution that has no normalization
-  single_output,         ///< of a network with several outputs none is an end
-  means_apart,           ///< a mean over height and width that does not keep them is no pool
-  norms_with_relu,       ///< a normalization without a layer and the ReLU behind it are one, which no list names
-  parts_skipped          ///< what is taken out of a value by place has no quantizer of its own
+  deconvolutions_alone,  ///< a transposed convolution without a normalization does not fuse with an activation
+  single_output,         ///< a network with several outputs has no last operation
+  means_apart,           ///< a mean over height and width without keep_dims is not treated as a pool
+  norms_with_relu,       ///< a normalization without a preceding layer and its ReLU form one operator, which no list
+                         ///< contains
+  parts_skipped          ///< the result of a slice or gather has no quantizer of its own
 };
 struct Quirk {
   QuirkKind kind;
   std::string reason;
 };
-/// As records call it.
+/// The name of the quirk in records.
 std::string name(QuirkKind kind);
 std::vector<std::string> quirk_names();
 
-/// Operators are meant by their kind: the name of their record, or of what several make together (passes::Unit).
+/// Names are kinds of operators: the name of an operator's record, or of a unit of several operators (passes::Unit).
 struct InsertionRules {
-  std::vector<std::string> asks;     ///< their features have quantizers
-  std::vector<std::string> gives;    ///< their results have one
-  std::vector<std::string> passes;   ///< behind one that gives: its quantizer stands behind these instead
-  std::vector<std::string> skips;    ///< their results never have one
-  std::vector<std::string> fuses;    ///< activations that are part of the operator with weights in front of them
-  std::vector<std::string> weights;  ///< their weights have quantizers
-  std::vector<std::pair<std::string, std::string>> merges;  ///< the first asks the second for nothing: one operation
-  /// The result of the first has none where one of the second reads it, whose range is that of what the first reads.
+  std::vector<std::string> asks;     ///< operators whose input activations have quantizers
+  std::vector<std::string> gives;    ///< operators whose results have a quantizer
+  std::vector<std::string> passes;   ///< after an operator of `gives`, the quantizer is placed after these operators
+                                     ///< instead
+  std::vector<std::string> skips;    ///< operators whose results never have a quantizer
+  std::vector<std::string> fuses;    ///< activation functions that are part of the preceding operator with weights
+  std::vector<std::string> weights;  ///< operators whose weights have quantizers
+  std::vector<std::pair<std::string, std::string>> merges;  ///< (of, into): `into` does not ask for a quantizer on the
+                                                            ///< result of `of`, because both are one operation
+  /// The result of an operator in `propagates_from` has no quantizer if an operator in `propagates_to` reads it. Its
+  /// range is then the range of the operator's input.
   std::vector<std::string> propagates_from, propagates_to;
-  std::vector<std::string> unsigned_behind;  ///< of signed features: codes from 0 on behind these, zero point 0
-  std::vector<std::string> sign_of_inputs;   ///< unsigned where all that comes to them is
+  std::vector<std::string> unsigned_behind;  ///< on targets with signed activations: results of these use codes from 0
+                                             ///< with zero point 0
+  std::vector<std::string> sign_of_inputs;   ///< results of these are unsigned if all their inputs are unsigned
   Ends inputs = Ends::asked, outputs = Ends::asked;
-  std::vector<Quirk> quirks;  ///< followed where `as_mqbench`
+  std::vector<Quirk> quirks;  ///< applied if `as_mqbench`
   bool as_mqbench = false;
 
   bool follows(QuirkKind kind) const;
 };
 
-/// The mapping `insert` of a record. Rules that contradict each other or never decide are objected to.
+/// Reads the mapping `insert` of a record. Reports rules that contradict each other or have no effect.
 InsertionRules read_insertion(const YamlReader& record);
 
 }  // namespace halfstep::quant

@@ -13,7 +13,7 @@
 namespace halfstep::quant {
 namespace {
 
-/// A property of layers: whether an operation has it, and whether an operator can.
+/// A property of layers: `holds` tests an operation, `is_possible` tests whether an operator can have the property.
 struct Property {
   const char* name;
   bool (*holds)(const Selected& operation);
@@ -34,7 +34,7 @@ const Property& property(const std::string& name) {
   return *std::ranges::find_if(kProperties, [&](const Property& one) { return one.name == name; });
 }
 
-/// Operators that a rule selects by name or kind.
+/// Operators that a rule selects, by name or by kind.
 std::vector<const OpInfo*> operators_of(const LegalRule& rule) {
   std::vector<const OpInfo*> ops;
   for (const OpInfo& op : all_operators()) {
@@ -47,7 +47,7 @@ bool is_any(const LegalRule& rule, bool (*holds)(const OpInfo&)) {
   return std::ranges::any_of(operators_of(rule), [&](const OpInfo* op) { return holds(*op); });
 }
 
-/// Whether `rule` selects whatever `other` does.
+/// Whether `rule` selects every operation that `other` selects.
 bool covers(const LegalRule& rule, const LegalRule& other) {
   const auto others = operators_of(other);
   const bool all = std::ranges::all_of(
@@ -85,7 +85,7 @@ void read_properties(LegalRule& rule, const YamlReader& reader) {
   rule.reads = reader.integers("reads");
 }
 
-/// Of widths that the general rule lacks none is legal anywhere.
+/// A rule may only list bit widths that the general rule lists too. Reports other bit widths.
 void object_to_widths(const YamlReader& reader, const std::string& key, const std::vector<int64_t>& widths,
                       const std::vector<int64_t>& general, const std::string& of) {
   const auto is_general = [&](int64_t bits) { return std::ranges::find(general, bits) != general.end(); };

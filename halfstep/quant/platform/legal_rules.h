@@ -1,4 +1,5 @@
-// What a platform allows beyond its general widths: rules that select operators by name, by kind and by their layer.
+// Exceptions to the general bit widths of a platform. A rule selects operators by name or kind, and by properties of
+// the layer.
 #pragma once
 
 #include <cstdint>
@@ -12,44 +13,44 @@ namespace halfstep::quant {
 
 class YamlReader;
 
-/// What rules select an operation by.
+/// Properties of an operation that rules test.
 struct Selected {
   const OpInfo* op = nullptr;
-  int64_t groups = 1, channels = 0;        ///< of a layer with weights; 0 channels where it has no images
-  int64_t kernel = 0;                      ///< the longer side of its window, 0 without one
-  int64_t stride = 0;                      ///< the longer step of its window
-  int64_t inputs = 0;                      ///< how many values it reads, but for weight and bias
-  bool is_first = false, is_last = false;  ///< of the layers with weights
-  std::set<int64_t> reads = {};            ///< widths of the codes that it reads
-  int64_t gives = 0;                       ///< width of the codes that it gives
+  int64_t groups = 1, channels = 0;        ///< for a layer with weights, channels is 0 if its input is not an image
+  int64_t kernel = 0;                      ///< longer side of the window, 0 without a window
+  int64_t stride = 0;                      ///< longer stride of the window
+  int64_t inputs = 0;                      ///< number of operands without weight and bias
+  bool is_first = false, is_last = false;  ///< first or last layer with weights
+  std::set<int64_t> reads = {};            ///< bit widths of the input codes
+  int64_t gives = 0;                       ///< bit width of the output codes
 };
 
-/// An operation of a float or prepared network as rules see it, but for is_first, is_last and the widths of its codes,
-/// which its place decides.
+/// The properties of an operation of a float or prepared network. Does not set is_first, is_last, reads and gives,
+/// which depend on the position in the network.
 Selected selected(Op op);
 
-/// `op` names one operator, else `trait` a kind. The first rule that selects an operation decides.
+/// `op` selects one operator. If it is empty, `trait` selects a kind. The first rule that selects an operation applies.
 struct LegalRule {
   std::string op = {}, reason = {};
   Trait trait = Trait::none;
-  std::string where = {};                            ///< one of layer_properties, "" for all layers
-  int64_t kernel_above = 0, stride_above = 0;        ///< 0: of any window, or of none
-  int64_t inputs_above = 0;                          ///< 0: however many
-  std::vector<int64_t> reads = {};                   ///< all that it reads has these widths; empty: any
-  bool refused = false;                              ///< the target has no such operator at all
-  std::vector<int64_t> features = {}, weights = {};  ///< empty: as the general rule
-  std::vector<int64_t> gives = {};                   ///< widths of its result; empty: as `features`
+  std::string where = {};                            ///< one of layer_properties(), or "" for all layers
+  int64_t kernel_above = 0, stride_above = 0;        ///< selects larger windows or strides only, 0: any
+  int64_t inputs_above = 0;                          ///< selects operations with more inputs only, 0: any number
+  std::vector<int64_t> reads = {};                   ///< all input codes have one of these bit widths, empty: any
+  bool refused = false;                              ///< the target does not have the operator
+  std::vector<int64_t> features = {}, weights = {};  ///< legal bit widths, empty: the general rule
+  std::vector<int64_t> gives = {};                   ///< legal bit widths of the result, empty: as `features`
 
   bool selects(const Selected& operation) const;
 };
 
-/// Whether the operator computes on codes or moves them, on some platform.
+/// Whether any platform computes the operator on codes, or moves codes with it.
 bool can_have_codes(const OpInfo& op);
 
-/// depthwise, grouped, first, last.
+/// Returns depthwise, grouped, first, last.
 const std::vector<std::string>& layer_properties();
 
-/// The list `legal` of a record. A rule that never decides anything is objected to.
+/// Reads the list `legal` of a record. Reports rules that never apply.
 std::vector<LegalRule> read_legal_rules(const YamlReader& record);
 
 }  // namespace halfstep::quant

@@ -12,7 +12,7 @@ struct Row {
   const char *name, *method, *merge;
 };
 
-/// A range that is widest, or counted, stays as calibration left it; others follow a network that trains.
+/// Ranges with the merge `widest` keep their calibrated value. Other ranges follow the network during training.
 constexpr Row kRows[] = {
     {"minmax", "minmax", "widest"},
     {"ema_minmax", "minmax", "moving"},
@@ -37,7 +37,7 @@ const Row& row_of(const std::string& observer) {
   return *row;
 }
 
-/// How many powers are tried, from the one in front of the range's.
+/// Number of exponents to try, from that of the range's scale (docs/arithmetic.md, section 3: e0 to e0 + 4).
 constexpr int64_t kPowers = 5;
 
 }  // namespace

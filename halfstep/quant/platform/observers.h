@@ -1,4 +1,4 @@
-// Observers as records of platforms name them, and what each is to the operator observe_range.
+// Maps the observer names in platform records to attributes of the operator observe_range.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +9,32 @@
 
 namespace halfstep::quant {
 
-/// Numbers that observers have; those that an observer does not use say nothing.
+/// Parameters of observers. An observer ignores the parameters that it does not use.
 struct ObserverNumbers {
   int64_t candidates = 64, steps = 80;  ///< mse: tries the range times 1 - i / steps
-  double power = 2.0;                   ///< mse: of the errors that are summed
-  double share = 0.99999;               ///< quantile, percentile: of elements that stay
-  int64_t bins = 2048;                  ///< quantile
-  double deviations = 2.6;              ///< clip_std, widen_std
-  bool nearest_power = false;           ///< powers of two are the nearest, not the next ones up
+  double power = 2.0;                   ///< mse: exponent of the errors in the sum
+  double share = 0.99999;               ///< quantile, percentile: share of the elements inside the range
+  int64_t bins = 2048;                  ///< quantile: bins of the histogram
+  double deviations = 2.6;              ///< clip_std, widen_std: standard deviations
+  bool nearest_power = false;           ///< round scales to the nearest power of two instead of up
 };
 
-/// Their names, in the order of their rules in docs/arithmetic.md, section 3.
+/// Names of all observers, in the order of their rules in docs/arithmetic.md, section 3.
 std::vector<std::string> observer_names();
 
-/// Of iterations and branches no average is taken, as they are no samples of one kind: the observer over all of them in
-/// place of a moving one.
+/// The observer that covers all values, in place of a moving average. For values in loops and branches: their
+/// iterations are not samples of one distribution, so an average is not meaningful.
 std::string over_all(const std::string& observer);
 
-/// Whether it gives nothing but powers of two, whatever is asked for.
+/// Whether the observer always returns powers of two, independent of other settings.
 bool gives_powers_of_two(const std::string& observer);
-/// Whether it is the start of a scale that is learned, which covers no range.
+/// Whether the observer initializes a learned scale. Such a scale does not cover a range.
 bool starts_learning(const std::string& observer);
 
-/// The attributes of observe_range that make it `observer`, of a weight or a feature.
+/// Attributes of observe_range that select `observer`, for a weight or an activation.
 Attributes observer_attributes(const std::string& observer, const ObserverNumbers& numbers, bool of_weight);
 
-/// The name of an observe_range with these attributes.
+/// The name of the observer with these attributes of observe_range.
 std::string observer_name(const std::string& method, const std::string& merge);
 
 }  // namespace halfstep::quant

@@ -37,7 +37,7 @@ void override_field(const YAML::Node& root, const std::string& path, const std::
   node = parse_yaml(value, "override '" + path + "'");
 }
 
-/// Keys that a mapping leaves out have their defaults.
+/// Adds the default of every key that the mapping omits.
 void add_defaults(YAML::Node map, const std::string& path) {
   for (const RecordKey* key : keys_below(platform_keys(), path)) {
     YAML::Node value = map[last_name(*key)];
@@ -82,7 +82,7 @@ void read_features(Platform& platform, const YamlReader& reader) {
 
 bool keeps_scales(const std::string& form) { return arith::traits(*arith::parse_requantization(form)).keeps_scales; }
 
-/// A rounding of shifts, where there are any. What is rounded twice is a product of 31 bits.
+/// Checks the rounding of shifts, if the form has shifts. Double rounding is only defined for 31-bit multipliers.
 void read_shift_rounding(Platform& platform, const YamlReader& requantize) {
   platform.shift_rounding = requantize.text("rounding");
   const std::string& form = platform.requantize;
@@ -128,7 +128,7 @@ void read_observer_numbers(ObserverNumbers& numbers, const YamlReader& reader) {
                   {reader.path_of("candidates")});
 }
 
-/// An observer gives powers of two where these are asked for, and only there where it knows no others.
+/// An observer that returns only powers of two needs power_of_two. power_of_two needs an observer that supports it.
 void check_observer(const YamlReader& side, const std::string& observer, bool power_of_two) {
   const auto object = [&](Diagnostic said) { side.object("observer", std::move(said), {"power_of_two"}); };
   if (observer.empty()) return;
@@ -136,7 +136,7 @@ void check_observer(const YamlReader& side, const std::string& observer, bool po
   if (starts_learning(observer) && power_of_two) object(errors::observer_gives_any_scale(observer));
 }
 
-/// What a kind of quantizer asks of the numbers that it learns.
+/// Checks the settings that a kind of quantizer requires for its learned values.
 void check_quantizer(const Platform& platform, const YamlReader& side, QuantizerKind kind, const BitRule& bits,
                      const std::string& zero_points) {
   using enum QuantizerKind;
@@ -166,7 +166,7 @@ void read_quantizers(Platform& platform, const YamlReader& record) {
     if (!side.has("quantizer")) return std::nullopt;
     const std::string text = side.text("quantizer");
     const auto known = std::ranges::find(quantizer_kinds(), text, &QuantizerTraits::name);
-    if (known == quantizer_kinds().end()) return std::nullopt;  // which is objected to
+    if (known == quantizer_kinds().end()) return std::nullopt;  // an unknown name is reported by its key
     const auto kind = static_cast<QuantizerKind>(known - quantizer_kinds().begin());
     check_quantizer(platform, side, kind, bits, zero_points);
     return kind;
@@ -196,7 +196,7 @@ void read_arithmetic(Platform& platform, const YamlReader& record) {
   platform.rounding = rounding.text("mode");
 }
 
-/// Whether several values of codes can go into the operator.
+/// Whether the operator can have several operands with codes.
 bool joins_codes(const OpInfo& op) {
   const QuantInfo& quant = op.quant;
   if (quant.integer.empty() && quant.trait != Trait::preserves_range && quant.trait != Trait::same_scale) return false;
@@ -208,14 +208,14 @@ bool joins_codes(const OpInfo& op) {
   return codes > 1;
 }
 
-/// Whether the operator has a quantizer for its result that is its own: what moves codes has none, and an activation
-/// may go into the operator in front of it.
+/// Whether the result of the operator has its own quantizer. Operators that move codes have none. An activation
+/// function may fuse into the preceding operator.
 bool has_own_scale(const OpInfo& op) {
   return !op.quant.integer.empty() || (op.quant.lookup && op.quant.activation.empty());
 }
 
-/// Activations that every operator of `trait` takes in when it requantizes in that form; leaky_relu needs a second
-/// factor, and scales that are kept are one.
+/// Activation functions that every operator of `trait` can fuse under this requantization. leaky_relu needs a second
+/// factor. A form that keeps scales has only one.
 std::vector<std::string> fusable_activations(Trait trait, const std::string& form) {
   std::vector<std::string> able;
   for (const OpInfo& activation : all_operators()) {
@@ -238,7 +238,7 @@ std::vector<std::string> read_activations(const YamlReader& reader, Trait trait,
                     {"requantize.form"});
 }
 
-/// Layers that compute in float have quantizers where rules ask for them, and nowhere else.
+/// Layers that compute in float have quantizers only if insertion rules ask for them.
 void object_to_float_layers(const Platform& platform, const YamlReader& record) {
   const auto needs_rules = [&](const YamlReader& reader, const char* key) {
     reader.object(key, errors::float_layers_need_insertion_rules(), {"insert"});
@@ -273,7 +273,7 @@ void read_rules(Platform& platform, const YamlReader& record) {
   object_to_float_layers(platform, record);
 }
 
-/// `over` upon `base`: mappings key by key, anything else as a whole.
+/// Merges `over` into `base`: mappings key by key, other nodes as a whole.
 YAML::Node merged(const YAML::Node& base, const YAML::Node& over) {
   if (!base.IsMap() || !over.IsMap()) return over;
   YAML::Node result = YAML::Clone(base);
@@ -287,18 +287,19 @@ YAML::Node merged(const YAML::Node& base, const YAML::Node& over) {
 
 Platform parse(const RecordSource& source, const Overrides& overrides, std::vector<std::string> derived);
 
-/// What a record builds on; what stands in the way of that.
+/// The base of a record, and the errors found while loading it.
 struct Base {
   YAML::Node record = YAML::Node(YAML::NodeType::Undefined);
   std::vector<Diagnostic> objections = {};
   bool is_known = true;
 };
 
-/// The resolved record that `root` names as its base; `derived` are the files that build on it, that of `root` last.
+/// The resolved record of the base that `root` names. `derived` lists the files that build on it, the file of `root`
+/// last.
 Base base_of(const YAML::Node& root, const std::vector<std::string>& derived) {
   const YAML::Node named = root.IsMap() ? root["base"] : YAML::Node(YAML::NodeType::Undefined);
   if (!named.IsDefined()) return {};
-  if (!named.IsScalar()) return {.is_known = false};  // which is objected to as that of any key
+  if (!named.IsScalar()) return {.is_known = false};  // reported as a wrong type of the key
   const std::string where = fmt::format("{}:{}: base", derived.back(), named.Mark().line + 1);
   const auto unknown = [](const Error& error) { return Base{{}, error.diagnostics(), false}; };
   RecordSource source;
@@ -317,7 +318,7 @@ Base base_of(const YAML::Node& root, const std::vector<std::string>& derived) {
   }
 }
 
-/// What is wrong with a width.
+/// Returns an error if the bit width is not legal.
 std::optional<Diagnostic> objection_to(std::string_view platform, std::string_view values, int bits,
                                        const std::vector<int64_t>& legal, const std::string& reason) {
   if (legal.empty() || std::find(legal.begin(), legal.end(), bits) != legal.end()) return std::nullopt;
@@ -356,14 +357,14 @@ bool Platform::fuses(std::string_view activation, Trait trait) const {
 
 namespace {
 
-/// `derived`: the files that build on it.
+/// `derived`: files that build on this one.
 Platform parse(const RecordSource& source, const Overrides& overrides, std::vector<std::string> derived) {
   const YAML::Node root = parse_yaml(source.text, source.file);
   for (const auto& [path, value] : overrides) override_field(root, path, value);
   derived.push_back(source.file);
   Base base = base_of(root, derived);
   YamlDocument document(root, source.file, platform_keys(), base.record);
-  if (!base.is_known) {  // what such a base would have said is not missing
+  if (!base.is_known) {  // keys that the unknown base may define are not missing
     std::ranges::copy_if(document.objections(), std::back_inserter(base.objections), [](const Diagnostic& one) {
       return one.entry != &errors::record_key_missing_entry && one.entry != &errors::record_list_key_missing_entry;
     });

@@ -1,5 +1,5 @@
-// A target: what its hardware can do and how Halfstep quantizes for it. platforms/*.yaml; nothing outside quant reads
-// one.
+// A target: the capabilities of its hardware, and how Halfstep quantizes for it. Read from platforms/*.yaml. Only quant
+// reads these files.
 #pragma once
 
 #include <cstdint>
@@ -20,19 +20,19 @@
 
 namespace halfstep::quant {
 
-/// Widths of one side of an operator.
+/// Bit widths of the weights or of the activations of an operator.
 struct BitRule {
   int default_bits = 8;
   std::vector<int64_t> legal;
 };
 
-/// Numbers that quantizers have.
+/// Parameters of trained quantizers.
 struct QuantizerNumbers {
-  double softness = 0.4;  ///< dsq
-  double keep = 0.5;      ///< qdrop
+  double softness = 0.4;  ///< dsq: softness of the steps
+  double keep = 0.5;      ///< qdrop: share of the elements that training quantizes
 };
 
-/// The section `dump`.
+/// The section `dump` of a record.
 struct DumpLayout {
   std::string order = "nhwc", packing = "none";
   bool offset = false;
@@ -42,56 +42,58 @@ struct DumpLayout {
 struct Platform {
   std::string name, doc;
   BitRule weights, features;
-  bool per_channel = true;                       ///< one weight scale per output channel
+  bool per_channel = true;                       ///< one weight scale for each output channel
   std::string weight_zero_points = "symmetric";  ///< symmetric, centered, affine
-  std::string weight_observer;                   ///< see quant/platform/observers.h
+  std::string weight_observer;                   ///< a name from quant/platform/observers.h
   std::string feature_observer;
   ObserverNumbers observer_numbers;
-  std::optional<QuantizerKind> weight_quantizer, feature_quantizer;  ///< absent: lsq or fixed, as low_bits says
+  std::optional<QuantizerKind> weight_quantizer, feature_quantizer;  ///< absent: lsq or fixed, see low_bits_below and
+                                                                     ///< low_bits_learned
   QuantizerNumbers quantizer_numbers;
-  bool signed_features = false;     ///< codes around 0
-  std::string feature_zero_points;  ///< affine, offset; symmetric or centered where they are signed
-  double rate = 0.05;               ///< share of a new batch in a feature's range
-  int low_bits_below = 8;           ///< quantizers of fewer bits use the two fields that follow
-  std::string low_bits_observer;    ///< "": as for more bits
-  bool low_bits_learned = true;     ///< scales are parameters (LSQ)
-  std::optional<int> edge_bits;     ///< first and last weighted layers, unless asked otherwise; absent: as the others
-  int first_edges = 1, last_edges = 1;  ///< how many layers those are
+  bool signed_features = false;         ///< signed codes for activations
+  std::string feature_zero_points;      ///< affine or offset, for signed activations symmetric or centered
+  double rate = 0.05;                   ///< weight of a new batch in the moving average of an activation range
+  int low_bits_below = 8;               ///< quantizers with fewer bits use low_bits_observer and low_bits_learned
+  std::string low_bits_observer;        ///< "": the observer for more bits
+  bool low_bits_learned = true;         ///< scales are parameters (LSQ)
+  std::optional<int> edge_bits;         ///< default for the first and last layers with weights, absent: as other layers
+  int first_edges = 1, last_edges = 1;  ///< number of first and last layers
   bool power_of_two = false;
   std::string requantize;  ///< fixed_point, power_of_two, float32, fbgemm, x86
   int multiplier_bits = 31;
   std::string shift_rounding = "half_up";
-  std::string method, rounding;                      ///< of quantizers; docs/arithmetic.md, section 2
-  std::vector<std::string> share_scales;             ///< operators whose inputs must share a scale
-  std::vector<std::string> keep_scales;              ///< operators whose result has the scale of what they read
-  std::vector<std::string> in_float;                 ///< operators that the chip computes in float
-  std::vector<std::string> weighted_activations;     ///< activations that fuse into a weighted operator
-  std::vector<std::string> accumulates_activations;  ///< activations that fuse into add, mul, pools
-  passes::ChannelRule channels;                      ///< of convolutions
+  std::string method, rounding;           ///< method and rounding of quantizers, see docs/arithmetic.md, section 2
+  std::vector<std::string> share_scales;  ///< operators whose inputs share a scale
+  std::vector<std::string> keep_scales;   ///< operators whose result has the scale of their input
+  std::vector<std::string> in_float;      ///< operators that the chip computes in float
+  std::vector<std::string> weighted_activations;     ///< activation functions that fuse into operators with weights
+  std::vector<std::string> accumulates_activations;  ///< activation functions that fuse into add, mul and pools
+  passes::ChannelRule channels;                      ///< multiples of channels that convolutions need
   std::vector<LegalRule> legal;
-  std::vector<std::string> deploy;          ///< files for the target's tools, of deploy_formats()
-  DumpLayout dump;                          ///< of values that are written to be compared with the chip's
-  std::optional<InsertionRules> insertion;  ///< absent: whatever has a form on codes has quantizers
-  std::string no_integers;                  ///< why the target has no integer arithmetic; "" where it has
-  std::string text;                         ///< the resolved record: base, overrides and defaults in their places
+  std::vector<std::string> deploy;          ///< file formats for the target's tools, from deploy_formats()
+  DumpLayout dump;                          ///< layout of values written for a comparison with the chip
+  std::optional<InsertionRules> insertion;  ///< absent: every operator with an integer implementation has quantizers
+  std::string no_integers;                  ///< reason why the target has no integer arithmetic, "" if it has
+  std::string text;                         ///< the resolved record: base, overrides and defaults applied
 
-  /// Why the operation is refused or cannot have these widths, nothing when it can; weight_bits 0 means no weight.
-  /// Neither place nor remedy is said.
+  /// Reasons why the operation is refused, or cannot have these bit widths. Empty if it is legal. weight_bits 0 means
+  /// no weight. The diagnostics have no location and no remedy.
   std::vector<Diagnostic> objections(const Selected& operation, int weight_bits, int activation_bits) const;
-  /// Whether `activation` fuses into an operator of that trait.
+  /// Whether `activation` fuses into operators of the trait.
   bool fuses(std::string_view activation, Trait trait) const;
 };
 
-/// A dotted key of a record and its new value: ("features.rate", "0.1").
+/// A dotted key of a record and its new value, for example ("features.rate", "0.1").
 using Override = std::pair<std::string, std::string>;
 
-/// A built-in name (in any case) or the path of a YAML file.
+/// Loads a built-in platform by name (case-insensitive), or the YAML file at a path. Throws an Error that lists all
+/// mistakes in the record.
 Platform load_platform(const std::string& name_or_path, const std::vector<Override>& overrides = {});
 
-/// From the text of a record; `file` is for messages.
+/// Parses the text of a record. `file` is the name for messages.
 Platform parse_platform(const std::string& text, const std::string& file, const std::vector<Override>& overrides = {});
 
-/// What a Model has of its platform, read once for all copies of it; the record is there.
+/// The platform of a prepared Model. Parsed once and shared by all copies of the record. The record must not be empty.
 const Platform& parsed(const PlatformRecord& record);
 
 }  // namespace halfstep::quant

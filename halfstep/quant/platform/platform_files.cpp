@@ -19,9 +19,9 @@ namespace {
 
 constexpr std::string_view kFolder = "platforms/";
 constexpr std::string_view kSuffix = ".yaml";
-constexpr uintmax_t kMostBytes = uintmax_t{1} << 20;  ///< of a record: hundreds of times what one has
+constexpr uintmax_t kMostBytes = uintmax_t{1} << 20;  ///< limit for a record, hundreds of times the size of a usual one
 
-/// The path of the built-in record of that name, in any case; "" for none.
+/// The path of the built-in record with this name (case-insensitive), or "".
 std::string built_in(const std::string& name) {
   const auto is_same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
   for (const std::string& known : platform_names()) {
@@ -31,7 +31,7 @@ std::string built_in(const std::string& name) {
 }
 
 std::string read_file(const std::string& path) {
-  std::error_code failed;  // a pipe would be waited for
+  std::error_code failed;  // check for a regular file, because opening a pipe would block
   std::ifstream stream;
   if (std::filesystem::is_regular_file(path, failed)) stream.open(path, std::ios::binary);
   if (!stream.is_open())

@@ -1,4 +1,4 @@
-// Where records of platforms are: built into the library, or in files.
+// Finds the records of platforms, built into the library or in files.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace halfstep::quant {
 
-/// A record as somebody wrote it; `file` is for messages, and what paths inside are seen from.
+/// The text of a record before it is resolved. `file` is the name for messages, and the base of relative paths inside.
 struct RecordSource {
   std::string text, file;
 };
@@ -14,11 +14,11 @@ struct RecordSource {
 /// Names of the built-in records.
 std::vector<std::string> platform_names();
 
-/// Whether a built-in record has that name, in any case.
+/// Whether a built-in record has this name (case-insensitive).
 bool is_built_in(const std::string& name);
 
-/// Of a built-in name (in any case) or the path of a YAML file, seen from the folder of the file `from`. Throws where
-/// there is none.
+/// Reads a built-in record by name (case-insensitive), or a YAML file. A relative path starts at the folder of the file
+/// `from`. Throws if neither exists.
 RecordSource find_record(const std::string& name_or_path, const std::string& from = "");
 
 }  // namespace halfstep::quant

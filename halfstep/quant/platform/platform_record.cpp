@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kColumns = 110;
 
-/// A value as it can stand inside of brackets, where a comma needs quotes.
+/// Formats a value for use inside brackets. A text with a comma needs quotes there.
 std::string in_flow(const YAML::Node& node) {
   YAML::Emitter out;
   out.SetSeqFormat(YAML::Flow);
@@ -26,7 +26,7 @@ std::string in_flow(const YAML::Node& node) {
   return list.substr(begin, list.size() - 1 - begin);
 }
 
-/// One value, however the record spelt it.
+/// Formats one value in one notation, independent of the notation in the record.
 std::string value_text(const YAML::Node& node, ValueKind kind) {
   switch (kind) {
     case ValueKind::integer: return fmt::format("{}", node.as<int64_t>());
@@ -37,7 +37,7 @@ std::string value_text(const YAML::Node& node, ValueKind kind) {
   }
 }
 
-/// A rule of a list: its keys in their order.
+/// Formats one rule of a list, with its keys in the order of platform_keys().
 std::string rule_text(const YAML::Node& rule, const RecordKey& list) {
   std::vector<std::string> parts;
   for (const RecordKey* key : keys_below(platform_keys(), list.path)) {
@@ -47,14 +47,14 @@ std::string rule_text(const YAML::Node& rule, const RecordKey& list) {
   return fmt::format("{{{}}}", fmt::join(parts, ", "));
 }
 
-/// Undefined where the record has no such key.
+/// Returns an undefined node if the record does not have the key.
 YAML::Node at(const YAML::Node& root, const std::string& path) {
   const size_t dot = path.find('.');
   const YAML::Node child = root[path.substr(0, dot)];
   return dot == std::string::npos || !child.IsDefined() ? child : at(child, path.substr(dot + 1));
 }
 
-/// Whether it is a key of the rules in a list.
+/// Whether the key belongs to the rules of a list.
 bool is_in_list(const RecordKey& key) {
   return std::ranges::any_of(platform_keys(), [&](const RecordKey& list) {
     return list.kind == ValueKind::mappings && key.path.starts_with(list.path + ".");
@@ -73,7 +73,7 @@ std::string wrapped(const std::string& text, const std::string& front) {
   return lines + front + line + "\n";
 }
 
-/// The doc, and the values where the doc does not make them plain.
+/// The doc of a key, followed by the legal values unless the doc already describes them.
 std::string explained(const RecordKey& key) {
   const bool is_plain = key.kind == ValueKind::mapping || key.kind == ValueKind::mappings ||
                         (key.kind == ValueKind::text && key.legal.choices.empty() && key.legal.such.empty());
@@ -119,7 +119,7 @@ std::string indent_of(const RecordKey& key) {
   return std::string(2 * static_cast<size_t>(std::ranges::count(key.path, '.')), ' ');
 }
 
-/// What stands behind the colon: the rules of a list are one in a line each.
+/// The text after the colon. A list of rules has one rule in each line.
 std::string text_of(const Platform& platform, const std::vector<RecordField>& all, const RecordKey& key) {
   if (key.path == "doc") return " >-\n" + wrapped(platform.doc, "  ");
   std::string text;
@@ -130,7 +130,7 @@ std::string text_of(const Platform& platform, const std::vector<RecordField>& al
   return (key.kind == ValueKind::mappings && text.empty() ? " []" : text) + "\n";
 }
 
-/// A key that the platform does without, for whoever wants it.
+/// A key that the platform does not set, as a comment that a user can enable.
 std::string proposal(const RecordKey& key) {
   return indent_of(key) + "# " + last_name(key) + ":" + (key.example.empty() ? "" : " " + key.example) + "\n";
 }

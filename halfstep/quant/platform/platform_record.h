@@ -1,4 +1,4 @@
-// A platform as the record that it is: complete, in one order, with comments; and what sets two of them apart.
+// Writes a platform as a complete record in a fixed order, with comments, and compares two platforms.
 #pragma once
 
 #include <optional>
@@ -10,25 +10,25 @@
 
 namespace halfstep::quant {
 
-/// A key with what a platform has there, in YAML on one line. Rules of a list are one each: "legal[0]".
+/// A key and its value in a platform, as YAML on one line. Each rule of a list is one field: "legal[0]".
 struct RecordField {
   const RecordKey* key;
   std::string path, value;
 };
 
-/// All keys that hold values, in the order of platform_keys().
+/// All keys that have values, in the order of platform_keys().
 std::vector<RecordField> fields(const Platform& platform);
 
-/// A record that parse_platform reads as the same platform. With comments each key says what it is and may have.
+/// A record that parse_platform reads as the same platform. `commented` adds the doc and the legal values of each key.
 std::string record_text(const Platform& platform, bool commented);
 
-/// A key on which two platforms differ; nothing where one has no such rule.
+/// A key whose value differs between two platforms. A side is empty if it does not have the rule.
 struct RecordDifference {
   std::string path;
   std::optional<std::string> first, second;
 };
 
-/// In what the chips can do: names and docs are not compared.
+/// Compares the capabilities of two platforms. Ignores names and docs.
 std::vector<RecordDifference> differences(const Platform& first, const Platform& second);
 
 }  // namespace halfstep::quant

@@ -7,7 +7,7 @@
 
 namespace halfstep::quant {
 
-/// The record of record_text as JSON, values in their types.
+/// The record of record_text as JSON, with typed values.
 nlohmann::ordered_json record_json(const Platform& platform);
 
 }  // namespace halfstep::quant

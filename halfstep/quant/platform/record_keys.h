@@ -1,5 +1,4 @@
-// The keys of a platform's record: the one list that reading, `platform new`, `platform keys` and
-// docs/reference/platform_keys.md have them from.
+// The keys of a platform record. Reading, `platform new`, `platform keys` and docs/platforms.md all use this list.
 #pragma once
 
 #include <limits>
@@ -11,42 +10,42 @@
 
 namespace halfstep::quant {
 
-/// Names of the files that tools of chips read (halfstep/formats/vendor).
+/// Names of the file formats that tools of chips read (halfstep/formats/vendor).
 const std::vector<std::string>& deploy_formats();
 
 enum class ValueKind { text, integer, number, boolean, integers, names, mapping, mappings };
 
-/// What a value is held to.
+/// Constraints on the value of a key.
 struct LegalValues {
-  std::vector<std::string> choices = {};                    ///< of text: all there are; empty for any
-  double least = -std::numeric_limits<double>::infinity();  ///< of numbers, those in a list too
+  std::vector<std::string> choices = {};                    ///< allowed texts, empty: any text
+  double least = -std::numeric_limits<double>::infinity();  ///< smallest number, also for numbers in a list
   double most = std::numeric_limits<double>::infinity();
-  std::string such = {};  ///< what else: "operators that ..."
+  std::string such = {};  ///< other constraint, for example "operators that ..."
 };
 
 struct RecordKey {
-  std::string path;  ///< "weights.bits"; keys of the mappings in a list stand below the list: "legal.op"
+  std::string path;  ///< "weights.bits", or "legal.op" for a key of the mappings in the list `legal`
   ValueKind kind;
-  std::string doc;           ///< one sentence, full stop included
-  std::string example = {};  ///< a value, in YAML; mappings have none
+  std::string doc;           ///< one sentence with a full stop
+  std::string example = {};  ///< a value in YAML, empty for mappings
   LegalValues legal = {};
-  /// What holds where the key is absent, in YAML; "" for nothing. None: the key must be there.
+  /// Default in YAML, "" if the absent key has no value. Without it the key is required.
   std::optional<std::string> absent = std::nullopt;
 
-  /// "whole number, 2 to 16"; "minmax, mse".
+  /// The legal values as text, for example "whole number, 2 to 16" or "minmax, mse".
   std::string values() const;
 };
 
-/// In the order in which records have them; each mapping stands before its keys.
+/// All keys in the order of a record. A mapping precedes its keys.
 std::span<const RecordKey> platform_keys();
 
-/// Of `keys` those right below `path`, "" for the root.
+/// The keys of `keys` directly below `path`. "" is the root.
 std::vector<const RecordKey*> keys_below(std::span<const RecordKey> keys, std::string_view path);
 
-/// The part behind the last dot: "bits".
+/// The part after the last dot, for example "bits".
 std::string last_name(const RecordKey& key);
 
-/// "2 to 16", "at least 1", or "" where any number does. Whole numbers have no exponent.
+/// "2 to 16", "at least 1", or "" if every number is legal. Integers have no exponent.
 std::string range_text(const RecordKey& key);
 
 }  // namespace halfstep::quant

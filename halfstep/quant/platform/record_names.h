@@ -1,4 +1,4 @@
-// Names of operators in a record: those that an operator must be able to be, and what is said of others.
+// Reads names of operators in a record, and reports names that are not legal for their key.
 #pragma once
 
 #include <initializer_list>
@@ -12,14 +12,14 @@ namespace halfstep::quant {
 
 bool contains(const std::vector<std::string>& names, const std::string& name);
 
-/// Names of the operators for which `takes` holds.
+/// Names of the operators for which `takes` returns true.
 std::vector<std::string> operators_that(bool (*takes)(const OpInfo& op));
 
-/// A name, objected to where it is not among `able`; the key says what those are.
+/// Reads a name. Reports it if it is not in `able`. The key describes the legal names.
 std::string read_name(const YamlReader& reader, const std::string& key, const std::vector<std::string>& able);
 
-/// The names of a list, each as above; `such` says what they are where the key cannot. Nothing is said where what a
-/// path of `depends_on` has is wrong already.
+/// Reads a list of names like read_name. `such` describes the legal names if the key does not. Reports nothing if the
+/// value at a path in `depends_on` is already wrong.
 std::vector<std::string> read_names(const YamlReader& reader, const std::string& key,
                                     const std::vector<std::string>& able, const std::string& such = "",
                                     std::initializer_list<std::string> depends_on = {});

@@ -13,7 +13,7 @@ namespace {
 
 const std::string kOperator = "op:";
 
-/// "fc" where the layer's weight is "fc.weight", whatever was made of it; else "".
+/// "fc" if the source weight of the layer is "fc.weight", even if other tensors were derived from it. Otherwise "".
 std::string module_of(Op layer) {
   const int port = layer.info().quant.weight;
   Value weight = port < 0 ? Value() : layer.in(port);

@@ -13,7 +13,7 @@ constexpr auto kDigits = static_cast<size_t>(arith::ExactSum::kDigits);
 
 arith::StepRule rule_of(const ops::ObserveRange& observer) { return arith::StepRule(observer.attributes()); }
 
-/// Each exact sum of a tensor.
+/// Visits each exact sum of a tensor.
 template <class Visit>
 void for_each_sum(Tensor& sums, Visit&& visit) {
   const auto digits = sums.data<double>();
@@ -30,7 +30,7 @@ Tensor filled(const Dims& dims, float with) {
   return tensor;
 }
 
-/// What a channel's elements add up to, as the rule reads it.
+/// The sums of a channel as the terms that the rule reads.
 std::vector<double> terms_of(const arith::StepRule& rule, arith::Range range, std::span<const double> digits) {
   const arith::TermGrids grids = rule.term_grids(range);
   std::vector<double> terms;

@@ -32,7 +32,7 @@ std::string joined(const std::string& path, const std::string& key) {
   return path + "." + key;
 }
 
-/// What stands in place of a value of the expected kind, for messages.
+/// Describes a value of the wrong kind for messages.
 std::string shown(const YAML::Node& node) {
   return node.IsScalar() ? "'" + node.Scalar() + "'"
          : node.IsNull() ? "nothing"
@@ -51,7 +51,7 @@ std::optional<T> as(const YAML::Node& node) {
 
 YAML::Node undefined() { return YAML::Node(YAML::NodeType::Undefined); }
 
-/// The value of a key; undefined where there is none. A Node that is not const would make one.
+/// The value of a key, undefined if absent. Uses a const Node, because a non-const Node would add the key.
 YAML::Node child(const YAML::Node& map, const std::string& key) {
   const YAML::Node value = map.IsMap() ? map[key] : undefined();
   return value.IsDefined() ? value : undefined();
@@ -63,7 +63,7 @@ const char* plural(ValueKind kind) {
                                      : "a list of mappings";
 }
 
-/// What is wrong with one value, that of a list too.
+/// Returns an error for one value, also for an element of a list.
 template <class T>
 std::optional<Diagnostic> wrong_scalar(const YAML::Node& node, const RecordKey& key, const char* expected) {
   const auto value = node.IsScalar() ? as<T>(node) : std::nullopt;
@@ -94,7 +94,7 @@ YAML::Node parse_yaml(const std::string& text, const std::string& file) {
     return documents.empty() ? YAML::Node() : documents.front();
   } catch (const YAML::Exception& error) {
     const int line = std::max(error.mark.line, 0);
-    for (const int near : {line, line - 1}) {  // a tab in front of a key is noticed behind it, or in the next line
+    for (const int near : {line, line - 1}) {  // a tab before a key is reported after the key or in the next line
       if (near >= 0 && is_indented_by_a_tab(line_of(text, near)))
         fail(errors::yaml_indented_by_tab(fmt::format("{}:{}", file, near + 1)));
     }
@@ -129,7 +129,7 @@ void YamlDocument::reject(const YAML::Mark& mark, const std::string& path, Diagn
   object(mark, path, std::move(said));
 }
 
-/// The path itself and all that it lies in.
+/// Checks the path and all mappings and lists that contain it.
 bool YamlDocument::is_sound(const std::string& path) const {
   for (size_t end = path.find_first_of(".["); end != std::string::npos; end = path.find_first_of(".[", end + 1)) {
     if (wrong_.contains(path.substr(0, end))) return false;
@@ -212,7 +212,7 @@ std::set<std::string> YamlDocument::check_names(const YAML::Node& map, const std
     }
     const std::string& name = entry.first.Scalar();
     const auto [first, is_new] = lines.emplace(name, mark.line + 1);
-    if (!is_new) {  // the library keeps both and reads the first
+    if (!is_new) {  // yaml-cpp keeps both values and reads the first
       reject(mark, joined(path, name), errors::record_key_twice(first->second));
     } else if (std::ranges::find(known, name) == known.end()) {
       const std::string* near = nearest_word(name, absent);

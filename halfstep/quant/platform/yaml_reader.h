@@ -1,5 +1,5 @@
-// Strict reading of YAML: a document is held against a list of its keys, and all that is wrong with it is said at once,
-// each with file, line and path.
+// Strict reading of YAML. Checks a document against a list of keys and reports all mistakes together, each with file,
+// line and path.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
@@ -17,45 +17,46 @@
 
 namespace halfstep::quant {
 
-/// The document, or an error with its line. `file` is for messages.
+/// Parses a document. Throws an Error with the line of a syntax error. `file` is the name for messages.
 YAML::Node parse_yaml(const std::string& text, const std::string& file);
 
 class YamlReader;
 
-/// A document and what is wrong with it.
+/// A document and the mistakes found in it.
 class YamlDocument {
  public:
-  /// Finds keys that are unknown, missing or given twice, and values that are not of their key's kind or not among its
-  /// values. What the document leaves out it has from `base`, a document without mistakes, where that is defined.
+  /// Finds unknown, missing and duplicate keys, values of the wrong kind, and illegal values. If `base` is defined, it
+  /// provides the keys that the document omits. `base` must have no mistakes.
   YamlDocument(const YAML::Node& root, std::string file, std::span<const RecordKey> keys,
                const YAML::Node& base = YAML::Node(YAML::NodeType::Undefined));
 
   YamlReader reader();
-  /// In the order of their lines.
+  /// All mistakes, sorted by line.
   std::vector<Diagnostic> objections() const;
 
  private:
   friend class YamlReader;
-  /// What was found wrong without knowing what a key means, by its path.
+  /// Adds a mistake. object() is for checks that need the meaning of a key.
+  /// reject() is for structural mistakes, and marks the path as wrong.
   void object(const YAML::Mark& mark, const std::string& path, Diagnostic said);
   void reject(const YAML::Mark& mark, const std::string& path, Diagnostic said);
   void check(const YAML::Node& node, const YAML::Node& base, const std::string& path, const RecordKey& key);
   void check_mapping(const YAML::Node& node, const YAML::Node& base, const std::string& path,
                      const std::string& key_path);
   void check_list(const YAML::Node& list, const std::string& path, const RecordKey& key);
-  /// Names of keys that unknown ones look like, which nobody calls missing.
+  /// Reports unknown keys. Returns the known keys that they resemble, which are then not reported as missing.
   std::set<std::string> check_names(const YAML::Node& map, const std::string& path, const std::string& key_path);
   bool is_sound(const std::string& path) const;
 
   YAML::Node root_, base_;
   std::string file_;
   std::span<const RecordKey> keys_;
-  std::set<std::string> wrong_;                         ///< paths
-  std::vector<std::pair<int, Diagnostic>> objections_;  ///< with their lines
+  std::set<std::string> wrong_;                         ///< paths with wrong values
+  std::vector<std::pair<int, Diagnostic>> objections_;  ///< with line numbers
 };
 
-/// One mapping of a document, with what its base has there. A value that is wrong or absent reads as its key's default,
-/// or as the first or least that there is: nobody uses what comes of a document with objections.
+/// One mapping of a document, with fallback to its base. A wrong or absent value reads as the key's default, its first
+/// choice or its least value. Documents with mistakes are rejected, so no result depends on these values.
 class YamlReader {
  public:
   bool has(const std::string& key) const;
@@ -68,14 +69,14 @@ class YamlReader {
   YamlReader map(const std::string& key) const;
   std::vector<YamlReader> maps(const std::string& key) const;
 
-  /// From the root of the document: "weights.bits".
+  /// The path from the root of the document, for example "weights.bits".
   std::string path_of(const std::string& key) const;
   const RecordKey& key_of(const std::string& key) const;
-  /// Whether nothing about its kind and values was objected to.
+  /// Whether kind and value of the key have no mistakes.
   bool is_sound(const std::string& key) const { return document_->is_sound(path_of(key)); }
 
-  /// Objects to what `key` has, "" for the mapping itself; where its value, or that of a path in `depends_on`, is wrong
-  /// already, nothing is said.
+  /// Reports a mistake in the value of `key`, or in the mapping itself for "". Reports nothing if this value, or a
+  /// value at a path in `depends_on`, is already wrong.
   void object(const std::string& key, Diagnostic said, std::initializer_list<std::string> depends_on = {}) const;
 
  private:
@@ -89,9 +90,9 @@ class YamlReader {
         path_(std::move(path)),
         key_path_(std::move(key_path)) {}
 
-  /// Where a key stands, or else the mapping or what that lies in.
+  /// Position of the key, or of the mapping that contains it.
   YAML::Mark mark_of(const std::string& key) const;
-  /// The value, that of the base, its default, or an undefined node.
+  /// The value of the key, its value in the base, its default, or an undefined node.
   YAML::Node at(const std::string& key) const;
   template <class T>
   T value(const std::string& key, T otherwise) const;
