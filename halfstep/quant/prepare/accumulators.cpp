@@ -20,7 +20,7 @@ constexpr const char* kOpen = "what its windows hold depends on open extents";
 
 bool is_average(Op op) { return op.info().quant.accumulates == Accumulation::window; }
 
-/// How many elements of an axis lie in each of its windows.
+/// The element counts that the windows of an axis have.
 std::set<int64_t> elements_of_windows(int64_t extent, int64_t windows, int64_t kernel, int64_t stride, int64_t before) {
   std::set<int64_t> elements;
   for (int64_t at = 0; at < windows; ++at) {
@@ -40,23 +40,25 @@ std::set<int64_t> products(const std::set<int64_t>& rows, const std::set<int64_t
 
 bool is_power_of_two(int64_t count) { return std::has_single_bit(static_cast<uint64_t>(count)); }
 
-/// Products in one element of a contraction; kUnknown where the extent is open, and the kernel then looks. 1 of others.
+/// Products summed for one element of a contraction. kUnknown if the extent is dynamic: the kernel then checks it. 1
+/// for other operators.
 int64_t contracted_elements(Op op) {
   if (op.info().quant.accumulates != Accumulation::contraction) return 1;
   const Dims& a = op.in(0).dims();
   return ops::Matmul(op.node()).transpose_a() ? a[a.size() - 2] : a.back();
 }
 
-/// The farthest of any code that is stored as these are: products of two features know no more of each other.
+/// Largest |code - zero point| that the storage type of the codes allows. A product of two activations only knows the
+/// type.
 int64_t farthest_stored(int64_t farthest) { return farthest > 255 ? 65535 : 255; }
 
 AccumulatorProof average_proof(const WindowCounts& counts, arith::Requantization form, int64_t farthest) {
-  // In float32 a window that is not x adds reals: its codes alone must be exact.
+  // In float32 a window that is not all of x adds real values, so that only its codes must be exact.
   if (arith::traits(form).adds_reals && !counts.covers_x) return {{}, farthest, arith::kMostInFloat32};
   return {{}, counts.most * farthest, arith::most_accumulated(form)};
 }
 
-/// Multipliers are below 2^31, and the half of the largest shift is 2^61; forms that keep scales add reals.
+/// Multipliers are below 2^31, and half of the largest shift is 2^61. Forms that keep scales add real values.
 AccumulatorProof sum_proof(arith::Requantization form, std::span<const int64_t> farthest) {
   if (arith::traits(form).keeps_scales) return {{}, std::max(farthest[0], farthest[1]), arith::kMostInFloat32};
   constexpr int64_t kMultiplier = (int64_t{1} << 31) - 1;
@@ -137,7 +139,7 @@ std::string obstacle_on_codes(Op op, arith::Requantization form) {
 AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<const int64_t> farthest) {
   const auto counts = window_counts(op);
   if (is_average(op) && !counts) fail(errors::window_of_open_extents(op.where()));
-  AccumulatorProof proof{{}, farthest[0] * farthest.back(), arith::most_accumulated(form)};  // a product
+  AccumulatorProof proof{{}, farthest[0] * farthest.back(), arith::most_accumulated(form)};  // proof of a product
   if (counts) proof = average_proof(*counts, form, farthest[0]);
   if (const auto count = averaged_elements(op)) proof.bound = *count * farthest[0];
   if (op.info().quant.accumulates == Accumulation::contraction)

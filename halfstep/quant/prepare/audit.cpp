@@ -26,7 +26,8 @@ using ops::FakeQuantize;
 
 std::string named(Op op) { return fmt::format("{} '{}'", op.info().name, op.name()); }
 
-/// The operation whose codes the quantizer makes, which an activation may follow; null for an input of the network.
+/// The operation that computes the quantizer's codes, without a fused activation function. Null for an input of the
+/// network.
 Op main_of(const FakeQuantize& quantizer) {
   const Op producer = quantizer.x().producer();
   if (!producer || !passes::has_trait(producer, Trait::fuses_into_producer)) return producer;
@@ -34,7 +35,7 @@ Op main_of(const FakeQuantize& quantizer) {
   return passes::accumulates(before) ? before : producer;
 }
 
-/// The quantizer whose codes `value` has, or nothing.
+/// The quantizer whose codes `value` has, if any.
 std::optional<FakeQuantize> codes_of(Value value) { return passes::unmoved(value).producer<FakeQuantize>(); }
 
 std::vector<float> floats_of(const Model& model, Value tensor) {
@@ -62,13 +63,14 @@ class Auditor {
   }
 
  private:
-  /// Of a value that took normalizations in, the name of the last one's result; of a tensor that was laid out anew,
-  /// that of the one it was.
+  /// For a value with folded normalizations: the name of the last one's result. For a rearranged tensor: the name of
+  /// the original tensor.
   std::string file_name(Value value) const {
     return given_name(given_, value.is_tensor() ? stored_name(value.name()) : result_name(value));
   }
 
-  /// Of a value between operations that one layer of the file became: what is moved to it, or it is moved to.
+  /// For a value between several operations that replaced one layer of the file: the value of the file that is moved to
+  /// it, or that it is moved to.
   Value in_file(Value value) const {
     const Graph& file = model_.source->network.graph;
     if (const Value same = file.value(value.name())) return same;
@@ -166,7 +168,7 @@ class Auditor {
     return effective_scale(model_, quantizer, channel);
   }
 
-  /// Nothing where an operand has no codes, or a table takes the place of factors.
+  /// Empty if an operand has no codes, or a table replaces the factors.
   std::vector<ScaledBy> factors(const FakeQuantize& quantizer, Op op) const {
     const double step = scale_of(quantizer);
     std::vector<double> in;
@@ -215,7 +217,7 @@ class Auditor {
     return {what, factor, factor, arith::is_power_of_two(factor)};
   }
 
-  /// An operation with weights that is no island, and where it has no quantizer.
+  /// Adds an operation with weights that is no float fallback and lacks a quantizer, with the operands that lack one.
   static void add_missing(Op op, std::vector<FloatIsland>& in_float) {
     if (op.info().quant.weight < 0) return;
     const bool is_island = std::ranges::any_of(in_float, [&](const auto& island) { return island.layer == op.name(); });
@@ -230,7 +232,7 @@ class Auditor {
   const std::map<std::string, std::string> given_;
   const QuantizerReasons reasons_;
   passes::QuantizerKinds kinds_;
-  std::map<const detail::ValueNode*, std::vector<Value>> sharing_;  ///< by scale, what is quantized under it
+  std::map<const detail::ValueNode*, std::vector<Value>> sharing_;  ///< quantized values by their scale tensor
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How a network is quantized: every quantizer with its numbers and why it is there, and what stays in float.
+// The quantization report: every quantizer with its parameters and its reason, and all operators that stay in float.
 #pragma once
 
 #include <cstdint>
@@ -11,67 +11,71 @@
 
 namespace halfstep::quant {
 
-/// What multiplies sums, or one operand of a sum, on the way to codes: of all channels the least and the most.
+/// The requantization multiplier of sums, or of one operand of a sum. `least` and `most` are its extremes over
+/// channels.
 struct ScaledBy {
-  std::string what;  ///< "sums", or the operand's name where every operand has a factor
+  std::string what;  ///< "sums", or the operand's name if every operand has its own multiplier
   double least = 1.0, most = 1.0;
-  bool powers_of_two = false;  ///< all of them
+  bool powers_of_two = false;  ///< whether all multipliers are powers of two
 };
 
 struct AuditedQuantizer {
-  std::string path;  ///< "while 'loop'": what it is inside of; "" in the network's body
+  std::string path;  ///< enclosing loops and branches, for example "while 'loop'", "" in the network's body
   bool is_weight = false;
-  std::string tensor;      ///< what has codes, as the file that the network came from calls it
-  std::string layer, op;   ///< the operation that gives a feature or reads a weight; empty for the network's inputs
-  std::string activation;  ///< fused into it, or "none"
-  std::string reason;      ///< which operation asked for codes here
+  std::string tensor;      ///< name of the quantized value in the source file
+  std::string layer, op;   ///< operation that computes an activation or reads a weight, empty for inputs of the network
+  std::string activation;  ///< fused activation function, or "none"
+  std::string reason;      ///< operation or rule that asked for a quantizer here
   int bits = 8;
-  std::string code_type;  ///< "u8", "i8", "u16", "i16", "i4"
+  std::string code_type;  ///< "u8", "i8", "u16", "i16" or "i4"
   int64_t code_min = 0, code_max = 255;
-  bool symmetric = false;               ///< the zero point is 0 whatever was observed
-  bool power_of_two = false;            ///< scales are nothing else
-  std::string quantizer;                ///< its kind: "fixed", "lsq"
-  std::string observer;                 ///< "minmax", "mse"
+  bool symmetric = false;               ///< the zero point is 0 for every range
+  bool power_of_two = false;            ///< all scales are powers of two
+  std::string quantizer;                ///< kind, for example "fixed" or "lsq"
+  std::string observer;                 ///< for example "minmax" or "mse"
   int64_t axis = -1;                    ///< -1: one scale for the tensor
-  std::vector<float> scale, low, high;  ///< by channel: as applied, and the range observed; low above high: none was
+  std::vector<float> scale, low, high;  ///< by channel: applied scale and observed range, low > high if nothing was
+                                        ///< observed
   std::vector<int32_t> zero_point;
-  std::vector<std::string> shares;  ///< other tensors under the same scale
-  std::vector<ScaledBy> scaled_by;  ///< empty where nothing is requantized: inputs, tables, weights
+  std::vector<std::string> shares;  ///< other tensors in the shared scale group
+  std::vector<ScaledBy> scaled_by;  ///< empty without requantization: inputs, tables, weights
 
-  /// The reals that the codes of a channel reach from and to.
+  /// The representable range of a channel, as real values.
   float least(size_t channel) const { return scale[channel] * static_cast<float>(code_min - zero_point[channel]); }
   float largest(size_t channel) const { return scale[channel] * static_cast<float>(code_max - zero_point[channel]); }
-  /// Whether the numbers that were seen reach less than half of the codes, as no scale is small enough.
+  /// Whether the observed values use less than half of the codes because the smallest scale is too large for them.
   bool is_too_small() const;
-  /// Whether every number that was seen becomes 0, though not all are.
+  /// Whether every observed value rounds to 0, although not all observed values are 0.
   bool loses_all() const;
 };
 
-/// What MQBench does otherwise (insert.quirks of the platform).
+/// A deviation of MQBench from the platform's rules at a tensor (insert.quirks of the platform).
 struct AuditedDeviation {
   std::string tensor, what;
 };
 
 struct Audit {
   std::vector<AuditedQuantizer> quantizers;  ///< in the order of the graph
-  /// Operations that stay in float because they have no codes, and those with weights that a quantizer misses.
+  /// Operations without codes, and operations with weights that lack a quantizer.
   std::vector<FloatIsland> in_float;
   std::vector<AuditedDeviation> deviations;
 };
 
-/// What the quantizers and the values of a prepared network say of one of its tensors.
+/// Everything that a prepared network states about one of its tensors.
 struct TensorStory {
-  std::string tensor;                               ///< as the network's file calls it, or as it was asked for
-  std::vector<const AuditedQuantizer*> quantizers;  ///< of it: a weight that several operations read has several
-  const FloatIsland* in_float = nullptr;            ///< the operation that gives it computes in float
-  std::string has_codes_of;                         ///< a value whose codes it has, in other places; or ""
-  std::vector<std::string> goes_to;                 ///< operations that read it, as "conv2d 'c'"
+  std::string tensor;                               ///< name in the source file, or the name in the query
+  std::vector<const AuditedQuantizer*> quantizers;  ///< quantizers of the tensor: a weight has one for each operation
+                                                    ///< that reads it
+  const FloatIsland* in_float = nullptr;            ///< the operation that computes it, if that operation is in float
+  std::string has_codes_of;                         ///< the value whose codes it contains in another order, or ""
+  std::vector<std::string> goes_to;                 ///< operations that read it, for example "conv2d 'c'"
 };
 
-/// `name`: a tensor or layer, by our name or its file's. Throws for one that is not there, with names that are near.
+/// Describes the tensor or layer `name`, a name in the network or in its source file. Throws for an unknown name, with
+/// similar names in the message.
 TensorStory story_of(const Model& prepared, const Audit& audit, const std::string& name);
 
-/// Of a prepared network; in any other every operation with weights is in float.
+/// The report of a prepared network. In any other network every operation with weights is listed as float.
 Audit audit(const Model& model);
 
 }  // namespace halfstep::quant

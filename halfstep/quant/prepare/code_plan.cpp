@@ -32,20 +32,20 @@ constexpr const char* kAskedFor = "asked for as ";
 constexpr const char* kOnlyReals = "only reals come to it";
 constexpr const char* kIndices = "it computes indices or masks";
 
-/// A normalization over another axis than the last, or over several.
+/// A normalization over an axis other than the last one, or over several axes.
 bool normalizes_other_axes(Op op) {
   if (op.info().quant.trait != Trait::normalizes || !op.attributes().contains("axis")) return false;
   const auto axis = get<int64_t>(op.attributes(), "axis");
   return axis != -1 && axis + 1 != std::ssize(op.in(0).dims());
 }
 
-/// Why the operator on codes does not take `op` as it is.
+/// The reason why the integer operator does not support `op`.
 Reason refusal(Op op, Op activation) {
   try {
     passes::require_coded_form(op, activation);
     return std::nullopt;
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::unsupported) throw;  // a defect of ours is no reason to stay in float
+    if (error.kind() != ErrorKind::unsupported) throw;  // an internal error must not become a float fallback
     if (normalizes_other_axes(op))
       return fmt::format("{} over other axes than the last has no form on codes", op.info().name);
     return placed(error.diagnostics().front(), "", op.where()).reason();
@@ -127,7 +127,7 @@ class Planner {
     return fmt::format("its {} '{}' has no elements", what, value.name());
   }
 
-  /// Infinities, as masks have them, leave no scale for other numbers.
+  /// Masks contain infinities, which would leave no scale for other values.
   Reason why_no_codes(Value value) const {
     if (!value.is_tensor()) return std::nullopt;
     const auto elements = std::as_const(model_.tensors.at(value.name())).data<float>();
@@ -150,8 +150,8 @@ class Planner {
         number);
   }
 
-  /// Whether all that reads the value, perhaps moved, takes the largest of some elements: what a pad filled with the
-  /// lowest number is never among them.
+  /// Whether only maxima read the value, possibly after operators that move codes. A pad value that is the lowest
+  /// number is then never a result.
   static bool reads_maxima(Value value) {
     return !passes::is_output(value) && std::ranges::all_of(value.uses(), [](const auto& use) {
       const Op op = use.first;
@@ -160,7 +160,7 @@ class Planner {
     });
   }
 
-  /// What `op` has its codes from: what moves them in front of it shares their scale.
+  /// The value from which `op` has its codes. Operators that move codes share the scale of their input.
   static Value origin_of(Op op) {
     Value value = passes::feature_inputs(op)[0];
     while (value.producer() && passes::moves_codes(value.producer())) {
@@ -171,11 +171,11 @@ class Planner {
     return value;
   }
 
-  /// A tensor of the network, as it is or moved: repeated for every sample of a batch, which a file for one sample is
-  /// not.
+  /// Whether the value is a tensor of the network, or a moved tensor. Example: a tensor repeated for every sample of a
+  /// batch, which a file for one sample does not repeat.
   bool is_stored(Value value) const { return value.is_tensor() || stored_.contains(value.node()); }
 
-  /// As a tensor beside reals is one of them, so is a moved one.
+  /// A moved tensor that only float operators read stays in float, as a tensor would.
   void leave_stored_reals() {
     const auto ops = model_.graph.ops();
     for (Op op : std::vector(ops.rbegin(), ops.rend())) {
@@ -186,24 +186,24 @@ class Planner {
     }
   }
 
-  /// Nothing gives it codes.
+  /// Whether the value has no codes and no quantizer.
   bool is_real(Value value) const { return plan_.is_real(value) && !is_quantized(value); }
 
   bool is_quantized(Value value) const { return insertion_ != nullptr && insertion_->has(value); }
 
-  /// Where a target says what is quantized: behind the activation, and not in front of it.
+  /// For a target with insertion rules: whether the quantizer is after the activation function and not before it.
   bool quantizes_behind(Op op, Op activation) const {
     return insertion_ == nullptr || (is_quantized(activation.out(0)) && !is_quantized(op.out(0)));
   }
 
-  /// The value whose quantizer `value` lies behind, or null.
+  /// The value whose quantizer precedes `value`, or null.
   Value codes_of(Value value) const {
     const auto found = codes_.find(value.node());
     if (found != codes_.end()) return found->second;
     return !value.producer() && is_quantized(value) ? value : Value();
   }
 
-  /// What an operator that has a form on codes lacks where a target's rules decide.
+  /// The reason why an operator with an integer implementation stays in float under the target's insertion rules.
   Reason why_without_quantizers(Op op, Op activation) const {
     const auto inputs = passes::feature_inputs(op);
     for (const Value input : inputs) {
@@ -247,7 +247,8 @@ class Planner {
     return fuses ? user : Op();
   }
 
-  /// Whether a requantization has a factor for negative accumulators; without one the activation becomes a table.
+  /// Whether a requantization has a factor for negative accumulators. Without it the activation function becomes a
+  /// table.
   bool has_factor(Op activation) const {
     const auto alpha = activation.attributes().find("alpha");
     if (alpha == activation.attributes().end()) return true;
@@ -259,13 +260,13 @@ class Planner {
 
   const Model& model_;
   const Platform& platform_;
-  const Insertion* insertion_;  ///< null: whatever has a form on codes has codes
+  const Insertion* insertion_;  ///< null: every operator with an integer implementation has codes
   const passes::IndexArithmetic indices_;
   CodePlan plan_;
-  const AskedLayers& asked_;  ///< operators that were asked to stay, with the reason
+  const AskedLayers& asked_;  ///< operators that the user wants in float, with the reason
   std::set<const detail::OpNode*> fused_;
-  std::set<const detail::ValueNode*> stored_;        ///< tensors that were moved
-  std::map<const detail::ValueNode*, Value> codes_;  ///< with `insertion_`: whose codes a value has
+  std::set<const detail::ValueNode*> stored_;        ///< moved tensors
+  std::map<const detail::ValueNode*, Value> codes_;  ///< with `insertion_`: the value whose codes a value has
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What has codes in a network to be quantized: the one place that decides it.
+// Decides which values of a network have codes. No other module makes this decision.
 #pragma once
 
 #include <map>
@@ -13,38 +13,40 @@ namespace halfstep::quant {
 
 struct CodePlan {
   std::map<const detail::OpNode*, std::string> in_float;  ///< operators that stay in float, with the reason
-  std::map<const detail::OpNode*, Op> activation;         ///< by operator on codes, the activation that fuses into it
+  std::map<const detail::OpNode*, Op> activation;  ///< activation function that fuses into an operator on codes, by
+                                                   ///< operator
   bool is_float(Op op) const { return in_float.contains(op.node()); }
   bool is_real(Value value) const { return value.producer() && is_float(value.producer()); }
-  /// The activation that fuses into `op`, or null.
+  /// The activation function that fuses into `op`, or null.
   Op activation_of(Op op) const;
-  /// The result of `op` that gets a quantizer: that of the activation that fuses into it, or its own.
+  /// The result of `op` that gets a quantizer: the result of the fused activation function, or its own.
   Value result_of(Op op) const;
 };
 
-/// By operator, the pattern that asked for it, in words.
+/// For each operator, the pattern that selected it, as text.
 using AskedLayers = std::map<const detail::OpNode*, std::string>;
 
-/// An operator has codes where the operator on codes takes its attributes, operands and extents as they are, and at
-/// least one operand has codes or is an input of the network; all others stay in float, as does what `in_float`
-/// names.
+/// An operator has codes under two conditions. Its integer implementation supports its attributes, operands and
+/// extents, and at least one operand has codes or is an input of the network. All other operators stay in float, and so
+/// do the operators in `in_float`.
 ///
-/// With `insertion`, where a target's own rules put quantizers, an operator has codes where, besides, all that comes to
-/// it has codes and its result has a quantizer, or is the codes that came; activations fuse in front of a quantizer.
+/// With `insertion`, the target's own rules place quantizers. An operator then also needs codes for all its inputs, and
+/// a quantizer on its result. An operator that moves codes needs no quantizer on its result. Activation functions fuse
+/// if a quantizer follows them.
 CodePlan plan_codes(const Model& model, const Platform& platform, const AskedLayers& in_float,
                     const Insertion* insertion = nullptr);
 
-/// The operators that a pattern of `patterns`, given as `option`, fits, with what is in their regions. Throws where one
-/// fits none.
+/// The operators that a pattern of `patterns` selects, with the operators in their regions. `option` names the option
+/// in messages. Throws if a pattern selects nothing.
 AskedLayers asked_layers(const Model& model, const std::vector<std::string>& patterns, const char* option);
 
-/// Whether it is for such a pattern that an operator stays in float.
+/// Whether the reason for float is a pattern of the user.
 bool was_asked_for(const std::string& reason);
 
-/// Whether that says no more than that something in front of it stays in float, or that what reads it takes no codes.
+/// Whether the reason is only that a preceding operator is in float, or that the reader supports no codes.
 bool is_of_another(const std::string& reason);
 
-/// The operators that a pattern of `in_float` fits, and those outside of the regions that markers bound.
+/// The operators that a pattern of `in_float` selects, and the operators outside of the regions that markers bound.
 AskedLayers staying_in_float(const Model& model, const std::vector<std::string>& in_float);
 
 }  // namespace halfstep::quant

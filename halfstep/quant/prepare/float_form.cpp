@@ -19,8 +19,8 @@
 namespace halfstep::quant {
 namespace {
 
-/// A tensor of one element is a constant to importers, whose files do not say what is learned; as a weight or a bias it
-/// is.
+/// Importers declare a tensor of one element as a constant, because files do not mark learned values. As a weight or
+/// bias it becomes a parameter.
 void learn_single_numbers(Graph& graph) {
   for (Op op : graph.ops()) {
     if (op.info().quant.weight < 0) continue;
@@ -31,8 +31,7 @@ void learn_single_numbers(Graph& graph) {
   }
 }
 
-/// A quantizer that stood behind a layer's tail stands behind the layer now; what the layer gave before is no value any
-/// more.
+/// Moves a learned magnitude from a layer's tail to the layer. The old result of the layer no longer exists.
 void move_learned(LearnedMagnitudes& learned, const passes::FoldedTail& tail) {
   const auto behind = learned.find(tail.result);
   const auto magnitude = behind == learned.end() ? std::nullopt : std::optional(behind->second);
@@ -41,7 +40,7 @@ void move_learned(LearnedMagnitudes& learned, const passes::FoldedTail& tail) {
   if (magnitude) learned.emplace(tail.layer, *magnitude);
 }
 
-/// Whether the platform has the layer at its usual widths.
+/// Whether the platform supports the layer at its default bit widths.
 bool takes_in_codes(const Platform& platform, Op layer) {
   if (passes::misses_channels(layer, platform.channels)) return false;
   Selected one = selected(layer);
@@ -62,7 +61,7 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
   Rewritten found;
   in_each_block(model.graph, [&] {
     found.learned.merge(take_out_quantizers(model));
-    passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may hold the program that trained
+    passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may contain the training network
     passes::open_attention(model);
     for (const auto& mean : model.graph.all<ops::ReduceMean>()) {
       if (!mean.keep_dims()) found.means.insert(mean.name());
@@ -75,7 +74,7 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
       std::ranges::move(passes::fold_lone_affines(model, takes), std::back_inserter(tails));
       passes::computed_masks(model);
       passes::code_forms(model);
-    } else if (!platform.insertion->as_mqbench) {  // a range with what hides would leave the rest no codes
+    } else if (!platform.insertion->as_mqbench) {  // the range of masked values would leave no codes for the others
       passes::computed_masks(model);
       passes::mask_forms(model);
     }

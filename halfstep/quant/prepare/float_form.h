@@ -1,4 +1,4 @@
-// The float network that gets quantizers.
+// Creates the float network into which quantizers are inserted.
 #pragma once
 
 #include <set>
@@ -12,22 +12,23 @@
 
 namespace halfstep::quant {
 
-/// Leaves room for the names that are made of others, and nothing that no output depends on. Values of the network that
-/// came in and of the prepared one are joined by these names, and layers end alike in both.
+/// Renames values to make room for derived names, and removes operations on which no output depends. Values of the
+/// source model and the prepared network are matched by these names. After this, layers end alike in both.
 void clear_layers(Model& model);
 
-/// The network that `prepare` puts quantizers into: other frameworks' quantizers taken out, layers in the forms that
-/// have codes, their tails folded. Where the platform says at which operators quantizers stand, these stay as they are.
+/// The network into which `prepare` inserts quantizers. Removes the quantizers of other frameworks, rewrites layers to
+/// forms with integer implementations, and folds the tails of layers. If the platform has insertion rules, the
+/// operators that these rules name are kept.
 Model float_form(const Model& model, const Platform& platform);
 
-/// What became of a network in its float form.
+/// Results of the rewrite of a network into its float form.
 struct Rewritten {
-  LearnedMagnitudes learned;               ///< by other frameworks' quantizers
-  std::vector<passes::FoldedNorm> folded;  ///< normalizations
-  std::set<std::string> means;             ///< operators that give a mean without the axes that it is over
+  LearnedMagnitudes learned;               ///< magnitudes learned by quantizers of other frameworks
+  std::vector<passes::FoldedNorm> folded;  ///< folded normalizations
+  std::set<std::string> means;             ///< operators that compute a mean without keep_dims
 };
 
-/// Makes that form of `model`.
+/// Rewrites `model` into its float form.
 Rewritten rewrite_floats(Model& model, const Platform& platform);
 
 }  // namespace halfstep::quant

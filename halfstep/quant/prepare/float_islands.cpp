@@ -15,15 +15,16 @@
 namespace halfstep::quant {
 namespace {
 
-/// Whole numbers, as ids and their extents are, are the same in an integer program; a branch or a loop is what its
-/// operations are.
+/// Whether the operation reads or computes float values. Integers such as ids and extents are identical in an integer
+/// program. Branches and loops count by the operations in them.
 bool computes_reals(Op op) {
   if (op.info().flow != Flow::none) return false;
   const auto is_real = [](Value value) { return value && is_float(value.dtype()); };
   return std::ranges::any_of(op.operands(), is_real) || std::ranges::any_of(op.results(), is_real);
 }
 
-/// What `operand` of an operation with regions is in them, and where no iteration runs outside; none for a condition.
+/// The values that `operand` of an operation with regions becomes: arguments of the regions and, if no iteration runs,
+/// the result. None for a condition.
 std::vector<Value> passed_in(Op op, size_t operand) {
   const FlowParts parts(op);
   if (operand < parts.first) return {};
@@ -34,7 +35,8 @@ std::vector<Value> passed_in(Op op, size_t operand) {
   return values;
 }
 
-/// What an output of a region is outside of it, and in the next iteration; none for a condition, or in the body.
+/// The values that an output of a region becomes: the result, and the argument of the next iteration. None for a
+/// condition, or in the network's body.
 std::vector<Value> passed_out(Op end, size_t output) {
   const Block& region = *end.node()->block;
   const Op op = region.parent();
@@ -47,7 +49,7 @@ std::vector<Value> passed_out(Op end, size_t output) {
   return values;
 }
 
-/// Codes have 16 bits at most.
+/// Whether a result has codes. Codes have at most 16 bits.
 bool gives_codes(Op op) {
   return std::ranges::any_of(op.results(), [](Value result) {
     const DType dtype = result.dtype();

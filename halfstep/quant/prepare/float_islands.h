@@ -1,5 +1,5 @@
-// Operators of a quantized network that stay in float because they have no form on codes: softmax, normalizations,
-// products of two features.
+// Float fallbacks: operators of a quantized network that stay in float because they have no integer implementation.
+// Examples are softmax, normalizations and products of two activations.
 #pragma once
 
 #include <string>
@@ -11,21 +11,22 @@ namespace halfstep::quant {
 
 struct FloatIsland {
   std::string layer, op, reason;
-  bool is_outside = false;  ///< of the regions that markers bound: nobody expects codes there
+  bool is_outside = false;  ///< outside of the regions that markers bound, where no codes are expected
 };
 
-/// Those of a prepared network or an integer program, in the order of its graph. Index arithmetic that reads no
-/// activation is not among them: it is not on the path of the data.
+/// Float fallbacks of a prepared network or an integer program, in graph order. Excludes index arithmetic that reads no
+/// activation, because it does not compute data.
 std::vector<FloatIsland> float_islands(const Model& model);
 
-/// Those of an integer program that codes are made of. What others compute decides which way a run goes, or is a
-/// result. A cast rounds once, in any engine alike.
+/// Float fallbacks of an integer program from which codes are computed. Other float fallbacks only select control flow,
+/// or compute outputs. Casts are excluded, because they round once and identically in every engine.
 std::vector<FloatIsland> islands_into_codes(const Model& integer);
 
-/// Those that conversion needs leave for: all inside of the regions that markers bound.
+/// Float fallbacks that conversion must be allowed to keep: all inside the regions that markers bound.
 std::vector<FloatIsland> islands_inside(const Model& prepared);
 
-/// "2 operators (softmax 'attention', layer_norm 'norm')"; after the first few only their number.
+/// Describes float fallbacks, for example "2 operators (softmax 'attention', layer_norm 'norm')". After 8 entries only
+/// the number of the others follows.
 std::string describe(const std::vector<FloatIsland>& islands);
 
 }  // namespace halfstep::quant

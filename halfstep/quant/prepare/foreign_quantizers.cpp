@@ -17,7 +17,7 @@ namespace {
 
 using passes::has_trait;
 
-/// Nothing where it has not learned one number.
+/// The learned magnitude, or nothing if the quantizer has not learned a single number.
 std::optional<float> learned_magnitude(const Model& model, Op quantizer) {
   const int port = quantizer.info().quant.magnitude;
   const Value scale = port < 0 ? Value() : quantizer.in(port);
@@ -28,7 +28,7 @@ std::optional<float> learned_magnitude(const Model& model, Op quantizer) {
   return magnitude > 0 && std::isfinite(magnitude) ? std::optional(magnitude) : std::nullopt;
 }
 
-/// The codes' way back may read the scale that the quantizer computed; nothing else may.
+/// Removes a quantizer. Its dequantizers are already replaced, and no other operator may read its computed scale.
 void erase_quantizer(Graph& graph, Op quantizer) {
   for (const Value result : quantizer.results()) {
     if (!result.unused())
@@ -39,7 +39,7 @@ void erase_quantizer(Graph& graph, Op quantizer) {
   graph.erase(quantizer);
 }
 
-/// `x`, which the network has without the quantizer, in place of what `op` gives.
+/// Replaces the result of `op` by `x`, the value before the quantizer.
 void replace(Graph& graph, Op op, Value x) {
   if (op.out(0).type() != x.type())
     fail(errors::quantizer_changes_type(op.where(), op.info().name, to_string(x.type()), to_string(op.out(0).type())));
@@ -66,7 +66,7 @@ LearnedMagnitudes take_out_quantizers(Model& model) {
     const auto magnitude = x.is_tensor() ? std::nullopt : learned_magnitude(model, op);
     if (magnitude) learned[x.name()] = *magnitude;
     if (to_codes) {
-      // What reads codes goes first: it may read their scale too.
+      // Replace readers of the codes first, because they may read the scale too.
       for (const auto& [back, operand] : op.out(0).uses()) replace(model.graph, back, x);
       erase_quantizer(model.graph, op);
     } else {

@@ -1,4 +1,4 @@
-// Networks that another framework has quantized in training: what its quantizers learned becomes ours.
+// Imports networks that another framework quantized in training, and keeps the ranges that its quantizers learned.
 #pragma once
 
 #include <map>
@@ -8,15 +8,15 @@
 
 namespace halfstep::quant {
 
-/// Largest magnitude that a quantizer had learned, by the name of the value that it quantized.
+/// Largest magnitude that a quantizer learned, by the name of the quantized value.
 using LearnedMagnitudes = std::map<std::string, float>;
 
-/// Takes the quantizers of other frameworks out of a float network, alone or in pairs to codes and back. Throws
-/// unsupported where codes go into other operators: then the network no longer has the reals that ours quantize.
+/// Removes quantizers of other frameworks from a float network, single ones or quantize-dequantize pairs. Throws
+/// unsupported if other operators read codes, because the float values that our quantizers need are then missing.
 LearnedMagnitudes take_out_quantizers(Model& model);
 
-/// Gives the feature quantizers of a prepared network the learned ranges, for good: from 0 behind a relu, else to both
-/// sides. Observers leave them as they are.
+/// Fixes the learned ranges of activation quantizers in a prepared network. A range starts at 0 after a relu, and is
+/// symmetric otherwise. Observers do not change it.
 void keep_learned_ranges(Model& prepared, const LearnedMagnitudes& learned);
 
 }  // namespace halfstep::quant

@@ -59,12 +59,12 @@ class Inserter {
                                [&](Op op) { return requests_.in_float.contains(op.node()) || indices_.contains(op); });
   }
 
-  /// A computed weight has no quantizer of its own: the layer stays in float.
+  /// A computed weight has no quantizer, so the layer stays in float.
   static bool has_stored_weight(const Unit& unit) {
     return unit.weighted && unit.weighted.in(unit.weighted.info().quant.weight).is_tensor();
   }
 
-  /// Whether nothing but index arithmetic reads it.
+  /// Whether only index arithmetic reads the value.
   bool is_for_indices(Value value) const {
     return !value.unused() &&
            std::ranges::all_of(value.uses(), [&](const auto& use) { return indices_.contains(use.first); });
@@ -74,10 +74,10 @@ class Inserter {
     return fmt::format("{} '{}'", unit.kind, (unit.weighted ? unit.weighted : unit.ops.back()).name());
   }
 
-  /// What stands behind a unit that nothing else reads becomes part of it where the two are one for the target.
+  /// Merges a unit into the preceding one if it is the only reader, and the target treats both as one operation.
   void fuse() {
     std::vector<Unit> fused;
-    std::map<const detail::ValueNode*, size_t> made;  // by result
+    std::map<const detail::ValueNode*, size_t> made;  // unit by its result
     for (Unit& unit : units_) {
       const bool is_alone = !unit.inputs.empty() && unit.inputs[0].has_one_use();
       const auto before = is_alone ? made.find(unit.inputs[0].node()) : made.end();
@@ -94,8 +94,8 @@ class Inserter {
     units_ = std::move(fused);
   }
 
-  /// A normalization is part of the operation with weights in front of it, and an activation where the target says so.
-  /// "" where the two stay apart.
+  /// The kind of the merged unit, "" if the units stay separate. A normalization fuses into the preceding operation
+  /// with weights. An activation function fuses if the target's rules list it.
   std::string kind_of_both(const Unit& before, const Unit& unit) const {
     const std::string norm = ops::BatchNorm::record().name;
     const bool fuses = lists(rules_.fuses, unit.kind);
@@ -130,13 +130,13 @@ class Inserter {
            });
   }
 
-  /// Whether the value's range reaches the reader that needs it as that of what is in front.
+  /// Whether the reader uses the range of the value's source instead of its own.
   bool propagates(const Unit* of, Value value) const {
     const auto takes = [&](const Unit* reader) { return lists(rules_.propagates_to, reader->kind); };
     return of != nullptr && lists(rules_.propagates_from, of->kind) && std::ranges::any_of(readers(value), takes);
   }
 
-  /// The reason that somebody gave for it, or nullptr: an operation of it reads what comes to the unit.
+  /// The reason why the user asked for this unit, or nullptr. An operation of the unit must read an input of the unit.
   const std::string* request(const Unit& unit) const {
     for (Op op : unit.ops) {
       const auto found = requests_.also.find(op.node());
@@ -186,7 +186,7 @@ class Inserter {
     found_.quantized.insert(value.node());
   }
 
-  /// Values come in no order of the graph: what a sign depends on is found on the way.
+  /// Features are not in graph order, so is_unsigned follows the operators before each of them.
   void find_signs() {
     for (Insertion::Feature& feature : found_.features) feature.is_unsigned = is_unsigned(feature.value);
   }
@@ -199,7 +199,7 @@ class Inserter {
     return std::ranges::all_of(from->inputs, [&](Value input) { return is_unsigned(nearest(input)); });
   }
 
-  /// The value whose quantizer `value` lies behind, by way of the first operand where there is none yet.
+  /// The value whose quantizer precedes `value`. Follows first operands until a value with a quantizer.
   Value nearest(Value value) const {
     const Unit* from = maker(value);
     while (!index_.contains(value.node()) && from != nullptr && !from->inputs.empty()) {
@@ -235,7 +235,7 @@ class Inserter {
   std::vector<Unit> units_;
   std::map<const detail::ValueNode*, size_t> maker_;                 ///< by result
   std::map<const detail::ValueNode*, std::vector<size_t>> readers_;  ///< by input
-  std::map<const detail::ValueNode*, size_t> index_;                 ///< of features
+  std::map<const detail::ValueNode*, size_t> index_;                 ///< position in found_.features by value
   Insertion found_;
 };
 

@@ -1,4 +1,4 @@
-// Which values of a float network have quantizers on a target that says so by kinds of operators.
+// Selects the values of a float network that have quantizers on a target with insertion rules.
 #pragma once
 
 #include <map>
@@ -12,34 +12,36 @@
 namespace halfstep::quant {
 
 struct Insertion {
-  /// A value with a quantizer.
+  /// An activation with a quantizer.
   struct Feature {
     Value value;
-    std::string reason;        ///< the rule that asked
-    bool is_unsigned = false;  ///< on a target of signed features: codes from 0 on
-    bool at_edge = false;      ///< read by an operation at an end of the network
+    std::string reason;        ///< the rule that asked for it
+    bool is_unsigned = false;  ///< on a target with signed activations: codes start at 0
+    bool at_edge = false;      ///< read by one of the first or last operations of the network
   };
-  std::vector<Feature> features;                 ///< in the order in which they are found
-  std::set<const detail::ValueNode*> quantized;  ///< their values
+  std::vector<Feature> features;                 ///< in the order of discovery
+  std::set<const detail::ValueNode*> quantized;  ///< values of `features`
   std::vector<Op> weighted;                      ///< operations whose weights have quantizers
-  std::set<const detail::OpNode*> edges;         ///< that read an input of the network, or give one of its outputs
+  std::set<const detail::OpNode*> edges;         ///< operations that read an input or compute an output of the network
 
   bool has(Value value) const { return quantized.contains(value.node()); }
 };
 
-/// What somebody asks for of single operations, with the reason, and what became of some.
+/// Requests of the user for single operations, with the reason, and facts about rewritten operations.
 struct Requests {
-  std::map<const detail::OpNode*, std::string> in_float;  ///< neither ask nor give
-  std::map<const detail::OpNode*, std::string> also;      ///< ask for quantized features whatever the rules say
-  std::set<std::string> normalized = {};                  ///< layers that took a normalization in
-  std::set<std::string> means = {};                       ///< that give a mean without the axes that it is over
+  std::map<const detail::OpNode*, std::string> in_float;  ///< operations that stay in float
+  std::map<const detail::OpNode*, std::string> also;  ///< operations that ask for quantized activations, independent of
+                                                      ///< the rules
+  std::set<std::string> normalized = {};              ///< layers with a folded normalization
+  std::set<std::string> means = {};                   ///< operators that compute a mean without keep_dims
 };
 
-/// The one algorithm; a target is nothing but `rules`. Throws where an operation is in both of `requests`.
+/// Applies the insertion rules of a target. Throws if an operation is both in `in_float` and `also` of `requests`.
 Insertion insertion_of(const Graph& graph, const InsertionRules& rules, const Requests& requests);
 
-/// By value, what MQBench does there otherwise by the quirks of `rules`, and why; none where they are followed. `ours`:
-/// what is inserted without. `has_edges`: the ends of the network have widths of their own.
+/// For each value, how MQBench deviates there because of the quirks of `rules`, and why. Empty if the rules follow the
+/// quirks. `ours`: the quantizers that these rules insert. `has_edges`: whether first and last layers have their own
+/// bit widths.
 std::map<std::string, std::string> deviations_from_mqbench(const Graph& graph, const InsertionRules& rules,
                                                            const Requests& requests, const Insertion& ours,
                                                            bool has_edges);

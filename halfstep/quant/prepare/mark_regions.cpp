@@ -11,7 +11,7 @@
 namespace halfstep::quant {
 namespace {
 
-/// Values that regions begin or end at, each once.
+/// Collects values at which regions begin or end, each once.
 class MarkedValues {
  public:
   explicit MarkedValues(const Model& model) : graph_(model.graph), names_(model) {}

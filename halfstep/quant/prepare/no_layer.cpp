@@ -13,7 +13,7 @@
 namespace halfstep::quant {
 namespace {
 
-/// Of more layers and operators only the number is said.
+/// Layers and operators to list in a message. Further ones are only counted.
 constexpr size_t kMost = 8;
 constexpr const char* kTwoActivations = "a product of two activations has no weights";
 
@@ -24,7 +24,7 @@ struct Way {
 
 constexpr const char* kGates = "write its gates with linear layers (Gemm or MatMul), Sigmoid and Tanh";
 
-/// What to write in place of operators that have no form on codes.
+/// Remedies for operators without integer implementations.
 constexpr std::array kWays = {
     Way{"gru", kGates},
     Way{"lstm", kGates},
@@ -39,7 +39,8 @@ const Way* find_way(std::string_view op) {
   return way == kWays.end() ? nullptr : &*way;
 }
 
-/// By a weight, by a matrix without being a layer, or by another activation; also what could be written so.
+/// Whether the operator multiplies by a weight, a matrix or another activation. Also true for operators that can be
+/// written in this way.
 bool multiplies(Op op) {
   const QuantInfo& quant = op.info().quant;
   const auto is_matrix = [](Value value) {
@@ -63,7 +64,7 @@ std::string remedy_for(const LayerInFloat& layer) {
   return "write it as a layer that has a form on codes (docs/arithmetic.md, section 5)";
 }
 
-/// Of `given`: of that name, or else at that place; null where there is none.
+/// The operation of `given` with the name of the layer, or else at its location. Null if neither exists.
 Op origin_of(const Graph& given, const LayerInFloat& layer) {
   Op origin;
   for (const Op op : given.all_ops()) {
@@ -88,7 +89,7 @@ Diagnostic objection_to(const Graph& given, LayerInFloat layer) {
                 layer.name, "");
 }
 
-/// " among relu, add": what there is where nothing multiplies.
+/// For example " among relu, add": the operators of a network that multiplies nothing.
 std::string operators_of(const Graph& given) {
   std::set<std::string> all;
   for (const Op op : given.all_ops()) all.insert(op.info().name);

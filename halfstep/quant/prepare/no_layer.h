@@ -1,4 +1,4 @@
-// A network without a layer whose weights become codes: why each candidate has none, and what to do about it.
+// Reports a network in which no layer has quantized weights: the reason for each candidate, and remedies.
 #pragma once
 
 #include <string>
@@ -8,20 +8,20 @@
 
 namespace halfstep::quant {
 
-/// An operator that multiplies, and why its weights do not become codes.
+/// An operator that multiplies, and the reason why its weights have no codes.
 struct LayerInFloat {
-  std::string op;    ///< the operator
-  std::string name;  ///< the operation
+  std::string op;    ///< name of the operator
+  std::string name;  ///< name of the operation
   std::string where;
   Location location;
   std::string reason;
 };
 
-/// Those of the graph's body, or of the region in its place.
+/// The candidates of the graph's body, or of the region in its place.
 std::vector<LayerInFloat> layers_in_float(const Graph& graph, const CodePlan& plan);
 
-/// Throws a Error of all of them. `given` is the network as it came: an operation that a rewrite made is called as
-/// the one in `given` at its place.
+/// Throws an Error that lists all candidates. `given` is the source model. An operation that a rewrite created is named
+/// after the operation of `given` at the same location.
 [[noreturn]] void refuse_without_layer(const Graph& given, const std::vector<LayerInFloat>& layers);
 
 }  // namespace halfstep::quant

@@ -33,8 +33,8 @@ using PointSet = std::set<size_t>;
 
 const std::string kFloat = "keep the layer in float (--skip-layers NAME)";
 
-/// Decides where quantizers go in the graph's body, or in the region in its place, and how wide they are; the graph
-/// changes only in `insert`.
+/// Decides the positions and bit widths of quantizers in the graph's body, or in the region in its place. Only `insert`
+/// changes the graph.
 class Preparation {
  public:
   Preparation(Model& model, const Platform& platform, const PrepareOptions& options, const Requested& requested,
@@ -52,7 +52,7 @@ class Preparation {
             platform.edge_bits ? std::min(*platform.edge_bits, widest(platform.weights)) : weight_bits_)),
         has_edges_(options.edge_bits || platform.edge_bits) {}
 
-  /// The network is prepared whatever stands in the way.
+  /// Prepares the network even if there are objections.
   void run() {
     if (platform_.insertion) {
       place_by_rules();
@@ -76,7 +76,7 @@ class Preparation {
     return static_cast<int>(*std::max_element(rule.legal.begin(), rule.legal.end()));
   }
 
-  /// Where the target says what has a quantizer: there, whether operators then compute on codes or not.
+  /// Places quantizers by the target's insertion rules, whether or not operators can then compute on codes.
   void place_by_rules() {
     const Requests requests = {requested_.in_float, requested_.also, requested_.normalized, requested_.means};
     const InsertionRules rules = is_region_ ? inner_rules(*platform_.insertion) : *platform_.insertion;
@@ -101,7 +101,7 @@ class Preparation {
     }
   }
 
-  /// What goes into a region and comes out is in the middle of the network.
+  /// Inputs and outputs of a region are inside the network, so the rules for network ends do not apply.
   static InsertionRules inner_rules(InsertionRules rules) {
     rules.inputs = rules.outputs = Ends::asked;
     return rules;
@@ -125,8 +125,8 @@ class Preparation {
     owner_[add_point(plan_.result_of(op))] = op;
   }
 
-  /// The range behind a padding holds the number that it pads with, as often as it does where that is not 0; that
-  /// behind a mask what the mask leaves.
+  /// The range after a pad includes the fill value. If the fill is not 0, the observer reads the padded result, so that
+  /// it counts each fill value. After a mask the observer reads the masked result.
   void include_fill(Op op, const PointSet& behind) {
     const Value fill = quant_of(op).fill < 0 ? Value() : op.in(quant_of(op).fill);
     const bool masks = quant_of(op).index >= 0;
@@ -145,7 +145,7 @@ class Preparation {
     return points_.size() - 1;
   }
 
-  /// The points whose codes `value` has, seen through operators that move codes; several for a concat.
+  /// The points whose codes `value` has, through operators that move codes. A concat has several.
   PointSet points_behind(Value value) const {
     PointSet points;
     for (size_t point : behind_.at(value.node())) {
@@ -160,7 +160,7 @@ class Preparation {
     place.at_edge = has_edges_;
   }
 
-  /// The first and last layers with weights: what they read, and what the last ones give.
+  /// Sets the bit widths of the first and last layers with weights: their inputs, and the results of the last ones.
   void set_widths() {
     if (platform_.insertion || is_region_) return;
     for (QuantizerPlace& place : points_) {
@@ -184,7 +184,8 @@ class Preparation {
     }
   }
 
-  /// One scale for channels of any magnitude needs all bits that there are; with a scale each, any number is exact.
+  /// Channel scaling with one scale for all channels needs the largest bit width. With a scale for each channel, every
+  /// factor is exact.
   int weight_bits_of(Op op) const {
     if (!platform_.insertion && !platform_.per_channel && passes::scales_channels(op)) return widest(platform_.weights);
     return edges_.contains(op.node()) ? edge_weight_bits_ : weight_bits_;
@@ -194,7 +195,7 @@ class Preparation {
     return std::find(names.begin(), names.end(), op.info().name) != names.end();
   }
 
-  /// Values of operators that need one scale become one point, as wide as the widest.
+  /// Merges the points of operators that need one scale. The merged point has the largest bit width.
   void share_scales() {
     for (Op op : model_.graph.ops()) {
       if (!is_coded(op)) continue;
@@ -207,7 +208,7 @@ class Preparation {
     }
   }
 
-  /// What an iteration takes has the scale of what the one before it gave.
+  /// A state of a loop has the same scale at the start of an iteration as at the end of the previous one.
   void share_states() {
     const Op holder = model_.graph.body().parent();
     if (!holder) return;
@@ -256,7 +257,7 @@ class Preparation {
     object(marker, errors::marker_behind_float_layer(before.info().name, before.name(), reason->second));
   }
 
-  /// At `op`, once.
+  /// Adds an objection to `op`, without duplicates.
   void object(Op op, Diagnostic objection) {
     objection.layer = op.name();
     objection.where = op.where();
@@ -286,7 +287,7 @@ class Preparation {
     }
   }
 
-  /// Whether there is no NaN and no infinity among them: x - x is 0 of numbers alone. Sixteen sums at a time, which
+  /// Whether no element is NaN or infinite: x - x is 0 only for finite numbers. Uses 16 sums in parallel, which
   /// compilers keep in vectors.
   static bool are_finite(std::span<const float> elements) {
     std::array<float, 16> sums{};
@@ -298,7 +299,7 @@ class Preparation {
     return std::ranges::all_of(sums, [](float sum) { return sum == 0; });
   }
 
-  /// A normalization of negative variance folds into NaN, which has no code.
+  /// Folding a normalization with negative variance produces NaN, which has no code.
   void check_finite(Op op) {
     for (const int port : {quant_of(op).weight, quant_of(op).factor, quant_of(op).bias}) {
       const Value value = port < 0 ? Value() : op.in(port);
@@ -310,7 +311,8 @@ class Preparation {
     }
   }
 
-  /// Throws where no zero point keeps the sums of an operator without weights in bounds; conversion proves the rest.
+  /// Throws if no zero point keeps the accumulator of an operator without weights in bounds. Conversion proves the
+  /// final bound.
   void check_accumulator(Op op) {
     if (!passes::accumulates(op) || quant_of(op).weight >= 0) return;
     std::vector<int64_t> farthest;
@@ -328,7 +330,8 @@ class Preparation {
                                                can_pad ? "pad it with zeros (--pad-channels)" : "widen it"));
   }
 
-  /// The quantizer of as many bits whose codes come into a region as this value; no state, which other values follow.
+  /// The quantizer outside of a region whose codes this value of the region has, with equal bits. Empty for a state,
+  /// because later iterations replace its value.
   std::optional<ops::FakeQuantize> quantizer_outside(const QuantizerPlace& place) const {
     const Value value = place.values[0];
     const auto& arguments = model_.graph.arguments();
@@ -344,12 +347,12 @@ class Preparation {
     return fits ? outer : std::nullopt;
   }
 
-  /// What was objected to may have no quantizer at all.
+  /// A bit width that is legal, to continue after an objection.
   static int possible(const BitRule& rule, int bits) {
     return std::ranges::find(rule.legal, bits) == rule.legal.end() ? rule.default_bits : bits;
   }
 
-  /// Where a target says what has a quantizer it says what ranges are too.
+  /// Targets with insertion rules also define the ranges, so the result is 0.
   double reach_of(const QuantizerPlace& place) const {
     double reach = 0;
     for (const Value value : place.values) {
@@ -360,8 +363,7 @@ class Preparation {
     return reach;
   }
 
-  /// Whether only masks read a value that depends on no layer: what they hide is no number that the network computes
-  /// with.
+  /// Whether only masks read a value that depends on no layer. The network does not compute with the masked numbers.
   bool is_masked(Value value) const {
     if (indices_.is_activation(value) || value.is_tensor()) return false;
     const std::vector<Value> outputs = model_.graph.outputs();
@@ -410,8 +412,8 @@ class Preparation {
     }
   }
 
-  /// Index arithmetic reads inputs of the network, tensors and what it computes itself in front of their quantizers,
-  /// which other operators have them for.
+  /// Index arithmetic reads inputs, tensors and its own results before their quantizers. Other operators use these
+  /// quantizers.
   void read_as_given(Op op) {
     const std::vector<Value> operands = op.operands();
     for (size_t i = 0; i < operands.size(); ++i) {
@@ -431,16 +433,16 @@ class Preparation {
   const passes::IndexArithmetic indices_;
   bool is_region_;
   int weight_bits_, feature_bits_, edge_bits_, edge_weight_bits_;
-  bool has_edges_;  ///< whether the ends of the network have widths of their own
+  bool has_edges_;  ///< whether first and last layers have their own bit widths
   CodePlan plan_;
   std::vector<QuantizerPlace> points_;
-  std::vector<size_t> merged_into_;                      ///< by point, the one that took it in, or itself
-  std::map<const detail::ValueNode*, PointSet> behind_;  ///< by value with codes
+  std::vector<size_t> merged_into_;                      ///< for each point, the point that absorbed it, or itself
+  std::map<const detail::ValueNode*, PointSet> behind_;  ///< points by value with codes
   std::map<size_t, Op> owner_;
   std::vector<Op> weighted_;
-  std::vector<Op> layers_;  ///< of these: all but those that only scale channels, which stand between layers
+  std::vector<Op> layers_;  ///< operations of weighted_ without those that only scale channels between layers
   std::set<const detail::OpNode*> fused_;
-  std::set<const detail::OpNode*> edges_;  ///< operators at an end of the network
+  std::set<const detail::OpNode*> edges_;  ///< first and last operations of the network
 };
 
 }  // namespace

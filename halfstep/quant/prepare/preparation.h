@@ -1,4 +1,4 @@
-// The quantizers of one block of a network: where they go, how wide they are, and what stands in the way.
+// Prepares one block of a network: positions and bit widths of its quantizers, and objections.
 #pragma once
 
 #include <set>
@@ -13,26 +13,26 @@
 
 namespace halfstep::quant {
 
-/// What somebody asks for of single operations, and what became of a network.
+/// Per-layer requests of the user, and facts about rewritten operations.
 struct Requested {
   AskedLayers in_float, also;
-  std::set<std::string> normalized;  ///< layers that took a normalization in
-  std::set<std::string> means;       ///< operators that give a mean without the axes that it is over
+  std::set<std::string> normalized;  ///< layers with a folded normalization
+  std::set<std::string> means;       ///< operators that compute a mean without keep_dims
 };
 
-/// What is found out about a network, block by block.
+/// Results collected over all blocks of a network.
 struct Found {
-  bool has_weights = false;                   ///< that have codes
-  std::vector<LayerInFloat> layers_in_float;  ///< where there are none
+  bool has_weights = false;                   ///< whether any weight has codes
+  std::vector<LayerInFloat> layers_in_float;  ///< candidates for quantized weights, if no weight has codes
   FloatOperators in_float;
-  QuantizerReasons quantizers;  ///< by value, which of the target's rules put a quantizer there
+  QuantizerReasons quantizers;  ///< by value: the insertion rule that placed its quantizer
   Deviations deviations;
   EdgeScales edge_scales;
   std::vector<Diagnostic> objections;
 };
 
-/// Puts quantizers into the graph's body, or into the region in its place, whatever stands in the way. The blocks
-/// around a region have theirs already.
+/// Inserts quantizers into the graph's body, or into the region in its place. Objections do not stop it. Enclosing
+/// blocks must already have their quantizers.
 void prepare_block(Model& model, const Platform& platform, const PrepareOptions& options, const Requested& requested,
                    Found& found);
 

@@ -38,12 +38,13 @@ Requested requested_of(const Model& model, const Platform& platform, const Prepa
   return requested;
 }
 
-/// Whether both make codes of one kind; their scales and zero points come from what they see.
+/// Whether both quantizers have the same type and range of codes. Their scales and zero points depend on observed
+/// values.
 bool are_alike(const ops::FakeQuantize& a, const ops::FakeQuantize& b) {
   return a.code_type() == b.code_type() && a.code_min() == b.code_min() && a.code_max() == b.code_max();
 }
 
-/// What a loop gives has the scale that it has inside. Branches differ, and what reads them has a scale of its own.
+/// The result of a loop has the scale of its state. Branches have different scales, so their result has its own scale.
 void share_results(Model& model, const EdgeScales& at_edges) {
   in_each_block(model.graph, [&] {
     for (const Op op : model.graph.ops()) {
@@ -64,7 +65,7 @@ void share_results(Model& model, const EdgeScales& at_edges) {
   });
 }
 
-/// What stands in the way. `given` is the network before it was rewritten.
+/// Returns the objections. `given` is the network before rewriting.
 std::vector<Diagnostic> prepare_blocks(Model& model, const Graph& given, const Platform& platform,
                                        const PrepareOptions& options, const Rewritten& rewritten) {
   require_float(model);
@@ -122,7 +123,7 @@ PadResult pad_channels(const Model& model, const Platform& platform, const Prepa
     if (misses && passes::can_pad_channels(op, platform.channels)) layers.insert(op.name());
   }
   PadResult padded{clone(model), {}};
-  clear_layers(padded.model);  // as in the form, whose names these are
+  clear_layers(padded.model);  // creates the same names as float_form
   padded.layers = passes::pad_channels(padded.model, platform.channels, layers);
   return padded;
 }

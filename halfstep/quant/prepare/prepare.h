@@ -1,4 +1,4 @@
-// Platform-aware insertion of quantizers, and what can be changed afterwards.
+// Inserts quantizers for a platform, and changes bit widths afterwards.
 #pragma once
 
 #include <optional>
@@ -12,41 +12,44 @@
 
 namespace halfstep::quant {
 
-/// The float `model` with batch norms folded (options.batch_norms says how training sees them) and quantizers where the
-/// platform has them, by the traits that operators state. Quantizers have seen no data yet: calibrate before use.
-/// Throws a Error with every place and what to do there for what cannot become integers; with `objections` they go
-/// there, and the network is prepared with the platform's own widths where those that were asked for are not legal. The
-/// resolved platform record travels in the Model's metadata.
+/// Folds batch norms of the float `model` (options.batch_norms selects their form in training) and inserts the
+/// quantizers of the platform. The traits of operators decide where. Quantizers have no ranges yet: calibrate before
+/// use.
+///
+/// Throws an Error that lists every operation that cannot become integers, with remedies. If `objections` is not null,
+/// these diagnostics are returned there instead. Illegal bit widths are then replaced by the platform's defaults. The
+/// Model's metadata contains the resolved platform record.
 Model prepare(const Model& model, const Platform& platform, const PrepareOptions& options = {},
               std::vector<Diagnostic>* objections = nullptr);
 
-/// The network as the options want its weights: shared by layers that are one module, or duplicated for each of them.
+/// A copy in which layers that are one module share weights, or have their own copies, as the options select.
 Model own_weights(const Model& model, const PrepareOptions& options);
 
-/// A float network with channels of zeros.
+/// A float network padded with channels of zeros.
 struct PadResult {
   Model model;
-  std::vector<std::string> layers;  ///< convolutions that have more channels than they had
+  std::vector<std::string> layers;  ///< convolutions with added channels
 };
 
-/// The float `model` with channels of zeros where convolutions on codes would miss the multiples that the platform asks
-/// for (passes::pad_channels): inputs, outputs and numbers stay. Where zeros do not help, or nothing misses, it is as
-/// it was.
+/// Adds channels of zeros to convolutions whose channel counts are not the multiples that the platform needs
+/// (passes::pad_channels). Inputs, outputs and results do not change. Returns an unchanged copy if nothing is missing,
+/// or if zeros do not help.
 PadResult pad_channels(const Model& model, const Platform& platform, const PrepareOptions& options = {});
 
-/// Changes widths of the layers whose name matches `selector` (`*` and `?` as in file names) at any time after prepare;
-/// throws when none matches, or the platform in the Model's metadata forbids it to any operator that reads or gives the
-/// codes; then nothing is changed and every such operator named.
+/// Changes the bit widths of the layers that match `selector` (`*` and `?` as in file names). Can be called at any time
+/// after prepare. Throws if no layer matches. Also throws if the platform in the Model's metadata does not allow the
+/// bit widths for an operator that reads or computes the codes. The Error lists every such operator, and the network is
+/// unchanged.
 void set_bits(Model& model, const std::string& selector, std::optional<int> weight_bits,
               std::optional<int> activation_bits);
 
-/// The same for every layer but those at the ends of the network, which keep their widths.
+/// Changes the bit widths of all layers except the first and last ones.
 void set_inner_bits(Model& model, int weight_bits, int activation_bits);
 
-/// The platform that prepare left in the Model, for as long as a copy of it lives; throws for a Model that is not
-/// prepared.
+/// The platform of a prepared Model. The reference is valid as long as a copy of the Model exists. Throws if the Model
+/// is not prepared.
 const Platform& platform_of(const Model& model);
-/// Whether its quantizers are those of a platform: one that somebody wrote into a network is an operator as any other.
+/// Whether the quantizers come from `prepare`. A quantizer that is part of a source model is an ordinary operator.
 bool is_prepared(const Model& model);
 
 }  // namespace halfstep::quant

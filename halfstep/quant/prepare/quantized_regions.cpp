@@ -18,7 +18,7 @@ using OpSet = std::set<const detail::OpNode*>;
 bool begins(Op op) { return op && op.is<ops::InputNop>(); }
 bool ends(Op op) { return op && op.is<ops::OutputNop>(); }
 
-/// What computes on the way to `value`, seen through operators that only move it; "" for an input.
+/// Collects operations that compute `value`, through operators that only move it. "" for an input.
 void collect_makers(Value value, std::set<std::string>& names) {
   const Op op = value.producer();
   if (!op) return;
@@ -59,7 +59,7 @@ class Regions {
   }
 
  private:
-  /// Behind a beginning and in front of an end.
+  /// Finds operations after a begin marker and before an end marker.
   void find_inside() {
     for (Op op : ops_) {
       const auto comes_from = [&](const OpSet& set) {
@@ -123,7 +123,7 @@ class Regions {
     }
   }
 
-  /// Whether `op` is computed from what `from` gives.
+  /// Whether `op` depends on a result of `from`.
   bool is_behind(Op op, Op from) const {
     OpSet reached = {from.node()};
     for (Op one : ops_) {
@@ -135,7 +135,7 @@ class Regions {
     return reached.contains(op.node());
   }
 
-  /// Values go into a region and out of it by markers alone.
+  /// Values must enter and leave a region through markers.
   void check_borders(Op op) {
     if (!begins(op)) {
       for (const Value value : op.operands()) {
@@ -165,7 +165,7 @@ class Regions {
     object(is_output ? value.producer() : user, errors::region_output_unmarked(use, makers_of(value)));
   }
 
-  /// Whether anything but tensors goes into what `op` gives.
+  /// Whether a result of `op` depends on a value other than tensors.
   static bool is_live(Op op) {
     return std::ranges::any_of(op.operands(), [](Value value) {
       return value && !value.is_tensor() && (!value.producer() || is_live(value.producer()));
@@ -173,8 +173,8 @@ class Regions {
   }
 
   std::vector<Op> ops_, begins_, ends_;
-  OpSet ahead_;       ///< behind a beginning, the end included
-  OpSet behind_end_;  ///< behind an end, and no beginning in between
+  OpSet ahead_;       ///< after a begin marker, including the end marker
+  OpSet behind_end_;  ///< after an end marker, with no begin marker between
   OpSet inside_;
   std::vector<Diagnostic> objections_;
 };

@@ -26,7 +26,7 @@ struct CodeRange {
   std::string type;
 };
 
-/// What a quantizer is on a target.
+/// Sign and zero points of a quantizer on a target.
 struct Style {
   bool is_signed;
   std::string zero_points;
@@ -38,7 +38,7 @@ Style style_of(const Platform& platform, bool weight, bool is_unsigned) {
   return {platform.signed_features, platform.feature_zero_points};
 }
 
-/// Symmetric codes go without the lowest one.
+/// Symmetric codes omit the lowest code.
 CodeRange code_range(const Style& style, bool weight, int bits) {
   const int64_t max = (int64_t{1} << (bits - 1)) - 1;
   if (!style.is_signed) return {0, (int64_t{1} << bits) - 1, bits <= 8 ? "u8" : "u16"};
@@ -46,8 +46,8 @@ CodeRange code_range(const Style& style, bool weight, int bits) {
   return {style.zero_points == "symmetric" ? -max : -max - 1, max, type};
 }
 
-/// 1 / sqrt(elements * largest code), the step size gradient scale of LSQ (Esser et al., ICLR 2020, section 2.2);
-/// elements of one sample or channel.
+/// The step size gradient scale of LSQ, 1 / sqrt(elements * largest code) (Esser et al., ICLR 2020, section 2.2).
+/// Elements are those of one sample or channel.
 double gradient_scale(const ops::FakeQuantize& quantizer, const CodeRange& codes) {
   const Dims& dims = quantizer.x().dims();
   double elements = 1;
@@ -58,7 +58,7 @@ double gradient_scale(const ops::FakeQuantize& quantizer, const CodeRange& codes
   return 1.0 / std::sqrt(elements * static_cast<double>(codes.max));
 }
 
-/// Every quantizer that reads `scale`, directly or through its rounding to a power of two.
+/// All quantizers that read `scale`, directly or after its rounding to a power of two.
 std::vector<ops::FakeQuantize> readers_of(Value scale) {
   std::vector<ops::FakeQuantize> readers;
   for (const auto& [user, operand] : scale.uses()) {
@@ -70,7 +70,7 @@ std::vector<ops::FakeQuantize> readers_of(Value scale) {
   return readers;
 }
 
-/// A learned power-of-two scale is rounded between its tensor and the quantizer; any other scale is read as it is.
+/// A learned power-of-two scale is rounded between its tensor and the quantizer. Any other scale is read directly.
 void wire_scale(Graph& graph, const ops::FakeQuantize& quantizer, Value tensor, bool rounded) {
   const Value now = quantizer.scale();
   const auto rounding = now.producer<ops::PowerOfTwoScale>();
@@ -86,7 +86,7 @@ void wire_scale(Graph& graph, const ops::FakeQuantize& quantizer, Value tensor, 
   if (rounding->out().unused()) graph.erase(*rounding);
 }
 
-/// What the method counts has a tensor beside the range.
+/// Connects a tensor for the statistics that the observer's method accumulates in addition to the range.
 void wire_statistics(Model& model, const ops::ObserveRange& observer, int64_t count) {
   const int port = observer.info().input("seen");
   const Value seen = observer.in(port);
@@ -96,7 +96,8 @@ void wire_statistics(Model& model, const ops::ObserveRange& observer, int64_t co
     observer.set_operand(port, {});
   }
   if (count == 0) return;
-  const std::string suffix = "." + std::to_string(count);  // another method may have had another tensor
+  const std::string suffix = "." + std::to_string(count);  // another method may have created a tensor without this
+                                                           // suffix
   const std::string name = observer.name() + ".seen" + suffix;
   const Value known = model.graph.tensor(name);
   observer.set_operand(
@@ -119,7 +120,8 @@ void configure_observer(Model& model, const ops::ObserveRange& observer, const P
   observer.set_attributes(attributes);
 }
 
-/// Scale and zero point from what the observer holds, channel by channel; nothing changes where nothing was seen.
+/// Computes scale and zero point of each channel from the observer's state. Channels without observations do not
+/// change.
 void derive_parameters(Model& model, const ops::ObserveRange& observer) {
   const arith::ObserverRule rule{
       *arith::parse_observing(observer.method()),
@@ -148,33 +150,35 @@ Tensor filled(int64_t count, float with) {
   return tensor;
 }
 
-/// The one of `nodes` that the graph runs last; values that share a scale may come in any order.
+/// The last of `nodes` in graph order. Values with a shared scale can have any order.
 Op last_of(const Graph& graph, const std::set<detail::OpNode*>& nodes) {
-  if (nodes.size() == 1) return Op(*nodes.begin());  // as nearly always: a search for each would be quadratic
+  if (nodes.size() == 1)
+    return Op(*nodes.begin());  // usual case, because a search for each quantizer would be
+                                // quadratic
   const auto ops = graph.ops();
   return *std::find_if(ops.rbegin(), ops.rend(), [&](Op op) { return nodes.contains(op.node()); });
 }
 
-/// Puts a quantizer behind a value: in front of whoever reads features of it. A tensor may be a bias besides.
+/// Inserts a quantizer after a value, for all operators that read it as an activation. A tensor may also be a bias.
 void read_codes(Value value, const ops::FakeQuantize& quantizer) {
   for (const auto& [reader, operand] : value.uses()) {
     const QuantInfo& quant = reader.info().quant;
     const int port = reader.port_of(operand);
     const bool is_feature = port != quant.weight && port != quant.fill && !passes::is_number_port(quant, port);
-    const bool is_beside = reader.node()->block == quantizer.node()->block;  // others see the tensor from elsewhere
-    const bool computes = reader != quantizer && !reader.is<ops::ObserveRange>();  // observers see numbers
+    const bool is_beside = reader.node()->block == quantizer.node()->block;  // quantizers in other blocks do not apply
+    const bool computes = reader != quantizer && !reader.is<ops::ObserveRange>();  // observers read unquantized values
     if (computes && is_beside && (is_feature || !value.is_tensor())) reader.set_operand(operand, quantizer.out());
   }
 }
 
-/// How a quantizer of that width trains.
+/// The training kind of a quantizer with these bits.
 QuantizerKind kind_for(const Platform& platform, bool weight, int bits) {
   const auto& asked = weight ? platform.weight_quantizer : platform.feature_quantizer;
   if (asked) return *asked;
   return bits < platform.low_bits_below && platform.low_bits_learned ? QuantizerKind::lsq : QuantizerKind::fixed;
 }
 
-/// Codes, observer and scale for `bits`.
+/// Sets code range, observer and scale for `bits`.
 void apply_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits,
                 const Style& style) {
   const Value scale = passes::scale_tensor(quantizer);
@@ -195,7 +199,7 @@ void apply_bits(Model& model, const Platform& platform, const ops::FakeQuantize&
   derive_parameters(model, observer);
 }
 
-/// Of a tensor that several read, each has a quantizer of its own: the second one's is NAME.2.
+/// A tensor with several readers has one quantizer for each. The second one is named NAME.2.
 std::string free_name(const Graph& graph, const std::string& name) {
   std::string free = name;
   for (int number = 2; graph.tensor(free + ".scale"); ++number) free = name + "." + std::to_string(number);

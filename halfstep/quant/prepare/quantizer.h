@@ -1,4 +1,4 @@
-// One quantizer of a prepared network: its widths, its tensors, its observer.
+// One quantizer of a prepared network: its bit width, its tensors and its observer.
 #pragma once
 
 #include <span>
@@ -10,63 +10,64 @@
 
 namespace halfstep::quant {
 
-/// Where a quantizer goes.
+/// Position and properties of a quantizer to insert.
 struct QuantizerPlace {
-  std::vector<Value> values;  ///< one value, or several that share a scale; a weight tensor alone
+  std::vector<Value> values;  ///< one value, or several that share a scale (activations only)
   std::string name;           ///< its tensors are NAME.scale, NAME.zero_point, NAME.low, NAME.high
-  int weight_axis = -1;       ///< axis of output channels; -1 for features
+  int weight_axis = -1;       ///< axis of output channels, -1 for activations
   int bits = 8;
   bool is_unsigned =
-      false;  ///< of features on a target of signed ones: codes from 0 on, zero point 0 if nothing is below
-  std::vector<Value> also_seen = {};  ///< tensors that the observer sees too, without a quantizer behind them
-  bool sees_also_alone = false;       ///< the observer sees these alone: nothing else of the values is read as codes
-  bool at_edge = false;               ///< at an end of the network, whose widths are its own
-  double reach = 0;  ///< what lies further below the largest of its row counts for nothing; 0: all counts
+      false;  ///< activation on a target with signed activations: codes from 0, zero point 0 if no value is negative
+  std::vector<Value> also_seen = {};  ///< tensors that the observer also reads, without a quantizer
+  bool sees_also_alone = false;  ///< the observer reads only also_seen, because no other element of the values is read
+                                 ///< as a code
+  bool at_edge = false;          ///< at the first or last layer, with its own bit width
+  double reach = 0;              ///< elements further than this below the maximum of their row are ignored, 0: no limit
 };
 
-/// Inserts a quantizer behind a feature that has the same codes as another one's: its tensors and attributes.
+/// Inserts a quantizer after an activation with the tensors and attributes of `other`, because both have the same
+/// codes.
 void insert_alike(Model& model, Value value, const ops::FakeQuantize& other);
 
-/// Gives all quantizers that have the scale of this one the tensors and attributes of `other`; its observer goes.
+/// Makes all quantizers in the scale group of `quantizer` use the tensors and attributes of `other`. Removes their
+/// observer.
 void take_codes_of(Model& model, const ops::FakeQuantize& quantizer, const ops::FakeQuantize& other);
 
-/// Inserts a quantizer behind every value of `place` (for a weight: in front of `reader`, for it alone) and one
-/// observer for them all. The scale has seen nothing yet. Returns one of the quantizers.
+/// Inserts a quantizer after every value of `place`, and one observer for all of them. The quantizer of a weight
+/// applies to `reader` only. The range is not observed yet. Returns one of the quantizers.
 ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const QuantizerPlace& place, Op reader = {});
 
-/// Gives a quantizer (and whatever shares its scale) another width: codes, observer, learned or observed scale. The
-/// scale and zero point are derived anew from the range that the observer has seen.
+/// Changes the bit width of a quantizer and its shared scale group: codes, observer, and learned or observed scale.
+/// Scale and zero point are recomputed from the observed range.
 void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits);
 
-/// A feature quantizer's range for good: its observer leaves it as it is.
+/// Fixes the range of an activation quantizer. Its observer no longer changes it.
 void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, float high);
 
-/// Ranges, one for each of its scales, in place of what the observer has seen; scales and zero points are those of
-/// them.
+/// Replaces the observed ranges, one for each scale. Recomputes scales and zero points.
 void set_ranges(Model& model, const ops::ObserveRange& observer, std::span<const float> low,
                 std::span<const float> high);
 
-/// Whether it came with the network, and not from samples: calibration leaves it as it is.
+/// Whether the range came with the source model. Calibration does not change such a range.
 bool is_fixed(const ops::ObserveRange& observer);
 
-/// Observers have seen nothing any more, but those of fixed ranges: what calibration finds then depends on nothing
-/// before it.
+/// Clears the state of all observers without a fixed range, so that calibration does not depend on earlier runs.
 void forget_ranges(Model& model);
 
-/// Width in bits of a quantizer's codes.
+/// Bit width of a quantizer's codes.
 int bits_of(const ops::FakeQuantize& quantizer);
 
-/// The scale that the quantizer applies, of a channel: the tensor's contents, rounded where it is a learned power of
-/// two.
+/// The scale that the quantizer applies to a channel. A learned power-of-two scale is rounded, any other scale is the
+/// tensor's element.
 float effective_scale(const Model& model, const ops::FakeQuantize& quantizer, size_t channel = 0);
 
-/// The observer of a quantizer's scale; throws for a network that prepare has not made.
+/// The observer of a quantizer's scale. Throws for a network without observers, which `prepare` did not create.
 ops::ObserveRange observer_of(const ops::FakeQuantize& quantizer);
 
-/// Whether what is quantized is the weight of an operation, and not a feature.
+/// Whether the quantizer is for the weight of an operation, not for an activation.
 bool is_weight(const ops::FakeQuantize& quantizer);
 
-/// Whether the scale is a parameter.
+/// Whether the scale is a learned parameter.
 bool is_learned(const ops::FakeQuantize& quantizer);
 
 }  // namespace halfstep::quant

@@ -15,7 +15,7 @@ namespace {
 
 using ops::FakeQuantize;
 
-/// The value of that name, or the first result of the operation of that name.
+/// The value with this name, or the first result of the operation with this name.
 Value value_of(const Graph& graph, const std::string& name) {
   if (const Value value = graph.value(name)) return value;
   const Op op = graph.op(name);
@@ -29,7 +29,7 @@ std::string our_name(const Model& model, const std::string& name) {
   return name;
 }
 
-/// Behind `value`, seen through quantizers; observers only look.
+/// Adds the readers of `value`, through quantizers. Observers are skipped, because they compute nothing.
 void add_readers(Value value, std::vector<std::string>& readers) {
   for (const auto& [reader, operand] : value.uses()) {
     if (passes::has_trait(reader, Trait::observer)) continue;
@@ -56,7 +56,7 @@ TensorStory story_of(const Model& prepared, const Audit& audit, const std::strin
     if (quantizer.tensor == name || is_layers || (value && !quantizer.is_weight && quantizer.layer == value.name()))
       story.quantizers.push_back(&quantizer);
   }
-  if (!story.quantizers.empty()) {  // of a layer's result, the tensor that has codes
+  if (!story.quantizers.empty()) {  // for a layer's result: the quantized value
     story.tensor = story.quantizers[0]->tensor;
     if (const Value coded = value_of(prepared.graph, our_name(prepared, story.tensor))) value = coded;
   }

@@ -42,7 +42,7 @@ std::vector<Diagnostic> WidthRules::objections(const QuantizedStep& step, const 
   std::set<int> widths;
   for (const auto& quantizer : features) widths.insert(bits(quantizer));
   std::vector<Diagnostic> objections;
-  for (const int width : widths) {  // a weight's width is wrong once, however many widths the features have
+  for (const int width : widths) {  // a wrong weight width is reported once, for any number of activation widths
     for (Diagnostic& one : platform_.objections(selection, step.weight ? bits(step.weight) : 0, width)) {
       one.layer = op.name();
       one.where = op.where();

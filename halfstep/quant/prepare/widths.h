@@ -1,4 +1,4 @@
-// Which widths operators may have together, and many of them changed at once.
+// Checks combinations of bit widths of operators, and changes many bit widths together.
 #pragma once
 
 #include <functional>
@@ -13,33 +13,34 @@
 
 namespace halfstep::quant {
 
-/// The operation that gives the step its name.
+/// The operation after which the step is named.
 Op layer_of(const passes::QuantizedStep& step);
 
-/// The quantizers of the codes that go into a step, and last that of those that come out of it; none of a real
+/// The quantizers of the codes that a step reads, followed by those of the codes that it computes. Empty for a float
 /// operator.
 std::vector<ops::FakeQuantize> feature_quantizers(const passes::QuantizedStep& step);
 
 using WidthOf = std::function<int(const ops::FakeQuantize&)>;
 
-/// What a platform says against widths of a network's steps.
+/// Checks the bit widths of a network's steps against a platform.
 class WidthRules {
  public:
-  /// `steps` must outlive it.
+  /// `steps` must outlive this object.
   WidthRules(const Platform& platform, const std::vector<passes::QuantizedStep>& steps);
-  /// Against all widths of a step, with its place.
+  /// Objections to the bit widths of a step, with its location.
   std::vector<Diagnostic> objections(const passes::QuantizedStep& step, const WidthOf& bits) const;
 
  private:
   const Platform& platform_;
-  const passes::QuantizedStep *first_ = nullptr, *last_ = nullptr;  ///< with weights
+  const passes::QuantizedStep *first_ = nullptr, *last_ = nullptr;  ///< first and last step with weights
 };
 
-/// Bits by the name of the scale tensor.
+/// Bit widths by the name of the scale tensor.
 using Widths = std::map<std::string, int>;
 
-/// Changes widths of a network that is prepared for `platform`; throws a Error with every operator that reads or
-/// gives codes of a new width, or has a weight of one, and may not have all of its widths. Then nothing is changed.
+/// Changes bit widths of a network that is prepared for `platform`. Checks every operator that reads or computes codes
+/// of a new bit width, or has a weight with one. Throws an Error that lists all operators with illegal bit widths. The
+/// network is then unchanged.
 void set_widths(Model& model, const Platform& platform, const Widths& widths);
 
 }  // namespace halfstep::quant
