@@ -1,4 +1,4 @@
-// Where a quantized network loses.
+// The results of `analyze` as text and JSON.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace halfstep::report {
 
-/// "weights of conv1", "features of conv1", "input 'image'".
+/// The name of a quantizer in reports: "weights of conv1", "features of conv1", "input 'image'".
 std::string place_of(const quant::AuditedQuantizer& quantizer);
 
-/// The network with and without quantizers, the most harmful quantizers in a table, and what may be done.
+/// Results with and without quantizers, a table of the most sensitive quantizers, and advice.
 std::string as_text(const api::AnalyzeResult& analysis);
-/// Everything, with ranges by observers and histograms.
+/// All results, with the ranges of every observer and histograms.
 std::string as_json(const api::AnalyzeResult& analysis);
 
 }  // namespace halfstep::report

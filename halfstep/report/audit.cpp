@@ -19,13 +19,13 @@ namespace {
 using quant::AuditedQuantizer;
 using quant::ScaledBy;
 
-/// "0.5", or "0.5 to 2" of several that differ.
+/// "0.5", or "0.5 to 2" if the values differ.
 template <class T>
 std::string span(T least, T most) {
   return least == most ? fmt::format("{:.4g}", least) : fmt::format("{:.4g} to {:.4g}", least, most);
 }
 
-/// "shift right by 5 to 7", "x 0.0021 to 0.013".
+/// "shift right by 5 to 7", or "x 0.0021 to 0.013".
 std::string in_words(const ScaledBy& scaled) {
   const std::string what = scaled.what == "sums" ? "" : scaled.what + " ";
   if (!scaled.powers_of_two) return fmt::format("{}x {}", what, span(scaled.least, scaled.most));
@@ -45,7 +45,7 @@ std::string in_words(const std::vector<ScaledBy>& scaled) {
 
 bool was_observed(const AuditedQuantizer& quantizer) { return quantizer.low[0] <= quantizer.high[0]; }
 
-/// What all channels' codes reach.
+/// The range of values that the codes of all channels represent together.
 std::pair<float, float> range_of(const AuditedQuantizer& quantizer) {
   std::pair<float, float> range = {quantizer.least(0), quantizer.largest(0)};
   for (size_t c = 1; c < quantizer.scale.size(); ++c)
@@ -53,7 +53,7 @@ std::pair<float, float> range_of(const AuditedQuantizer& quantizer) {
   return range;
 }
 
-/// How it trains, behind its numbers.
+/// How the quantizer trains, as a suffix to its numbers. "" for fixed quantizers.
 std::string learning(const AuditedQuantizer& one) {
   if (one.quantizer == "fixed") return "";
   return one.quantizer == "lsq" ? ", learned" : ", " + one.quantizer;
@@ -71,7 +71,7 @@ std::string describe_codes(const AuditedQuantizer& codes) {
   return fmt::format("f{} {}..{}{}", codes.bits, codes.code_min, codes.code_max, learning(codes));
 }
 
-/// What the codes reach, or that nobody has seen any.
+/// The range that the codes represent, or "not calibrated".
 std::string describe_range(const AuditedQuantizer& codes) {
   if (!was_observed(codes)) return "not calibrated";
   const auto [least, most] = range_of(codes);

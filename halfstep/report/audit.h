@@ -1,4 +1,4 @@
-// How a network is quantized, for people and programs.
+// The quantization report as text and JSON.
 #pragma once
 
 #include <string>
@@ -7,14 +7,15 @@
 
 namespace halfstep::report {
 
-/// One line for each operation on codes: its weights, the codes of its result, what scales its sums; then what stays in
-/// float.
+/// One line for each operation on codes: its weights, the codes of its result and its requantization multiplier. Then
+/// the operators that stay in float.
 std::string as_text(const quant::Audit& audit);
 
-/// In sentences: whether it has a quantizer and why, its numbers, what shares them, who reads it, what stays in float.
+/// Describes one tensor in sentences: its quantizer with reason and numbers, its shared scale group, its readers, and
+/// whether it stays in float.
 std::string as_text(const quant::TensorStory& story);
 
-/// {"tensor", "quantizers", "float", "has_codes_of", "goes_to"}.
+/// {"tensor", "quantizers", "float", "has_codes_of", "goes_to"}. See docs/reports.md.
 std::string as_json(const quant::TensorStory& story);
 
 }  // namespace halfstep::report

@@ -50,7 +50,7 @@ std::string width_text(const allocation::Allocation& result, int group) {
   return group < 0 ? "-" : fmt::format("{}", result.chosen.assignment[static_cast<size_t>(group)]);
 }
 
-/// Layers with weights, and what they read.
+/// Layers with weights, and the bit widths of their weights and inputs.
 std::string layers_text(const allocation::Allocation& result) {
   Table table({"layer", "operator", "weights", "reads"});
   for (const Layer& layer : result.layout.layers) {
@@ -118,7 +118,7 @@ ordered_json groups_in_json(const allocation::Allocation& result) {
   return groups;
 }
 
-/// What was done with the network once its bits were chosen, or what may be.
+/// The steps that followed the choice of bit widths, or commands for them.
 std::string follow_up_text(const api::BitsResult& bits) {
   std::string text = "the network is prepared and calibrated with these widths";
   if (!bits.repaired && !bits.trained && !bits.proof)

@@ -1,4 +1,4 @@
-// Bits by budget.
+// The results of `bits` as text and JSON.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace halfstep::report {
 
-/// Widths by layer, costs as predicted and as measured, the front, and what was done with the network after that.
+/// Bit widths by layer, predicted and measured costs, the front, and the steps that followed the choice.
 std::string as_text(const api::BitsResult& bits);
-/// The same, with the harm of every width.
+/// Everything in the text, and the sensitivity of every bit width.
 std::string as_json(const api::BitsResult& bits);
 
 }  // namespace halfstep::report

@@ -25,7 +25,7 @@ std::string place_text(const board::Place& place) {
                      place.sample, indices);
 }
 
-/// "0 of 4096 differ": what is left when the guess is applied.
+/// The result of applying the guess, for example "so read, 0 of 4096 differ".
 std::string proof_text(const Guess& guess, const ValueComparison& value) {
   switch (guess.proof) {
     case board::Proof::exact: {
@@ -68,7 +68,7 @@ const char* word(board::Proof proof) {
   return kWords[static_cast<size_t>(proof)];
 }
 
-/// JSON has no infinity.
+/// A number, or null if it is not finite, because JSON has no infinity.
 nlohmann::ordered_json number(double value) {
   return std::isfinite(value) ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }

@@ -1,5 +1,5 @@
-// A comparison as a page: tables and inline SVG, no script and no file beside it. What colours show, words and numbers
-// say too.
+// Writes a comparison as a self-contained HTML page with tables and inline SVG, without scripts. Words and numbers
+// repeat all information that colours show.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ double share_of(const ValueComparison& value) {
   return value.elements == 0 ? 0 : static_cast<double>(value.differing) / static_cast<double>(value.elements);
 }
 
-/// A box for each value in the order of execution, filled from below by the share that differs.
+/// A box for each value in execution order, filled from the bottom by the share of elements that differ.
 std::string strip(const Comparison& comparison) {
   constexpr int kBox = 14, kHigh = 48, kAcross = 64;
   const auto count = static_cast<int>(comparison.values.size());
@@ -58,7 +58,7 @@ std::string strip(const Comparison& comparison) {
   return svg + "</svg>\n";
 }
 
-/// Squares as large as the share that differs at their pixel: readable without colours.
+/// Squares whose size shows the share that differs at their pixel, so that the map is readable without colours.
 std::string map_of(const board::HeatMap& heat) {
   constexpr int64_t kMost = 64;
   if (heat.share.empty() || heat.rows > kMost || heat.columns > kMost) return "";

@@ -1,4 +1,4 @@
-// What convert made of a network.
+// The results of `convert` as text and JSON.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace halfstep::report {
 
-/// The proof of each accumulator, and what stays in float.
+/// The proof of each accumulator, and the float fallbacks.
 std::string as_text(const quant::Conversion& conversion);
-/// The same as JSON.
+/// The content of the text as JSON.
 std::string as_json(const quant::Conversion& conversion);
 
 }  // namespace halfstep::report

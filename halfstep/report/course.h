@@ -1,4 +1,4 @@
-// How training went on the samples that it held back.
+// The training history on the validation split as text.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace halfstep::report {
 
-/// A line on where it began and on the state that was written, and one more where it ended below that; nothing where
-/// nothing was held back.
+/// One line with the first validation result and the result of the saved state. A second line if training ended below
+/// the start. Empty without a validation split.
 std::string course_text(const train::Course& course);
 
 }  // namespace halfstep::report

@@ -11,7 +11,7 @@ namespace {
 
 using Counts = std::vector<std::pair<std::string, int64_t>>;
 
-/// "cat 12, dog 9, 3 more", the first ones.
+/// The first counts, for example "cat 12, dog 9, 3 more".
 std::string text_of(const Counts& counts) {
   constexpr size_t kShown = 10;
   std::vector<std::string> shown;
@@ -27,7 +27,7 @@ std::string parts_text(const api::DataReport& data) {
   return fmt::format("{} train{}, {} test ({})\n", data.train, val, data.test, data.tested);
 }
 
-/// Numbers by channel, as --mean and --std take them.
+/// Numbers by channel, in the format of --mean and --std.
 std::string list_of(const std::vector<double>& numbers, double factor) {
   std::vector<std::string> texts;
   for (const double number : numbers) texts.push_back(fmt::format("{:.4f}", number * factor));

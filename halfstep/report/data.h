@@ -1,4 +1,4 @@
-// What was understood of a data set, as text and JSON.
+// The description of a data set as text and JSON.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace halfstep::report {
 
 std::string as_text(const api::DataReport& data);
-/// The same as JSON, with all sizes, classes and images that were left out.
+/// The content of the text as JSON, with all sizes, classes and skipped images.
 std::string as_json(const api::DataReport& data);
 
 }  // namespace halfstep::report

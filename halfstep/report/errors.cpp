@@ -23,7 +23,7 @@ std::string_view name_of(ErrorKind kind) {
   return "";
 }
 
-/// The diagnostic whose values are their names in braces.
+/// The diagnostic with placeholders: each value is its name in braces.
 Diagnostic shape_of(const ErrorEntry& entry) {
   std::vector<Text> names;
   for (const std::string_view name : entry.takes) names.emplace_back("{" + std::string(name) + "}");

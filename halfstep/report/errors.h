@@ -9,16 +9,16 @@
 
 namespace halfstep::report {
 
-/// "error HS2107: photo.png: found 20x20 pixels, expected ...": the message behind its id, in one line.
+/// One line with id and message, for example "error HS2107: photo.png: found 20x20 pixels, expected ...".
 std::string as_text(const Error& error);
 
-/// {id, name, kind, layer, where, problem, found, expected, remedy}; "" for a part that there is not.
+/// {id, name, kind, layer, where, problem, found, expected, remedy}. Absent parts are "".
 nlohmann::ordered_json object_of(const Diagnostic& diagnostic);
 
 /// One line: {"schema": 1, "errors": [...]}.
 std::string as_json(const Error& error);
 
-/// The entry as `halfstep explain` prints it.
+/// A catalogue entry in the format of `halfstep explain`.
 std::string as_text(const ErrorEntry& entry);
 std::string as_json(const ErrorEntry& entry);
 

@@ -1,4 +1,4 @@
-// What export wrote of a network as C.
+// The results of `export --format c` as text and JSON.
 #pragma once
 
 #include <filesystem>
@@ -8,9 +8,9 @@
 
 namespace halfstep::report {
 
-/// Files, flash and memory.
+/// Files, flash and memory of the C program in `folder`.
 std::string as_text(const api::ExportCResult& exported, const std::filesystem::path& folder);
-/// The same as JSON.
+/// The content of the text as JSON.
 std::string as_json(const api::ExportCResult& exported);
 
 }  // namespace halfstep::report

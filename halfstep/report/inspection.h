@@ -1,4 +1,4 @@
-// Inspections as they are read: by people and by programs.
+// The results of `inspect` as text and JSON.
 #pragma once
 
 #include <string>
@@ -7,13 +7,13 @@
 
 namespace halfstep::report {
 
-/// Network, instructions, values, dependencies and memory plan; `explain`: also why kernels were chosen and others
-/// refused.
+/// Network, instructions, values, dependencies and memory plan. `explain` adds the reasons for selected and refused
+/// kernels.
 std::string as_text(const api::Inspection& found, bool explain);
-/// The same without the explanation, as JSON.
+/// The content of the text as JSON, without the explanation.
 std::string as_json(const api::Inspection& found);
 
-/// What a foreign file has, and what of it is not supported; `explain`: also its instructions.
+/// The content of a foreign file, and its unsupported operators. `explain` adds its instructions.
 std::string as_text(const api::ForeignInspection& found, bool explain);
 std::string as_json(const api::ForeignInspection& found);
 

@@ -55,7 +55,7 @@ std::string nodes_text(const std::vector<formats::NodeLine>& nodes) {
   return text;
 }
 
-/// What can be said of the program without inputs.
+/// Operations and memory of the program, which do not depend on input values.
 std::string program_text(const api::ForeignInspection& found) {
   if (!found.program) return "";
   const runtime::MemoryReport memory = runtime::memory_of(*found.program);
@@ -103,7 +103,7 @@ std::string target_text(const std::optional<api::TargetInspection>& target) {
   return target ? "\n" + as_text(*target) : "";
 }
 
-/// Inputs with open extents, under those of the inspection.
+/// The shapes assumed for inputs with dynamic dimensions.
 std::string assumed_text(const api::Inspection& found) {
   std::string text;
   for (const Value open : found.model.graph.arguments()) {

@@ -21,7 +21,7 @@ const char* type_of(ValueKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
-/// What an absent key means.
+/// The default of a key: "required", "none" or the value.
 std::string default_text(const RecordKey& key) {
   return !key.absent ? "required" : key.absent->empty() ? "none" : *key.absent;
 }

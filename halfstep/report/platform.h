@@ -1,4 +1,4 @@
-// Records of platforms as text and JSON.
+// Platform records as text and JSON.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace halfstep::report {
 
-/// Each mistake on a line of its own.
+/// One line for each mistake.
 std::string as_text(const api::PlatformCheck& check);
 std::string as_json(const api::PlatformCheck& check);
 
@@ -16,11 +16,11 @@ std::string as_json(const api::PlatformCheck& check);
 std::string as_text(const quant::Platform& platform);
 std::string as_json(const quant::Platform& platform);
 
-/// Side by side where they differ.
+/// The values of both platforms, for keys that differ.
 std::string as_text(const api::PlatformComparison& found);
 std::string as_json(const api::PlatformComparison& found);
 
-/// Platforms with what sets them apart.
+/// Platforms with their main differences.
 std::string as_text(const std::vector<quant::Platform>& platforms);
 std::string as_json(const std::vector<quant::Platform>& platforms);
 

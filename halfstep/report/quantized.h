@@ -1,4 +1,4 @@
-// What quantize did to a network.
+// The results of `quantize` as text and JSON.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace halfstep::report {
 
-/// The platform's record, the audit of every layer with weights, what it was calibrated on and what stays in float.
+/// The platform, the audit of every layer with weights, the calibration samples and the float fallbacks.
 std::string as_text(const api::QuantizeResult& quantized);
-/// The same as JSON.
+/// The content of the text as JSON, with the resolved platform record.
 std::string as_json(const api::QuantizeResult& quantized);
 
 }  // namespace halfstep::report

@@ -8,10 +8,10 @@
 
 namespace halfstep::report {
 
-/// report.json of a quickstart folder. An infinite sqnr_db is written as 200.
+/// The content of report.json in a quickstart folder. An infinite sqnr_db is written as 200.
 std::string as_json(const api::QuickstartReport& report);
 
-/// Writes it into the folder.
+/// Writes report.json into the folder.
 void write(const api::QuickstartReport& report, const std::filesystem::path& folder);
 
 }  // namespace halfstep::report

@@ -1,4 +1,4 @@
-// What repair tried on a quantized network, and what came of it.
+// The results of `repair` as text.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace halfstep::report {
 
-/// A table of the steps, then what each did.
+/// A table of the steps, then the result of each step.
 std::string as_text(const repair::Report& repaired);
 
 }  // namespace halfstep::report

@@ -19,12 +19,12 @@ std::string bits(const verify::Layer& layer) {
                            : fmt::format("f{}", layer.activation_bits);
 }
 
-/// Whether a third road was there.
+/// Whether an external engine took part in the comparison.
 bool has_engine(const verify::RoadReport& report) {
   return !report.layers.empty() && report.layers.front().engine_compared > 0;
 }
 
-/// The roads that differ, in the order of their codes.
+/// Names of the two execution paths that differ.
 struct Pair {
   const char* first = "training road";
   const char* second = "integer program";
@@ -36,7 +36,7 @@ std::string name_of(const verify::LayerReport& report, const Fault& fault) {
   return fmt::format("{}{}layer '{}'", fault.path, fault.path.empty() ? "" : ": ", report.layer.name);
 }
 
-/// " (sample 3", " (in the batch from sample 64 on".
+/// " (sample 3", or " (in the batch from sample 64 on" inside a region.
 template <class Fault>
 std::string place_of(const Fault& fault) {
   return fault.path.empty() ? fmt::format(" (sample {}", fault.sample)
@@ -57,7 +57,7 @@ std::string describe(const verify::LayerReport& report, const verify::Difference
   return text + ")";
 }
 
-/// "conv2d 'c' {...} gives 0.25".
+/// A mismatch of the semantic check, with the value of the source model, for example "conv2d 'c' {...} gives 0.25".
 std::string describe(const verify::LayerReport& report, const verify::MeaningFault& fault) {
   std::string text =
       fmt::format("{}: {} code {} at {}: integer program {}, the network that came in {}: {}{} {}",
@@ -69,7 +69,7 @@ std::string describe(const verify::LayerReport& report, const verify::MeaningFau
   return text + ")";
 }
 
-/// What differs from the network that came in, or that nothing does; "" where nobody looked.
+/// The result of the semantic check. "" if it did not run.
 std::string meaning_verdict(const verify::RoadReport& report) {
   if (!report.unchecked.empty()) return fmt::format("meaning not checked: {}\n", report.unchecked);
   if (!report.floats) return "";
@@ -93,7 +93,7 @@ std::string meaning_verdict(const verify::RoadReport& report) {
                      compared, report.meaning_samples, near_ties, beyond);
 }
 
-/// What a whole batch shows beside the float source model; "" where nothing is wrong, or nobody looked.
+/// The result of the check of a whole batch against the source model. "" if it passed or did not run.
 std::string whole_verdict(const verify::RoadReport& report) {
   std::string text;
   if (!report.whole || report.whole->holds()) return text;
@@ -129,7 +129,7 @@ nlohmann::ordered_json json_of(const verify::WholeNetwork& whole) {
   return json;
 }
 
-/// The part of the outputs that is farthest from the float network, where it is far.
+/// The part of the outputs with the lowest SQNR, if it is below verify::kPoorPart.
 std::string poor_part(const std::vector<verify::OutputPart>& parts) {
   const verify::OutputPart* const worst = verify::worst_of(parts);
   if (worst == nullptr || !(worst->sums.sqnr_db() < verify::kPoorPart)) return "";
@@ -144,7 +144,7 @@ std::string poor_part(const std::vector<verify::OutputPart>& parts) {
   return text + "\n";
 }
 
-/// What the whole network says beside its float form.
+/// The similarity of the outputs to the float network.
 std::string outputs_verdict(const verify::RoadReport& report) {
   std::string text = "outputs: ";
   text += std::isfinite(report.cosine) ? fmt::format("cosine {:.6f} to the float network", report.cosine)
@@ -153,7 +153,7 @@ std::string outputs_verdict(const verify::RoadReport& report) {
   return text + "\n" + poor_part(report.parts);
 }
 
-/// What the network is worth in integers and was in float.
+/// Accuracy of the integer program and of the float network.
 std::string worth(const verify::RoadReport& report) {
   if (report.accuracy)
     return fmt::format("; {:.1f} % accuracy, float {:.1f} %", 100 * report.accuracy->integer,

@@ -1,4 +1,4 @@
-// A comparison of roads for people.
+// The comparison of execution paths by `verify` as text and JSON.
 #pragma once
 
 #include <string>
@@ -7,24 +7,24 @@
 
 namespace halfstep::report {
 
-/// One line for each layer: operator, bits, scale, elements compared, differing codes, codes that are not those of the
-/// network that came in (near ties, beyond), SQNR.
+/// One line for each layer: operator, bits, scale, compared elements, differing codes, result of the semantic check
+/// (near ties, out of tolerance) and SQNR.
 std::string layers_table(const verify::RoadReport& report);
 
-/// What differs first in each layer, or the statement that nothing does; the same of the layers beside the network that
-/// came in; how near its outputs are; and the sentence.
+/// The first difference in each layer, or the statement that all codes are equal. Then the semantic check of the
+/// layers, the similarity of the outputs to the float network, and the summary.
 std::string verdict(const verify::RoadReport& report);
 
-/// One line for everybody: "integers equal the training network (0 of 4,561,700 codes differ); 99.2 % accuracy, float
-/// 98.9 %".
+/// A summary in one line, for example "integers equal the training network (0 of 4,561,700 codes differ); 99.2 %
+/// accuracy, float 98.9 %".
 std::string sentence(const verify::RoadReport& report);
 
-/// What differs on roads that may; "" without them.
+/// Differences of engine variants that are allowed to differ. "" without variants.
 std::string variants_table(const verify::RoadReport& report);
 
-/// All of it.
+/// Table of layers, verdict and table of variants.
 std::string as_text(const verify::RoadReport& report);
-/// JSON; docs/reference/reports.md.
+/// The complete report as JSON, see docs/reports.md.
 std::string as_json(const verify::RoadReport& report);
 
 }  // namespace halfstep::report

@@ -13,7 +13,7 @@
 namespace halfstep::report {
 namespace {
 
-/// Where objections that say the same are raised.
+/// The locations of identical objections.
 std::string places_of(const std::vector<const Diagnostic*>& same) {
   constexpr size_t kShown = 6;
   std::vector<std::string> places;

@@ -1,4 +1,4 @@
-// What stands between a network and its target, in an inspection.
+// The obstacles between a network and its target platform, as text and JSON.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace halfstep::report {
 
-/// Each reason once, with its layers and what to do about it.
+/// Each reason once, with its layers and the remedy.
 std::string as_text(const api::TargetInspection& found);
 std::string as_json(const api::TargetInspection& found);
 

@@ -64,13 +64,14 @@ Json event_of(const TracedInstruction& instruction, size_t index, const std::str
           {"args", arguments}};
 }
 
-/// "while 'loop', body, iteration 3", behind what is around it.
+/// The region after the path around it, for example "while 'loop', body, iteration 3".
 std::string path_of(const std::string& inside, const TracedInstruction& instruction, const TracedRegion& region) {
   return fmt::format("{}{}{} '{}', {}", inside, inside.empty() ? "" : ": ", instruction.op, instruction.name,
                      region.name);
 }
 
-/// `visit(instruction, its number where it is, what it is inside of)`, those in regions behind the one that runs them.
+/// Calls visit(instruction, number in its program, path around it). The instructions of regions follow the instruction
+/// that runs them.
 template <class Visit>
 void for_each(const std::vector<TracedInstruction>& instructions, const std::string& inside, const Visit& visit) {
   for (size_t i = 0; i < instructions.size(); ++i) {

@@ -1,4 +1,4 @@
-// A run, instruction by instruction, for viewers and people.
+// The trace of a run, instruction by instruction, for trace viewers and as a log.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 
 namespace halfstep::report {
 
-/// Chrome's trace events as JSON, which chrome://tracing, Perfetto and Speedscope open: a process for each place, a
-/// thread for each worker; times in microseconds, shapes and ranges as arguments, and what they are inside of.
+/// Chrome trace events as JSON, for chrome://tracing, Perfetto and Speedscope. A process is a device, and a thread is a
+/// worker. Times are in microseconds. Arguments are shapes, ranges and the enclosing regions.
 std::string as_chrome_trace(const api::ExecutionTrace& trace);
 
-/// Three lines for each instruction in the order of their beginnings: where it runs, what it reads and writes, how long
-/// it took and what came out. What ran in its regions stands in front of the last.
+/// Three lines for each instruction, ordered by start time: device, operands and results, then duration and values. The
+/// instructions of its regions precede the last line.
 std::string as_log(const api::ExecutionTrace& trace);
 
 }  // namespace halfstep::report

@@ -16,7 +16,7 @@ std::string accuracy_text(const api::TrainResult& trained) {
                      trained.tested);
 }
 
-/// What the samples said that were held back, epoch by epoch.
+/// Validation results by epoch.
 std::string epochs_table(const train::Course& course) {
   if (course.standings.empty()) return "";
   Table table({"epoch", course.has_labels ? "accuracy %" : "agreement %", "loss", ""});
@@ -28,7 +28,7 @@ std::string epochs_table(const train::Course& course) {
   return table.text() + "\n";
 }
 
-/// What the recipe did.
+/// Effects of the recipe: frozen weights and recomputed batch norm statistics.
 std::string recipe_text(const api::TrainResult& trained) {
   std::string text;
   if (trained.frozen_weights > 0) text += fmt::format("{} weights oscillated and are frozen\n", trained.frozen_weights);

@@ -1,4 +1,4 @@
-// How a training went.
+// The results of `train` as text and JSON.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace halfstep::report {
 
-/// How it did on the samples held back, the accuracy and loss at the end, and with a profile what took the time.
+/// The training history on the validation split, the final accuracy and loss, and the operator times if profiled.
 std::string as_text(const api::TrainResult& trained);
-/// JSON.
+/// The content of the text as JSON.
 std::string as_json(const api::TrainResult& trained);
 
 }  // namespace halfstep::report

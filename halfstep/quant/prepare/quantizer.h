@@ -19,10 +19,9 @@ struct QuantizerPlace {
   bool is_unsigned =
       false;  ///< activation on a target with signed activations: codes from 0, zero point 0 if no value is negative
   std::vector<Value> also_seen = {};  ///< tensors that the observer also reads, without a quantizer
-  bool sees_also_alone = false;  ///< the observer reads only also_seen, because no other element of the values is read
-                                 ///< as a code
-  bool at_edge = false;          ///< at the first or last layer, with its own bit width
-  double reach = 0;              ///< elements further than this below the maximum of their row are ignored, 0: no limit
+  bool sees_also_alone = false;       ///< the observer reads only also_seen: other elements are never read as codes
+  bool at_edge = false;               ///< at the first or last layer, with its own bit width
+  double reach = 0;  ///< elements further than this below the maximum of their row are ignored, 0: no limit
 };
 
 /// Inserts a quantizer after an activation with the tensors and attributes of `other`, because both have the same

@@ -1,4 +1,5 @@
-// Pages that need nothing beside them: one file, no script, no network; what colours show, words and numbers say too.
+// Self-contained HTML pages: one file, no scripts, no network. Words and numbers repeat all information that colours
+// show.
 #pragma once
 
 #include <span>
@@ -8,18 +9,18 @@
 
 namespace halfstep::report {
 
-/// Text as it stands in a page, in an attribute too.
+/// Escapes text for HTML content and attributes.
 std::string escaped(std::string_view text);
 
-/// A whole page. `style` follows the rules that all pages share; `body` is HTML.
+/// A complete page. `style` is CSS after the rules that all pages share, and `body` is HTML.
 std::string html_page(std::string_view title, std::string_view style, std::string_view body);
 
-/// A table that scrolls by itself where it is wider than the screen. Cells are HTML; columns from `text_columns` on
-/// the left are words, the others numbers.
+/// A table that scrolls horizontally if it is wider than the screen. Cells are HTML. The first `text_columns` columns
+/// are text, the others are numbers.
 std::string html_table(const std::vector<std::string>& header, const std::vector<std::vector<std::string>>& rows,
                        size_t text_columns = 1);
 
-/// "data:image/png;base64,...".
+/// A data URL, "data:image/png;base64,...".
 std::string png_address(std::span<const std::byte> png);
 
 }  // namespace halfstep::report

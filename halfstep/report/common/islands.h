@@ -1,4 +1,4 @@
-// Operators that stay in float, in a report of something else.
+// Float fallbacks as a part of other reports.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -9,7 +9,7 @@
 
 namespace halfstep::report {
 
-/// A table of the operators, and before it how many they are.
+/// A table of the operators, after a line with their number.
 std::string as_text(const std::vector<quant::FloatIsland>& islands);
 nlohmann::ordered_json list_of(const std::vector<quant::FloatIsland>& islands);
 

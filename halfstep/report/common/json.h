@@ -1,4 +1,4 @@
-// What all JSON reports have in common: docs/reference/reports.md.
+// Common parts of all JSON reports, see docs/reports.md.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -6,10 +6,10 @@
 
 namespace halfstep::report {
 
-/// Of every report; a change that a reader of the last one would stumble over raises it.
+/// Version of all JSON reports. Incremented for every change that breaks an existing reader.
 inline constexpr int kSchema = 1;
 
-/// The report with its schema in front.
+/// Serializes a report with the schema as its first key.
 inline std::string to_text(const nlohmann::ordered_json& report) {
   nlohmann::ordered_json json = {{"schema", kSchema}};
   json.update(report);

@@ -1,4 +1,4 @@
-// JSON objects of values that stand in several reports; docs/reference/reports.md. Internal to this room.
+// JSON objects that several reports contain, see docs/reports.md. Internal to halfstep/report.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

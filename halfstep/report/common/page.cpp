@@ -46,7 +46,7 @@ std::string section(const char* id, const char* title, const std::string& body) 
   return body.empty() ? "" : fmt::format("<h2 id=\"{}\">{}</h2>\n{}", id, title, body);
 }
 
-/// What a layer has of its own in the analysis.
+/// The analysis of a layer's own quantizers.
 struct LayerParts {
   const QuantizerAnalysis *weights = nullptr, *features = nullptr;
 };
@@ -67,7 +67,7 @@ std::string clipped(const QuantizerAnalysis* one) {
   return percent(static_cast<double>(one->seen.clipped) / static_cast<double>(one->seen.elements));
 }
 
-/// In the order of execution: of the proof where there is one, else of the audit.
+/// Layer names in execution order, from the proof if there is one, otherwise from the audit.
 std::vector<std::string> layer_names(const NetworkReport& report) {
   std::vector<std::string> names;
   if (report.proof) {
@@ -87,7 +87,7 @@ const verify::LayerReport* proof_of(const NetworkReport& report, const std::stri
   return found == report.proof->layers.end() ? nullptr : &*found;
 }
 
-/// The quantizers that go with a name of the proof: those of the operation, or of what ends in its codes.
+/// The quantizers of a layer of the proof. Empty if the analysis has no layer with this name.
 LayerParts parts_of(const std::map<std::string, LayerParts>& parts, const std::string& name) {
   const auto found = parts.find(name);
   return found == parts.end() ? LayerParts() : found->second;

@@ -1,4 +1,4 @@
-// A quantized network on one page, for those who decide and for those who build.
+// The report page of a quantized network.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace halfstep::report {
 
-/// The verdict, layers, sensitivities, histograms, the audit, training, the proof and the worst samples: one HTML file
-/// without script or network.
+/// One HTML file without scripts or network access. It contains the verdict, layers, sensitivities, histograms, the
+/// audit, training, the proof and the worst samples.
 std::string as_html(const api::NetworkReport& report);
 
-/// What the page shows, with everything that `analyze` and `verify` have as JSON.
+/// The content of the page, with the complete JSON of `analyze` and `verify`.
 std::string as_json(const api::NetworkReport& report);
 
-/// The verdict in a sentence, and where the page is.
+/// The verdict in a sentence, and the path of the page.
 std::string as_text(const api::NetworkReport& report);
 
 }  // namespace halfstep::report

@@ -13,7 +13,7 @@ namespace {
 constexpr const char* kClosing = "</svg></div>\n";
 constexpr double kWidth = 560, kHigh = 150, kLeft = 60, kBelow = 34;
 
-/// Where the page is narrow, a picture keeps its size and is scrolled.
+/// On a narrow page the picture keeps its size and scrolls.
 std::string opening(double width, double height, const std::string& title) {
   return fmt::format(
       "<div class=\"wide\" tabindex=\"0\"><svg role=\"img\" viewBox=\"0 0 {0:.0f} {1:.0f}\" "
@@ -25,7 +25,7 @@ std::string label(double x, double y, const std::string& text, const char* ancho
   return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>\n", x, y, anchor, escaped(text));
 }
 
-/// Counts in no more than so many bars, and where the first and the last that is not empty lie.
+/// Counts merged into a limited number of bars, with the range from the first to the last bar that is not empty.
 struct Bars {
   std::vector<double> counts;
   double low = 0, high = 0;
@@ -47,7 +47,7 @@ Bars bars_of(const sensitivity::Histogram& histogram) {
   return result;
 }
 
-/// From the least of all numbers to the largest, a little apart where all are one.
+/// The range of all numbers, widened slightly if all numbers are equal.
 struct Axis {
   double low = 0, high = 1;
   double share(double value) const { return (value - low) / (high - low); }
@@ -84,7 +84,7 @@ std::string histogram_plot(const sensitivity::Histogram& histogram, double low, 
   const double each = (bars.high - bars.low) / static_cast<double>(bars.counts.size());
   std::string svg = opening(kWidth, kHigh + kBelow, title);
   for (size_t i = 0; i < bars.counts.size(); ++i) {
-    // Heights are roots, so that tails are seen.
+    // Heights are square roots, so that tails are visible.
     const double height = (kHigh - 10) * std::sqrt(bars.counts[i] / most);
     if (height <= 0) continue;
     const double left = bars.low + each * static_cast<double>(i), right = left + each;
@@ -130,7 +130,7 @@ std::string line_plot(const std::vector<Series>& series, const std::string& x_ti
 }
 
 std::string bar_plot(const std::vector<Bar>& bars, const std::string& title) {
-  constexpr double kRow = 18, kNotes = 180, kLetter = 6.2;  // of most faces at 11 pixels, in the mean
+  constexpr double kRow = 18, kNotes = 180, kLetter = 6.2;  // average letter width of most fonts at 11 pixels
   double most = 0, names = 0;
   for (const Bar& bar : bars) {
     most = std::max(most, bar.value);

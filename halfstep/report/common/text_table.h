@@ -7,8 +7,8 @@
 
 namespace halfstep::report {
 
-/// Columns as wide as their widest cell, two spaces apart; cells that start with a digit, sign or dot are set to the
-/// right.
+/// A table with columns as wide as their widest cell, separated by two spaces. A cell that starts with a digit, sign or
+/// dot is right-aligned.
 class Table {
  public:
   explicit Table(std::vector<std::string> header) { rows_.push_back(std::move(header)); }
@@ -19,7 +19,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// A number of seven digits as "1,234,567".
+/// A number with thousands separators, for example "1,234,567".
 std::string grouped(int64_t number);
 
 }  // namespace halfstep::report

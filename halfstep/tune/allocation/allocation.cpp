@@ -75,7 +75,7 @@ class Allocator {
     if (progress_) progress_({stage, static_cast<double>(done), static_cast<double>(total), ""});
   }
 
-  /// Calibrated as if it had never had others.
+  /// The network with these bit widths, calibrated independently of its earlier bit widths.
   Model with_widths(const Assignment& assignment) const {
     Model model = prepared_;
     quant::set_widths(model, quant::platform_of(prepared_), layout_.widths(assignment));
@@ -114,8 +114,8 @@ class Allocator {
       notes_.insert(notes_.end(), prices_.latencies->notes.begin(), prices_.latencies->notes.end());
   }
 
-  /// Of each group that may have that width, alone in the float network; returns how many have. `say_step` hears steps
-  /// and these.
+  /// Measures the sensitivity of each group that may have this bit width, alone in the float network. Returns the
+  /// number of these groups. Calls `say_step` with step, steps and groups.
   size_t add_harm(int width, const Model& model, const std::function<void(size_t, size_t, size_t)>& say_step) {
     const sensitivity::FloatNetwork network(model);
     const sensitivity::Pieces pieces(network);
@@ -142,7 +142,8 @@ class Allocator {
     return groups.size();
   }
 
-  /// Every quantizer that may have that width has it, legal together or not: each is tried alone.
+  /// All quantizers that may have this bit width have it, even if the combination is not legal, because each is tried
+  /// alone.
   Model with_all(int width) const {
     Model model = prepared_;
     const quant::Platform& platform = quant::platform_of(prepared_);
@@ -170,7 +171,7 @@ class Allocator {
     }
   }
 
-  /// As conversion stores codes of the type that the quantizer has at that width.
+  /// Size of a layer's stored weights. Uses the code type that the quantizer has at this bit width.
   double bytes_of(const Layer& layer, const Group& group, int width) const {
     const DType type = code_types_.at({group.quantizers.front(), width});
     const int64_t count = layer.weight_elements;
@@ -189,7 +190,7 @@ class Allocator {
     return std::ranges::all_of(options_.budgets, [&](const Budget& one) { return costs.of(one.currency) <= one.most; });
   }
 
-  /// Pairs of widths that every group has which has more than one.
+  /// Assignments with one bit width for all weights and one for all activations. Groups without a choice keep theirs.
   std::vector<Point> uniform_points() const {
     std::vector<Point> points;
     std::set<int> weights, features;
@@ -221,8 +222,8 @@ class Allocator {
     });
   }
 
-  /// Harm of single widths does not add up exactly: where all layers alike are nearer to the float network and within
-  /// the budgets, they are chosen.
+  /// Sensitivities of single bit widths do not add up exactly. Chooses uniform bit widths if they are within the
+  /// budgets and closer to the float network.
   void prefer_better(Allocation& result) {
     for (const Point& point : result.uniform) {
       if (!meets(point.costs) || !(point.loss < result.chosen.loss)) continue;
@@ -236,7 +237,8 @@ class Allocator {
     }
   }
 
-  /// The least harm at every share of the first currency between the cheapest widths and those of no budget.
+  /// The least total sensitivity for equally spaced amounts of the first currency, from the cheapest assignment to that
+  /// without a budget.
   std::vector<Point> front(const Chooser& chooser) const {
     std::vector<Point> points;
     const Currency currency = options_.budgets.front().currency;
@@ -280,7 +282,7 @@ class Allocator {
   sensitivity::Trial trial_;
   Layout layout_;
   Prices prices_;
-  std::map<std::pair<std::string, int>, DType> code_types_;  ///< by quantizer and width
+  std::map<std::pair<std::string, int>, DType> code_types_;  ///< by quantizer and bit width
   std::vector<std::string> notes_;
 };
 

@@ -1,4 +1,4 @@
-// Bits for the layers of a network by a budget.
+// Chooses the bit widths of layers within a budget.
 #pragma once
 
 #include <filesystem>
@@ -16,37 +16,38 @@
 
 namespace halfstep::allocation {
 
-/// Some widths, what they should cost, and what they do.
+/// Bit widths with their predicted costs and their effect.
 struct Point {
   std::string what;  ///< "chosen", "weights 4, features 4"
   Assignment assignment;
   Costs costs;
-  double harm = 0;                   ///< the sum of what each width does alone
-  double loss = 0;                   ///< distance of the whole to the float network, on codes
-  std::optional<double> right = {};  ///< accuracy; without labels agreement
+  double harm = 0;                   ///< sum of the sensitivities of the single bit widths
+  double loss = 0;                   ///< distance of the whole quantized network to the float network
+  std::optional<double> right = {};  ///< accuracy, or agreement with the float network without labels
 };
 
 struct Allocation {
-  Model model;  ///< prepared, with the chosen widths, calibrated
+  Model model;  ///< prepared, with the chosen bit widths, calibrated
   Layout layout;
   std::vector<Budget> budgets;
   Point before, chosen;
-  double bound = 0;  ///< no legal widths within the budgets have less harm
+  double bound = 0;  ///< no legal assignment within the budgets has less total sensitivity
   int64_t nodes = 0;
   Costs measured;                                ///< of the integer program
-  std::vector<Point> uniform = {};               ///< all layers alike, as far as that is legal
+  std::vector<Point> uniform = {};               ///< uniform bit widths, as far as they are legal
   std::vector<Point> front = {};                 ///< along the first budget, cheapest first
-  std::vector<std::map<int, double>> harm = {};  ///< by group and width
-  train::Standing in_float;                      ///< accuracy, and no distance
+  std::vector<std::map<int, double>> harm = {};  ///< by group and bit width
+  train::Standing in_float;                      ///< accuracy of the float network, without a distance
   bool has_labels = false;
   int64_t samples = 0;
-  std::string latency_source = {};  ///< "this machine, 1 thread"; "" where nobody asked
+  std::string latency_source = {};  ///< "this machine, 1 thread", "" without latencies
   std::vector<std::string> notes = {};
 };
 
-/// For a prepared, calibrated network: harm of every width of every group alone, costs, the widths of the least harm
-/// within all budgets, and ranges calibrated anew on `samples`, of which `options.samples` also measure the harm.
-/// Throws unsupported where nothing meets the budgets, naming the nearest.
+/// Chooses bit widths for a prepared, calibrated network. Measures the sensitivity of every bit width of every group
+/// alone on `options.samples` of `samples`, and the costs. Selects the assignment with the least total sensitivity
+/// within all budgets, and recalibrates on `samples`. Throws unsupported if no assignment meets the budgets. The
+/// message names the nearest one.
 Allocation allocate(const Model& prepared, const data::Samples& samples, const Options& options, uint64_t seed,
                     ThreadPool& pool, const ProgressCallback& progress = {});
 

@@ -18,7 +18,7 @@ struct Unit {
   double factor;
 };
 
-/// The first of a currency is the one that numbers without a unit have, and those behind it are for words.
+/// The first unit of a currency applies to numbers without a unit. The units after it are for messages.
 constexpr Unit kUnits[] = {
     {Currency::latency, "ms", 1},  {Currency::latency, "s", 1e3},        {Currency::latency, "us", 1e-3},
     {Currency::size, "B", 1},      {Currency::size, "kB", 1e3},          {Currency::size, "MB", 1e6},

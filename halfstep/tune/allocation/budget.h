@@ -1,4 +1,4 @@
-// What a network may cost.
+// Budgets for the costs of a network.
 #pragma once
 
 #include <optional>
@@ -11,10 +11,10 @@ namespace halfstep::allocation {
 enum class Currency {
   latency,  ///< milliseconds
   size,     ///< bytes that the integer program stores
-  bitops    ///< multiplications of a sample, each times the widths of both factors
+  bitops    ///< multiplications of one sample, each times the bit widths of both factors
 };
 std::string_view name(Currency currency);
-/// "1.25 ms", "142.3 kB", "0.61 G".
+/// For example "1.25 ms", "142.3 kB", "0.61 G".
 std::string in_words(Currency currency, double amount);
 
 struct Budget {
@@ -22,13 +22,14 @@ struct Budget {
   double most = 0;
 };
 
-/// "latency<=3ms, size<=200kB, bitops<=1.5G": one or several. Units are s, ms, us; B, kB, MB, KiB, MiB; nothing, k, M,
-/// G, T. Throws for anything else, and for a currency that comes twice.
+/// Parses one or several budgets, for example "latency<=3ms, size<=200kB, bitops<=1.5G". Units are s, ms, us for
+/// latency, B, kB, MB, KiB, MiB for size, and none, k, M, G, T for bitops. Throws for any other text, and for a
+/// currency that occurs twice.
 std::vector<Budget> parse_budgets(std::string_view text);
 
-/// What an assignment of widths costs.
+/// Costs of an assignment of bit widths.
 struct Costs {
-  std::optional<double> latency = {};  ///< absent where nobody measured
+  std::optional<double> latency = {};  ///< absent if not measured
   double size = 0, bitops = 0;
 
   double of(Currency currency) const;

@@ -16,8 +16,8 @@ double bitops_of(const Layer& layer, int weight_bits, int read_bits) {
   return layer.multiplications * weight_bits * read_bits;
 }
 
-/// The integer program: a variable for each group and width, and where a budget is a matter of two widths one for each
-/// pair that a layer may have, which is 1 where both are.
+/// The 0-1 integer program. It has a variable for each group and bit width. If a cost depends on two bit widths, it
+/// also has a variable for each pair that a layer may have. This variable is 1 if the layer has both.
 class Formulation {
  public:
   Formulation(const Layout& layout, const Prices& prices, double harm_counts, const std::vector<Budget>& budgets)
@@ -42,7 +42,7 @@ class Formulation {
     for (size_t l = 0; has_pairs && l < layout.layers.size(); ++l) add_pairs(l);
   }
 
-  /// Cost of an assignment as terms, without what does not depend on it (`fixed_cost`).
+  /// The cost of an assignment as terms, without its constant part (`fixed_cost`).
   Terms cost(Currency currency) const {
     Terms terms;
     for (size_t l = 0; l < layout_.layers.size(); ++l) {
@@ -66,7 +66,8 @@ class Formulation {
     return 0;
   }
 
-  /// The excess over a budget costs its share of the budget, or is not allowed at all.
+  /// Adds a budget. If `may_exceed`, the objective includes the excess relative to the budget. Otherwise no excess is
+  /// allowed.
   void add(const Budget& budget, bool may_exceed) {
     Terms terms = cost(budget.currency);
     if (may_exceed) terms.emplace_back(program_.add(1.0, false, kInfinite), -budget.most);
@@ -129,7 +130,7 @@ class Formulation {
     for (const int read : reads) tie(layer.reads, read, false);
   }
 
-  /// One term for each variable.
+  /// Combines terms, so that each variable has one.
   static Terms merged(const Terms& terms) {
     std::map<int, double> sums;
     for (const auto& [variable, weight] : terms) sums[variable] += weight;
@@ -139,8 +140,8 @@ class Formulation {
   const Layout& layout_;
   const Prices& prices_;
   Program program_;
-  std::map<std::pair<int, int>, int> of_groups_;           ///< by group and width
-  std::vector<std::map<std::pair<int, int>, int>> pairs_;  ///< by layer, width of the weight and of what it reads
+  std::map<std::pair<int, int>, int> of_groups_;           ///< by group and bit width
+  std::vector<std::map<std::pair<int, int>, int>> pairs_;  ///< by layer, bit width of the weight and of its input
 };
 
 }  // namespace
@@ -171,7 +172,7 @@ double Prices::harm_of(const Assignment& assignment) const {
 }
 
 std::optional<Choice> Chooser::within(const std::vector<Budget>& budgets) const {
-  // The solver's tolerance may let a budget pass by a millionth; then it is asked for so much less.
+  // The solver's tolerance may let a budget be exceeded by a millionth. The next try then asks for that much less.
   for (double share = 1; share > 0.99; share -= 1e-6) {
     Formulation formulation(layout_, prices_, 1, budgets);
     for (const Budget& budget : budgets) formulation.add({budget.currency, share * budget.most}, false);

@@ -1,4 +1,4 @@
-// Widths of the least harm for a budget.
+// Finds the bit widths with the least total sensitivity within a budget.
 #pragma once
 
 #include <map>
@@ -11,36 +11,36 @@
 
 namespace halfstep::allocation {
 
-/// What widths cost and what harm they do.
+/// Sensitivity and cost of every bit width.
 struct Prices {
-  std::vector<std::map<int, double>> harm;          ///< by group and width
-  std::vector<std::map<int, double>> weight_bytes;  ///< of layers, by width of the weight; empty without one
-  double other_bytes = 0;                           ///< that are stored whatever the widths
+  std::vector<std::map<int, double>> harm;          ///< sensitivity by group and bit width
+  std::vector<std::map<int, double>> weight_bytes;  ///< by layer and bit width of its weight, empty without a weight
+  double other_bytes = 0;                           ///< stored bytes that do not depend on bit widths
   std::optional<Latencies> latencies = {};
 
   Costs of(const Layout& layout, const Assignment& assignment) const;
-  /// Infinite for a layer with weights whose time at these widths nobody knows: it cannot have them.
+  /// Infinite for a layer with weights whose time at these bit widths is unknown, so that it cannot have them.
   double latency_of(const Layout& layout, const Layer& layer, int weight_bits, int read_bits) const;
   double harm_of(const Assignment& assignment) const;
 };
 
 struct Choice {
   Assignment assignment;
-  double harm = 0;   ///< the sum
-  double bound = 0;  ///< no legal assignment within the budgets has less
+  double harm = 0;   ///< sum of the sensitivities
+  double bound = 0;  ///< no legal assignment within the budgets has less total sensitivity
   int64_t nodes = 0;
 };
 
 class Chooser {
  public:
-  /// All must outlive it.
+  /// Both arguments must outlive this object.
   Chooser(const Layout& layout, const Prices& prices) : layout_(layout), prices_(prices) {}
 
-  /// Nothing where no legal assignment meets the budgets.
+  /// Returns nothing if no legal assignment meets the budgets.
   std::optional<Choice> within(const std::vector<Budget>& budgets) const;
-  /// The assignment that exceeds the budgets by the least sum of shares of them.
+  /// The assignment with the smallest excess, summed over budgets relative to each budget.
   Choice nearest(const std::vector<Budget>& budgets) const;
-  /// The cheapest in one currency.
+  /// The cheapest assignment in one currency.
   Choice cheapest(Currency currency) const;
 
  private:

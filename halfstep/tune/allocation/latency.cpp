@@ -18,19 +18,19 @@ namespace halfstep::allocation {
 namespace {
 
 constexpr int kLeastRuns = 50;
-constexpr double kSeconds = 0.4;  ///< of measuring, for each program at least
-constexpr double kErrors = 0.05;  ///< what times of layers differ by where nothing does
+constexpr double kSeconds = 0.4;  ///< least measuring time of each program
+constexpr double kErrors = 0.05;  ///< variation between layer times due to noise
 
-/// Widths that are stored alike: 4 bits, a byte or two.
+/// The storage class of a bit width: 4 bits (weights only), one byte or two.
 int stored_like(const Group& group, int bits) {
   if (group.is_weight && bits <= 4) return 4;
   return bits <= 8 ? 8 : 16;
 }
 
-/// Of runs the fastest: whatever else the machine does only adds to it.
+/// The fastest run, because other load on the machine only adds time.
 double least(const std::vector<double>& numbers) { return *std::ranges::min_element(numbers); }
 
-/// An integer program for one sample, and what its runs took.
+/// An integer program for one sample, with the times of its runs.
 class Timed {
  public:
   Timed(const Model& integer, const data::Samples& samples)
@@ -74,7 +74,8 @@ class Timed {
   double spent_ = 0;
 };
 
-/// For weights and features of a way of storing the widest width that each group has, or the one that it has anyway.
+/// For each group, the largest bit width in the given storage class of weights or activations. A group without one
+/// keeps its bit width.
 Assignment stored_so(const Layout& layout, int weights, int features) {
   Assignment assignment = layout.now();
   for (size_t g = 0; g < layout.groups.size(); ++g) {
@@ -100,7 +101,7 @@ int width_of(const Layout& layout, const Assignment& assignment, int group) {
   return group < 0 ? 0 : stored_like(layout.groups[static_cast<size_t>(group)], assignment[static_cast<size_t>(group)]);
 }
 
-/// How much of all layers' time is a matter of widths.
+/// Share of the time of all layers that depends on bit widths.
 double share_that_differs(const std::map<std::tuple<std::string, int, int>, double>& times) {
   std::map<std::string, std::pair<double, double>> ends;
   for (const auto& [key, time] : times) {

@@ -1,4 +1,4 @@
-// What layers take, by widths.
+// Latency of layers by bit width.
 #pragma once
 
 #include <filesystem>
@@ -16,31 +16,31 @@
 namespace halfstep::allocation {
 
 struct Latencies {
-  /// Milliseconds by layer, bits of its weight (0 without) and of what it reads; what is not there, a layer cannot
-  /// have.
+  /// Milliseconds by layer, bits of its weight (0 without a weight) and bits of its input. A layer cannot have bit
+  /// widths without an entry.
   std::map<std::tuple<std::string, int, int>, double> of_layers;
-  double rest = 0;  ///< of a run, whatever the widths
+  double rest = 0;  ///< time of a run that does not depend on bit widths
   std::string source;
-  bool by_storage = false;  ///< whether widths stand for all that are stored alike
-  bool differ = true;       ///< whether widths make a difference beyond what measuring errs by
+  bool by_storage = false;  ///< whether an entry is for all bit widths with the same storage class
+  bool differ = true;       ///< whether times differ by more than measurement noise
   std::vector<std::string> notes = {};
 
   std::optional<double> of(const Layer& layer, const Layout& layout, int weight_bits, int read_bits) const;
 };
 
-/// A table `layer,weights,features,milliseconds` with a header: the bits of a layer's weight (empty or 0 without one)
-/// and of what it reads. Throws, naming all, where it lacks a layer with weights or has a line that is none of this
-/// network.
+/// Reads a table `layer,weights,features,milliseconds` with a header. weights is the bits of a layer's weight (empty or
+/// 0 without a weight), features the bits of its input. Throws if a layer with weights is missing, or if a line does
+/// not belong to this network. The message lists all of them.
 Latencies read_table(const std::filesystem::path& path, const Layout& layout);
 
-/// The prepared network with other widths, calibrated.
+/// Returns the prepared network with other bit widths, calibrated.
 using WithWidths = std::function<Model(const Assignment&)>;
 
-/// Measures integer programs on this machine, one sample at a time: of each layer the fastest of runs that take turns.
-/// Widths that are stored alike run the same instructions and are measured once.
+/// Measures integer programs on this machine, one sample at a time. The programs run in turns, and the fastest run of
+/// each layer counts. Bit widths with the same storage class run the same instructions and are measured once.
 Latencies measure(const Layout& layout, const WithWidths& with_widths, const data::Samples& samples, ThreadPool& pool);
 
-/// The fastest of whole runs of an integer program, in milliseconds.
+/// Time of the fastest run of an integer program, in milliseconds.
 double run_time(const Model& integer, const data::Samples& samples, ThreadPool& pool);
 
 }  // namespace halfstep::allocation

@@ -12,8 +12,9 @@
 namespace halfstep::allocation {
 namespace {
 
-constexpr double kGap = 1e-4;                         ///< share of the objective
-constexpr int kWork = 2'000'000, kLeastNodes = 1000;  ///< nodes times variables, and nodes at least
+constexpr double kGap = 1e-4;                         ///< relative to the objective
+constexpr int kWork = 2'000'000, kLeastNodes = 1000;  ///< limits of the search: nodes times variables, and a minimum of
+                                                      ///< nodes
 
 }  // namespace
 
@@ -27,7 +28,7 @@ int Program::add(double cost, bool is_whole, double most) {
 void Program::require(Terms terms, double low, double high) { rows_.push_back({std::move(terms), low, high}); }
 
 Solution Program::solve() const {
-  // Tolerances of the solver are absolute: costs and rows are brought to numbers that these are small beside.
+  // The solver's tolerances are absolute. Costs and rows are scaled, so that the tolerances are small relative to them.
   double largest = 0;
   for (const double cost : costs_) largest = std::max(largest, std::abs(cost));
   const double factor = largest > 0 ? 1000 / largest : 1;

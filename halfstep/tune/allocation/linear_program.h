@@ -1,4 +1,4 @@
-// Linear programs of yes and no, solved by CBC (COIN-OR).
+// 0-1 integer linear programs, solved by CBC (COIN-OR).
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,23 @@ using Terms = std::vector<std::pair<int, double>>;  ///< variables with their fa
 
 struct Solution {
   bool is_feasible = false;
-  std::vector<double> values;  ///< of the variables
+  std::vector<double> values;  ///< values of the variables
   double objective = 0;
-  double bound = 0;   ///< no solution is less
-  int64_t nodes = 0;  ///< of the search
+  double bound = 0;   ///< lower bound of all solutions
+  int64_t nodes = 0;  ///< nodes of the search
 };
 
-/// What is to be made least, and what has to hold.
+/// An objective to minimize, with its constraints.
 class Program {
  public:
-  /// A new variable: 0 or 1, or with `is_whole` false anything from 0 to `most`.
+  /// Adds a variable: 0 or 1, or a real number from 0 to `most` if `is_whole` is false.
   int add(double cost, bool is_whole = true, double most = 1);
-  /// low <= the sum of terms <= high.
+  /// Requires low <= sum of the terms <= high.
   void require(Terms terms, double low, double high);
   int64_t variables() const { return static_cast<int64_t>(costs_.size()); }
 
-  /// Ends within a ten-thousandth of the least, or after a number of nodes that falls with the variables and is the
-  /// same on every run: `bound` says how far the best found may be off.
+  /// Stops at a relative gap of 1e-4, or after a number of nodes. This limit decreases with the number of variables and
+  /// is the same on every run. `bound` is a lower bound of the objective.
   Solution solve() const;
 
  private:

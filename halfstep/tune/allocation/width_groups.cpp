@@ -47,7 +47,7 @@ class Reader {
       const quant::BitRule& rule = audited.is_weight ? platform_.weights : platform_.features;
       if (!edges_.contains(scale)) {
         group.widths.assign(rule.legal.begin(), rule.legal.end());
-        // A rule for one operator may allow what the general one does not.
+        // A rule for one operator may allow bit widths that the general rule does not allow.
         for (const quant::LegalRule& one : platform_.legal) {
           for (const auto* more :
                {audited.is_weight ? &one.weights : &one.features, audited.is_weight ? nullptr : &one.gives}) {
@@ -78,7 +78,7 @@ class Reader {
     layout_.layers.push_back(std::move(layer));
   }
 
-  /// Tries all widths of the groups that meet in a step. A width that no combination has is none.
+  /// Tries all bit widths of the groups that meet in a step. Removes bit widths that no legal combination contains.
   void add_clashes(const QuantizedStep& step) {
     std::vector<int> meeting;
     const auto meet = [&](const ops::FakeQuantize& quantizer) {
@@ -130,7 +130,7 @@ class Reader {
   const quant::WidthRules rules_;
   EdgeScales edges_;
   double batch_ = 1;
-  std::map<std::string, int> numbers_;  ///< of groups, by scale
+  std::map<std::string, int> numbers_;  ///< index of groups by scale
   Layout layout_;
 };
 

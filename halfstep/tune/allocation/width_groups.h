@@ -1,4 +1,5 @@
-// A prepared network as a question: which tensors have one width together, and which layers they meet in.
+// Describes a prepared network for the search: groups of tensors with a common bit width, and the layers in which they
+// meet.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +11,30 @@
 
 namespace halfstep::allocation {
 
-/// What has one width: quantizers under one scale.
+/// Quantizers with a shared scale, which have one bit width.
 struct Group {
-  std::string scale;                    ///< its tensor
-  std::string tensor, layer;            ///< what is quantized, and what gives or reads it, as audits have them
-  std::vector<std::string> quantizers;  ///< by name
+  std::string scale;          ///< name of the scale tensor
+  std::string tensor, layer;  ///< the quantized tensor, and the operation that computes or reads it, by their names in
+                              ///< audits
+  std::vector<std::string> quantizers;  ///< names of the quantizers
   bool is_weight = false;
   int now = 8;
-  std::vector<int> widths;  ///< that it may have, ascending; one where it is not to be chosen
+  std::vector<int> widths;  ///< legal bit widths, ascending, or a single one if there is no choice
 };
 
 /// An operation on codes.
 struct Layer {
   std::string name, op;
-  int weight = -1;  ///< its group, or -1
-  int reads = -1;   ///< group of the first value that it reads; -1: none
+  int weight = -1;  ///< group of the weight, or -1
+  int reads = -1;   ///< group of the first input, -1 without one
   int64_t weight_elements = 0;
-  double multiplications = 0;  ///< of one sample; 0 without weights
+  double multiplications = 0;  ///< for one sample, 0 without weights
 };
 
-/// Widths that no layer may have together: pairs of a group and a width.
+/// A combination that no layer may have: pairs of group and bit width.
 using Clash = std::vector<std::pair<int, int>>;
 
-/// A width for each group.
+/// A bit width for each group.
 using Assignment = std::vector<int>;
 
 struct Layout {
@@ -44,8 +46,8 @@ struct Layout {
   quant::Widths widths(const Assignment& assignment) const;
 };
 
-/// Of a network whose extents are all known. Every width that the platform's record allows, in every combination that
-/// it allows. The first and last layers keep theirs where they have their own, unless `with_edges`.
+/// The layout of a network without dynamic dimensions. Contains every bit width and every combination that the platform
+/// allows. First and last layers with their own bit widths keep these, unless `with_edges`.
 Layout layout_of(const Model& prepared, bool with_edges);
 
 }  // namespace halfstep::allocation

@@ -1,6 +1,6 @@
-// Re-estimated normalizations: rounding moves the mean and the variance of what a layer gives, and a factor and a shift
-// for each channel, which a batch norm behind the layer would have, move them back. Where the norm is folded, they go
-// into the layer's weights with their scales, so that codes stay as they are, and into its bias.
+// Re-estimates normalizations. Rounding changes mean and variance of a layer's outputs. A factor and a shift for each
+// channel correct this, as a batch norm after the layer would. If the norm is folded, the factors go into the weights
+// together with their scales, so that codes do not change. The shifts go into the bias.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace halfstep::repair {
 namespace {
 
-constexpr double kMostFactor = 1.5;  ///< a channel that differs by more is not mended by a factor
+constexpr double kMostFactor = 1.5;  ///< limit of a channel's correction factor, and of its inverse
 
 std::vector<double> factors_of(const Moments& in_reals, const Moments& now) {
   std::vector<double> factors(now.variance.size(), 1.0);
@@ -31,7 +31,7 @@ void multiply(std::span<float> elements, const std::vector<double>& factors) {
   for (size_t i = 0; i < elements.size(); ++i) elements[i] = static_cast<float>(double{elements[i]} * factors[i / run]);
 }
 
-/// Whether a factor for each channel can go into the scales of the weight.
+/// Whether the scales of the weight can contain a factor for each channel.
 bool takes_factors(const Layer& layer) {
   return layer.quantizer.axis() == 0 && layer.op.info().quant.weight_axis == 0 &&
          !quant::observer_of(layer.quantizer).power_of_two();

@@ -1,5 +1,5 @@
-// Bias correction: rounding shifts the means of what layers give, and biases take the shift back. Analytic and
-// empirical: Nagel et al., ICCV 2019.
+// Bias correction. Rounding shifts the means of layer outputs, and the biases compensate the shift. Analytic and
+// empirical variants after Nagel et al., ICCV 2019.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ void shift(Model& model, const Layer& layer, const std::vector<double>& by) {
   for (size_t c = 0; c < bias.size(); ++c) bias[c] = static_cast<float>(double{bias[c]} + by[c]);
 }
 
-/// Layer by layer, the inputs being what the corrected layers before give.
+/// Corrects layer by layer. The inputs of a layer are the outputs of the layers corrected before.
 Model corrected_by_outputs(const Model& model, const std::vector<Layer>& layers,
                            const std::map<std::string, Moments>& in_reals, const Scene& scene) {
   Model corrected = model;
@@ -32,7 +32,7 @@ Model corrected_by_outputs(const Model& model, const std::vector<Layer>& layers,
   return corrected;
 }
 
-/// What the rounding of the weights adds to each output, on mean inputs; borders count as the rest.
+/// The error that rounded weights add to each output on mean inputs. Treats borders like the interior.
 std::vector<double> mean_error(const Layer& layer, std::span<const float> rounded, std::span<const float> weights,
                                const std::vector<double>& inputs_mean) {
   const Dims& dims = layer.weight.dims();

@@ -1,4 +1,4 @@
-// Blocks as they were learned, in a folder, so that a run that was killed learns none of them twice.
+// Stores learned blocks in a folder, so that an interrupted run does not learn them again.
 #pragma once
 
 #include <filesystem>
@@ -13,12 +13,12 @@ namespace halfstep::repair {
 
 class Checkpoints {
  public:
-  /// Of one method on this network and these samples, which `seed` draws from.
+  /// Checkpoints of one method on this network and these samples. `seed` selects the samples of each step.
   Checkpoints(const Options& options, std::string method, const Model& start, const data::Samples& samples,
               uint64_t seed);
 
-  /// The block `number`, where the folder has it and the run resumes; `part` says what it must look like. Throws where
-  /// the file is of another run.
+  /// Loads block `number` if the folder has it and the run resumes. `part` defines its expected structure. Throws if
+  /// the file belongs to another run.
   std::optional<Model> load(size_t number, const Model& part) const;
   void save(size_t number, const Model& part);
 
@@ -28,7 +28,7 @@ class Checkpoints {
   std::filesystem::path folder_;
   bool resume_;
   std::string method_;
-  std::string key_;  ///< all that decides the bits
+  std::string key_;  ///< digest of everything that determines the result
 };
 
 }  // namespace halfstep::repair

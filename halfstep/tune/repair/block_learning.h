@@ -1,4 +1,4 @@
-// Learning block by block from stored values: AdaRound, BRECQ, QDrop and learned step sizes are one engine with other
+// Learns block by block from stored values. AdaRound, BRECQ, QDrop and learned step sizes are one engine with different
 // settings.
 #pragma once
 
@@ -10,14 +10,14 @@ namespace halfstep::repair {
 struct Learning {
   const char* name;
   Grain grain;
-  bool rounds_weights;   ///< learns whether each weight is rounded up or down; else weights stay and are rounded
-  bool rounds_features;  ///< features are rounded while weights learn
-  bool learns_steps;     ///< step sizes of features, and of weights where these are not rounded up or down
-  double keep = 1;       ///< share of feature elements that are rounded, the others being as they are in float
-  bool weighs = false;   ///< elements count by how much the network's outputs depend on them
+  bool rounds_weights;   ///< learn to round each weight up or down, otherwise weights are rounded to nearest
+  bool rounds_features;  ///< quantize activations while weights are learned
+  bool learns_steps;     ///< learn step sizes of activations, and of weights unless rounds_weights
+  double keep = 1;       ///< share of activation elements to quantize, the others stay float
+  bool weighs = false;   ///< weight elements by their influence on the network's outputs
 };
 
-/// Learns all blocks one after the other, each on what the learned ones before it give.
+/// Learns all blocks in order. The inputs of a block are the outputs of the learned blocks before it.
 Change learn(const State& state, const Scene& scene, const Learning& learning);
 
 }  // namespace halfstep::repair

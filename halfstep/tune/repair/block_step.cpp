@@ -16,7 +16,7 @@
 namespace halfstep::repair {
 namespace {
 
-/// A step size moves by this share of itself where a rounding moves by 1.
+/// Relative change of a step size for a change of a rounding by 1.
 constexpr float kStepRate = 0.1F;
 
 int64_t quantizers_with(const Model& part, Value scale) {
@@ -25,7 +25,7 @@ int64_t quantizers_with(const Model& part, Value scale) {
   });
 }
 
-/// Where an optimizer may move the scale: nothing outside the block reads it, and it need not be a power of two.
+/// Whether an optimizer may change the scale: only this block reads it, and it need not be a power of two.
 bool may_learn(const Model& part, const ops::FakeQuantize& quantizer, const std::map<std::string, int64_t>& counts) {
   const Value scale = passes::scale_tensor(quantizer);
   const auto count = counts.find(scale.name());
@@ -55,10 +55,10 @@ class StepBuilder {
     return std::move(step_);
   }
 
-  /// Of the block's inputs, some elements as they are without rounding.
+  /// Replaces random elements of the block's inputs by their float values.
   void mix_inputs(double keep) {
     int64_t number = 0;
-    const std::vector<Value> inputs = step_.graph.arguments();  // a copy: the loop adds arguments
+    const std::vector<Value> inputs = step_.graph.arguments();  // a copy, because the loop adds arguments
     for (const Value input : inputs) {
       if (input.dtype() != DType::f32) continue;
       const Value real = passes::add_argument(step_.graph, real_argument(input.name()), input.type());
@@ -78,14 +78,15 @@ class StepBuilder {
   }
 
  private:
-  static constexpr int64_t kInputs = int64_t{1} << 32;  ///< seeds apart from those of quantizers inside
+  static constexpr int64_t kInputs = int64_t{1} << 32;  ///< separates these seeds from the seeds of quantizers in the
+                                                        ///< block
 
   Value constant(const char* name, float value) {
     return passes::add_tensor(step_, name, Tensor::scalar(value), Role::constant);
   }
 
-  /// What is made small is, of each output, the squares of its differences, summed over channels, mean over samples and
-  /// places, in units of its spread: here its slope, which needs no sum.
+  /// The gradient of the loss at the outputs. The loss of an output is the squared difference, summed over channels and
+  /// averaged over samples and positions, in units of its spread. The loss itself is not needed.
   std::vector<passes::Seed> slopes(const std::map<std::string, double>& spreads) {
     const std::vector<Value> outputs = step_.graph.outputs();
     const std::vector<std::string> names = step_.graph.body().output_names();
@@ -109,7 +110,7 @@ class StepBuilder {
     return seeds;
   }
 
-  /// How far roundings are from a decision: the sum of 1 - abs(2 h - 1)^beta over all weights (AdaRound, equation 24).
+  /// The regularizer of undecided roundings: the sum of 1 - abs(2 h - 1)^beta over all weights (AdaRound, equation 24).
   Value decision(const std::vector<std::string>& choices) {
     const Value sharpness = passes::add_argument(step_.graph, kSharpness, {DType::f32, {1}});
     const Value weight = passes::add_argument(step_.graph, kDecision, {DType::f32, {1}});

@@ -1,4 +1,4 @@
-// The training step of a single block: what it gives, held against what it gives in float.
+// The training step of a single block: minimizes the difference between its quantized and its float outputs.
 #pragma once
 
 #include <map>
@@ -10,32 +10,33 @@
 
 namespace halfstep::repair {
 
-// Arguments of a step beside the inputs of the block and passes::kLearningRate, all f32[1] but those of a value.
-inline constexpr const char* kSharpness = "rounding.sharpness";  ///< beta of the rounding term
-inline constexpr const char* kDecision = "rounding.decision";    ///< how much the term counts
-std::string target_argument(const std::string& output);          ///< what the output is in float
-std::string importance_argument(const std::string& output);      ///< how much each of its elements counts
-std::string real_argument(const std::string& input);             ///< an input of the block without any rounding
+// Arguments of a step in addition to the block's inputs and passes::kLearningRate. They are f32[1], except for those of
+// a value.
+inline constexpr const char* kSharpness = "rounding.sharpness";  ///< beta of the rounding regularizer
+inline constexpr const char* kDecision = "rounding.decision";    ///< weight of the rounding regularizer
+std::string target_argument(const std::string& output);          ///< float value of the output
+std::string importance_argument(const std::string& output);      ///< importance of each element of the output
+std::string real_argument(const std::string& input);             ///< float value of an input of the block
 
-/// A block on its way to another form of itself.
+/// A block while its quantizers are learned.
 struct LearningBlock {
-  Model part;  ///< quantizers in their places, with what they learn (core/ir/metadata/learned_quantizer.h)
+  Model part;                       ///< with quantizers and their parameters (core/ir/metadata/learned_quantizer.h)
   std::vector<std::string> scales;  ///< learned step sizes
   bool learns() const;
-  /// The tensors that say which weights are rounded up.
+  /// Names of the tensors that select which weights are rounded up.
   std::vector<std::string> choices() const;
 };
 
-/// Readies a part for `learning`: roundings of weights start where they are, step sizes of quantizers that are in no
-/// other block become parameters. `counts`: how many quantizers of the whole network have each scale.
+/// Prepares a part for `learning`. Roundings start at the current weights. Step sizes become parameters if all their
+/// quantizers are in this block. `counts`: number of quantizers of the whole network with each scale.
 LearningBlock learning_block(Model part, const Learning& learning, const std::map<std::string, int64_t>& counts);
 
-/// Forward, backward and update on inputs of those extents; it gives nothing. `spreads`: of each output that counts.
-/// Throws a Error where an operator has no gradient.
+/// The network of one step for inputs of these shapes: forward, backward and update, without outputs. `spreads`: spread
+/// of each output in the loss. Throws an Error if an operator has no gradient.
 Model block_step(const LearningBlock& block, const Learning& learning, const std::map<std::string, Dims>& extents,
                  const std::map<std::string, double>& spreads);
 
-/// The block as it is after learning, from the step's tensors: roundings are weights, step sizes scales.
+/// The block after learning, from the step's tensors. Weights contain their roundings, and scales the step sizes.
 Model learned_part(const LearningBlock& block, const std::map<std::string, Tensor>& tensors);
 
 }  // namespace halfstep::repair

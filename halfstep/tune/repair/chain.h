@@ -1,5 +1,5 @@
-// A network over all samples, block after block: what a block reads is stored, and what nothing reads any more is
-// dropped.
+// Runs a network block by block over all samples. Stores the inputs of blocks, and drops values that no later block
+// reads.
 #pragma once
 
 #include <map>
@@ -13,13 +13,13 @@
 
 namespace halfstep::repair {
 
-/// By the name of the value.
+/// Stored values by name.
 using Stores = std::map<std::string, std::shared_ptr<Store>>;
 
-/// What the arguments of the network take.
+/// Stores the values of the network's arguments.
 Stores stored_inputs(const data::Samples& samples, int64_t at_once, StoreRoom& room);
 
-/// The outputs of `part` for all samples, from `inputs`, `at_once` at a time.
+/// The outputs of `part` for all samples, computed from `inputs` in batches of `at_once`.
 Stores run_part(const Model& part, const Stores& inputs, int64_t at_once, StoreRoom& room, ThreadPool& pool);
 
 }  // namespace halfstep::repair

@@ -13,8 +13,8 @@
 namespace halfstep::repair {
 namespace {
 
-/// What brings both sides of each channel to one magnitude, as far as powers of two do; 1 for a channel that is dead on
-/// either side.
+/// Power-of-two factors that make the magnitudes on both sides of each channel as equal as possible. 1 for a channel
+/// that is zero on either side.
 std::vector<float> evening_factors(const std::vector<double>& given, const std::vector<double>& read) {
   std::vector<float> factors(given.size(), 1.0F);
   for (size_t c = 0; c < given.size(); ++c) {
@@ -24,7 +24,7 @@ std::vector<float> evening_factors(const std::vector<double>& given, const std::
   return factors;
 }
 
-/// How far apart the magnitudes of channels that are not dead lie.
+/// The ratio of the largest to the smallest magnitude, without channels that are zero.
 double spread_of(const std::vector<double>& magnitudes) {
   double least = 0, most = 0;
   for (const double one : magnitudes) {
@@ -43,7 +43,7 @@ double widest_spread(const Model& model, const std::vector<ChannelGroup>& groups
   return widest;
 }
 
-/// Leaves channels alone whose factor is not at least `least` times away from the median channel's.
+/// Divides factors by the median factor. A factor that differs from the median by less than `least` times becomes 1.
 void keep_outlying(std::vector<float>& factors, float least) {
   std::vector<float> sorted = factors;
   const auto middle = sorted.begin() + (std::ssize(sorted) - 1) / 2;
@@ -51,7 +51,7 @@ void keep_outlying(std::vector<float>& factors, float least) {
   for (float& factor : factors) factor = std::max(factor / *middle, *middle / factor) < least ? 1 : factor / *middle;
 }
 
-/// Sweeps over all groups until nothing moves; and how many factors that were.
+/// Sweeps over all groups until no factor changes. Also returns the number of scaled channels.
 std::pair<Model, int64_t> evened(Model model, const std::vector<ChannelGroup>& groups, float least) {
   constexpr int kMostSweeps = 20;
   int64_t scaled = 0;
@@ -72,8 +72,8 @@ std::pair<Model, int64_t> evened(Model model, const std::vector<ChannelGroup>& g
 
 }  // namespace
 
-/// All channels, or those alone that lie apart from the others of their group: where each channel's weights have a
-/// scale of their own, evening out the others moves nothing but the ranges of features, for better or worse.
+/// Equalizes all channels, or only the outliers of each group. If each channel's weights have their own scale, the
+/// other channels would only change the ranges of activations, for better or worse.
 Change equalize(const State& state, const Scene& scene) {
   if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
   const std::vector<ChannelGroup> groups = channel_groups_of_all(state.model);

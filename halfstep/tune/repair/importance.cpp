@@ -12,11 +12,11 @@ namespace {
 
 constexpr int kProbes = 4;
 
-/// The network and its derivatives along whatever is fed as the outputs' gradients.
+/// The network and its derivatives along the fed gradients of its outputs.
 struct Derivatives {
   Model model;
-  std::map<std::string, std::string> seeds;      ///< by output: the argument
-  std::map<std::string, std::string> gradients;  ///< by input: the output
+  std::map<std::string, std::string> seeds;      ///< argument by output
+  std::map<std::string, std::string> gradients;  ///< output by input
 };
 
 Derivatives derivatives_of(const Model& rest, const std::map<std::string, Dims>& extents,
@@ -53,7 +53,7 @@ Tensor signs(const Type& type, float spread, Random& random) {
   return tensor;
 }
 
-/// Half of each element is its share of the mean, half a constant.
+/// Sets each element to the mean of its share of the average and the constant 1.
 void balance(Store& store) {
   constexpr int64_t kAtOnce = 64;
   double sum = 0;

@@ -25,8 +25,8 @@ train::Standing Judge::operator()(const Model& model) const {
 bool gains(const train::Standing& first, const train::Standing& before, const train::Standing& after, int64_t samples) {
   if (!(after.loss < before.loss)) return false;
   if (!first.right || !after.right) return true;
-  constexpr double kByChance = 2;  // standard errors of the difference: 95 of 100 times
-  // With a sample of either kind more: near 0 and 1 so few others say nothing (Agresti and Caffo, 2000).
+  constexpr double kByChance = 2;  // standard errors of the difference, a confidence of 95 %
+  // Add one sample of each kind, because a plain estimate is unreliable near 0 and 1 (Agresti and Caffo, 2000).
   const auto count = static_cast<double>(samples);
   const auto variance = [&](double right) {
     const double p = (right * count + 1) / (count + 2);

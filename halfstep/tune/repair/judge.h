@@ -1,4 +1,4 @@
-// How far a quantized network is from its float form on some samples.
+// Measures the distance between a quantized network and its float network on samples.
 #pragma once
 
 #include <string>
@@ -10,15 +10,14 @@
 
 namespace halfstep::repair {
 
-/// Compares outputs with those of a float network, on samples that it keeps a copy of.
+/// Compares outputs with those of a float network on a stored copy of samples.
 class Judge {
  public:
-  /// `prepared`: its float form is the measure. Distances are in `spreads` (train::spreads_of).
+  /// The float form of `prepared` is the reference. Distances are in units of `spreads` (train::spreads_of).
   Judge(const Model& prepared, data::Samples samples, train::Spreads spreads, ThreadPool& pool);
 
-  /// `right`: the share of samples whose label is the largest output; without labels whose largest output is that of
-  /// the float network; absent where outputs are no classes. `loss`: the distance to the float network's outputs, the
-  /// mean of squares in units of their spread.
+  /// `right` is accuracy with labels, otherwise top-1 agreement with the float network. It is absent if the outputs are
+  /// not classes. `loss` is the mean squared distance to the float network's outputs, in units of their spread.
   train::Standing operator()(const Model& model) const;
 
   int64_t samples() const { return samples_.size(); }
@@ -27,14 +26,14 @@ class Judge {
  private:
   Model teacher_;
   data::Samples samples_;
-  bool has_labels_;  ///< that the outputs answer
+  bool has_labels_;  ///< labels for the outputs
   train::Spreads spreads_;
   ThreadPool& pool_;
 };
 
-/// Whether `after` is nearer to the float network than `before`, and no less right than `first` by more than two
-/// standard errors of such a difference on so many samples: which of two networks is nearer a few samples tell, which
-/// is more often right they do not.
+/// Whether `after` is closer to the float network than `before`, and not significantly less accurate than `first`. The
+/// limit is two standard errors of the difference for this number of samples. A few samples are enough to compare
+/// distances, but not accuracies.
 bool gains(const train::Standing& first, const train::Standing& before, const train::Standing& after, int64_t samples);
 
 }  // namespace halfstep::repair

@@ -20,7 +20,7 @@
 namespace halfstep::repair {
 namespace {
 
-/// How many operators compute with a tensor, seen through its quantizers.
+/// Number of operators that compute with a tensor, directly or through its quantizers.
 int64_t readers_of(Value tensor) {
   int64_t count = 0;
   for (const auto& [user, operand] : tensor.uses()) {
@@ -30,7 +30,7 @@ int64_t readers_of(Value tensor) {
   return count;
 }
 
-/// Why a layer with quantized weights cannot be corrected through its bias; "" where it can.
+/// The reason why the bias of a layer with quantized weights cannot be corrected, "" if it can.
 std::string why_not_corrected(Op layer, Value weight) {
   const QuantInfo& quant = layer.info().quant;
   if (!weight.is_tensor()) return "computed weights";
@@ -41,7 +41,7 @@ std::string why_not_corrected(Op layer, Value weight) {
   return readers_of(bias) != 1 ? "shared bias" : "";
 }
 
-/// What adds up moments of one value.
+/// Accumulates moments of one value.
 struct Sums {
   size_t axis;
   std::vector<double> sum, squares, largest;
@@ -126,7 +126,7 @@ std::string left_out(const Model& prepared) {
   for (const Op op : prepared.graph.all_ops()) {
     if (op.info().quant.weight < 0) continue;
     const auto quantizer = op.in(op.info().quant.weight).producer<ops::FakeQuantize>();
-    if (!quantizer) continue;  // in float
+    if (!quantizer) continue;  // float layer
     const std::string reason =
         is_in_region(op) ? "inside of branches and loops" : why_not_corrected(op, quantizer->x());
     if (!reason.empty()) layers[reason].push_back(op.name());
@@ -163,8 +163,8 @@ std::span<float> own_floats(Model& model, const std::string& tensor) {
 
 namespace {
 
-/// The model with these values as its outputs. Fetches by name would give an output of that name instead, which of a
-/// padded layer is a part of its value.
+/// Makes these values the outputs of the model. A fetch by name could select an output of that name instead. For a
+/// padded layer this output is only a part of the value.
 Model giving(Model model, const std::vector<std::string>& names) {
   std::vector<Value> values;
   for (const std::string& name : names) {

@@ -1,4 +1,4 @@
-// What the methods read of a network: its layers with weights, its forms, what its channels do.
+// Reads properties of a network for the methods: layers with weights, simulated forms, moments of channels.
 #pragma once
 
 #include <map>
@@ -13,53 +13,55 @@
 
 namespace halfstep::repair {
 
-/// The network in float arithmetic with the rounding of its quantizers: every value can be fetched by its name.
+/// The network in float arithmetic, with quantizers that round. Every value can be fetched by its name.
 Model simulated(const Model& prepared);
 
-/// An operator whose weight is a tensor, read by nothing else.
+/// An operator with a weight tensor that only this operator reads.
 struct Layer {
   Op op;
-  Value weight;                 ///< the tensor
-  Value bias;                   ///< null where there is none, or another operator reads it
-  ops::FakeQuantize quantizer;  ///< of the weight; null where the layer is in float
+  Value weight;                 ///< the weight tensor, without its quantizer
+  Value bias;                   ///< null if absent, or if another operator reads it too
+  ops::FakeQuantize quantizer;  ///< quantizer of the weight, null in a float layer
 };
 
-/// What `value` is without its quantizer, if it has one.
+/// `value` before its quantizer, or `value` itself without one.
 Value in_float(Value value);
 
-/// Those of the network's body, in its order: what is computed in branches and loops cannot be fetched by its name.
+/// Layers of the network's body, in its order. Excludes branches and loops, because their values cannot be fetched by
+/// name.
 std::vector<Layer> layers_of(const Model& prepared);
 
-/// Layers that are corrected through their biases: quantized ones that have one.
+/// Quantized layers with a bias, which can be corrected.
 std::vector<Layer> layers_with_bias(const Model& prepared);
 
-/// "; left out: a, b (no bias)": layers on codes that are not corrected, with the reason, those in branches and loops
-/// too; "" where there are none.
+/// "; left out: a, b (no bias)": layers on codes that are not corrected, with the reason. Includes layers in branches
+/// and loops. "" if there are none.
 std::string left_out(const Model& prepared);
 
-/// "; left out: what is inside of scan 'cell', while 'loop'": operations of the body that hold quantizers; "" for none.
+/// "; left out: what is inside of scan 'cell', while 'loop'": operations of the body that contain quantizers, "" if
+/// none.
 std::string left_inside(const Model& prepared);
 
-/// Where a layer's weights are made of others (batch norms kept for training; kinds of quantizers that make weights
-/// anew), why nobody may write over them; "" where they are their own.
+/// The reason why a method must not overwrite weights, "" if it may. Weights are computed from other tensors if batch
+/// norms are kept for training, or for some kinds of quantizers.
 std::string why_weights_stay(const Model& prepared);
 
-/// The contents of a tensor, which other Models may share, as the Model's own.
+/// The contents of a tensor for writing. Copies it first if other Models share it.
 std::span<float> own_floats(Model& model, const std::string& tensor);
 
-/// Of the values along one axis, by position there.
+/// Moments of the values along one axis, by index on that axis.
 struct Moments {
-  std::vector<double> mean, variance, largest;  ///< largest: of magnitudes
+  std::vector<double> mean, variance, largest;  ///< largest: largest magnitude
 };
 
-/// A value whose channels lie along an axis.
+/// A value and its channel axis.
 struct Watched {
   std::string value;
   size_t axis = 1;
 };
 
-/// Moments of values over all samples, by name; sums in float64 in a fixed order. Throws, naming the value, where one
-/// is NaN or infinite.
+/// Moments of values over all samples, by name. Sums are float64 in a fixed order. Throws if a value is NaN or
+/// infinite, and names it.
 std::map<std::string, Moments> moments_of(const Model& model, const std::vector<Watched>& values,
                                           const data::Samples& samples, ThreadPool& pool);
 

@@ -21,12 +21,12 @@
 namespace halfstep::repair {
 namespace {
 
-// AdaRound's schedule (Nagel et al., ICML 2020), as all papers after it have it: a fifth of the steps without the
-// rounding term, then beta falls from 20 to 2.
+// The schedule of AdaRound (Nagel et al., ICML 2020), which later papers use too. The first fifth of the steps has no
+// regularizer. Then beta decreases from 20 to 2.
 constexpr double kWarmup = 0.2, kFirstSharpness = 20, kLastSharpness = 2, kDecisionWeight = 0.01;
-constexpr double kRate = 0.01;  ///< of Adam
+constexpr double kRate = 0.01;  ///< learning rate of Adam
 
-/// How many quantizers have each scale that an optimizer may move.
+/// Number of quantizers by scale, for scales that an optimizer may change.
 std::map<std::string, int64_t> movable_scales(const Model& prepared) {
   const passes::QuantizerKinds kinds(prepared);
   std::map<std::string, int64_t> counts;
@@ -58,7 +58,7 @@ double spread_of(const Store& store) {
   return spread > 0 ? spread : 1;
 }
 
-/// The sum over f32 values of their mean squared differences, in units of their spread.
+/// Mean squared difference in units of spread, summed over f32 values.
 double distance(const Stores& stores, const Stores& targets) {
   constexpr int64_t kAtOnce = 64;
   double distance = 0;
@@ -86,7 +86,7 @@ class Learner {
         learning_(learning),
         room_(scene.options.memory),
         batch_(data::batch_of(state.reference, std::min(scene.options.batch, scene.samples.size()))),
-        // Blocks are taken from a network in evaluation whose quantizers are what they are settled to.
+        // Blocks come from a network in evaluation mode, with quantizers in their final form.
         network_(settled(state.reference)),
         result_(state.reference),
         blocks_(blocks_of(network_, learning.grain)),
@@ -137,7 +137,7 @@ class Learner {
     forget();
   }
 
-  /// Features are rounded where they are while weights learn.
+  /// Runs a part with its quantizers. Quantizes activations only if they are quantized while weights are learned.
   Stores run_quantized(Model part) {
     for (const auto& quantizer : part.graph.all<ops::FakeQuantize>()) {
       if (learning_.rounds_features || quantizer.x().is_tensor()) continue;
@@ -147,7 +147,7 @@ class Learner {
     return run_part(part, quantized_, batch_, room_, scene_.pool);
   }
 
-  /// A block that came out farther from its float form than plain rounding, or not as numbers, stays as it was.
+  /// Keeps a learned block only if its distance to the float block decreased. NaN does not count as a decrease.
   void take_if_nearer(const Model& learned, const Stores& targets, Stores& given) {
     Stores now = run_quantized(learned);
     const double before = distance(given, targets), after = distance(now, targets);
@@ -161,7 +161,7 @@ class Learner {
     }
   }
 
-  /// Values that no later block reads.
+  /// Drops values that no later block reads.
   void forget() {
     std::set<std::string> read;
     for (size_t i = number_ + 1; i < blocks_.size(); ++i) {
@@ -269,9 +269,9 @@ class Learner {
   std::map<std::string, int64_t> scales_;
   Checkpoints checkpoints_;
   Stores in_float_, quantized_;
-  size_t number_ = 0;  ///< of the block that learns
+  size_t number_ = 0;  ///< index of the current block
   int64_t learned_ = 0, nearer_ = 0;
-  double ratios_ = 0;  ///< logarithms of what is left of the distance of each that came nearer
+  double ratios_ = 0;  ///< sum of log(distance after / distance before) over improved blocks
   std::string refused_;
 };
 

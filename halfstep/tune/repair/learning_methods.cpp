@@ -1,10 +1,10 @@
-// The methods that learn block by block: settings of one engine.
+// Methods that learn block by block, as settings of one engine.
 #include "halfstep/tune/repair/block_learning.h"
 #include "halfstep/tune/repair/methods.h"
 
 namespace halfstep::repair {
 
-/// Learned step sizes (LSQ; Esser et al., ICLR 2020), on blocks.
+/// Learned step sizes (LSQ; Esser et al., ICLR 2020), applied to blocks.
 Change learn_steps(const State& state, const Scene& scene) {
   return learn(state, scene,
                {.name = "blocks",
@@ -14,7 +14,7 @@ Change learn_steps(const State& state, const Scene& scene) {
                 .learns_steps = true});
 }
 
-/// Nagel et al., ICML 2020.
+/// AdaRound (Nagel et al., ICML 2020).
 Change learn_adaround(const State& state, const Scene& scene) {
   return learn(state, scene,
                {.name = "adaround",
@@ -24,7 +24,7 @@ Change learn_adaround(const State& state, const Scene& scene) {
                 .learns_steps = false});
 }
 
-/// Li et al., ICLR 2021.
+/// BRECQ (Li et al., ICLR 2021).
 Change learn_brecq(const State& state, const Scene& scene) {
   return learn(state, scene,
                {.name = "brecq",
@@ -35,7 +35,7 @@ Change learn_brecq(const State& state, const Scene& scene) {
                 .weighs = true});
 }
 
-/// Wei et al., ICLR 2022.
+/// QDrop (Wei et al., ICLR 2022).
 Change learn_qdrop(const State& state, const Scene& scene) {
   return learn(state, scene,
                {.name = "qdrop",

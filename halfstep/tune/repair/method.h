@@ -1,4 +1,4 @@
-// What a way to repair a quantized network is: it takes a state of the network and gives another.
+// Interface of a correction method: state in, new state out.
 #pragma once
 
 #include <optional>
@@ -15,26 +15,26 @@
 
 namespace halfstep::repair {
 
-/// A network on its way.
+/// A network between two methods.
 struct State {
-  Model model;  ///< prepared
-  /// The same network, calibrated, with the weights and biases that it has in float: before any of them was corrected
-  /// or rounded. Its float form is what `model` should be like, layer by layer.
+  Model model;  ///< prepared and calibrated
+  /// The same calibrated network with its original float weights and biases, before any correction or rounding. Methods
+  /// make `model` match its float form layer by layer.
   Model reference;
 };
 
-/// What methods share: everything but the network.
+/// Inputs that all methods share, except the network.
 struct Scene {
-  const data::Samples& samples;  ///< to learn from; those held back are none of them
+  const data::Samples& samples;  ///< training part, without the held-out samples
   train::CalibrateOptions calibration;
-  train::Spreads spreads;  ///< of the network's outputs in float
+  train::Spreads spreads;  ///< spreads of the float network's outputs
   const Judge& judge;      ///< on the same samples, for methods that search
   const Options& options;
   ThreadPool& pool;
   const ProgressCallback& progress;
 };
 
-/// What a method did: the new state, or none where there is nothing that it could do, and a sentence with numbers.
+/// Result of a method: the new state, or none if the method found nothing to do, and a sentence with numbers.
 struct Change {
   std::optional<State> state = {};
   std::string what = {};
@@ -45,7 +45,7 @@ struct Method {
   Change (*apply)(const State& state, const Scene& scene);
 };
 
-/// The table: in the order of method_list().
+/// All methods, in the order of method_list().
 std::span<const Method> methods();
 
 }  // namespace halfstep::repair

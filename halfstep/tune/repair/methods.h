@@ -1,4 +1,4 @@
-// The methods, one to a file. Internal to this room; methods.cpp has the table.
+// Correction methods, one in each file. Internal to halfstep/tune/repair. methods.cpp has the table.
 #pragma once
 
 #include "halfstep/tune/repair/method.h"

@@ -11,11 +11,11 @@
 namespace halfstep::repair {
 namespace {
 
-constexpr int64_t kMostLayers = 8;  ///< of a stretch that learns at once
+constexpr int64_t kMostLayers = 8;  ///< in a stretch that is learned together
 
 using ValueSet = std::set<const detail::ValueNode*>;
 
-/// Operators that make features, in order, and what they read and give.
+/// Operators that compute activations, in order, with their inputs and results.
 class Stretch {
  public:
   explicit Stretch(const Model& prepared) : graph_(prepared.graph) {
@@ -31,7 +31,7 @@ class Stretch {
 
   const std::vector<Op>& ops() const { return ops_; }
 
-  /// Values that are made in front of the place `at` and read from there on.
+  /// Values that exist before position `at` and are read from there on.
   std::vector<Value> live(size_t at) const {
     std::vector<Value> found;
     for (const auto& [value, made] : made_) {
@@ -41,7 +41,7 @@ class Stretch {
     return found;
   }
 
-  /// Whether nothing that still gets a quantizer is on its way there.
+  /// Whether all values that cross position `at` have codes, so that none is cut off from its quantizer.
   bool can_cut(size_t at) const {
     if (at == 0 || at == ops_.size()) return true;
     return std::ranges::all_of(live(at), [&](Value value) { return has_codes(value); });
@@ -76,7 +76,7 @@ class Stretch {
   }
 
  private:
-  /// Made of tensors alone, as the quantizer of a weight is.
+  /// Whether the operation reads only tensors, like the quantizer of a weight.
   bool is_stored(Op op) const {
     const auto operands = op.operands();
     return !operands.empty() && std::ranges::all_of(operands, [&](Value value) {
@@ -103,12 +103,12 @@ class Stretch {
   const Graph& graph_;
   std::vector<Op> ops_;
   ValueSet stored_;
-  std::vector<std::pair<Value, size_t>> made_;  ///< with the place behind the operator that makes it; arguments at 0
+  std::vector<std::pair<Value, size_t>> made_;  ///< with the position after the producing operator, 0 for arguments
   std::map<const detail::ValueNode*, std::vector<size_t>> reads_;
   std::map<const detail::ValueNode*, size_t> last_read_;
 };
 
-/// Places to cut at, the ends included, so that each stretch has a layer with weights.
+/// Positions to cut at, including both ends. Each stretch has a layer with weights.
 std::vector<size_t> cuts(const Stretch& stretch, size_t begin, size_t end, Grain grain) {
   std::vector<size_t> places = {begin};
   for (size_t at = begin + 1; at < end; ++at) {
@@ -144,7 +144,7 @@ class Partition {
     const auto known = values_.find(value.node());
     if (known != values_.end()) return known->second;
     if (!value.is_tensor()) {
-      copy(value.producer());  // made of tensors alone
+      copy(value.producer());  // computed from tensors only
       return values_.at(value.node());
     }
     part_.tensors[value.name()] = model_.tensors.at(value.name());

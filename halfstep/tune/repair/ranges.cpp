@@ -1,5 +1,5 @@
-// Ranges by search: which observer of features, then which ranges of weights, leave the network nearest to its float
-// form.
+// Searches ranges that minimize the distance to the float network: first the observer of activations, then the ranges
+// of weights.
 #include <fmt/format.h>
 
 #include <span>
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kOfFeatures[] = {"minmax", "mse", "quantile", "percentile", "kl", "histogram"};
 constexpr const char* kOfWeights[] = {"minmax", "mse", "quantile", "percentile"};
 
-/// The network with this observer for its weights or its features, calibrated anew.
+/// The network with this observer for weights or activations, recalibrated.
 Model watched(const Model& model, bool weights, const char* observer, const Scene& scene) {
   Model changed = model;
   quant::Platform platform = quant::platform_of(model);
@@ -31,13 +31,13 @@ Model watched(const Model& model, bool weights, const char* observer, const Scen
   return changed;
 }
 
-/// The nearest network so far.
+/// The closest network found so far.
 struct Search {
   Model best;
   double loss;
   std::string found = {}, left_out = {};
 
-  /// Whether it is the nearest.
+  /// Takes the candidate if it is closer. Returns whether it is.
   bool take(Model candidate, const Scene& scene) {
     const double distance = scene.judge(candidate).loss;
     if (!(distance < loss)) return false;

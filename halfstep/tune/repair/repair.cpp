@@ -33,7 +33,7 @@ std::vector<Method> chosen(const Options& options) {
   return chosen;
 }
 
-/// The samples that calibration sees, in its order.
+/// The samples that calibration reads, in its order.
 data::Samples seen_by(const train::CalibrateOptions& calibration, const data::Samples& samples) {
   data::Samples seen = samples;
   const auto order = Random(calibration.seed, 0).permutation(samples.size());
@@ -41,11 +41,11 @@ data::Samples seen_by(const train::CalibrateOptions& calibration, const data::Sa
   seen.indices.clear();
   for (int64_t i = 0; i < count; ++i)
     seen.indices.push_back(samples.indices[static_cast<size_t>(order[static_cast<size_t>(i)])]);
-  seen.validation.clear();  // no more samples than calibration has
+  seen.validation.clear();  // use no samples other than those of calibration
   return seen;
 }
 
-/// A layer whose output is no number makes every distance meaningless.
+/// Throws if a layer's output is NaN or infinite, because distances would be meaningless.
 void require_numbers(const Model& prepared, const data::Samples& samples, ThreadPool& pool) {
   std::vector<Watched> watched;
   for (const Layer& layer : layers_of(prepared)) watched.push_back({layer.op.out(0).name()});
@@ -108,7 +108,7 @@ class Repair {
     report_.steps.push_back(std::move(step));
   }
 
-  /// A network that the method cannot take stays as it is.
+  /// Applies a method. If the network does not support it, the state does not change.
   Change applied(const Method& method, const Scene& scene) const {
     try {
       return method.apply(state_, scene);

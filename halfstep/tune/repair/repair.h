@@ -1,6 +1,6 @@
-// Repair after quantization, without training the whole network: docs/guides/correct_accuracy.md.
+// Corrects a network after quantization, without training the whole network. See docs/repair.md.
 //
-//   prepared, calibrated network -> method after method, each judged on samples held back -> prepared network
+// prepared, calibrated network -> methods in order, each judged on held-out samples -> prepared network
 #pragma once
 
 #include <filesystem>
@@ -17,38 +17,38 @@
 
 namespace halfstep::repair {
 
-/// Tries all methods, and keeps what helps.
+/// Tries all methods and keeps those that help.
 inline constexpr const char* kAuto = "auto";
 
-/// What people choose among.
+/// Description of a method for users.
 struct MethodInfo {
   const char *name, *doc;
-  bool is_costly = false;  ///< learns by gradients: minutes, where the others take seconds
-  double enough = 0;       ///< a distance to the float network at which `auto` leaves the method out
+  bool is_costly = false;  ///< learns by gradients and takes minutes, other methods take seconds
+  double enough = 0;       ///< `auto` skips the method if the distance to the float network is smaller
 };
 
-/// All of them, in the order in which they are applied, which is also that of their cost.
+/// All methods in the order in which they are applied, from cheap to costly.
 std::vector<MethodInfo> method_list();
 
-/// Whether any method is asked for.
+/// Whether any method is requested.
 inline bool any(const Options& options) { return !options.methods.empty(); }
 
-/// What one method did.
+/// Result of one method.
 struct Step {
   std::string name;
-  std::string what;               ///< a sentence with numbers: what it did, or why it did nothing
-  train::Standing before, after;  ///< on the samples held back; the same where it did nothing
-  bool changed = false;           ///< whether it made another network
-  bool kept = false;              ///< which came out nearer to the float one (gains)
+  std::string what;               ///< a sentence with numbers: the change, or the reason for none
+  train::Standing before, after;  ///< on held-out samples, equal without a change
+  bool changed = false;           ///< whether the method returned another network
+  bool kept = false;              ///< whether this network was better (gains) and is kept
   double seconds = 0;
 };
 
 struct Report {
-  int64_t learned = 0, held_back = 0;    ///< samples
-  bool has_labels = false;               ///< `right` is accuracy; without labels it is agreement with the float network
+  int64_t learned = 0, held_back = 0;    ///< numbers of samples
+  bool has_labels = false;               ///< `right` is accuracy, without labels agreement with the float network
   std::vector<Step> steps;               ///< in the order in which they were tried
-  train::Standing first, last;           ///< before the first and after the last
-  std::optional<std::string> note = {};  ///< where the batch of the network's file decides (train::fixed_batch_note)
+  train::Standing first, last;           ///< before the first step and after the last one
+  std::optional<std::string> note = {};  ///< set if the network has a fixed batch (train::fixed_batch_note)
 };
 
 struct Outcome {
@@ -56,20 +56,19 @@ struct Outcome {
   Report report;
 };
 
-/// Throws, with all names, for one that no method has.
+/// Throws for an unknown method. The message lists all methods.
 void check_methods(const Options& options);
 
-/// Throws where the folder has blocks of an earlier run and this one does not resume.
+/// Throws if the folder has blocks of an earlier run and this run does not resume.
 void require_free(const Options& options);
 
-/// Removes the blocks that a run left in its folder, and the folder where nothing else is in it: for whoever has the
-/// result.
+/// Removes the blocks of a run from its folder, and the folder if it is then empty. Call it after the result is saved.
 void remove_checkpoints(const Options& options);
 
-/// Repairs `prepared`, which is calibrated. Of the samples that calibration takes a part is held back
-/// (data::hold_back) and decides: what a method made is kept where it is nearer to the float network there and no less
-/// right than `prepared` (gains, in judge.h), else it is undone; the result is `prepared` itself where nothing helps.
-/// Throws where there are too few samples, or a layer gives NaN or infinities.
+/// Corrects the calibrated network `prepared`. Holds out a part of the calibration samples (data::hold_back) as a
+/// validation split. A method's result is kept if it is closer to the float network there, and not less accurate than
+/// `prepared` (gains, in judge.h). Otherwise it is reverted. Returns `prepared` itself if no method helps. Throws if
+/// there are too few samples, or if a layer computes NaN or infinities.
 Outcome repair(const Model& prepared, const data::Samples& samples, const train::CalibrateOptions& calibration,
                const Options& options, ThreadPool& pool, const ProgressCallback& progress = {});
 

@@ -15,11 +15,11 @@
 namespace halfstep::repair {
 namespace {
 
-/// Where a value has its channels, and which they are.
+/// The channel axis of a value, and the set of values with the same channels.
 struct Place {
-  size_t tie;  ///< values of one tie share factors
+  size_t tie;  ///< values with the same tie share factors
   size_t axis = 1;
-  int64_t run = 1;  ///< so many neighbours along the axis are one channel
+  int64_t run = 1;  ///< number of consecutive elements on the axis that form one channel
 };
 
 class Ties {
@@ -63,7 +63,8 @@ class Ties {
     return places_.insert_or_assign(value.node(), Place{parent_.size() - 1, axis}).first->second;
   }
 
-  /// Of a value that nothing gave a place: arguments, tensors and what is not understood.
+  /// The place of a value. A value without one gets a place that must not be scaled: arguments, tensors and results of
+  /// unknown operators.
   Place& place_of(Value value) {
     if (const auto found = places_.find(value.node()); found != places_.end()) return found->second;
     Place& place = fresh(value, 1);
@@ -102,7 +103,7 @@ class Ties {
     givers_.emplace_back(out.tie, Giver{op.name(), layer.weight.name(), layer.bias ? layer.bias.name() : ""});
   }
 
-  /// Whether its weight is [outputs, inputs / groups, ...], and its bias, where it has one, its own.
+  /// Whether the weight is [outputs, inputs / groups, ...], and the bias, if present, belongs to this layer alone.
   bool gives_rows(Op op, const Layer& layer) const {
     const QuantInfo& quant = op.info().quant;
     const bool has_bias = quant.bias >= 0 && op.in(quant.bias);
@@ -116,7 +117,7 @@ class Ties {
     return found == op.attributes().end() ? 1 : std::get<int64_t>(found->second);
   }
 
-  /// A norm over the last axis gives channels the magnitude that its scale says.
+  /// The scale of a norm over the last axis determines the magnitude of its output channels.
   void visit_norm(Op op) {
     const ops::LayerNorm norm(op.node());
     pin(norm.x());
@@ -127,7 +128,7 @@ class Ties {
     givers_.emplace_back(out.tie, Giver{op.name(), norm.scale().name(), norm.bias() ? norm.bias().name() : ""});
   }
 
-  /// Where the result of an operator that keeps a positive factor has its channels; nothing for any other.
+  /// The place of a result if the operator preserves a positive factor, nothing for other operators.
   std::optional<Place> kept_place(Op op) {
     const std::vector<Value> operands = passes::feature_inputs(op);
     if (operands.empty() || op.results().size() != 1) return std::nullopt;
@@ -186,7 +187,7 @@ class Ties {
   std::vector<std::pair<size_t, Reader>> readers_;
 };
 
-/// function(element, channel) of a reader's weight.
+/// Calls function(element, channel) for a reader's weight.
 template <class Function>
 void for_each_read(const Dims& dims, const Reader& reader, Function function) {
   const int64_t run = count_elements(dims) / std::max<int64_t>(1, dims[0] * dims[1]);

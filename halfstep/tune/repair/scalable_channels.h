@@ -1,4 +1,5 @@
-// Channels that may be scaled: one layer gives them, others read them, and what lies between keeps a factor.
+// Finds channels that can be scaled. One layer computes them, others read them, and all operators between preserve a
+// factor.
 #pragma once
 
 #include <string>
@@ -8,43 +9,44 @@
 
 namespace halfstep::repair {
 
-/// A tensor whose first axis is the channels, and its bias.
+/// A layer that computes channels: a weight tensor whose first axis is the channels, and its bias.
 struct Giver {
   std::string layer, weight;
-  std::string bias;  ///< "": none
+  std::string bias;  ///< "" without a bias
 };
 
-/// A weight [outputs, inputs / groups, ...] of a layer that reads them, `run` neighbouring inputs to a channel.
+/// A layer that reads channels: its weight is [outputs, inputs / groups, ...]. `run` consecutive inputs form one
+/// channel.
 struct Reader {
   std::string layer, weight;
   int64_t groups = 1, run = 1;
-  std::string features;  ///< the value that the layer reads, in float
-  size_t axis = 1;       ///< of that value's channels
+  std::string features;  ///< input of the layer, before its quantizer
+  size_t axis = 1;       ///< channel axis of that input
   int64_t channel_of(int64_t output, int64_t outputs, int64_t input, int64_t inputs) const {
     return (output / (outputs / groups) * inputs + input) / run;
   }
 };
 
-/// Channels whose givers may be multiplied and whose readers divided by a positive factor for each.
+/// Channels with a free positive factor: givers are multiplied by it, and readers divided.
 struct ChannelGroup {
   int64_t channels = 0;
   std::vector<Giver> givers;
   std::vector<Reader> readers;
 };
 
-/// In the order of the graph. Elements that keep a positive factor tie what goes in to what comes out: quantizers
-/// (whose scales are calibrated again afterwards), relu, leaky_relu, pools, sums, means over places, reshapes that
-/// leave channels together. Where anything else reads or gives a value, its channels are in no group; what goes into a
-/// branch or a loop and comes out of it is in none.
+/// Groups of the network's body, in graph order. Operators that preserve a positive factor connect their inputs and
+/// results: quantizers (which must be recalibrated afterwards), relu, leaky_relu, pools, sums, means over positions,
+/// and reshapes that keep channels together. A value that any other operator reads or computes has no group. Inputs and
+/// results of branches and loops have none either.
 std::vector<ChannelGroup> channel_groups(const Model& prepared);
-/// The same, and behind them those inside of branches and loops.
+/// Groups as in channel_groups, followed by the groups inside branches and loops.
 std::vector<ChannelGroup> channel_groups_of_all(const Model& prepared);
 
-/// Multiplies givers and divides readers. Powers of two leave the float function as it is, to the bit, as long as
-/// nothing underflows.
+/// Multiplies givers by the factors and divides readers. Powers of two do not change a bit of the float function,
+/// unless a value underflows.
 void scale_channels(Model& model, const ChannelGroup& group, const std::vector<float>& factors);
 
-/// The largest magnitude of each channel's weights on either side.
+/// The largest weight magnitude of each channel, in givers or in readers.
 std::vector<double> given_magnitudes(const Model& model, const ChannelGroup& group);
 std::vector<double> read_magnitudes(const Model& model, const ChannelGroup& group);
 

@@ -1,5 +1,5 @@
-// SmoothQuant's idea (Xiao et al., ICML 2023) on any network: outlying channels of features go into the weights that
-// read them, as far as the layer or norm before them takes the inverse.
+// The method of SmoothQuant (Xiao et al., ICML 2023) for any network. Moves outlying channels of activations into the
+// weights that read them, if the preceding layer or norm can be scaled by the inverse.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@
 namespace halfstep::repair {
 namespace {
 
-constexpr double kShares[] = {0.25, 0.5, 0.75};  ///< of a channel's magnitude that goes into the weights
+constexpr double kShares[] = {0.25, 0.5, 0.75};  ///< share of a channel's magnitude that moves into the weights
 
-/// weights^(1 - share) / features^share, the nearest powers of two; their geometric mean is about 1.
+/// weights^(1 - share) / features^share, rounded to powers of two. Their geometric mean is about 1.
 std::vector<float> smoothing_factors(const std::vector<double>& features, const std::vector<double>& weights,
                                      double share) {
   std::vector<double> exponents(features.size());

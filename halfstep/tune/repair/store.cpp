@@ -14,7 +14,7 @@
 namespace halfstep::repair {
 namespace {
 
-/// A file of that size whose room on the disk is taken, so that writing to its pages cannot fail.
+/// Maps a new file of this size. Reserves its disk space first, so that writing to its pages cannot fail.
 std::byte* mapped_file(const std::filesystem::path& path, size_t bytes) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (descriptor < 0) io::fail_to_write(path, errno);

@@ -1,4 +1,4 @@
-// Values of a network over all samples, in memory or, past a limit, in temporary files.
+// Stores values of a network for all samples, in memory or, beyond a limit, in temporary files.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace halfstep::repair {
 
-/// How much of it stays in memory; what comes on top goes into files that are gone with this object.
+/// A memory budget for stores. Stores beyond it use files that are deleted with this object.
 class StoreRoom {
  public:
   explicit StoreRoom(size_t most_bytes) : left_(most_bytes) {}
@@ -23,16 +23,17 @@ class StoreRoom {
   int64_t files_ = 0;
 };
 
-/// One value of every sample. Samples are the first axis; each may have several rows there.
+/// One value for every sample. Samples are on the first axis. Each can have several rows.
 class Store {
  public:
-  /// For `count` samples. Throws where a file cannot be made.
+  /// A store for `count` samples. Throws if a file cannot be created.
   Store(int64_t count, StoreRoom& room) : count_(count), room_(room) {}
   ~Store();
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  /// Values of the samples from `begin` on, `samples` of them. Throws unsupported where they are not rows of samples.
+  /// Stores the values of `samples` samples from index `begin`. Throws unsupported if the first axis is not a multiple
+  /// of `samples`.
   void put(int64_t begin, int64_t samples, const Tensor& values);
   Tensor rows(std::span<const int64_t> samples) const;
   Tensor rows(int64_t begin, int64_t end) const;
@@ -45,10 +46,10 @@ class Store {
 
   int64_t count_;
   StoreRoom& room_;
-  Type each_{DType::f32, {}};  ///< of one sample
-  size_t bytes_ = 0;           ///< of one sample
+  Type each_{DType::f32, {}};  ///< for one sample
+  size_t bytes_ = 0;           ///< for one sample
   std::byte* data_ = nullptr;
-  std::unique_ptr<std::byte[]> memory_;  ///< or a mapped file
+  std::unique_ptr<std::byte[]> memory_;  ///< null for a mapped file
 };
 
 }  // namespace halfstep::repair

@@ -13,12 +13,13 @@
 namespace halfstep::repair {
 namespace {
 
-/// Shares of the extremes that are tried of all weights, then around the best of each scale.
+/// Shares of the extremes to try: first for all weights, then as offsets from the best share of each scale.
 constexpr float kCoarse[] = {1.00F, 0.92F, 0.84F, 0.76F, 0.68F, 0.60F, 0.52F, 0.44F, 0.36F, 0.28F};
 constexpr float kFine[] = {-0.04F, -0.02F, 0.02F, 0.04F};
-constexpr int64_t kSamples = 64;  ///< at each of their places every layer is looked at
+constexpr int64_t kSamples = 64;  ///< number of samples for the error of each layer
 
-/// Scales for channels of outputs, or one for all, as the observer derives them from a range.
+/// Whether the ranges can be searched: one scale for each output channel, or one for all, which the observer derives
+/// from a range.
 bool has_ranges(const Layer& layer) {
   if (!layer.quantizer) return false;
   const ops::ObserveRange observer = quant::observer_of(layer.quantizer);
@@ -35,8 +36,8 @@ std::vector<Layer> layers_with_ranges(const Model& prepared) {
   return layers;
 }
 
-/// The float network, and beside each layer what rounding its weight adds to its outputs: the same operator without a
-/// bias, on the weight's error.
+/// The float network with an error output for each layer: the layer's operator without bias, applied to the rounding
+/// error of its weight.
 struct WithErrors {
   Model model;
   std::vector<Watched> errors;
@@ -89,7 +90,7 @@ class Ranges {
     quant::set_ranges(prepared, observer_, low, high);
   }
 
-  /// Of equals the first stays.
+  /// Updates the best shares. The first of equal errors wins.
   void compare(const Moments& errors) {
     std::vector<double> squares = errors.variance;
     for (size_t c = 0; c < squares.size(); ++c) squares[c] += errors.mean[c] * errors.mean[c];
@@ -102,8 +103,8 @@ class Ranges {
  private:
   ops::ObserveRange observer_;
   std::vector<float> lows_, highs_;
-  std::vector<float> tried_, best_, around_;  ///< shares
-  std::vector<double> least_;                 ///< squares
+  std::vector<float> tried_, best_, around_;  ///< shares of the extremes
+  std::vector<double> least_;                 ///< squared errors
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Ranges of weights by what their rounding does to what the layers give.
+// Selects weight ranges by the error in the outputs of layers.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,10 @@
 
 namespace halfstep::repair {
 
-/// The network with those ranges of weights that make the least squared error in what each layer gives, of shares of
-/// the weight's extremes; scale by scale, on the features that layers read in float. Of layers of the body alone; none
-/// where weights are made of others, levels are not evenly spaced, or no layer has a quantizer for its own weight.
+/// Selects for each scale the range with the smallest squared error in the layer's outputs, on float activations.
+/// Candidates are shares of the weight's extremes. Only layers of the network's body take part. Returns nothing if
+/// weights are computed from other tensors, if levels are not evenly spaced, or if no layer has a quantizer for its own
+/// weight.
 std::optional<Model> ranges_by_outputs(const Model& prepared, const data::Samples& samples, ThreadPool& pool);
 
 }  // namespace halfstep::repair

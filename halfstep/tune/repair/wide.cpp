@@ -1,4 +1,4 @@
-// 16-bit features where nothing else helps.
+// Uses 16-bit activations for a few layers, if no other method helps.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,10 +14,10 @@ namespace halfstep::repair {
 namespace {
 
 constexpr int kWide = 16;
-constexpr size_t kShare = 4;         ///< at most one of so many
-constexpr double kLeastGain = 0.05;  ///< of the distance, by each
+constexpr size_t kShare = 4;         ///< at most a quarter of the layers
+constexpr double kLeastGain = 0.05;  ///< least relative decrease of the distance for each layer
 
-/// The network with wide features behind that layer; nothing where the platform does not have them there.
+/// The network with 16-bit activations after a layer. Nothing if the platform does not support them there.
 std::optional<Model> widened(const Model& model, const std::string& layer) {
   Model wide = model;
   try {
