@@ -13,12 +13,12 @@ namespace halfstep::sensitivity {
 namespace {
 
 constexpr double kManyClipped = 0.01;
-constexpr double kNarrow = 0.5;     ///< share of a range that values fill
-constexpr double kNearer = 1;       ///< dB that make another observer worth a try
-constexpr double kPoint = 0.01;     ///< of accuracy or agreement
-constexpr double kGreatPart = 0.1;  ///< of all harm
+constexpr double kNarrow = 0.5;     ///< least used share of a range
+constexpr double kNearer = 1;       ///< least gain in dB that makes another observer a suggestion
+constexpr double kPoint = 0.01;     ///< a point of accuracy or agreement
+constexpr double kGreatPart = 0.1;  ///< large share of the total sensitivity
 
-/// What rules look at.
+/// A quantizer with its context, the input of all rules.
 struct Case {
   const QuantizerAnalysis& one;
   const Model& prepared;
@@ -28,7 +28,7 @@ struct Case {
 
   const quant::AuditedQuantizer& quantizer() const { return one.quantizer; }
   const char* side() const { return quantizer().is_weight ? "weights" : "features"; }
-  /// "features.observer", or what decides in place of it.
+  /// "features.observer", or the key that takes precedence over it.
   std::string observer_key() const {
     const bool is_other = quantizer().bits < platform.low_bits_below && !platform.low_bits_observer.empty();
     return is_other ? "low_bits.observer" : fmt::format("{}.observer", side());
@@ -41,13 +41,13 @@ struct Case {
     const ObservedRange* best = best_range();
     return best == nullptr ? 0 : best->sqnr_db - one.seen.alone.sqnr_db();
   }
-  /// More so than most.
+  /// Whether its sensitivity is at least the average.
   bool is_harmful() const {
     return one.harm > 0 && one.harm * static_cast<double>(whole.quantizers.size()) >= all_harm;
   }
-  /// Points that it costs, alone or in the end.
+  /// Accuracy that it costs, alone or as one of all quantizers.
   double points() const { return std::max(-one.alone.right.value_or(0), one.without.right.value_or(0)); }
-  /// The next width that this layer may have, or 0.
+  /// The next larger bit width that is legal for this layer, or 0.
   int wider() const {
     const std::vector<int64_t>& legal = quantizer().is_weight ? platform.weights.legal : platform.features.legal;
     std::vector<int64_t> sorted = legal;
@@ -72,7 +72,7 @@ struct Case {
   }
 };
 
-/// "channel 7 reaches 50x the median channel's magnitude", or with how many there are of them.
+/// "channel 7 reaches 50x the median channel's magnitude", with the number of further outliers if any.
 std::string outliers_in_words(const Watched& seen) {
   const Outlier& first = seen.outliers.front();
   std::string more;
@@ -80,7 +80,7 @@ std::string outliers_in_words(const Watched& seen) {
   return fmt::format("channel {} reaches {:.0f}x as far as the median channel{}", first.channel, first.ratio, more);
 }
 
-/// A suggestion where the rule holds, else nothing.
+/// A suggestion if the rule applies.
 using Advice = std::optional<Suggestion>;
 
 Advice spread_of_weights(const Case& about) {
@@ -107,7 +107,7 @@ Advice clipped(const Case& about) {
   return clipped;
 }
 
-/// Codes between the values of pixels are unused too, and nothing is wrong with them.
+/// A range without rounding error is not reported: its codes between pixel values are unused, but correct.
 Advice wide(const Case& about) {
   const Watched& seen = about.one.seen;
   const double reach = static_cast<double>(seen.high) - static_cast<double>(seen.low),
@@ -125,7 +125,7 @@ Advice observer(const Case& about) {
 }
 
 Advice width(const Case& about) {
-  constexpr double kFewAnswers = 3;  // that a sample or two change says nothing
+  constexpr double kFewAnswers = 3;  // a difference of one or two samples is not significant
   const double least = std::max(kPoint, kFewAnswers / static_cast<double>(about.whole.samples));
   const std::string& layer = about.quantizer().layer;
   if (about.points() < least || layer.empty()) return {};

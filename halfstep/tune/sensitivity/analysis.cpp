@@ -21,14 +21,14 @@ namespace halfstep::sensitivity {
 namespace {
 
 constexpr int64_t kWatchBatch = 32;
-constexpr int64_t kTriedSamples = 256;  ///< that other observers' ranges are tried on
+constexpr int64_t kTriedSamples = 256;  ///< samples for ranges of other observers
 
 bool everything(const std::string&) { return true; }
 
-/// Whether a run of the network can give what comes to the quantizer.
+/// Whether a run of the network can return the quantizer's input. Values in regions cannot be returned.
 bool is_fetched(const Place& place) { return place.is_computed() && !is_in_region(place.quantizer); }
 
-/// Names of the values of features, each once, that the network computes outside of branches and loops.
+/// Names of the activations outside of branches and loops, before or after quantization, without duplicates.
 std::vector<std::string> computed(const std::vector<Place>& places, bool rounded) {
   std::vector<std::string> names;
   for (const Place& place : places) {
@@ -87,7 +87,8 @@ class Analyzer {
     return observed_ranges(prepared_, network_, trial_.samples(), options_.seed, pool_, progress_);
   }
 
-  /// Runs the float network and that of all quantizers side by side. Throws where a layer gives what is no number.
+  /// Runs the float network and the network with all quantizers side by side. Throws if a layer computes NaN or
+  /// infinity.
   std::vector<Watch> watch(const std::vector<Observed>& observed, Analysis& analysis) {
     const auto& places = network_.places();
     std::vector<Watch> watches;
@@ -114,7 +115,8 @@ class Analyzer {
     return place.quantizer.out().uses().front().first.info().quant.weight_axis;
   }
 
-  /// What comes to them in the float network alone: another network may go another way.
+  /// Watches quantizers inside of regions, in the float network only, because the quantized network may take other
+  /// branches.
   void watch_inside(std::vector<Watch>& watches, Analysis& analysis) const {
     const int64_t left_out = see_inside(network_, trial_, [&](size_t place, const Tensor& values) {
       watches[place].add(values);

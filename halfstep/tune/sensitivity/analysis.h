@@ -1,4 +1,4 @@
-// Where a quantized network loses: every quantizer by itself, all of them together, and all but each.
+// Quantization sensitivity analysis: the effect of each quantizer alone, of all together, and of all but one.
 #pragma once
 
 #include <cstdint>
@@ -19,61 +19,63 @@
 
 namespace halfstep::sensitivity {
 
-/// Between two standings: the second's numbers minus the first's.
+/// Difference of two validation results: numbers of the second minus numbers of the first.
 struct Change {
   double loss = 0;
-  std::optional<double> right = {};  ///< share of samples; absent where nothing says what is right
+  std::optional<double> right = {};  ///< share of samples, absent if there is no measure of correct answers
 };
 Change operator-(const train::Standing& second, const train::Standing& first);
 
-/// What an observer would choose for one quantizer.
+/// The range that an observer would choose for one quantizer.
 struct ObservedRange {
-  std::string observer;     ///< as records of platforms have it
-  float low = 0, high = 0;  ///< that codes reach; of several channels the outermost
-  double sqnr_db = 0;       ///< of the float network's values, on the samples that were watched
+  std::string observer;     ///< name in platform records
+  float low = 0, high = 0;  ///< representable range, the outermost of several channels
+  double sqnr_db = 0;       ///< for the float network's values, on the watched samples
 };
 
-/// What a rule found at a quantizer, and the options that may help.
+/// A finding of a rule at a quantizer, with options that may help.
 struct Suggestion {
   std::string reason;
   std::vector<Remedy> remedies;
 };
 
 struct QuantizerAnalysis {
-  std::string name;  ///< of the quantizer in the graph
+  std::string name;  ///< name of the quantizer in the graph
   quant::AuditedQuantizer quantizer;
   Watched seen;
-  Change alone;    ///< from the float network to one that has this quantizer alone
-  Change up_to;    ///< from the float network to one that has this quantizer and all in front of it
-  Change without;  ///< from all quantizers to all but this one
+  Change alone;    ///< from the float network to the network with this quantizer alone
+  Change up_to;    ///< from the float network to the network with this quantizer and all before it
+  Change without;  ///< from the network with all quantizers to that without this one
   std::vector<ObservedRange> ranges = {};
-  std::optional<Curvature> curvature = {};  ///< absent where gradients do not reach
-  double harm = 0;                          ///< see harm_of
-  bool is_misfit = false;                   ///< see mark_misfits
+  std::optional<Curvature> curvature = {};  ///< absent if gradients do not reach the quantizer
+  double harm = 0;                          ///< sensitivity, see harm_of
+  bool is_misfit = false;                   ///< badly scaled, see mark_misfits
   std::vector<Suggestion> advice = {};
-  std::vector<std::string> suggestions = {};  ///< the same in words
+  std::vector<std::string> suggestions = {};  ///< `advice` as text
 };
 
-/// What a quantizer costs in loss: the mean of what it costs alone and of what the quantized network gains without it,
-/// each counted where it is a loss.
+/// Sensitivity of a quantizer: the mean of the loss that it adds to the float network, and of the loss that the
+/// quantized network loses without it. A negative value counts as 0.
 double harm_of(const Change& alone, const Change& without);
 
-/// A quantizer is a misfit where its range wastes three bits more than the median quantizer's and leaves its median
-/// channel fewer than six. What that costs on some samples may be no more than chance, and on others it is not.
+/// Marks badly scaled quantizers. Such a quantizer wastes at least three bits more than the median quantizer, and its
+/// median channel has fewer than six bits left. The measured loss alone does not decide: it can be small by chance on
+/// some samples, and large on others.
 void mark_misfits(std::vector<QuantizerAnalysis>& quantizers);
 
 struct Analysis {
   int64_t samples = 0;
-  bool has_labels = false;                      ///< else loss is the distance to the float network, and what is right
-                                                ///< is agreement with it
-  train::Standing in_float, rounded, on_codes;  ///< without quantizers, with all in float arithmetic, and in integers
-  /// Misfits, those that waste most first; then the most harmful; of equals the first of the graph.
+  bool has_labels = false;  ///< without labels, loss is the distance to the float network, and right is agreement with
+                            ///< it
+  train::Standing in_float, rounded, on_codes;  ///< without quantizers, with all in float arithmetic, with integers
+  /// Badly scaled quantizers first, most wasted bits first. Then by decreasing sensitivity. Ties are in graph order.
   std::vector<QuantizerAnalysis> quantizers = {};
-  std::vector<std::string> notes = {};  ///< what could not be computed, and why
+  std::vector<std::string> notes = {};  ///< values that could not be computed, with the reason
 };
 
-/// Of a prepared, calibrated network on samples that fit it. The same numbers for any number of threads. Throws where
-/// it is not prepared, where there are no samples, and where a layer gives NaN or infinity on them, naming all.
+/// Analyzes a prepared, calibrated network on samples of matching shape. Results do not depend on the number of
+/// threads. Throws if the network is not prepared, if there are no samples, or if layers compute NaN or infinity. The
+/// message names these layers.
 Analysis analyze(const Model& prepared, const data::Samples& samples, const AnalyzeOptions& options, ThreadPool& pool,
                  const ProgressCallback& progress = {});
 

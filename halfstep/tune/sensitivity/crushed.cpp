@@ -25,12 +25,13 @@ namespace {
 
 using verify::OutputPart;
 
-/// A power of two, so that all batches are alike: each extent has a program of its own, with the weights once more.
+/// A power of two, so that all batches are equal. Each batch size needs its own program with its own copy of the
+/// weights.
 int64_t alike_batch(const Model& model, int64_t most) {
   return data::judged_batch(model, static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(most))));
 }
 
-/// Weights as they are rounded, for kernels that take constant ones only, and once for all batches.
+/// Replaces quantized weights by their rounded values, once for all batches. Some kernels need constant weights.
 void round_weights(Model& form) {
   for (const auto& quantizer : form.graph.all<ops::FakeQuantize>()) {
     const auto operands = quantizer.operands();
@@ -44,9 +45,9 @@ void round_weights(Model& form) {
   }
 }
 
-/// Some of the samples, as a network takes them.
+/// Selects samples and converts them to inputs of the network.
 FloatAnswers some_of(const Model& model, const data::Samples& samples, uint64_t seed) {
-  constexpr uint64_t kStream = (uint64_t{3} << 62) + 3;  // behind those of trials
+  constexpr uint64_t kStream = (uint64_t{3} << 62) + 3;  // stream after those of trials
   constexpr int64_t kSamples = 32, kBatch = 8;
   int64_t batch = train::fetching_batch(model, samples, kBatch);
   FloatAnswers answers;
@@ -60,7 +61,7 @@ FloatAnswers some_of(const Model& model, const data::Samples& samples, uint64_t 
   return answers;
 }
 
-/// The least and the largest of some values.
+/// The smallest and the largest of some values.
 struct Span {
   float low = std::numeric_limits<float>::infinity(), high = -low;
 
@@ -70,13 +71,13 @@ struct Span {
     low = more.low < low ? more.low : low;
     high = more.high > high ? more.high : high;
   }
-  /// What a clip to `limits` leaves.
+  /// The span after a clip to `limits`.
   Span clipped(const Span& limits) const {
     return {std::clamp(low, limits.low, limits.high), std::clamp(high, limits.low, limits.high)};
   }
 };
 
-/// Several elements side by side: their comparisons become vector instructions.
+/// Elements in parallel, so that comparisons use vector instructions.
 constexpr size_t kLanes = 16;
 
 Span span_of(std::span<const float> values) {
@@ -97,7 +98,7 @@ Span span_of(std::span<const float> values) {
   return span;
 }
 
-/// The span at each index of an axis, or of all.
+/// The span of values at each index of an axis, or of all values if axis is -1.
 struct Spans {
   int64_t axis = -1;
   std::vector<Span> spans = {};
@@ -115,7 +116,8 @@ struct Spans {
     }
   }
 
-  /// Where few neighbours have the same index: all elements in front of the axis, those behind it side by side.
+  /// Faster if few consecutive elements have the same index. Combines all rows before the axis first, with elements of
+  /// a row in parallel.
   void add_rows(std::span<const float> values, const Channels& channels) {
     std::vector<Span> row(channels.step * channels.count);
     for (size_t begin = 0; begin < values.size(); begin += row.size()) {
@@ -125,13 +127,13 @@ struct Spans {
   }
 };
 
-/// What a reader of a quantizer sees of its values: an activation those between its limits.
+/// The values that a reader of a quantizer uses. An activation function uses those between its limits.
 struct View {
-  std::string reader = {};  ///< its value; "": all readers
+  std::string reader = {};  ///< result of the reader, "" for all readers
   Span limits = {-Span().low, -Span().high};
 };
 
-/// All values first.
+/// All values first, then the views of activation functions.
 std::vector<View> views_of(const Place& place) {
   std::vector<View> views(1);
   for (const auto& [reader, port] : place.quantizer.out().uses()) {
@@ -145,7 +147,7 @@ std::vector<View> views_of(const Place& place) {
   return views;
 }
 
-/// Part of what a quantizer rounds that may be crushed.
+/// A part of a quantizer's values that may be crushed.
 struct Candidate {
   size_t place = 0;
   std::string reader = {};
@@ -155,8 +157,7 @@ struct Candidate {
   double steps = 0, step = 0;
 };
 
-/// The axes that parts lie along: of channels, here or behind a transpose, and those along which the value is put
-/// together or taken apart.
+/// Axes along which parts can differ: channel axes here or after a transpose, and axes of concats and slices.
 std::vector<int64_t> axes_of(const Place& place) {
   const Dims& dims = place.quantizer.x().dims();
   if (place.is_weight) return {place.quantizer.out().uses().front().first.info().quant.weight_axis};
@@ -195,7 +196,7 @@ class Search {
     const auto rest = answers_.parts_of(form(candidates, false), pool_);
     const auto together = answers_.parts_of(form(candidates, true), pool_);
     if (poorest(together, rest) == nullptr) return {};
-    constexpr size_t kMostTried = 16;  // quantizers, one by one
+    constexpr size_t kMostTried = 16;  // quantizers to try alone
     const auto audited = quant::audit(prepared_).quantizers;
     std::vector<CrushedPart> crushed;
     for (size_t i = 0; i < std::min(kMostTried, candidates.size()); ++i) {
@@ -211,14 +212,15 @@ class Search {
     return crushed;
   }
 
-  /// Whether its observer looks at what comes to it, which it does not where only masks read it.
+  /// Whether the observer reads the quantizer's input. It does not if only masks read the value.
   bool is_observed(const Place& place) const {
     const Op quantizer = prepared_.graph.op(place.name());
     const auto watched = quant::observer_of(ops::FakeQuantize(quantizer.node())).x();
     return std::ranges::find(watched, quantizer.in(0)) != watched.end();
   }
 
-  /// What rounding makes poor that is no poorer with everything else rounded.
+  /// The output part with the lowest SQNR below kPoorPart, among those that are not better with everything else
+  /// rounded.
   static const OutputPart* poorest(const std::vector<OutputPart>& rounded, const std::vector<OutputPart>& rest) {
     HS_CHECK(rounded.size() == rest.size());
     const OutputPart* poorest = nullptr;
@@ -252,7 +254,7 @@ class Search {
     return candidates;
   }
 
-  /// The first part of the quantizer's values that has few steps.
+  /// Adds the first part of the quantizer's values that spans few steps.
   void add_candidate(std::vector<Candidate>& candidates, size_t place, const std::vector<Spans>& seen) const {
     const Rounder rounder = network_.rounder(network_.places()[place]);
     for (const View& view : views_of(network_.places()[place])) {
@@ -263,7 +265,7 @@ class Search {
     }
   }
 
-  /// What comes to the quantizers in the float network, and its outputs.
+  /// Observes the quantizers' inputs in the float network, and stores its outputs.
   void watch(std::vector<std::vector<Spans>>& seen, std::set<std::string> names) {
     const auto& places = network_.places();
     const Model network = train::evaluation_form(network_.in_float());
@@ -287,7 +289,7 @@ class Search {
     }
   }
 
-  /// Of few steps, a constant of as many from 0; steps of 0 where nothing is.
+  /// The part that spans few steps. A constant spans its distance from 0. steps is 0 if there is no such part.
   static Candidate candidate(size_t place, const View& view, const Spans& along, double step, double few) {
     Candidate found{place, view.reader, along.axis, {}, {}, 0, step};
     for (size_t i = 0; i < along.spans.size(); ++i) {
@@ -302,7 +304,7 @@ class Search {
     return found;
   }
 
-  /// The network that rounds these parts alone, or (not `rounds`) everything else.
+  /// The network that rounds only these parts (`rounds`), or everything except them.
   Model form(const std::vector<Candidate>& candidates, bool rounds) const {
     std::set<std::string> whole, parted;
     for (const Candidate& one : candidates) (one.axis < 0 ? whole : parted).insert(network_.places()[one.place].name());
@@ -315,7 +317,7 @@ class Search {
     return model;
   }
 
-  /// Behind the quantizer its result for one part of the elements, for the others what came to it.
+  /// Selects the quantizer's result for one part of the elements, and its input for the others.
   void divide(Model& model, const Candidate& one, bool rounds) const {
     const ops::FakeQuantize quantizer(model.graph.op(network_.places()[one.place].name()).node());
     const Dims& dims = quantizer.x().dims();

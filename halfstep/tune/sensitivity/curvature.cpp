@@ -9,9 +9,11 @@ namespace halfstep::sensitivity {
 namespace {
 
 constexpr int64_t kBatch = 32, kMostBatches = 4;
-/// Steps of a finite difference, to the root of a tensor's mean square: well above what float32 rounds of gradients.
+/// Step of finite differences, relative to a tensor's root mean square. Well above the rounding of gradients in
+/// float32.
 constexpr double kStep = 0x1p-7;
-constexpr uint64_t kDirectionStream = uint64_t{5} << 60;  ///< each tensor, batch and direction has one behind it
+constexpr uint64_t kDirectionStream = uint64_t{5} << 60;  ///< each tensor, batch and direction has its own stream from
+                                                          ///< here
 
 double root_mean_square(const Tensor& tensor) {
   double sum = 0;
@@ -27,7 +29,7 @@ Tensor moved(const Tensor& from, const Tensor& signs, float step) {
   return to;
 }
 
-/// Adds to traces and scores, batch by batch.
+/// Accumulates traces and scores over batches.
 class Gatherer {
  public:
   Gatherer(const FloatNetwork& network, const Trial& trial, const CurvatureOptions& options, int64_t batch)
@@ -66,7 +68,7 @@ class Gatherer {
            variable;
   }
 
-  /// Behind the last where no gradient is taken.
+  /// Index of the variable, or the number of variables if it has no gradient.
   size_t variable_of(const Place& place) const {
     const auto found = std::ranges::find(program_.variables(), place.value(), &Variable::value);
     return static_cast<size_t>(found - program_.variables().begin());
@@ -80,8 +82,9 @@ class Gatherer {
     return variable.is_weight ? network_.prepared().tensors.at(variable.value) : values.at(variable.contents);
   }
 
-  /// A gradient is that of the mean over the batch: of a sample's own value it is a batch-th, and of a weight the
-  /// square of a mean of independent gradients is a batch-th of theirs.
+  /// Gradients are for the mean loss of the batch. The gradient of a sample's own value is 1/batch of its own loss's
+  /// gradient. For a weight, the square of the mean of independent gradients is 1/batch of their mean square. Both
+  /// cases need the factor `batch`.
   void add_scores(const Tensors& values) {
     const auto samples = static_cast<double>(batch_);
     for (size_t p = 0; p < network_.places().size(); ++p) {
@@ -103,7 +106,7 @@ class Gatherer {
     }
   }
 
-  /// z'(gradient(v + step z) - gradient(v - step z)) / (2 step), for all variables of a kind at once.
+  /// z'(gradient(v + step z) - gradient(v - step z)) / (2 step), for all weights or all activations together.
   void add_traces(const Tensors& inputs, const Tensors& contents, bool weights, int64_t number, int64_t direction) {
     std::vector<Tensor> signs(program_.variables().size());
     std::vector<double> steps(signs.size());
@@ -129,7 +132,7 @@ class Gatherer {
     }
   }
 
-  /// The gradients with everything that has signs moved along them.
+  /// The gradients after all variables with signs moved along them.
   Tensors at(Tensors inputs, const std::vector<Tensor>& signs, const std::vector<double>& steps, int side) {
     for (size_t v = 0; v < signs.size(); ++v) {
       if (!signs[v].defined()) continue;
@@ -163,8 +166,8 @@ class Gatherer {
   const CurvatureOptions& options_;
   int64_t batch_, batches_ = 0;
   LossProgram program_;
-  std::vector<std::vector<double>> traces_;  ///< by variable and direction, sums over batches
-  std::vector<double> scores_;               ///< by place, sums over batches
+  std::vector<std::vector<double>> traces_;  ///< by variable and direction, summed over batches
+  std::vector<double> scores_;               ///< by place, summed over batches
   std::vector<Rounder> rounders_;
 };
 

@@ -1,4 +1,4 @@
-// How the loss bends along what quantizers round.
+// Curvature of the loss along quantized tensors.
 #pragma once
 
 #include <map>
@@ -11,8 +11,8 @@
 namespace halfstep::sensitivity {
 
 struct Curvature {
-  double trace = 0, error = 0;  ///< of the loss's Hessian (Hutchinson's estimate), and its standard error
-  /// What rounding costs by the diagonal of the Fisher information: half the sum of squared gradient x squared error.
+  double trace = 0, error = 0;  ///< Hessian trace of the loss (Hutchinson estimate), and its standard error
+  /// Cost of rounding by the diagonal of the Fisher information: half the sum of squared gradient x squared error.
   double score = 0;
 };
 
@@ -21,10 +21,10 @@ struct CurvatureOptions {
   uint64_t seed = 0;
 };
 
-/// By name of quantizer; those that the loss does not depend on are not there. Of weights the trace is that of the mean
-/// loss, of features the mean of the samples' own. Finite differences of gradients along vectors of +1 and -1, all
-/// weights at once and all features at once, so that what they share averages out. Throws unsupported where an operator
-/// on the way has no gradient.
+/// Curvature by name of quantizer. Omits quantizers on which the loss does not depend. For weights, the trace is that
+/// of the mean loss. For activations, it is the mean trace of each sample's loss. Uses finite differences of gradients
+/// along vectors of +1 and -1. All weights move together and all activations move together. Cross terms average out.
+/// Throws unsupported if an operator on the path has no gradient.
 std::map<std::string, Curvature> curvatures(const FloatNetwork& network, const Trial& trial,
                                             const CurvatureOptions& options, const ProgressCallback& progress);
 

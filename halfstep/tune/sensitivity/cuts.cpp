@@ -16,7 +16,7 @@ Cuts::Cuts(const Graph& graph) : ops_(graph.ops()) {
   }
 }
 
-/// Of an operation in a region that of the one around it; of the graph's return the end.
+/// For an operation in a region, the index of the outermost operation around it. For the graph's return, the end.
 size_t Cuts::index(Op op) const {
   while (op.node()->block->parent()) op = op.node()->block->parent();
   const auto found = indices_.find(op.node());

@@ -1,4 +1,4 @@
-// Where a network may be cut in two.
+// Finds positions at which a network can be cut in two.
 #pragma once
 
 #include <cstddef>
@@ -15,10 +15,10 @@ class Cuts {
  public:
   explicit Cuts(const Graph& graph);
 
-  /// The first operation that computes with what this one gives: itself, or where it is made of tensors alone, as a
-  /// quantizer of weights is, the first behind it that is not.
+  /// Index of the first operation that computes data with the result of `op`. This is `op` itself, unless it depends on
+  /// tensors only, like a quantizer of weights. Then it is the first later operation that does not.
   size_t position(Op op) const;
-  /// Values that are computed in front of an operation of the graph and read by it or behind it.
+  /// Names of values computed before an operation of the graph, and read by it or later.
   std::vector<std::string> live(size_t position) const;
 
  private:
@@ -26,7 +26,7 @@ class Cuts {
 
   std::vector<Op> ops_;
   std::map<const detail::OpNode*, size_t> indices_;
-  std::set<const detail::OpNode*> stored_;  ///< operations made of tensors alone
+  std::set<const detail::OpNode*> stored_;  ///< operations that depend on tensors only
 };
 
 }  // namespace halfstep::sensitivity

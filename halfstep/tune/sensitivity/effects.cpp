@@ -9,7 +9,7 @@ namespace halfstep::sensitivity {
 
 std::vector<Effect> effects_of(const FloatNetwork& network, const Trial& trial,
                                const std::function<void(size_t done, size_t steps)>& done) {
-  constexpr size_t kVariants = 3;  // of a quantizer
+  constexpr size_t kVariants = 3;  // for each quantizer
   const auto& places = network.places();
   const Pieces pieces(network);
   std::map<std::string, size_t, std::less<>> numbers;

@@ -1,4 +1,4 @@
-// What each quantizer does to the loss.
+// Measures the effect of each quantizer on the loss.
 #pragma once
 
 #include <functional>
@@ -9,14 +9,14 @@
 
 namespace halfstep::sensitivity {
 
-/// How the network does on the samples of a trial with some of its quantizers.
+/// Results on the samples of a trial with some of the quantizers.
 struct Effect {
-  train::Standing alone;    ///< with this one
-  train::Standing up_to;    ///< with this one and all that round in front of it
-  train::Standing without;  ///< with all but this one
+  train::Standing alone;    ///< with this quantizer alone
+  train::Standing up_to;    ///< with this quantizer and all before it
+  train::Standing without;  ///< with all quantizers but this one
 };
 
-/// By place of the network. `done` hears how many of how many steps there are.
+/// Effects by place of the network. Calls `done` with the completed steps and their number.
 std::vector<Effect> effects_of(const FloatNetwork& network, const Trial& trial,
                                const std::function<void(size_t done, size_t steps)>& done);
 

@@ -18,7 +18,8 @@ namespace {
 std::vector<Variable> variables_of(const FloatNetwork& network) {
   std::vector<Variable> variables;
   for (const Place& place : network.places()) {
-    const bool is_moved = place.is_computed() && !is_in_region(place.quantizer);  // by an argument
+    // moved by an argument that is added to it
+    const bool is_moved = place.is_computed() && !is_in_region(place.quantizer);
     if (!place.is_weight && !is_moved) continue;
     const bool known = std::ranges::any_of(variables, [&](const Variable& one) { return one.value == place.value(); });
     if (!known) variables.push_back({place.value(), place.value(), "", "", place.is_weight});
@@ -26,7 +27,7 @@ std::vector<Variable> variables_of(const FloatNetwork& network) {
   return variables;
 }
 
-/// Readers of the value read it plus an argument.
+/// Adds an argument to the value for all its readers.
 Value add_shift(Graph& graph, Value value) {
   const Value shift = passes::add_argument(graph, value.name() + ".shift", value.type());
   Builder builder = passes::builder_behind(graph, value);
@@ -38,7 +39,7 @@ Value add_shift(Graph& graph, Value value) {
 
 runtime::Program compiled(const Model& model) {
   CompileOptions options;
-  options.freeze_tensors = false;  // weights move
+  options.freeze_tensors = false;  // weights are changed between runs
   return compile(model, options);
 }
 

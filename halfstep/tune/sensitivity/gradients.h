@@ -1,4 +1,4 @@
-// The loss of the float network with its gradients, as a program that weights and values can be moved in.
+// The loss of the float network and its gradients, as a program in which weights and values can be moved.
 #pragma once
 
 #include <map>
@@ -11,12 +11,12 @@
 
 namespace halfstep::sensitivity {
 
-/// What gradients are taken of: a weight, or what an operation or the network's input gives.
+/// A variable of the gradients: a weight, or a result of an operation or an input of the network.
 struct Variable {
-  std::string value;     ///< in the float network
-  std::string moved;     ///< the tensor itself, or the argument that is added to the value
-  std::string contents;  ///< output of the program that is the value; "" of a weight
-  std::string gradient;  ///< output of the program; "": the loss does not depend on it
+  std::string value;     ///< name in the float network
+  std::string moved;     ///< the weight tensor, or the argument that is added to the value
+  std::string contents;  ///< output of the program with the value, "" for a weight
+  std::string gradient;  ///< output of the program with the gradient, "" if the loss does not depend on it
   bool is_weight = false;
 };
 
@@ -25,16 +25,16 @@ Tensor random_signs(const Dims& dims, uint64_t seed, uint64_t stream);
 
 class LossProgram {
  public:
-  /// For `batch` samples at once. Throws unsupported where an operator on the way has no gradient.
+  /// Compiles the program for `batch` samples. Throws unsupported if an operator on the path has no gradient.
   LossProgram(const FloatNetwork& network, const Trial& trial, int64_t batch, uint64_t seed);
 
   const std::vector<Variable>& variables() const { return variables_; }
-  /// Samples [begin, begin + batch) with what the loss wants of them, and every value as it is.
+  /// Samples [begin, begin + batch) with labels or teacher outputs, and all shifts 0.
   Tensors inputs(int64_t begin);
-  /// The same for mean squares of gradients: of a teacher's loss, whose gradient is 0 where the network is the teacher,
-  /// it wants what lies off the outputs by random signs, so that they are half the second derivative on average.
+  /// Inputs for mean squares of gradients. A teacher's loss has gradient 0 if the network is its own teacher. So the
+  /// teacher outputs are shifted by random signs, such that the mean squares are half the second derivative on average.
   Tensors scattered_inputs(int64_t begin, uint64_t stream);
-  /// Values and gradients by name; a weight's values are in the model.
+  /// Values and gradients by name. The values of weights are in the Model.
   Tensors run(const Tensors& inputs) { return program_.run(inputs, trial_.pool()); }
   void set_weight(const std::string& name, const Tensor& contents) { program_.set_tensor(name, contents); }
 

@@ -11,9 +11,9 @@
 namespace halfstep::sensitivity {
 namespace {
 
-constexpr size_t kMostGiven = size_t{256} << 20U;  ///< of what regions are given, at once in memory
+constexpr size_t kMostGiven = size_t{256} << 20U;  ///< bytes of region arguments in memory
 
-/// A region of the float network with what comes to its quantizers.
+/// A region of the float network, with the inputs of its quantizers.
 class Inside {
  public:
   Inside(Model region, ThreadPool& pool) : region_(std::move(region)), pool_(pool) {}
@@ -49,8 +49,8 @@ class Inside {
 
   Model region_;
   ThreadPool& pool_;
-  std::vector<std::pair<size_t, std::string>> values_;  ///< by place
-  std::vector<std::string> made_;                       ///< those that are no arguments
+  std::vector<std::pair<size_t, std::string>> values_;  ///< with their places
+  std::vector<std::string> made_;                       ///< values that are not arguments
   std::map<std::map<std::string, Dims>, runtime::Program> programs_;
 };
 

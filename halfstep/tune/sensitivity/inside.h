@@ -1,4 +1,4 @@
-// Values of the float network in branches and loops, each time that a run makes them.
+// Visits values inside the branches and loops of the float network, for each execution.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace halfstep::sensitivity {
 
-/// Calls `see` with what comes to the quantizers of features that are inside of branches and loops: of which place, and
-/// the values of one time that a run comes to it, in order. Returns how many times were left out, because what regions
-/// take of all samples is too much to keep.
+/// Calls `see` for each activation quantizer inside of branches and loops and each execution of its region, in order,
+/// with its place and its input. Returns the number of executions that were left out because the region arguments of
+/// all samples need too much memory.
 int64_t see_inside(const FloatNetwork& network, const Trial& trial,
                    const std::function<void(size_t place, const Tensor& values)>& see);
 

@@ -8,7 +8,7 @@
 namespace halfstep::sensitivity {
 namespace {
 
-constexpr size_t kQuantizers = 16;  ///< of a piece, and those that round for the same operation as the last
+constexpr size_t kQuantizers = 16;  ///< least number in a piece, continued to the end of an operation's quantizers
 
 std::vector<std::string> without(const std::vector<std::string>& names, const std::vector<std::string>& others) {
   std::vector<std::string> rest;
@@ -26,7 +26,7 @@ Pieces::Pieces(const FloatNetwork& network)
   for (const Place& place : network.places()) positions.push_back(cuts.position(place.quantizer));
   std::iota(order.begin(), order.end(), size_t{0});
   std::ranges::stable_sort(order, {}, [&](size_t place) { return positions[place]; });
-  size_t first = 0;  // of the piece
+  size_t first = 0;  // index in `order` of the first quantizer of the piece
   for (size_t i = 0; i < order.size(); ++i) {
     const size_t position = positions[order[i]];
     if (i - first >= kQuantizers && position != positions[order[i - 1]]) {

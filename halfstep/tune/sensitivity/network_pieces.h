@@ -1,4 +1,4 @@
-// A network cut into pieces, for who tries many forms of it that differ in few quantizers.
+// Cuts a network into pieces, to evaluate many forms of it that differ in few quantizers.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,26 @@
 
 namespace halfstep::sensitivity {
 
-/// One piece behind the other, each of a few quantizers: a form of the network that differs from another in some of
-/// them makes and compiles their pieces alone. So the work to try each quantizer grows with their number, but for
-/// running what lies behind.
+/// Consecutive pieces with a few quantizers each. A form that differs from another in some quantizers only builds and
+/// compiles the pieces of these. The cost of trying each quantizer then grows linearly with their number, except for
+/// running the pieces after it.
 class Pieces {
  public:
-  /// `network` must outlive it.
+  /// `network` must outlive this object.
   explicit Pieces(const FloatNetwork& network);
 
   size_t size() const { return models_.size(); }
-  /// Where the quantizer of a place of the network is.
+  /// Index of the piece that contains the quantizer of a place.
   size_t of(size_t place) const { return pieces_[place]; }
-  /// Whether a quantizer rounds in front of another, or is that one. Of several that round for one operation the first
-  /// place is in front.
+  /// Whether a quantizer is before another one, or the same. Of several quantizers for one operation, the first place
+  /// is before the others.
   bool is_up_to(size_t place, size_t other) const { return ranks_[place] <= ranks_[other]; }
-  /// Names of the values that are computed in front of a piece and read in it or behind.
+  /// Names of values computed before a piece, and read in it or later.
   const std::vector<std::string>& front(size_t piece) const { return fronts_[piece]; }
-  /// Bytes of the values in front of a piece, of the piece that has most, for arguments of these extents.
+  /// Largest number of bytes of the values before a piece, for arguments of these shapes.
   int64_t front_bytes(const std::map<std::string, Dims>& argument_dims) const;
-  /// From the network's arguments and front(piece) to those of front(piece + 1) that are not among these, or of the
-  /// last piece to the network's outputs: a float network.
+  /// A float network for one piece. Its inputs are the network's arguments and front(piece). Its outputs are those of
+  /// front(piece + 1) that are not in front(piece). The last piece has the network's outputs.
   Model with(size_t piece, const Stays& stays) const { return rounding(models_[piece], stays); }
 
  private:

@@ -1,4 +1,4 @@
-// A prepared network with some of its quantizers, in float arithmetic.
+// Forms of a prepared network with some of its quantizers, in float arithmetic.
 #pragma once
 
 #include <functional>
@@ -18,21 +18,21 @@ struct Place {
   QuantizerKind kind = QuantizerKind::fixed;
   bool is_weight = false;
 
-  /// Of features that a run computes, and not of a weight or a constant.
+  /// Whether it quantizes a computed activation, not a weight or a constant.
   bool is_computed() const { return !quantizer.x().is_tensor(); }
   const std::string& name() const { return quantizer.name(); }
-  /// What comes to it in the float network.
+  /// Name of the quantizer's input in the float network.
   const std::string& value() const { return quantizer.x().name(); }
 };
 
-/// Whether the quantizer of that name is in a form of the network.
+/// Whether the quantizer with this name is in a form of the network.
 using Stays = std::function<bool(const std::string& quantizer)>;
 
-/// A prepared network, or a part of one, with those of its quantizers alone that `stays` says.
+/// A prepared network, or a part of one, with only those quantizers for which `stays` returns true.
 Model rounding(const Model& closed, const Stays& stays);
 
-/// A prepared network with what it learned settled, and its quantizers in the order of the graph, those in branches and
-/// loops too.
+/// A prepared network with final learned values. Lists its quantizers in graph order, including those in branches and
+/// loops.
 class FloatNetwork {
  public:
   explicit FloatNetwork(const Model& prepared);
@@ -41,10 +41,11 @@ class FloatNetwork {
 
   const Model& prepared() const { return closed_; }
   const std::vector<Place>& places() const { return places_; }
-  /// The network with those quantizers alone that `stays` says, each a float operator that rounds: a float network.
+  /// A float network with only those quantizers for which `stays` returns true, each as a float operator that rounds.
   Model with(const Stays& stays) const { return rounding(closed_, stays); }
-  /// What is computed of the values `given` (of prepared(), which become arguments under their names, behind the
-  /// network's own) up to `wanted`, or where that is empty up to the network's outputs; for `rounding`.
+  /// The part of the network that computes `wanted` from the values `given`, for use with `rounding`. The values of
+  /// `given` are from prepared() and become arguments with their names, after the network's own. If `wanted` is empty,
+  /// the part computes the network's outputs.
   Model part(const std::vector<std::string>& given, const std::vector<std::string>& wanted) const;
   /// The network without quantizers.
   Model in_float() const;

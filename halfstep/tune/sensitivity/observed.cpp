@@ -9,7 +9,7 @@
 namespace halfstep::sensitivity {
 namespace {
 
-constexpr int64_t kBatches = 4;  ///< of 64 samples
+constexpr int64_t kBatches = 4;  ///< with 64 samples each
 
 std::vector<std::string> observers_for(const quant::Platform& platform) {
   std::vector<std::string> names = quant::observer_names();

@@ -1,4 +1,4 @@
-// The ranges that other observers would choose.
+// Computes the ranges that other observers would choose.
 #pragma once
 
 #include <string>
@@ -11,14 +11,14 @@
 
 namespace halfstep::sensitivity {
 
-/// What an observer makes of a network.
+/// Results of one observer for a network.
 struct Observed {
-  std::string observer;           ///< as records of platforms have it
-  std::vector<Rounder> rounders;  ///< in the order of the network's places
+  std::string observer;           ///< name in platform records
+  std::vector<Rounder> rounders;  ///< by place of the network
 };
 
-/// For all observers that choose ranges, and on platforms of powers of two for those that choose powers, each on its
-/// own in all places. On no more than 256 of the samples.
+/// Results of all observers that choose ranges. Observers of powers of two only run on platforms with power-of-two
+/// scales. Each observer runs alone in all places, on at most 256 of the samples.
 std::vector<Observed> observed_ranges(const Model& prepared, const FloatNetwork& network, const data::Samples& samples,
                                       uint64_t seed, ThreadPool& pool, const ProgressCallback& progress);
 

@@ -10,14 +10,14 @@
 namespace halfstep::sensitivity {
 namespace {
 
-/// A word for a shell: a name may have anything in it.
+/// Quotes a word for a shell, because a name can contain any character.
 std::string in_quotes(const std::string& word) {
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
 }
 
-/// Whether the operator reads codes of that scale from somewhere else too.
+/// Whether the operator has another input whose codes have the same scale.
 bool shares_scale(Op reader, const ops::FakeQuantize& quantizer) {
   return std::ranges::any_of(passes::feature_inputs(reader), [&](Value input) {
     const auto other = passes::unmoved(input).producer<ops::FakeQuantize>();
@@ -25,7 +25,7 @@ bool shares_scale(Op reader, const ops::FakeQuantize& quantizer) {
   });
 }
 
-/// The operators that read the codes, those in front of others, through what only moves them.
+/// The operators that read the codes, directly or after operators that only move them. Each mover precedes its readers.
 std::vector<Op> readers_of(Value codes) {
   std::vector<Op> readers;
   for (const auto& [reader, port] : codes.uses()) {
@@ -58,7 +58,7 @@ std::vector<Remedy> remedies_for(const Model& prepared, const CrushedPart& part)
     const Remedy remedy{option, values};
     if (!values.empty() && std::ranges::find(remedies, remedy) == remedies.end()) remedies.push_back(remedy);
   };
-  std::vector<std::string> movers;  // behind the layer: in float with it, or its values have codes before they part
+  std::vector<std::string> movers;  // after the layer: float together with it, or quantized before its values split
   if (!quantizer.layer.empty()) movers.push_back(quantizer.layer);
   if (quantizer.is_weight) {
     add("--overrides", {"weights.granularity=channel"});

@@ -1,4 +1,4 @@
-// What may be done about a quantizer, as options of `quantize`.
+// Options of `quantize` that may improve a quantizer.
 #pragma once
 
 #include <string>
@@ -9,19 +9,18 @@
 
 namespace halfstep::sensitivity {
 
-/// "--skip-layers" with one layer or several; "--repair" with "equalize"; "--overrides" with
-/// "weights.granularity=channel";
-/// "--bits" with "fc=8/"; or "--calibration-batches" with "64".
+/// For example "--skip-layers" with layers, "--repair" with "equalize", "--overrides" with
+/// "weights.granularity=channel", "--bits" with "fc=8/", or "--calibration-batches" with "64".
 struct Remedy {
   std::string option;
-  std::vector<std::string> values;  ///< the option is given once for each
+  std::vector<std::string> values;  ///< the option is repeated for each value
   bool operator==(const Remedy&) const = default;
 };
 
-/// As a shell reads it: what has a name in it is quoted.
+/// The options as shell text. Values that contain names are quoted.
 std::string text_of(const Remedy& remedy);
 
-/// What may give a crushed part codes of its own, likeliest first.
+/// Options that may give a crushed part its own codes, most likely first.
 std::vector<Remedy> remedies_for(const Model& prepared, const CrushedPart& part);
 
 }  // namespace halfstep::sensitivity

@@ -1,4 +1,4 @@
-// One quantizer as a function on numbers: docs/arithmetic.md, section 2.
+// The function of one quantizer on numbers, see docs/arithmetic.md, section 2.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +15,32 @@ namespace halfstep::sensitivity {
 
 class Rounder {
  public:
-  /// With scales and zero points by channel, or one of each.
+  /// Uses scales and zero points by channel, or one of each.
   Rounder(const ops::FakeQuantize& quantizer, QuantizerKind kind, std::vector<float> scale,
           std::vector<int32_t> zero_point);
-  /// With those that the quantizer applies.
+  /// Uses the scales and zero points of the quantizer.
   Rounder(const Model& model, const ops::FakeQuantize& quantizer, QuantizerKind kind);
 
-  /// What becomes of a number.
+  /// The rounded value of a number.
   struct Rounded {
     float value = 0;
     bool is_clipped = false;
-    int32_t code = 0;  ///< from 0 on; meaningless where levels are not evenly spaced
+    int32_t code = 0;  ///< from 0, undefined for unevenly spaced levels
   };
   Rounded operator()(float x, size_t channel) const;
-  /// The reals that codes of a channel reach.
+  /// The representable range of a channel, as real values.
   struct Ends {
     float low = 0, high = 0;
   };
   Ends ends(size_t channel) const;
-  /// What two codes that follow each other are apart; meaningless where levels are not evenly spaced.
+  /// Distance of two consecutive codes. Undefined for unevenly spaced levels.
   float step(size_t channel) const { return scale_[channel]; }
 
   int64_t axis() const { return axis_; }
   size_t channels() const { return scale_.size(); }
-  /// 0 where levels are not evenly spaced.
+  /// Number of codes, 0 for unevenly spaced levels.
   size_t codes() const;
-  /// The reals that codes reach, of all channels.
+  /// The representable range over all channels, including 0.
   float low() const;
   float high() const;
 
@@ -54,14 +54,14 @@ class Rounder {
   int64_t axis_;
 };
 
-/// How far elements of an axis are apart, and how many it has: element i of the tensor belongs to i / step % count. An
-/// axis below 0 has one.
+/// Maps elements to channels along an axis: element i of the tensor has channel i / step % count. A negative axis has
+/// one channel.
 struct Channels {
   size_t step = 1, count = 1;
 
   Channels(const Dims& dims, int64_t axis);
   size_t of(size_t element) const { return element / step % count; }
-  /// How many neighbours of `size` elements belong to the same channel.
+  /// Number of consecutive elements of the same channel, in a tensor of `size` elements.
   size_t run(size_t size) const { return count > 1 ? step : size; }
 };
 

@@ -1,4 +1,4 @@
-// Samples that many forms of one network are tried on.
+// Evaluates many forms of one network on the same samples.
 #pragma once
 
 #include <algorithm>
@@ -12,25 +12,25 @@
 
 namespace halfstep::sensitivity {
 
-/// Keeps samples as the network takes them, up to a bound, and what the float network answers.
+/// Stores samples as inputs of the network, and the float network's outputs for them, up to a memory limit.
 class Trial {
  public:
-  /// `in_float`: the network without quantizers. No more than `most` samples (0: all), chosen by the seed, in whole
-  /// batches where the network takes one size alone. Throws where there are none.
+  /// `in_float`: the network without quantizers. Selects at most `most` samples (0: all) by the seed. If the network
+  /// has a fixed batch, only whole batches are used. Throws if there are no samples.
   Trial(const Model& in_float, data::Samples samples, int64_t most, uint64_t seed, ThreadPool& pool);
 
-  /// How a form of the network does: by labels, or where there are none against the float network.
+  /// Evaluates a form of the network: with labels, or against the float network without them.
   train::Standing of(const Model& network) const { return outcome_of(network).judged; }
 
   struct Outcome {
-    train::Standing judged;  ///< as `of`
-    train::Standing near;    ///< against the float network, whether there are labels or not
+    train::Standing judged;  ///< as in `of`
+    train::Standing near;    ///< against the float network, with or without labels
   };
   Outcome outcome_of(const Model& network) const;
 
-  /// What the outputs of a form add up to, for who runs it himself batch after batch.
+  /// Accumulates the results of a form, for callers that run its batches themselves.
   struct Tallies {
-    train::Tally judged, near;  ///< without labels the second alone
+    train::Tally judged, near;  ///< without labels only `near` is used
   };
   Tallies tallies() const { return {{output_, loss_spreads()}, {output_, spreads_}}; }
   void add(Tallies& tallies, int64_t begin, const Tensors& inputs, const Tensors& outputs) const;
@@ -38,11 +38,11 @@ class Trial {
 
   int64_t size() const { return size_; }
   bool has_labels() const { return has_labels_; }
-  /// Of the float network's outputs where they stand for labels, else none.
+  /// Spreads of the float network's outputs if these replace labels, empty with labels.
   const train::Spreads& loss_spreads() const { return has_labels() ? no_spreads_ : spreads_; }
-  /// How many samples of a batch lie from `begin` on.
+  /// Number of samples in the batch that starts at `begin`.
   int64_t count(int64_t begin) const { return std::min(batch_, size_ - begin); }
-  /// Samples [begin, begin + count), for the network's arguments.
+  /// Samples [begin, begin + count) as arguments of the network.
   Tensors inputs(int64_t begin, int64_t count) const;
   Tensor labels(int64_t begin, int64_t count) const { return samples_.labels(begin, count); }
   int64_t batch() const { return batch_; }
@@ -56,10 +56,10 @@ class Trial {
   ThreadPool& pool_;
   mutable train::BatchRunner in_float_;
   int64_t size_ = 0, batch_ = 1;
-  bool has_labels_ = false;       ///< that the outputs answer
-  std::string output_;            ///< the first
+  bool has_labels_ = false;       ///< labels for the outputs
+  std::string output_;            ///< first output
   std::vector<Tensors> kept_;     ///< batches of inputs
-  std::vector<Tensors> answers_;  ///< of the float network, for the same batches
+  std::vector<Tensors> answers_;  ///< float network's outputs for the same batches
   train::Spreads spreads_, no_spreads_;
 };
 

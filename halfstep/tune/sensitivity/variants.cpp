@@ -8,15 +8,15 @@
 namespace halfstep::sensitivity {
 namespace {
 
-constexpr int64_t kKeptBytes = int64_t{1} << 29;  ///< of values that are kept
+constexpr int64_t kKeptBytes = int64_t{1} << 29;  ///< limit for stored values
 
-/// The pieces of one form, each compiled when it runs first.
+/// The pieces of one form. Each is compiled at its first run.
 class Line {
  public:
   Line(const Pieces& pieces, Stays stays, ThreadPool& pool)
       : pieces_(pieces), stays_(std::move(stays)), pool_(pool), runners_(pieces.size()) {}
 
-  /// From the values in front of a piece to those in front of the next, or to the network's outputs.
+  /// Computes the values before the next piece from those before `piece`. The last piece returns the network's outputs.
   Tensors run(size_t piece, const Tensors& inputs, const Tensors& values) {
     auto& runner = runners_[piece];
     if (!runner) runner.emplace(train::evaluation_form(pieces_.with(piece, stays_)), std::vector<std::string>(), pool_);
@@ -37,13 +37,13 @@ class Line {
   std::vector<std::optional<train::BatchRunner>> runners_;  ///< by piece
 };
 
-/// Samples of a batch, and what is computed of them in front of a piece.
+/// Samples of a batch, and the values computed before the current piece.
 struct Batch {
   int64_t begin;
   Tensors inputs, in_float, rounded;
 };
 
-/// From the front of the network to its end, piece after piece.
+/// Runs the network piece by piece, from inputs to outputs.
 class Walk {
  public:
   Walk(const Pieces& pieces, const Trial& trial, const std::vector<Variant>& variants,
@@ -87,7 +87,7 @@ class Walk {
   }
 
  private:
-  /// Takes the samples of a walk; returns where they end.
+  /// Loads the samples of a walk, and returns the index after its last sample.
   int64_t start(int64_t begin) {
     const int64_t end = std::min(begin + walk_, trial_.size());
     batches_.clear();
@@ -122,9 +122,9 @@ class Walk {
   const std::function<void(size_t, size_t)>& done_;
   Line in_float_, rounded_;
   std::vector<Trial::Tallies> tallies_;  ///< by variant
-  std::vector<std::vector<size_t>> at_;  ///< variants, by their first piece
+  std::vector<std::vector<size_t>> at_;  ///< variants by their first piece
   bool keeps_rounded_ = false;
-  int64_t walk_ = 0;  ///< samples that leave room for the values of two fronts, in float and rounded
+  int64_t walk_ = 0;  ///< samples of one walk, so that values before two pieces fit in memory
   std::vector<Batch> batches_;
 };
 

@@ -1,4 +1,4 @@
-// Many forms of one network that differ in few quantizers, tried on the same samples.
+// Evaluates many forms of one network that differ in few quantizers, on the same samples.
 #pragma once
 
 #include <functional>
@@ -12,15 +12,15 @@ namespace halfstep::sensitivity {
 
 /// A form of a network.
 struct Variant {
-  size_t first = 0, last = 0;  ///< the pieces that are its own
-  Stays stays = {};            ///< quantizers of these
-  bool rounds_before = false;  ///< whether all quantizers in front of them round, or none
+  size_t first = 0, last = 0;  ///< range of pieces that differ
+  Stays stays = {};            ///< quantizers in these pieces
+  bool rounds_before = false;  ///< whether all quantizers before these pieces round, or none
   bool rounds_behind = false;
 };
 
-/// How each variant does. What lies in front of its own pieces is computed once for all, and kept for as many samples
-/// at a time as take half a gigabyte. `done` hears how many of how many steps there are, in the order of the variants'
-/// first pieces.
+/// Results of each variant. Values before a variant's own pieces are computed once for all variants. They are stored
+/// for as many samples at a time as fit into half a gigabyte. Calls `done` with the completed steps and their number,
+/// in the order of the variants' first pieces.
 std::vector<Trial::Outcome> outcomes_of(const Pieces& pieces, const Trial& trial, const std::vector<Variant>& variants,
                                         const std::function<void(size_t done, size_t steps)>& done);
 

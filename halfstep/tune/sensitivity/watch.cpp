@@ -9,9 +9,9 @@ namespace halfstep::sensitivity {
 namespace {
 
 constexpr int kBins = arith::kHistogramBins;
-constexpr int kDrawn = 64;  ///< bins of a result, at most
+constexpr int kDrawn = 64;  ///< largest number of bins in a result
 
-/// Bins around those that have something, as few as show them in at most kDrawn.
+/// Cuts off empty bins at the ends, and merges bins to at most kDrawn.
 Histogram drawn(const std::vector<double>& bins, int exponent) {
   int first = 0, last = kBins - 1;
   while (first < last && bins[static_cast<size_t>(first)] == 0) ++first;
@@ -25,7 +25,7 @@ Histogram drawn(const std::vector<double>& bins, int exponent) {
   return histogram;
 }
 
-/// Fills in spread and outliers. Channels of zeros say nothing.
+/// Sets spread and outliers. Channels with only zeros are ignored.
 void compare_channels(const std::vector<float>& reach, Watched& watched) {
   std::vector<float> some;
   std::ranges::copy_if(reach, std::back_inserter(some), [](float one) { return one > 0; });
@@ -39,7 +39,7 @@ void compare_channels(const std::vector<float>& reach, Watched& watched) {
   std::ranges::stable_sort(watched.outliers, std::greater(), &Outlier::ratio);
 }
 
-/// For runs of elements that are in one channel of both: where they begin, how many they are, and these channels.
+/// Calls work(begin, size, first channel, second channel) for runs of elements in one channel of both.
 template <class Work>
 void for_runs(size_t size, const Channels& first, const Channels& second, const Work& work) {
   const size_t run = std::min(first.run(size), second.run(size));

@@ -1,4 +1,4 @@
-// What a quantizer does to the numbers that come to it.
+// Observes the effect of a quantizer on its input values.
 #pragma once
 
 #include <algorithm>
@@ -18,34 +18,34 @@ struct Histogram {
   std::vector<int64_t> counts;
 };
 
-/// A channel that reaches far beyond the others.
+/// A channel with a much larger range than the others.
 struct Outlier {
   int64_t channel = 0;
-  double ratio = 0;  ///< of its largest magnitude to the median of all channels'
+  double ratio = 0;  ///< its largest magnitude divided by the median over all channels
 };
 
-/// Channels count as outliers from this many times the median on.
+/// Least ratio of an outlier.
 inline constexpr double kOutlier = 5;
 
 struct Watched {
-  Likeness alone;                     ///< the float network's values, and what the quantizer makes of them
-  std::optional<Likeness> reached;    ///< the same, and what is there in the network of all quantizers; of features
-  int64_t elements = 0, clipped = 0;  ///< clipped: the code before the clamp is outside
-  std::optional<double> unused;       ///< share of codes that no number has; absent where levels are uneven
-  float low = 0, high = 0;            ///< extremes of the numbers
-  float code_low = 0, code_high = 0;  ///< that codes reach, the channels' outermost
+  Likeness alone;                     ///< float network's values before and after the quantizer
+  std::optional<Likeness> reached;    ///< activations only: float network's values, and those of the quantized network
+  int64_t elements = 0, clipped = 0;  ///< clipped: the code before the clamp is out of range
+  std::optional<double> unused;       ///< share of unused codes, absent for uneven levels
+  float low = 0, high = 0;            ///< extremes of the values
+  float code_low = 0, code_high = 0;  ///< representable range, the outermost over channels
   Histogram histogram;
-  /// Bits that the median channel leaves at the upper end of its codes: 0 where it reaches as far as they do, 1 where
-  /// half of them would do. Absent where levels are uneven.
+  /// Bits that the median channel does not use at the upper end of its codes: 0 if it uses the whole range, 1 if it
+  /// uses half. Absent for uneven levels.
   std::optional<double> wasted;
-  double spread = 1;                   ///< the farthest channel's largest magnitude to the median of all
-  std::vector<Outlier> outliers = {};  ///< farthest first
+  double spread = 1;                   ///< largest magnitude of a channel divided by the median over channels
+  std::vector<Outlier> outliers = {};  ///< largest first
 };
 
-/// The axis of channels of features: 1 of images and rows, the last of three axes; -1 where there is none.
+/// Channel axis of an activation: 1 for images and rows, 2 for three axes, -1 for other shapes.
 int64_t channel_axis(const Dims& dims);
 
-/// The lower one of two in the middle. There must be some.
+/// The lower median. `values` must not be empty.
 template <class T>
 T median_of(std::vector<T> values) {
   const auto middle = values.begin() + (std::ssize(values) - 1) / 2;
@@ -53,17 +53,17 @@ T median_of(std::vector<T> values) {
   return *middle;
 }
 
-/// Adds up what a quantizer sees. Elements come in the order of a tensor.
+/// Accumulates statistics of a quantizer's values. Elements are in the order of a tensor.
 class Watch {
  public:
-  /// `axis`: of channels that are compared with each other, or -1. `others`: quantizers that are tried beside.
+  /// `axis`: channel axis for comparisons between channels, or -1. `others`: quantizers to try on the same values.
   Watch(Rounder rounder, int64_t axis, std::vector<Rounder> others);
 
-  /// Values of the float network.
+  /// Adds values of the float network.
   void add(const Tensor& x);
-  /// What other quantizers would make of them.
+  /// Applies the other quantizers to values of the float network.
   void try_others(const Tensor& x);
-  /// What the network of all quantizers has in their place.
+  /// Adds the values of the float network, and those of the quantized network at the same position.
   void add_reached(const Tensor& wanted, const Tensor& found);
 
   int64_t not_finite() const { return not_finite_; }
@@ -81,11 +81,11 @@ class Watch {
   std::vector<Rounder> others_;
   std::vector<Likeness> likenesses_;
   Watched sums_;
-  std::vector<uint8_t> used_;  ///< by code, whether a number has it
+  std::vector<uint8_t> used_;  ///< by code: whether a value has it
   std::vector<double> bins_;
-  int exponent_ = 0;          ///< bins lie between -2^exponent and 2^exponent
-  double bins_of_one_ = 1;    ///< how many bins a real of 1 spans
-  std::vector<float> reach_;  ///< largest magnitude of each channel
+  int exponent_ = 0;          ///< bins range from -2^exponent to 2^exponent
+  double bins_of_one_ = 1;    ///< number of bins for a difference of 1
+  std::vector<float> reach_;  ///< largest magnitude by channel
   int64_t not_finite_ = 0;
 };
 

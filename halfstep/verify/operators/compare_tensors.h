@@ -1,4 +1,4 @@
-// Whether two tensors agree, and where they do not.
+// Compares tensors and reports differences.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace halfstep::verify {
 
-/// What is wrong with `found`, as a sentence that names the first element that differs; "" where nothing is.
+/// Describes the first difference between `found` and `expected`, "" if there is none.
 ///
-/// Without a tolerance, and for whole numbers always: every bit of every element, but any NaN is any other, since sign
-/// and payload of a NaN depend on the order of operands. With one: NaN and infinities where `expected` has them and
-/// nowhere else, all others within `tolerance` times the largest finite magnitude in `expected`.
+/// Without a tolerance, and always for integers, every bit of every element must be equal. Only NaNs are all equal,
+/// because sign and payload of a NaN depend on the order of operands. With a tolerance, NaN and infinities must be at
+/// the same positions. Other elements may differ by `tolerance` times the largest finite magnitude in `expected`.
 std::string difference(const Tensor& found, const Tensor& expected, std::optional<double> tolerance = {});
 
 }  // namespace halfstep::verify

@@ -1,4 +1,4 @@
-// Golden cases from which our written rules differ on purpose.
+// Golden cases in which our rules differ from the original on purpose.
 #pragma once
 
 #include <optional>
@@ -6,8 +6,8 @@
 
 namespace halfstep::verify {
 
-/// The reason, from the embedded files verify/operators/differences/*.json ({"reason": ["id", ...]}); nothing for a
-/// case that is not on the list.
+/// The reason of a deliberate difference. Nothing for other cases. Read from the embedded files
+/// verify/operators/differences/*.json ({"reason": ["id", ...]}).
 std::optional<std::string> deliberate_difference(const std::string& id);
 
 }  // namespace halfstep::verify

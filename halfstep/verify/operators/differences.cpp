@@ -21,7 +21,7 @@ Differences::Differences(const Problem& problem, std::vector<Tensor> operands, T
   single_ = make_single(problem, operands_, OperandSource::arguments);
 }
 
-/// Whether record and reference take f64 for every f32.
+/// Whether record and reference support f64 in place of every f32. If so, converts the operands.
 bool Differences::widen(const Problem& problem) {
   Problem wide = problem;
   std::vector<Tensor> operands;
@@ -40,8 +40,8 @@ bool Differences::widen(const Problem& problem) {
   return true;
 }
 
-/// f64: the error of the step's square, 1e-12, stays below that of the f32 gradient. f32: with outputs near 1, rounding
-/// leaves 1e-7 / step, and the step's square 2e-4.
+/// f64: the error of the step's square, 1e-12, is smaller than the error of the f32 gradient. f32: with outputs near 1,
+/// rounding causes an error of 1e-7 / step, and the step's square one of 2e-4.
 double Differences::step() const { return wide_ ? 0x1p-20 : 0x1p-6; }
 double Differences::tolerance() const { return wide_ ? 1e-4 : 1e-2; }
 

@@ -5,19 +5,19 @@
 
 namespace halfstep::verify {
 
-/// A copy whose floats are in f64; an undefined tensor stays so.
+/// A copy with all floats in f64. An undefined tensor stays undefined.
 Tensor widened(const Tensor& tensor);
 
 /// The function sum(out_grad * first output) of the operands of one operator.
 class Differences {
  public:
-  /// Evaluates in f64 where the record and the reference allow it, else in the types that the operands have.
+  /// Evaluates in f64 if record and reference support it, otherwise in the types of the operands.
   Differences(const Problem& problem, std::vector<Tensor> operands, Tensor out_grad);
 
-  /// Largest error that rounding and the size of the step leave, relative to the largest derivative.
+  /// Bound of the error from rounding and step size, relative to the largest derivative.
   double tolerance() const;
 
-  /// Along `direction`, by flat index of the operand; elements that are not in it stay.
+  /// The derivative along `direction`, pairs of flat index and component. Other elements do not change.
   double derivative(size_t operand, const std::vector<std::pair<int64_t, double>>& direction);
 
  private:

@@ -18,7 +18,7 @@ const std::vector<double>* entry(const std::map<std::string, std::vector<double>
 
 bool is_real(DType dtype) { return is_float(dtype) || is_small_float(dtype); }
 
-/// Values of the element type that are drawn from.
+/// The range of random values for the element type.
 std::pair<double, double> bounds(DType dtype, const std::vector<double>* domain) {
   const bool narrow = size_of(dtype) == 1 && !is_small_float(dtype);
   if (domain == nullptr && narrow) return whole_range(dtype);

@@ -19,7 +19,7 @@
 namespace halfstep::verify {
 namespace {
 
-/// How far a sum of float32 in an unstated order may lie, relative to the sum of the magnitudes of its terms.
+/// Tolerance of a float32 sum in an unknown order, relative to the sum of the magnitudes of its terms.
 constexpr double kSumTolerance = 1e-5;
 
 int64_t differing_bits(const Tensor& a, const Tensor& b) {
@@ -33,7 +33,7 @@ int64_t differing_bits(const Tensor& a, const Tensor& b) {
   return bits;
 }
 
-/// What a case came to: `what` is empty where everything agrees.
+/// Result of a case. `what` is empty if everything agrees.
 struct Comparison {
   std::string what;
   int64_t elements = 0, bits = 0;
@@ -121,7 +121,7 @@ class GoldenRun {
          std::nullopt);
   }
 
-  /// A gradient is linear in out_grad: its terms come from one element of out_grad at a time.
+  /// A gradient is linear in out_grad, so each term of the sum comes from one element of out_grad.
   bool within_sum(const std::string& name, const Tensor& found, const Tensor& expected) {
     std::vector<double> magnitudes(static_cast<size_t>(expected.size()));
     Tensor one(form_.out_grad.dtype(), form_.out_grad.dims());
@@ -145,7 +145,7 @@ class GoldenRun {
     return true;
   }
 
-  /// The codes through the inverse operator, with the quantizer's other operands and the attributes that both have.
+  /// Applies the inverse operator to the codes, with the quantizer's other operands and the common attributes.
   Tensor dequantized() {
     Problem problem{form_.inverse, {}};
     std::vector<Tensor> operands = form_.operands;
@@ -209,7 +209,7 @@ class Golden {
     if (!comparison.what.empty()) count_difference(row, one, comparison);
   }
 
-  /// Whether the error was met that the original gives.
+  /// Whether the case failed as in the original.
   bool compare(const GoldenCase& one, const GoldenForm& form, Comparison& comparison) {
     try {
       comparison = GoldenRun(form, options_.gradient, pool_).compare(op_test(form.problem.info->name).tolerance);
@@ -233,7 +233,7 @@ class Golden {
     report_.failures.push_back({one.id, comparison.what});
   }
 
-  /// A case that our operator has no words for differs; that is never the error that the original gives.
+  /// A case that our operator cannot express is a difference. It never counts as the error of the original.
   std::optional<GoldenForm> formed(const GoldenCase& one, Comparison& comparison) const {
     try {
       return form_of(one, where(one));

@@ -1,4 +1,4 @@
-// The operators against what their originals gave: `halfstep op golden FILE.json`.
+// Compares operators with stored results of the original operators: `halfstep op golden FILE.json`.
 #pragma once
 
 #include <filesystem>
@@ -12,8 +12,8 @@
 namespace halfstep::verify {
 
 struct GoldenOptions {
-  std::filesystem::path file;  ///< see golden_file.h
-  /// Names of the original operators, `*` and `?` standing for any letters and any letter.
+  std::filesystem::path file;  ///< for the format see golden_file.h
+  /// Names of the original operators. `*` matches any characters, `?` matches one.
   std::string operators = "*";
   int threads = 0;
   GradientBuilder gradient;  ///< passes::build_gradient
@@ -23,11 +23,11 @@ struct GoldenOptions {
 struct GoldenRow {
   std::string op;
   int64_t cases = 0;
-  int64_t elements = 0;        ///< compared
-  int64_t differing_bits = 0;  ///< outside the deliberate differences
+  int64_t elements = 0;        ///< compared elements
+  int64_t differing_bits = 0;  ///< without the deliberate differences
   int64_t errors_expected = 0, errors_met = 0;
-  int64_t deliberate = 0;  ///< cases that differ and are on the list
-  int64_t failed = 0;      ///< cases that differ and are not
+  int64_t deliberate = 0;  ///< differing cases on the list of deliberate differences
+  int64_t failed = 0;      ///< differing cases that are not on the list
 };
 
 struct GoldenFailure {
@@ -37,15 +37,15 @@ struct GoldenFailure {
 struct GoldenReport {
   std::vector<GoldenRow> rows;                ///< in order of first appearance
   std::vector<GoldenFailure> failures;        ///< in the order of the file
-  std::map<std::string, int64_t> deliberate;  ///< cases by reason
+  std::map<std::string, int64_t> deliberate;  ///< number of cases by reason
   bool passed() const { return failures.empty(); }
 };
 
-/// Every case through the kernels that selection picks. Results are compared bit by bit (NaN = NaN). Two things are not
-/// bits: a result whose record has a tolerance, and the gradient of an operand that is a sum over elements, which is
-/// held within 1e-5 of the sum of the magnitudes of its terms. Cases on the list of deliberate differences (embedded,
-/// verify/operators/differences/*.json, by id) are counted apart where they differ. Throws Error where the file is
-/// wrong or names an operator that no record knows.
+/// Runs every case through the kernels that kernel selection picks. Compares results bit by bit (NaN = NaN), with two
+/// exceptions. A result whose record has a tolerance uses this tolerance. The gradient of an operand that is a sum over
+/// elements may differ by 1e-5 of the sum of the magnitudes of its terms. Deliberate differences (embedded,
+/// verify/operators/differences/*.json, by id) are counted separately. Throws Error if the file is wrong, or if it
+/// names an operator without a record.
 GoldenReport run_golden(const GoldenOptions& options);
 
 }  // namespace halfstep::verify

@@ -16,7 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Types of tensors that are stored as U8 with one element a byte.
+/// Types of tensors that are stored as U8, one element in each byte.
 const std::map<std::string, DType>& logical_types() {
   static const std::map<std::string, DType> kTypes = {{"int2", DType::i2},
                                                       {"uint2", DType::u2},
@@ -35,7 +35,7 @@ std::vector<T> list_of(const Json& json) {
   return json.get<std::vector<T>>();
 }
 
-/// Numbers that JSON lacks are written as text.
+/// Numbers that JSON does not support are stored as text.
 std::optional<double> spelled_number(const std::string& text) {
   if (text == "nan") return std::numeric_limits<double>::quiet_NaN();
   if (text == "inf") return std::numeric_limits<double>::infinity();
@@ -143,7 +143,7 @@ class Reader {
 
   std::string name_, tensors_name_, where_;
   Json json_;
-  const Json* types_ = nullptr;  ///< of the case
+  const Json* types_ = nullptr;  ///< types of the current case
   std::map<std::string, Tensor> tensors_;
 };
 

@@ -1,8 +1,10 @@
-// Golden files: results of the original operators. FILE.json lists the cases, FILE.safetensors beside it has the
-// tensors.
+// Golden files: stored results of the original operators. FILE.json lists the cases. FILE.safetensors next to it has
+// the tensors.
 //
-//   {"id": "...", "op": "...", "attr": {...}, "in": {PORT: TENSOR or [TENSORS]}, "out": {PORT: TENSOR or null},
-//    "type": {PORT: "int4", ...}}        with "error" in place of "out" where the original refuses
+// {"id": "...", "op": "...", "attr": {...}, "in": {PORT: TENSOR or [TENSORS]}, "out": {PORT: TENSOR or null},
+// "type": {PORT: "int4", ...}}
+//
+// If the original refuses a case, it has "error" in place of "out".
 #pragma once
 
 #include <filesystem>
@@ -16,17 +18,17 @@
 
 namespace halfstep::verify {
 
-/// One application of an operator under the names of its own format, in the order of the file.
+/// One application of an operator, with the names of its own format in the order of the file.
 struct GoldenCase {
   std::string id, op;
   std::vector<std::pair<std::string, Attribute>> attributes;
-  std::vector<std::pair<std::string, std::vector<Tensor>>> in;  ///< several tensors where a list is given
-  std::vector<std::pair<std::string, Tensor>> out;              ///< undefined: not produced
-  std::optional<std::string> error;                             ///< what the original says in place of a result
+  std::vector<std::pair<std::string, std::vector<Tensor>>> in;  ///< several tensors for a list
+  std::vector<std::pair<std::string, Tensor>> out;              ///< undefined if not produced
+  std::optional<std::string> error;                             ///< message of the original if it refuses the case
 };
 
-/// Throws Error (bad_input) that names the file, the case, and what is missing or wrong: unreadable JSON, a missing
-/// key, a tensor that the other file lacks, an unknown type.
+/// Throws Error (bad_input) with the file, the case, and the mistake: unreadable JSON, a missing key, a tensor that the
+/// other file does not contain, or an unknown type.
 std::vector<GoldenCase> read_golden(const std::filesystem::path& path);
 
 }  // namespace halfstep::verify

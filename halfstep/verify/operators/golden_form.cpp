@@ -16,11 +16,11 @@
 namespace halfstep::verify {
 namespace {
 
-/// Golden files use the names of these.
+/// Formats whose names golden files use.
 constexpr std::array<std::string_view, 3> kFormats = {"pir", "torch", "onnx"};
-/// What a file says of a case in `attr` that is no attribute of the operator.
+/// Keys in `attr` of a case that are not attributes of the operator.
 const std::set<std::string, std::less<>> kRemarks = {"opset", "domain", "batch", "reduce_range"};
-/// Element types as PyTorch names those of codes.
+/// PyTorch's names of the element types of codes.
 const std::map<std::string, std::string, std::less<>> kCodeTypes = {
     {"quint8", "u8"}, {"qint8", "i8"}, {"qint32", "i32"}};
 
@@ -32,7 +32,7 @@ const ForeignInfo& entry_of(const OpInfo& info, const std::string& op) {
   return *entry;
 }
 
-/// Our names of the element types that ONNX numbers (TensorProto.DataType); "" for 0, which stands for none.
+/// Our names of the element types in ONNX's numbering (TensorProto.DataType). "" for 0, which means undefined.
 const std::map<int64_t, std::string>& onnx_dtypes() {
   static const std::map<int64_t, std::string> kNames = {
       {0, ""},      {1, "f32"},        {2, "u8"},           {3, "i8"},       {4, "u16"},
@@ -42,7 +42,8 @@ const std::map<int64_t, std::string>& onnx_dtypes() {
   return kNames;
 }
 
-/// `value` in the type that the record has; what cannot be converted is left for complete_attributes to refuse.
+/// Converts `value` to the type in the record. Values that cannot be converted are returned unchanged, and
+/// complete_attributes refuses them.
 Attribute as_wanted(const Attribute& value, const AttributeInfo& info) {
   const Attribute& wanted = info.default_value;
   if (const auto* text = std::get_if<std::string>(&value); text != nullptr && kCodeTypes.contains(*text)) {
@@ -102,14 +103,14 @@ class Former {
     form_.problem.use.attributes = complete_attributes(info_, std::move(given), where_);
   }
 
-  /// The attribute zero_point_type says which type the result zero_point has.
+  /// For an attribute such as zero_point_type: the stored result whose type it selects, here zero_point.
   const Tensor* result_named_by(const std::string& attribute) const {
     if (!attribute.ends_with("_type")) return nullptr;
     const std::string port = attribute.substr(0, attribute.size() - std::string_view("_type").size());
     return info_.output(port) < 0 ? nullptr : find(golden_.out, theirs(port));
   }
 
-  /// A state that is empty before and not after has seen nothing: its extremes are infinite.
+  /// A state that is empty before the case but not after it has no observations yet. Its extremes are infinite.
   Tensor unseen(const std::string& port, const Tensor& tensor) const {
     const Tensor* after = find(golden_.out, port);
     if (tensor.size() > 0 || after == nullptr || after->size() == 0 || tensor.dtype() != DType::f32) return tensor;
@@ -145,7 +146,7 @@ class Former {
     if (const auto* out_grad = find(golden_.in, std::string("dy"))) form_.out_grad = out_grad->front();
   }
 
-  /// A list that is spelled out port by port: whatever is left, in the order of the file.
+  /// A variadic port with its operands under separate names: takes all remaining operands, in the order of the file.
   void take_rest(std::set<std::string>& taken) {
     for (const auto& [name, tensors] : golden_.in) {
       if (taken.insert(name).second) add_operand(tensors.front());
@@ -178,7 +179,7 @@ class Former {
     return false;
   }
 
-  /// "y" of PyTorch's quantize_per_tensor and quantize_per_channel: what the codes stand for.
+  /// "y" of PyTorch's quantize_per_tensor and quantize_per_channel contains the dequantized values of the codes.
   bool take_dequantized(const std::string& name, const Tensor& tensor) {
     if (&info_ == &ops::QuantizePerTensor::record()) form_.inverse = &ops::DequantizePerTensor::record();
     if (&info_ == &ops::QuantizePerChannel::record()) form_.inverse = &ops::DequantizePerChannel::record();

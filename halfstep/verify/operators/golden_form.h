@@ -1,4 +1,4 @@
-// A golden case as a problem of ours.
+// Converts a golden case into a problem for our operators.
 #pragma once
 
 #include "halfstep/verify/operators/golden_file.h"
@@ -8,11 +8,11 @@ namespace halfstep::verify {
 
 struct GoldenForm {
   Problem problem;
-  std::vector<Tensor> operands;  ///< by flat position, undefined where absent
-  Tensor out_grad;               ///< of the first output; undefined where no gradient is stored
+  std::vector<Tensor> operands;  ///< by flat position, undefined if absent
+  Tensor out_grad;               ///< gradient of the first output, undefined if no gradient is stored
   struct Expected {
     int port;
-    Tensor result;  ///< undefined: must not be produced
+    Tensor result;  ///< undefined if it must not be produced
   };
   std::vector<Expected> results;
   struct Gradient {
@@ -20,16 +20,16 @@ struct GoldenForm {
     Tensor result;
   };
   std::vector<Gradient> gradients;
-  /// Stored beside codes by a quantizer: what its inverse operator makes of them.
+  /// The inverse operator of a quantizer, and the dequantized values that the file stores with the codes.
   const OpInfo* inverse = nullptr;
   Tensor dequantized;
 };
 
-/// Through the `foreign` entries of the records. A port or attribute that the operator lacks, or an operator that no
-/// record knows, is an Error (bad_input) that starts with `where`; rules of the record are not checked yet.
+/// Converts a case with the `foreign` entries of the records. Throws Error (bad_input), starting with `where`, for a
+/// port or attribute that the operator lacks, or an operator without a record. Does not check the record's rules.
 GoldenForm form_of(const GoldenCase& golden, const std::string& where);
 
-/// The name of the record; throws as form_of does.
+/// The record of the case's operator. Throws like form_of.
 const OpInfo& operator_of(const GoldenCase& golden, const std::string& where);
 
 }  // namespace halfstep::verify

@@ -14,7 +14,7 @@
 namespace halfstep::verify {
 namespace {
 
-// Streams of random numbers; those of operands count from 0.
+// Streams of random numbers. Operands use the streams from 0.
 constexpr uint64_t kOutGradStream = 1 << 20;
 constexpr uint64_t kDirectionStream = kOutGradStream + 1;
 constexpr int64_t kElements = 32;
@@ -54,7 +54,7 @@ class GradientCheck {
     return passed();
   }
 
-  /// Against the gradients of `wide`, the same problem in f64, whose operands are the same numbers.
+  /// Compares with the gradients of `wide`, the same problem with the same numbers in f64.
   Outcome run_beside(GradientCheck& wide, const GradientBuilder& builder, CpuLevel level, ThreadPool& pool) {
     if (single_.op.results().empty()) return skipped("no output");
     if (!differentiable_) return skipped("a rule that is no derivative is held against it in f32 alone");
@@ -158,7 +158,7 @@ class GradientCheck {
     return {};
   }
 
-  /// A few units in the last place of the largest: the steps between are rounded too.
+  /// Allows a few units in the last place of the largest element, because intermediate values are rounded too.
   std::string check_rounded(size_t operand, const Tensor& expected) const {
     const Tensor& gradient = found(operand);
     const double unit = gradient.dtype() == DType::f16 ? 0x1p-10 : gradient.dtype() == DType::bf16 ? 0x1p-7 : 0x1p-22;
@@ -208,7 +208,7 @@ class GradientCheck {
     return fmt::format("the slope along a random direction is {}, the difference quotient {}", sum, expected);
   }
 
-  /// All elements, or some of many.
+  /// All elements, or a random selection of kElements.
   std::vector<int64_t> chosen(int64_t size) const {
     std::vector<int64_t> order = Random(seed_, kDirectionStream).permutation(size);
     order.resize(static_cast<size_t>(std::min(size, kElements)));
@@ -216,19 +216,19 @@ class GradientCheck {
   }
 
   static constexpr double kUnits = 8;
-  static constexpr double kSmallest = 1e-3;  ///< gradients are compared as if one of this size were among them
+  static constexpr double kSmallest = 1e-3;  ///< lower bound of the magnitude to which errors are relative
 
   const Problem& problem_;
   bool differentiable_;
-  std::string excepted_;  ///< why differences are left out, or ""
+  std::string excepted_;  ///< reason to omit difference quotients, or ""
   uint64_t seed_;
   std::vector<Tensor> operands_;
   Single single_;
   Tensor out_grad_;
   std::vector<Value> gradients_;  ///< by operand
-  std::vector<size_t> reached_;   ///< operands that have one
+  std::vector<size_t> reached_;   ///< operands that have a gradient
   std::map<std::string, Tensor> found_;
-  std::map<const detail::ValueNode*, Tensor> known_;  ///< every value of the graph by the reference
+  std::map<const detail::ValueNode*, Tensor> known_;  ///< reference results for every value of the graph
   std::optional<double> rule_tolerance_;
 };
 

@@ -1,4 +1,4 @@
-// Tensors read as numbers in float64.
+// Reads tensors as float64 numbers.
 #pragma once
 
 #include <span>
@@ -9,12 +9,12 @@
 
 namespace halfstep::verify {
 
-/// Numbers up to here hide elements from a softmax; no network computes with numbers of that size.
+/// Numbers up to this value hide elements from a softmax. No network computes with numbers of this size.
 inline constexpr double kHidden = -1e30;
-/// And up to here where nothing but softmaxes reads them: e to such a number is 0 in float32.
+/// If only softmaxes read them, numbers up to this value hide elements too, because e to this power is 0 in float32.
 inline constexpr double kMasking = -1e4;
 
-/// What a tensor stands for: its elements as they are, or as codes under a scale and a zero point.
+/// The numbers of a tensor: its elements, or the real values of codes with a scale and a zero point.
 struct Numbers {
   Tensor tensor;
   bool codes = false;
@@ -22,20 +22,20 @@ struct Numbers {
   int64_t zero_point = 0;
 
   int64_t size() const { return tensor.size(); }
-  /// The numbers at flat indices. An index below 0, a place outside of the tensor, has 0.
+  /// Reads the numbers at flat indices. A negative index is outside of the tensor and reads as 0.
   void read(std::span<const int64_t> indices, std::span<double> to) const;
-  /// All of them as f64, for an operator that computes; whole numbers and booleans as they are.
+  /// All numbers as f64, for an operator that computes. Integers and booleans keep their type.
   Tensor operand() const;
 };
 
-/// Index in each axis of a flat row-major index.
+/// Converts a flat row-major index to an index on each axis.
 Dims position_of(int64_t index, std::span<const int64_t> dims);
 
-/// The flat index in [h, w, c] order of a position in a sample [c, h, w]; -1 for other numbers of axes.
+/// Converts a position in a sample [c, h, w] to the flat index in [h, w, c] order. -1 for other numbers of axes.
 int64_t nhwc_index(const Dims& position, std::span<const int64_t> dims);
 
-/// Flat indices into a value: all elements along `axis` at places that are spread over it at random, at least `wanted`
-/// where there are so many. In the order of places, so that what needs the same operands stands together.
+/// Selects flat indices of a value: all elements along `axis` at random spread positions, at least `wanted` if there
+/// are as many. Ordered by position, so that elements with the same operands are adjacent.
 std::vector<int64_t> spread_indices(const Dims& dims, size_t axis, int64_t wanted, Random random);
 
 }  // namespace halfstep::verify

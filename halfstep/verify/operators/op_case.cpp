@@ -9,7 +9,7 @@
 namespace halfstep::verify {
 namespace {
 
-/// What stands before `separator`; `text` becomes what follows.
+/// Returns the text before `separator`, and sets `text` to the rest.
 std::string_view cut(std::string_view& text, char separator) {
   const size_t end = std::min(text.find(separator), text.size());
   const std::string_view before = text.substr(0, end);

@@ -16,11 +16,11 @@ namespace halfstep::verify {
 
 /// One application of an operator.
 struct OpCase {
-  std::vector<std::optional<Type>> in;  ///< by flat position; nothing for an absent operand
-  Attributes attributes;                ///< those that differ from their defaults, not completed
+  std::vector<std::optional<Type>> in;  ///< by flat position, empty for an absent operand
+  Attributes attributes;                ///< attributes that differ from their defaults, not completed
 };
 
-/// The first case, changed so that the rule refuses it.
+/// The first case, modified so that the rule refuses it.
 struct OpReject {
   std::string rule;
   OpCase refused;
@@ -29,28 +29,28 @@ struct OpReject {
 struct OpTest {
   std::string op;
   std::vector<OpCase> cases;
-  // By input port, as the fill of its values (defaults: fill_operands): uniform in [lowest, highest], special ones
-  // strewn in, or exactly these in turn.
+  // Values of operands by input port: uniform in [lowest, highest], special values at intervals, or exactly these
+  // values in turn. fill_operands has the defaults.
   std::map<std::string, std::vector<double>> domain, special, values;
-  /// Largest error relative to the largest magnitude in the reference output; nothing asks for the same bits.
+  /// Largest error relative to the largest magnitude in the reference output. Without it, the bits must be equal.
   std::optional<double> tolerance;
-  // What the bits of a result must not depend on.
+  // Independence that the record guarantees for the bits of a result.
   bool levels = false, threads = false, devices = false;
-  /// Why the finite-difference check of the gradient is left out; empty where it is made.
+  /// Reason to skip the finite-difference check of the gradient. Empty if the check runs.
   std::string no_gradient_check;
   std::vector<OpReject> rejects;
 };
 
-/// In name order; operators without a `test:` block are not among them. Read from op_test_texts() at the first call.
+/// Tests in name order, for operators with a `test:` block. Read from op_test_texts() at the first call.
 std::span<const OpTest> op_tests();
 
-/// One text for each operator with a `test:` block, in name order. Its first line is the operator's name; each other
-/// line is a word and what it is about:
-///   case x=f32[3,65]        special x=[nan, -0.0]       tolerance 1e-06     no_gradient "why"
-///   reject c1 x=f32[0]      domain x=[-1.0, 1.0]        same_bits levels
+/// One text for each operator with a `test:` block, in name order. Its first line is the operator's name. Every other
+/// line is a keyword with its content:
+/// case x=f32[3,65]        special x=[nan, -0.0]       tolerance 1e-06     no_gradient "why"
+/// reject c1 x=f32[0]      domain x=[-1.0, 1.0]        same_bits levels
 std::span<const std::string_view> op_test_texts();
 
-/// The test of an operator; one that says nothing where there is none.
+/// The test of an operator, or an empty one if it has none.
 const OpTest& op_test(std::string_view op);
 
 }  // namespace halfstep::verify

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::array<std::string_view, 5> kModeNames = {"check", "bitwise", "grad", "reject", "speed"};
 
-/// The record's, or one that says nothing.
+/// Tests of the records whose names match. An operator without a `test:` block has an empty one.
 std::vector<const OpTest*> matching_tests(const std::string& pattern) {
   std::vector<const OpTest*> matching;
   std::vector<std::string> names;
@@ -29,7 +29,7 @@ std::vector<const OpTest*> matching_tests(const std::string& pattern) {
   return matching;
 }
 
-/// Goes through cases and modes.
+/// Runs all cases in all modes.
 class Runner {
  public:
   explicit Runner(const OpOptions& options)

@@ -1,4 +1,4 @@
-// What came of one check.
+// Result of one check.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@ namespace halfstep::verify {
 
 struct Outcome {
   enum class Kind { passed, failed, skipped } kind = Kind::passed;
-  std::string text = {};  ///< what failed, or why it was skipped
+  std::string text = {};  ///< the failure, or the reason to skip
 };
 
 inline Outcome passed() { return {}; }

@@ -95,7 +95,7 @@ class ProblemReader {
   Attributes attributes_;
 };
 
-/// Without blanks: these texts hold none but between elements.
+/// Removes blanks, which these texts only contain between elements.
 template <class T>
 std::string compact(const T& value) {
   std::string text = to_string(value);

@@ -11,19 +11,19 @@
 namespace halfstep::verify {
 namespace {
 
-/// Eight sums side by side, however many of them an instruction adds; so they do not depend on the processor.
+/// Eight parallel sums on every processor, independent of its vector length. Results do not depend on the processor.
 using Lanes = double __attribute__((vector_size(64)));
 constexpr size_t kLanes = 8, kRows = 4, kPatches = 4;
 
-/// One form for each level of processors, which the loader chooses from: before ThreadSanitizer is there.
+/// One version for each CPU level. The loader selects one before ThreadSanitizer is initialized, so that build has
+/// none.
 #ifdef __SANITIZE_THREAD__
 #define HS_CLONED
 #else
 #define HS_CLONED __attribute__((target_clones("avx512f", "avx2", "default")))
 #endif
 
-/// sums[r * kPatches + p] = row r * patch p, for patches that follow each other: each of them is read once for all
-/// rows.
+/// Computes sums[r * kPatches + p] = row r * patch p for consecutive patches. Reads each patch once for all rows.
 HS_CLONED void multiply(const std::array<const double*, kRows>& rows, const double* patches, size_t taps,
                         double* sums) {
   Lanes lanes[kRows][kPatches] = {};
@@ -67,7 +67,7 @@ bool is_stored(Value value) {
   return value && value.is_tensor();
 }
 
-/// A tensor, or what is computed of tensors alone in few steps.
+/// Whether the value is a tensor, or depends on tensors only in at most `steps` operations.
 bool depends_on_nothing(Value value, int steps = 4) {
   if (!value || value.is_tensor()) return true;
   const Op op = value.producer();
@@ -156,7 +156,7 @@ Product::Place Product::place(int64_t element) const {
   return {(image * groups_ + group) * plane + element % plane, channel};
 }
 
-/// Of the next channel at the same position, which is not the first.
+/// The place of the next channel at the same position, for any channel except the first.
 Product::Place Product::next(Place last) const {
   const bool is_new_group = groups_ > 1 && (last.row + 1) % (y_[1] / groups_) == 0;
   return {last.patch + (is_new_group ? y_[2] * y_[3] : 0), last.row + 1};
@@ -169,7 +169,7 @@ void Product::fill(int64_t patch, std::vector<int64_t>& indices) const {
 
 void Product::fill_window(int64_t patch, std::vector<int64_t>& indices) const {
   const int64_t plane = y_[2] * y_[3], oy = patch % plane / y_[3], ox = patch % y_[3];
-  const int64_t first_channel = patch / plane * (x_[1] / groups_);  // of all images' channels, group by group
+  const int64_t first_channel = patch / plane * (x_[1] / groups_);  // index over the channels of all images, by group
   const int64_t top = oy * stride_[0] - pad_[0], left = ox * stride_[1] - pad_[1];
   auto next = indices.begin();
   for (int64_t c = 0; c < x_[1] / groups_; ++c) {
@@ -185,7 +185,7 @@ void Product::fill_window(int64_t patch, std::vector<int64_t>& indices) const {
 }
 
 std::vector<Product::Run> Product::runs_of(std::span<const int64_t> indices) const {
-  const int64_t step = convolves_ ? y_[2] * y_[3] : 1;  // between channels
+  const int64_t step = convolves_ ? y_[2] * y_[3] : 1;  // distance of consecutive channels
   std::vector<Run> runs;
   Place at{};
   for (size_t i = 0; i < indices.size(); ++i) {

@@ -11,7 +11,7 @@ constexpr std::array<OperandSource, 2> kOperandSources = {OperandSource::argumen
 constexpr Place kCpu = {DeviceKind::cpu};
 constexpr Place kSim = {DeviceKind::sim};
 
-/// The bits that the record promises under one source of the operands.
+/// Checks the bit guarantees of the record for one source of the operands.
 class BitwiseCheck {
  public:
   BitwiseCheck(const FilledProblem& filled, OperandSource source, CpuLevel level,

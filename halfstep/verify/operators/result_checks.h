@@ -1,4 +1,4 @@
-// The checks of the operator runner that look at results and at rules; see OpMode.
+// Checks of the operator runner for results and rules, see OpMode.
 #pragma once
 
 #include <array>
@@ -8,8 +8,8 @@
 
 namespace halfstep::verify {
 
-/// Every produced result of `found` against `expected`, by port; "" where all agree. A result that only one of them has
-/// is a difference.
+/// Compares every result of `found` with `expected`, by port. "" if all agree. A result that only one of them has is a
+/// difference.
 std::string compare_results(const OpInfo& info, const std::vector<Tensor>& found, const std::vector<Tensor>& expected,
                             std::optional<double> tolerance);
 
@@ -20,12 +20,12 @@ struct FilledProblem {
   std::vector<Tensor> operands;
 };
 
-/// OpMode::check on the device at `place`, with the operands fed and as tensors.
+/// OpMode::check on the device at `place`, with operands as arguments and as tensors.
 Outcome check_results(const FilledProblem& filled, CpuLevel level, Place place, ThreadPool& pool);
 
-/// OpMode::bitwise; the pools have 1, 2 and 4 threads. Results of the device sim, which runs the reference, are held
-/// against those of `level` where the record has no tolerance, else against the reference. An operator with a tolerance
-/// must have the reference's bits on every level where its one order is asked for, as islands do.
+/// OpMode::bitwise. The pools have 1, 2 and 4 threads. The device sim runs the reference. Its results are compared with
+/// those of `level` if the record has no tolerance, otherwise with the reference. An operator with a tolerance must
+/// have the bits of the reference on every CPU level if Order::one is selected, as for float fallbacks.
 Outcome check_bitwise(const FilledProblem& filled, CpuLevel level, const std::array<ThreadPool*, 3>& pools);
 
 /// OpMode::reject for one case.

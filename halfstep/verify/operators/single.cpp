@@ -15,7 +15,7 @@ bool is_state(const Problem& problem, size_t operand) {
   return false;
 }
 
-/// A copy whose attributes are complete: what presence rules read.
+/// A copy with complete attributes, as presence rules need them.
 Problem completed(Problem problem) {
   problem.use.attributes = complete_attributes(*problem.info, std::move(problem.use.attributes), "problem");
   return problem;

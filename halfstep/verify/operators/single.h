@@ -1,4 +1,4 @@
-// A graph of one operator, and its results by a Program or by the reference.
+// A graph with one operator, and its results from a Program or from the reference kernel.
 #pragma once
 
 #include "halfstep/engine/compile/compile.h"
@@ -6,35 +6,35 @@
 
 namespace halfstep::verify {
 
-/// Where the operands come from. Kernels may look into the contents of tensors when they are prepared, and state that
-/// is a tensor is updated in place.
+/// Source of the operands. Kernels may read the contents of tensors when they are prepared. State in a tensor is
+/// updated in place.
 enum class OperandSource {
-  arguments,  ///< all are fed
-  tensors     ///< the first is fed, unless it is state; the others are tensors of the model
+  arguments,  ///< all operands are arguments
+  tensors     ///< the first operand is an argument unless it is state, others are tensors of the model
 };
 std::string_view name(OperandSource source);
 
-/// The graph's outputs are the operator's results, under the names of their ports.
+/// A Model whose outputs are the operator's results, with the names of their ports.
 struct Single {
   Model model;
-  Op op;                                 ///< in the model's graph
-  std::map<std::string, Tensor> inputs;  ///< by argument
+  Op op;                                 ///< operation in the model's graph
+  std::map<std::string, Tensor> inputs;  ///< inputs by argument
 };
 
-/// Throws Error where a rule of the record does not hold.
+/// Throws Error if a rule of the record does not hold.
 Single make_single(const Problem& problem, const std::vector<Tensor>& operands, OperandSource source);
 
-/// Throws what make_single would throw, without needing contents.
+/// Throws the errors of make_single, without needing contents.
 void check_problem(const Problem& problem);
 
-/// In which order floats are added: that of the kernel, or that of the reference (CompileOptions::one_order).
+/// The order of float additions: that of the kernel, or that of the reference (CompileOptions::one_order).
 enum class Order { any, one };
 
-/// Compiled without optimization, run once: results by port, undefined where not produced.
+/// Runs the operator once, compiled without optimization. Returns results by port, undefined if not produced.
 std::vector<Tensor> execute(const Single& single, CpuLevel level, Place place, ThreadPool& pool,
                             Order order = Order::any);
 
-/// By the operator's reference kernel, likewise.
+/// Results of the operator's reference kernel, by port, undefined if not produced.
 std::vector<Tensor> reference_results(const Single& single, const std::vector<Tensor>& operands);
 
 }  // namespace halfstep::verify

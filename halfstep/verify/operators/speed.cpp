@@ -5,7 +5,7 @@
 namespace halfstep::verify {
 namespace {
 
-// Enough runs for a median, and no more than a user waits for.
+// Enough runs for a median, limited to the time that a user waits.
 constexpr size_t kRuns = 101;
 constexpr double kSeconds = 1.0;
 constexpr int kWarmUps = 2;
