@@ -1,6 +1,6 @@
 // Corrects a network after quantization, without training the whole network. See docs/repair.md.
 //
-// prepared, calibrated network -> methods in order, each judged on held-out samples -> prepared network
+//   prepared, calibrated network -> methods in order, each judged on held-out samples -> prepared network
 #pragma once
 
 #include <filesystem>

@@ -33,7 +33,7 @@ int64_t differing_bits(const Tensor& a, const Tensor& b) {
   return bits;
 }
 
-/// Result of a case. `what` is empty if everything agrees.
+/// Differences of a case, empty if everything agrees, and counts of compared elements and differing bits.
 struct Comparison {
   std::string what;
   int64_t elements = 0, bits = 0;

@@ -1,8 +1,8 @@
 // Golden files: stored results of the original operators. FILE.json lists the cases. FILE.safetensors next to it has
 // the tensors.
 //
-// {"id": "...", "op": "...", "attr": {...}, "in": {PORT: TENSOR or [TENSORS]}, "out": {PORT: TENSOR or null},
-// "type": {PORT: "int4", ...}}
+//   {"id": "...", "op": "...", "attr": {...}, "in": {PORT: TENSOR or [TENSORS]}, "out": {PORT: TENSOR or null},
+//    "type": {PORT: "int4", ...}}
 //
 // If the original refuses a case, it has "error" in place of "out".
 #pragma once

@@ -46,8 +46,8 @@ std::span<const OpTest> op_tests();
 
 /// One text for each operator with a `test:` block, in name order. Its first line is the operator's name. Every other
 /// line is a keyword with its content:
-/// case x=f32[3,65]        special x=[nan, -0.0]       tolerance 1e-06     no_gradient "why"
-/// reject c1 x=f32[0]      domain x=[-1.0, 1.0]        same_bits levels
+///   case x=f32[3,65]        special x=[nan, -0.0]       tolerance 1e-06     no_gradient "why"
+///   reject c1 x=f32[0]      domain x=[-1.0, 1.0]        same_bits levels
 std::span<const std::string_view> op_test_texts();
 
 /// The test of an operator, or an empty one if it has none.

@@ -1,8 +1,8 @@
 // Text form of one application of an operator, and values for its operands. Examples:
 //
-// conv2d x=f32[2,6,9,7] w=f32[4,3,3,3] groups=2 pad=[1,0,2,1]
-// concat x=[f32[2,3],f32[2,1]] axis=1
-// fused_conv2d x=f32[1,4,5,5] w=f32[4,4,1,1] activation=relu6
+//   conv2d x=f32[2,6,9,7] w=f32[4,3,3,3] groups=2 pad=[1,0,2,1]
+//   concat x=[f32[2,3],f32[2,1]] axis=1
+//   fused_conv2d x=f32[1,4,5,5] w=f32[4,4,1,1] activation=relu6
 #pragma once
 
 #include <string>
