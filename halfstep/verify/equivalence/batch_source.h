@@ -1,4 +1,4 @@
-// Where samples come from.
+// Source of sample batches.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace halfstep::verify {
 
-/// A part of the samples: tensors [count, ...] for the network's arguments.
+/// Returns a part of the samples: tensors [count, ...] for the network's arguments.
 using BatchSource = std::function<Tensors(int64_t begin, int64_t count)>;
 
 }  // namespace halfstep::verify

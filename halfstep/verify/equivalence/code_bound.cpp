@@ -13,31 +13,32 @@
 namespace halfstep::verify {
 namespace {
 
-constexpr double kFloat = 0x1p-24;        ///< largest relative error of one operation in float32
-constexpr double kDouble = 0x1p-40;       ///< more than that of any chain of operations in float64 that is checked
-constexpr int kNormalizedBits = 20;       ///< behind the point of normalized elements
-constexpr double kSumInDouble = 0x1p-22;  ///< 2^31, which no accumulator reaches, times the error of one addition
+constexpr double kFloat = 0x1p-24;  ///< largest relative error of one float32 operation
+constexpr double kDouble = 0x1p-40;  ///< upper bound for the relative error of every checked chain of float64
+                                     ///< operations
+constexpr int kNormalizedBits = 20;  ///< fraction bits of normalized elements
+constexpr double kSumInDouble = 0x1p-22;  ///< error of one addition in float64, times 2^31, the limit of accumulators
 
 bool is_engine(const CodeFormat& y) { return y.requantize == "fbgemm" || y.requantize == "x86"; }
 bool is_float32(const CodeFormat& y) { return y.requantize == "float32"; }
 bool has_multipliers(const CodeFormat& y) { return !is_engine(y) && !is_float32(y); }
 
-/// The error of a multiplier of so many bits; shifts alone are exact.
+/// Relative error of a multiplier with multiplier_bits bits. Shifts are exact.
 double multiplier_error(const CodeFormat& y) { return std::ldexp(1.0, -y.multiplier_bits); }
 
 double zero_point_of(const CodeFormat& y) { return std::fabs(static_cast<double>(y.zero_point)); }
-/// In magnitude.
+/// Largest magnitude of a code.
 double largest_code(const CodeFormat& x) { return static_cast<double>(std::max(x.code_max, -x.code_min)); }
 
-/// Largest magnitude that codes stand for, in their own steps.
+/// Largest magnitude of the represented values, in steps of the scale.
 double reach(const CodeFormat& x) {
   return static_cast<double>(std::max(x.code_max - x.zero_point, x.zero_point - x.code_min));
 }
 
 CodeBound bound_of(double relative, double absolute) { return {.relative = relative, .absolute = {absolute}}; }
 
-/// What a shift of `y` rounds otherwise than once to the nearest whole number. `factor`: what a step of the accumulator
-/// is in steps of y.
+/// Additional error of a shift of `y` that does not round once to nearest. `factor`: a step of the accumulator in steps
+/// of y.
 double twice_rounded(const CodeFormat& y, double factor) {
   return has_multipliers(y) && y.shift_rounding == "doubled" ? factor : 0.0;
 }
@@ -78,7 +79,8 @@ CodeBound sum(const std::vector<CodeFormat>& x, const CodeFormat& y) {
   return bound_of(8 * kFloat, 8 * kFloat * (highest / y.scale + zero_point_of(y) + 1));
 }
 
-/// One factor in a multiplier, or a few operations in float32 with the zero point perhaps inside the rounding.
+/// Bound for one factor in a multiplier, or for a few float32 operations, with the zero point possibly added before
+/// rounding.
 CodeBound scaled(const CodeFormat& y, double factor) {
   if (has_multipliers(y)) return shifted(y, multiplier_error(y) + kDouble, kDouble, factor);
   return bound_of(12 * kFloat, 4 * kFloat * (zero_point_of(y) + 1));
@@ -93,7 +95,7 @@ CodeBound mean(Op op, const CodeFormat& x, const CodeFormat& y) {
   return bound_of(8 * kFloat, (window + 8) * kFloat * largest + 4 * kFloat * (zero_point_of(y) + 1));
 }
 
-/// As many products or elements, each of `largest` steps of the accumulator at most, added up in float64.
+/// Bound for a float64 sum of `terms` products or elements, each with at most `largest` steps of the accumulator.
 CodeBound added_up(const CodeFormat& y, double factor, int64_t terms, double largest) {
   CodeBound bound = scaled(y, factor);
   const double addition = std::max(2 * kSumInDouble, static_cast<double>(terms) * largest * 0x1p-53);
@@ -116,8 +118,8 @@ CodeBound matrix_product(Op op, const CodeFormat& a, const CodeFormat& b, const 
   return added_up(y, a.scale * b.scale / y.scale, contracted(op), reach(a) * reach(b));
 }
 
-/// Entries of the tables and their product are off by less than 3/2 units of 2^-30, the sum by as much for each
-/// element, and is at least 2^30 units. Their quotient, which is shifted, drops what is left.
+/// Table entries and their product have an error below 3/2 units of 2^-30. The sum has this error for each element, and
+/// is at least 2^30 units. The shift of the quotient truncates.
 CodeBound softmax(Op op, const CodeFormat& y) {
   const ops::IntegerSoftmax softmax(op.node());
   const Dims& dims = op.in(0).dims();
@@ -159,7 +161,7 @@ CodeBound code_bound(Op op, const std::vector<CodeFormat>& x, const CodeFormat& 
   if (op.is<ops::Quantize>()) return bound_of(4 * kFloat, kDouble);
   const Trait trait = op.info().quant.trait;
   if (trait == Trait::preserves_range || trait == Trait::same_scale)
-    return bound_of(4 * kFloat, kDouble);  // a pad quantizes what it fills with
+    return bound_of(4 * kFloat, kDouble);  // a pad quantizes its fill value
   fail(errors::semantic_check_incomplete(
       op.where(), fmt::format("bound of how far the codes of {} may lie from its float operator", op.info().name)));
 }
@@ -173,8 +175,9 @@ CodeBound norm_bound(Op op, const Tensors& tensors) {
   for (const int64_t b : tensors.at(norm.bias().name()).data<int64_t>())
     bias = std::max(bias, std::ldexp(std::fabs(static_cast<double>(b)), -shift));
   const auto elements = static_cast<double>(op.in(0).dims().back());
-  const double largest = std::sqrt(elements);  // that a normalized element can be
-  // the root is off by 2^-30 of itself; epsilon by half a unit beside a spread of at least elements - 1
+  const double largest = std::sqrt(elements);  // of a normalized element
+  // The root has a relative error of 2^-30. epsilon has an error of half a unit, relative to a spread of at least
+  // elements - 1.
   const double relative = 0x1p-29 + std::ldexp(0.25, -guard) / std::max(1.0, elements - 1) + kDouble;
   const double rounding = factor * std::ldexp(0.5, -kNormalizedBits) +
                           largest * std::ldexp(0.5, kNormalizedBits - shift) + std::ldexp(0.5, -shift);

@@ -31,20 +31,20 @@ CodeFormat format_of(const Model& prepared, const ops::FakeQuantize& quantizer) 
           quantizer.shift_rounding()};
 }
 
-/// Whether `op`, which reads `value`, stands in neither the prepared network nor in what codes are made of: part of a
-/// layer's tail that was folded, a quantizer of another framework.
+/// Whether `op`, a reader of `value`, was removed by preparation: a folded part of a layer's tail, or a quantizer of
+/// another framework.
 bool was_taken_in(Op op, Value value, const Graph& prepared) {
   return (is_foreign_quantizer(op) || scaled_and_moved(op) == value) && !prepared.op(op.name());
 }
 
-/// Whether `op`, which reads `value` and is the last of a chain, is a layer of its own in the prepared network, which
-/// has that name: a product, or what puts its elements into other places.
+/// Whether `op`, a reader of `value` at the end of a chain, is a separate layer in the prepared network, with the same
+/// name. This is a product, or an operator that moves elements.
 bool is_layer_now(Op op, Value value, const Graph& prepared) {
   const Op layer = scaled_and_moved(op) == value ? prepared.op(op.name()) : Op();
   return layer && (layer.info().quant.weight >= 0 || keeps_order(layer) || layer.is<ops::Transpose>());
 }
 
-/// Behind reshapes and transposes too that stand in the middle of a chain, and that the prepared network lacks.
+/// Follows a chain to its end, including reshapes and transposes that the prepared network does not have.
 Value end_of_chain(Value value, const Graph& prepared) {
   while (value.has_one_use()) {
     const Op op = value.uses().front().first;
@@ -71,14 +71,15 @@ class Join {
   }
 
  private:
-  /// Whether the operator gives codes where the prepared network has reals; what stayed as it was gives what it gave.
+  /// Whether the operator computes codes for a float value of the prepared network. Values with unchanged types do not
+  /// count.
   bool gives_codes(Op layer) const {
     const Op prepared = prepared_.graph.op(layer.name());
     return !is_float(layer.out(0).dtype()) && !(prepared && prepared.out(0).dtype() == layer.out(0).dtype());
   }
 
-  /// The layer whose codes the quantizer makes: its own name, that of the operator before it, or of the one before that
-  /// where an activation was fused.
+  /// Finds the layer whose codes the quantizer creates. It has the quantizer's name, the name of the operator before
+  /// it, or, with a fused activation function, the name of the operator before that.
   void claim(const ops::FakeQuantize& quantizer) {
     const Op producer = quantizer.x().producer();
     const Op fused = producer && producer.operands().front() ? producer.operands().front().producer() : Op();
@@ -90,7 +91,7 @@ class Join {
     }
   }
 
-  /// Operators with several results, as branches and loops, give no codes.
+  /// Operators with several results, such as branches and loops, have no codes.
   void add(Op op) {
     for (const Value result : op.results()) add(op, result);
   }

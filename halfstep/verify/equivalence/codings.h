@@ -1,5 +1,4 @@
-// The values of an integer program, joined by names alone with the prepared network that it was made from and with the
-// network that came in.
+// Matches the values of an integer program with the prepared network and the source model, only by names.
 #pragma once
 
 #include <map>
@@ -11,10 +10,10 @@
 
 namespace halfstep::verify {
 
-/// Where a tie goes.
+/// Rounding direction of ties.
 enum class Ties { even, away, up };
 
-/// How a quantizer of the prepared network makes codes.
+/// Code format of a quantizer in the prepared network.
 struct CodeFormat {
   double scale = 1;
   int64_t zero_point = 0, code_min = 0, code_max = 255;
@@ -23,34 +22,35 @@ struct CodeFormat {
   int multiplier_bits = 31;
   std::string shift_rounding = "half_up";
 
-  /// The code of a real number in steps of the scale; NaN has the lowest.
+  /// The code of a real number that is given in steps of the scale. NaN has the lowest code.
   int64_t code(double steps) const;
 };
 
-/// A value of the integer program: what an operator gives in codes, or in reals where it stayed in float.
+/// A value of the integer program: codes, or float values of an operator that stays in float.
 struct Coding {
-  std::string layer;             ///< operator and value of the integer program
-  Op op;                         ///< of the integer program
-  bool real = false;             ///< an operator that gives no codes: it stayed in float
-  CodeFormat format = {};        ///< of codes
-  Value source;                  ///< what the value is in the network that came in; null where that has no such value
-  Value prepared;                ///< the value of the prepared network that has these numbers, behind its quantizer
-  std::vector<size_t> operands;  ///< the codings that the operator reads, in order
+  std::string layer;  ///< name of the operator and value in the integer program
+  Op op;  ///< operation of the integer program
+  bool real = false;  ///< whether the operator stays in float and has no codes
+  CodeFormat format = {};  ///< format of the codes
+  Value source;  ///< value in the source model, null if it has none
+  Value prepared;  ///< value of the prepared network with the same numbers, after its quantizer
+  std::vector<size_t> operands;  ///< codings that the operator reads, in order
 };
 
-/// Every value of `integer` but dequantized ones, in the program's order. The codes of a layer are those of the first
-/// quantizer behind it in `prepared`, which reads the value that they stand for; an operator that only moves codes
-/// keeps its name and the format of what it reads. Throws Error for codes that no quantizer explains.
+/// The codings of all values of `integer` except dequantized ones, in the program's order. The format of a layer's
+/// codes comes from the first quantizer after it in `prepared`. An operator that only moves codes keeps its name and
+/// the format of its input. Throws Error for codes without a matching quantizer.
 std::vector<Coding> codings_of(const Model& prepared, const Graph& integer, const Graph& source);
 
-/// The value of `source` that is the value `of` of the prepared network: the one of its name, stored where `of` is, or
-/// what stands behind it where preparation folded a layer's tail into it or took another framework's quantizer out, but
-/// not where that became a layer of its own. Null where there is none.
+/// The value of `source` that corresponds to the value `of` of the prepared network. It has the same name, and is a
+/// tensor if `of` is one. If preparation folded a layer's tail into it, or removed another framework's quantizer after
+/// it, the value after that part is returned. This does not apply to a tail that became a separate layer. Null if there
+/// is no such value.
 Value source_value(const Graph& source, const Graph& prepared, Value of);
 
 Ties ties_of(const ops::FakeQuantize& quantizer);
 
-/// Contents of a quantizer's scale, by channel, as the quantizer applies it.
+/// Scales by channel, as the quantizer applies them.
 std::vector<float> scales_of(const Model& prepared, const ops::FakeQuantize& quantizer);
 
 }  // namespace halfstep::verify

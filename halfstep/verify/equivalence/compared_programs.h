@@ -1,4 +1,4 @@
-// Programs that are compared. Internal to this room.
+// Builds the programs to compare. Internal to halfstep/verify/equivalence.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace halfstep::verify {
 
-/// `model` with the extents of these inputs, whose outputs are called as their values are: an output may have the name
-/// of the layer whose codes are meant.
+/// `model` specialized to the shapes of these inputs. Its outputs get the names of their values, because an output may
+/// have the name of another layer's codes.
 Model sized_for(const Model& model, const Tensors& inputs);
 
 std::vector<Dims> extents_of(const Tensors& inputs);
 
-/// A program for these inputs that gives the values `fetch`.
+/// A program for these inputs that returns the values `fetch`.
 runtime::Program program_of(const Model& model, const Tensors& inputs, std::vector<std::string> fetch);
 
 }  // namespace halfstep::verify

@@ -17,12 +17,12 @@ size_t bytes_of(const Tensors& tensors) {
   return bytes;
 }
 
-/// Where a run is: the operations around a region, with the iterations that they are in.
+/// Tracks the position of a run: the operations around a region, and their iterations.
 class RegionPath {
  public:
   explicit RegionPath(const Graph& graph) : graph_(graph) {}
 
-  /// An execution of a region of `op`, without what it is given.
+  /// An execution of a region of `op`, without its arguments.
   Execution enter(int64_t sample, const std::string& op, int64_t iteration) {
     iterations_[op] = iteration;
     Execution entered{sample, "", {}, {}};
@@ -38,7 +38,7 @@ class RegionPath {
 
  private:
   const Graph& graph_;
-  std::map<std::string, int64_t> iterations_;  ///< by operation; -1 of a branch
+  std::map<std::string, int64_t> iterations_;  ///< by operation, -1 for a branch
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a network gives to its branches and loops, to look at these as networks of their own.
+// Records the arguments of branches and loops in a run, so that regions can be run as networks.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@
 
 namespace halfstep::verify {
 
-/// A region as it is once entered.
+/// One execution of a region.
 struct Execution {
-  int64_t sample = 0;          ///< the first one of the batch
-  std::string path;            ///< "while 'loop', iteration 3: if 'branch'"
-  std::vector<int64_t> turns;  ///< the same as numbers, outermost first; -1 of a branch
+  int64_t sample = 0;  ///< first sample of the batch
+  std::string path;  ///< "while 'loop', iteration 3: if 'branch'"
+  std::vector<int64_t> turns;  ///< iterations of the path, outermost first, -1 for a branch
   Tensors arguments;
 };
 
-/// By the operation that holds the region, and which of its regions it is.
+/// Executions by the operation that contains the region, and the region's number.
 struct Executions {
   std::map<std::pair<std::string, size_t>, std::vector<Execution>> by_region;
-  int64_t left_out = 0;  ///< that came when `most_bytes` were there
-  int64_t end = 0;       ///< samples in front of the batch from which on some were left out
+  int64_t left_out = 0;  ///< number of executions after the limit `most_bytes` was reached
+  int64_t end = 0;  ///< samples before the first batch with executions that were left out
 };
 
-/// All that happens in all regions of `model`, `batch` samples at a time.
+/// Records all executions of all regions of `model`, `batch` samples at a time.
 Executions executions_of(const Model& model, const BatchSource& source, int64_t samples, int64_t batch,
                          size_t most_bytes, ThreadPool& pool);
 

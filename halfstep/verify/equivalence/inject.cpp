@@ -37,7 +37,7 @@ void inject(Model& integer, const std::string& place) {
     fail(errors::injected_place_wrong(place, fmt::format("index {}", index),
                                       fmt::format("0 to {}", changed.size() - 1)));
   int8_t& code = changed.data<int8_t>()[static_cast<size_t>(index)];
-  // -8..7 in the low nibble, sign-extended: flipping bit 3 also flips the copies of the sign above it.
+  // i4 codes are -8..7, stored sign-extended in a byte. A flip of bit 3 must also flip the copies of the sign above it.
   const int flipped = changed.dtype() == DType::i4 ? code ^ 0xF8 : code ^ 0x80;
   code = static_cast<int8_t>(flipped);
   integer.tensors[weight.name()] = changed;

@@ -13,14 +13,15 @@
 namespace halfstep::verify {
 namespace {
 
-/// What `op` reads of a layer, where it may stand between a product and what the layer gives; null where it may not.
+/// The operand of `op` that belongs to the layer, if `op` can be between a product and the layer's result. Otherwise
+/// null.
 Value read_of_layer(Op op) {
   if (const Value scaled = scaled_and_moved(op)) return scaled;
   return keeps_order(op) || op.is<ops::Transpose>() || is_quantizer(op) ? op.in(0) : Value();
 }
 
-/// From the product behind `value` to it; without a product where the values in front, which the layer reads, come
-/// first.
+/// The path from the product before `value` to `value`. Without a product, the path starts after the first value of
+/// `read`, the inputs of the layer.
 Path path_to(Value value, const std::set<const detail::ValueNode*>& read, const std::string& layer) {
   Path path;
   for (Value from = value; from; from = read_of_layer(path.behind.back())) {
@@ -38,7 +39,7 @@ Path path_to(Value value, const std::set<const detail::ValueNode*>& read, const 
                                      fmt::format("no product with a weight behind '{}'", value.name()), "one"));
 }
 
-/// The axis that has `channels` extents and `run` elements behind each.
+/// The axis with extent `channels` and `run` elements after it.
 size_t axis_with(const Dims& dims, int64_t channels, int64_t run) {
   size_t axis = 0;
   while (axis < dims.size() && !(dims[axis] == channels && count_elements(std::span(dims).subspan(axis + 1)) == run))
@@ -46,7 +47,7 @@ size_t axis_with(const Dims& dims, int64_t channels, int64_t run) {
   return axis;
 }
 
-/// Where an axis lies at the end of the path, whose extents are all known.
+/// Position of an axis at the end of the path. All extents must be static.
 size_t axis_at_end(const Path& path, size_t axis, const std::string& layer) {
   for (const Op op : path.behind) {
     const Dims &from = op.in(0).dims(), &to = op.out(0).dims();
@@ -74,26 +75,26 @@ std::string text_of(Op op) {
   return op.attributes().empty() ? text : text + "}";
 }
 
-/// The numbers that `part` is the codes of; null where it is no tensor.
+/// The stored numbers whose codes `part` has. Null if it is not a tensor.
 const Tensor* numbers_of(const Coding& part, const Model& prepared) {
   const Op quantizer = prepared.graph.op(part.layer);
   const Value stored = quantizer.is<ops::FakeQuantize>() ? ops::FakeQuantize(quantizer.node()).x() : Value();
   return stored && stored.is_tensor() ? &prepared.tensors.at(stored.name()) : nullptr;
 }
 
-/// What a layer computes, in front of its quantizer in a prepared network.
+/// The result of a layer of a prepared network, before its quantizer.
 Value before_quantizer(Value value) {
   const auto quantizer = value.producer<ops::FakeQuantize>();
   return quantizer ? quantizer->x() : value;
 }
 
-/// What the code of a number stands for.
+/// The real value of a number's code.
 double rounded_real(const CodeFormat& format, double number) {
   return static_cast<double>(format.code(number / format.scale) - format.zero_point) * format.scale;
 }
 
-/// What the codes of a stored reciprocal, or of numbers that are taken away, add to the bound of the operator's result
-/// in steps of `scale`: the network that came in has the numbers themselves.
+/// The bound for the rounding of a stored reciprocal or subtrahend, relative to the operator's result in steps of
+/// `scale`. The source model has the unrounded numbers.
 CodeBound rounding_bound(Op op, const Coding& part, const Model& prepared, double scale) {
   const Tensor* numbers = op.is<ops::Div, ops::Sub>() ? numbers_of(part, prepared) : nullptr;
   if (numbers == nullptr) return {};
@@ -176,7 +177,8 @@ void LayerMeaningCheck::add_part(const Coding& part) {
   bound_.add(code_bound(part.op, formats, part.format, nullptr));
 }
 
-/// A part that the network does not have as a value gives what the layer gives, under other extents.
+/// Adds a part with weights. If the network does not have the part's result as a value, the layer's result with another
+/// shape replaces it.
 void LayerMeaningCheck::weigh(const Coding& part, LayerWeights weights) {
   Value result = source_value(network().graph, graphs_.prepared.graph, weights.prepared.out(0));
   if (!result) result = out_;
@@ -207,7 +209,7 @@ WeighedLayer LayerMeaningCheck::weighed_product(const Path& path, const LayerWei
   return layer;
 }
 
-/// A layer without a product has one weight for each channel of what the path begins with.
+/// A layer without a product has one weight for each channel of the path's first input.
 WeighedLayer LayerMeaningCheck::scaled_channels(const Path& path, const Coding& part, const LayerWeights& weights) {
   const Dims& dims = part.op.out(0).dims();
   const int64_t run = count_elements(std::span(dims).subspan(2));
@@ -216,7 +218,7 @@ WeighedLayer LayerMeaningCheck::scaled_channels(const Path& path, const Coding& 
   return {path.behind.front(), {weights.reals(false)}, weights.bias, {}, x, run};
 }
 
-/// Of the source alone: a layer of the prepared network has a product of its own.
+/// Only for the source model, because a layer of the prepared network always has a product.
 std::set<const detail::ValueNode*> LayerMeaningCheck::values_read_by(const Coding& part) const {
   std::set<const detail::ValueNode*> read;
   if (reference_ == Reference::prepared) return read;
@@ -250,7 +252,7 @@ const Numbers* LayerMeaningCheck::known(Value value, const Run& run) const {
   return argument == run.arguments.end() ? nullptr : &argument->second;
 }
 
-/// Everything but what the layer gives itself.
+/// All values except the layer's own result.
 const Numbers* LayerMeaningCheck::known_of_prepared(Value value, const Run& run) const {
   for (size_t i = 0; i < graphs_.codings.size(); ++i) {
     if (i != place_ && graphs_.codings[i].prepared == value) return &run.values[i];
@@ -258,8 +260,8 @@ const Numbers* LayerMeaningCheck::known_of_prepared(Value value, const Run& run)
   return nullptr;
 }
 
-/// What the layer's operator reads comes first: a value may have codes in two formats. A stored number has codes where
-/// the layer reads them: as a limit it is exact, whatever another layer makes of it.
+/// Inputs of the layer's operator take precedence, because a value can have codes in two formats. Stored numbers only
+/// use codes that the layer itself reads. As a limit, the exact number applies, even if another layer has codes for it.
 const Numbers* LayerMeaningCheck::known_of_source(Value value, const Run& run) const {
   if (const Numbers* read = read_by(coding(), value, run)) return read;
   if (value.is_tensor()) return nullptr;

@@ -1,5 +1,5 @@
-// One layer of an integer program and what it means: the part of the network that came in between the nearest values
-// that the program has. Internal to this room.
+// The semantic check of one layer of an integer program. It computes the part of the source model between the nearest
+// values that the program has too. Internal to halfstep/verify/equivalence.
 #pragma once
 
 #include <cmath>
@@ -16,33 +16,34 @@
 
 namespace halfstep::verify {
 
-/// A run of the program.
+/// Values of one run of the program.
 struct Run {
-  std::vector<Numbers> values;               ///< by coding
-  std::map<size_t, Numbers> masks;           ///< of codings of reals that hide: those as they are, the rest as coded
+  std::vector<Numbers> values;  ///< by coding
+  std::map<size_t, Numbers> masks;  ///< by coding: float values of hiding elements, the other elements as coded
   std::map<std::string, Numbers> arguments;  ///< by name
   int64_t first_sample = 0, samples = 1;
-  bool whole = false;  ///< all is one sample
+  bool whole = false;  ///< the whole tensors are one sample
 
-  /// What the network that came in reads there.
+  /// The numbers that the source model reads for this coding.
   const Numbers* read(size_t coding) const {
     const auto mask = masks.find(coding);
     return mask == masks.end() ? &values[coding] : &mask->second;
   }
 };
 
-/// What all layers share.
+/// Graphs and codings that all layer checks share.
 struct MeaningGraphs {
-  Model prepared;  ///< with the extents of the run, as `source`
+  Model prepared;  ///< specialized to the shapes of the run, like `source`
   const Model& integer;
   Model source;
   std::vector<Coding> codings = {};
-  /// Whether each coding is checked: one whose value the source lacks may be, with what moves its codes.
+  /// Whether a check covers each coding. A coding without a value in the source model can be covered by another layer's
+  /// check, together with the operators that move its codes.
   std::vector<bool> covered = {};
 };
 
-/// Counts a code of the program beside that of `steps`, from which, saturated to what has codes and moved by `middle`,
-/// it may lie 1/2 + bound(saturated steps).
+/// Compares one code of the program with the code of `steps`. A difference is a near tie if the code is within 1/2 +
+/// bound(saturated steps) of the saturated steps plus `middle`. Otherwise it is out of tolerance.
 template <class Bound, class MakeFault>
 void compare_code(Meaning& meaning, const CodeFormat& format, double steps, double middle, int64_t found, Bound bound,
                   MakeFault make_fault) {
@@ -53,7 +54,8 @@ void compare_code(Meaning& meaning, const CodeFormat& format, double steps, doub
   const double saturated =
       std::clamp(steps, static_cast<double>(format.code_min) - zero, static_cast<double>(format.code_max) - zero);
   meaning.largest = std::max(meaning.largest, std::abs(found - expected));
-  if (std::fabs(static_cast<double>(found) - zero - saturated - middle) <= 0.5 + bound(saturated)) {  // never of a NaN
+  // always false for NaN
+  if (std::fabs(static_cast<double>(found) - zero - saturated - middle) <= 0.5 + bound(saturated)) {
     ++meaning.near_ties;
     return;
   }
@@ -64,44 +66,45 @@ void compare_code(Meaning& meaning, const CodeFormat& format, double steps, doub
   meaning.first->expected = expected;
 }
 
-/// Operations of the source from a product on, or from what a layer without one reads; each reads the one before.
+/// Operations from a product, or after the input of a layer without one. Each reads the result of the previous one.
 struct Path {
   Op product;
   std::vector<Op> behind;
 };
 
-/// The network whose operators a layer is held to.
+/// The network against which a layer is checked.
 enum class Reference {
-  source,   ///< the one that came in, from the nearest values that the program has as well
-  prepared  ///< the prepared one without its quantizers, one operator, where rewriting left values that are new
+  source,  ///< the source model, from the nearest values that the program has too
+  prepared  ///< one operator of the prepared network without quantizers, for values that rewriting created
 };
 
-/// That of codings[place]: `prepared` where the source lacks the value, or a float value that the layer reads, maybe
-/// through values that the source lacks. The weights behind such a float value are not those of the source.
+/// The reference of codings[place]. It is `prepared` if the source model does not have the value. It is also `prepared`
+/// if the layer reads a float value that the source model does not have, directly or through such values. The weights
+/// after this float value then differ from those of the source model.
 Reference reference_of(const std::vector<Coding>& codings, size_t place);
 
-/// The meaning of codings[place].
+/// The semantic check of codings[place].
 class LayerMeaningCheck {
  public:
-  /// Keeps a reference to `graphs`, and marks there what it covers.
+  /// Keeps a reference to `graphs`, and marks the covered codings there.
   LayerMeaningCheck(MeaningGraphs& graphs, size_t place, Reference reference);
 
   const std::string& name() const { return coding().layer; }
   void check_weights();
-  /// Elements of every sample of the run: all, or some.
+  /// Checks elements of every sample of the run: all, or a random selection.
   void check(const Run& run, bool all, const MeaningOptions& options);
   const Meaning& result() const { return meaning_; }
 
  private:
   const Coding& coding() const { return graphs_.codings[place_]; }
   const Model& network() const { return reference_ == Reference::source ? graphs_.source : graphs_.prepared; }
-  /// What the value is in that network; null where it has no such value.
+  /// The value in the reference network, null if it does not have it.
   Value value_of(const Coding& coding) const {
     return reference_ == Reference::source ? coding.source : coding.prepared;
   }
-  /// What `part` reads that the network does not have as a value is part of the layer too.
+  /// Whether the part is computed inside the layer, because the reference network does not have its value.
   bool belongs(const Coding& part) const { return !value_of(part) && !part.real; }
-  /// The operator of `network()` that the layer is named after: the one in front of an activation that is part of it.
+  /// The operator of `network()` with the layer's name. It is before a fused activation function.
   Op arithmetic() const;
   void add_part(const Coding& part);
   void add_parts_behind(const Coding& part);
@@ -121,11 +124,11 @@ class LayerMeaningCheck {
   size_t place_;
   Reference reference_;
   Value out_;
-  size_t axis_ = 1;  ///< of channels
+  size_t axis_ = 1;  ///< axis of channels
   RealValues values_;
   CodeBound bound_;
   std::optional<LayerWeights> weights_;
-  Op product_;  ///< of the source, in layers with weights; the first operator of one that only scales channels
+  Op product_;  ///< product in the reference network, or the first operator of a layer that only scales channels
   Meaning meaning_;
 };
 

@@ -20,7 +20,7 @@ std::vector<double> reals_of(const Model& model, Value tensor) {
   return {reals.begin(), reals.end()};
 }
 
-/// Scales of weights raised where a bias would need more than 2^30 in codes.
+/// Raises scales of weights for which the bias code would exceed 2^30.
 std::vector<double> raised(std::vector<float> scales, const std::vector<double>& bias, double x_scale,
                            bool power_of_two) {
   constexpr double kLargestBias = 0x1p30;
@@ -73,7 +73,7 @@ std::optional<LayerWeights> layer_weights(const Model& prepared, const Model& in
 }
 
 void compare_weights(const LayerWeights& weights, const Model& prepared, Meaning& meaning) {
-  constexpr double kRounding = 0x1p-22;  // of a division in float32, or of a product with a reciprocal
+  constexpr double kRounding = 0x1p-22;  // of a float32 division, or of a product with a reciprocal
   const ops::FakeQuantize& quantizer = weights.quantizer;
   const CodeFormat format{1, 0, quantizer.code_min(), quantizer.code_max(), ties_of(quantizer), {}, 0, {}};
   const auto reals = prepared.tensors.at(quantizer.x().name()).data<float>();

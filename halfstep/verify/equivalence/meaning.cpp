@@ -24,8 +24,8 @@ void add(Meaning& to, const Meaning& more) {
   if (!to.first) to.first = more.first;
 }
 
-/// Whether a product has the tensor as its weight or bias: those of a layer come from its codes, and from what was
-/// folded into it.
+/// Whether a product has the tensor as weight or bias. The check takes the weights and biases of layers from the
+/// program's codes and the prepared network, because layers are folded.
 bool is_weighed(Value tensor) {
   return std::ranges::any_of(tensor.uses(), [](const auto& use) {
     const auto ports = weight_ports(use.first);
@@ -33,7 +33,7 @@ bool is_weighed(Value tensor) {
   });
 }
 
-/// Gives parameters that are no weights, as those of norms, the contents that training made of them.
+/// Copies trained contents of parameters that are not weights, such as those of norms.
 void take_trained(Model& source, const Tensors& prepared) {
   for (const Value tensor : source.graph.tensors()) {
     const auto trained = prepared.find(tensor.name());
@@ -44,8 +44,8 @@ void take_trained(Model& source, const Tensors& prepared) {
   }
 }
 
-/// Clips without limits, or at infinite ones, give what they read, and prepared networks lack them. One whose name the
-/// operator in front of it has there stays: by it that value is known.
+/// Removes clips without finite limits. They have no effect, and prepared networks do not have them. Keeps a clip if
+/// the prepared network has its name for the preceding operator, because this name identifies the value.
 void take_out_open_clips(Model& source, const Graph& prepared) {
   constexpr float kLargest = std::numeric_limits<float>::max();
   const auto is_open = [&](Value limit, float sign) {
@@ -63,7 +63,7 @@ void take_out_open_clips(Model& source, const Graph& prepared) {
   }
 }
 
-/// Values that the program compares to see what they hide, in front of what moves their elements.
+/// Values that the program compares to find hidden elements, before operators that move elements.
 std::set<const detail::ValueNode*> compared_values(const Graph& integer) {
   std::set<const detail::ValueNode*> compared;
   for (const auto& comparison : integer.all<ops::LessOrEqual>()) {
@@ -75,8 +75,8 @@ std::set<const detail::ValueNode*> compared_values(const Graph& integer) {
   return compared;
 }
 
-/// Codes as numbers, but where a mask hides the number that `hidden` has there: masks read them so. Nothing where none
-/// hides.
+/// The real values of codes, but with the number from `hidden` where a mask hides the element, because masks read it
+/// there. Nothing if no element is hidden.
 template <class Hidden>
 std::optional<Numbers> with_hidden(const Numbers& codes, Hidden hidden) {
   Numbers mask{codes.operand()};
@@ -90,7 +90,7 @@ std::optional<Numbers> with_hidden(const Numbers& codes, Hidden hidden) {
   return any ? std::optional(mask) : std::nullopt;
 }
 
-/// Whether sums read a logarithm without the places where it is that of 0, which has no code.
+/// Whether only masked sums read this logarithm. The masks exclude log(0), which has no code.
 bool is_log_of_a_mask(const Coding& coding) {
   const Op quantizer = coding.prepared ? coding.prepared.producer() : Op();
   if (coding.operands.size() != 1 || !is_quantizer(quantizer)) return false;
@@ -124,7 +124,7 @@ class MeaningCheck {
     });
   }
 
-  /// Adds to what was found with other extents.
+  /// Adds the results to those of checks with other shapes.
   void add_to(std::vector<LayerMeaning>& all) const {
     for (size_t i = 0; i < layers_.size(); ++i) {
       if (i == all.size()) all.push_back({layers_[i]->name(), {}});
@@ -141,7 +141,7 @@ class MeaningCheck {
     return source;
   }
 
-  /// Masks that have codes, with what they were before.
+  /// Adds quantized masks, with their values before quantization.
   void add_masks(Run& run, const Tensors& values, const Tensors& inputs) const {
     for (size_t i = 0; i < graphs_.codings.size(); ++i) {
       const Op op = graphs_.codings[i].op;
@@ -169,7 +169,7 @@ class MeaningCheck {
     if (auto mask = with_hidden(run.values[place], hidden)) run.masks.emplace(place, std::move(*mask));
   }
 
-  /// Those that are held to the reference, and not yet covered by others.
+  /// Adds checks for the layers with this reference that no other check covers yet.
   void add_layers(Reference reference) {
     for (size_t place = 0; place < graphs_.codings.size(); ++place) {
       if (graphs_.codings[place].real || graphs_.covered[place]) continue;
@@ -190,7 +190,7 @@ class MeaningCheck {
   }
 
   MeaningGraphs graphs_;
-  Graph integer_;  ///< with the extents of the run; what codings point to
+  Graph integer_;  ///< specialized to the shapes of the run; codings refer to its nodes
   std::set<const detail::ValueNode*> compared_;
   runtime::Program program_;
   std::vector<std::unique_ptr<LayerMeaningCheck>> layers_;
@@ -203,7 +203,7 @@ std::vector<LayerMeaning> check_meaning(const Model& prepared, const Model& inte
                                         const ProgressCallback& progress) {
   const Dims first = options.whole ? Dims() : prepared.graph.arguments().front().dims();
   const int64_t batch = first.empty() || first[0] == kUnknown ? 1 : first[0];
-  std::map<std::vector<Dims>, MeaningCheck> checks;  // by the extents of the inputs
+  std::map<std::vector<Dims>, MeaningCheck> checks;  // by shapes of the inputs
   for (int64_t begin = 0; begin + batch <= samples; begin += batch) {
     const Tensors inputs = source(begin, batch);
     const auto [check, fresh] = checks.try_emplace(extents_of(inputs), prepared, integer, inputs);

@@ -1,5 +1,5 @@
-// How near outputs are to those of the float network, part by part: one number over all elements hides a part of small
-// values beside large ones.
+// Compares outputs with those of the float network, part by part. A single number over all elements would hide a part
+// with small values next to larger ones.
 #pragma once
 
 #include <cstdint>
@@ -13,28 +13,28 @@
 
 namespace halfstep::verify {
 
-/// All of an output, or its elements at one index of an axis.
+/// A whole output, or its elements at one index of an axis.
 struct OutputPart {
   std::string output;
-  int64_t axis = -1, index = 0;  ///< axis -1: all of it
+  int64_t axis = -1, index = 0;  ///< axis -1: the whole output
   Likeness sums = {};
 };
 
-/// "output 'y' at index 4 of axis 1".
+/// For example "output 'y' at index 4 of axis 1".
 std::string name_of(const OutputPart& part);
 
-/// Below this a part has lost more than a tenth of its magnitude, in dB.
+/// SQNR in dB below which a part is poor. It then has lost more than a tenth of its magnitude.
 inline constexpr double kPoorPart = 20;
 
-/// The axes along which parts are compared: 1, where channels are, and the last one.
+/// The axes along which parts are compared: axis 1, usually channels, and the last axis.
 std::vector<int64_t> part_axes(const Dims& dims);
 
 class OutputParts {
  public:
-  /// Adds a batch of one output. Anything but f32 of the same extents says nothing.
+  /// Adds a batch of one output. Ignores tensors that are not f32 or have different shapes.
   void add(const std::string& output, const Tensor& wanted, const Tensor& found);
 
-  /// Each output as a whole, and then its parts; those that are 0 throughout in the float network are left out.
+  /// Each output as a whole, followed by its parts. Omits parts that are always 0 in the float network.
   std::vector<OutputPart> parts() const;
 
  private:
@@ -44,7 +44,7 @@ class OutputParts {
   std::map<Along, std::vector<Likeness>> sums_;
 };
 
-/// The part with the least SQNR, the first of equals; null where there is none.
+/// The part with the lowest SQNR, the first one of equal parts. Null if there are no parts.
 const OutputPart* worst_of(const std::vector<OutputPart>& parts);
 
 }  // namespace halfstep::verify

@@ -13,10 +13,10 @@
 namespace halfstep::verify {
 namespace {
 
-/// Whether an element of the result depends on the elements at its own place alone.
+/// Whether each element of the result only depends on the elements at the same position.
 bool is_pointwise(Op op) { return op.info().elementwise && is_float(op.out(0).dtype()); }
 
-/// The results of `op` on these operands, whatever their types were in its graph.
+/// The results of `op` on these operands, independent of the operand types in its graph.
 std::vector<Tensor> results_of(Op op, const std::vector<Tensor>& operands) {
   if (!op.regions().empty()) fail(errors::layer_not_evaluated_alone(op.where(), op.info().name));
   Graph graph;
@@ -36,7 +36,7 @@ std::vector<int64_t> all_indices(const Dims& dims) {
   return all;
 }
 
-/// Flat index in an operand of extents `from` that is broadcast to `to`.
+/// Flat index in an operand of shape `from` that is broadcast to `to`.
 int64_t source_index(int64_t index, const Dims& to, const Dims& from) {
   int64_t source = 0, stride = 1;
   for (size_t axis = to.size(); axis-- > 0;) {
@@ -147,7 +147,7 @@ std::vector<double> RealValues::product(Op op, std::span<const int64_t> indices,
   const Value bias = port < 0 ? Value() : op.in(port);
   if (!bias) return results;
   const Dims& dims = op.out(0).dims();
-  // A convolution's bias stands along its channels, that of a matrix along the last axis, where it broadcasts to.
+  // The bias of a convolution lies on its channel axis. The bias of a matrix product is broadcast from the last axis.
   Dims along = bias.dims();
   if (channel_axis(op) + 1 < dims.size()) along.resize(dims.size() - channel_axis(op), 1);
   std::vector<int64_t> places(indices.size());
@@ -183,7 +183,7 @@ std::vector<double> RealValues::scaled_elements(std::span<const int64_t> indices
   return results;
 }
 
-/// The operator on lists of the elements that it needs; operands of one element stay what they are.
+/// Runs the operator on lists of the elements that it needs. Tensors with one element keep their shape.
 std::vector<double> RealValues::pointwise(Op op, std::span<const int64_t> indices) {
   std::vector<Tensor> operands;
   for (const Value operand : op.operands()) {

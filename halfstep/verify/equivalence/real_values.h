@@ -1,5 +1,5 @@
-// Values of a float network in float64, as its operators define them: worked out on demand, element by element where an
-// operator allows it.
+// Computes values of a float network in float64 by the definitions of its operators. Computes them on demand, and
+// single elements if the operator allows it.
 #pragma once
 
 #include <functional>
@@ -16,43 +16,43 @@
 
 namespace halfstep::verify {
 
-/// A layer whose weight and bias are others than the network says: those of codes.
+/// A layer whose weight and bias replace those of the network, for example the real values of codes.
 struct WeighedLayer {
-  Op op;                     ///< the product, or the first operator of those that only scale channels
-  Numbers weight;            ///< as `op` has it
-  std::vector<double> bias;  ///< by output channel; empty for none
-  /// By operation behind the product that is part of weight and bias, or gives the elements that it reads in their
-  /// order: what it reads of the layer.
+  Op op;  ///< the product, or the first operator of a layer that only scales channels
+  Numbers weight;  ///< in the layout of `op`
+  std::vector<double> bias;  ///< by output channel, empty without a bias
+  /// Operations after the product that are already part of weight and bias, or that keep elements in order. Maps each
+  /// to the operand that belongs to the layer.
   std::map<const detail::OpNode*, Value> passed;
-  /// Where `op` is no product: what it multiplies, channel by channel, each of so many elements side by side.
+  /// If `op` is not a product: the value that it scales by channel. Each channel has `run` consecutive elements.
   Value scaled = {};
   int64_t run = 0;
 };
 
-/// Products, and operators that work on each element by itself, give any elements of a value for themselves alone.
-/// Every other operator runs whole, by its reference kernel with f64 in place of all floats. Quantizers give
-/// what they read.
+/// Products and pointwise operators compute only the requested elements of a value. Every other operator computes the
+/// whole value, with its reference kernel and f64 in place of all floats. Quantizers return their input.
 class RealValues {
  public:
-  /// What is known of a value of the graph; null where it has to be worked out.
+  /// Returns the known numbers of a value of the graph, or null if it must be computed.
   using Known = std::function<const Numbers*(Value)>;
 
-  /// Keeps references to both. All extents of `graph` are known.
+  /// Keeps references to both arguments. All extents of `graph` must be static.
   RealValues(const Graph& graph, const Tensors& contents) : graph_(graph), contents_(contents) {}
-  /// Takes the place of what the graph says of these operations.
+  /// Replaces the weight and bias of these operations.
   void set_layer(WeighedLayer layer);
-  /// From now on these values are known, and what was worked out before is forgotten.
+  /// Sets the known values, and discards computed ones.
   void begin(Known known);
 
   /// Elements of `value` at flat indices.
   std::vector<double> elements(Value value, std::span<const int64_t> indices);
-  /// The sums of the magnitudes of what is added to a result of an operator with a stored weight (weight_ports).
+  /// For results of an operator with a stored weight (weight_ports): the sums of the magnitudes of all terms.
   std::vector<double> magnitudes(Value value, std::span<const int64_t> indices);
 
  private:
   const Numbers& whole(Value value);
   Numbers computed(Value value);
-  /// Whether `op` gives the elements that it reads, where they lie; then which.
+  /// The operand of `op` whose elements it returns in the same order, if `op` is a quantizer or already part of the
+  /// layer.
   std::optional<Value> passed(Op op) const;
   bool is_layer(Op op) const { return layer_ && layer_->op == op; }
   const Product* product_of(Op op);

@@ -1,4 +1,4 @@
-// What an engine gave of layers in branches and loops, cut into the times that a run came to them.
+// Splits an engine's results for layers in branches and loops into single executions.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +11,22 @@
 
 namespace halfstep::verify {
 
-/// Elements of a layer over all times that it ran for a batch.
+/// Number of elements of a layer over all its executions for a batch.
 struct Counts {
   int64_t program = 0, engine = 0;
 };
 
 class Recording {
  public:
-  /// Of the batch from `sample` on: the codes of each layer, each time that it ran, one behind the other.
+  /// Adds the batch from `sample` on: for each layer, the concatenated codes of all its executions.
   void add(int64_t sample, Tensors codes) { batches_[sample] = std::move(codes); }
 
-  /// The next codes of a layer, as many as `like` has and with its extents; none where the engine ran it no further,
-  /// does not show it, or nothing was added for the batch.
+  /// The next codes of a layer, with the size and shape of `like`. Nothing if the engine did not execute the layer
+  /// again, does not return its codes, or if the batch was not added.
   std::optional<Tensor> next(int64_t sample, const std::string& layer, const Tensor& like);
 
-  /// The first of the batches that were added for which the engine did not run the layer as often as `next` was asked:
-  /// the sample that it begins with, and how many elements were made.
+  /// The first added batch in which the engine's number of executions of the layer differs from the number of calls of
+  /// `next`. Returns its first sample and the element counts.
   std::optional<std::pair<int64_t, Counts>> first_mismatch(const std::string& layer) const;
 
  private:

@@ -31,8 +31,8 @@ auto visit_codes(const Tensor& tensor, F visit) {
   fail(errors::semantic_check_incomplete("comparison", fmt::format("codes in a tensor of {}", name(tensor.dtype()))));
 }
 
-/// The codes of a tensor; of reals, such as scales and what operators in float give, the bits. All NaN are one: the
-/// sign of one depends on the order of operands.
+/// The codes of a tensor. For float values, such as scales and results of operators in float, their bits. All NaNs are
+/// equal, because the sign of a NaN depends on the order of operands.
 std::vector<int64_t> codes_of(const Tensor& tensor) {
   if (tensor.dtype() != DType::f32)
     return visit_codes(tensor, [](auto codes) { return std::vector<int64_t>(codes.begin(), codes.end()); });
@@ -72,7 +72,7 @@ void compare_parameter(LayerReport& report, const std::string& what, const Tenso
       Difference{what, *result.first, 0, 0, position_of(*result.first, b.dims()), codes_a[at], codes_b[at]};
 }
 
-/// A parameter of a layer: what the training road computes, and the tensor that the integer program stores.
+/// A parameter of a layer: the value computed by the training network, and the tensor stored in the integer program.
 struct Parameter {
   const char* what;
   Value computed, stored;
@@ -92,7 +92,7 @@ std::vector<Parameter> parameters_of(Layer stored, Value weight_codes, ops::Requ
   return all;
 }
 
-/// The parameters of a layer, the weight first; none of one without weights.
+/// The parameters of a layer, weight first. Empty for a layer without weights.
 std::vector<Parameter> parameters_of(const Roads& roads, const Layer& layer) {
   if (layer.weight_codes.empty()) return {};
   const Op op = roads.integer.graph.op(layer.name);
@@ -114,7 +114,7 @@ void require_layers(const Roads& roads) {
   }
 }
 
-/// Values that a run of the training road must give.
+/// Names of the values that a run of the training network must return.
 std::vector<std::string> fetches(const Roads& roads) {
   std::vector<std::string> names;
   for (const Layer& layer : roads.layers) {
@@ -134,14 +134,14 @@ void compare_parameters(const Roads& roads, const Values& training, std::vector<
   }
 }
 
-/// What a comparison of features adds to.
+/// The counters and the first difference that a comparison of activations updates.
 struct FeatureCount {
   int64_t& compared;
   int64_t& differing;
   std::optional<Difference>& first;
 };
 
-/// Samples are along the first axis, or (`whole`) the tensors are one sample.
+/// Compares codes of activations. Samples are on the first axis. If `whole`, the tensors are one sample.
 void compare_features(const Layer& layer, FeatureCount count, const Tensor& a, const Tensor& b, int64_t first_sample,
                       bool whole) {
   if (a.dims() != b.dims())
@@ -167,8 +167,8 @@ void compare_features(const Layer& layer, FeatureCount count, const Tensor& a, c
       codes_a[at], codes_b[at]};
 }
 
-/// Adds a layer's codes; `begun` has the samples that differed before it, and those that do now. Returns how many of
-/// these are new.
+/// Adds a layer's codes. `begun` marks samples that differ in an earlier layer, and is updated. Returns the number of
+/// newly marked samples.
 int64_t compare_layer(VariantReport& report, const Tensor& a, const Tensor& b, std::vector<bool>& begun) {
   HS_CHECK(a.dims() == b.dims());
   report.compared += a.size();
@@ -206,7 +206,7 @@ void compare_variant(VariantReport& report, const std::vector<Layer>& layers, co
   }
 }
 
-/// What a layer's codes stand for beside its real values.
+/// Compares the real values of a layer's codes with its values in the float network.
 struct CodeLikeness {
   Likeness sums;
 
@@ -226,7 +226,7 @@ struct CodeLikeness {
   }
 };
 
-/// What the network says in the end, on codes and without.
+/// Compares the outputs of the integer program with those of the float network.
 class OutputComparison {
  public:
   void add(const std::string& name, const Tensor& codes, const Tensor& real) {
@@ -261,9 +261,9 @@ class OutputComparison {
     if (std::ranges::any_of(row, [](float value) { return std::isnan(value); })) return -1;
     return std::max_element(row.begin(), row.end()) - row.begin();
   }
-  std::string first_;  ///< what is answered
+  std::string first_;  ///< name of the first output
   OutputParts parts_;
-  Likeness sums_;  ///< of the first
+  Likeness sums_;  ///< statistics of the first output
   Answers answers_;
 };
 
@@ -272,7 +272,7 @@ struct Programs {
   runtime::Program training, integer, unquantized;
 };
 
-/// The outputs of two forms of a network, by the names that they have in each.
+/// Pairs of output names in two forms of a network.
 std::vector<std::pair<std::string, std::string>> outputs_of(const Model& first, const Model& second) {
   const std::vector<Value> a = first.graph.outputs(), b = second.graph.outputs();
   std::vector<std::pair<std::string, std::string>> names;
@@ -342,7 +342,7 @@ RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t 
     report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}, .engine = {}, .meaning = {}});
   for (const Variant& variant : roads.variants) report.variants.push_back({.name = variant.name});
   std::vector<CodeLikeness> noise(roads.layers.size());
-  std::map<std::vector<Dims>, Programs> programs;  // by the extents of the inputs
+  std::map<std::vector<Dims>, Programs> programs;  // by shapes of the inputs
   OutputComparison outputs;
   for (int64_t begin = 0; begin < samples; begin += batch) {
     const int64_t count = std::min(batch, samples - begin);

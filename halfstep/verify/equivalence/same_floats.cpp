@@ -19,8 +19,9 @@
 namespace halfstep::verify {
 namespace {
 
-constexpr double kFolding = 0x1p-23;   ///< twice the relative error of a weight or bias that is rounded to float32
-constexpr double kInDouble = 0x1p-36;  ///< of another order of operations in float64, to the largest of the value
+constexpr double kFolding = 0x1p-23;  ///< twice the relative error of a weight or bias rounded to float32
+constexpr double kInDouble = 0x1p-36;  ///< error of a different order of float64 operations, relative to the largest
+                                       ///< element of the value
 
 Value before_quantizers(Value value) {
   while (value && !value.is_tensor() && is_foreign_quantizer(value.producer())) value = value.producer().in(0);
@@ -34,13 +35,13 @@ bool same_attributes(const Attributes& a, const Attributes& b) {
   });
 }
 
-/// All numbers up to `hidden` say one thing: a softmax sees nothing here.
+/// All numbers up to `hidden` are equal, because they are invisible to a softmax.
 double distance(double a, double b, double hidden) {
   const bool are_hidden = a <= hidden && b <= hidden;
   return a == b || are_hidden || (std::isnan(a) && std::isnan(b)) ? 0.0 : std::fabs(a - b);
 }
 
-/// Whether softmaxes alone read the value, behind what moves its elements.
+/// Whether only softmaxes read the value, possibly after operators that move elements.
 bool is_masked(Value value) {
   return !value.uses().empty() && std::ranges::all_of(value.uses(), [&](const auto& use) {
     const auto& [reader, operand] = use;
@@ -76,10 +77,10 @@ class FloatCheck {
   }
 
  private:
-  /// A value that both networks have and compute in different ways.
+  /// A value that both networks have but compute differently.
   struct Comparison {
     Value value, source;
-    uint64_t stream = 0;  ///< of random numbers
+    uint64_t stream = 0;  ///< stream of random numbers
     FloatReport result = {};
   };
 
@@ -103,7 +104,7 @@ class FloatCheck {
                                          "those of the source model"));
   }
 
-  /// The value of the source that stands for one of the rewritten network; null where there is none.
+  /// The value of the source that corresponds to a value of the rewritten network, null if there is none.
   Value counterpart(Value value) const {
     if (value.is_tensor()) return source_.graph.tensor(value.name());
     if (!value.producer()) return source_.graph.value(value.name());
@@ -118,7 +119,8 @@ class FloatCheck {
     return before_quantizers(a) == before_quantizers(counterpart(b));
   }
 
-  /// Whether both networks apply the same operator to the same operands; regions read more than operands.
+  /// Whether both networks apply the same operator to the same operands. Operators with regions have no such test,
+  /// because regions read more than operands.
   bool is_untouched(Op before, Op after) const {
     return before && &before.info() == &after.info() && same_attributes(before.attributes(), after.attributes()) &&
            std::ranges::equal(before.operands(), after.operands(),
@@ -159,7 +161,7 @@ class FloatCheck {
     for (size_t i = 0; i < indices.size(); ++i) {
       const double moved = distance(expected[i], found[i], hidden);
       if (largest > 0 && std::isfinite(moved)) result.difference = std::max(result.difference, moved / largest);
-      if (moved == 0 || moved <= bounds[i]) continue;  // a bound may be NaN, as the values are
+      if (moved == 0 || moved <= bounds[i]) continue;  // a bound may be NaN, like the values
       result.faults.push_back({value.name(), indices[i], expected[i], found[i], bounds[i]});
       return;
     }
@@ -178,8 +180,8 @@ class FloatCheck {
     return largest_of(values.elements(operand, all));
   }
 
-  /// The layer's result behind reshapes and transposes that the source does not have, whose elements `value` has; or
-  /// `value`.
+  /// The layer's result before reshapes and transposes that the source does not have. `value` has its elements in
+  /// another order. If there is no such layer, `value` itself.
   Value unmoved(Value value) const {
     Value layer = value;
     for (Op op = layer.producer(); keeps_order(op) || op.is<ops::Transpose>(); op = layer.producer()) {
@@ -189,7 +191,7 @@ class FloatCheck {
     return weight_ports(layer.producer()) ? layer : value;
   }
 
-  /// Of each element of a result of an operator with a weight, the sums of the magnitudes of what is added to it.
+  /// For each element of the result of an operator with a weight, the sum of the magnitudes of its terms.
   std::vector<double> magnitudes_of(RealValues& values, Value value, const std::vector<int64_t>& indices) const {
     const Value layer = unmoved(value);
     if (layer == value) return values.magnitudes(value, indices);
@@ -211,7 +213,7 @@ class FloatCheck {
     return bounds;
   }
 
-  /// What a run of the source gave for the value; null for one that it does not share.
+  /// The numbers of a value in a run of the source. Null for a value that the networks do not share.
   const Numbers* numbers(Value source) const {
     if (!source || source.is_tensor()) return nullptr;
     const auto found = numbers_.find(source.name());

@@ -1,4 +1,4 @@
-// The network that came in against what preparation made of its floats: in float64, value by value.
+// Compares the source model with its rewritten float form, value by value in float64.
 #pragma once
 
 #include <cstdint>
@@ -10,40 +10,43 @@
 
 namespace halfstep::verify {
 
-/// An element of a rewritten value that is another number than in the network that came in.
+/// An element of a rewritten value that differs from the source model.
 struct FloatFault {
   std::string value;
-  int64_t index = 0;  ///< flat
+  int64_t index = 0;  ///< flat index
   double expected = 0, found = 0;
-  double bound = 0;  ///< that their difference may have
+  double bound = 0;  ///< largest allowed difference
 };
 
 struct FloatReport {
-  int64_t values = 0;     ///< that both networks have
-  int64_t compared = 0;   ///< elements of those that a rewriting touched; the others are the same operators on them
-  double difference = 0;  ///< the largest of a value's elements, to the largest of the value
-  std::vector<FloatFault> faults;  ///< the first of each value
-  /// Where the prepared network without quantizers is not the rewritten one: a sentence, or "".
+  int64_t values = 0;  ///< values that both networks have
+  int64_t compared = 0;  ///< elements of values that rewriting changed, other values have the same operators on the
+                         ///< same operands
+  double difference = 0;  ///< largest difference within a value, relative to its largest element
+  std::vector<FloatFault> faults;  ///< first fault of each value
+  /// Difference between the prepared network without quantizers and the rewritten one, as a sentence. "" if there is
+  /// none.
   std::string structure;
-  bool trained = false;  ///< whether its parameters are no longer the rewritten ones
+  bool trained = false;  ///< whether its parameters differ from the rewritten ones
   bool holds() const { return faults.empty() && structure.empty(); }
-  /// What was found of another part of the network.
+  /// Adds the results for another part of the network.
   void add(const FloatReport& part);
 };
 
 struct FloatOptions {
-  int64_t elements = 4096;  ///< of each value, drawn at random
+  int64_t elements = 4096;  ///< random elements of each value
   uint64_t seed = 0;
 };
 
-/// Every value that `rewritten` has in common with `source` by name (source_value in codings.h), where another operator
-/// makes it or another tensor goes into it: worked out by either network from the same values before it, which are
-/// those of a run of `source` on `inputs`. They may differ by the rounding of folded weights and biases to float32.
-/// Both are in evaluation form. Throws Error where outputs have other names or meet other values.
+/// Compares every value that `rewritten` and `source` have in common by name (source_value in codings.h), if its
+/// operator or a tensor operand changed. Both networks compute it from the same preceding values, which come from a run
+/// of `source` on `inputs`. Values may differ by the rounding of folded weights and biases to float32. Both networks
+/// must be in evaluation form. Throws Error if the outputs have different names or correspond to different values.
 FloatReport same_floats(const Model& source, const Model& rewritten, const Tensors& inputs, const FloatOptions& options,
                         ThreadPool& pool);
 
-/// Adds what holds between `rewritten` and `unquantized`, the prepared network without its quantizers.
+/// Compares the structure of `rewritten` with `unquantized`, the prepared network without its quantizers, and adds the
+/// result.
 void compare_structure(FloatReport& report, const Model& rewritten, const Model& unquantized);
 
 }  // namespace halfstep::verify

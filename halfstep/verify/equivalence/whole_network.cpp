@@ -14,8 +14,8 @@
 namespace halfstep::verify {
 namespace {
 
-/// Distances are shares of the length of what a sample gives alone. Equal float results differ by the order of their
-/// sums alone; equal codes not at all, and one that is read from another sample by far more.
+/// Distances relative to the length of the output for the sample alone. Equal float results only differ by the order of
+/// their sums. Equal codes do not differ at all. A code that is read from another sample differs by far more.
 constexpr double kSameFloats = 1e-4, kMostMoved = 1e-2;
 
 bool is_float_matrix(Value value) {
@@ -24,8 +24,8 @@ bool is_float_matrix(Value value) {
          std::ranges::count_if(dims, [](int64_t extent) { return extent != 1; }) > 1;
 }
 
-/// Integers and booleans of the source model that neither float inputs nor operators with weights, which read a stored
-/// matrix, reach.
+/// Integers and booleans of the source model that do not depend on float inputs, nor on operators with weights. Such
+/// operators read a stored matrix.
 class ExactIntegers {
  public:
   explicit ExactIntegers(const Graph& source) {
@@ -36,7 +36,7 @@ class ExactIntegers {
     }
   }
 
-  /// Those that `integer` has too.
+  /// Names of these values that `integer` has too.
   std::vector<std::string> shared_with(const Graph& integer) const {
     std::vector<std::string> names;
     for (const Value value : exact_) {
@@ -56,7 +56,7 @@ class ExactIntegers {
 
   bool reaches(Op op) const {
     if (op.info().flow != Flow::none) return true;
-    if (op.is<ops::Positions>()) return false;  // of extents alone
+    if (op.is<ops::Positions>()) return false;  // depends on extents only
     const std::vector<Value> operands = op.operands();
     return std::ranges::any_of(
         operands, [&](Value value) { return value && (reached_.contains(value.node()) || is_float_matrix(value)); });
@@ -88,7 +88,8 @@ void compare_integers(const Tensors& source, const Tensors& integer, const std::
   }
 }
 
-/// Of row `row` of `batch` to `alone`, which has one; nothing where they are no such thing.
+/// The distance between row `row` of `batch` and `alone`, which has one row. Nothing if the shapes or types do not
+/// match.
 std::optional<double> distance(const Tensor& batch, int64_t rows, int64_t row, const Tensor& alone) {
   const Dims &a = batch.dims(), &b = alone.dims();
   const bool fits = batch.dtype() == DType::f32 && alone.dtype() == DType::f32 && !a.empty() && a.size() == b.size() &&
@@ -107,7 +108,7 @@ std::optional<double> distance(const Tensor& batch, int64_t rows, int64_t row, c
   return length == 0 ? 1.0 : std::sqrt(squares / length);
 }
 
-/// A network for batches and for single samples.
+/// A network that runs batches and single samples.
 class BatchRuns {
  public:
   BatchRuns(const Model& model, ThreadPool& pool) : model_(model), pool_(pool), outputs_(outputs_of(model)) {}
@@ -115,7 +116,7 @@ class BatchRuns {
   Tensors run(const Tensors& inputs, const std::vector<std::string>& also = {}) {
     const auto extents = extents_of(inputs);
     if (!programs_.contains(extents)) {
-      std::vector<std::string> fetch;  // two outputs may be one value
+      std::vector<std::string> fetch;  // without duplicates, because two outputs can be one value
       for (const auto* names : {&std::as_const(outputs_), &also}) {
         for (const std::string& name : *names) {
           if (std::ranges::find(fetch, name) == fetch.end()) fetch.push_back(name);
@@ -134,7 +135,7 @@ class BatchRuns {
   std::map<std::vector<Dims>, runtime::Program> programs_;
 };
 
-/// What a network gave for a batch, and for one sample of it alone.
+/// Results of a network for a batch, and for one of its samples alone.
 struct BatchAndAlone {
   const Tensors &batch, &alone;
   const std::vector<std::string>& outputs;
