@@ -33,7 +33,7 @@ struct Allocation {
   Point before, chosen;
   double bound = 0;  ///< no legal assignment within the budgets has less total sensitivity
   int64_t nodes = 0;
-  Costs measured;                                ///< of the integer program
+  Costs measured;                                ///< costs of the integer program
   std::vector<Point> uniform = {};               ///< uniform bit widths, as far as they are legal
   std::vector<Point> front = {};                 ///< along the first budget, cheapest first
   std::vector<std::map<int, double>> harm = {};  ///< by group and bit width

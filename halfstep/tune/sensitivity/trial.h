@@ -23,7 +23,7 @@ class Trial {
   train::Standing of(const Model& network) const { return outcome_of(network).judged; }
 
   struct Outcome {
-    train::Standing judged;  ///< as in `of`
+    train::Standing judged;  ///< result of `of`
     train::Standing near;    ///< against the float network, with or without labels
   };
   Outcome outcome_of(const Model& network) const;

@@ -15,16 +15,16 @@ namespace halfstep::board {
 namespace {
 
 constexpr std::string_view kStates[] = {"equal", "differs", "other size", "missing", "extra"};
-constexpr int64_t kPart = 1 << 18;          ///< elements that are decoded at once, at least a sample
-constexpr int64_t kMostEvidence = 1 << 18;  ///< elements that hypotheses are tried on, at least a sample
+constexpr int64_t kPart = 1 << 18;          ///< elements to decode at once, at least one sample
+constexpr int64_t kMostEvidence = 1 << 18;  ///< elements to try hypotheses on, at least one sample
 constexpr int64_t kMostSamples = 4;
 
 /// A value on both sides, sample by sample.
 struct Pair {
   const Entry &first, &second;
   Stored first_cells, second_cells;
-  ImageDims dims;                             ///< of the first, with the samples that both have
-  int64_t first_bytes = 0, second_bytes = 0;  ///< of a sample
+  ImageDims dims;                             ///< dimensions of the first side's value
+  int64_t first_bytes = 0, second_bytes = 0;  ///< bytes of one sample
 
   Pair(const Side& a, size_t i, const Side& b, size_t j)
       : first(a.manifest.entries[i]),
@@ -41,7 +41,7 @@ struct Pair {
     const auto bytes = static_cast<int64_t>(stored.cells.size());
     return bytes % each == 0 ? bytes / each : -1;
   }
-  /// Whole samples, as many on either side: else nobody knows where one ends.
+  /// Whether both sides have the same number of whole samples. Otherwise sample boundaries are unknown.
   bool fits() const {
     const int64_t a = samples_of(first_cells, first_bytes), b = samples_of(second_cells, second_bytes);
     return a >= 0 && a == b;
@@ -90,12 +90,12 @@ Place place_of(const Entry& entry, const ImageDims& dims, int64_t sample, int64_
   return place;
 }
 
-/// What a walk over the elements adds up.
+/// Results that a walk over the elements accumulates.
 struct Totals {
   ValueComparison& value;
   const RealTolerance& tolerance;
   double noise = 0;
-  std::vector<int64_t> samples = {};  ///< the first that differ
+  std::vector<int64_t> samples = {};  ///< first samples that differ
 
   void add(const Pair& pair, int64_t sample, const Numbers& a, const Numbers& b) {
     const int64_t each = pair.dims.sample();
@@ -114,7 +114,7 @@ struct Totals {
   }
 };
 
-/// The sum of the squares of what the first side's numbers stand for.
+/// Sum of squares of the first side's values.
 double signal_of(const Pair& pair, int64_t samples, int64_t step) {
   const auto zero = pair.first.codes ? static_cast<double>(pair.first.codes->zero_point) : 0.0;
   double signal = 0;
@@ -163,7 +163,7 @@ HeatMap heat_of(const Evidence& e) {
   return heat;
 }
 
-/// Samples of both sides that differ, or where sizes do, all that there is.
+/// Samples of both sides that differ. If sizes differ, all samples of the first side and all bytes of the second one.
 Evidence evidence_of(const Pair& pair, const std::vector<int64_t>& differing) {
   Evidence evidence;
   evidence.entry = pair.first;
@@ -236,7 +236,7 @@ class Walk {
     }
   }
 
-  /// Values in the order of execution, which only the other side knows.
+  /// Sorts values into execution order, which only the other side knows.
   static void order_as(const Manifest& known, Side& side) {
     std::vector<std::pair<size_t, size_t>> order;
     for (size_t i = 0; i < side.manifest.entries.size(); ++i) {
@@ -311,7 +311,8 @@ class Walk {
         fmt::format("{} ({} as {})", expected, to_string(pair.first.type), describe(entry.layout))));
   }
 
-  /// The layer's sums, where they give what is expected: else the layer is not what is thought.
+  /// The layer's sums, if the layer computed from the dump has the expected result. Otherwise the dump is not from one
+  /// run, and no hypothesis can be computed.
   std::optional<Sums> checked_sums(Evidence& evidence) {
     try {
       if (numbers_of(evidence.rerun->run(pool_)) != evidence.expected) {

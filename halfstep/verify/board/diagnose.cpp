@@ -6,7 +6,7 @@
 namespace halfstep::board {
 namespace {
 
-constexpr double kMostLeft = 0.5;  ///< of a guess that is worth a word
+constexpr double kMostLeft = 0.5;  ///< largest unexplained share of a guess
 constexpr size_t kMostGuesses = 4;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The checksums by which boards and their tools compare files.
+// Checksums with which boards and their tools compare files.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace halfstep::board {
 
-/// In hex, as sha256sum and md5sum print them.
+/// Hexadecimal, as sha256sum and md5sum print them.
 struct Digests {
   std::string sha256 = {}, md5 = {};
   bool operator==(const Digests&) const = default;
@@ -15,7 +15,7 @@ struct Digests {
 
 Digests digests(std::span<const std::byte> bytes);
 
-/// SHA-256 alone, in hex.
+/// SHA-256 in hexadecimal.
 std::string sha256(std::span<const std::byte> bytes);
 
 }  // namespace halfstep::board

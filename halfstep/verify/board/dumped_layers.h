@@ -1,4 +1,4 @@
-// The layers of a dump, ready to be computed again. Internal to this room.
+// Recomputes layers from a dump. Internal to halfstep/verify/board.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@ namespace halfstep::board {
 
 class Layers {
  public:
-  /// Keeps a reference.
+  /// Keeps a reference to `side`.
   explicit Layers(const Side& side);
 
-  /// The layer that gives `value`, on these samples of what it reads. Nothing, and why not, where the dump lacks
-  /// something that it reads.
+  /// The layer that computes `value`, with its inputs for these samples. Nothing if the dump lacks one of its inputs.
+  /// `why` is then set to the reason.
   std::optional<Rerun> rerun(const std::string& value, const std::vector<int64_t>& samples, std::string& why) const;
 
  private:

@@ -1,4 +1,4 @@
-// What is known of the first value that differs, and what may be wrong with it.
+// Evidence about the first value that differs, and hypotheses about the cause.
 #pragma once
 
 #include <cmath>
@@ -12,60 +12,60 @@
 
 namespace halfstep::board {
 
-/// Numbers of images, [n, c, h, w].
+/// Numbers in the order [n, c, h, w].
 using Numbers = std::vector<double>;
 
-/// Stands in a prediction for what it does not say.
+/// Marks elements for which a hypothesis makes no prediction.
 inline constexpr double kUnsaid = std::numeric_limits<double>::quiet_NaN();
 
 Numbers numbers_of(const Tensor& tensor);
 
-/// Any NaN is any other.
+/// All NaNs are equal.
 inline bool same_number(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 /// Some samples of a value that differs.
 struct Evidence {
-  Entry entry;                   ///< as the expected side has it
-  ImageDims dims;                ///< of these samples
-  Numbers expected;              ///< what the expected side has
-  std::vector<std::byte> cells;  ///< what the other side has, as it lies in its file
-  Layout layout;                 ///< in which that is said to be
-  DType type = DType::u8;        ///< of its elements
-  Numbers found;                 ///< the cells so read; empty where they do not fit
-  std::optional<Rerun> rerun;    ///< the layer on the codes that the expected side gives it
-  std::optional<Sums> sums;      ///< of that, where it adds up
+  Entry entry;                   ///< description by the expected side
+  ImageDims dims;                ///< dimensions of these samples
+  Numbers expected;              ///< numbers of the expected side
+  std::vector<std::byte> cells;  ///< bytes of the other side, as in its file
+  Layout layout;                 ///< claimed layout of the cells
+  DType type = DType::u8;        ///< claimed element type of the cells
+  Numbers found;                 ///< cells decoded with layout and type, empty if the size does not match
+  std::optional<Rerun> rerun;    ///< the layer, with its inputs from the expected side
+  std::optional<Sums> sums;      ///< sums of the layer, if it accumulates
   ThreadPool* pool = nullptr;
 
   int64_t at(int64_t n, int64_t c, int64_t h, int64_t w) const { return ((n * dims.c + c) * dims.h + h) * dims.w + w; }
   size_t size() const { return expected.size(); }
   bool has_found() const { return found.size() == expected.size() && !found.empty(); }
-  /// Codes that the type of the value's codes can have.
+  /// Smallest and largest code of the value's format.
   double lowest() const;
   double highest() const;
-  /// Whether nothing is in front of it but samples.
+  /// Whether only samples, and no layers, precede the value.
   bool is_input() const;
   double zero_point() const { return entry.codes ? static_cast<double>(entry.codes->zero_point) : 0; }
 };
 
-/// How sure a guess is.
+/// The strength of the evidence for a guess.
 enum class Proof {
-  exact,   ///< applied, it gives every element that the other side has
-  place,   ///< the places of what differs say it
-  near,    ///< applied, it gives every element but for a code up or down
-  partial  ///< applied, it explains most of what differs
+  exact,   ///< the hypothesis reproduces every element of the other side
+  place,   ///< only the positions of the differences support it
+  near,    ///< the hypothesis reproduces every element to within one code
+  partial  ///< the hypothesis explains most of the differences
 };
 
-/// What may be wrong, and what remains when it is put right.
+/// A possible cause, and the differences that it does not explain.
 struct Guess {
-  std::string name;      ///< of its hypothesis
-  std::string sentence;  ///< "written as NHWC, expected NCHW"
+  std::string name;      ///< name of its hypothesis
+  std::string sentence;  ///< for example "written as NHWC, expected NCHW"
   Proof proof = Proof::exact;
-  int64_t differing = 0;  ///< elements that it does not explain
-  int64_t compared = 0;   ///< elements that it says something of
-  double left = 0;        ///< share of what differed that it does not explain
+  int64_t differing = 0;  ///< number of elements that it does not explain
+  int64_t compared = 0;   ///< number of elements for which it makes a prediction
+  double left = 0;        ///< share of the differing elements that it does not explain
 };
 
-/// A way in which a board goes wrong: adds what of it can explain the evidence.
+/// A possible cause of errors on a board. `consider` adds the variants that may explain the evidence.
 struct Hypothesis {
   const char* name;
   void (*consider)(const Evidence& evidence, class Verdicts& verdicts);
@@ -76,19 +76,19 @@ class Verdicts {
  public:
   explicit Verdicts(const Evidence& evidence);
 
-  /// Holds a prediction of what the other side has against it.
+  /// Compares a prediction with the numbers of the other side.
   void predict(const std::string& sentence, const Numbers& prediction);
-  /// The same, where a code up or down counts as explained.
+  /// Compares a prediction, where a difference of one code counts as explained.
   void predict_nearly(const std::string& sentence, const Numbers& prediction);
-  /// The same of cells that were read in another way, which should give what is expected.
+  /// Compares cells that were decoded in another way with the expected numbers.
   void reading(const std::string& sentence, const Numbers& read);
-  /// What the places say; `differing` of those that differ lie elsewhere.
+  /// Adds a guess that only the positions of differences support. `differing`: differences at other positions.
   void place(const std::string& sentence, int64_t differing, int64_t compared);
 
   void begin(const Hypothesis& hypothesis) { name_ = hypothesis.name; }
   bool proved() const;
   int64_t differing() const { return differing_; }
-  /// The best first; what explains less than half of what differs is left out.
+  /// The best guesses first. Omits guesses that explain less than half of the differences.
   std::vector<Guess> best(size_t most) const;
 
  private:
@@ -100,20 +100,20 @@ class Verdicts {
   std::vector<Guess> guesses_;
 };
 
-/// A hypothesis about numbers, where what the other side has can be read as some.
+/// Considers a hypothesis about numbers, if the cells of the other side can be decoded.
 template <void (*consider)(const Evidence&, Verdicts&)>
 void of_found(const Evidence& evidence, Verdicts& verdicts) {
   if (evidence.has_found()) consider(evidence, verdicts);
 }
 
-// The tables of hypotheses, from the simplest on. A row is all that another one needs.
-const std::vector<Hypothesis>& readings();  ///< the same codes, laid out in another way
-const std::vector<Hypothesis>& inputs();    ///< samples that were made otherwise
-const std::vector<Hypothesis>& reruns();    ///< the layer, computed in another way
-const std::vector<Hypothesis>& moves();     ///< codes made of the codes
-const std::vector<Hypothesis>& places();    ///< what only the places of the differences show
+// Tables of hypotheses, simplest first. A new hypothesis only needs a row.
+const std::vector<Hypothesis>& readings();  ///< equal codes in another layout
+const std::vector<Hypothesis>& inputs();    ///< samples that were preprocessed differently
+const std::vector<Hypothesis>& reruns();    ///< the layer computed in another way
+const std::vector<Hypothesis>& moves();     ///< codes derived from the expected codes
+const std::vector<Hypothesis>& places();    ///< hypotheses that only use the positions of differences
 
-/// What is most likely wrong, the best guess first; none where nothing explains it.
+/// The most likely causes, best first. Empty if no hypothesis explains the differences.
 std::vector<Guess> diagnose(const Evidence& evidence);
 
 }  // namespace halfstep::board

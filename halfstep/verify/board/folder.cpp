@@ -19,10 +19,10 @@ void require_dump_target(const fs::path& out, bool overwrite) {
 }
 
 FolderWriter::FolderWriter(fs::path out, bool overwrite) : out_(std::move(out)) {
-  if (!out_.has_filename()) out_ = out_.parent_path();  // "dumps/"
+  if (!out_.has_filename()) out_ = out_.parent_path();  // for a path such as "dumps/"
   require_dump_target(out_, overwrite);
   claim_ = io::Claim::of_name(out_);
-  require_dump_target(out_, overwrite);  // another process may have written it meanwhile
+  require_dump_target(out_, overwrite);  // another process may have written it in the meantime
   temporary_.emplace(out_);
 }
 
@@ -39,7 +39,7 @@ void FolderWriter::finish(const Manifest& manifest) {
   io::write_file(temporary_->path() / kManifestFile, std::as_bytes(std::span(text)), out_);
   std::error_code failed;
   if (fs::exists(out_, failed)) {
-    const io::Claim held = io::Claim::of_folder(out_);  // nobody takes it for one that a killed process left
+    const io::Claim held = io::Claim::of_folder(out_);  // other processes must not take it for an abandoned folder
     const io::FolderBeside old(out_);
     fs::rename(out_, old.path(), failed);
     if (!failed) fs::rename(temporary_->path(), out_, failed);

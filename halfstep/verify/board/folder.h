@@ -1,4 +1,4 @@
-// A folder of dumps: one file for each value, and manifest.json.
+// Writes a folder of dumps: one file for each value, and manifest.json.
 #pragma once
 
 #include <filesystem>
@@ -17,13 +17,13 @@
 
 namespace halfstep::board {
 
-/// Writes a folder value by value. It is not there before `finish`, and without it nothing is left.
+/// Writes a folder value by value. The folder appears only after `finish`. Without it, nothing remains.
 class FolderWriter {
  public:
-  /// Throws where `out` is there already and is not replaced; with `overwrite` a folder of dumps is, and no other.
+  /// Throws if `out` exists. With `overwrite`, an existing folder of dumps is replaced, but no other folder.
   FolderWriter(std::filesystem::path out, bool overwrite);
 
-  /// Fills in the entry's file, bytes and digests.
+  /// Writes a file, and sets the entry's file, bytes and digests.
   void add(Entry& entry, const Tensor& contents);
   void finish(const Manifest& manifest);
 
@@ -34,7 +34,7 @@ class FolderWriter {
   size_t count_ = 0;
 };
 
-/// Throws what the writer would, before any work.
+/// Throws the errors of the writer before any work.
 void require_dump_target(const std::filesystem::path& out, bool overwrite);
 
 }  // namespace halfstep::board

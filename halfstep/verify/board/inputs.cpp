@@ -1,4 +1,4 @@
-// Samples that were made otherwise: scaled, shifted, of other means.
+// Hypotheses about samples with other preprocessing: scaled, shifted, or with another mean.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,12 +10,12 @@
 namespace halfstep::board {
 namespace {
 
-/// found = gain * sample + base, of a channel.
+/// found = gain * sample + base, for one channel.
 struct Line {
   double gain = 1, base = 0;
 };
 
-/// What is in front of the codes: reals, in the unit of the samples, or else the numbers themselves.
+/// The values before quantization, in the units of the samples. Without them, the numbers themselves.
 struct Source {
   Numbers reals;
   double scale = 1, zero = 0;
@@ -28,7 +28,7 @@ struct Source {
   }
 };
 
-/// The line through what is found within its ends; nothing where that says none.
+/// A least-squares line through the found codes that are not saturated. Nothing if the data do not determine one.
 std::optional<Line> line_of(const Evidence& e, const Source& source, int64_t channel) {
   double count = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;
   for (size_t i = 0; i < e.size(); ++i) {
@@ -62,7 +62,7 @@ double with_digits(double value, int digits) {
   return std::nearbyint(value / unit) * unit;
 }
 
-/// The codes of moved samples, by the layer itself.
+/// Quantizes the modified samples with the layer itself.
 void consider_samples(const Evidence& e, Verdicts& verdicts, const std::vector<Line>& lines) {
   Rerun moved = *e.rerun;
   Tensor x(moved.operands.front().dtype(), moved.operands.front().dims());
@@ -74,7 +74,7 @@ void consider_samples(const Evidence& e, Verdicts& verdicts, const std::vector<L
   try {
     verdicts.predict("other preprocessing: samples are " + text_of(lines) + (lines.size() > 1 ? " by channel" : ""),
                      numbers_of(moved.run(*e.pool)));
-  } catch (const Error&) {  // no number that the layer takes
+  } catch (const Error&) {  // the layer does not support such a number
   }
 }
 
@@ -101,7 +101,7 @@ void preprocessing(const Evidence& e, Verdicts& verdicts) {
       "other preprocessing: samples are " + text_of(lines) + (lines.size() > 1 ? " by channel" : "");
   e.entry.codes ? verdicts.predict_nearly(words, result) : verdicts.predict(words + ", to 0.01 %", result);
   if (!e.rerun || !e.entry.codes || e.rerun->operands.front().size() != static_cast<int64_t>(e.size())) return;
-  for (const int digits : {1, 2, 3, 4}) {  // what people write
+  for (const int digits : {1, 2, 3, 4}) {  // constants in code usually have few digits
     std::vector<Line> round = lines;
     const double least = std::abs(source.scale) / 2;
     for (Line& line : round) {
@@ -114,7 +114,7 @@ void preprocessing(const Evidence& e, Verdicts& verdicts) {
   consider_samples(e, verdicts, lines);
 }
 
-/// Every code larger or smaller by the same: of an input that is a mean.
+/// Every code of an input differs by a constant, because the mean is missing or wrong.
 void mean(const Evidence& e, Verdicts& verdicts) {
   if (!e.is_input() || !e.has_found() || !e.entry.codes) return;
   std::vector<double> all(e.size());

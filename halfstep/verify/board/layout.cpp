@@ -18,10 +18,10 @@ constexpr int64_t kMostBlock = 1024;
 int64_t even(int64_t count) { return count + count % 2; }
 bool packed(const Layout& layout) { return layout.packing != Packing::none; }
 
-/// Which half of a byte the cell has.
+/// Bit position of the cell's half in its byte.
 int shift_of(int64_t cell, Packing packing) { return (cell % 2 == 0) == (packing == Packing::low_first) ? 0 : 4; }
 
-/// The bits of an element as they are stored, or back: both are their own inverse.
+/// Converts the bits of an element to their stored form.
 template <class T>
 T turned(T bits, const Layout& layout) {
   if (layout.offset) bits = static_cast<T>(bits ^ T(T(1) << (8 * sizeof(T) - 1)));
@@ -31,7 +31,7 @@ T turned(T bits, const Layout& layout) {
   return bits;
 }
 
-/// The same where a number is stored in a byte order alone.
+/// The inverse of turned(): swaps the byte order before the sign bit.
 template <class T>
 T unturned(T bits, const Layout& layout) {
   Layout order = layout, offset = layout;
@@ -40,8 +40,8 @@ T unturned(T bits, const Layout& layout) {
   return turned(turned(bits, order), offset);
 }
 
-/// Calls visit(element, cell) for the first element of each row of pixels: a row at a time of all channels, which a
-/// cache holds in any order.
+/// Calls visit(element, cell) for the first element of each row of pixels. Visits one row of all channels at a time, so
+/// that it stays in the cache for every order.
 template <class F>
 void each_row(const ImageDims& dims, const Cells& cells, F visit) {
   for (int64_t h = 0; h < dims.h; ++h) {
@@ -49,7 +49,7 @@ void each_row(const ImageDims& dims, const Cells& cells, F visit) {
   }
 }
 
-/// The same for all elements of a sample.
+/// Calls visit(element, cell) for all elements of a sample.
 template <class F>
 void each_element(const ImageDims& dims, const Cells& cells, F visit) {
   each_row(dims, cells, [&](int64_t element, int64_t cell) {
@@ -99,7 +99,7 @@ void decode_sample(const std::byte* from, T* to, const ImageDims& dims, const Ce
     each_element(dims, cells, [&](int64_t element, int64_t cell) { to[element] = bits_at(cell); });
 }
 
-/// Elements as whole numbers of their size.
+/// Calls visit with a zero of the unsigned integer type that has the element's size.
 template <class F>
 void with_bits(DType type, F visit) {
   switch (size_of(type)) {
@@ -110,7 +110,7 @@ void with_bits(DType type, F visit) {
   }
 }
 
-/// Images with a border of that code around each.
+/// Adds a border of the given code around each image.
 Tensor bordered(const Tensor& tensor, const Border& border, int64_t code) {
   Dims dims = tensor.dims();
   const int64_t rows = dims[2], columns = dims[3];

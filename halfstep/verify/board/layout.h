@@ -1,4 +1,4 @@
-// How a board lays codes out in memory and in files. docs/guides/debug_board.md.
+// Layouts of codes in memory and files of a board. See docs/board.md.
 #pragma once
 
 #include <array>
@@ -13,10 +13,10 @@
 
 namespace halfstep::board {
 
-/// What comes after what within a sample. `blocks`: [ceil(c / block), h, w, block], channels behind the last are 0.
+/// Order of elements in a sample. `blocks` is [ceil(c / block), h, w, block], and channels beyond the last are 0.
 enum class Order { nchw, nhwc, blocks };
 
-/// Two codes of at most 4 bits in a byte; a run that ends within a byte is filled with 0.
+/// Two codes of at most 4 bits in a byte. A run with an odd number of codes is padded with 0.
 enum class Packing { none, low_first, high_first };
 
 /// Rows and columns around each image.
@@ -28,9 +28,9 @@ struct Border {
 
 struct Layout {
   Order order = Order::nchw;
-  int64_t block = 32;  ///< channels in a block, where there are blocks
+  int64_t block = 32;  ///< channels in a block, for Order::blocks
   Packing packing = Packing::none;
-  bool offset = false;  ///< the top bit of each code is flipped: u8 less 128 is i8
+  bool offset = false;  ///< the top bit of each code is flipped: u8 minus 128 is i8
   Border border = {};
   bool big_endian = false;
   bool operator==(const Layout&) const = default;
@@ -38,17 +38,17 @@ struct Layout {
 
 /// "nchw", "nhwc", "ndhwc32".
 std::string order_text(const Layout& layout);
-/// Throws, starting with `where`, for what is none of these; blocks have 2 to 1024 channels.
+/// Parses an order. A block has 2 to 1024 channels. Throws for other texts, with a message that starts with `where`.
 void set_order(Layout& layout, std::string_view text, const std::string& where);
 
 std::string_view name(Packing packing);
-/// Throws, starting with `where`, for what is not none, low_first or high_first.
+/// Throws for texts other than none, low_first or high_first, with a message that starts with `where`.
 Packing parse_packing(std::string_view text, const std::string& where);
 
-/// "NHWC, two codes in a byte, low nibble first, offset by 128, border [1, 1, 1, 1], big-endian".
+/// For example "NHWC, two codes in a byte, low nibble first, offset by 128, with a border [1, 1, 1, 1], big-endian".
 std::string describe(const Layout& layout);
 
-/// A tensor as samples of images: [n, c], [n, c, l] and others have extents of 1 or run axes together.
+/// A tensor as samples of images. [n, c] and [n, c, l] get extents of 1, and more than four axes are merged.
 struct ImageDims {
   int64_t n = 1, c = 1, h = 1, w = 1;
   static ImageDims of(std::span<const int64_t> dims);
@@ -56,16 +56,16 @@ struct ImageDims {
   bool operator==(const ImageDims&) const = default;
 };
 
-/// `layout` as a value of these extents and codes has it: without blocks, borders and pairs where it has no images, or
-/// codes of more than 4 bits; nothing of it but the order for reals.
+/// `layout` restricted to the properties that a value of this shape, type and bits can have. Without images it has no
+/// border. Codes of more than 4 bits are not packed. Float values only keep the order.
 Layout layout_for(const Layout& layout, std::span<const int64_t> dims, DType type, int bits);
 
-/// Where the elements of a sample lie: in cells, each of which is an element, or half a byte of a packed one.
+/// Positions of a sample's elements in cells. A cell is one element, or half a byte if packed.
 struct Cells {
-  int64_t c_block = 0;  ///< cells from one block of channels to the next
+  int64_t c_block = 0;  ///< cells between consecutive blocks of channels
   int64_t c = 0, h = 0, w = 0;
-  int64_t origin = 0;  ///< of the first element, behind the border
-  int64_t total = 0;   ///< in a sample, filling included
+  int64_t origin = 0;  ///< cell of the first element, after the border
+  int64_t total = 0;   ///< cells in a sample, including padding
   int64_t block = 1;   ///< channels in a block
 
   static Cells of(const ImageDims& dims, const Layout& layout);
@@ -77,13 +77,13 @@ struct Cells {
 /// Bytes of one sample.
 int64_t sample_bytes(const ImageDims& dims, DType type, const Layout& layout);
 
-/// Samples of a tensor as bytes; what stands in borders is `border_code`.
+/// Encodes samples of a tensor as bytes. Borders have the value `border_code`.
 std::vector<std::byte> encode(const Tensor& tensor, const Layout& layout, int64_t border_code = 0);
 
-/// The inverse: `bytes` are whole samples of `dims` (their own number of samples does not count).
+/// The inverse of encode. `bytes` are whole samples. The number of samples in `dims` is ignored.
 Tensor decode(std::span<const std::byte> bytes, DType type, Dims dims, const Layout& layout);
 
-/// The extents of what `encode` gives as an array, and the type of its elements: bytes where it is packed.
+/// Shape and element type of the result of `encode` as an array. Packed codes are bytes.
 Type stored_type(const Type& type, const Layout& layout);
 
 }  // namespace halfstep::board

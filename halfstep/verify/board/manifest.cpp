@@ -46,7 +46,7 @@ Json json_of(const Entry& entry) {
   return json;
 }
 
-/// Reads keys of an object, and keeps what is wrong with them.
+/// Reads keys of an object, and collects mistakes.
 class Reader {
  public:
   Reader(const Json& json, std::string where, std::vector<Diagnostic>& wrong)
@@ -67,7 +67,7 @@ class Reader {
     if (found == json_.end() || found->is_null()) return std::nullopt;
     return value(key, *found, T{}, expected);
   }
-  /// What `parse` makes of a text; it throws for a wrong one.
+  /// Passes a text to `parse`, and collects the errors that it throws.
   template <class Parse>
   void parsed(const char* key, const char* expected, Parse parse) {
     const auto text = get<std::string>(key, "", expected);

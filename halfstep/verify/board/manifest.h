@@ -1,4 +1,4 @@
-// What a folder of dumps has: manifest.json. docs/guides/debug_board.md has its keys.
+// The manifest of a folder of dumps, manifest.json. See docs/board.md for its keys.
 #pragma once
 
 #include <cstdint>
@@ -16,34 +16,34 @@ namespace halfstep::board {
 inline constexpr const char* kManifestFile = "manifest.json";
 inline constexpr int kManifestSchema = 1;
 
-/// What a value's file is.
+/// File format of a value.
 enum class Format { bin, npy, txt };
 std::string_view name(Format format);
-/// Throws, starting with `where`, for what is not bin, npy or txt.
+/// Throws for texts other than bin, npy or txt, with a message that starts with `where`.
 Format parse_format(std::string_view text, const std::string& where);
 
-/// How codes read as reals.
+/// The relation of codes and real values.
 struct Codes {
-  std::optional<float> scale;  ///< none where the network does not say
+  std::optional<float> scale;  ///< absent if the network does not specify it
   int64_t zero_point = 0, code_min = 0, code_max = 255;
 
-  /// The least width that has all codes.
+  /// The smallest bit width that contains all codes.
   int bits() const;
   bool operator==(const Codes&) const = default;
 };
 
-/// A value of a network and where it is.
+/// A value of a network, and its file.
 struct Entry {
-  std::string name = {};   ///< of the value or the tensor
-  std::string layer = {};  ///< the operator that gives the value or reads the tensor
+  std::string name = {};   ///< name of the value or tensor
+  std::string layer = {};  ///< operator that computes the value or reads the tensor
   std::string op = {};
-  std::string what = "feature";  ///< "feature", or the port of the layer that a tensor is for: "w", "b", "multiplier"
-  Type type = {DType::u8, {}};   ///< in the network; of samples [n, ...]
-  std::optional<Codes> codes = {};  ///< none of reals and of parameters
+  std::string what = "feature";  ///< "feature", or the port of the layer that reads the tensor: "w", "b", "multiplier"
+  Type type = {DType::u8, {}};   ///< type in the network, for samples [n, ...]
+  std::optional<Codes> codes = {};  ///< absent for float values and parameters
   Layout layout = {};
   std::string file = {};
   Format format = Format::bin;
-  int64_t bytes = 0;  ///< of the file
+  int64_t bytes = 0;  ///< size of the file
   Digests digests = {};
 
   bool is_feature() const { return what == "feature"; }
@@ -52,21 +52,21 @@ struct Entry {
 struct Manifest {
   std::string network, stage, road;
   int64_t samples = 0;
-  std::string graph;  ///< text of the integer program, from which layers are computed again; "" where there is none
-  std::vector<Entry> entries;  ///< in the order of execution, parameters before their layer
+  std::string graph;           ///< text of the integer program for recomputing layers, "" if unknown
+  std::vector<Entry> entries;  ///< in execution order, parameters before their layer
 
   const Entry* find(std::string_view name) const;
 };
 
-/// The same text for the same values.
+/// Serializes a manifest. Equal values have equal text.
 std::string to_text(const Manifest& manifest);
 
-/// Throws with everything that is wrong with it, each with its key; `where` starts the message.
+/// Throws an Error that lists all mistakes with their keys. The message starts with `where`.
 Manifest parse_manifest(const std::string& text, const std::string& where);
 
-/// "003_conv1.b.bin": what the value of that number is called in a folder, of letters that every system has.
+/// The file name of value `number`, for example "003_conv1.b.bin". Only contains characters that every system allows.
 std::string file_name(size_t number, const std::string& value, Format format);
-/// The name of a value out of a file's, which may begin with a number.
+/// The name of a value from its file name, which can begin with a number.
 std::string value_name(const std::filesystem::path& file);
 
 }  // namespace halfstep::board

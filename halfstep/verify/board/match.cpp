@@ -8,7 +8,7 @@
 namespace halfstep::board {
 namespace {
 
-/// How many elements of each number there are, and how many in all: what no order changes.
+/// The number of elements with each value, which does not depend on the order.
 using Census = std::map<double, int64_t>;
 
 constexpr int64_t kMostCounted = 1 << 20;
@@ -52,7 +52,7 @@ std::vector<std::optional<size_t>> match(const Side& first, const Side& second) 
       if (taken[j] || count_elements(given[j].type.dims) != count_elements(wanted[i].type.dims)) continue;
       if (!own) own = census(first, i);
       if (!seen.contains(j)) seen[j] = census(second, j);
-      const bool telling = own && own->size() > 1;  // of one number alone there are many
+      const bool telling = own && own->size() > 1;  // many values contain only a single number
       if (!telling || own != seen[j]) continue;
       pairs[i] = j;
       taken[j] = true;

@@ -1,4 +1,4 @@
-// Which value of one side is which of the other. Internal to this room.
+// Matches the values of two sides. Internal to halfstep/verify/board.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace halfstep::board {
 
-/// By entry of `first`, the entry of `second`: of the same name, else of the same content in any order that is usual.
+/// For each entry of `first`, the entry of `second` with the same name, or with the same numbers in any order.
 std::vector<std::optional<size_t>> match(const Side& first, const Side& second);
 
 }  // namespace halfstep::board

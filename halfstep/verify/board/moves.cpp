@@ -1,4 +1,4 @@
-// Codes that are made of the right ones: shifted in place or in bits, clamped, mirrored.
+// Hypotheses about codes derived from the expected codes: shifted positions or bits, clamped, mirrored.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 namespace halfstep::board {
 namespace {
 
-/// What stands where a shifted image has nothing.
+/// Content of a shifted image outside of the original.
 enum class Fill { unsaid, wrapped, repeated, zero };
 
 int64_t wrapped(int64_t index, int64_t extent) { return ((index % extent) + extent) % extent; }
 
-/// expected[n, c - dc, h - dy, w - dx], with the fill where that is outside.
+/// expected[n, c - dc, h - dy, w - dx], with the fill outside of the image.
 Numbers shifted(const Evidence& e, int64_t dc, int64_t dy, int64_t dx, Fill fill) {
   const ImageDims& d = e.dims;
   Numbers result(e.size());
@@ -84,7 +84,7 @@ void channels(const Evidence& e, Verdicts& verdicts) {
   }
 }
 
-/// The file begins some elements late or early.
+/// The file starts some elements late or early.
 void elements(const Evidence& e, Verdicts& verdicts) {
   if (e.size() < 2) return;
   const ImageDims& d = e.dims;
@@ -126,7 +126,7 @@ Numbers mapped(const Evidence& e, F map) {
   return result;
 }
 
-/// expected at another place: `map` turns (c, h, w) into the one that it comes from.
+/// Rearranges expected. `map` converts a position (c, h, w) to its source position.
 template <class F>
 Numbers placed(const Evidence& e, F map) {
   const ImageDims& d = e.dims;
@@ -164,7 +164,7 @@ void mirrored(const Evidence& e, Verdicts& verdicts) {
                    }));
 }
 
-/// The difference that most elements have.
+/// The median difference. It is the common difference if most elements have one.
 double common_difference(const Evidence& e) {
   std::vector<double> all(e.size());
   for (size_t i = 0; i < all.size(); ++i) all[i] = e.found[i] - e.expected[i];
@@ -224,7 +224,7 @@ void one_value(const Evidence& e, Verdicts& verdicts) {
                    mapped(e, [&](double) { return first; }));
 }
 
-/// Whole blocks of channels: never written from one on, written twice, or in another order.
+/// Whole blocks of channels: not written from one on, written twice, or in another order.
 void blocks_of_channels(const Evidence& e, Verdicts& verdicts) {
   const int64_t pixels = e.dims.h * e.dims.w;
   int64_t first = e.dims.c;
@@ -236,7 +236,7 @@ void blocks_of_channels(const Evidence& e, Verdicts& verdicts) {
     for (int64_t by = block; by < e.dims.c && e.dims.c % block == 0; by += block)
       verdicts.predict(fmt::format("blocks of {} channels are in another order", block),
                        placed(e, [&](int64_t& c, int64_t&, int64_t&) { c = wrapped(c - by, e.dims.c); }));
-    const int64_t from = first / block * block;  // a channel of zeros may be right by chance
+    const int64_t from = first / block * block;  // a channel of zeros can be correct by chance
     if (from == 0) continue;
     verdicts.predict(fmt::format("channels from {} on are those from 0 on once more", from),
                      placed(e, [&](int64_t& c, int64_t&, int64_t&) { c = c < from ? c : (c - from) % from; }));
@@ -250,7 +250,7 @@ void blocks_of_channels(const Evidence& e, Verdicts& verdicts) {
   }
 }
 
-/// The same codes for another sample.
+/// The codes belong to other samples.
 void samples(const Evidence& e, Verdicts& verdicts) {
   const ImageDims& d = e.dims;
   if (d.n < 2) return;

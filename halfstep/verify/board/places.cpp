@@ -1,4 +1,4 @@
-// What the places and sizes of the differences show, where nothing gives the codes themselves.
+// Hypotheses that use the positions and sizes of differences, if no hypothesis reproduces the codes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ bool differs(const Evidence& e, size_t i) { return e.expected[i] != e.found[i]; 
 
 int64_t channel_of(const Evidence& e, size_t i) { return static_cast<int64_t>(i) / (e.dims.h * e.dims.w) % e.dims.c; }
 
-/// Codes that stay within a smaller range; sums that saturate do the same, which is looked at before.
+/// Codes in a smaller range. Saturated accumulators have the same effect, and are tried first.
 void clamped(const Evidence& e, Verdicts& verdicts) {
   const auto [low, high] = std::ranges::minmax(e.found);
   if (low == high || !std::isfinite(low) || !std::isfinite(high)) return;
@@ -24,7 +24,7 @@ void clamped(const Evidence& e, Verdicts& verdicts) {
   if (e.zero_point() > e.lowest()) verdicts.predict("an activation too many: nothing below the zero point", above_zero);
 }
 
-/// Channels from a multiple of a block on, and none before.
+/// Differences start at a multiple of a block of channels.
 void from_channel(const Evidence& e, Verdicts& verdicts) {
   std::vector<int64_t> counts(static_cast<size_t>(e.dims.c));
   for (size_t i = 0; i < e.size(); ++i) counts[static_cast<size_t>(channel_of(e, i))] += differs(e, i) ? 1 : 0;
@@ -69,7 +69,7 @@ void at_border(const Evidence& e, Verdicts& verdicts) {
   }
 }
 
-/// Differences of one code where the sum lies next to a tie.
+/// Differences of one code, only where the sum is close to a tie.
 void ties(const Evidence& e, Verdicts& verdicts) {
   if (!e.entry.codes) return;
   constexpr double kNear = 1.0 / 64;

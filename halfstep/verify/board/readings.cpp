@@ -1,4 +1,4 @@
-// The codes are right and lie in another order, or are stored in another way.
+// Hypotheses about correct codes in another order or another storage format.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 namespace halfstep::board {
 namespace {
 
-/// A way to read cells.
+/// A way to decode cells.
 struct Reading {
   Layout layout;
   bool turned = false;   ///< height and width are swapped
-  int64_t channels = 0;  ///< that a pixel has, those of filling included
+  int64_t channels = 0;  ///< channels of a pixel, including padding
   DType type = DType::u8;
   auto key() const {
     const Border& b = layout.border;
@@ -23,7 +23,7 @@ struct Reading {
   }
 };
 
-/// Numbers in the order of `dims`, out of the order that the reading has.
+/// Decodes the cells, and sorts the numbers into the order of evidence.dims.
 Numbers read(const Evidence& evidence, const Reading& reading) {
   const ImageDims& dims = evidence.dims;
   const int64_t rows = reading.turned ? dims.w : dims.h, columns = reading.turned ? dims.h : dims.w;
@@ -70,7 +70,7 @@ std::vector<Layout> orders_of(const Layout& claimed) {
 std::vector<Border> borders_of(const Border& claimed) {
   std::vector<Border> all = {claimed, Border{}};
   constexpr int64_t kWidest = 4;
-  for (int64_t width = 1; width <= kWidest; ++width) {  // sides that are alike come first
+  for (int64_t width = 1; width <= kWidest; ++width) {  // equal sides are tried first
     for (const Border& border :
          {Border{width, width, width, width}, Border{width, 0, width, 0}, Border{0, width, 0, width},
           Border{width, 0, 0, 0}, Border{0, width, 0, 0}, Border{0, 0, width, 0}, Border{0, 0, 0, width},
@@ -80,7 +80,7 @@ std::vector<Border> borders_of(const Border& claimed) {
   return all;
 }
 
-/// Lines of memory that are longer than the image's.
+/// Borders for memory lines that are longer than the rows of the image.
 std::vector<Border> lines_of(const Evidence& evidence) {
   std::vector<Border> all;
   for (const int64_t line : {4, 8, 16, 32, 64}) {
@@ -89,7 +89,7 @@ std::vector<Border> lines_of(const Evidence& evidence) {
   return all;
 }
 
-/// How many channels a pixel may have, those of filling included; in NHWC the size of the file says it.
+/// Possible numbers of channels of a pixel, including padding. In NHWC, the file size determines it.
 std::vector<int64_t> channels_of(const Evidence& e) {
   std::set<int64_t> more;
   for (const int64_t multiple : {2, 4, 8, 16, 32}) more.insert((e.dims.c + multiple - 1) / multiple * multiple);
@@ -123,7 +123,7 @@ std::string border_text(const Border& border) {
                                       border.left, border.right);
 }
 
-/// What sets the reading apart from what is said of the file: "as NHWC instead of NCHW".
+/// Describes the difference between the reading and the claimed format, for example "as NHWC instead of NCHW".
 std::string sentence_of(const Reading& reading, const Reading& said) {
   std::vector<std::string> parts;
   const Layout &is = reading.layout, &should = said.layout;
@@ -150,7 +150,7 @@ std::string sentence_of(const Reading& reading, const Reading& said) {
   return text;
 }
 
-/// What a hypothesis of this table lets be another.
+/// The properties that a hypothesis of this table varies.
 struct Freedom {
   bool order = false, turned = false, packing = false, offset = false, bytes = false, border = false, type = false;
 };
@@ -235,13 +235,13 @@ void element_type(const Evidence& evidence, Verdicts& verdicts) {
   Enumeration(evidence, verdicts, {.type = true}).run();
 }
 
-/// Several of these at once.
+/// Several properties at once.
 void several(const Evidence& evidence, Verdicts& verdicts) {
   if (verdicts.proved()) return;
   Enumeration(evidence, verdicts, {true, true, true, true, true, true, !evidence.has_found()}).run();
 }
 
-/// Numbers of an array whose type has the other sign: the same bits.
+/// Numbers of an array with the same bits, but a type of the other signedness.
 void array_sign(const Evidence& evidence, Verdicts& verdicts) {
   if (!evidence.has_found() || !evidence.entry.codes) return;
   for (const double range : {16.0, 256.0, 65536.0}) {

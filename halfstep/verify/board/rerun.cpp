@@ -11,7 +11,7 @@
 namespace halfstep::board {
 namespace {
 
-/// The operand less a zero point, as f64.
+/// The operand minus a zero point, as f64.
 Tensor reals_of(const Tensor& codes, int64_t zero_point) {
   Tensor reals(DType::f64, codes.dims());
   const auto to = reals.data<double>();
@@ -20,7 +20,7 @@ Tensor reals_of(const Tensor& codes, int64_t zero_point) {
   return reals;
 }
 
-/// The float operator that adds up what the layer adds up.
+/// The float operator that computes the layer's sums.
 Rerun product_of(const Rerun& layer, const OpInfo& info) {
   Rerun product{&info, {}, std::vector<Tensor>(info.inputs.size())};
   for (const AttributeInfo& attribute : info.attributes) {
@@ -54,7 +54,7 @@ arith::FloatScale float_scale(const Rerun& layer, size_t channel) {
 }
 
 arith::FixedScale fixed_scale(const Rerun& layer, size_t channel) {
-  constexpr double kOne = 1073741824;  // of a form without multipliers: 2^30, whose shift is 30 more
+  constexpr double kOne = 1073741824;  // factor of a form without multipliers: 2^30, with the shift increased by 30
   const bool alone = layer.operand("multiplier") == nullptr;
   const auto of = [&](const char* multiplier, const char* shift, arith::Multiplier otherwise) -> arith::Multiplier {
     if (layer.operand(shift) == nullptr) return otherwise;
@@ -127,7 +127,7 @@ std::optional<Sums> sums_of(const Rerun& layer, ThreadPool& pool) {
   Sums sums{.sums = {result.data<double>().begin(), result.data<double>().end()}, .bias = {}, .layer = layer};
   sums.channels = result.dims()[1];
   sums.run = count_elements(std::span(result.dims()).subspan(2));
-  const bool adds = !arith::traits(form_of(layer)).is_engine;  // an engine's bias comes later
+  const bool adds = !arith::traits(form_of(layer)).is_engine;  // engines add the bias after scaling
   for (int64_t c = 0; c < sums.channels; ++c)
     sums.bias.push_back(adds ? number(layer.operand("b"), static_cast<size_t>(c), 0) : 0);
   return sums;

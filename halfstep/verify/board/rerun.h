@@ -1,5 +1,5 @@
-// A layer computed once more, as it is or with something else in it: what would a board have given that left out the
-// bias?
+// Recomputes a layer, unchanged or with a modification. This shows, for example, the results of a board that omits the
+// bias.
 #pragma once
 
 #include <optional>
@@ -13,38 +13,39 @@
 
 namespace halfstep::board {
 
-/// An operator, its attributes and the contents of its operands: a value, to be copied and changed.
+/// An operator with attributes and contents of operands. A value that can be copied and modified.
 struct Rerun {
   const OpInfo* info = nullptr;
   Attributes attributes;
-  std::vector<Tensor> operands;  ///< by flat position; undefined where absent
+  std::vector<Tensor> operands;  ///< by flat position, undefined if absent
 
-  /// Its first result. Throws Error where the record has rules against it.
+  /// The first result. Throws Error if the record's rules do not hold.
   Tensor run(ThreadPool& pool) const;
 
-  /// The operand of that name; nullptr where the operator has none or it is absent.
+  /// The operand of the port. nullptr if the operator does not have the port, or if the operand is absent (const
+  /// overload only).
   Tensor* operand(std::string_view port);
   const Tensor* operand(std::string_view port) const;
   bool has(std::string_view attribute) const { return info->attribute(attribute) != nullptr; }
   int64_t whole(std::string_view attribute) const { return get<int64_t>(attributes, attribute); }
 };
 
-/// What a layer adds up before it requantizes, and how it does that.
+/// The sums of a layer before requantization, and its requantization.
 struct Sums {
-  std::vector<double> sums;  ///< exact, [n, c, h, w], without bias
+  std::vector<double> sums;  ///< exact sums [n, c, h, w], without bias
   std::vector<double> bias;  ///< by channel
   int64_t channels = 1, run = 1;
   Rerun layer;
 
   double accumulator(size_t i) const { return sums[i] + bias[channel(i)]; }
   size_t channel(size_t i) const { return i / static_cast<size_t>(run) % static_cast<size_t>(channels); }
-  /// Steps of the result, before they are rounded; in real numbers.
+  /// The result in steps before rounding, as a real number.
   double steps(size_t i) const;
-  /// The code that an accumulator becomes.
+  /// The code for an accumulator.
   int64_t code(size_t i, int64_t accumulator) const;
 };
 
-/// Nothing of an operator without stored weights on codes.
+/// Nothing for operators other than integer_conv2d and integer_linear.
 std::optional<Sums> sums_of(const Rerun& layer, ThreadPool& pool);
 
 }  // namespace halfstep::board

@@ -1,4 +1,4 @@
-// The layer itself computed in another way: each hypothesis changes one thing of it and runs it again.
+// Hypotheses about the computation of a layer. Each changes one property and runs the layer again.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 namespace halfstep::board {
 namespace {
 
-/// Changes a copy of the layer; false where there is nothing to change.
+/// Changes a copy of the layer. Returns false if there is nothing to change.
 using Edit = std::function<bool(Rerun&)>;
 
-/// What the layer gives after the edit. Where the record refuses it, nothing is predicted.
+/// The result of the layer after the edit. Nothing if the edit does not apply, or if the record's rules refuse it.
 std::optional<Numbers> after(const Evidence& e, const Edit& edit) {
   if (!e.rerun || !e.has_found()) return std::nullopt;
   Rerun changed = *e.rerun;
@@ -34,7 +34,7 @@ void consider(const Evidence& e, Verdicts& verdicts, const std::string& sentence
   if (const auto result = after(e, edit)) verdicts.predict(sentence, *result);
 }
 
-/// Channels in which anything differs.
+/// Channels with differences.
 std::set<int64_t> differing_channels(const Evidence& e) {
   std::set<int64_t> channels;
   for (size_t i = 0; i < e.size(); ++i) {
@@ -48,7 +48,7 @@ std::string named(const std::set<int64_t>& channels) {
   return fmt::format("{} channels from {} on", channels.size(), *channels.begin());
 }
 
-/// Sets attributes to whole numbers where the operator has all of them.
+/// Sets attributes to integers, if the operator has all of them.
 Edit with_numbers(std::vector<std::pair<std::string, int64_t>> numbers) {
   return [numbers = std::move(numbers)](Rerun& layer) {
     for (const auto& [name, value] : numbers) {
@@ -67,7 +67,7 @@ Edit with_text(const std::string& name, const std::string& text) {
   };
 }
 
-/// The codes of the operand "x" as another tensor.
+/// Changes a copy of an operand, for example the codes of "x".
 Edit with_operand(const std::string& port, std::function<bool(const Rerun&, Tensor&)> change) {
   return [port, change = std::move(change)](Rerun& layer) {
     Tensor* operand = layer.operand(port);
@@ -101,7 +101,7 @@ void rounding(const Evidence& e, Verdicts& verdicts) {
     consider(e, verdicts, fmt::format("another rounding: by {}", method), with_text("method", method));
 }
 
-/// Rounding to whole numbers in other ways, of forms whose sums are scaled in float or whose shifts know fewer ways.
+/// Other roundings to integers. Covers forms that scale sums in float, and roundings that shifts do not support.
 void rounding_of_steps(const Evidence& e, Verdicts& verdicts) {
   if (!e.sums || !e.has_found()) return;
   const double zero = static_cast<double>(e.rerun->whole("y_zero_point")),
@@ -150,7 +150,7 @@ void bias(const Evidence& e, Verdicts& verdicts) {
   }
 }
 
-/// Factors of some channels as those of another channel, or as nothing.
+/// Some channels have the factors of another channel, or none.
 void channel_scale(const Evidence& e, Verdicts& verdicts) {
   if (!e.rerun || !e.has_found()) return;
   const auto channels = differing_channels(e);
@@ -193,7 +193,7 @@ void channel_scale(const Evidence& e, Verdicts& verdicts) {
   }
 }
 
-/// Another factor, whatever it is: the one that fits best, of each channel that differs.
+/// Any other factor: the best fit for each channel that differs.
 void any_scale(const Evidence& e, Verdicts& verdicts) {
   if (!e.sums || !e.has_found() || verdicts.proved()) return;
   const auto channels = differing_channels(e);
@@ -246,7 +246,7 @@ void shift(const Evidence& e, Verdicts& verdicts) {
       return changed;
     });
     if (!e.sums || !e.has_found()) continue;
-    Numbers result(e.size());  // of forms that keep scales, and beyond the shifts that operators take
+    Numbers result(e.size());  // for forms that keep scales, and for shifts that operators do not support
     const double zero = static_cast<double>(e.rerun->whole("y_zero_point")),
                  low = static_cast<double>(e.rerun->whole("code_min")),
                  high = static_cast<double>(e.rerun->whole("code_max"));
@@ -256,7 +256,7 @@ void shift(const Evidence& e, Verdicts& verdicts) {
   }
 }
 
-/// Without the activation, which is in the ends of the codes.
+/// Omits the activation function, which is part of the range of the codes.
 void activation(const Evidence& e, Verdicts& verdicts) {
   if (!e.rerun || !e.rerun->has("code_max") || !e.entry.codes) return;
   const auto low = static_cast<int64_t>(e.lowest()), high = static_cast<int64_t>(e.highest());
@@ -268,7 +268,7 @@ void activation(const Evidence& e, Verdicts& verdicts) {
   consider(e, verdicts, "the activation is left out above", with_numbers({{"code_max", high}}));
 }
 
-/// Without any clamp: codes beyond their range wrap around, or are what they are.
+/// Omits the clamp: codes out of range wrap around, or remain as they are.
 void clamp(const Evidence& e, Verdicts& verdicts) {
   if (!e.rerun || !e.rerun->has("code_max") || !e.entry.codes) return;
   const auto wide = after(e, [](Rerun& layer) {
@@ -323,7 +323,7 @@ std::string sides_text(const std::vector<int64_t>& pad) {
   return fmt::format("{} above, {} left, {} below, {} right", pad[0], pad[1], pad[2], pad[3]);
 }
 
-/// Images with codes around them instead of the operator's own padding.
+/// Pads images with a code instead of the operator's own padding.
 bool fill_around(Rerun& layer, double code) {
   Tensor* x = layer.operand("x");
   if (x == nullptr || !layer.has("pad") || x->dims().size() != 4) return false;
@@ -375,7 +375,7 @@ void padding(const Evidence& e, Verdicts& verdicts) {
     });
 }
 
-/// The input of the layer in another order of channels or pixels.
+/// The layer's input has another order of channels or pixels.
 void input_order(const Evidence& e, Verdicts& verdicts) {
   const auto reorder = [&](const std::string& sentence,
                            const std::function<int64_t(const Dims&, int64_t, int64_t, int64_t)>& from) {
@@ -423,7 +423,7 @@ void input_sign(const Evidence& e, Verdicts& verdicts) {
            }));
 }
 
-/// Accumulators of few bits: at their ends, or around.
+/// Accumulators with few bits that saturate or wrap around.
 void saturated(const Evidence& e, Verdicts& verdicts) {
   if (!e.sums || !e.has_found()) return;
   double largest = 0;

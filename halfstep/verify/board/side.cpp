@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// What is wrong with the file of a value.
+/// Mistakes in the file of a value.
 std::vector<Diagnostic> objections_to(const Side& side, size_t index) {
   if (index < side.contents.size() && side.contents[index].defined()) return {};
   const Entry& entry = side.manifest.entries[index];
@@ -31,7 +31,7 @@ std::vector<Diagnostic> objections_to(const Side& side, size_t index) {
   }
 }
 
-/// Whether the manifest's own numbers agree: what extents, type and layout take is what it says.
+/// Whether the manifest is consistent: the bytes of shape, type and layout match the stated size.
 std::optional<Diagnostic> contradiction(const Entry& entry) {
   if (entry.format != Format::bin) return std::nullopt;
   const ImageDims dims = ImageDims::of(entry.type.dims);
@@ -82,7 +82,7 @@ void list_bare_files(Side& side) {
   }
 }
 
-/// The value of that name, or the one whose file is called so: names may have letters that files cannot have.
+/// The value with this name, or with a file of this name, because file names cannot contain all characters.
 const Entry* called(const Manifest& manifest, const std::string& name) {
   if (const Entry* found = manifest.find(name)) return found;
   const auto found =
@@ -90,7 +90,7 @@ const Entry* called(const Manifest& manifest, const std::string& name) {
   return found == manifest.entries.end() ? nullptr : &*found;
 }
 
-/// The codes that these reals stand for; nothing where one of them is between two codes.
+/// The codes of these float values. Nothing if a value lies between two codes.
 std::optional<Tensor> codes_of(const Tensor& reals, const Codes& format) {
   constexpr double kNear = 1e-3;
   Tensor codes(DType::i32, reals.dims());

@@ -1,4 +1,4 @@
-// One of two that are compared: a folder of dumps or of bare files, a file, arrays of another framework, or values in
+// One side of a comparison: a folder of dumps or bare files, a single file, arrays of another framework, or values in
 // memory.
 #pragma once
 
@@ -14,45 +14,45 @@
 
 namespace halfstep::board {
 
-/// Cells of a value in memory, or in a file whose pages are read when they are looked at.
+/// Cells of a value in memory, or in a mapped file whose pages are loaded on access.
 struct Stored {
   std::shared_ptr<const io::MappedFile> file;
   std::vector<std::byte> parsed;
   Tensor tensor;
   std::span<const std::byte> cells;
 
-  /// Gives pages back that were looked at.
+  /// Releases pages that were read.
   void forget(std::span<const std::byte> part) const;
 };
 
 struct Side {
-  std::string name;  ///< what messages call it
+  std::string name;  ///< name in messages
   Manifest manifest;
-  std::filesystem::path folder = {};    ///< of the entries' files
-  std::vector<Tensor> contents = {};    ///< by entry, where they are in memory
-  std::vector<bool> bare = {};          ///< by entry: a file of which nothing is known but its bytes
-  std::vector<std::string> notes = {};  ///< what to know of it
+  std::filesystem::path folder = {};    ///< folder of the entries' files
+  std::vector<Tensor> contents = {};    ///< by entry, if in memory
+  std::vector<bool> bare = {};          ///< by entry: a file without a description
+  std::vector<std::string> notes = {};  ///< remarks about this side
 
-  /// The cells of a value; throws for a file that cannot be read.
+  /// The cells of a value. Throws if the file cannot be read.
   Stored open(size_t entry) const;
 };
 
-/// Values in memory, as they lie there.
+/// Values in memory, in the layout of tensors.
 Side side_of(Manifest manifest, std::vector<Tensor> contents, const std::string& name);
 
-/// A folder of dumps, or one of bare files that are called as values are; throws with all that is missing, cut or of
-/// no bytes.
+/// A folder of dumps, or of bare files named after values. Throws an Error that lists all missing, truncated and empty
+/// files.
 Side read_folder(const std::filesystem::path& folder);
 
-/// One bare file with the value `like`.
+/// A bare file with the value named `like`.
 Side read_file(const std::filesystem::path& file, const std::string& like);
 
-/// What `bare` values of `side` are, as `other` has them; throws where it has none of these names, or a size does not
-/// fit and nothing explains it.
+/// Takes the descriptions of bare values in `side` from `other`. Values without a description become notes. Throws if
+/// `other` has none of them.
 void interpret(Side& side, const Side& other);
 
-/// Arrays of reals that are exactly codes of `other` become these: what another framework computes between dequantize
-/// and quantize.
+/// Converts float arrays that contain exact codes of `other` to these codes. Other frameworks compute such values
+/// between dequantize and quantize.
 void read_codes(Side& side, const Side& other);
 
 }  // namespace halfstep::board

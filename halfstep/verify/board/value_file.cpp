@@ -12,7 +12,7 @@
 namespace halfstep::board {
 namespace {
 
-/// Cells as an array of the extents that they have in the file.
+/// Cells as an array with their shape in the file.
 Tensor array_of(std::span<const std::byte> cells, const Entry& entry) {
   const Type type = stored_type(entry.type, entry.layout);
   Tensor array = Tensor::uninitialized(type.dtype, type.dims);
@@ -21,7 +21,7 @@ Tensor array_of(std::span<const std::byte> cells, const Entry& entry) {
   return array;
 }
 
-/// A number for each line.
+/// One number in each line.
 std::vector<std::byte> text_of(const Tensor& array) {
   std::string text;
   for (int64_t i = 0; i < array.size(); ++i) {

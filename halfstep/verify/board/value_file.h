@@ -1,4 +1,4 @@
-// A value as a file: its cells, bare or as an array of NumPy's or as text.
+// Files of values: bare cells, NumPy arrays or text.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace halfstep::board {
 
-/// The file of `tensor` as `entry` says (layout, format); borders have the code of 0.
+/// The file contents of `tensor` with the layout and format in `entry`. Borders have the code of 0.
 std::vector<std::byte> file_of(const Tensor& tensor, const Entry& entry);
 
-/// The cells that a file has: of bare ones the file itself. Throws, starting with `where`, for what is no such file or
-/// has other elements than `entry` says.
+/// The cells of a file. For a bare file they are its bytes. Throws if the file is not valid or has other elements than
+/// `entry`. The message starts with `where`.
 std::vector<std::byte> cells_of(std::span<const std::byte> file, const Entry& entry, const std::string& where);
 
 }  // namespace halfstep::board
