@@ -85,7 +85,8 @@ void read_properties(LegalRule& rule, const YamlReader& reader) {
   rule.reads = reader.integers("reads");
 }
 
-/// A rule may only list bit widths that the general rule lists too. Reports other bit widths.
+/// Reports a list of bit widths that is empty, or contains no bit width of the general rule. No bit width would be
+/// legal.
 void object_to_widths(const YamlReader& reader, const std::string& key, const std::vector<int64_t>& widths,
                       const std::vector<int64_t>& general, const std::string& of) {
   const auto is_general = [&](int64_t bits) { return std::ranges::find(general, bits) != general.end(); };

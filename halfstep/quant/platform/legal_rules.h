@@ -1,5 +1,5 @@
-// Exceptions to the general bit widths of a platform. A rule selects operators by name or kind, and by properties of
-// the layer.
+// Rules of a platform that restrict its general bit widths, or refuse operators. A rule selects operators by name or
+// kind, and by properties of the layer.
 #pragma once
 
 #include <cstdint>

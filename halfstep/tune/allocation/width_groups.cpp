@@ -47,7 +47,7 @@ class Reader {
       const quant::BitRule& rule = audited.is_weight ? platform_.weights : platform_.features;
       if (!edges_.contains(scale)) {
         group.widths.assign(rule.legal.begin(), rule.legal.end());
-        // A rule for one operator may allow bit widths that the general rule does not allow.
+        // Includes bit widths that only a rule lists. add_clashes removes those that no layer may have.
         for (const quant::LegalRule& one : platform_.legal) {
           for (const auto* more :
                {audited.is_weight ? &one.weights : &one.features, audited.is_weight ? nullptr : &one.gives}) {

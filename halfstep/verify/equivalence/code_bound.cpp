@@ -13,10 +13,10 @@
 namespace halfstep::verify {
 namespace {
 
-constexpr double kFloat = 0x1p-24;  ///< largest relative error of one float32 operation
-constexpr double kDouble = 0x1p-40;  ///< upper bound for the relative error of every checked chain of float64
-                                     ///< operations
-constexpr int kNormalizedBits = 20;  ///< fraction bits of normalized elements
+constexpr double kFloat = 0x1p-24;        ///< largest relative error of one float32 operation
+constexpr double kDouble = 0x1p-40;       ///< upper bound for the relative error of every checked chain of float64
+                                          ///< operations
+constexpr int kNormalizedBits = 20;       ///< fraction bits of normalized elements
 constexpr double kSumInDouble = 0x1p-22;  ///< error of one addition in float64, times 2^31, the limit of accumulators
 
 bool is_engine(const CodeFormat& y) { return y.requantize == "fbgemm" || y.requantize == "x86"; }

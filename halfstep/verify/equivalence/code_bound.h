@@ -16,7 +16,7 @@ struct CodeBound {
   double middle = 0;  ///< -1/2 if a shift truncates
   double relative = 0;
   std::vector<double> absolute = {0};  ///< one value, or one for each output channel
-  size_t axis = 1;  ///< axis of output channels
+  size_t axis = 1;                     ///< axis of output channels
 
   double at(double steps, size_t channel) const;
   void add(const CodeBound& other);
@@ -25,10 +25,10 @@ struct CodeBound {
 /// Properties of a layer with weights on which its bound depends, in addition to the formats.
 struct WeightFacts {
   std::vector<double> scales;  ///< scales of the weights, by output channel or one
-  std::vector<double> bias;  ///< by output channel, empty without a bias
-  int64_t taps = 0;  ///< number of products in one element
-  double slope = 1;  ///< largest slope of a fused activation function
-  size_t axis = 1;  ///< axis of output channels
+  std::vector<double> bias;    ///< by output channel, empty without a bias
+  int64_t taps = 0;            ///< number of products in one element
+  double slope = 1;            ///< largest slope of a fused activation function
+  size_t axis = 1;             ///< axis of output channels
 };
 
 /// The bound of an operator of the integer program with operands of formats `x` and a result of format `y`. `weights`

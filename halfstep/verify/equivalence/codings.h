@@ -28,12 +28,12 @@ struct CodeFormat {
 
 /// A value of the integer program: codes, or float values of an operator that stays in float.
 struct Coding {
-  std::string layer;  ///< name of the operator and value in the integer program
-  Op op;  ///< operation of the integer program
-  bool real = false;  ///< whether the operator stays in float and has no codes
-  CodeFormat format = {};  ///< format of the codes
-  Value source;  ///< value in the source model, null if it has none
-  Value prepared;  ///< value of the prepared network with the same numbers, after its quantizer
+  std::string layer;             ///< name of the operator and value in the integer program
+  Op op;                         ///< operation of the integer program
+  bool real = false;             ///< whether the operator stays in float and has no codes
+  CodeFormat format = {};        ///< format of the codes
+  Value source;                  ///< value in the source model, null if it has none
+  Value prepared;                ///< value of the prepared network with the same numbers, after its quantizer
   std::vector<size_t> operands;  ///< codings that the operator reads, in order
 };
 

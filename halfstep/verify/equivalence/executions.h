@@ -15,8 +15,8 @@ namespace halfstep::verify {
 
 /// One execution of a region.
 struct Execution {
-  int64_t sample = 0;  ///< first sample of the batch
-  std::string path;  ///< "while 'loop', iteration 3: if 'branch'"
+  int64_t sample = 0;          ///< first sample of the batch
+  std::string path;            ///< "while 'loop', iteration 3: if 'branch'"
   std::vector<int64_t> turns;  ///< iterations of the path, outermost first, -1 for a branch
   Tensors arguments;
 };
@@ -25,7 +25,7 @@ struct Execution {
 struct Executions {
   std::map<std::pair<std::string, size_t>, std::vector<Execution>> by_region;
   int64_t left_out = 0;  ///< number of executions after the limit `most_bytes` was reached
-  int64_t end = 0;  ///< samples before the first batch with executions that were left out
+  int64_t end = 0;       ///< samples before the first batch with executions that were left out
 };
 
 /// Records all executions of all regions of `model`, `batch` samples at a time.

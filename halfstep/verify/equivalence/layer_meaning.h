@@ -18,7 +18,7 @@ namespace halfstep::verify {
 
 /// Values of one run of the program.
 struct Run {
-  std::vector<Numbers> values;  ///< by coding
+  std::vector<Numbers> values;      ///< by coding
   std::map<size_t, Numbers> masks;  ///< by coding: float values of hiding elements, the other elements as coded
   std::map<std::string, Numbers> arguments;  ///< by name
   int64_t first_sample = 0, samples = 1;
@@ -74,7 +74,7 @@ struct Path {
 
 /// The network against which a layer is checked.
 enum class Reference {
-  source,  ///< the source model, from the nearest values that the program has too
+  source,   ///< the source model, from the nearest values that the program has too
   prepared  ///< one operator of the prepared network without quantizers, for values that rewriting created
 };
 

@@ -12,10 +12,10 @@ namespace halfstep::verify {
 
 struct LayerWeights {
   ops::FakeQuantize quantizer;  ///< quantizer in the prepared network
-  Op prepared;  ///< operator in the prepared network
-  Tensor codes;  ///< codes of the program, output channels first
-  std::vector<double> scales;  ///< by output channel, or one
-  std::vector<double> bias;  ///< real values by output channel, empty without a bias
+  Op prepared;                  ///< operator in the prepared network
+  Tensor codes;                 ///< codes of the program, output channels first
+  std::vector<double> scales;   ///< by output channel, or one
+  std::vector<double> bias;     ///< real values by output channel, empty without a bias
 
   /// The real values of the codes in f64. Output channels are last if `turned` (matrices only).
   Tensor reals(bool turned) const;

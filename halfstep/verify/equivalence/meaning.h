@@ -22,23 +22,23 @@ namespace halfstep::verify {
 
 /// A code that is out of tolerance.
 struct MeaningFault {
-  std::string what;  ///< "weight" or "feature"
-  int64_t index = 0;  ///< flat row-major (NCHW) index in the tensor, for a feature in its sample
-  int64_t nhwc = -1;  ///< features with four axes: the flat index in NHWC order
-  int64_t sample = 0;  ///< features: the sample, or in a branch or loop the first sample of the batch
-  Dims position;  ///< index on each axis
+  std::string what;                 ///< "weight" or "feature"
+  int64_t index = 0;                ///< flat row-major (NCHW) index in the tensor, for a feature in its sample
+  int64_t nhwc = -1;                ///< features with four axes: the flat index in NHWC order
+  int64_t sample = 0;               ///< features: the sample, or in a branch or loop the first sample of the batch
+  Dims position;                    ///< index on each axis
   int64_t found = 0, expected = 0;  ///< codes of the integer program and of the operator
-  double real = 0;  ///< result of the operator, or the weight
-  std::string says;  ///< the reference operator with its attributes
-  std::string path = {};  ///< see Execution, "" in the network's body
+  double real = 0;                  ///< result of the operator, or the weight
+  std::string says;                 ///< the reference operator with its attributes
+  std::string path = {};            ///< see Execution, "" in the network's body
 };
 
 /// Results of the semantic check of one layer.
 struct Meaning {
   int64_t compared = 0;
-  int64_t near_ties = 0;  ///< differences within the bound of the requantization
-  int64_t beyond = 0;  ///< differences out of tolerance
-  int64_t largest = 0;  ///< largest difference
+  int64_t near_ties = 0;              ///< differences within the bound of the requantization
+  int64_t beyond = 0;                 ///< differences out of tolerance
+  int64_t largest = 0;                ///< largest difference
   std::optional<MeaningFault> first;  ///< first difference out of tolerance
 };
 
@@ -48,7 +48,7 @@ struct LayerMeaning {
 };
 
 struct MeaningOptions {
-  bool all = false;  ///< check every element of every sample, not only of the first one
+  bool all = false;         ///< check every element of every sample, not only of the first one
   int64_t elements = 4096;  ///< least number of random elements of each layer and further sample
   uint64_t seed = 0;
   bool whole = false;  ///< the source returns all network arguments for one sample, like a region's arguments

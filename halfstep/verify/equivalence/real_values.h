@@ -18,8 +18,8 @@ namespace halfstep::verify {
 
 /// A layer whose weight and bias replace those of the network, for example the real values of codes.
 struct WeighedLayer {
-  Op op;  ///< the product, or the first operator of a layer that only scales channels
-  Numbers weight;  ///< in the layout of `op`
+  Op op;                     ///< the product, or the first operator of a layer that only scales channels
+  Numbers weight;            ///< in the layout of `op`
   std::vector<double> bias;  ///< by output channel, empty without a bias
   /// Operations after the product that are already part of weight and bias, or that keep elements in order. Maps each
   /// to the operand that belongs to the layer.

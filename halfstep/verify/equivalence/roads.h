@@ -29,9 +29,9 @@ struct Layer {
   float scale = 1.0F;
   int32_t zero_point = 0;
   std::string weight_codes;  ///< value of the first program with the weight's codes, "" without weights
-  std::string float_value;  ///< value of the prepared network whose codes the layer has
-  std::string real_value;  ///< value in Roads::unquantized, "" if that network has no such value
-  std::string path = {};  ///< "while 'loop'" for a layer in a loop, "" in the network's body
+  std::string float_value;   ///< value of the prepared network whose codes the layer has
+  std::string real_value;    ///< value in Roads::unquantized, "" if that network has no such value
+  std::string path = {};     ///< "while 'loop'" for a layer in a loop, "" in the network's body
 };
 
 /// The first difference between two tensors. Features have a position in both layouts, for the shape of one sample.
@@ -39,21 +39,21 @@ struct Difference {
   /// "weight", "bias", "multiplier", "shift", "w_scale" (compared by its bits) or "feature". "count" if the numbers of
   /// executions of a layer in a branch or loop differ. `first` and `second` are then its element counts for a batch.
   std::string what;
-  int64_t index = 0;  ///< flat row-major (NCHW) index in the tensor, for a feature in its sample
-  int64_t nhwc = 0;  ///< features with four axes: the flat index in NHWC order
+  int64_t index = 0;   ///< flat row-major (NCHW) index in the tensor, for a feature in its sample
+  int64_t nhwc = 0;    ///< features with four axes: the flat index in NHWC order
   int64_t sample = 0;  ///< features: the sample, or in a branch or loop the first sample of the batch
-  Dims position;  ///< index on each axis
+  Dims position;       ///< index on each axis
   int64_t first = 0, second = 0;
-  std::string path = {};  ///< see Execution, "" in the network's body
+  std::string path = {};            ///< see Execution, "" in the network's body
   std::vector<int64_t> turns = {};  ///< see Execution
 };
 
 struct LayerReport {
   Layer layer;
-  int64_t compared = 0, differing = 0;  ///< activation codes
+  int64_t compared = 0, differing = 0;                ///< activation codes
   int64_t engine_compared = 0, engine_differing = 0;  ///< activation codes of the integer program and the engine
   int64_t parameters_compared = 0, parameters_differing = 0;  ///< weight, bias, multiplier and shift codes
-  std::optional<Difference> parameter, feature, engine;  ///< first difference of each kind
+  std::optional<Difference> parameter, feature, engine;       ///< first difference of each kind
   /// Signal-to-quantization-noise ratio in dB against the unquantized network. Infinite without differences, NaN if
   /// that network has no such value.
   double sqnr_db = 0;
@@ -64,8 +64,8 @@ struct LayerReport {
 struct VariantReport {
   std::string name;
   int64_t compared = 0, differing = 0;  ///< activation codes of the integer program and the variant
-  int64_t largest = 0;  ///< largest difference between two codes
-  /// Layers in network order. The number of samples that differ first in this layer.
+  int64_t largest = 0;                  ///< largest difference between two codes
+  /// Layers in network order, each with the number of samples that differ first in it.
   std::vector<std::pair<std::string, int64_t>> begins = {};
 };
 
@@ -84,16 +84,16 @@ struct RoadReport {
   std::vector<LayerReport> layers;
   std::vector<VariantReport> variants;
   int64_t samples = 0;
-  double cosine = 1;  ///< between the first outputs of the integer program and the unquantized network
+  double cosine = 1;                   ///< between the first outputs of the integer program and the unquantized network
   std::vector<OutputPart> parts = {};  ///< parts of all outputs, compared with the unquantized network
   Answers answers;
-  std::optional<double> agreement;  ///< share of samples with the same top-1 class, if the outputs are classes
-  std::optional<Accuracy> accuracy;  ///< if the samples have labels
+  std::optional<double> agreement;    ///< share of samples with the same top-1 class, if the outputs are classes
+  std::optional<Accuracy> accuracy;   ///< if the samples have labels
   std::optional<FloatReport> floats;  ///< source model compared with the prepared network
   std::optional<WholeNetwork> whole;  ///< whole batch compared with the float source model, if there is one
   int64_t meaning_samples = 0;
   std::vector<std::string> notes;  ///< remarks about the samples
-  std::string unchecked;  ///< reason why the semantic check was skipped, "" if it ran
+  std::string unchecked;           ///< reason why the semantic check was skipped, "" if it ran
   /// Whether all codes are equal and all checks passed. Variants do not count.
   bool equal() const;
   /// The layer whose engine codes differ first in execution order. Inside a loop it can be after layers that differ in
@@ -111,8 +111,8 @@ struct Variant {
 };
 
 struct Roads {
-  Model training;  ///< evaluation-mode forward of the prepared network, on codes
-  Model integer;  ///< the integer program
+  Model training;     ///< evaluation-mode forward of the prepared network, on codes
+  Model integer;      ///< the integer program
   Model unquantized;  ///< the source model, or without one the prepared network without its quantizers
   std::vector<Layer> layers;
   Engine engine = {};  ///< external engine, compared with the integer program if set

@@ -19,7 +19,7 @@
 namespace halfstep::verify {
 namespace {
 
-constexpr double kFolding = 0x1p-23;  ///< twice the relative error of a weight or bias rounded to float32
+constexpr double kFolding = 0x1p-23;   ///< twice the relative error of a weight or bias rounded to float32
 constexpr double kInDouble = 0x1p-36;  ///< error of a different order of float64 operations, relative to the largest
                                        ///< element of the value
 

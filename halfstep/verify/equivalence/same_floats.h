@@ -19,9 +19,9 @@ struct FloatFault {
 };
 
 struct FloatReport {
-  int64_t values = 0;  ///< values that both networks have
-  int64_t compared = 0;  ///< elements of values that rewriting changed, other values have the same operators on the
-                         ///< same operands
+  int64_t values = 0;     ///< values that both networks have
+  int64_t compared = 0;   ///< elements of values that rewriting changed, other values have the same operators on the
+                          ///< same operands
   double difference = 0;  ///< largest difference within a value, relative to its largest element
   std::vector<FloatFault> faults;  ///< first fault of each value
   /// Difference between the prepared network without quantizers and the rewritten one, as a sentence. "" if there is

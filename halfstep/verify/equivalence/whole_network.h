@@ -32,8 +32,8 @@ struct MovedSample {
 struct WholeNetwork {
   int64_t batch = 0;  ///< samples that run together, and each alone
   int64_t integers = 0, differing = 0;
-  std::optional<IndexFault> index;  ///< first fault
-  int64_t moved = 0;  ///< number of moved samples
+  std::optional<IndexFault> index;    ///< first fault
+  int64_t moved = 0;                  ///< number of moved samples
   std::optional<MovedSample> sample;  ///< first moved sample
   bool holds() const { return differing == 0 && moved == 0; }
 };
