@@ -15,7 +15,7 @@ std::string as_text(const quant::Audit& audit);
 /// whether it stays in float.
 std::string as_text(const quant::TensorStory& story);
 
-/// {"tensor", "quantizers", "float", "has_codes_of", "goes_to"}. See docs/reports.md.
+/// {"tensor", "quantizers", "float", "has_codes_of", "goes_to"}. See docs/reference/reports.md.
 std::string as_json(const quant::TensorStory& story);
 
 }  // namespace halfstep::report

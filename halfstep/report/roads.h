@@ -24,7 +24,7 @@ std::string variants_table(const verify::RoadReport& report);
 
 /// Table of layers, verdict and table of variants.
 std::string as_text(const verify::RoadReport& report);
-/// The complete report as JSON, see docs/reports.md.
+/// The complete report as JSON, see docs/reference/reports.md.
 std::string as_json(const verify::RoadReport& report);
 
 }  // namespace halfstep::report

@@ -1,4 +1,4 @@
-// Common parts of all JSON reports, see docs/reports.md.
+// Common parts of all JSON reports, see docs/reference/reports.md.
 #pragma once
 
 #include <nlohmann/json.hpp>

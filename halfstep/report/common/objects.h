@@ -1,4 +1,4 @@
-// JSON objects that several reports contain, see docs/reports.md. Internal to halfstep/report.
+// JSON objects that several reports contain, see docs/reference/reports.md. Internal to halfstep/report.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

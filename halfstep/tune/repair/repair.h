@@ -1,4 +1,4 @@
-// Corrects a network after quantization, without training the whole network. See docs/repair.md.
+// Corrects a network after quantization, without training the whole network. See docs/guides/correct_accuracy.md.
 //
 //   prepared, calibrated network -> methods in order, each judged on held-out samples -> prepared network
 #pragma once

@@ -1,5 +1,5 @@
 // Finds tensors and channels for which a quantizer has almost no codes, because it shares one scale with much larger
-// values. docs/reading.md has the criterion.
+// values. docs/guides/read_audit_and_proof.md has the criterion.
 #pragma once
 
 #include <cstdint>

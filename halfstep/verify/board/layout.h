@@ -1,4 +1,4 @@
-// Layouts of codes in memory and files of a board. See docs/board.md.
+// Layouts of codes in memory and files of a board. See docs/guides/debug_board.md.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// The manifest of a folder of dumps, manifest.json. See docs/board.md for its keys.
+// The manifest of a folder of dumps, manifest.json. See docs/guides/debug_board.md for its keys.
 #pragma once
 
 #include <cstdint>
