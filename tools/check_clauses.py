@@ -2,7 +2,7 @@
 """Tests cite the clauses of docs/arithmetic.md, and every clause has a test.
 
 A clause begins with its id in bold, such as **A3.2**. A test cites clauses in the comment directly above it: `// A3.2, A3.4` in C++,
-`# A3.2` in Python. The check fails for a clause that no test cites, a cited clause that does not exist, an id of two clauses, and a
+`# A3.2` in Python and in the cases of tests/passes/texts. The check fails for a clause that no test cites, a cited clause that does not exist, an id of two clauses, and a
 test file of an exactness folder (EXACT) that cites nothing.
 
 usage: tools/check_clauses.py [BUILD]
@@ -18,7 +18,7 @@ EXACT = ("tests/arith", "tests/kernels", "tests/equivalence")
 CLAUSE = re.compile(r"^(?:[-*] |\| )?\*\*(A\d+\.\d+)\*\*", re.MULTILINE)
 CITED = re.compile(r"\bA\d+\.\d+\b")
 COMMENT = re.compile(r"\s*(?://|#(?!include))")
-TEST = {".cpp": re.compile(r"TEST(?:_F|_P)?\("), ".py": re.compile(r"\s*def test_\w+\(")}
+TEST = {".cpp": re.compile(r"TEST(?:_F|_P)?\("), ".py": re.compile(r"\s*def test_\w+\("), ".ir": re.compile(r"# passes:")}
 
 
 def sources(root):
@@ -32,6 +32,7 @@ def tests_of(path):
     for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
         if TEST[path.suffix].match(line):
             yield number, CITED.findall("\n".join(comment))
+            comment = []
         if COMMENT.match(line) and not open_brackets:
             comment.append(line)
         elif path.suffix == ".py" and (open_brackets or line.lstrip().startswith("@")):  # a decorator, which may have several lines

@@ -49,6 +49,7 @@ def same_bits(found, expected):
     return found.dtype == expected.dtype and found.shape == expected.shape and found.tobytes() == expected.tobytes()
 
 
+# A2.1, A2.2
 @pytest.mark.parametrize("rounding", ROUND)
 @pytest.mark.parametrize("method", ["divide", "reciprocal"])
 @pytest.mark.parametrize("shape, axis", [((5, 7, 33), -1), ((16, 3, 3), 0), ((5, 16, 33), 1), ((4, 3, 16), 2), ((0, 4), -1)])
@@ -76,6 +77,7 @@ def paddle_model(x, scale, bits, round_type):
     return (rounded.astype(F32) * scale) / largest
 
 
+# A8.2, A8.6
 @pytest.mark.parametrize("round_type", [0, 1])
 @pytest.mark.parametrize("bits", [4, 8])
 def test_moving_average(bits, round_type):
@@ -98,6 +100,7 @@ def test_moving_average(bits, round_type):
     assert same_bits(tested.out, paddle_model(x, scale[0], bits, round_type))
 
 
+# A8.4
 def test_channel_wise():
     x = np.random.default_rng(3).uniform(-4, 6, (30, 15, 5)).astype(F32)
     for axis in (0, 1):

@@ -77,6 +77,7 @@ def observers_of_mqbench():
     return json.loads((FOLDER / "units.json").read_text())["observers"]
 
 
+# A3.5, A3.6, A3.7
 @needs_records
 def test_all_of_mqbench():
     tensors = pytest.importorskip("safetensors.numpy").load_file(FOLDER / "units.safetensors")
@@ -174,6 +175,7 @@ def batches():
 COUNTED = {"merge": "widest", "statistics": BINS, "zero_points": "centered"}
 
 
+# A3.5
 @pytest.mark.parametrize("share", (1.0, 0.999, 0.9))
 def test_percentile(batches, share):
     observer = Observer(1, method="percentile", share=share, merge="widest", statistics=BINS)
@@ -184,6 +186,7 @@ def test_percentile(batches, share):
     assert state["low"] == min(batch.min() for batch in batches)
 
 
+# A3.5, A3.12
 @pytest.mark.parametrize("code_max", (7, 127))
 @pytest.mark.parametrize("method", ("kl", "histogram"))
 def test_kl_and_histogram(batches, method, code_max):
@@ -196,6 +199,7 @@ def test_kl_and_histogram(batches, method, code_max):
     assert state["scale"] < 0.9 * extremes or code_max == 127
 
 
+# A3.11
 @pytest.mark.parametrize("method", ("percentile", "kl", "histogram"))
 def test_counts_do_not_depend_on_the_order_of_batches(batches, method):
     found = []
@@ -217,6 +221,7 @@ def test_clip_std_stays_within_the_extremes(batches):
     np.testing.assert_allclose([state["low"][0], state["high"][0]], [max(low, x.min()), min(high, x.max())], rtol=1e-6)
 
 
+# A3.4
 def test_nan_and_infinities_count_nowhere():
     none = np.array([np.nan, np.inf, -np.inf], "f4")
     for method, attributes in (("quantile", {}), ("kl", COUNTED), ("lsq", {"statistics": 1}), ("mse", {})):

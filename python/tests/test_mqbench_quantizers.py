@@ -230,6 +230,7 @@ def test_there_are_56_cases():
     assert len(cases_of_mqbench()) == 56
 
 
+# A2.24, A2.26
 @needs_records
 @pytest.mark.parametrize("name", cases_of_mqbench())
 def test_of_mqbench(name):
@@ -246,6 +247,7 @@ def sums_of(bits):
     return sums / sums.max()
 
 
+# A2.24, A2.27
 @pytest.mark.parametrize("bits", [2, 3, 4, 5, 8])
 @pytest.mark.parametrize("signed", [False, True])
 def test_apot_against_all_levels(bits, signed):

@@ -250,6 +250,7 @@ double distance(const Tensor& a, const Tensor& b) {
 
 class Faces : public testing::TestWithParam<Form> {};
 
+// A2.8, A2.10, A2.11
 TEST_P(Faces, OneStepMovesTheSameTensorsByTheSameAmounts) {
   const Model before = GetParam().model(), hand = clone(before);
   const Model ours = by_us(before);

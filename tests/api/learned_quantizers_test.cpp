@@ -75,6 +75,7 @@ int moved(const Model& before, const Model& after) {
 
 class LearnedQuantizers : public testing::TestWithParam<Kind> {};
 
+// A2.22
 TEST_P(LearnedQuantizers, TrainAndBecomeIntegers) {
   const Model prepared = GetParam().quantized();
   ASSERT_FALSE(prepared.metadata.learned_quantizers.empty());
@@ -108,6 +109,7 @@ TEST_P(LearnedQuantizers, TakeOtherWidths) {
 
 class UnevenLevels : public testing::TestWithParam<Kind> {};
 
+// A2.22
 TEST_P(UnevenLevels, TrainAndSayWhyTheyHaveNoIntegers) {
   const Model prepared = GetParam().quantized();
   const Model trained = train(prepared, digits(), {.epochs = 1, .keep_best = false}, {}).model;

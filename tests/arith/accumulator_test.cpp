@@ -8,6 +8,7 @@
 namespace halfstep::arith {
 namespace {
 
+// A6.1
 TEST(Accumulator, BoundIsReached) {
   // 4608 products of 8-bit weights and 12-bit activations: 4608 * 127 * 4095 exceeds 2^31.
   EXPECT_EQ(accumulator_bound(4608 * 127, 0, 4095, 0, 0), 2396459520);
@@ -16,6 +17,7 @@ TEST(Accumulator, BoundIsReached) {
   EXPECT_EQ(accumulator_bound(10, 0, 255, 200, -7), 10 * 200 + 7);
 }
 
+// A6.1
 TEST(Accumulator, FarthestStepIsOfEitherEnd) {
   EXPECT_EQ(farthest_step(0, 255, 0), 255);
   EXPECT_EQ(farthest_step(0, 255, 200), 200);

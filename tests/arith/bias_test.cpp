@@ -12,6 +12,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
+// A4.12
 TEST(BiasCode, RoundsHalfToEvenInDouble) {
   EXPECT_EQ(bias_code(2.5F, 1.0F, 1.0F), 2);
   EXPECT_EQ(bias_code(3.5F, 1.0F, 1.0F), 4);
@@ -19,6 +20,7 @@ TEST(BiasCode, RoundsHalfToEvenInDouble) {
   EXPECT_EQ(bias_code(1.0F, 0.5F, 0.25F), 8);
 }
 
+// A4.12
 TEST(BiasCode, StaysWithinItsBoundForAnything) {
   EXPECT_EQ(bias_code(kInfinity, 1.0F, 1.0F), kMaxBiasCode);
   EXPECT_EQ(bias_code(-kInfinity, 1.0F, 1.0F), -kMaxBiasCode);
@@ -35,6 +37,7 @@ float random_scale(Random& random, int lowest, int count) {
   return std::ldexp(1.0F + random.uniform(), lowest + static_cast<int>(random.below(static_cast<uint64_t>(count))));
 }
 
+// A4.12
 TEST(RaiseScale, BiasFitsAfterwardsAndTheScaleIsTheSmallest) {
   Random random(1, 0);
   int raised = 0;
@@ -53,6 +56,7 @@ TEST(RaiseScale, BiasFitsAfterwardsAndTheScaleIsTheSmallest) {
   EXPECT_GT(raised, 1000);
 }
 
+// A4.12
 TEST(RaiseScale, PowersOfTwoStayPowersOfTwo) {
   Random random(2, 0);
   for (int i = 0; i < 20000; ++i) {

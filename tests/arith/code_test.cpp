@@ -11,6 +11,7 @@ namespace {
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
+// A2.1
 TEST(Code, ClampsToTheRange) {
   const CodeRule rule{-8, 7};
   EXPECT_EQ(code_of(3.4F, 1.0F, 2, rule), 5);
@@ -20,6 +21,7 @@ TEST(Code, ClampsToTheRange) {
   EXPECT_EQ(code_of(-kInfinity, 1.0F, 0, rule), -8);
 }
 
+// A2.3
 TEST(Code, NanGivesTheLowestCode) {
   EXPECT_EQ(code_of(kNan, 1.0F, 0, {3, 9}), 3);
   EXPECT_EQ(code_of(0.0F, 0.0F, 0, {3, 9}), 3);  // 0 / 0
@@ -38,6 +40,7 @@ TEST(Code, TheReciprocalIsRoundedFirst) {
   EXPECT_GT(differing, 10);
 }
 
+// A2.4
 TEST(Code, GradientPassesOnTheEdgesToo) {
   const CodeRule rule{0, 15};
   EXPECT_TRUE(passes_gradient(0.0F, rule));
@@ -47,6 +50,7 @@ TEST(Code, GradientPassesOnTheEdgesToo) {
   EXPECT_FALSE(passes_gradient(kNan, rule));
 }
 
+// A2.5
 TEST(Code, SlopeOfTheScale) {
   const CodeRule rule{0, 15};
   EXPECT_EQ(scale_slope(2.25F, 6.0F, 4, rule), 2.0 - 2.25);
@@ -54,6 +58,7 @@ TEST(Code, SlopeOfTheScale) {
   EXPECT_EQ(scale_slope(kInfinity, kInfinity, 4, rule), 11.0);
 }
 
+// A2.1
 TEST(Code, EveryCodeComesBack) {
   const CodeRule rule{-128, 127};
   for (const float scale : {0.03F, 0.5F, 1e-3F, 7.0F}) {

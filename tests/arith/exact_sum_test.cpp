@@ -33,6 +33,7 @@ std::vector<double> terms_of(int64_t count) {
   return terms;
 }
 
+// A3.9
 TEST(ExactSum, IsTheSameInAnyOrderAndSplit) {
   std::vector<double> terms = terms_of(30000);
   const TermGrid grid(10);
@@ -52,6 +53,7 @@ TEST(ExactSum, IsNearerThanDoublesInOneOrder) {
   EXPECT_NEAR(sum_of(terms, grid, 64).value(grid), static_cast<double>(wide), 1e-13);
 }
 
+// A3.9
 TEST(ExactSum, OfTheLargestTerms) {
   const TermGrid grid(3);
   ExactSum sum;
@@ -61,6 +63,7 @@ TEST(ExactSum, OfTheLargestTerms) {
   EXPECT_EQ(sum.value(grid), 8.0 * kTermsOfPart * 1000);
 }
 
+// A3.10
 TEST(ExactSum, OfSeveralSumsAndAShareOfOne) {
   const std::vector<double> terms = terms_of(500);
   const TermGrid grid(9);

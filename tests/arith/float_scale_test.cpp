@@ -12,6 +12,7 @@ namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
+// A4.11
 TEST(FloatScale, FactorsGoFromLeftToRight) {
   EXPECT_EQ(float_product_factor(0.1F, 0.3F, 0.7F), (0.1F * 0.3F) / 0.7F);
   EXPECT_EQ(float_pool_factor(0.1F, 0.7F, 9.0F), 0.1F / (0.7F * 9.0F));
@@ -30,6 +31,7 @@ TEST(FloatScale, StepsSaturateFarBeyondAnyCode) {
   }
 }
 
+// A4.6
 TEST(FloatScale, AccumulatorsBecomeFloatsInOneRounding) {
   EXPECT_EQ(FloatScale().code((1 << 24) + 1, 0), 1 << 24);
   EXPECT_EQ(FloatScale().code((1 << 24) + 3, 0), (1 << 24) + 4);
@@ -43,6 +45,7 @@ TEST(FloatScale, ZeroPointsOfProductsAreInsideTheRounding) {
   EXPECT_EQ(float_layer(Requantization::float32, {1.0F, 0.5F, 1.0F}).code(1, 1), 1);
 }
 
+// A9.5
 TEST(FloatSum, AddsBothInStepsOfTheResult) {
   const FloatSum sum = FloatSum::of(0.5F, 4, 0.25F, 2, 0.5F, 3);
   EXPECT_EQ(sum.a_ratio, 1.0F);
@@ -66,6 +69,7 @@ TEST(FloatScale, AddsTheZeroPointInsideTheRoundingOrBehindIt) {
   EXPECT_EQ(step.code(1, 1), 2);
 }
 
+// A4.7
 TEST(FloatScale, IsLegalWhereAllIsFiniteAndPositive) {
   EXPECT_TRUE(FloatScale().is_legal());
   EXPECT_TRUE((FloatScale{0.5F, 0.5F, -3.0F, 2.0F}).is_legal());
@@ -83,6 +87,7 @@ TEST(EngineLayer, IsDepthwiseWithAsManyGroupsAsChannels) {
   EXPECT_FALSE(EngineLayer::convolution(8, 2, 8).depthwise);
 }
 
+// A10.11
 TEST(Engines, FbgemmAddsTheBiasInAccumulatorSteps) {
   const FloatScale step = fbgemm_layer({0.1F, 0.3F, 0.7F, 0.9F});
   EXPECT_EQ(step.bias, 0.9F / (0.1F * 0.3F));
@@ -90,6 +95,7 @@ TEST(Engines, FbgemmAddsTheBiasInAccumulatorSteps) {
   EXPECT_FALSE(step.zero_inside);
 }
 
+// A10.11
 TEST(Engines, OneDnnAddsTheBiasInReals) {
   const float x = 1.0F / (1.0F / 0.1F);
   const FloatScale whole = onednn_layer({0.1F, 0.3F, 0.7F, 0.9F, EngineLayer::convolution(1, 4, 4)});
@@ -115,12 +121,14 @@ TEST(Engines, X86ChoosesByTheLayer) {
   EXPECT_FALSE(is_onednn(Requantization::fbgemm, 1));
 }
 
+// A10.13
 TEST(Engines, OperatorsWithoutWeightsHaveTheirOwnSteps) {
   EXPECT_EQ(float_product(Requantization::x86, 0.1F, 0.3F, 0.7F).factor, 0.1F * 0.3F * (1.0F / 0.7F));
   EXPECT_EQ(float_pool(Requantization::x86, 0.1F, 0.7F, 9.0F).factor, 0.1F / 0.7F / 9.0F);
   EXPECT_EQ(float_rescale(Requantization::x86, 0.1F, 0.7F).steps(3), 3.0F * 0.1F * (1.0F / 0.7F));
 }
 
+// A10.13
 TEST(EngineSum, AddsRealsAndQuantizesByTheReciprocal) {
   const EngineSum sum = EngineSum::of(0.5F, 4, 0.25F, 2, 0.5F, 3);
   EXPECT_EQ(sum.inverse, 2.0F);

@@ -16,6 +16,7 @@ __int128 floor_half_up(int64_t acc, Multiplier factor) {
   return product >> factor.shift;
 }
 
+// A4.1
 TEST(Multiplier, StoredVectors) {
   EXPECT_EQ(to_multiplier(0.0123, 15), (Multiplier{25795, 21}));
   EXPECT_EQ(to_multiplier(0.0123, 31), (Multiplier{1690499128, 37}));
@@ -29,6 +30,7 @@ TEST(Multiplier, StoredVectors) {
   EXPECT_EQ(to_multiplier(0.9999999, 31), (Multiplier{2147483433, 31}));
 }
 
+// A4.1
 TEST(Multiplier, IsNormalizedAndNearest) {
   Random random(1, 0);
   for (int i = 0; i < 20000; ++i) {
@@ -43,6 +45,7 @@ TEST(Multiplier, IsNormalizedAndNearest) {
   }
 }
 
+// A4.2
 TEST(Multiplier, ShiftsOutsideTheirRangeAndNonsenseGiveNothing) {
   EXPECT_EQ(to_multiplier(0x1p-32, 31)->shift, 62);
   EXPECT_EQ(to_multiplier(0x1p-33, 31), std::nullopt);
@@ -54,6 +57,7 @@ TEST(Multiplier, ShiftsOutsideTheirRangeAndNonsenseGiveNothing) {
     EXPECT_EQ(to_multiplier(factor, 31), std::nullopt) << factor;
 }
 
+// A4.11
 TEST(MultiplierPair, TheLargerSetsTheShift) {
   const auto pair = to_multiplier_pair(0.25, 0.75, 31);
   ASSERT_TRUE(pair);
@@ -79,6 +83,7 @@ TEST(Scale, StoredVectors) {
   }
 }
 
+// A4.1
 TEST(Scale, EqualsTheExactFloorOnExtremeAndRandomInputs) {
   const std::vector<int64_t> accs = {0,
                                      1,
@@ -108,6 +113,7 @@ TEST(Scale, EqualsTheExactFloorOnExtremeAndRandomInputs) {
   }
 }
 
+// A4.4
 TEST(ToShift, PowersOfTwoOnly) {
   EXPECT_EQ(to_shift(1.0), 0);
   EXPECT_EQ(to_shift(0.125), 3);
@@ -117,6 +123,7 @@ TEST(ToShift, PowersOfTwoOnly) {
     EXPECT_EQ(to_shift(factor), std::nullopt) << factor;
 }
 
+// A4.4
 TEST(ShiftAsMultiplier, EqualsTheExactFloor) {
   Random random(3, 0);
   for (int32_t k = kMinPowerShift; k <= kMaxPowerShift; ++k) {

@@ -33,6 +33,7 @@ bool is_power_of_two(float v) {
   return std::frexp(v, &exponent) == 0.5F;
 }
 
+// A3.1
 TEST(ParametersOf, ZeroIsExactAndTheRangeIsCovered) {
   Random random(1, 0);
   for (const CodeGrid& grid : grids()) {
@@ -54,6 +55,7 @@ TEST(ParametersOf, ZeroIsExactAndTheRangeIsCovered) {
   }
 }
 
+// A3.1
 TEST(ParametersOf, WrittenOutCases) {
   const auto expect = [](AffineParameters got, float scale, int32_t zero_point) {
     EXPECT_EQ(got.scale, scale);
@@ -72,6 +74,7 @@ TEST(ParametersOf, WrittenOutCases) {
   expect(parameters_of(0, 255, {0, 255, ZeroPoints::affine, true}), 1, 0);  // a power of two stays
 }
 
+// A3.2
 TEST(ParametersOf, EmptyAndConstantZeroRangesHaveTheSmallestScale) {
   for (const CodeGrid& grid : grids()) {
     EXPECT_EQ(parameters_of(0, 0, grid).scale, kSmallestScale);
@@ -99,6 +102,7 @@ TEST(ParametersOf, AreFiniteForAnyRangeAndGrid) {
   }
 }
 
+// A2.7, A3.2
 TEST(NearestPowerOfTwo, InTheLogarithm) {
   EXPECT_EQ(nearest_power_of_two(1.0F), 1.0F);
   EXPECT_EQ(nearest_power_of_two(1.4142135F), 1.0F);  // the float below the square root of 2

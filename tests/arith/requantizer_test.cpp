@@ -22,6 +22,7 @@ Clamp fused_clamp(Activation activation, float scale, int32_t zero_point, int32_
   return RequantizeRule{.form = form, .activation = activation, .codes = {low, high}}.clamp(scale, zero_point);
 }
 
+// A4.10
 TEST(FusedClamp, ActivationsNarrowTheRange) {
   expect_clamp(fused_clamp(Activation::none, 0.1F, 10, 0, 255), 0, 255);
   expect_clamp(fused_clamp(Activation::leaky_relu, 0.1F, 10, 0, 255), 0, 255);
@@ -43,6 +44,7 @@ TEST(FusedClamp, IsARangeForAnyScaleAndZeroPoint) {
   }
 }
 
+// A4.8
 TEST(Clamp, EdgesAreInside) {
   const Clamp clamp{-8, 7};
   EXPECT_TRUE(clamp.holds(-8));
@@ -60,6 +62,7 @@ Requantizer rescale(const RequantizeRule& rule, float ratio) {
   return result;
 }
 
+// A4.10
 TEST(Requantizer, LeakyReluHasItsOwnFactorBelowZero) {
   RequantizeRule rule{.activation = Activation::leaky_relu, .alpha = 0.1};
   EXPECT_EQ(requantize(rescale(rule, 0.5F), 100, 3), 53);
@@ -110,6 +113,7 @@ TEST(Requantizer, SaysWhyThereIsNone) {
   EXPECT_EQ(reason(rule, -1.0F), errors::float_requantization_factor(-1, 0));
 }
 
+// A4.11
 TEST(Requantizer, FactorsAreProductsInDoubleFromTheLeft) {
   const float x = 0.1F, w = 0.003F, y = 0.7F;
   EXPECT_EQ(product_factor(Requantization::fixed_point, x, w, y),
@@ -185,6 +189,7 @@ TEST(Backward, IsThatOfFloat32ForEngines) {
   EXPECT_EQ(RequantizeRule{.form = Requantization::power_of_two}.backward().form, Requantization::power_of_two);
 }
 
+// A4.10
 TEST(Engines, SixIsRoundedInFloat32) {
   const auto high = [](Requantization form) { return fused_clamp(Activation::relu6, 0.1F, 10, 0, 255, form).high; };
   EXPECT_EQ(high(Requantization::fbgemm), 70);

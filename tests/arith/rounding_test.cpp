@@ -15,6 +15,7 @@ struct Row {
   float v, even, away, up;
 };
 
+// A1.1, A1.2
 TEST(Rounding, TiesAndTheirNeighbours) {
   const std::vector<Row> rows = {{0.5F, 0, 1, 1},
                                  {1.5F, 2, 2, 2},
@@ -41,6 +42,7 @@ TEST(Rounding, TiesAndTheirNeighbours) {
   }
 }
 
+// A1.3
 TEST(Rounding, NanAndInfinitiesStay) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const Rounding mode : {Rounding::half_even, Rounding::half_away, Rounding::half_up}) {
@@ -81,6 +83,7 @@ int64_t rounded(int64_t v, int32_t shift, ShiftRounding rounding) {
   return static_cast<int64_t>(floor + (up && rounding != ShiftRounding::truncate ? 1 : 0));
 }
 
+// A1.4
 TEST(ShiftRight, FollowsTheRuleForAnyNumber) {
   Random random(5, 0);
   for (size_t r = 0; r < std::size(kShiftRoundings); ++r) {
@@ -97,6 +100,7 @@ TEST(ShiftRight, FollowsTheRuleForAnyNumber) {
   }
 }
 
+// A1.4
 TEST(ShiftRight, TiesByHand) {
   const auto ties = [](ShiftRounding rounding) {
     std::vector<int64_t> found;

@@ -33,6 +33,7 @@ const RowCase kRows[] = {{1, 255, 0.05F, 1.0F / 255}, {2, 255, 0.3F, 0.004F},   
                          {65, 3, 2.0F, 0.01F},        {1000, 255, 0.1F, 0.001F}, {197, 65535, 0.0003F, 1.0F / 65535},
                          {4096, 65535, 1e-5F, 1e-6F}};
 
+// A5.12
 TEST(RowSoftmax, LiesWithinItsError) {
   for (const RowCase& row : kRows) {
     for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -62,6 +63,7 @@ TEST(RowSoftmax, LiesWithinItsError) {
   }
 }
 
+// A5.9
 TEST(RowSoftmax, NothingLiesBetweenTwoTables) {
   for (const float scale : {1e-7F, 0.0003F, 0.05F, 3.0F}) {
     const Exponentials exponentials(scale);
@@ -117,6 +119,7 @@ void check_norm(const RowCase& row, const Norm& norm, const std::vector<int64_t>
   }
 }
 
+// A5.9, A5.12
 TEST(RowNorm, LiesWithinItsError) {
   for (const RowCase& row : kRows) {
     for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -139,6 +142,7 @@ TEST(RowNorm, RowsOfOneCodeAndOfTwo) {
   }
 }
 
+// A5.10
 TEST(RowNorm, SaysWhereThereIsNoRoom) {
   const std::vector<float> scale(64, 1.0F), large(64, 1e30F);
   RowNorm derived;

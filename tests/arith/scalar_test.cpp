@@ -11,6 +11,7 @@ namespace {
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
+// A11.4
 TEST(Scalar, QuotientsOfWholeNumbersGoTowardsZeroAndAreNeverUndefined) {
   EXPECT_EQ(quotient_of<int32_t>(-7, 2), -3);
   EXPECT_EQ(quotient_of<int32_t>(7, 0), 0);
@@ -19,6 +20,7 @@ TEST(Scalar, QuotientsOfWholeNumbersGoTowardsZeroAndAreNeverUndefined) {
   EXPECT_EQ(quotient_of(1.0F, 4.0F), 0.25F);
 }
 
+// A11.6
 TEST(Scalar, ExtremesKeepANaNOfTheFirst) {
   EXPECT_TRUE(std::isnan(min_of(kNan, 1.0F)));
   EXPECT_TRUE(std::isnan(max_of(kNan, 1.0F)));

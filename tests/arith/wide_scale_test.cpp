@@ -56,6 +56,7 @@ class WideScale : public testing::TestWithParam<std::string_view> {
 INSTANTIATE_TEST_SUITE_P(Roundings, WideScale, testing::ValuesIn(kShiftRoundings),
                          [](const auto& c) { return std::string(c.param); });
 
+// A4.3
 TEST_P(WideScale, IsExactAtEveryEdge) {
   for (const int32_t m : {0, 1, 2, 3, (1 << 14) + 1, 65535, 65536, 65537, 1 << 30, (1 << 30) + 1, INT32_MAX}) {
     for (int32_t shift = kMinShift; shift <= kMaxShift; ++shift) {

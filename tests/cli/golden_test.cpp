@@ -36,8 +36,11 @@ void expect_part_and_whole(const std::string& name) {
   expect_agreement(whole);
 }
 
+// A8.1, A8.2, A8.4, A8.5, A8.6, A8.7, A8.8, A8.9, A8.10
 TEST(Golden, paddle) { expect_part_and_whole("paddle.json"); }
+// A10.1, A10.2, A10.4, A10.6, A10.7, A10.8, A10.10
 TEST(Golden, torch) { expect_part_and_whole("torch.json"); }
+// A9.1, A9.2, A9.3, A9.4, A9.5, A9.6, A9.7, A9.9
 TEST(Golden, onnx) { expect_part_and_whole("onnx.json"); }
 
 class BadGolden : public testing::Test {

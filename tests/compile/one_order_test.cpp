@@ -67,6 +67,7 @@ void expect_same(const Outputs& found, const Outputs& expected, const std::strin
   for (const auto& [name, tensor] : expected) EXPECT_TRUE(found.at(name).same_bits(tensor)) << name << ", " << where;
 }
 
+// A11.1
 TEST(OneOrder, IsThatOfEveryLevelAndThreadCount) {
   const Tensor x = random_tensor({DType::f32, {3, 4, 7, 7}}, 5);
   const Outputs expected = run(x, CpuLevel::scalar, 1);
@@ -75,6 +76,7 @@ TEST(OneOrder, IsThatOfEveryLevelAndThreadCount) {
   }
 }
 
+// A11.1
 TEST(OneOrder, IsThatOfEveryBatch) {
   const Tensor x = random_tensor({DType::f32, {3, 4, 7, 7}}, 5);
   const Outputs all = run(x, cpu_level(), 2);

@@ -50,6 +50,7 @@ void expect_floats(const Tensor& found, const Dims& dims, const Floats& expected
   }
 }
 
+// A11.5
 TEST(FloatOperators, CastHoldsAndWraps) {
   const Tensor x = floats({6}, {-1.9F, 300.5F, kNan, kInf, -kInf, 0.5F});
   EXPECT_EQ(values_of<uint8_t>(run("cast", {x}, {{"to", std::string("u8")}})[0]),
@@ -65,6 +66,7 @@ TEST(FloatOperators, CastHoldsAndWraps) {
             0x3C01);  // through f32: 0x3C00
 }
 
+// A11.4
 TEST(FloatOperators, WholeNumbersNeverTrap) {
   const Tensor lowest = wholes({2}, {INT64_MIN, 7}), minus = wholes({2}, {-1, 0});
   EXPECT_EQ(values_of<int64_t>(run("div", {lowest, minus})[0]), (Wholes{INT64_MIN, 0}));
@@ -76,6 +78,7 @@ TEST(FloatOperators, WholeNumbersNeverTrap) {
             (Wholes{-8, -1, 0, 1}));
 }
 
+// A11.6
 TEST(FloatOperators, NanTravels) {
   const Tensor x = floats({3}, {kNan, 1, 2}), y = floats({3}, {0, kNan, 3});
   expect_floats(run("max_of", {x, y})[0], {3}, {kNan, kNan, 3});
@@ -88,6 +91,7 @@ TEST(FloatOperators, NanTravels) {
   EXPECT_EQ(values_of<int64_t>(top[1]), (Wholes{1, 2, 3}));
 }
 
+// A11.7
 TEST(FloatOperators, ReductionsOfNothing) {
   const Tensor none = floats({2, 0}, {});
   const Attributes rows = {{"axes", Wholes{1}}, {"keep_dims", false}};
@@ -212,6 +216,7 @@ TEST(FloatOperators, OneStepOfALstm) {
             "no_kernel");
 }
 
+// A11.9
 TEST(FloatOperators, Attention) {
   const Tensor q = floats({1, 1, 2, 1}, {0, 0}), k = floats({1, 1, 2, 1}, {1, 2}), v = floats({1, 1, 2, 1}, {3, 5});
   expect_floats(run("attention", {q, k, v})[0], {1, 1, 2, 1}, {4, 4});

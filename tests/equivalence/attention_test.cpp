@@ -25,6 +25,7 @@ void expect_equal(Prepared& prepared, const Model& integer) {
   for (const auto& layer : meaning) EXPECT_EQ(layer.meaning.beyond, 0) << layer.layer;
 }
 
+// A5.3, A5.11
 TEST(Attention, HasNothingInFloat) {
   EXPECT_TRUE(attention("generic_int8").model.metadata.float_operators.empty());
   const FloatOperators in_float = attention("pow2_int8").model.metadata.float_operators;
@@ -41,6 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Roads, AttentionOn,
                                          std::pair{"onnxruntime_int8", 8}),
                          [](const auto& c) { return c.param.first + ("_" + std::to_string(c.param.second)); });
 
+// A7.1, A12.2
 TEST_P(AttentionOn, BothRoadsAreEqualAndMeanIt) {
   const auto [platform, bits] = GetParam();
   quant::PrepareOptions widths;

@@ -17,6 +17,7 @@ INSTANTIATE_TEST_SUITE_P(Roads, AveragesOn,
                                          "pytorch_x86", "signed_pow2_int8"),
                          [](const auto& name) { return std::string(name.param); });
 
+// A5.8, A7.1
 TEST_P(AveragesOn, BothRoadsAreEqual) {
   Prepared prepared = averages(GetParam());
   const auto conversion = quant::convert(prepared.model);

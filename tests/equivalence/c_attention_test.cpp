@@ -85,6 +85,7 @@ class CAttention : public CRoad {
   }
 };
 
+// A4.5, A5.9
 TEST_F(CAttention, HasTheCodesOfTheIntegersInEveryRounding) {
   for (const char* rounding : {"half_up", "half_even", "half_away", "truncate", "doubled"}) {
     SCOPED_TRACE(rounding);

@@ -226,6 +226,7 @@ int64_t different(const Tensor& codes) {
 
 class COperators : public CRoad {};
 
+// A5.1, A5.9
 TEST_F(COperators, HaveTheCodesOfTheirReferences) {
   const Model model = all_cases();
   Tensors inputs;

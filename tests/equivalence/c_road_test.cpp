@@ -23,6 +23,7 @@ struct Target {
 
 class CRoadOf : public CRoad, public testing::WithParamInterface<Target> {};
 
+// A5.1
 TEST_P(CRoadOf, has_the_codes_of_the_integers) {
   const Target& target = GetParam();
   Prepared prepared(target.platform, widths(target.weights, target.features), target.overrides);

@@ -43,6 +43,7 @@ struct PlanCase {
 
 class CodePlan : public testing::TestWithParam<PlanCase> {};
 
+// A5.22
 TEST_P(CodePlan, IsObeyedByBothRoads) {
   const PlanCase& c = GetParam();
   const Model prepared = quant::prepare(network(c.body), quant::load_platform(c.platform));
@@ -99,6 +100,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "pow2_int8"}),
     [](const auto& c) { return std::string(c.param.what); });
 
+// A5.21
 TEST(CodePlanOnData, APaddedNumberIsInTheRangeBehindIt) {
   Model prepared = quant::prepare(
       network("  d = pad(c, value=@three) {pads: [0, 0, 1, 1, 0, 0, 1, 1]}\n  y = conv2d(d, w=@u)\n  return y\n"),

@@ -87,6 +87,7 @@ int expect_golden_layers(const std::filesystem::path& file) {
   return layers;
 }
 
+// A10.11
 TEST(EngineForms, GoldenLayersAreTheirs) {
   EXPECT_EQ(expect_golden_layers(std::filesystem::path(HALFSTEP_SOURCE_DIR) / "tests/golden/torch.json"), 10);
   const auto whole = std::filesystem::path(HALFSTEP_TEST_DATA) / "golden/torch.json";
@@ -117,6 +118,7 @@ KernelCase original(const LayerCase& layer) {
   return use;
 }
 
+// A10.11, A10.12
 TEST(EngineForms, RandomLayersAreTheOriginals) {
   const std::vector<LayerShape> shapes = {
       {.n = 2, .c = 8, .h = 9, .w = 7, .o = 16, .kh = 3, .kw = 3, .groups = 2, .pad = {1, 0, 1, 0}},

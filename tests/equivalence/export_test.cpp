@@ -61,6 +61,7 @@ int64_t differing(const Tensor& a, const Tensor& b) {
 class EveryWidth : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Export, EveryWidth, testing::Values(8, 4));
 
+// A4.6, A9.4
 TEST_P(EveryWidth, OperatorsOnCodesGiveTheCodesOfEveryLayer) {
   Prepared prepared("onnxruntime_int8", {GetParam(), GetParam(), {}});
   const Model integer = quant::convert(prepared.model).model;

@@ -8,6 +8,7 @@
 namespace halfstep::test {
 namespace {
 
+// A7.1
 TEST(FlowRoads, GoAllTheWayToIntegers) {
   Flow flow;
   const Model integer = flow.integers();

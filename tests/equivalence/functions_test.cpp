@@ -33,6 +33,7 @@ class EveryFunction : public testing::TestWithParam<const OpInfo*> {};
 INSTANTIATE_TEST_SUITE_P(Roads, EveryFunction, testing::ValuesIn(functions()),
                          [](const auto& function) { return function.param->name; });
 
+// A5.1, A7.1
 TEST_P(EveryFunction, GivesTheSameCodesOnBothRoads) {
   const std::string text = fmt::format(
       "graph g(x: f32[?, 8]) {{\n  param @w: f32[16, 8]\n  a = linear(x, w=@w)\n  b = {}(a){}\n  return b\n}}\n",

@@ -50,6 +50,7 @@ class CInside : public CRoad {
   Flow flow_;
 };
 
+// A7.1
 TEST_F(CInside, HasTheCodesOfEveryEntry) { expect_equal_inside(prove_with("", "")); }
 
 TEST_F(CInside, ACodeThatDiffersIsFoundAtItsIteration) {
@@ -99,6 +100,7 @@ class OnnxruntimeInside : public testing::Test {
   Flow flow_{{}, 0, "onnxruntime_int8"};
 };
 
+// A7.3
 TEST_F(OnnxruntimeInside, HasTheCodesOfEveryEntry) {
   verify::Roads roads = api::roads_of(flow_.prepared, flow_.integers());
   api::add_onnxruntime(roads, {});

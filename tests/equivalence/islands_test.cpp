@@ -33,6 +33,7 @@ std::vector<std::string> names_of(const std::vector<quant::FloatIsland>& islands
   return names;
 }
 
+// A5.22
 TEST(Islands, AreTheOperatorsWithoutAFormOnCodes) {
   EXPECT_EQ(names_of(quant::float_islands(with_islands().model)),
             (std::vector<std::string>{"placed", "norm", "scores", "shares", "mixed", "answer"}));
@@ -47,6 +48,7 @@ TEST(Islands, GetQuantizersWhereCodesBegin) {
   EXPECT_EQ(quantized, (std::vector<std::string>{"x", "act", "mixed", "sum", "logits"}));
 }
 
+// A5.23
 TEST(Islands, AreRefusedByNameWithoutLeave) {
   const Prepared prepared = with_islands();
   EXPECT_EQ(diagnostic_of([&] { quant::convert(prepared.model); }),
@@ -70,6 +72,7 @@ INSTANTIATE_TEST_SUITE_P(Roads, IslandsOn,
                          testing::Values("generic_int8", "pow2_int8", "magik_t40", "onnxruntime_int8"),
                          [](const auto& name) { return std::string(name.param); });
 
+// A5.23
 TEST_P(IslandsOn, BothRoadsAreEqual) {
   Prepared prepared = with_islands(GetParam());
   const auto conversion = quant::convert(prepared.model, {.float_islands = true});
@@ -123,6 +126,7 @@ TEST(Islands, WithoutAGradientAreSaidWithWhatToDo) {
             placed(errors::layer_not_trainable("hard.ir:21: node 'answer'", "hardmax has no gradient"), "answer", ""));
 }
 
+// A5.23
 TEST(Islands, ACorruptedConstantOfOneIsFound) {
   Prepared prepared = with_islands();
   auto conversion = quant::convert(prepared.model, {.float_islands = true});

@@ -32,6 +32,7 @@ Prepared masks(quant::PrepareOptions widths = {}) {
   return Prepared("generic_int8", widths, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/masks.ir", set_numbers);
 }
 
+// A5.17
 TEST(Masks, LeaveNothingButTheConditionInFloat) {
   std::set<std::string> in_float;
   for (const auto& [layer, reason] : masks().model.metadata.float_operators) in_float.insert(layer);
@@ -56,6 +57,7 @@ TEST(Masks, LeaveAScale) {
 class MasksWith : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Bits, MasksWith, testing::Values(8, 4));
 
+// A5.17, A7.1, A12.2
 TEST_P(MasksWith, BothRoadsAreEqualAndMeanIt) {
   quant::PrepareOptions widths;
   widths.weight_bits = widths.activation_bits = GetParam();

@@ -46,6 +46,7 @@ INSTANTIATE_TEST_SUITE_P(Meaning, MeaningOn,
                                          Target{"signed_pow2_int8", {}, {}}, Target{"signed_pow2_int8", 4, 16}),
                          label);
 
+// A12.1, A12.5
 TEST_P(MeaningOn, EveryLayerIsWhatTheNetworkSays) {
   Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().features, {}});
   const Model integer = quant::convert(prepared.model).model;
@@ -120,6 +121,7 @@ class EveryMisreading : public testing::TestWithParam<Misreading> {};
 INSTANTIATE_TEST_SUITE_P(Meaning, EveryMisreading, testing::ValuesIn(kMisreadings),
                          [](const auto& chosen) { return std::string(chosen.param.name); });
 
+// A12.1, A12.3
 TEST_P(EveryMisreading, IsFoundThoughTheRoadsAgree) {
   Prepared prepared("generic_int8", {}, {}, kNetwork);
   const Model integer = quant::convert(prepared.model).model;
@@ -235,6 +237,7 @@ TEST(Meaning, ValuesAreKnownOrComputedByOneOperator) {
             errors::layer_not_evaluated_alone("text:3: node 'r'", "if"));
 }
 
+// A12.7
 TEST(Meaning, FoldedWeightsAreTheNetworks) {
   Prepared prepared("generic_int8");
   const Model& network = prepared.model.source->network;
@@ -362,6 +365,7 @@ verify::Meaning beside(double steps, int64_t found, double relative = 0.01, doub
   return meaning;
 }
 
+// A12.2
 TEST(Meaning, ACodeMayDifferNearATieAlone) {
   EXPECT_EQ(beside(10.4, 110).near_ties + beside(10.4, 110).beyond, 0);
   EXPECT_EQ(beside(10.45, 111).near_ties, 1);

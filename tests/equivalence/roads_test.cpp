@@ -37,6 +37,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Widths{"signed_pow2_int8", {}, 16}),
     label);
 
+// A7.1, A7.3
 TEST_P(EveryTarget, TrainingRoadAndIntegerProgramAreEqual) {
   Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().features, {}});
   const auto conversion = quant::convert(prepared.model);
@@ -80,6 +81,7 @@ int compare_with_plain_loops(Prepared& prepared) {
   return compared;
 }
 
+// A7.2
 TEST_P(EveryTarget, PlainLoopsGiveTheSameCodes) {
   Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().features, {}});
   EXPECT_EQ(compare_with_plain_loops(prepared), 9);

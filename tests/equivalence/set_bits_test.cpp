@@ -7,6 +7,7 @@
 namespace halfstep::test {
 namespace {
 
+// A7.1
 TEST(SetBits, ChangesWidthsAtAnyTime) {
   Prepared p("generic_int8");
   quant::set_bits(p.model, "conv[345]", 4, 4);

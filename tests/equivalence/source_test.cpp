@@ -74,6 +74,7 @@ TEST_F(Sources, SurviveOtherWidthsAndTraining) {
   EXPECT_TRUE(report.floats->trained);
 }
 
+// A12.6
 TEST_F(Sources, AllElementsOfAllSamplesAreChecked) {
   const auto report = verified(quantized(1), true);
   EXPECT_EQ(report.meaning_samples, 1 + 359);

@@ -50,6 +50,7 @@ int64_t code_of(Wide acc, double factor, const CodesTarget& y) {
   return std::clamp<int64_t>(floor_half_up(acc * step.m, step.shift) + y.zero_point, 0, y.code_max);
 }
 
+// A5.2
 TEST(accumulators, products_of_extreme_codes) {
   for (const int32_t last : {255, 65535}) {
     const DType dtype = last == 255 ? DType::u8 : DType::u16;
@@ -94,6 +95,7 @@ TEST(accumulators, integer_products_under_every_shift) {
   }
 }
 
+// A6.1
 TEST(accumulators, products_beyond_2_to_the_47_are_refused) {
   const Codes codes = extremes(65535)[0];
   const CodesValue left = filled(DType::u16, {1, 32770}, codes), right = filled(DType::u16, {32770, 1}, codes);
@@ -211,6 +213,7 @@ TEST(accumulators, averages_with_channels_last) {
   }
 }
 
+// A5.1
 TEST(accumulators, sums_of_extreme_codes) {
   for (const Codes a : extremes(65535)) {
     for (const Codes b : extremes(65535)) {

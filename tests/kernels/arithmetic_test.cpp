@@ -103,11 +103,13 @@ void expect_quotients() {
   }
 }
 
+// A0.2
 TEST(Arithmetic, QuotientsAreThoseOfTheDivision) {
   expect_quotients<float>();
   expect_quotients<double>();
 }
 
+// A0.2
 TEST(Arithmetic, QuotientsOfAnyNumber) {
   Random random(12, 0);
   std::vector<float> x, found(kSize);
@@ -154,6 +156,7 @@ void expect_rounding() {
   }
 }
 
+// A1.1
 TEST(Arithmetic, HalfAwayFromZero) {
   expect_rounding<float>();
   expect_rounding<double>();

@@ -66,6 +66,7 @@ void expect_norm(DType type, int64_t extent, bool centered, float y_scale) {
                            {"integer_norm", attributes, {x, factors, biases}, {x.type()}});
 }
 
+// A5.9
 TEST(ByteRows, NormalizedAsTheRuleSays) {
   for (const DType type : {DType::u8, DType::i8}) {
     for (const int64_t extent : kExtents) {
@@ -90,6 +91,7 @@ TEST(ByteRows, BiasesThatPass64BitsWrap) {
                            {"integer_norm", attributes, {x, factors, biases}, {x.type()}});
 }
 
+// A5.9
 TEST(ByteRows, SoftmaxAsTheRuleSays) {
   for (const DType type : {DType::u8, DType::i8}) {
     for (const int64_t extent : kExtents) {

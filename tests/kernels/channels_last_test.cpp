@@ -79,6 +79,7 @@ class ChannelsLastConv : public testing::TestWithParam<Shape> {
   }
 };
 
+// A0.1
 TEST_P(ChannelsLastConv, IsNearTheReference) {
   const Shape& s = GetParam();
   KernelCase use = case_of(s);

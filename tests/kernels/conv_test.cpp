@@ -87,6 +87,7 @@ class Conv : public testing::TestWithParam<Shape> {
   }
 };
 
+// A0.1
 TEST_P(Conv, ForwardIsNearTheReference) {
   const Shape& s = GetParam();
   KernelCase use = forward_case(s);
@@ -226,6 +227,7 @@ TEST(ConvReference, TakesAnEmptyBatch) {
                         run_kernel(reference_conv2d_grad_w, grad_w_case(s), CpuLevel::scalar)[0]));
 }
 
+// A11.1
 TEST(ConvRefusals, TheOrderOfTheReferenceIsTheReferences) {
   const KernelCase use = forward_case({"", 2, 4, 5, 4, 6, 3, 2});
   const harness::CaseProblem owner(use, cpu_level());

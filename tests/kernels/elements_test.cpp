@@ -112,7 +112,9 @@ void expect_conversions() {
   }
 }
 
+// A11.2
 TEST(Elements, HalfRoundsHalfToEven) { expect_conversions<Half>(); }
+// A11.2
 TEST(Elements, BFloat16RoundsHalfToEven) { expect_conversions<BFloat16>(); }
 
 template <class C, class T, class U>

@@ -181,6 +181,7 @@ TEST(fenced, memory_ends_where_it_says) {
 
 const std::vector<LayerRule> kRules = {{}, {.requantize = "float32"}};
 
+// A0.1
 TEST(fenced, channels_last_integer_layers) {
   size_t turn = 0;
   for (const LayerShape& shape : shapes()) {
@@ -242,6 +243,7 @@ Tensor numbers(DType dtype, const Dims& dims, float scale) {
   return tensor;
 }
 
+// A0.1
 TEST(fenced, sums_of_codes) {
   for (const int64_t size : {1, 3, 5, 17, 33, 65, 129}) {
     const CodesValue a(DType::u8, {size}, 255, 1), b(DType::u8, {size}, 255, 2);

@@ -6,6 +6,7 @@
 namespace halfstep::kernels {
 namespace {
 
+// A0.1, A5.1
 TEST(integer_pools, averages_agree_with_the_reference) {
   const CodesTarget rounded{.scale = 0.05F, .zero_point = 9, .activation = "relu"};
   const CodesTarget in_float{.scale = 0.05F, .zero_point = 9, .activation = "relu", .requantize = "float32"};

@@ -88,6 +88,7 @@ std::vector<LayerShape> shapes() {
   };
 }
 
+// A0.1, A5.1
 TEST(integer_layers, agree_with_the_reference) {
   int runs = 0;
   for (const LayerShape& shape : shapes()) {
@@ -104,6 +105,7 @@ TEST(integer_layers, agree_with_the_reference) {
 }
 
 /// Sums as large as conversion allows: 255 * 127 * 65,000 is just below 2^31.
+// A5.2
 TEST(integer_layers, long_sums_are_exact) {
   for (const Fill fill : {Fill::extreme, Fill::random}) {
     const LayerRule rule = {.bias = false, .x_zero_point = 0, .fill = fill};
@@ -178,6 +180,7 @@ TEST(integer_layers, extreme_accumulators_of_convolutions) {
   }
 }
 
+// A4.4
 TEST(integer_layers, power_of_two_shifts_over_their_range) {
   std::vector<int32_t> shift, bias;
   for (int32_t k = arith::kMinPowerShift; k <= arith::kMaxPowerShift; ++k) {
@@ -208,6 +211,7 @@ TEST(integer_layers, rounds_half_towards_plus_infinity) {
   expect_layers_agree(use);
 }
 
+// A4.2
 TEST(integer_layers, an_illegal_step_names_its_channel) {
   KernelCase use = LayerCase({.linear = true, .n = 1, .c = 4, .o = 5}, {}).integer();
   use.in[IntegerLinear::in::shift] = LayerCase::ints({40, 40, 40, 63, 40});

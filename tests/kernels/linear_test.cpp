@@ -47,6 +47,7 @@ class LinearOnednn : public testing::Test {
   }
 };
 
+// A0.1
 TEST_F(LinearOnednn, LinearIsNearTheReference) {
   for (const Extents e : kExtents) {
     for (const bool bias : {false, true}) {

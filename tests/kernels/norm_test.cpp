@@ -57,6 +57,7 @@ void expect_levels_near(const Kernel& reference, const Kernel& kernel, const Ker
   }
 }
 
+// A0.1
 TEST(BatchNormKernels, AgreeInTrainingAndInference) {
   for (const Dims& dims : kDims) {
     SCOPED_TRACE(to_string(dims));

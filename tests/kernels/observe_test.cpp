@@ -67,15 +67,18 @@ State observe(const Observation& how, const std::vector<Tensor>& batch) {
   return {out[0].data<float>()[0], out[1].data<float>()[0], out[2].data<float>()[0], out[3].data<int32_t>()[0]};
 }
 
+// A3.6
 TEST(ObserveRange, FirstBatchGivesItsExtremes) {
   EXPECT_EQ(observe({.code_max = 5}, {values({-1, 0.5F, kNan}), values({4})}), (State{-1, 4, 1, 1}));
 }
 
+// A3.6
 TEST(ObserveRange, LaterBatchesMoveTheRangeByTheRate) {
   const State moved = observe({.rate = 0.25, .code_max = 4, .low = 0.0F, .high = 8.0F}, {values({-4, 4})});
   EXPECT_EQ(moved, (State{-1, 7, 2, 0}));  // zero point 0.5 rounds to even
 }
 
+// A3.4
 TEST(ObserveRange, NothingSeenChangesNothing) {
   for (const char* method : {"minmax", "mse"}) {
     EXPECT_EQ(observe({.method = method, .low = -3, .high = 2}, {values({kNan, kNan})}), (State{-3, 2, 0.25F, 9}));
@@ -83,6 +86,7 @@ TEST(ObserveRange, NothingSeenChangesNothing) {
   }
 }
 
+// A3.4
 TEST(ObserveRange, InfinitiesAreSkipped) {
   for (const char* method : {"minmax", "mse", "quantile", "clip_std"}) {
     const State state = observe({.method = method}, {values({-2.0F, kInfinity, 1.0F, -kInfinity})});
@@ -99,6 +103,7 @@ TEST(ObserveRange, OfOneMagnitudeIsARange) {
   }
 }
 
+// A3.1, A3.2
 TEST(ObserveRange, ZeroPointsAndPowersOfTwo) {
   EXPECT_EQ(observe({.zero_points = "offset"}, {values({0, 255})}), (State{0, 255, 1, 0}));
   EXPECT_EQ(observe({.zero_points = "offset"}, {values({-1, 127})}).zero_point, 128);
@@ -124,6 +129,7 @@ double squared_error_of(const std::vector<float>& v, float low, float high, cons
   return error;
 }
 
+// A3.5
 TEST(ObserveRange, MseGivesUpAnOutlierThatCostsMoreThanItIsWorth) {
   const std::vector<float> v = with_outlier();
   const State minmax = observe({.code_max = 15}, {values(v)});
@@ -145,6 +151,7 @@ TEST(ObserveRange, MseKeepsTheExtremesWhereCodesAreEnough) {
   EXPECT_EQ(observe({.method = "mse", .code_max = 3}, {values({0, 1, 2, 3})}), (State{0, 3, 1, 0}));
 }
 
+// A3.5
 TEST(ObserveRange, MseTriesPowersOfTwo) {
   const State mse = observe({.method = "mse", .code_max = 15, .power_of_two = true}, {values(with_outlier())});
   const State minmax = observe({.code_max = 15, .power_of_two = true}, {values(with_outlier())});
@@ -189,6 +196,7 @@ void expect_levels_agree(Observation how, const Layout& layout, uint64_t stream)
   expect_matches_reference(reference_observe_range, cpu_observe_range_chunks, two);
 }
 
+// A0.1
 TEST(ObserveRange, EveryLevelGivesTheBitsOfTheReference) {
   uint64_t stream = 0;
   for (const Observation& how : observations()) {
@@ -200,6 +208,7 @@ TEST(ObserveRange, EveryLevelGivesTheBitsOfTheReference) {
   expect_levels_agree({.method = "mse", .code_max = 3}, {{3, 2, 1300}, 1}, ++stream);
 }
 
+// A3.4
 TEST(ObserveRange, OperandsOfDifferentShapes) {
   for (const char* method : {"minmax", "mse"}) {
     const Observation how{.method = method, .code_max = 15, .axis = 1};
@@ -235,6 +244,7 @@ KernelCase part(const std::string& method, int64_t sums, const Tensor& seen, con
   return use;
 }
 
+// A3.9, A3.10
 TEST(ObserveRange, PartsAddUpToTheWhole) {
   Tensor whole(DType::f32, {90, 700});
   Random random(5, 0);

@@ -31,6 +31,7 @@ std::vector<float> values_around(DType dtype) {
   return values;
 }
 
+// A9.2, A9.8
 TEST(OnnxRule, CodesOfSmallFloatsAreThoseOfTheFormat) {
   for (const DType dtype : kSmallFloats) {
     for (const bool saturate : {false, true}) {
@@ -44,6 +45,7 @@ TEST(OnnxRule, CodesOfSmallFloatsAreThoseOfTheFormat) {
   }
 }
 
+// A9.3
 TEST(OnnxRule, SmallFloatsStandForTheNumbersOfTheFormat) {
   for (const DType dtype : kSmallFloats) {
     const onnx::SmallCodes codes = onnx::small_codes(dtype, false);
@@ -65,6 +67,7 @@ TEST(OnnxRule, Bfloat16IsRoundedAsItsTypeIs) {
   }
 }
 
+// A9.2, A9.8
 TEST(OnnxRule, WhatInt32DoesNotHoldIsItsLowestNumber) {
   const onnx::CodeRange range = {-8, 7};
   EXPECT_EQ(onnx::wrapped_code(kInfinity, 0, range), -8);
@@ -164,6 +167,7 @@ void expect_quantize_agrees(const KernelCase& use) {
   expect_matches_reference(reference_onnx_quantize_linear, cpu_onnx_quantize_linear_simd, use);
 }
 
+// A0.1
 TEST(OnnxQuantize, EveryLevelGivesTheBitsOfTheReference) {
   for (const ScaleLayout& layout : scale_layouts()) {
     for (const DType code : kIntegers)
@@ -254,6 +258,7 @@ TEST(OnnxQlinearAdd, EveryLevelGivesTheBitsOfTheReference) {
             errors::kernel_needs_layout("operands that are broadcast along neighbouring axes"));
 }
 
+// A9.6
 TEST(OnnxTables, HoldWhatTheReferenceComputes) {
   const Tensor scale = f32_tensor({}, {0.04F});
   for (const DType dtype : {DType::u8, DType::i8}) {
@@ -282,6 +287,7 @@ TEST(OnnxMatmul, SumsWrap) {
     EXPECT_EQ(sum, static_cast<int32_t>(static_cast<uint32_t>(40000LL * 65025)));
 }
 
+// A9.4, A9.9
 TEST(OnnxMatmul, IsThePlainSum) {
   for (const DType a_type : {DType::u8, DType::i8}) {
     for (const DType b_type : {DType::u8, DType::i8}) {

@@ -45,6 +45,7 @@ void expect_same_everywhere(const Kernel& reference, const Kernel& simd, KernelC
 
 const std::vector<Dims> kDims = {{1000}, {3, 5}, {1}, {0}, {200001}};
 
+// A0.1
 TEST(Optimizers, SgdIsTheSameOnEveryLevelAndInPlace) {
   for (const Dims& dims : kDims) {
     for (const bool positive : {false, true})
@@ -91,6 +92,7 @@ TEST(Optimizers, PositiveParametersAtMostHalveAndDouble) {
   EXPECT_TRUE(same_bits(run_kernel(reference_sgd_momentum, use, CpuLevel::scalar)[0], f32_values({6}, found)));
 }
 
+// A2.12
 TEST(Optimizers, NormIsOfAllElements) {
   const Type one{DType::f32, {1}};
   const KernelCase use{"vector_norm", {{"bound", 2.0}}, {f32_values({2}, {1, 2}), f32_values({1}, {-2})}, {one, one}};

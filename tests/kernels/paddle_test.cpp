@@ -143,6 +143,7 @@ std::vector<Tensor> contents(const Dims& dims) {
   return all;
 }
 
+// A0.1
 TEST(PaddleAbsMax, EveryLevelGivesTheBitsOfTheReference) {
   for (const Kernels& kernels : kAbsMax) {
     for (const DType dtype : kTypes) {
@@ -197,6 +198,7 @@ TEST(PaddleRange, EveryLevelGivesTheBitsOfTheReference) {
   }
 }
 
+// A8.6
 TEST(PaddleRange, AStepBeforeTheFirstIsAnError) {
   const KernelCase use = range(kForms[0], -1, normal_tensor({3}), 1.0F, normal_tensor({4}));
   EXPECT_EQ(failure_of(kRange.reference, use, CpuLevel::scalar), errors::quantizer_step_negative(-1));
@@ -242,6 +244,7 @@ TEST(PaddleChannelWise, EveryFormDecidesItsTies) {
   }
 }
 
+// A8.5
 TEST(PaddleScale, TheValueIsCopiedAndItsMagnitudeAveraged) {
   for (const DType dtype : kTypes) {
     for (const int64_t size : {1, 33, 65536, 65537, 2200000}) {
@@ -311,6 +314,7 @@ std::vector<float> rounded_by(int64_t qmax, const std::vector<float>& x) {
   return {y.data<float>().begin(), y.data<float>().end()};
 }
 
+// A8.3
 TEST(PaddleQuantizeLinear, EightBitFloatsOfQmax) {
   const std::vector<float> x = {1.0F,  1.0625F,   1.1875F, 464.0F, -464.0F, 480.0F,
                                 -1e9F, kInfinity, 0.001F,  -0.0F,  0x3p-10F};

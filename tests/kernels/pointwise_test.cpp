@@ -56,6 +56,7 @@ TEST(Pointwise, ReferenceBroadcasts) {
   }
 }
 
+// A0.1
 TEST(Pointwise, SimdEqualsReferenceBitForBit) {
   for (const Shapes& shapes : kShapes) {
     expect_matches_reference(reference_add, cpu_add_simd, binary("add", shapes.a, shapes.b, shapes.out));
@@ -85,6 +86,7 @@ TEST(Pointwise, ExponentialsAreCloseAndKeepTheirLimits) {
       same_bits(Tensor::of<float>(DType::f32, {6}, want), run_kernel(reference_sigmoid, use, CpuLevel::scalar)[0]));
 }
 
+// A11.8
 TEST(Pointwise, NanStaysInRelu) {
   const KernelCase use = unary("relu", Tensor::of<float>(DType::f32, {3}, std::vector<float>{kNan, -1.0f, -0.0f}));
   const Tensor got = run_kernel(reference_relu, use, CpuLevel::scalar)[0];

@@ -84,6 +84,7 @@ KernelCase average_grad_case(const Window& window, bool count_pad) {
   return {"avg_pool2d_grad", attributes, {normal_tensor(window.out(), 4)}, {Type{DType::f32, window.x}}};
 }
 
+// A0.1
 TEST(MaxPool, RowsEqualTheReference) {
   for (const Window& window : kWindows) {
     for (const Tensor& x : inputs(window.x)) {

@@ -66,6 +66,7 @@ std::vector<float> results_of(const KernelCase& use, const Kernel& kernel) {
   return {out.data<float>().begin(), out.data<float>().end()};
 }
 
+// A2.1, A2.3
 TEST(FakeQuantize, ReferenceFollowsTheWrittenRule) {
   const std::vector<float> x = {0.5F,    1.5F,     -0.5F, 2.5F,      -1.5F,     0.49999997F,
                                 1000.0F, -1000.0F, kNan,  kInfinity, -kInfinity};
@@ -90,12 +91,14 @@ TEST(FakeQuantize, MethodsDifferWhereTheyMust) {
   EXPECT_GT(differing, 10);
 }
 
+// A0.1
 TEST(FakeQuantize, EveryLevelGivesTheBitsOfTheReference) {
   expect_levels_agree(reference_fake_quantize, cpu_fake_quantize_simd, fake_quantize, rounding_methods(0, 255));
   expect_odd_parameters_agree(reference_fake_quantize, cpu_fake_quantize_simd, fake_quantize,
                               rounding_methods(-32768, 65535));
 }
 
+// A2.4
 TEST(FakeQuantizeGrad, PassesOutGradInsideTheEdges) {
   const std::vector<float> x = {-0.6F, -0.5F, 0.0F, 7.4F, 7.5F, 8.5F, kNan, kInfinity, -kInfinity};
   KernelCase use = fake_quantize_grad({0, 8}, -1, f32_tensor({9}, x), Tensor::scalar(1.0F), Tensor::scalar(int32_t{0}));
@@ -103,6 +106,7 @@ TEST(FakeQuantizeGrad, PassesOutGradInsideTheEdges) {
   EXPECT_EQ(results_of(use, reference_fake_quantize_grad), (std::vector<float>{0, 2, 3, 4, 5, 6, 0, 0, 0}));
 }
 
+// A0.1
 TEST(FakeQuantizeGrad, EveryLevelGivesTheBitsOfTheReference) {
   expect_levels_agree(reference_fake_quantize_grad, cpu_fake_quantize_grad_simd, fake_quantize_grad,
                       rounding_methods(0, 255));
@@ -110,6 +114,7 @@ TEST(FakeQuantizeGrad, EveryLevelGivesTheBitsOfTheReference) {
                               rounding_methods(-32768, 65535));
 }
 
+// A0.1
 TEST(Quantize, EveryLevelGivesTheBitsOfTheReference) {
   struct Codes {
     const char* type;
@@ -123,6 +128,7 @@ TEST(Quantize, EveryLevelGivesTheBitsOfTheReference) {
   }
 }
 
+// A2.2
 TEST(Quantize, DequantizedCodesAreTheFakeQuantizedValues) {
   const QuantizerAttributes attributes{0, 255, "half_even", "reciprocal"};
   const Tensor x = tie_tensor({6, 1001}, 0.03F);
@@ -144,6 +150,7 @@ Tensor all_codes(DType dtype, const Dims& dims) {
   return cyclic(dtype, dims, codes);
 }
 
+// A0.1
 TEST(Dequantize, EveryLevelGivesTheBitsOfTheReference) {
   std::vector<Layout> all = layouts();
   all.push_back({{2, 65537}, 0});
@@ -176,6 +183,7 @@ Tensor run_on_scales(const Kernel& kernel, const std::vector<Tensor>& in, Attrib
   return run_kernel(kernel, {kernel.name, std::move(attributes), in, {in[0].type()}}, CpuLevel::scalar)[0];
 }
 
+// A2.7
 TEST(PowerOfTwoScale, NearestInTheLogarithm) {
   const Tensor scale = f32_tensor({9}, {1.0F, 1.41F, 1.42F, 0.75F, 0.7F, 1e-45F, FLT_MAX, 0.0F, kNan});
   EXPECT_TRUE(same_bits(f32_tensor({9}, {1.0F, 1.0F, 2.0F, 1.0F, 0.5F, 1e-45F, 0x1p127F, 0x1p-23F, 0x1p-23F}),
@@ -185,6 +193,7 @@ TEST(PowerOfTwoScale, NearestInTheLogarithm) {
   EXPECT_EQ(grad.data<float>()[2], 3.0F * 2.0F / 1.42F);
 }
 
+// A4.12
 TEST(RaiseWeightScale, KeepsBiasesWithinTheirBound) {
   const auto raise = [](const Tensor& w_scale, bool power_of_two) {
     return run_kernel(reference_raise_weight_scale,

@@ -100,6 +100,7 @@ KernelCase integer_sum(const SumCase& sum) {
   return use;
 }
 
+// A5.1, A7.1
 TEST(quantized_elementwise, sums_agree_on_both_roads) {
   for (const SumCase& sum : sums()) {
     SCOPED_TRACE(to_string(sum.a.codes.type()) + " + " + to_string(sum.b.codes.type()) + " " + sum.y.requantize);
@@ -128,6 +129,7 @@ TEST(quantized_elementwise, large_sums_agree) {
 }
 
 /// Every shift and extreme multipliers, with sums on both sides of zero.
+// A5.1
 TEST(quantized_elementwise, integer_sums_under_every_shift) {
   const CodesValue a(DType::u8, {300}, 255, 1), b(DType::u16, {300}, 65535, 2, 0.0625F, 40000);
   KernelCase use = integer_sum({a, b, {}});
@@ -142,6 +144,7 @@ TEST(quantized_elementwise, integer_sums_under_every_shift) {
 }
 
 /// 3 - 1 = 2 steps of 0.5 and 10 - 4 = 6 of 0.25 are 2.5, or 1.25 steps of 2: code 1 above 20.
+// A5.1
 TEST(quantized_elementwise, sum_by_hand) {
   CodesValue a(DType::u8, {1}, 0, 1, 0.5F, 1), b(DType::u8, {1}, 0, 2, 0.25F, 4);
   a.codes.data<uint8_t>()[0] = 3;
@@ -178,6 +181,7 @@ KernelCase integer_with_factor(const std::string& op, double factor, const Codes
   return use;
 }
 
+// A5.1, A7.1
 TEST(quantized_elementwise, products_agree_on_both_roads) {
   for (const Dims& b_dims : {Dims{2, 3, 4, 5}, Dims{2, 3, 1, 1}, Dims{1}}) {
     const CodesValue a(DType::u8, {2, 3, 4, 5}, 255, 1), b(DType::u16, b_dims, 4095, 2, 0.001F, 1000);
@@ -261,6 +265,7 @@ TEST(quantized_elementwise, float_windows_are_those_of_onnxruntime) {
 }
 
 /// Codes of PyTorch's avg_pool2d.
+// A10.13
 TEST(quantized_elementwise, windows_of_the_engines_are_those_of_pytorch) {
   for (const char* form : {"fbgemm", "x86"}) {
     Engine engine;
@@ -274,6 +279,7 @@ TEST(quantized_elementwise, windows_of_the_engines_are_those_of_pytorch) {
   }
 }
 
+// A5.1, A7.1
 TEST(quantized_elementwise, pools_agree_on_both_roads) {
   const CodesValue x(DType::u8, {2, 3, 9, 7}, 255, 1);
   const CodesTarget y{.scale = 0.05F};
@@ -289,6 +295,7 @@ TEST(quantized_elementwise, pools_agree_on_both_roads) {
   }
 }
 
+// A4.11, A7.1
 TEST(quantized_elementwise, rescaling_agrees_on_both_roads) {
   const CodesValue x(DType::u8, {256}, 255, 1);
   const CodesTarget y{
@@ -321,6 +328,7 @@ KernelCase lookup(const CodesValue& x, const CodesTarget& y, const std::string& 
   return use;
 }
 
+// A5.1
 TEST(quantized_elementwise, tables_hold_the_function) {
   CodesValue x(DType::u8, {256}, 255, 1, 0.0625F, 128);
   for (int q = 0; q < 256; ++q) x.codes.data<uint8_t>()[q] = static_cast<uint8_t>(q);

@@ -68,6 +68,7 @@ Gradients gradients_of(const Kernel& kernel, const KernelCase& use) {
 
 /// Factor 0.5 * 0.5 / 0.5 = 0.5, zero point 100, codes to 255: accumulators -202, -201, 310, 311 have codes -1, 0 (half
 /// up), 255, 256.
+// A5.13, A5.14
 TEST(quantized_gradients, pass_inside_the_clamp_edges_included) {
   const Tensor ones = LayerCase::floats({1, 1, 1, 1}).reshaped({1, 4});
   const KernelCase use = requantize_grad({}, ones, LayerCase::ints({-202, -201, 310, 311}).reshaped({1, 4}), {0.5F});
@@ -78,6 +79,7 @@ TEST(quantized_gradients, pass_inside_the_clamp_edges_included) {
   EXPECT_EQ(got.scale, 0.5F * (-100.0F + 0.5F + 0.0F + 155.0F));
 }
 
+// A5.13, A5.14
 TEST(quantized_gradients, relu_gives_its_scale_nothing_below) {
   const Tensor ones = LayerCase::floats({1, 1, 1}).reshaped({1, 3});
   const KernelCase use =
@@ -89,6 +91,7 @@ TEST(quantized_gradients, relu_gives_its_scale_nothing_below) {
 
 /// 6 has the code 112, below code_max, so at the clip the value does not move with the scale. With code_max 110 the
 /// codes end first.
+// A5.14
 TEST(quantized_gradients, relu6_edge_does_not_move_with_the_scale) {
   const Tensor one = LayerCase::floats({1}).reshaped({1, 1});
   const Tensor acc = LayerCase::ints({1000}).reshaped({1, 1});
@@ -185,6 +188,7 @@ TEST(quantized_gradients, of_a_fixed_scale_are_exact) {
   }
 }
 
+// A5.24
 TEST(quantized_gradients, accumulators_become_real) {
   for (const std::string activation : {"none", "relu", "relu6", "leaky_relu"}) {
     for (const Dims& dims : {Dims{2, 16, 9, 7}, Dims{37, 10}, Dims{2, 3, 200, 200}, Dims{4, 16, 128, 131}}) {

@@ -62,6 +62,7 @@ std::string expect_candidates_agree(const KernelCase& use, const std::vector<Ten
   return ran;
 }
 
+// A5.1, A7.1
 TEST(quantized_layers, both_roads_agree) {
   const bool has_onednn = cpu_level() > CpuLevel::scalar;
   for (const LayerShape& shape : shapes()) {
@@ -111,6 +112,7 @@ TEST(quantized_layers, cases_reach_many_codes) {
 }
 
 /// Sums as large as an int32 holds, where float32 needs many slices: 255 * 127 * 65,000 is just below 2^31.
+// A5.2
 TEST(quantized_layers, long_sums_are_exact) {
   const LayerCase layer({.linear = true, .n = 3, .c = 65000, .o = 18},
                         {.bias = false, .x_zero_point = 0, .fill = Fill::extreme});
@@ -122,6 +124,7 @@ TEST(quantized_layers, long_sums_are_exact) {
 
 /// By hand: (3 - 1) * 5 + (2 - 1) * -7 = 3, bias 1 / (0.5 * 0.25) = 8, factor 0.5 * 0.25 / 0.25 = 0.5, (11 * 0.5 rounds
 /// to 6) + 10.
+// A4.8, A5.1
 TEST(quantized_layers, one_element_by_hand) {
   KernelCase use = LayerCase({.linear = true, .n = 1, .c = 2, .o = 1}, {}).quantized();
   use.in[QuantizedLinear::in::x].data<uint8_t>()[0] = 3;
@@ -150,6 +153,7 @@ Diagnostic error_of_all(const KernelCase& use) {
   return error;
 }
 
+// A4.7
 TEST(quantized_layers, an_engine_adds_finite_biases_alone) {
   LayerCase layer({.linear = true, .n = 1, .c = 4, .o = 5}, {.requantize = "fbgemm"});
   layer.x_scale = layer.y_scale = layer.w_scale[3] = 1.0F;
@@ -159,6 +163,7 @@ TEST(quantized_layers, an_engine_adds_finite_biases_alone) {
             errors::stored_step_out_of_range(3, "w_scale 1 and bias inf", "a positive w_scale and a finite bias"));
 }
 
+// A4.2
 TEST(quantized_layers, errors_name_the_channel) {
   LayerCase layer({.linear = true, .n = 1, .c = 4, .o = 5}, {});
   layer.x_scale = layer.y_scale = 1.0F;

@@ -96,12 +96,15 @@ TEST(ReduceExtremes, RowsMatchTheReference) {
   EXPECT_EQ(refusal({{4, 3}, {1}, {4}}, DType::f64), errors::kernel_takes_other_types("x", "f64", "f32"));
 }
 
+// A11.3
 TEST(ReduceReference, SumsAndMeansByHand) {
   const Reduction r{{2, 2, 2}, {0, 2}, {2}};
   KernelCase use = reduce_case("reduce_sum", r);
   use.in = {f32_values({2, 2, 2}, {1, 2, 10, 20, 3, 4, 30, 40})};
   EXPECT_TRUE(same_bits(f32_values({2}, {10, 100}), run_kernel(reference_reduce_sum, use, CpuLevel::scalar)[0]));
   EXPECT_TRUE(same_bits(f32_values({2}, {2.5F, 25}), run_kernel(reference_reduce_mean, use, CpuLevel::scalar)[0]));
+  use.in = {f32_values({2, 2, 2}, {1e8F, 1, 10, 20, -1e8F, 0, 30, 40})};  // float32 would lose the 1
+  EXPECT_TRUE(same_bits(f32_values({2}, {1, 100}), run_kernel(reference_reduce_sum, use, CpuLevel::scalar)[0]));
 }
 
 TEST(ReduceReference, GradientsAreThoseOfFiniteDifferences) {

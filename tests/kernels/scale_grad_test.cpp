@@ -38,6 +38,7 @@ TEST(ScaleGrad, ReferenceFollowsTheLsqRule) {
   EXPECT_TRUE(std::isnan(one(2.6F, kNan)));
 }
 
+// A2.5
 TEST(ScaleGrad, AgreesWithTheSlopeOfTheLoss) {
   const Dims dims = {40000};
   const Tensor x = normal_tensor(dims, 1.0F, 0);

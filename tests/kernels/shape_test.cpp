@@ -20,6 +20,7 @@ void expect_copies(const Kernel& reference, const Kernel& copy, const KernelCase
   EXPECT_TRUE(same_bits(want, run_every_way(copy, use, CpuLevel::scalar)[0]));
 }
 
+// A5.1
 TEST(Reshape, KeepsTheElements) {
   for (const DType dtype : kTypes) {
     for (const int64_t rows : {0, 3, 30001}) {

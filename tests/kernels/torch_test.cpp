@@ -95,6 +95,7 @@ KernelCase channel_case(const Channelwise& of, const Layout& layout, DType dtype
   return use;
 }
 
+// A0.1
 TEST(TorchChannels, LevelsAgreeOnEveryLayoutAndType) {
   for (const Channelwise& of : kChannelwise) {
     for (const Layout& layout : channel_layouts()) {
@@ -116,6 +117,7 @@ TEST(TorchChannels, LevelsAgreeOnOddScales) {
   }
 }
 
+// A10.4
 TEST(TorchChannels, AZeroPointOutsideTheRangeIsAnError) {
   KernelCase use = channel_case(kChannelwise[0], {{3, 7}, 0}, DType::f32, kScales);
   use.in[2] = cyclic<int32_t>(DType::i32, {3}, {0, 128, 0});
@@ -191,6 +193,7 @@ std::vector<float> floats_of(const Tensor& tensor) {
   return {tensor.data<float>().begin(), tensor.data<float>().end()};
 }
 
+// A10.2, A10.3
 TEST(TorchTensor, ReferenceFollowsTheWrittenRule) {
   const Tensor x = f32_tensor({9}, {0.25F, 0.75F, -0.25F, 2.25F, 99.0F, -99.0F, kNan, kInfinity, -kInfinity});
   const auto out = run_kernel(reference_fake_quantize_per_tensor_affine, tensor_case(x, 0.5, 3), CpuLevel::scalar);
@@ -203,6 +206,7 @@ TEST(TorchTensor, ReferenceFollowsTheWrittenRule) {
   EXPECT_TRUE(std::isnan(dx[8]));
 }
 
+// A10.2
 TEST(TorchChannels, PositiveInfinityGivesTheLowestCode) {
   KernelCase use = channel_case(kChannelwise[0], {{1, 3}, 0}, DType::f32, {0.5F});
   use.in[0] = f32_tensor({1, 3}, {kInfinity, 3e30F, 1.0F});
@@ -210,6 +214,7 @@ TEST(TorchChannels, PositiveInfinityGivesTheLowestCode) {
   EXPECT_EQ(floats_of(out[0]), (std::vector<float>{-64, -64, 1}));
 }
 
+// A10.5
 TEST(TorchLearnable, GradientsFollowTheWrittenRule) {
   const KernelCase use{"fake_quantize_learnable_per_tensor_affine_grad",
                        channel_attributes(-1),
@@ -280,6 +285,7 @@ TEST(TorchCodes, LevelsAgreeByTensor) {
   }
 }
 
+// A10.10
 TEST(TorchCodes, TheSumWithTheZeroPointWrapsAround) {
   const auto codes = [](float x, int64_t zero_point) {
     const KernelCase use{"quantize_per_tensor",
@@ -392,6 +398,7 @@ TEST(TorchObservers, LevelsAgreeByTensor) {
   }
 }
 
+// A10.9
 TEST(TorchHistogram, MovesEachBinInSixteenParts) {
   const std::vector<float> counts = {16, 32};
   std::vector<float> moved(4, 0.0F);
@@ -406,6 +413,7 @@ TEST(TorchHistogram, MovesEachBinInSixteenParts) {
   EXPECT_EQ(moved, (std::vector<float>{0, 48, 0, 0})) << "a range of one value lies in one bin";
 }
 
+// A10.9
 TEST(TorchHistogram, ANanIsAnError) {
   KernelCase use = observer_case({{4}, -1}, DType::f32, f32_tensor({4}, {1, kNan, 2, 3}));
   use.op = "histogram_observer";
@@ -417,6 +425,7 @@ TEST(TorchHistogram, ANanIsAnError) {
             &errors::observed_range_not_finite_entry);
 }
 
+// A10.9
 TEST(TorchHistogram, TheLastBinIsClosed) {
   EXPECT_EQ(torch::bin_of(0.0F, {0.0F, 4.0F}, 4), 0);
   EXPECT_EQ(torch::bin_of(3.999F, {0.0F, 4.0F}, 4), 3);
@@ -424,6 +433,7 @@ TEST(TorchHistogram, TheLastBinIsClosed) {
   EXPECT_EQ(torch::bin_of(1.0F, {1.0F, 1.0F}, 4), 2) << "one value lies in the middle of a range of width 2";
 }
 
+// A10.9
 TEST(TorchHistogram, ARareOutlierIsCutOff) {
   std::vector<float> counts(256, 0.0F);
   for (size_t i = 0; i < 100; ++i) counts[i] = 1e6F;

@@ -36,6 +36,7 @@ Model layer() {
   return model;
 }
 
+// A2.16
 TEST(FoldTails, ContentsAreRoundedOnce) {
   Model model = layer();
   fold_tails(model);

@@ -62,6 +62,7 @@ Ends element_by_element(const Tensor& x) {
   return ends;
 }
 
+// A3.13
 TEST(WithinReach, EndsOfRowsHaveTheRangeOfTheirElements) {
   const Tensor plain = sample("x", {DType::f32, {2, 4, 5}});
   for (const float far : {-2.0F, -2.5F, -7.0F, 2 * kHidden, -std::numeric_limits<float>::infinity()}) {

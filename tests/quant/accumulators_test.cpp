@@ -36,6 +36,7 @@ void expect_proof(const AccumulatorProof& proof, int64_t bound, int64_t limit) {
   EXPECT_EQ(proof.limit, limit);
 }
 
+// A6.1
 TEST(AccumulatorProof, IsOfTheLargestWindow) {
   expect_proof(proof_of("global_avg_pool(x)", "[?, 2, 200, 200]", 65535), int64_t{40000} * 65535, arith::kMostScaled);
   expect_proof(proof_of("avg_pool2d(x) {kernel: [3, 3], stride: [1, 1], pad: [1, 1, 1, 1]}", "[?, 1, 2, 2]", 255),
@@ -49,6 +50,7 @@ TEST(AccumulatorProof, IsOfTheLargestWindow) {
                arith::kMostInInt32);
 }
 
+// A6.1
 TEST(AccumulatorProof, IsOfProductsAndSums) {
   expect_proof(proof_of("mul(x, b=x)", "[?, 4]", 65535), int64_t{65535} * 65535, arith::kMostScaled);
   // Kernels know only the type of the codes in a product of two activations.
@@ -62,6 +64,7 @@ TEST(AccumulatorProof, IsOfProductsAndSums) {
   expect_proof(proof_of("add(x, b=x)", "[?, 4]", 65535, Requantization::fbgemm), 65535, arith::kMostInFloat32);
 }
 
+// A6.1
 TEST(AccumulatorProof, IsRefusedWithTheBound) {
   const auto refused = [](const std::string& line, const std::string& x, Requantization form) {
     EXPECT_EQ(kind_of([&] { proof_of(line, x, 65535, form); }), ErrorKind::unsupported);
@@ -80,6 +83,7 @@ TEST(AccumulatorProof, IsRefusedWithTheBound) {
   EXPECT_EQ(refused("mul(x, b=x)", "[?, 4]", Requantization::float32), too_far(4294836225, 2147483647, ""));
 }
 
+// A5.8, A5.11
 TEST(ObstacleOnCodes, IsAnOpenExtentOrACountThatNoShiftDividesBy) {
   const auto obstacle = [](const std::string& line, const std::string& x, Requantization form) {
     return obstacle_on_codes(Line(line, x).op(), form);

@@ -31,6 +31,7 @@ FloatOperators in_float(const Model& model, const std::string& platform = "gener
   return found;
 }
 
+// A5.22
 TEST(CodePlan, ReasonsForFloat) {
   const std::string body =
       "  const @three: f32[]\n"
@@ -124,6 +125,7 @@ TEST(CodePlan, AWeightWithoutElementsHasNoCodes) {
   for (const char* platform : {"generic_int8", "tengine_u8"}) EXPECT_NO_THROW(prepared(model, platform)) << platform;
 }
 
+// A5.17
 TEST(CodePlan, InfinitiesHideFromSoftmaxesAlone) {
   const std::string graph =
       "graph g(x: f32[2, 4], c: bool[4]) {\n  const @b: f32[]\n  m = mask_fill(x, condition=c, value=@b)\n"
@@ -152,6 +154,7 @@ TEST(CodePlan, OnlyFloatsHaveCodes) {
             "operand 'i' is i64");
 }
 
+// A5.11
 TEST(CodePlan, WindowsThatFormsCannotDivide) {
   const Model model = images("  c = conv2d(x, w=@w)\n  p = global_avg_pool(c)\n  return p\n");
   EXPECT_EQ(in_float(model), FloatOperators());

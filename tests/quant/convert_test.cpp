@@ -50,6 +50,7 @@ std::vector<int64_t> whole(const Tensor& tensor) {
   return numbers;
 }
 
+// A4.1, A4.12
 TEST(Convert, DerivesCodesBiasesAndFactors) {
   const Conversion conversion = convert(product());
   const Tensors& tensors = conversion.model.tensors;
@@ -70,6 +71,7 @@ TEST(Convert, DerivesCodesBiasesAndFactors) {
   EXPECT_EQ(conversion.proofs[0].limit, arith::kMostInInt32);
 }
 
+// A4.7
 TEST(Convert, FormsThatKeepScalesStateThem) {
   const Conversion floats = convert(product("onnxruntime_int8")), engine = convert(product("pytorch_x86"));
   const ops::IntegerLinear layer(floats.model.graph.op("y").node());
@@ -135,6 +137,7 @@ TEST(Convert, FunctionsBecomeTablesThatSayWhatTheyWere) {
   EXPECT_EQ(origins.at("l").alpha, -0.5);
 }
 
+// A5.21
 TEST(Convert, MovesFillPlacesWithTheCodeOfWhatTheyFillWith) {
   const std::string body =
       "  const @fill: f32[]\n  c = conv2d(x, w=@v)\n  p = pad(c) {pads: [0, 0, 1, 1, 0, 0, 1, 1]}\n"
@@ -203,6 +206,7 @@ TEST(Convert, ScalesThatAreNoPositiveNumbersAreRefused) {
   }
 }
 
+// A4.2
 TEST(Convert, FactorsWithoutAMultiplierAreRefused) {
   const auto said = [](const std::string& platform, const std::string& body, const std::string& tensor, float scale) {
     Model model = calibrated(prepared(images("  c = conv2d(x, w=@v)\n" + body), platform));
@@ -238,6 +242,7 @@ TEST(Convert, SumsOfPowersOfTwoNeedAShiftEach) {
   EXPECT_EQ(test::name_of([&] { convert(model); }), "layer_not_requantizable");
 }
 
+// A6.1
 TEST(Convert, AccumulatorsThatCouldOverflowAreRefused) {
   // 12-bit activations and 8-bit weights over 8,192 inputs can reach 4095 * 127 * 8192 > 2^31.
   Model model = network("graph g(x: f32[?, 8192]) {\n  param @w: f32[4, 8192]\n  h = linear(x, w=@w)\n  return h\n}\n");

@@ -19,6 +19,7 @@ struct Function {
   Op op() const { return graph.op("y"); }
 };
 
+// A5.1
 TEST(LookupTable, HasTheCodeOfTheFunctionOfEveryCode) {
   const CodeFormat x{0.5F, 4, 0, 15}, y{0.25F, 2, 0, 15};
   const Tensor table = lookup_table(Function("relu(x)").op(), x, y, DType::u8);
@@ -33,6 +34,7 @@ TEST(LookupTable, ReadsTheAttributesOfTheFunction) {
   EXPECT_EQ(table.data<uint8_t>()[0], 8 + 4);
 }
 
+// A5.1
 TEST(LookupTable, NaNHasTheLowestCode) {
   const CodeFormat x{1.0F, 8, 0, 15}, y{0.25F, 3, 1, 15};
   const Tensor table = lookup_table(Function("log(x)").op(), x, y, DType::u8);

@@ -70,6 +70,7 @@ TEST(Prepare, SigmoidAndSiluBecomeTables) {
   EXPECT_EQ(feature_quantizers(model), (Names{"x.q", "c.q", "s.q", "t.q"}));
 }
 
+// A5.1
 TEST(Prepare, ConcatInputsShareOneScale) {
   const Model model =
       prepared(images("  c = conv2d(x, w=@v)\n  d = conv2d(x, w=@u)\n  k = concat(x=[c, d])\n  e = concat(x=[k, x])\n"
@@ -116,6 +117,7 @@ TEST(Prepare, StoredOperandsAreNoEdges) {
   EXPECT_EQ(bits(model, "k.q"), 4);
 }
 
+// A5.21
 TEST(Prepare, PaddedNumbersAreInTheRangeBehindThem) {
   const std::string body =
       "  const @fill: f32[]\n  c = conv2d(x, w=@v)\n  p = pad(c, value=@fill) {pads: [0, 0, 1, 1, 0, 0, 1, 1]}\n"
@@ -342,6 +344,7 @@ TEST(Prepare, NumbersThatHaveNoCodeAreNamed) {
   EXPECT_EQ(diagnostic_of([&] { prepared(biased); }), on("y", 4, errors::elements_not_finite("b", 1, "linear")));
 }
 
+// A6.2
 TEST(Prepare, SumsThatNoZeroPointKeepsInBoundsAreRefused) {
   const Model model = network(
       "graph g(x: f32[1, 4, 70000, 70000]) {\n  param @v: f32[4, 4, 1, 1]\n  c = conv2d(x, w=@v)\n"

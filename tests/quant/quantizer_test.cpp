@@ -26,6 +26,7 @@ Model three(const std::string& platform = "generic_int8", const test::Overrides&
 
 float number(const Model& model, const std::string& tensor) { return model.tensors.at(tensor).data<float>()[0]; }
 
+// A2.19
 TEST(Quantizer, AFeatureHasOneScaleAndUnsignedCodes) {
   const Model model = three();
   const ops::FakeQuantize q = quantizer(model, "c.q");
@@ -41,6 +42,7 @@ TEST(Quantizer, AFeatureHasOneScaleAndUnsignedCodes) {
   EXPECT_GT(number(model, "c.low"), number(model, "c.high"));
 }
 
+// A2.19, A3.7
 TEST(Quantizer, AWeightHasAScaleForEachChannelAndSignedCodes) {
   const Model model = three();
   const ops::FakeQuantize q = quantizer(model, "w.q");
@@ -56,6 +58,7 @@ TEST(Quantizer, AWeightHasAScaleForEachChannelAndSignedCodes) {
   EXPECT_EQ(whole.tensors.at("w.scale").dims(), Dims{1});
 }
 
+// A2.21
 TEST(Quantizer, WidthsDecideCodesTypesAndWhoFindsTheScale) {
   Model model = three("magik_t40");
   const Platform platform = platform_of(model);
@@ -85,6 +88,7 @@ TEST(Quantizer, GradientsOfScalesAreScaledByWhatTheyCount) {
   EXPECT_DOUBLE_EQ(quantizer(whole, "w.q").gradient_scale(), 1 / std::sqrt(4.0 * 4 * 3 * 3 * 127));
 }
 
+// A3.14
 TEST(Quantizer, ScalesFollowTheRangeThatWasSeen) {
   Model model = calibrated(three(), 0, 1);
   EXPECT_EQ(number(model, "c.scale"), static_cast<float>(1.0 / 255));

@@ -56,6 +56,7 @@ def judge(bench, network, samples, least=25, islands=False):
     return deployed
 
 
+# A5.19
 @pytest.mark.parametrize("hidden", [LOWEST, -1e38, -1e30], ids=["lowest", "1e38", "1e30"])
 def test_mask_with_distances(bench, hidden):
     """Values that the mask does not hide have their own range of codes: a bias by distance keeps its accuracy.
@@ -111,6 +112,7 @@ def test_any_number_hides_on_any_platform(bench, platform, spelling, low):
     assert sqnr(found, expected) > 24
 
 
+# A5.19
 @pytest.mark.parametrize("behind", ["Identity", "Neg"])
 def test_mask_of_shares_is_refused(bench, behind):
     """(1 - mask) * -10000 hides where the mask is 0. A mask value of a half subtracts 5,000, which would be lost."""

@@ -133,6 +133,7 @@ def decibels(bench, deployed, network, samples):
     return sqnr(found, expected)
 
 
+# A5.5
 @pytest.mark.parametrize("platform", CHANNEL_SCALES + TENSOR_SCALES)
 @pytest.mark.parametrize("name", NETWORKS)
 def test_nothing_stays_in_float(bench, tmp_path, name, platform):
@@ -155,6 +156,7 @@ CHAINS = {
 }
 
 
+# A5.5
 @pytest.mark.parametrize("name", NETWORKS)
 def test_codes_cost_no_more_than_one_rounding(bench, tmp_path, name):
     """Compared with the same network whose chains stay in float, which then has fewer roundings."""
@@ -182,6 +184,7 @@ def test_it_trains(bench, tmp_path, form):
     bench.run("verify", "run/model.safetensors", "i.safetensors", "--data", samples)
 
 
+# A5.5
 def test_it_is_neither_first_nor_last_layer(bench, tmp_path):
     """With 4 bits inside and 8 at the ends: the first convolution has 8 bits, the norm in front of it has 4."""
     network, samples = at_the_input(tmp_path / "n.onnx")

@@ -58,6 +58,7 @@ def test_reported_networks(bench, shared, name, decibels):
         assert sqnr(bench.outputs(deployed.integer, samples)[output], expected) >= decibels
 
 
+# A5.6, A5.7
 @pytest.mark.parametrize("platform", ["generic_int8", "pow2_int8"])
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_has_codes(bench, tmp_path, form, platform):

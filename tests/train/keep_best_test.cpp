@@ -281,6 +281,7 @@ TEST_F(InAFolder, OfAnEarlierRunIsNotOverwritten) {
   EXPECT_EQ(test::diagnostic_of([&] { run(model, all_of(data), resumed, pool); }), errors::resume_without_folder());
 }
 
+// A2.13
 TEST_F(InAFolder, WhatBecomesNoNumberKeepsTheBestState) {
   data::Dataset data = random_data(256);
   data.labels = Tensor(DType::i32, {256});

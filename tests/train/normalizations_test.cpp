@@ -89,6 +89,7 @@ void expect_close(const Tensor& found, const Tensor& expected, const std::string
   for (size_t i = 0; i < a.size(); ++i) ASSERT_NEAR(a[i], b[i], 2e-5F * largest) << what << " " << i;
 }
 
+// A2.18
 TEST(Normalizations, LiveOnesTrainAsTheOperatorDoes) {
   Model plain = network();
   passes::set_mode(plain.graph, passes::Mode::training);
@@ -151,6 +152,7 @@ double seeded(const Model& model) {
   return sum;
 }
 
+// A2.17
 TEST(Normalizations, FrozenOnesAreTheNetworkInEvaluation) {
   Model plain = network();
   passes::set_mode(plain.graph, passes::Mode::evaluation);
@@ -172,6 +174,7 @@ TEST(Normalizations, FrozenOnesAreTheNetworkInEvaluation) {
     EXPECT_TRUE(model.tensors.at(name).same_bits(network().tensors.at(name))) << name;
 }
 
+// A2.18
 TEST(Normalizations, ClosedOnesAreThoseThatWereFolded) {
   Model folded = network(), closed = kept(true);
   passes::set_mode(folded.graph, passes::Mode::evaluation);

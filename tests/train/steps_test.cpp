@@ -181,9 +181,11 @@ void expect_same_steps(const Case& given) {
   }
 }
 
+// A3.3, A3.10
 TEST(Steps, OfImages) { expect_same_steps({kImages, {3, 8, 8}}); }
 TEST(Steps, OfImagesWithPowersOfTwo) { expect_same_steps({kImages, {3, 8, 8}, "pow2_int8"}); }
 TEST(Steps, WhereTheBatchIsNotTheFirstAxis) { expect_same_steps({kTokens, {6, 96}}); }
+// A3.3, A3.10
 TEST(Steps, OfLongRowsAndOfAValueThatDependsOnNoSample) { expect_same_steps({kRows, {1024}}); }
 
 /// Files with a fixed batch store values that `open` repeats.

@@ -67,6 +67,23 @@ Model prepared(const data::Samples& samples) {
   return model;
 }
 
+/// Rows of two numbers in turn, whatever the samples are.
+// A2.14
+TEST(Spreads, AreTheDeviationOfOutputsAndNeverNothing) {
+  const data::Dataset data = random_samples(false);
+  const auto spread = [&](float even, float odd) {
+    const Answers answers = [&](const Tensors&) {
+      Tensor out(DType::f32, {16, 4});
+      for (size_t i = 0; i < 64; ++i) out.data<float>()[i] = i / 4 % 2 == 0 ? even : odd;
+      return Tensors{{"c", out}};
+    };
+    return spreads_of(float_network(), answers, all_of(data), 16, 0).at("c");
+  };
+  EXPECT_FLOAT_EQ(spread(1.0F, 3.0F), 1.0F);
+  EXPECT_FLOAT_EQ(spread(500.0F, 500.0F), 0.5F);  // a thousandth of the root mean square
+  EXPECT_EQ(spread(0.0F, 0.0F), 1.0F);
+}
+
 TEST(Teacher, IsLearnedFromWithoutLabels) {
   const data::Dataset data = random_samples(false);
   for (const Model& start : {float_network(), prepared(all_of(data))}) {

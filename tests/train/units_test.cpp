@@ -25,6 +25,7 @@ std::vector<float> values(const Tensor& tensor) { return {tensor.data<float>().b
 
 constexpr quant::PrepareOptions kLearned{.weight_bits = 4, .activation_bits = {}, .edge_bits = {}};
 
+// A2.8
 TEST(Units, OfChannelsFallWithTheScale) {
   Model model = prepared(kLearned);
   model.tensors.at("w.scale") = Tensor::of<float>(DType::f32, {3}, std::vector{0.5F, 0.015625F, 2.0F});

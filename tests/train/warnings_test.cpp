@@ -85,6 +85,7 @@ Outcome outcome_of(const char* network, const Dims& sample, float limit, std::op
   return outcome;
 }
 
+// A3.15
 TEST(Warnings, ABranchThatNoSampleTakesHasTheRangesOfThoseThatWouldTakeIt) {
   const Outcome never = outcome_of(kGate, {8}, 1e9F), always = outcome_of(kGate, {8}, -1e9F);
   EXPECT_EQ(never.calibrated.warnings,
@@ -109,6 +110,7 @@ TEST(Warnings, ValuesDependOnSamplesAndOnLengths) {
   EXPECT_FALSE(depends.at("c").lengths);  // its axis is not dynamic
 }
 
+// A3.16
 TEST(Warnings, ARangeThatDependsOnAnOpenExtentHoldsForTheLargestOneNamed) {
   const Outcome shorter = outcome_of(kPositions, {6, 4}, 0), longer = outcome_of(kPositions, {6, 4}, 0, 40);
   ASSERT_EQ(shorter.calibrated.warnings.size(), 1U);

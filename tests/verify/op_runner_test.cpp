@@ -310,6 +310,7 @@ OpOptions options_of(const std::string& mode) {
 
 class OpConformance : public testing::TestWithParam<const char*> {};
 
+// A0.1
 TEST_P(OpConformance, HoldsForEveryRecord) {
   const OpReport report = run_operators(options_of(GetParam()));
   int64_t checked = 0;

@@ -44,6 +44,7 @@ TEST(WholeNetwork, TheSameHolds) {
   EXPECT_EQ(found.batch, 6);
 }
 
+// A12.9, A12.10
 TEST(WholeNetwork, RowsOfOtherSamplesAreFound) {
   const WholeNetwork found = check(rows(8, 2), rows(7, 2));
   EXPECT_EQ(found.differing, 10);  // elements of i and j, in all samples but the first
