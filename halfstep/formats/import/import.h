@@ -1,7 +1,7 @@
 // Imports files of other systems as Models.
 //
 // The importer specializes: it computes everything that is known (constants, shape arithmetic, given values)
-// immediately, so that the Model only has operators on data. See docs/formats.md.
+// immediately, so that the Model only has operators on data. See docs/reference/formats.md.
 #pragma once
 
 #include <filesystem>
