@@ -44,7 +44,7 @@ def integer_program(given, network, folder):
     samples, prepared, integer = folder / "samples.npz", folder / "prepared.safetensors", folder / "integer.safetensors"
     np.savez(samples, **random_samples(network, SAMPLES))
     program(given, "quantize", network, "--platform", "generic_int8", "--data", samples, "--all", "--out", prepared)
-    program(given, "convert", prepared, "--float-islands", "--out", integer)
+    program(given, "convert", prepared, "--float-fallback", "--out", integer)
     return integer
 
 

@@ -47,7 +47,7 @@ def models(program, network, data, platform, widths, folder):
     weights, features = widths.split("/")
     done = run(program, "quantize", network, "--platform", platform, "--weights", weights, "--features", features, "--data", data, "--out", prepared, "--overwrite")
     if done.returncode == 0:
-        done = run(program, "convert", prepared, "--float-islands", "--out", integer, "--overwrite")
+        done = run(program, "convert", prepared, "--float-fallback", "--out", integer, "--overwrite")
     return (prepared, integer) if done.returncode == 0 else reason(done)
 
 

@@ -389,7 +389,7 @@ class Bench:
             source, samples = digits / "model.safetensors", []
         widths = ["--weights", weights, "--features", features]
         self.run("quantize", source, *samples, "--platform", platform, *widths, "--pad-channels", "--out", folder / "prepared.safetensors")
-        self.run("convert", folder / "prepared.safetensors", "--float-islands", "--out", folder / "integer.safetensors")
+        self.run("convert", folder / "prepared.safetensors", "--float-fallback", "--out", folder / "integer.safetensors")
         self.run("dump", folder / "integer.safetensors", *samples, "--samples", 2, "--layout", "nchw", "--packing", "none", "--out", folder / "dump")
         if features <= 4:
             self.run("dump", folder / "integer.safetensors", *samples, "--samples", 2, "--layout", "nhwc", "--packing", "low_first", "--out", folder / "packed")

@@ -100,7 +100,7 @@ def main():
     prepared = {name: hs.quantize(each, given.platform, data=x, keep_samples=0) for name, each in networks.items()}
     first = x[: given.batch]
     show("float run", in_turns(given.rounds, {name: lambda n=n: n.run(x=first) for name, n in networks.items()}))
-    integers = {name: hs.convert(each, float_islands=True) for name, each in prepared.items()}
+    integers = {name: hs.convert(each, float_fallback=True) for name, each in prepared.items()}
     show("integers", in_turns(given.rounds, {name: lambda n=n: n.run(x=first) for name, n in integers.items()}))
 
     def step(each, epochs):

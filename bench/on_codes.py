@@ -6,7 +6,7 @@ usage: bench/on_codes.py FILE[=SAMPLES.npz]... [--program build/release/halfstep
 
 FILEs are float networks, and must be ONNX if they have no SAMPLES. Their inputs are then random: standard normal
 numbers, ids below the rows of the smallest table that the input indexes, and 1 for other integers, such as masks. Each
-network is quantized, converted with --float-islands, and verified on all samples. Prints operators of the integer
+network is quantized, converted with --float-fallback, and verified on all samples. Prints operators of the integer
 program on codes and in float, compared and differing codes, codes that fail the semantic check, and seconds. Below are
 the reasons for float fallbacks. Needs numpy and onnx. Exits with 1 if anything differs.
 """
@@ -67,7 +67,7 @@ def row(given, path, samples, folder):
     start = time.perf_counter()
     widths = ("--weights", given.weights, "--features", given.features)
     call(given, "quantize", path, "--platform", given.platform, "--data", samples, "--all", *widths, "--overwrite", "--out", prepared)
-    floats = call(given, "convert", prepared, "--float-islands", "--overwrite", "--out", integer)["float"]
+    floats = call(given, "convert", prepared, "--float-fallback", "--overwrite", "--out", integer)["float"]
     proof = call(given, "verify", prepared, integer, "--data", samples, "--all", "--meaning", "all")
     compared, differing = (sum(layer[key] for layer in proof["layers"]) for key in ("compared", "differing"))
     beyond = sum(layer.get("meaning", {}).get("beyond", 0) for layer in proof["layers"])

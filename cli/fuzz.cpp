@@ -21,11 +21,11 @@ nlohmann::json to_json(const api::FuzzReport& report) {
   return {{"graphs", report.graphs},
           {"plain", report.plain},
           {"converted", report.converted},
-          {"without_islands", report.without_islands},
+          {"without_fallbacks", report.without_fallbacks},
           {"operators", report.operators},
           {"on_codes", report.on_codes},
           {"outcomes", report.outcomes},
-          {"islands", report.islands},
+          {"fallbacks", report.fallbacks},
           {"quality", quality},
           {"refusals", report.refusals},
           {"skips", report.skips},
@@ -57,7 +57,7 @@ void print_quality(const std::map<std::string, api::FuzzQuality>& quality) {
 void print_report(const api::FuzzReport& report) {
   print_counts("graphs with each operator", report.operators);
   print_counts("graphs with an integer program that have each operator on codes", report.on_codes);
-  print_counts("graphs with each operator left in float", report.islands);
+  print_counts("graphs with each operator left in float", report.fallbacks);
   print_quality(report.quality);
   print_counts("refused", report.refusals);
   print_counts("skipped", report.skips);
@@ -67,7 +67,7 @@ void print_report(const api::FuzzReport& report) {
     fmt::print("{:12} {:8} {:8} {:8} {:8}\n", check, count("fine"), count("refused"), count("skipped"), count("found"));
   }
   fmt::print("\n{} graphs in {:.1f} s, {} with an integer program, {} of them without float fallback\n", report.graphs,
-             report.seconds, report.converted, report.without_islands);
+             report.seconds, report.converted, report.without_fallbacks);
   for (const api::FuzzFinding& finding : report.findings)
     fmt::print(
         "found: seed {}, {}: {}\n       target {}{}\n", finding.seed, finding.check, finding.what, finding.target,

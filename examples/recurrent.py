@@ -71,11 +71,11 @@ def main() -> None:
 
     samples = sequences(256, 10_000)
     prepared = hs.quantize(network, "onnxruntime_int8", data=samples)
-    program = hs.convert(prepared, float_islands=True)
+    program = hs.convert(prepared, float_fallback=True)
     print(hs.verify(prepared, program, samples).verdict)
     hs.export(program, out / "reader.onnx", format="qoperator", approximate=True)
     fixed = hs.quantize(hs.network(network, x=(1, LENGTH, WIDTH)), "generic_int8", data=samples)
-    hs.export(hs.convert(fixed, float_islands=True), out / "c", format="c", float_islands=True)
+    hs.export(hs.convert(fixed, float_fallback=True), out / "c", format="c", float_fallback=True)
     print("written:", *sorted(str(path.relative_to(out)) for path in out.rglob("*") if path.is_file()))
 
 

@@ -26,7 +26,7 @@ COMMITS = 30
 DEPRECATED = {
     r"\broads?\b": "execution path, back end",
     r"\bislands?\b": "float fallback",
-    r"\bfloat islands?\b": "float fallback",
+    r"\boperators in float fallback?\b": "float fallback",
     r"\bthe network that came in\b": "the source model",
     r"\bheld back\b": "validation split, held-out",
     r"\bmisfits?\b": "badly scaled quantizer",

@@ -148,7 +148,7 @@ class Planner {
 
   std::optional<Model> program() const {
     try {
-      return quant::convert(network_, {.float_islands = true}).model;
+      return quant::convert(network_, {.float_fallback = true}).model;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::internal) throw;
       return std::nullopt;

@@ -32,7 +32,7 @@ Model converted(const Model& network, bool approximate, std::vector<std::string>
     quantizer.set_attributes({{"requantize", std::string("float32")}});
     if (!quantizer.x().is_tensor() && quantizer.x().producer()) approximated.push_back(quantizer.x().name());
   }
-  return quant::convert(prepared, {.float_islands = true}).model;  // the writer of the file rejects or lists float
+  return quant::convert(prepared, {.float_fallback = true}).model;  // the writer of the file rejects or lists float
                                                                    // fallbacks
 }
 

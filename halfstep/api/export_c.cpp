@@ -23,7 +23,7 @@ constexpr int64_t kMostTestSamples = 8;
 Model program_of(const Model& network, const ExportCOptions& options) {
   switch (stage_of(network)) {
     case Stage::integer: return network;
-    case Stage::prepared: return quant::convert(network, {.float_islands = options.float_islands}).model;
+    case Stage::prepared: return quant::convert(network, {.float_fallback = options.float_fallback}).model;
     case Stage::float_network: break;
   }
   fail(errors::wrong_stage(place_of(network), "a float network", "a prepared or integer one", "run quantize first"));
@@ -108,9 +108,9 @@ ExportCResult export_c(const Model& network, const std::filesystem::path& folder
   const CallSource source(network, data);
   formats::c::CProgram program = formats::c::c_program(
       integer,
-      {.name = name, .hooks = options.hooks, .float_islands = options.float_islands, .extents = source.extents()});
+      {.name = name, .hooks = options.hooks, .float_fallback = options.float_fallback, .extents = source.extents()});
   ExportCResult report{
-      {}, 0, program.arena_bytes, program.weight_bytes, program.constant_bytes, program.uses_floats, program.islands};
+      {}, 0, program.arena_bytes, program.weight_bytes, program.constant_bytes, program.uses_floats, program.fallbacks};
   if (options.main) {
     const auto cases = cases_of(integer, program, source);
     report.samples = static_cast<int64_t>(cases.size());

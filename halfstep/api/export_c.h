@@ -18,7 +18,7 @@ struct ExportCResult {
   size_t arena_bytes = 0;          ///< memory for values between layers, in bytes
   size_t weight_bytes = 0, constant_bytes = 0;
   bool uses_floats = false;
-  std::vector<std::string> islands;  ///< layers computed in float
+  std::vector<std::string> fallbacks;  ///< layers computed in float
 };
 
 /// Writes NAME.h, NAME.c and a test program into `folder`, for a prepared network or an integer program. The test

@@ -37,7 +37,7 @@ struct VerbObjections {
 struct TargetInspection {
   std::string platform;
   std::vector<VerbObjections> verbs;  ///< objections of quantize, convert and train, in this order
-  std::vector<quant::FloatIsland> islands;
+  std::vector<quant::FloatFallback> fallbacks;
   std::vector<std::string> padded;      ///< layers with more channels than in the network
   std::vector<std::string> notes = {};  ///< remarks of quantize that do not block any verb
   bool holds() const;                   ///< whether no verb objects

@@ -56,7 +56,7 @@ std::string to_line(const Report& report) {
   if (report.quality) quality = {report.quality->sqnr, report.quality->excess};
   return Json{{"outcomes", outcomes},        {"operators", report.operators},
               {"plain", report.plain},       {"keeps_float", report.keeps_float},
-              {"converts", report.converts}, {"islands", report.islands},
+              {"converts", report.converts}, {"fallbacks", report.fallbacks},
               {"quality", quality},          {"seconds", report.seconds}}
              .dump(-1, ' ', false, Json::error_handler_t::replace) +
          "\n";
@@ -70,7 +70,7 @@ Report report_of(const std::string& line, const Job& job) {
                 json["plain"],
                 json["converts"],
                 json["keeps_float"],
-                json["islands"],
+                json["fallbacks"],
                 {},
                 json["seconds"]};
   if (const Json& quality = json["quality"]; !quality.is_null()) report.quality = {quality[0], quality[1]};
@@ -94,9 +94,9 @@ Report look_at(const Job& job, const FleetOptions& options, Tools& tools,
   report.plain = network.plain;
   const bool has_rules = quant::load_platform(target.platform, target.overrides).insertion.has_value();
   report.keeps_float = has_rules || !network.elsewhere.empty();
-  report.converts = trial.islands().has_value();
-  for (const auto& island : trial.islands().value_or(std::vector<quant::FloatIsland>()))
-    report.islands.insert(island.op);
+  report.converts = trial.fallbacks().has_value();
+  for (const auto& fallback : trial.fallbacks().value_or(std::vector<quant::FloatFallback>()))
+    report.fallbacks.insert(fallback.op);
   report.quality = trial.measured();
   report.seconds = since(begin);
   return report;

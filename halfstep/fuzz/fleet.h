@@ -29,7 +29,7 @@ struct Report {
   bool plain = false, converts = false;
   bool keeps_float = false;       ///< operators may stay in float, because of dynamic dimensions besides the batch or
                                   ///< platform rules for quantizer placement
-  std::set<std::string> islands;  ///< operators that conversion left in float
+  std::set<std::string> fallbacks;  ///< operators that conversion left in float
   std::optional<Trial::Measured> quality;
   double seconds = 0;
 };

@@ -101,8 +101,8 @@ Model Trial::prepared_from(int64_t batch, ThreadPool& pool) {
 
 const quant::Conversion& Trial::conversion() {
   return conversion_.get([&] {
-    auto conversion = quant::convert(prepared(), {.float_islands = true});
-    islands_ = conversion.islands;
+    auto conversion = quant::convert(prepared(), {.float_fallback = true});
+    fallbacks_ = conversion.fallbacks;
     return conversion;
   });
 }

@@ -121,7 +121,7 @@ class Trial {
   const std::optional<Measured>& measured() const { return measured_; }
 
   /// Float fallbacks left by conversion, once it has run.
-  const std::optional<std::vector<quant::FloatIsland>>& islands() const { return islands_; }
+  const std::optional<std::vector<quant::FloatFallback>>& fallbacks() const { return fallbacks_; }
 
  private:
   Model import_source();
@@ -147,7 +147,7 @@ class Trial {
   Once<quant::Conversion> conversion_;
   Once<verify::Roads> roads_;
   Once<Answered> answered_;
-  std::optional<std::vector<quant::FloatIsland>> islands_;
+  std::optional<std::vector<quant::FloatFallback>> fallbacks_;
   std::optional<Measured> measured_;
 };
 

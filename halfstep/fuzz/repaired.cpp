@@ -14,7 +14,7 @@ void check_repairs(Trial& trial) {
   if (trial.samples().size() < 2) throw Skipped{"too few samples to hold some back"};
   const repair::Options options{.methods = {method.name}, .steps = 4, .batch = 4};
   const Model repaired = repair::repair(trial.prepared(), trial.samples(), {}, options, trial.tools().pool).model;
-  const Model integer = quant::convert(repaired, {.float_islands = true}).model;
+  const Model integer = quant::convert(repaired, {.float_fallback = true}).model;
   try {
     require_same_codes(trial, trial.tools().roads_of(repaired, integer));
   } catch (const Found& found) {

@@ -56,12 +56,12 @@ void check_integers(Trial& trial) {
   if (network.on_codes.empty()) throw Skipped{"no layer with a tail"};
   const quant::Platform& platform = quant::platform_of(trial.prepared());
   if (platform.name != "generic_int8" || platform.requantize != "fixed_point") throw Skipped{"not all forms are there"};
-  for (const quant::FloatIsland& island : trial.conversion().islands) {
-    if (quant::is_of_another(island.reason)) continue;
-    const bool is_own = network.values.contains(island.layer);
-    const std::string name = is_own ? island.layer : island.layer.substr(0, island.layer.find('.'));
+  for (const quant::FloatFallback& fallback : trial.conversion().fallbacks) {
+    if (quant::is_of_another(fallback.reason)) continue;
+    const bool is_own = network.values.contains(fallback.layer);
+    const std::string name = is_own ? fallback.layer : fallback.layer.substr(0, fallback.layer.find('.'));
     if (network.on_codes.contains(name))
-      throw Found{fmt::format("{} '{}' stays in float: {}", island.op, island.layer, island.reason)};
+      throw Found{fmt::format("{} '{}' stays in float: {}", fallback.op, fallback.layer, fallback.reason)};
   }
 }
 

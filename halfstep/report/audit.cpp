@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "halfstep/report/common/islands.h"
+#include "halfstep/report/common/fallbacks.h"
 #include "halfstep/report/common/json.h"
 #include "halfstep/report/common/objects.h"
 #include "halfstep/report/common/text_table.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "halfstep/report/common/islands.h"
+#include "halfstep/report/common/fallbacks.h"
 #include "halfstep/report/common/json.h"
 #include "halfstep/report/common/text_table.h"
 
@@ -15,14 +15,14 @@ std::string as_text(const quant::Conversion& conversion) {
                fmt::format("{:.3f} %", 100.0 * static_cast<double>(proof.bound) / static_cast<double>(proof.limit))});
   return fmt::format(
       "{}\n{}\n", table.text(),
-      conversion.islands.empty() ? "no float operator between quantize and dequantize" : as_text(conversion.islands));
+      conversion.fallbacks.empty() ? "no float operator between quantize and dequantize" : as_text(conversion.fallbacks));
 }
 
 std::string as_json(const quant::Conversion& conversion) {
   auto layers = nlohmann::ordered_json::array();
   for (const auto& proof : conversion.proofs)
     layers.push_back({{"layer", proof.layer}, {"accumulator_bound", proof.bound}, {"accumulator_limit", proof.limit}});
-  return to_text({{"accumulators", layers}, {"float", list_of(conversion.islands)}});
+  return to_text({{"accumulators", layers}, {"float", list_of(conversion.fallbacks)}});
 }
 
 }  // namespace halfstep::report

@@ -14,7 +14,7 @@ std::string as_text(const api::ExportCResult& exported, const std::filesystem::p
                       exported.weight_bytes, exported.constant_bytes - exported.weight_bytes, exported.arena_bytes);
   if (exported.samples > 0) text += fmt::format("the test program runs {} samples\n", exported.samples);
   if (exported.uses_floats) text += "computes in float32: compile with -ffp-contract=off, without -ffast-math\n";
-  if (!exported.islands.empty()) text += fmt::format("in float: {}\n", fmt::join(exported.islands, ", "));
+  if (!exported.fallbacks.empty()) text += fmt::format("in float: {}\n", fmt::join(exported.fallbacks, ", "));
   return text;
 }
 
@@ -25,7 +25,7 @@ std::string as_json(const api::ExportCResult& exported) {
                   {"other_constant_bytes", exported.constant_bytes - exported.weight_bytes},
                   {"arena_bytes", exported.arena_bytes},
                   {"uses_floats", exported.uses_floats},
-                  {"float", exported.islands}});
+                  {"float", exported.fallbacks}});
 }
 
 }  // namespace halfstep::report

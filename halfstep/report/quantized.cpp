@@ -14,8 +14,8 @@ namespace halfstep::report {
 std::string as_text(const api::QuantizeResult& quantized) {
   std::string text =
       fmt::format("platform {}: {}\n\n{}", quantized.platform.name, quantized.platform.doc, as_text(quantized.audit));
-  if (!std::ranges::all_of(quantized.audit.in_float, &quant::FloatIsland::is_outside))
-    text += "convert needs --float-islands to keep them\n";
+  if (!std::ranges::all_of(quantized.audit.in_float, &quant::FloatFallback::is_outside))
+    text += "convert needs --float-fallback to keep them\n";
   if (!quantized.padded.empty())
     text += fmt::format("\npadded with channels of zeros: {}; outputs are as they were\n",
                         fmt::join(quantized.padded, ", "));

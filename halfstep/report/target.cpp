@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "halfstep/report/common/islands.h"
+#include "halfstep/report/common/fallbacks.h"
 #include "halfstep/report/common/json.h"
 #include "halfstep/report/common/objects.h"
 #include "halfstep/report/errors.h"
@@ -56,7 +56,7 @@ std::string as_text(const api::TargetInspection& found) {
   if (!found.padded.empty())
     text += fmt::format("\npadded with channels of zeros: {}\n", fmt::join(found.padded, ", "));
   for (const std::string& note : found.notes) text += fmt::format("\nnote: {}\n", note);
-  return found.islands.empty() ? text : text + "\n" + as_text(found.islands);
+  return found.fallbacks.empty() ? text : text + "\n" + as_text(found.fallbacks);
 }
 
 nlohmann::ordered_json object_of(const api::TargetInspection& found) {
@@ -68,7 +68,7 @@ nlohmann::ordered_json object_of(const api::TargetInspection& found) {
     }
   }
   return {{"platform", found.platform}, {"holds", found.holds()}, {"objections", std::move(objections)},
-          {"padded", found.padded},     {"notes", found.notes},   {"float", list_of(found.islands)}};
+          {"padded", found.padded},     {"notes", found.notes},   {"float", list_of(found.fallbacks)}};
 }
 
 std::string as_json(const api::TargetInspection& found) { return to_text(object_of(found)); }

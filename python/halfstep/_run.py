@@ -191,8 +191,8 @@ def export(network: Model, path: str | os.PathLike[str], data: Data, options: gi
     path = _path("path", path)
     samples = None if data is None else load(data, network)
     if options.format == "c":
-        files, memory, constants, islands = _core.export_c(network.core, path, samples, options, callback(progress))
-        return ExportResult(path, 0, islands, files, memory, constants)
+        files, memory, constants, fallbacks = _core.export_c(network.core, path, samples, options, callback(progress))
+        return ExportResult(path, 0, fallbacks, files, memory, constants)
     if options.format == "deploy":
         return ExportResult(path, 0, [], _core.export_deploy(network.core, path, options.overwrite))
     return ExportResult(path, *_core.export(network.core, path, options, callback(progress)))

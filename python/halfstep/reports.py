@@ -189,13 +189,13 @@ class OverflowReport(Report):
         return self.values["accumulators"]
 
     @property
-    def float_islands(self) -> list[FloatRow]:
+    def float_fallback(self) -> list[FloatRow]:
         """Operators that stay in float."""
         return self.values["float"]
 
     @property
     def verdict(self) -> str:
-        return f"{len(self.accumulators)} accumulators proved, {len(self.float_islands)} operators in float"
+        return f"{len(self.accumulators)} accumulators proved, {len(self.float_fallback)} operators in float"
 
     def _table(self) -> Table:
         return self.accumulators, ["layer", "accumulator_bound", "accumulator_limit"]

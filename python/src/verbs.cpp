@@ -224,7 +224,7 @@ nb::tuple export_c(const Network& network, const Path& folder, const api::Datase
   const auto result = work(progress, command.common, [&](const api::Settings&) {
     return api::export_c(*network.model(), folder, command.c, data);
   });
-  return nb::make_tuple(result.files, result.arena_bytes, result.constant_bytes, result.islands);
+  return nb::make_tuple(result.files, result.arena_bytes, result.constant_bytes, result.fallbacks);
 }
 
 nb::tuple export_network(const Network& network, const Path& path, const nb::object& options,

@@ -66,7 +66,7 @@ def test_loops_have_their_weights_inside():
     assert "w=@wh" in str(net)
     samples = np.random.default_rng(1).standard_normal((16, 5, 4)).astype(np.float32)
     prepared = hs.quantize(net, "generic_int8", data=samples)
-    program = hs.convert(prepared, float_islands=True)
+    program = hs.convert(prepared, float_fallback=True)
     assert hs.verify(prepared, program, samples).equal
 
 

@@ -110,7 +110,7 @@ def test_floats_are_those_of_onnxruntime_at_any_length(network, count, length):
 
 @pytest.mark.parametrize("count, length", [(4, 1), (6, 12), (3, 40), (8, 5)])
 def test_integers_are_verified_at_any_length(prepared, count, length):
-    program = hs.convert(prepared, float_islands=True)
+    program = hs.convert(prepared, float_fallback=True)
     proof = hs.verify(prepared, program, sentences(count, length, seed=4), meaning="all")
     assert proof.equal, str(proof)
 
@@ -118,7 +118,7 @@ def test_integers_are_verified_at_any_length(prepared, count, length):
 def test_integers_are_near_the_floats_at_other_lengths(network, prepared):
     inputs = sentences(16, 23, seed=9)
     (expected,) = ort.InferenceSession(str(network), providers=["CPUExecutionProvider"]).run(None, inputs)
-    program = hs.convert(prepared, float_islands=True)
+    program = hs.convert(prepared, float_fallback=True)
     found = program(**inputs)
     found = np.asarray(found if not isinstance(found, dict) else next(iter(found.values())))
     assert np.mean(np.square(found - expected)) < 0.01 * np.mean(np.square(expected))
@@ -134,7 +134,7 @@ def test_training_goes_on_at_another_length(prepared):
 
 
 def test_programs_in_c_take_ids_and_masks(prepared):
-    program = hs.convert(prepared, float_islands=True)
+    program = hs.convert(prepared, float_fallback=True)
     flags = "cc -O1 -std=c99 -Wall -Wextra -Wconversion -pedantic -Werror -fsanitize=undefined -fsanitize-undefined-trap-on-error"
     for length in (1, 9):
         proof = hs.verify(prepared, program, sentences(4, length), backend="c", compiler=flags)

@@ -26,13 +26,13 @@ def reports(samples, tmp_path_factory):
     file.write_bytes((np.fromfile(file, np.uint8) ^ 128).tobytes())
     analysis = hs.analyze(prepared, samples, samples=50, directions=1)
     mixed = hs.bits(prepared, "size<=60kB", samples, samples=50, front=2)
-    islands = hs.quantize(net, data=samples, skip_layers="conv3")
+    fallbacks = hs.quantize(net, data=samples, skip_layers="conv3")
     return {
         "quantizers": (prepared.report.quantizers, rows.QuantizerRow),
-        "in_float": (islands.report.in_float, rows.FloatRow),
+        "in_float": (fallbacks.report.in_float, rows.FloatRow),
         "held_back": (fit.held_back + unlabelled.held_back, rows.StandingRow),
         "accumulators": (program.report.accumulators, rows.AccumulatorRow),
-        "float_islands": (hs.convert(islands, float_islands=True).report.float_islands, rows.FloatRow),
+        "float_fallback": (hs.convert(fallbacks, float_fallback=True).report.float_fallback, rows.FloatRow),
         "objections": (hs.inspect(net, "magik_t02").objections, rows.DiagnosticRow),
         "layers": (hs.verify(prepared, program, samples).layers, rows.LayerRow),
         "entries": (dump.entries, rows.DumpRow),
@@ -57,7 +57,7 @@ def is_of(value, kind):
 
 
 @pytest.mark.parametrize(
-    "of", ["quantizers", "in_float", "held_back", "accumulators", "float_islands", "objections", "layers", "entries", "guesses", "sensitivities", "front"]
+    "of", ["quantizers", "in_float", "held_back", "accumulators", "float_fallback", "objections", "layers", "entries", "guesses", "sensitivities", "front"]
 )
 def test_rows(reports, of):
     found, kind = reports[of]

@@ -86,10 +86,10 @@ def test_every_verb_gives_the_bytes_of_the_command_line(folder, network, samples
     assert fit.digest == prepared.digest
     if platform == "nnie":
         with pytest.raises(hs.UnsupportedError):
-            hs.convert(prepared, float_islands=True)
+            hs.convert(prepared, float_fallback=True)
         return
-    run("convert", tmp_path / "tuned/model.safetensors", "--float-islands", "--out", integer_file)
-    program = hs.convert(prepared, float_islands=True)
+    run("convert", tmp_path / "tuned/model.safetensors", "--float-fallback", "--out", integer_file)
+    program = hs.convert(prepared, float_fallback=True)
     same_file(program, integer_file, tmp_path)
     told = json.loads(run("verify", tmp_path / "tuned/model.safetensors", integer_file, "--data", data, "--json"))
     proof = hs.verify(prepared, program, samples)
@@ -317,10 +317,10 @@ def test_inspect_says_everything_with_remedies(network, samples):
     assert all(one["remedy"] and one["layer"] for one in found.objections)
     asked = {"overrides": strict, "pad_channels": True, "in_float": "conv3"}
     assert [one["verb"] for one in hs.inspect(network, "magik_t40", **asked).objections] == ["convert"]
-    assert hs.inspect(network, "magik_t40", **asked, float_islands=True)
+    assert hs.inspect(network, "magik_t40", **asked, float_fallback=True)
     prepared = hs.quantize(network, "magik_t40", data=samples, **asked)
     assert prepared.report.values["padded"] and [one["tensor"] for one in prepared.report.in_float][0] == "conv3"
-    assert hs.verify(prepared, hs.convert(prepared, float_islands=True), samples)
+    assert hs.verify(prepared, hs.convert(prepared, float_fallback=True), samples)
     with raises("selector_matches_nothing", match="'nothing'"):
         hs.quantize(network, data=samples, skip_layers=["nothing"])
 

@@ -207,7 +207,7 @@ TEST(Errors, RealValuesOfCodesWithoutAScale) {
             "g.ir"),
       1);
   const Model codes = convert(quantize(float_network, quant::load_platform("generic_int8"), numbers(), {}, {}).model,
-                              {.float_islands = true})
+                              {.float_fallback = true})
                           .model;
   EXPECT_EQ(diagnostic_of([&] { values_of(codes, numbers(), {.reals = true}, {}); }),
             errors::value_without_scale("best"));

@@ -115,7 +115,7 @@ TEST(FlowTraining, AQuantizedLstmIsFineTunedAndBecomesIntegers) {
   const Evaluation before = evaluate(prepared, data, {}, settings), after = evaluate(tuned.model, data, {}, settings);
   EXPECT_LT(after.loss, before.loss);
   EXPECT_NE(digest(prepared), digest(tuned.model));
-  const Model integer = convert(tuned.model, {.float_islands = true}).model;
+  const Model integer = convert(tuned.model, {.float_fallback = true}).model;
   const verify::RoadReport report = verify(tuned.model, integer, data, {.meaning = MeaningCheck::all}, settings);
   EXPECT_TRUE(report.equal());
   const auto gates = std::ranges::find(report.layers, "g", [](const auto& layer) { return layer.layer.name; });

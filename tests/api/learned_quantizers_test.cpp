@@ -114,7 +114,7 @@ TEST_P(UnevenLevels, TrainAndSayWhyTheyHaveNoIntegers) {
   const Model prepared = GetParam().quantized();
   const Model trained = train(prepared, digits(), {.epochs = 1, .keep_best = false}, {}).model;
   EXPECT_GT(evaluate(trained, digits(), {}, {}).accuracy, 0.9);
-  const auto converted = [&] { convert(trained, {.float_islands = true}); };
+  const auto converted = [&] { convert(trained, {.float_fallback = true}); };
   EXPECT_EQ(test::kind_of(converted), ErrorKind::unsupported);
   const auto refusals = test::diagnostics_of(converted);
   EXPECT_TRUE(test::mentions(refusals, traits_of(GetParam().kind).no_integers));

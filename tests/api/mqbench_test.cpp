@@ -311,10 +311,10 @@ TEST_P(MqbenchIntegers, integers_are_the_training_network) {
   if (pair.record["activation_quantizers"].empty())
     GTEST_SKIP() << pair.backend << " has no quantizer for a feature of " << pair.network;
   if (pair.backend == "NNIE") {
-    EXPECT_EQ(test::kind_of([&] { convert(pair.ours.model, {.float_islands = true}); }), ErrorKind::unsupported);
+    EXPECT_EQ(test::kind_of([&] { convert(pair.ours.model, {.float_fallback = true}); }), ErrorKind::unsupported);
     return;
   }
-  const auto integer = convert(pair.ours.model, {.float_islands = true});
+  const auto integer = convert(pair.ours.model, {.float_fallback = true});
   const auto proof = verify(pair.ours.model, integer.model, pair.data, {}, {});
   EXPECT_TRUE(proof.equal()) << report::verdict(proof);
 }

@@ -77,7 +77,7 @@ void expect_integers(const Model& network, const std::vector<LayerBits>& bits) {
   const QuantizeResult prepared = quantize(network, chip(), data, {.bits = bits}, {});
   expect_facts(prepared.audit);
   const auto integer = convert(prepared.model, {});
-  EXPECT_TRUE(integer.islands.empty());
+  EXPECT_TRUE(integer.fallbacks.empty());
   const auto proof = verify(prepared.model, integer.model, data, {}, {});
   EXPECT_TRUE(proof.equal()) << report::verdict(proof);
 }

@@ -72,7 +72,7 @@ TEST(Remedies, QuantizeAndVerifyWarnWithOneThatHelps) {
   options.prepare.skip_layers = {"y"};
   const QuantizeResult mended = quantize(two_heads(), platform, data, options, {});
   EXPECT_EQ(joined(mended.notes), "");
-  const auto again = verify(mended.model, quant::convert(mended.model, {.float_islands = true}).model, data, {}, {});
+  const auto again = verify(mended.model, quant::convert(mended.model, {.float_fallback = true}).model, data, {}, {});
   EXPECT_EQ(joined(again.notes), "");
   EXPECT_GT(verify::worst_of(again.parts)->sums.sqnr_db(), 25) << "as was promised";
 }
@@ -106,7 +106,7 @@ TEST(Remedies, QuantizeAndVerifyNameATensorThatBecomesZero) {
   const QuantizeResult lost = quantize(network, quant::load_platform("vitis"), data, {}, {});
   EXPECT_NE(joined(lost.notes).find("'v': its numbers lie from "), std::string::npos) << joined(lost.notes);
   EXPECT_NE(joined(lost.notes).find(says), std::string::npos) << joined(lost.notes);
-  const auto integer = quant::convert(lost.model, {.float_islands = true}).model;
+  const auto integer = quant::convert(lost.model, {.float_fallback = true}).model;
   EXPECT_NE(joined(verify(lost.model, integer, data, {}, {}).notes).find(says), std::string::npos);
   const Platform minmax = quant::load_platform("vitis", {{"weights.observer", "minmax"}});
   EXPECT_EQ(joined(quantize(network, minmax, data, {}, {}).notes).find("become 0"), std::string::npos);

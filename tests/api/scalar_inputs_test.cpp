@@ -126,7 +126,7 @@ TEST(ScalarInputs, AScriptedLoopOfPyTorchBecomesIntegers) {
   const Model prepared = quantize(in_float, quant::load_platform("generic_int8"), data, {}, {}).model;
   const TrainResult tuned = train(prepared, data, {.epochs = 1, .learning_rate = 0.01, .keep_best = false}, {});
   EXPECT_NE(digest(tuned.model), digest(prepared));
-  const Model integer = convert(tuned.model, {.float_islands = true}).model;
+  const Model integer = convert(tuned.model, {.float_fallback = true}).model;
   for (const char* with : {"", "c"}) {
     VerifyOptions options;
     options.backend = with;

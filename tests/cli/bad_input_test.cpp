@@ -248,7 +248,7 @@ TEST_F(BadInput, an_operator_that_cannot_become_integers) {
   workspace->expect(0, {"quantize", "soft/model.safetensors", "--calibrate", "good.csv", "--out", "soft.safetensors"});
   expect_values(kUnsupported, {"operators_cannot_become_integers", "'soft'", "log_softmax 'share'"},
                 {"convert", "soft.safetensors", "--out", "new.safetensors"});
-  workspace->expect(0, {"convert", "soft.safetensors", "--float-islands", "--out", "soft.integer"});
+  workspace->expect(0, {"convert", "soft.safetensors", "--float-fallback", "--out", "soft.integer"});
   workspace->expect(0, {"verify", "soft.safetensors", "soft.integer", "--data", "good.csv"});
   expect_values(kUnsupported, {"not_exact_in_form", "soft.ir:5: node 'share'"},
                 {"export", "soft.integer", "--format", "qdq", "--out", "new.onnx"});

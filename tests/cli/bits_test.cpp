@@ -81,10 +81,10 @@ TEST_F(Bits, repaired_tuned_and_proven_in_one) {
 
 TEST_F(Bits, a_proof_that_cannot_be_is_refused_before_any_work) {
   workspace->expect(0,
-                    {"quantize", "quick/float.safetensors", "--skip-layers", "conv3", "--out", "island.safetensors"});
-  const auto found = workspace->errors(3, {"bits", "island.safetensors", "--budget", "size<=50kB", "--out",
+                    {"quantize", "quick/float.safetensors", "--skip-layers", "conv3", "--out", "fallback.safetensors"});
+  const auto found = workspace->errors(3, {"bits", "fallback.safetensors", "--budget", "size<=50kB", "--out",
                                            "nothing.safetensors", "--program-out", "nothing_too.safetensors"});
-  EXPECT_TRUE(test::mentions(found, "--float-islands"));
+  EXPECT_TRUE(test::mentions(found, "--float-fallback"));
   EXPECT_FALSE(workspace->has("nothing.safetensors"));
 }
 

@@ -109,7 +109,7 @@ class Names : public testing::Test {
   }
 
   void expect_proof(const std::string& stem) {
-    workspace.expect(0, {"convert", stem + ".prepared", "--float-islands", "--out", stem + ".integer"});
+    workspace.expect(0, {"convert", stem + ".prepared", "--float-fallback", "--out", stem + ".integer"});
     workspace.expect(0, {"verify", stem + ".prepared", stem + ".integer", "--data", stem + ".npz"});
   }
 

@@ -20,7 +20,7 @@ TEST(Region, IsQuantizedConvertedAndVerifiedWithoutLeave) {
   };
   const auto done = workspace.expect(0, quantize("pool:shortcut", "p"));
   EXPECT_NE(done.out.find("outside of the quantized region"), std::string::npos) << done.out;
-  EXPECT_EQ(done.out.find("--float-islands"), std::string::npos) << done.out;
+  EXPECT_EQ(done.out.find("--float-fallback"), std::string::npos) << done.out;
   workspace.expect(0, {"convert", "p", "--out", "i"});
   EXPECT_NE(workspace.expect(0, {"verify", "p", "i"}).out.find("integers equal the training network (0 of"),
             std::string::npos);

@@ -75,12 +75,12 @@ TEST_F(Target, four_broken_rules_are_said_at_once_and_their_remedies_lead_to_int
   for (const char* part :
        {"needs channels in multiples of 32 above 12: found 16 in and 24 out", "(--pad-channels)",
         "features on magik_t40: found 10 bits, expected 4, 8 (tables of sigmoid and silu have 4- or 8-bit codes)",
-        "(--skip-layers NAME)", "1 operator (hardmax 'share') cannot become integers", "(--float-islands)",
+        "(--skip-layers NAME)", "1 operator (hardmax 'share') cannot become integers", "(--float-fallback)",
         "hardmax has no gradient, so that nothing before it can be trained", "quickstart --tune-epochs 0"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
 
   const Words remedies = {"--pad-channels", "--skip-layers", "gate*"};
-  const auto left = workspace_.expect(kUnsupported, with({"inspect", "four.ir", "--json", "--float-islands"}, remedies))
+  const auto left = workspace_.expect(kUnsupported, with({"inspect", "four.ir", "--json", "--float-fallback"}, remedies))
                         .json()["target"];
   EXPECT_EQ(texts(left["objections"], "verb"), Words{"train"});
   EXPECT_EQ(left["padded"], (Words{"conv1", "conv2", "dw", "conv3"}));
@@ -121,7 +121,7 @@ TEST_F(Target, padded_networks_become_verified_integers) {
   EXPECT_FALSE(report["padded"].empty());
   EXPECT_EQ(report["float"][0]["tensor"], "conv3");
   workspace_.expect(kUnsupported, {"convert", "prepared", "--out", "integer"});
-  workspace_.expect(0, {"convert", "prepared", "--float-islands", "--out", "integer"});
+  workspace_.expect(0, {"convert", "prepared", "--float-fallback", "--out", "integer"});
   workspace_.expect(0, {"verify", "prepared", "integer"});
 }
 

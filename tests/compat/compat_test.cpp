@@ -79,7 +79,7 @@ TEST(EarlierFiles, AreProvedEqual) {
 /// The data in a Model decides the program: an earlier file converts to the same program as it did then.
 TEST(EarlierFiles, ConvertToTheProgramsOfThen) {
   for (const Pair& one : kPairs) {
-    const Model made = convert(open(one.prepared), {.float_islands = true}).model;
+    const Model made = convert(open(one.prepared), {.float_fallback = true}).model;
     EXPECT_EQ(serialize(made), serialize(open(one.integer))) << one.prepared;
   }
 }

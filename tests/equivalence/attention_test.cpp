@@ -49,7 +49,7 @@ TEST_P(AttentionOn, BothRoadsAreEqualAndMeanIt) {
   widths.weight_bits = std::min(bits, 8);
   widths.activation_bits = bits;
   Prepared prepared = attention(platform, {}, widths);
-  const auto conversion = quant::convert(prepared.model, {.float_islands = true});
+  const auto conversion = quant::convert(prepared.model, {.float_fallback = true});
   expect_equal(prepared, conversion.model);
 }
 

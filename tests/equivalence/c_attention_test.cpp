@@ -151,10 +151,10 @@ TEST_F(CAttention, MultipliesInPartsWhereSumsPassTheirLimitAlone) {
 
 TEST_F(CAttention, NormsInFloatAreRefusedByName) {
   Prepared prepared("pow2_int8", {}, {}, kAttention);
-  const Model integer = api::convert(prepared.model, {.float_islands = true}).model;
+  const Model integer = api::convert(prepared.model, {.float_fallback = true}).model;
   const TemporaryFolder folder;
   const auto refused =
-      diagnostics_of([&] { api::export_c(integer, folder.path(), {.name = "net", .float_islands = true}); });
+      diagnostics_of([&] { api::export_c(integer, folder.path(), {.name = "net", .float_fallback = true}); });
   for (const auto& [layer, form] : {std::pair("norm", "layer_norm"), {"root", "rms_norm"}}) {
     const auto is_it = [&](const Diagnostic& one) {
       return one == placed(errors::no_c_form(one.where, form), layer, "");

@@ -102,13 +102,13 @@ TEST_F(CRoad, OperatorsInFloatNeedLeaveAndAreNamed) {
   for (const char* platform : {"tensorrt", "academic"}) {
     SCOPED_TRACE(platform);
     Prepared prepared(platform);
-    verify::Roads roads = api::roads_of(prepared.model, api::convert(prepared.model, {.float_islands = true}).model);
+    verify::Roads roads = api::roads_of(prepared.model, api::convert(prepared.model, {.float_fallback = true}).model);
     const TemporaryFolder folder;
-    EXPECT_EQ(name_of([&] { api::export_c(roads.integer, folder.path(), {.name = "net"}); }), "c_float_islands");
+    EXPECT_EQ(name_of([&] { api::export_c(roads.integer, folder.path(), {.name = "net"}); }), "c_float_fallback");
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
-    const auto written = api::export_c(roads.integer, folder.path(), {.name = "net", .float_islands = true});
-    ASSERT_FALSE(written.islands.empty());
-    EXPECT_NE(io::read_text_file(folder / "net.h").find(" *   " + written.islands[0]), std::string::npos);
+    const auto written = api::export_c(roads.integer, folder.path(), {.name = "net", .float_fallback = true});
+    ASSERT_FALSE(written.fallbacks.empty());
+    EXPECT_NE(io::read_text_file(folder / "net.h").find(" *   " + written.fallbacks[0]), std::string::npos);
     api::add_c(roads, with_compiler("cc -O1"));
     EXPECT_TRUE(prepared.compare(roads, 4).equal());
   }

@@ -20,7 +20,7 @@ verify::RoadReport compare(Model prepared, const data::Dataset& data) {
   ThreadPool pool(2);
   const auto parts = api::parts_for(prepared, data);
   train::calibrate(prepared, parts.train, {.batch = 8, .batches = 2}, pool);
-  const Model integer = quant::convert(prepared, {.float_islands = true}).model;
+  const Model integer = quant::convert(prepared, {.float_fallback = true}).model;
   return api::compare_on(api::roads_of(prepared, integer), parts.test, pool, {});
 }
 

@@ -50,7 +50,7 @@ struct Flow {
     return source;
   }
 
-  Model integers() const { return quant::convert(prepared, {.float_islands = true}).model; }
+  Model integers() const { return quant::convert(prepared, {.float_fallback = true}).model; }
 
   verify::RoadReport prove(const Model& integer) { return prove(api::roads_of(prepared, integer)); }
   verify::RoadReport prove(const verify::Roads& roads) {

@@ -83,9 +83,9 @@ TEST(FlowRoads, StayInFloatWholeWhereAsked) {
   quant::PrepareOptions options;
   options.skip_layers = {"cell", "loop"};
   Flow flow(options);
-  const auto islands = quant::float_islands(flow.prepared);
+  const auto fallbacks = quant::float_fallback(flow.prepared);
   const auto has = [&](const char* name) {
-    return std::ranges::any_of(islands, [&](const auto& island) { return island.layer == name; });
+    return std::ranges::any_of(fallbacks, [&](const auto& fallback) { return fallback.layer == name; });
   };
   EXPECT_TRUE(has("from_state"));
   EXPECT_TRUE(has("grown"));

@@ -32,7 +32,7 @@ class CInside : public CRoad {
   /// Verifies with the C program, in which `change` is inserted before `layer` is shown.
   verify::RoadReport prove_with(const std::string& layer, const std::string& change) {
     const Model integer = flow_.integers();
-    const auto program = formats::c::c_program(integer, {.name = "flow", .hooks = true, .float_islands = true});
+    const auto program = formats::c::c_program(integer, {.name = "flow", .hooks = true, .float_fallback = true});
     io::TemporaryFolder folder;
     for (const formats::c::CFile& file : program.files) {
       std::string text = file.text;

@@ -62,7 +62,7 @@ TEST_P(MasksWith, BothRoadsAreEqualAndMeanIt) {
   quant::PrepareOptions widths;
   widths.weight_bits = widths.activation_bits = GetParam();
   Prepared prepared = masks(widths);
-  const Model integer = quant::convert(prepared.model, {.float_islands = true}).model;
+  const Model integer = quant::convert(prepared.model, {.float_fallback = true}).model;
   const auto report = prepared.compare(api::roads_of(prepared.model, integer));
   EXPECT_GT(report.layers.size(), 20U);
   for (const auto& layer : report.layers) {

@@ -265,7 +265,7 @@ TEST(Meaning, NumbersThatAreTakenAwayAreCodes) {
     for (size_t i = 0; i < 8; ++i) row.data<float>()[i] = 0.37F * static_cast<float>(i) - 1.1F;
     model.tensors["row"] = row;
   });
-  const Model integer = quant::convert(prepared.model, {.float_islands = true}).model;
+  const Model integer = quant::convert(prepared.model, {.float_fallback = true}).model;
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
   change_source(prepared.model, "less = sub(a=s, b=@number)", "less = add(a=s, b=@number)");
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>{"less"});
@@ -278,7 +278,7 @@ TEST(Meaning, AMeanOfOneValueIsThatValue) {
     model.tensors["factor"] = row;
   };
   Prepared prepared("generic_int8", {}, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/single_operand.ir", factors);
-  const Model integer = quant::convert(prepared.model, {.float_islands = true}).model;
+  const Model integer = quant::convert(prepared.model, {.float_fallback = true}).model;
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
 }
 
@@ -289,7 +289,7 @@ TEST(Meaning, LimitsAreExact) {
   for (const char* platform : {"pow2_int8", "generic_int8"}) {
     SCOPED_TRACE(platform);
     Prepared prepared(platform, {}, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/limits.ir", limit);
-    const Model integer = quant::convert(prepared.model, {.float_islands = true}).model;
+    const Model integer = quant::convert(prepared.model, {.float_fallback = true}).model;
     EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
   }
 }
@@ -327,7 +327,7 @@ TEST(Meaning, NewFloatValuesAreTakenAsTheProgramGivesThem) {
   for (const char* platform : {"pplcuda", "snpe", "tengine_u8", "pplw8a16"}) {
     SCOPED_TRACE(platform);
     Prepared prepared(platform, {}, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/renamed.ir");
-    Model integer = quant::convert(prepared.model, {.float_islands = true}).model;
+    Model integer = quant::convert(prepared.model, {.float_fallback = true}).model;
     EXPECT_FALSE(prepared.model.source->network.graph.value("sum.2"));
     const Op layer = prepared.model.graph.op("sum.2");
     ASSERT_TRUE(layer.is<ops::Linear>());

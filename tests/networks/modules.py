@@ -352,7 +352,7 @@ def main():
     for check, verdicts in report["outcomes"].items():
         print(f"{check:12} " + ", ".join(f"{count} {verdict}" for verdict, count in verdicts.items()))
     quality = report["quality"].get("all", {})
-    print(f"{report['graphs']} networks, {report['converted']} integer programs, {report['without_islands']} without float operators, "
+    print(f"{report['graphs']} networks, {report['converted']} integer programs, {report['without_fallbacks']} without float operators, "
           f"median {quality.get('sqnr_db', 0):.1f} dB")
     for finding in report["findings"]:
         print(f"found: {finding['files']}, {finding['check']}: {finding['what']}; target {finding['target']}")

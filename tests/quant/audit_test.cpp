@@ -102,12 +102,12 @@ TEST(Audit, FindsWhatIsInFloat) {
   EXPECT_EQ(floats.in_float[0].reason, "its weight has no quantizer; its input has no codes");
 }
 
-TEST(Audit, IslandsAreThereOnce) {
+TEST(Audit, FallbacksAreThereOnce) {
   const Audit found =
       audit(prepared(images("  c = conv2d(x, w=@w)\n  k = mul(a=@v, b=@u)\n  s = log_softmax(c) {axis: 1}\n"
                             "  d = conv2d(s, w=k)\n  return d\n")));
   std::vector<std::string> layers;
-  for (const FloatIsland& island : found.in_float) layers.push_back(island.layer);
+  for (const FloatFallback& fallback : found.in_float) layers.push_back(fallback.layer);
   EXPECT_EQ(std::ranges::count(layers, "d"), 1);
   EXPECT_EQ(std::ranges::count(layers, "s"), 1);
 }

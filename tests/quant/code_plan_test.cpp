@@ -9,7 +9,7 @@
 
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/quant/prepare/errors.h"
-#include "halfstep/quant/prepare/float_islands.h"
+#include "halfstep/quant/prepare/float_fallback.h"
 #include "tests/quant/at.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
@@ -97,7 +97,7 @@ TEST(CodePlan, IndexArithmeticReadsInputsAsTheyAre) {
   const Model model = prepared(network(kRows));
   EXPECT_EQ(model.graph.op("m").in(0), model.graph.value("x"));
   EXPECT_NE(model.graph.op("h").in(0), model.graph.value("x"));
-  EXPECT_TRUE(float_islands(model).empty());
+  EXPECT_TRUE(float_fallback(model).empty());
   EXPECT_EQ(model.graph.all<ops::FakeQuantize>().size(), 5U);  // x, h, v and the weight of each layer
 }
 

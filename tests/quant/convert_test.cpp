@@ -164,15 +164,15 @@ TEST(Convert, CodesThatAreQuantizedAgainAreRescaled) {
   EXPECT_EQ(&floats.model.graph.op("c.q.q").info(), &ops::IntegerLookup::record());
 }
 
-TEST(Convert, IslandsNeedLeaveAndAreNamed) {
+TEST(Convert, FallbacksNeedLeaveAndAreNamed) {
   const Model model = calibrated(prepared(
       images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  d = conv2d(s, w=@v)\n  return d, c\n")));
   EXPECT_EQ(diagnostic_of([&] { convert(model); }),
             errors::operators_cannot_become_integers("g", "1 operator (log_softmax 's')"));
   EXPECT_EQ(kind_of([&] { convert(model); }), ErrorKind::unsupported);
-  const Conversion conversion = convert(model, {.float_islands = true});
-  ASSERT_EQ(conversion.islands.size(), 1U);
-  EXPECT_EQ(conversion.islands[0].layer, "s");
+  const Conversion conversion = convert(model, {.float_fallback = true});
+  ASSERT_EQ(conversion.fallbacks.size(), 1U);
+  EXPECT_EQ(conversion.fallbacks[0].layer, "s");
   EXPECT_EQ(conversion.model.metadata.stage, Stage::integer);
   // The codes of c are dequantized once, for the float fallback and for the output.
   EXPECT_EQ(conversion.model.graph.all<ops::Dequantize>().size(), 2U);
@@ -293,7 +293,7 @@ TEST(Convert, NetworksThatDisagreeWithTheirMetadataAreRefused) {
   const auto said = [](const FloatOperators& note) {
     Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  return s\n")));
     model.metadata.float_operators = note;
-    return diagnostic_of([&] { convert(model, {.float_islands = true}); });
+    return diagnostic_of([&] { convert(model, {.float_fallback = true}); });
   };
   EXPECT_TRUE(said({}).message().starts_with("g.ir:6: node 's': "));
   EXPECT_EQ(said({{"s", "so"}, {"c", "so"}}), Diagnostic{});  // in float, with a fake-quantized weight
@@ -315,7 +315,7 @@ TEST(Convert, QuantizersWithoutIntegersAreRefused) {
   const Model weights =
       prepared(images(body), "generic_int8", {},
                {{"insert.asks", "[conv2d]"}, {"insert.weights", "[conv2d]"}, {"insert.inputs", "never"}});
-  EXPECT_EQ(diagnostic_of([&] { convert(weights, {.float_islands = true}); }), errors::nothing_becomes_integers("g"));
+  EXPECT_EQ(diagnostic_of([&] { convert(weights, {.float_fallback = true}); }), errors::nothing_becomes_integers("g"));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 #include "halfstep/quant/platform/errors.h"
 #include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/float_form.h"
-#include "halfstep/quant/prepare/float_islands.h"
+#include "halfstep/quant/prepare/float_fallback.h"
 #include "tests/quant/at.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
@@ -285,23 +285,23 @@ TEST(Prepare, EverythingIsRefusedAtOnce) {
 TEST(Prepare, LayersStayInFloatWhenTheyAreAskedTo) {
   const Model model =
       images("  c = conv2d(x, w=@w)\n  r = relu(c)\n  d = conv2d(r, w=@v)\n  e = conv2d(d, w=@u)\n  return e\n");
-  const auto islands = [&](const std::vector<std::string>& patterns) {
+  const auto fallbacks = [&](const std::vector<std::string>& patterns) {
     std::string names;
-    for (const auto& island : float_islands(prepared(model, "generic_int8", {{}, {}, {}, patterns})))
-      names += island.layer + " (" + island.reason + ") ";
+    for (const auto& fallback : float_fallback(prepared(model, "generic_int8", {{}, {}, {}, patterns})))
+      names += fallback.layer + " (" + fallback.reason + ") ";
     return names;
   };
-  EXPECT_EQ(islands({}), "");
-  EXPECT_EQ(islands({"d"}), "d (asked for as 'd') ");
-  EXPECT_EQ(islands({"r"}), "r (asked for as 'r') ");  // it would have been fused
-  EXPECT_EQ(islands({"c", "[d]"}), "c (asked for as 'c') r (only reals come to it) d (asked for as '[d]') ");
+  EXPECT_EQ(fallbacks({}), "");
+  EXPECT_EQ(fallbacks({"d"}), "d (asked for as 'd') ");
+  EXPECT_EQ(fallbacks({"r"}), "r (asked for as 'r') ");  // it would have been fused
+  EXPECT_EQ(fallbacks({"c", "[d]"}), "c (asked for as 'c') r (only reals come to it) d (asked for as '[d]') ");
   const Diagnostic asked = errors::layer_stays_in_float("", "conv2d: asked for as '*'", "");
-  auto all = diagnostics_of([&] { islands({"*"}); });
+  auto all = diagnostics_of([&] { fallbacks({"*"}); });
   ASSERT_EQ(all.size(), 4U);
   EXPECT_EQ(all[0], errors::network_without_layer("g", ""));
   all.erase(all.begin());
   EXPECT_EQ(bare(all), (Diagnostics{on("c", 5, asked), on("d", 7, asked), on("e", 8, asked)}));
-  EXPECT_EQ(diagnostic_of([&] { islands({"conv"}); }),
+  EXPECT_EQ(diagnostic_of([&] { fallbacks({"conv"}); }),
             errors::selector_matches_nothing("skip_layers", "conv", "; there are c, r, d, e"));
   EXPECT_EQ(feature_quantizers(prepared(model, "generic_int8", {{}, {}, {}, {"d"}})),
             (std::vector<std::string>{"x.q", "r.q", "d.q", "e.q"}));

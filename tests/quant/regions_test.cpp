@@ -10,7 +10,7 @@
 
 #include "halfstep/core/ir/text/print.h"
 #include "halfstep/quant/prepare/errors.h"
-#include "halfstep/quant/prepare/float_islands.h"
+#include "halfstep/quant/prepare/float_fallback.h"
 #include "tests/quant/at.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
@@ -42,18 +42,18 @@ TEST(Regions, WhatLiesOutsideStaysInFloatAndNeedsNoLeave) {
   const Model prepared = test::prepared(images(kMiddle + "  return e\n"));
   EXPECT_EQ(test::feature_quantizers(prepared), (std::vector<std::string>{"i.q", "r.q", "d.q"}));
   EXPECT_EQ(outside(images(kMiddle + "  return e\n")), (Texts{"s", "i", "e"}));
-  EXPECT_EQ(float_islands(prepared).size(), 3U);
-  EXPECT_TRUE(islands_inside(prepared).empty());
+  EXPECT_EQ(float_fallback(prepared).size(), 3U);
+  EXPECT_TRUE(fallbacks_inside(prepared).empty());
 }
 
-TEST(Regions, AnIslandInsideNeedsLeaveNevertheless) {
+TEST(Regions, AFallbackInsideNeedsLeaveNevertheless) {
   const Model prepared =
       test::prepared(images(
           kBegin + "  m = log_softmax(r) {axis: 1}\n  d = conv2d(m, w=@v)\n  o = output_nop(d)\n  e = log_softmax(o) "
                    "{axis: 1}\n  return e\n"));
-  const auto islands = islands_inside(prepared);
-  ASSERT_EQ(islands.size(), 1U);
-  EXPECT_EQ(islands[0].layer, "m");
+  const auto fallbacks = fallbacks_inside(prepared);
+  ASSERT_EQ(fallbacks.size(), 1U);
+  EXPECT_EQ(fallbacks[0].layer, "m");
 }
 
 TEST(Regions, TheFirstAndLastLayersOfTheRegionAreTheEnds) {

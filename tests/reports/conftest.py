@@ -61,11 +61,11 @@ class Workbench:
         with np.load(out) as arrays:
             return dict(arrays)
 
-    def deploy(self, network, samples, *options, islands=False):
+    def deploy(self, network, samples, *options, fallbacks=False):
         """Runs quantize (with these options), convert and verify. Verification must pass."""
         prepared, integer = self.folder / "prepared.safetensors", self.folder / "integer.safetensors"
         quantized = self.run("quantize", network, "--data", samples, *options, "--out", prepared, "--overwrite", "--json")
-        words = ["--float-islands"] if islands else []
+        words = ["--float-fallback"] if fallbacks else []
         converted = self.run("convert", prepared, "--out", integer, "--overwrite", "--json", *words)
         verified = self.run("verify", prepared, integer, "--data", samples, "--json")
         return Deployed(quantized.report, converted.report, verified.report, prepared, integer)

@@ -32,7 +32,7 @@ def answers(bench, network, samples, count=32):
 def quality(bench, cases, name, *options):
     """SQNR of the integer program against the float network, and the report of quantize."""
     network, samples = cases / f"{name}.onnx", cases / f"{name}.npz"
-    deployed = bench.deploy(network, samples, *options, islands=True)
+    deployed = bench.deploy(network, samples, *options, fallbacks=True)
     assert deployed.differing == 0
     found, expected = answers(bench, deployed.integer, samples), answers(bench, network, samples)
     return min(sqnr(found[key], expected[key]) for key in expected), deployed.quantized
@@ -61,7 +61,7 @@ def test_a_step_that_is_no_multiple_of_what_a_run_takes(bench, cases):
 
 def test_codes_do_not_depend_on_how_many_samples_verify_runs_at_once(bench, cases):
     samples = cases / "c46_open_0.5.npz"
-    deployed = bench.deploy(cases / "c46_open_0.5.onnx", samples, islands=True)
+    deployed = bench.deploy(cases / "c46_open_0.5.onnx", samples, fallbacks=True)
     for batch in (1, 5, 64):
         verify = ("verify", deployed.prepared, deployed.integer, "--data", samples, "--batch", batch)
         report = bench.run(*verify, "--json").report
@@ -73,7 +73,7 @@ def test_a_branch_that_no_sample_takes_is_named(bench, cases):
     with np.load(cases / "c37_if.npz") as arrays:
         narrow = {name: 0.2 * values for name, values in arrays.items()}
     np.savez(bench.folder / "narrow.npz", **narrow)
-    report = bench.deploy(cases / "c37_if.onnx", bench.folder / "narrow.npz", islands=True).quantized
+    report = bench.deploy(cases / "c37_if.onnx", bench.folder / "narrow.npz", fallbacks=True).quantized
     named = [note for note in report["notes"] if "region 'then'" in note]
     assert len(named) == 1
     assert "none of 32 samples takes it" in named[0]

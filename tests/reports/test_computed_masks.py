@@ -14,7 +14,7 @@ LOWEST = np.finfo(np.float32).min
 def test_reported_masks(bench, shared, network):
     case = shared / "reports" / "mask_from_input"
     samples = case / f"{network}.npz"
-    deployed = bench.deploy(case / f"{network}.onnx", samples, islands=network == "c42_in_1e9")
+    deployed = bench.deploy(case / f"{network}.onnx", samples, fallbacks=network == "c42_in_1e9")
     assert deployed.differing == 0
     expected = bench.outputs(case / f"{network}.onnx", samples)
     found = bench.outputs(deployed.integer, samples)
@@ -46,10 +46,10 @@ def attention(path, scores_plus, inputs, nodes=(), tensors=(), seed=0):
     return rng.normal(0, 1, (64, 6, 16)).astype(np.float32), rng
 
 
-def judge(bench, network, samples, least=25, islands=False):
+def judge(bench, network, samples, least=25, fallbacks=False):
     data = bench.folder / "data.npz"
     np.savez(data, **samples)
-    deployed = bench.deploy(network, data, islands=islands)
+    deployed = bench.deploy(network, data, fallbacks=fallbacks)
     assert deployed.differing == 0
     found, expected = bench.outputs(deployed.integer, data)["y"], bench.outputs(network, data)["y"]
     assert sqnr(found, expected) > least
@@ -106,7 +106,7 @@ def test_any_number_hides_on_any_platform(bench, platform, spelling, low):
     x, _ = attention(network, "h", inputs, nodes, numbers)
     samples = bench.folder / "data.npz"
     np.savez(samples, x=x, **{fed[0]: fed[2]})
-    deployed = bench.deploy(network, samples, "--platform", platform, islands=True)
+    deployed = bench.deploy(network, samples, "--platform", platform, fallbacks=True)
     assert deployed.differing == 0
     found, expected = (bench.outputs(model, samples)["y"][rows == 1] for model in (deployed.integer, network))
     assert sqnr(found, expected) > 24
@@ -154,7 +154,7 @@ def test_logarithm_of_a_mask(bench, spelling):
     if dtype is np.float32:
         seen *= rng.choice([0.25, 1.0], (64, 1, 6)).astype(np.float32)
     seen[:, :, 0] = 1
-    judge(bench, network, {"x": x, "seen": seen}, islands=True)
+    judge(bench, network, {"x": x, "seen": seen}, fallbacks=True)
 
 
 def test_mask_that_is_subtracted(bench):
@@ -167,7 +167,7 @@ def test_mask_that_is_subtracted(bench):
     onnx.save(model, network)
     ids = (rng.random((64, 1, 6)) < 0.3).astype(np.int64)
     ids[:, :, 0] = 0
-    judge(bench, network, {"x": x, "ids": ids}, islands=True)
+    judge(bench, network, {"x": x, "ids": ids}, fallbacks=True)
 
 
 def test_a_pad_of_infinity_that_no_maximum_reads_stays_in_float(bench):
@@ -183,8 +183,8 @@ def test_a_pad_of_infinity_that_no_maximum_reads_stays_in_float(bench):
     graph = helper.make_graph(nodes, "padded", ports[:1], ports[1:], numbers)
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), network)
     np.savez(samples, x=random.normal(0, 1, (32, 7)).astype(np.float32))
-    deployed = bench.deploy(network, samples, islands=True)
-    assert {island["operator"] for island in deployed.converted["float"]} == {"pad", "elu"}
+    deployed = bench.deploy(network, samples, fallbacks=True)
+    assert {fallback["operator"] for fallback in deployed.converted["float"]} == {"pad", "elu"}
     assert sqnr(bench.outputs(deployed.integer, samples)["y"], bench.outputs(network, samples)["y"]) > 35
 
 
@@ -200,7 +200,7 @@ def test_mask_that_is_added_to_a_bias(bench):
                        [one, low, numpy_helper.from_array(bias, "bias")])  # fmt: skip
     ids = (rng.random((64, 1, 6)) < 0.7).astype(np.int64)
     ids[:, :, 0] = 1
-    judge(bench, network, {"x": x, "ids": ids}, islands=True)
+    judge(bench, network, {"x": x, "ids": ids}, fallbacks=True)
 
 
 def test_what_no_softmax_reads_is_refused_with_a_remedy(bench):
@@ -234,7 +234,7 @@ def test_a_value_that_only_a_mask_reads_behind_a_pooling_is_observed(bench):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), bench.folder / "pooled.onnx")
     random = np.random.default_rng(0)
     np.savez(bench.folder / "x.npz", x=random.standard_normal((64, 2, 9)).astype(np.float32), keep=random.random((64, 2, 7)) < 0.5)
-    assert bench.deploy(bench.folder / "pooled.onnx", bench.folder / "x.npz", "--platform", "tengine_u8", islands=True).differing == 0
+    assert bench.deploy(bench.folder / "pooled.onnx", bench.folder / "x.npz", "--platform", "tengine_u8", fallbacks=True).differing == 0
 
 
 def test_an_output_of_hidden_scores_has_no_cosine(bench):
@@ -245,7 +245,7 @@ def test_an_output_of_hidden_scores_has_no_cosine(bench):
     model.graph.output.insert(0, helper.make_tensor_value_info("m", TensorProto.FLOAT, None))
     onnx.save(model, bench.folder / "n.onnx")
     np.savez(bench.folder / "data.npz", x=x)
-    deployed = bench.deploy("n.onnx", "data.npz", islands=True)
+    deployed = bench.deploy("n.onnx", "data.npz", fallbacks=True)
     assert deployed.differing == 0
     said = bench.run("verify", deployed.prepared, deployed.integer, "--data", "data.npz").out
     assert "outputs: no cosine to the float network, as values are infinite or no numbers" in said

@@ -109,7 +109,7 @@ def test_a_category_in_a_float_input_is_exact(bench, platform):
     network, samples = bench.folder / "masked.onnx", bench.folder / "samples.npz"
     masked_network(network)
     np.savez(samples, x=rng.standard_normal((64, 8, 4)).astype(np.float32), category=rng.integers(0, 900, 64).astype(np.float32))
-    deployed = bench.deploy(network, samples, "--platform", platform, islands=platform == "onnxruntime_int8")
+    deployed = bench.deploy(network, samples, "--platform", platform, fallbacks=platform == "onnxruntime_int8")
     expected = bench.outputs(network, samples)["out"]
     found = bench.outputs(deployed.integer, samples)["out"]
     assert displaced(found, expected) == 0

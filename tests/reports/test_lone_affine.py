@@ -163,7 +163,7 @@ def test_codes_cost_no_more_than_one_rounding(bench, tmp_path, name):
     network, samples = NETWORKS[name](tmp_path / "n.onnx")
     found = decibels(bench, bench.deploy(network, samples), network, samples)
     words = [word for pattern in CHAINS[name] for word in ("--skip-layers", pattern)]
-    in_float = decibels(bench, bench.deploy(network, samples, *words, islands=True), network, samples)
+    in_float = decibels(bench, bench.deploy(network, samples, *words, fallbacks=True), network, samples)
     print(f"{name}: {found:.1f} dB, with its chains in float {in_float:.1f} dB")
     assert found >= in_float - 1.0
 
@@ -198,7 +198,7 @@ def test_its_name_means_all_of_it(bench, tmp_path):
     """--skip-layers NAME keeps reshapes and convolution in float."""
     network, samples = rows(tmp_path / "n.onnx")
     names = [node.name for node in onnx.load(network).graph.node if node.op_type == "BatchNormalization"]
-    deployed = bench.deploy(network, samples, "--skip-layers", names[0], islands=True)
+    deployed = bench.deploy(network, samples, "--skip-layers", names[0], fallbacks=True)
     assert len(deployed.converted["float"]) == 3
 
 

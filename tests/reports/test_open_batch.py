@@ -15,10 +15,10 @@ def arrays(network, shapes, seed=1):
     return {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
 
 
-def check_extents(bench, network, samples, others, least_db, *options, islands=True):
+def check_extents(bench, network, samples, others, least_db, *options, fallbacks=True):
     """The integer program, deployed on some samples, runs at other extents and is as near to the float network there.
     """
-    deployed = bench.deploy(network, samples, *options, islands=islands)
+    deployed = bench.deploy(network, samples, *options, fallbacks=fallbacks)
     assert deployed.differing == 0
     assert deployed.verified["whole_network"]["holds"]
     assert not any("fixed extents" in note for note in deployed.quantized["notes"])

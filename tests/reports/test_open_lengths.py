@@ -15,7 +15,7 @@ def cases(shared):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_ranges_hold_for_the_largest_extent(bench, cases, name):
     network = cases / f"{name}.onnx"
-    deployed = bench.deploy(network, cases / "d8.npz", "--max-length", "40", islands=True)
+    deployed = bench.deploy(network, cases / "d8.npz", "--max-length", "40", fallbacks=True)
     assert deployed.differing == 0
     assert not any("--max-length" in note for note in deployed.quantized["notes"])
     for samples in ("d8.npz", "d40.npz"):
@@ -25,19 +25,19 @@ def test_ranges_hold_for_the_largest_extent(bench, cases, name):
 
 @pytest.mark.parametrize("name", NETWORKS)
 def test_values_are_named_whose_ranges_may_not_hold(bench, cases, name):
-    notes = bench.deploy(cases / f"{name}.onnx", cases / "d8.npz", islands=True).quantized["notes"]
+    notes = bench.deploy(cases / f"{name}.onnx", cases / "d8.npz", fallbacks=True).quantized["notes"]
     assert len([note for note in notes if "depend on open extents" in note and "'x' [?, 8, 4]" in note]) == 1
 
 
 def test_samples_beyond_the_ranges_are_noted(bench, cases):
-    deployed = bench.deploy(cases / "sin.onnx", cases / "d8.npz", islands=True)
+    deployed = bench.deploy(cases / "sin.onnx", cases / "d8.npz", fallbacks=True)
     for samples, count in (("d8.npz", 0), ("d40.npz", 1)):
         verified = bench.run("verify", deployed.prepared, deployed.integer, "--data", cases / samples, "--json").report
         assert len([note for note in verified["notes"] if "its ranges hold up to 8" in note]) == count
 
 
 def test_inputs_of_run_beyond_the_ranges_are_noted(bench, cases):
-    deployed = bench.deploy(cases / "sin.onnx", cases / "d8.npz", islands=True)
+    deployed = bench.deploy(cases / "sin.onnx", cases / "d8.npz", fallbacks=True)
     for network in (deployed.prepared, deployed.integer):
         assert "notes" not in bench.run("run", network, "--inputs", cases / "d8.npz", "--json").report
         notes = bench.run("run", network, "--inputs", cases / "d40.npz", "--json").report["notes"]

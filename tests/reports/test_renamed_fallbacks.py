@@ -147,7 +147,7 @@ def beyond(bench, network, samples, platform, *changed):
     words = ["--data", samples, "--overwrite"]
     steps = (
         ["quantize", network, "--platform", platform, *words, "--out", prepared],
-        ["convert", prepared, "--float-islands", "--overwrite", "--out", integer],
+        ["convert", prepared, "--float-fallback", "--overwrite", "--out", integer],
     )
     for step in steps:
         ended = bench.run(*step, code=None)
@@ -179,7 +179,7 @@ def test_right_codes_hold_on_every_platform(bench, make):
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_right_codes_hold_in_reported_networks(bench, shared, platform):
-    folder = shared / "hunt" / "island_meaning"
+    folder = shared / "hunt" / "fallback_meaning"
     networks = sorted(folder.glob("*.onnx"))
     assert networks
     found = {network.stem: beyond(bench, network, samples_for(network, bench.folder), platform) for network in networks}

@@ -52,7 +52,7 @@ class Case:
     options: tuple  # options of quantize
     quality: float  # least SQNR in dB
     in_codes: tuple = ("product", "shares", "mixed")
-    islands: bool = False
+    fallbacks: bool = False
 
 
 CASES = {
@@ -67,11 +67,11 @@ CASES = {
 def test_products_have_codes(bench, platform, head):
     case, path = CASES[platform], attention(bench.folder / "net.onnx", head)
     samples = path.with_suffix(".npz")
-    net = bench.deploy(path, samples, "--platform", platform, "--activation-bits", "16", *case.options, islands=case.islands)
+    net = bench.deploy(path, samples, "--platform", platform, "--activation-bits", "16", *case.options, fallbacks=case.fallbacks)
     bounds = {layer["layer"]: layer["accumulator_bound"] for layer in net.converted["accumulators"]}
     assert bounds["product"] == head * 65535**2 > 2**32
     in_float = {layer["tensor"] for layer in net.converted["float"]}
-    assert not in_float & set(case.in_codes) and (case.islands or not in_float), in_float
+    assert not in_float & set(case.in_codes) and (case.fallbacks or not in_float), in_float
     assert net.differing == 0
     quality = sqnr(bench.outputs(net.integer, samples)["y"], bench.outputs(path, samples)["y"])
     assert quality > case.quality, quality

@@ -89,7 +89,7 @@ TargetInspection inspect_target(const Model& network, const Target& target) {
     found.verbs[0].objections.insert(found.verbs[0].objections.end(), places.begin(), places.end());
     if (!quant::is_prepared(prepared)) return found;
   }
-  found.islands = quant::float_islands(prepared);
+  found.fallbacks = quant::float_fallback(prepared);
   found.verbs[1].objections = objections_to_conversion(prepared, target.convert);
   found.verbs[2].objections = objections_to_training(prepared);
   return found;

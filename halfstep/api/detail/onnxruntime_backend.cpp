@@ -22,7 +22,7 @@
 #include "halfstep/engine/eager/call.h"
 #include "halfstep/formats/onnx_export/onnx_writer.h"
 #include "halfstep/formats/onnx_export/record_inside.h"
-#include "halfstep/quant/prepare/float_islands.h"
+#include "halfstep/quant/prepare/float_fallback.h"
 
 namespace halfstep::api {
 namespace {
@@ -108,11 +108,11 @@ std::vector<std::string> names_of(const verify::Roads& roads) {
 
 /// Exports the program. Only operators that stay in float may be approximated.
 void export_codes(const Model& integer, formats::onnx::ExportOptions options, const std::filesystem::path& path) {
-  const FloatOperators& islands = integer.metadata.float_operators;
-  options.approximate = !islands.empty();
+  const FloatOperators& fallbacks = integer.metadata.float_operators;
+  options.approximate = !fallbacks.empty();
   const auto report = formats::onnx::export_file(integer, options, path);
-  const auto is_island = [&](const std::string& name) { return islands.contains(name); };
-  if (std::ranges::all_of(report.approximated, is_island)) return;
+  const auto is_fallback = [&](const std::string& name) { return fallbacks.contains(name); };
+  if (std::ranges::all_of(report.approximated, is_fallback)) return;
   options.approximate = false;
   formats::onnx::export_file(integer, options, path);
 }
@@ -190,9 +190,9 @@ void add_variants(verify::Roads& roads, const std::shared_ptr<Engine>& engine) {
 
 /// Rejects float fallbacks that feed codes, because float sums of different engines are not bit-identical.
 void require_codes(verify::Roads& roads) {
-  const auto islands = quant::islands_into_codes(roads.integer);
-  if (!islands.empty()) fail(errors::float_layers_in_onnxruntime(roads.integer.graph.name(), quant::describe(islands)));
-  if (const auto others = quant::float_islands(roads.integer); !others.empty())
+  const auto fallbacks = quant::fallbacks_into_codes(roads.integer);
+  if (!fallbacks.empty()) fail(errors::float_layers_in_onnxruntime(roads.integer.graph.name(), quant::describe(fallbacks)));
+  if (const auto others = quant::float_fallback(roads.integer); !others.empty())
     roads.notes.push_back(fmt::format(
         "onnxruntime computes {} in sums of its own; what they give was not compared, no code is made of it",
         quant::describe(others)));

@@ -21,7 +21,7 @@ void check_options(const TrainOptions& options) {
 
 void rethrow_as_convert(const Model& prepared, const Error& error) {
   std::vector<Diagnostic> objections;
-  collect(objections, "", "", [&] { quant::convert(prepared, {.float_islands = true}); });
+  collect(objections, "", "", [&] { quant::convert(prepared, {.float_fallback = true}); });
   const auto is_said = [&](const Diagnostic& one) {
     // For a kernel's error, the reason equals the problem of the diagnostic that conversion derives from it.
     return std::ranges::any_of(error.diagnostics(), [&](const Diagnostic& said) {

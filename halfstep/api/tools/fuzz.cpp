@@ -118,12 +118,12 @@ class FuzzRun {
     ++report_.graphs;
     report_.plain += report.plain ? 1 : 0;
     report_.converted += report.converts ? 1 : 0;
-    report_.without_islands += report.converts && report.islands.empty() ? 1 : 0;
+    report_.without_fallbacks += report.converts && report.fallbacks.empty() ? 1 : 0;
     if (!report.keeps_float) {
       ++report_.closed;
-      report_.closed_without_islands += report.converts && report.islands.empty() ? 1 : 0;
+      report_.closed_without_fallbacks += report.converts && report.fallbacks.empty() ? 1 : 0;
     }
-    for (const std::string& op : report.islands) ++report_.islands[op];
+    for (const std::string& op : report.fallbacks) ++report_.fallbacks[op];
     for (const std::string& title : report.operators) {
       ++report_.operators[title];
       if (codes_.contains(title) && report.converts) ++report_.on_codes[title];

@@ -15,7 +15,7 @@
 #include "halfstep/formats/c/orders.h"
 #include "halfstep/formats/c/source_text.h"
 #include "halfstep/passes/graph/close_extents.h"
-#include "halfstep/quant/prepare/float_islands.h"
+#include "halfstep/quant/prepare/float_fallback.h"
 
 namespace halfstep::formats::c {
 namespace {
@@ -38,9 +38,9 @@ Model for_one_call(const Model& integer, const std::map<std::string, Dims>& give
   return closed;
 }
 
-void require_permission(const Model& model, const std::vector<quant::FloatIsland>& islands, bool float_islands) {
-  if (islands.empty() || float_islands) return;
-  fail(errors::c_float_islands(model.graph.name(), quant::describe(islands)));
+void require_permission(const Model& model, const std::vector<quant::FloatFallback>& fallbacks, bool float_fallback) {
+  if (fallbacks.empty() || float_fallback) return;
+  fail(errors::c_float_fallback(model.graph.name(), quant::describe(fallbacks)));
 }
 
 void require_elements(const Graph& graph) {
@@ -68,7 +68,7 @@ class Emitter {
   Emitter(const Model& model, const COptions& options)
       : model_(model),
         options_(options),
-        islands_(model.metadata.float_operators),
+        fallbacks_(model.metadata.float_operators),
         body_(model_, names_),
         ends_(model_, names_) {
     program_.name = options.name;
@@ -157,7 +157,7 @@ class Emitter {
 
   void add(Op op) {
     if (leaves(op)) return;
-    if (islands_.contains(op.name())) program_.islands.push_back(op.name());
+    if (fallbacks_.contains(op.name())) program_.fallbacks.push_back(op.name());
     const bool has_regions = op.info().flow != Flow::none;
     if (has_regions) {
       add_flow(body_, op, upper(options_.name), [this](const Block& region) { add_all(region); });
@@ -195,7 +195,7 @@ class Emitter {
 
   const Model model_;
   const COptions& options_;
-  FloatOperators islands_;
+  FloatOperators fallbacks_;
   Identifiers names_;
   Body body_, ends_;
   CProgram program_;
@@ -208,7 +208,7 @@ class Emitter {
 
 CProgram c_program(const Model& integer, const COptions& options) {
   if (!is_c_identifier(options.name)) fail(errors::c_name(options.name));
-  require_permission(integer, quant::float_islands(integer), options.float_islands);
+  require_permission(integer, quant::float_fallback(integer), options.float_fallback);
   return Emitter(for_one_call(integer, options.extents), options).run();
 }
 

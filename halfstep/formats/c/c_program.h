@@ -17,7 +17,7 @@ struct Case {
 struct COptions {
   std::string name;                          ///< name of the network, a C identifier
   bool hooks = false;                        ///< adds a function that shows every layer
-  bool float_islands = false;                ///< allows operators that stay in float, in C's float32
+  bool float_fallback = false;                ///< allows operators that stay in float, in C's float32
   std::map<std::string, Dims> extents = {};  ///< extents of arguments with dynamic dimensions other than the samples
 };
 
@@ -54,7 +54,7 @@ struct CProgram {
   bool uses_floats = false;          ///< NAME_run has float operations
   bool uses_math = false;            ///< needs the C library's functions on floats (-lm)
   bool counts_iterations = false;    ///< has a loop that only its own condition ends
-  std::vector<std::string> islands;  ///< layers that stay in float
+  std::vector<std::string> fallbacks;  ///< layers that stay in float
 };
 
 /// Writes a program for one sample at a time if the model accepts any number of samples, otherwise for its fixed

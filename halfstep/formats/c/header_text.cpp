@@ -35,10 +35,10 @@ std::string floats_comment(const SourceParts& parts) {
       " * {0}_run computes in float32, since codes are made so on this platform: the compiler must neither fuse\n"
       " * operations nor reorder them (-ffp-contract=off, no -ffast-math).\n",
       program.name);
-  if (!program.islands.empty()) {
+  if (!program.fallbacks.empty()) {
     text += fmt::format(" * {} of its layers stay in float, and their last bits depend on the C library:\n",
-                        program.islands.size());
-    for (const std::string& layer : program.islands) text += " *   " + c_comment(layer) + "\n";
+                        program.fallbacks.size());
+    for (const std::string& layer : program.fallbacks) text += " *   " + c_comment(layer) + "\n";
   }
   return text;
 }

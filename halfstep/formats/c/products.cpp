@@ -100,7 +100,7 @@ Reduction reduction_of(const Body& body, Op op) {
   return reduction;
 }
 
-/// Returns the words of text/islands/float_reduction.c for a reduction of floats.
+/// Returns the words of text/fallbacks/float_reduction.c for a reduction of floats.
 Words float_reduction_words(Op op) {
   if (op.is<ops::ReduceMax, ops::ReduceMin>()) {
     const bool is_max = op.is<ops::ReduceMax>();
@@ -165,7 +165,7 @@ void add_float_reduction(Body& body, Op op) {
   words["reduce"] = "float_" + op.info().name;
   body.uses_floats = true;
   body.kernels.use("axes");
-  body.kernels.use("islands/float_reduction", words);
+  body.kernels.use("fallbacks/float_reduction", words);
   const std::string extents = reduction_of(body, op).object(body, op);
   const std::string x = memory_of(body, op, op.in(0), "x"), y = body.write(op.out(0));
   body.say(fmt::format("{}({}, {}, {});", words["reduce"], x, y, extents));
@@ -176,7 +176,7 @@ void add_float_product(Body& body, Op op) {
   const ops::Matmul matmul(op.node());
   body.uses_floats = true;
   body.kernels.use("product");
-  body.kernels.use("islands/float_product");
+  body.kernels.use("fallbacks/float_product");
   const std::string extents = product_object(body, op, product_of(body, matmul));
   for (const Value factor : {matmul.a(), matmul.b()}) {
     if (factor.is_tensor()) body.weight_bytes += body.contents(factor).bytes();

@@ -119,7 +119,7 @@ void add_float_softmax(Body& body, Op op) {
   const int64_t last = softmax.flattened() ? rank - 1 : axis;
   if (body.is_image(x) && axis != last) fail(errors::no_c_form(op.where(), "softmax over several axes of an image"));
   body.uses_floats = body.uses_math = true;
-  body.kernels.use("islands/float_softmax");
+  body.kernels.use("fallbacks/float_softmax");
   const std::string from = memory_of(body, op, x, "x");
   body.say(fmt::format("float_softmax({}, {}, {});", from, body.write(softmax.out()),
                        rows_along(body, x, axis, last).text()));

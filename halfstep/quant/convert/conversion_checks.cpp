@@ -43,19 +43,19 @@ void require_forms(const Model& prepared) {
 
 void require_integers(const Model& prepared, const ConvertOptions& options) {
   require_forms(prepared);
-  const auto islands = islands_inside(prepared);
-  if (islands.empty() || options.float_islands) return;
-  fail(errors::operators_cannot_become_integers(prepared.graph.name(), describe(islands)));
+  const auto fallbacks = fallbacks_inside(prepared);
+  if (fallbacks.empty() || options.float_fallback) return;
+  fail(errors::operators_cannot_become_integers(prepared.graph.name(), describe(fallbacks)));
 }
 
 void require_program(const Model& model) {
-  const FloatOperators& islands = model.metadata.float_operators;
-  const auto is_island = [&](Op op) { return op && islands.contains(op.name()); };
+  const FloatOperators& fallbacks = model.metadata.float_operators;
+  const auto is_fallback = [&](Op op) { return op && fallbacks.contains(op.name()); };
   for (Op op : model.graph.all_ops()) {
     const bool enters =
-        op.is<ops::Quantize>() && !op.in(0).is_tensor() && (!op.in(0).producer() || is_island(op.in(0).producer()));
+        op.is<ops::Quantize>() && !op.in(0).is_tensor() && (!op.in(0).producer() || is_fallback(op.in(0).producer()));
     const bool leaves = op.is<ops::Dequantize>();
-    if (!enters && !leaves && !is_island(op) && touches_float(op))
+    if (!enters && !leaves && !is_fallback(op) && touches_float(op))
       fail(errors::float_operator_in_program(op.where(), op.info().name));
   }
 }

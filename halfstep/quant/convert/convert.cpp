@@ -474,7 +474,7 @@ Conversion convert(const Model& prepared, const ConvertOptions& options) {
   metadata.stage = Stage::integer;
   metadata.code_formats = std::move(found.formats);
   metadata.tables = std::move(found.tables);
-  conversion.islands = float_islands(conversion.model);
+  conversion.fallbacks = float_fallback(conversion.model);
   HS_CHECK(stage_of_graph(conversion.model.graph, true) == Stage::integer);
   require_program(conversion.model);
   return conversion;

@@ -8,14 +8,14 @@
 #include "halfstep/core/ir/model.h"
 #include "halfstep/quant/convert/options.h"
 #include "halfstep/quant/prepare/accumulators.h"
-#include "halfstep/quant/prepare/float_islands.h"
+#include "halfstep/quant/prepare/float_fallback.h"
 
 namespace halfstep::quant {
 
 struct Conversion {
   Model model;
   std::vector<AccumulatorProof> proofs;  ///< one for each layer that accumulates, in graph order
-  std::vector<FloatIsland> islands;
+  std::vector<FloatFallback> fallbacks;
 };
 
 /// Derives codes, biases, multipliers and shifts from the float32 tensors of `prepared` (docs/arithmetic.md, section

@@ -53,7 +53,7 @@ class Auditor {
     const auto quantizers = model_.graph.all<FakeQuantize>();
     for (const auto& quantizer : quantizers) sharing_[passes::scale_tensor(quantizer).node()].push_back(quantizer.x());
     for (const auto& quantizer : quantizers) audit.quantizers.push_back(describe(quantizer));
-    audit.in_float = float_islands(model_);
+    audit.in_float = float_fallback(model_);
     for (Op op : model_.graph.all_ops()) add_missing(op, audit.in_float);
     for (const auto& [name, what] : model_.metadata.deviations) {
       const Value value = model_.graph.value(name);
@@ -218,10 +218,10 @@ class Auditor {
   }
 
   /// Adds an operation with weights that is no float fallback and lacks a quantizer, with the operands that lack one.
-  static void add_missing(Op op, std::vector<FloatIsland>& in_float) {
+  static void add_missing(Op op, std::vector<FloatFallback>& in_float) {
     if (op.info().quant.weight < 0) return;
-    const bool is_island = std::ranges::any_of(in_float, [&](const auto& island) { return island.layer == op.name(); });
-    if (is_island) return;
+    const bool is_fallback = std::ranges::any_of(in_float, [&](const auto& fallback) { return fallback.layer == op.name(); });
+    if (is_fallback) return;
     std::string missing;
     if (!op.in(op.info().quant.weight).producer<FakeQuantize>()) missing = "its weight has no quantizer";
     if (!codes_of(op.in(0))) missing += (missing.empty() ? "" : "; ") + std::string("its input has no codes");

@@ -63,15 +63,15 @@ TensorStory story_of(const Model& prepared, const Audit& audit, const std::strin
   if (!value && story.quantizers.empty()) {
     std::vector<std::string> names;
     for (const AuditedQuantizer& quantizer : audit.quantizers) names.push_back(quantizer.tensor);
-    for (const FloatIsland& island : audit.in_float) names.push_back(island.layer);
+    for (const FloatFallback& fallback : audit.in_float) names.push_back(fallback.layer);
     fail(errors::tensor_unknown(prepared.graph.name(), name, known_names(name, names)));
   }
   if (!value) return story;
   add_readers(value, story.goes_to);
   const Op producer = value.producer();
-  const auto island = std::ranges::find_if(
-      audit.in_float, [&](const FloatIsland& one) { return producer && one.layer == producer.name(); });
-  if (island != audit.in_float.end()) story.in_float = &*island;
+  const auto fallback = std::ranges::find_if(
+      audit.in_float, [&](const FloatFallback& one) { return producer && one.layer == producer.name(); });
+  if (fallback != audit.in_float.end()) story.in_float = &*fallback;
   if (story.quantizers.empty() && producer) story.has_codes_of = codes_behind(value);
   return story;
 }

@@ -172,8 +172,8 @@ std::string audit_section(const NetworkReport& report) {
   std::string text = html_table({"tensor", "kind", "why it has codes", "quantizer", "observer", "bits"}, rows, 5);
   if (report.audited.audit.in_float.empty()) return text;
   text += "<p>In float:</p>\n<ul>\n";
-  for (const quant::FloatIsland& island : report.audited.audit.in_float)
-    text += fmt::format("<li>{} ({}): {}</li>\n", code(island.layer), escaped(island.op), escaped(island.reason));
+  for (const quant::FloatFallback& fallback : report.audited.audit.in_float)
+    text += fmt::format("<li>{} ({}): {}</li>\n", code(fallback.layer), escaped(fallback.op), escaped(fallback.reason));
   return text + "</ul>\n";
 }
 

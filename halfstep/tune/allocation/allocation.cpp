@@ -159,7 +159,7 @@ class Allocator {
   }
 
   void add_sizes() {
-    const Model integer = quant::convert(prepared_, {.float_islands = true}).model;
+    const Model integer = quant::convert(prepared_, {.float_fallback = true}).model;
     prices_.other_bytes = static_cast<double>(stored_bytes(integer));
     prices_.weight_bytes.resize(layout_.layers.size());
     for (size_t l = 0; l < layout_.layers.size(); ++l) {
@@ -255,7 +255,7 @@ class Allocator {
   }
 
   void measure_costs(Allocation& result) const {
-    const Model integer = quant::convert(result.model, {.float_islands = true}).model;
+    const Model integer = quant::convert(result.model, {.float_fallback = true}).model;
     result.measured.size = static_cast<double>(stored_bytes(integer));
     result.measured.bitops = result.chosen.costs.bitops;
     if (!prices_.latencies) return;

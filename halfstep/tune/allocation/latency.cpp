@@ -178,7 +178,7 @@ Latencies measure(const Layout& layout, const WithWidths& with_widths, const dat
       const Assignment assignment = stored_so(layout, weights, features);
       try {
         programs.emplace_back(assignment,
-                              Timed(quant::convert(with_widths(assignment), {.float_islands = true}).model, samples));
+                              Timed(quant::convert(with_widths(assignment), {.float_fallback = true}).model, samples));
       } catch (const Error& error) {
         latencies.notes.push_back(fmt::format("weights as {} bits and features as {} bits could not be measured: {}",
                                               weights, features, error.what()));

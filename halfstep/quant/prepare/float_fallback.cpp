@@ -1,4 +1,4 @@
-#include "halfstep/quant/prepare/float_islands.h"
+#include "halfstep/quant/prepare/float_fallback.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -79,41 +79,41 @@ bool reaches_codes(Op op) {
 
 }  // namespace
 
-std::vector<FloatIsland> float_islands(const Model& model) {
+std::vector<FloatFallback> float_fallback(const Model& model) {
   const FloatOperators& reasons = model.metadata.float_operators;
   const auto outside = outside_regions(model.graph);
   const passes::IndexArithmetic indices(model.graph);
-  std::vector<FloatIsland> islands;
+  std::vector<FloatFallback> fallbacks;
   for (Op op : model.graph.all_ops()) {
     const auto found = reasons.find(op.name());
     if (found != reasons.end() && computes_reals(op) && !indices.is_exact(op))
-      islands.push_back({op.name(), op.info().name, found->second, outside.contains(op.node())});
+      fallbacks.push_back({op.name(), op.info().name, found->second, outside.contains(op.node())});
   }
-  return islands;
+  return fallbacks;
 }
 
-std::vector<FloatIsland> islands_into_codes(const Model& integer) {
-  auto islands = float_islands(integer);
-  std::erase_if(islands, [&](const FloatIsland& island) {
-    const Op op = integer.graph.op(island.layer);
+std::vector<FloatFallback> fallbacks_into_codes(const Model& integer) {
+  auto fallbacks = float_fallback(integer);
+  std::erase_if(fallbacks, [&](const FloatFallback& fallback) {
+    const Op op = integer.graph.op(fallback.layer);
     return op.is<ops::Cast>() || !reaches_codes(op);
   });
-  return islands;
+  return fallbacks;
 }
 
-std::vector<FloatIsland> islands_inside(const Model& prepared) {
-  auto islands = float_islands(prepared);
-  std::erase_if(islands, [](const FloatIsland& island) { return island.is_outside; });
-  return islands;
+std::vector<FloatFallback> fallbacks_inside(const Model& prepared) {
+  auto fallbacks = float_fallback(prepared);
+  std::erase_if(fallbacks, [](const FloatFallback& fallback) { return fallback.is_outside; });
+  return fallbacks;
 }
 
-std::string describe(const std::vector<FloatIsland>& islands) {
+std::string describe(const std::vector<FloatFallback>& fallbacks) {
   constexpr size_t kShown = 8;
   std::vector<std::string> shown;
-  for (size_t i = 0; i < std::min(kShown, islands.size()); ++i)
-    shown.push_back(fmt::format("{} '{}'", islands[i].op, islands[i].layer));
-  if (islands.size() > kShown) shown.push_back(fmt::format("{} more", islands.size() - kShown));
-  return fmt::format("{} operator{} ({})", islands.size(), islands.size() == 1 ? "" : "s", fmt::join(shown, ", "));
+  for (size_t i = 0; i < std::min(kShown, fallbacks.size()); ++i)
+    shown.push_back(fmt::format("{} '{}'", fallbacks[i].op, fallbacks[i].layer));
+  if (fallbacks.size() > kShown) shown.push_back(fmt::format("{} more", fallbacks.size() - kShown));
+  return fmt::format("{} operator{} ({})", fallbacks.size(), fallbacks.size() == 1 ? "" : "s", fmt::join(shown, ", "));
 }
 
 }  // namespace halfstep::quant

@@ -9,24 +9,24 @@
 
 namespace halfstep::quant {
 
-struct FloatIsland {
+struct FloatFallback {
   std::string layer, op, reason;
   bool is_outside = false;  ///< outside of the regions that markers bound, where no codes are expected
 };
 
 /// Float fallbacks of a prepared network or an integer program, in graph order. Excludes index arithmetic that reads no
 /// activation, because it does not compute data.
-std::vector<FloatIsland> float_islands(const Model& model);
+std::vector<FloatFallback> float_fallback(const Model& model);
 
 /// Float fallbacks of an integer program from which codes are computed. Other float fallbacks only select control flow,
 /// or compute outputs. Casts are excluded, because they round once and identically in every engine.
-std::vector<FloatIsland> islands_into_codes(const Model& integer);
+std::vector<FloatFallback> fallbacks_into_codes(const Model& integer);
 
 /// Float fallbacks that conversion must be allowed to keep: all inside the regions that markers bound.
-std::vector<FloatIsland> islands_inside(const Model& prepared);
+std::vector<FloatFallback> fallbacks_inside(const Model& prepared);
 
 /// Describes float fallbacks, for example "2 operators (softmax 'attention', layer_norm 'norm')". After 8 entries only
 /// the number of the others follows.
-std::string describe(const std::vector<FloatIsland>& islands);
+std::string describe(const std::vector<FloatFallback>& fallbacks);
 
 }  // namespace halfstep::quant

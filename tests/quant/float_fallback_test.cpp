@@ -1,5 +1,5 @@
 // Operators that stay in float, as a list and as text.
-#include "halfstep/quant/prepare/float_islands.h"
+#include "halfstep/quant/prepare/float_fallback.h"
 
 #include <gtest/gtest.h>
 
@@ -10,42 +10,42 @@
 namespace halfstep::quant {
 namespace {
 
-TEST(FloatIslands, AreListedInTheOrderOfTheGraph) {
+TEST(FloatFallbacks, AreListedInTheOrderOfTheGraph) {
   const Model model = test::prepared(
       test::images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  a = sigmoid(s)\n  return a\n"));
-  const auto islands = float_islands(model);
-  ASSERT_EQ(islands.size(), 2U);
-  EXPECT_EQ(islands[0].layer, "s");
-  EXPECT_EQ(islands[0].op, "log_softmax");
-  EXPECT_EQ(islands[0].reason, "log_softmax has no form on codes");
-  EXPECT_EQ(islands[1].layer, "a");
-  EXPECT_EQ(islands[1].reason, "only reals come to it");
+  const auto fallbacks = float_fallback(model);
+  ASSERT_EQ(fallbacks.size(), 2U);
+  EXPECT_EQ(fallbacks[0].layer, "s");
+  EXPECT_EQ(fallbacks[0].op, "log_softmax");
+  EXPECT_EQ(fallbacks[0].reason, "log_softmax has no form on codes");
+  EXPECT_EQ(fallbacks[1].layer, "a");
+  EXPECT_EQ(fallbacks[1].reason, "only reals come to it");
 }
 
 /// Ids and their extents stay the same in an integer program.
-TEST(FloatIslands, AreNoWholeNumbers) {
+TEST(FloatFallbacks, AreNoWholeNumbers) {
   const Model model = test::prepared(test::network(
       "graph g(i: i64[2, 3]) {\n  param @t: f32[5, 4]\n  param @w: f32[3, 4]\n  r = reshape(i) {dims: [-1]}\n"
       "  e = gather(x=@t, indices=r)\n  y = linear(e, w=@w)\n  return y\n}\n"));
   EXPECT_EQ(model.metadata.float_operators.at("r"), "operand 'i' is i64");
-  EXPECT_TRUE(float_islands(model).empty());
+  EXPECT_TRUE(float_fallback(model).empty());
 }
 
 /// The metadata may name operators that a later pass removed.
-TEST(FloatIslands, AreOperatorsThatAreThere) {
+TEST(FloatFallbacks, AreOperatorsThatAreThere) {
   Model model = test::images("  c = conv2d(x, w=@w)\n  return c\n");
-  EXPECT_TRUE(float_islands(model).empty());
+  EXPECT_TRUE(float_fallback(model).empty());
   model.metadata.float_operators = {{"c", "so it is"}, {"gone", "it was"}};
-  ASSERT_EQ(float_islands(model).size(), 1U);
+  ASSERT_EQ(float_fallback(model).size(), 1U);
 }
 
-TEST(FloatIslands, AreCountedAndTheFirstNamed) {
-  std::vector<FloatIsland> islands = {{"a", "log_softmax", ""}};
-  EXPECT_EQ(describe(islands), "1 operator (log_softmax 'a')");
-  islands.push_back({"b", "matmul", ""});
-  EXPECT_EQ(describe(islands), "2 operators (log_softmax 'a', matmul 'b')");
-  islands.insert(islands.end(), 8, {"c", "add", ""});
-  EXPECT_EQ(describe(islands),
+TEST(FloatFallbacks, AreCountedAndTheFirstNamed) {
+  std::vector<FloatFallback> fallbacks = {{"a", "log_softmax", ""}};
+  EXPECT_EQ(describe(fallbacks), "1 operator (log_softmax 'a')");
+  fallbacks.push_back({"b", "matmul", ""});
+  EXPECT_EQ(describe(fallbacks), "2 operators (log_softmax 'a', matmul 'b')");
+  fallbacks.insert(fallbacks.end(), 8, {"c", "add", ""});
+  EXPECT_EQ(describe(fallbacks),
             "10 operators (log_softmax 'a', matmul 'b', add 'c', add 'c', add 'c', add 'c', add 'c', add 'c', 2 more)");
 }
 

@@ -21,26 +21,26 @@
 namespace halfstep::test {
 namespace {
 
-Prepared with_islands(const std::string& platform = "generic_int8") {
+Prepared with_fallbacks(const std::string& platform = "generic_int8") {
   quant::PrepareOptions options;
   options.skip_layers = {"placed", "norm", "scores", "shares", "mixed", "answer"};
-  return Prepared(platform, options, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/islands.ir");
+  return Prepared(platform, options, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/fallbacks.ir");
 }
 
-std::vector<std::string> names_of(const std::vector<quant::FloatIsland>& islands) {
+std::vector<std::string> names_of(const std::vector<quant::FloatFallback>& fallbacks) {
   std::vector<std::string> names;
-  for (const auto& island : islands) names.push_back(island.layer);
+  for (const auto& fallback : fallbacks) names.push_back(fallback.layer);
   return names;
 }
 
 // A5.22
-TEST(Islands, AreTheOperatorsWithoutAFormOnCodes) {
-  EXPECT_EQ(names_of(quant::float_islands(with_islands().model)),
+TEST(Fallbacks, AreTheOperatorsWithoutAFormOnCodes) {
+  EXPECT_EQ(names_of(quant::float_fallback(with_fallbacks().model)),
             (std::vector<std::string>{"placed", "norm", "scores", "shares", "mixed", "answer"}));
 }
 
-TEST(Islands, GetQuantizersWhereCodesBegin) {
-  const Prepared prepared = with_islands();
+TEST(Fallbacks, GetQuantizersWhereCodesBegin) {
+  const Prepared prepared = with_fallbacks();
   std::vector<std::string> quantized;
   for (const auto& q : prepared.model.graph.all<ops::FakeQuantize>()) {
     if (!q.x().is_tensor()) quantized.push_back(q.x().name());
@@ -49,33 +49,33 @@ TEST(Islands, GetQuantizersWhereCodesBegin) {
 }
 
 // A5.23
-TEST(Islands, AreRefusedByNameWithoutLeave) {
-  const Prepared prepared = with_islands();
+TEST(Fallbacks, AreRefusedByNameWithoutLeave) {
+  const Prepared prepared = with_fallbacks();
   EXPECT_EQ(diagnostic_of([&] { quant::convert(prepared.model); }),
-            errors::operators_cannot_become_integers("islands",
+            errors::operators_cannot_become_integers("fallbacks",
                                                      "6 operators (add 'placed', layer_norm 'norm', matmul 'scores', "
                                                      "softmax 'shares', matmul 'mixed', softmax 'answer')"));
   EXPECT_EQ(kind_of([&] { quant::convert(prepared.model); }), ErrorKind::unsupported);
 }
 
-TEST(Islands, AreTheOnlyFloatsOfAnIntegerProgram) {
-  const auto conversion = quant::convert(with_islands().model, {.float_islands = true});
-  EXPECT_EQ(conversion.islands.size(), 6U);
+TEST(Fallbacks, AreTheOnlyFloatsOfAnIntegerProgram) {
+  const auto conversion = quant::convert(with_fallbacks().model, {.float_fallback = true});
+  EXPECT_EQ(conversion.fallbacks.size(), 6U);
   quant::require_program(conversion.model);
   Model without = conversion.model;
   without.metadata.float_operators.erase("answer");
-  EXPECT_EQ(diagnostic_of([&] { quant::require_program(without); }).where.substr(0, 13), "islands.ir:21");
+  EXPECT_EQ(diagnostic_of([&] { quant::require_program(without); }).where.substr(0, 13), "fallbacks.ir:21");
 }
 
-class IslandsOn : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Roads, IslandsOn,
+class FallbacksOn : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Roads, FallbacksOn,
                          testing::Values("generic_int8", "pow2_int8", "magik_t40", "onnxruntime_int8"),
                          [](const auto& name) { return std::string(name.param); });
 
 // A5.23
-TEST_P(IslandsOn, BothRoadsAreEqual) {
-  Prepared prepared = with_islands(GetParam());
-  const auto conversion = quant::convert(prepared.model, {.float_islands = true});
+TEST_P(FallbacksOn, BothRoadsAreEqual) {
+  Prepared prepared = with_fallbacks(GetParam());
+  const auto conversion = quant::convert(prepared.model, {.float_fallback = true});
   const auto report = prepared.compare(api::roads_of(prepared.model, conversion.model));
   EXPECT_EQ(report.layers.size(), 14U);
   for (const auto& layer : report.layers) {
@@ -84,34 +84,34 @@ TEST_P(IslandsOn, BothRoadsAreEqual) {
   }
 }
 
-TEST(Islands, AreExportedByLeaveAlone) {
-  const Model integer = quant::convert(with_islands("onnxruntime_int8").model, {.float_islands = true}).model;
+TEST(Fallbacks, AreExportedByLeaveAlone) {
+  const Model integer = quant::convert(with_fallbacks("onnxruntime_int8").model, {.float_fallback = true}).model;
   formats::onnx::ExportOptions options{.form = formats::onnx::ExportForm::qoperator};
   EXPECT_EQ(diagnostic_of([&] { formats::onnx::export_model(integer, options, ""); }),
-            errors::not_exact_in_form("islands.ir:13: node 'placed'",
+            errors::not_exact_in_form("fallbacks.ir:13: node 'placed'",
                                       "stays in float, where runtimes have sums of their own", ""));
   options.approximate = true;
   EXPECT_EQ(formats::onnx::export_model(integer, options, "").report.approximated.size(), 6U);
 }
 
-TEST(Islands, HaveNoBitsToSet) {
-  Prepared prepared = with_islands();
+TEST(Fallbacks, HaveNoBitsToSet) {
+  Prepared prepared = with_fallbacks();
   EXPECT_EQ(diagnostic_of([&] { quant::set_bits(prepared.model, "shares", {}, 4); }),
             errors::layer_without_quantizer("shares", "softmax", "shares"));
   quant::set_bits(prepared.model, "*", {}, 4);
-  EXPECT_EQ(quant::float_islands(prepared.model).size(), 6U);
+  EXPECT_EQ(quant::float_fallback(prepared.model).size(), 6U);
 }
 
-TEST(Islands, AnotherNetworksProgramIsRefused) {
-  Prepared prepared = with_islands();
+TEST(Fallbacks, AnotherNetworksProgramIsRefused) {
+  Prepared prepared = with_fallbacks();
   const Prepared other("generic_int8");
   EXPECT_EQ(diagnostic_of([&] { prepared.compare(api::roads_of(prepared.model, quant::convert(other.model).model)); }),
             errors::program_does_not_match("layer 'conv'", "no value of that name in network 'digits'",
-                                           "the integer program of 'islands'"));
+                                           "the integer program of 'fallbacks'"));
 }
 
-TEST(Islands, WithoutAGradientAreSaidWithWhatToDo) {
-  std::ifstream file(HALFSTEP_SOURCE_DIR "/tests/equivalence/islands.ir");
+TEST(Fallbacks, WithoutAGradientAreSaidWithWhatToDo) {
+  std::ifstream file(HALFSTEP_SOURCE_DIR "/tests/equivalence/fallbacks.ir");
   std::string text{std::istreambuf_iterator<char>(file), {}};
   const std::string softmax = "answer = softmax";
   text.replace(text.find(softmax), softmax.size(), "answer = hardmax");
@@ -127,9 +127,9 @@ TEST(Islands, WithoutAGradientAreSaidWithWhatToDo) {
 }
 
 // A5.23
-TEST(Islands, ACorruptedConstantOfOneIsFound) {
-  Prepared prepared = with_islands();
-  auto conversion = quant::convert(prepared.model, {.float_islands = true});
+TEST(Fallbacks, ACorruptedConstantOfOneIsFound) {
+  Prepared prepared = with_fallbacks();
+  auto conversion = quant::convert(prepared.model, {.float_fallback = true});
   Tensor& scale = conversion.model.tensors.at("norm.scale");
   scale = scale.clone();
   scale.data<float>()[3] *= 1.0001F;

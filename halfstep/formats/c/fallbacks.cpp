@@ -91,7 +91,7 @@ void add_float_layer(Body& body, Op op) {
     fail(errors::no_c_form(op.where(), fmt::format("{} on {}", op.info().name, to_string(x.type()))));
   body.uses_floats = true;
   body.kernels.use("window");
-  body.kernels.use("islands/float_layer");
+  body.kernels.use("fallbacks/float_layer");
   const Dims kernel = op.is<ops::Conv2d>() ? Dims{w.dims()[2], w.dims()[3]} : Dims{1, 1};
   const std::string window = window_object(body, op, x, op.out(0), window_of(op, kernel));
   const std::string weights = memory_of(body, op, w, "w");
@@ -105,7 +105,7 @@ void add_float_mean(Body& body, Op op) {
   require_float32(op);
   body.uses_floats = true;
   body.kernels.use("window");
-  body.kernels.use("islands/float_mean");
+  body.kernels.use("fallbacks/float_mean");
   const Dims& x = op.in(0).dims();
   const bool is_global = op.is<ops::GlobalAvgPool>();
   const bool counts_padding = is_global || get<bool>(op.attributes(), "count_include_pad");

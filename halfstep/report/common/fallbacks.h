@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "halfstep/quant/prepare/float_islands.h"
+#include "halfstep/quant/prepare/float_fallback.h"
 
 namespace halfstep::report {
 
 /// A table of the operators, after a line with their number.
-std::string as_text(const std::vector<quant::FloatIsland>& islands);
-nlohmann::ordered_json list_of(const std::vector<quant::FloatIsland>& islands);
+std::string as_text(const std::vector<quant::FloatFallback>& fallbacks);
+nlohmann::ordered_json list_of(const std::vector<quant::FloatFallback>& fallbacks);
 
 }  // namespace halfstep::report
