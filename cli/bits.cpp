@@ -32,7 +32,7 @@ int choose_bits(api::BitsCommand& command, const Given&) {
   if (!options.train.folder.empty()) train::remove_run(options.train.folder);
   print_notes(result.allocation.notes);
   print_result(command.common, result, command.out.path);
-  return result.proof && !result.proof->roads.equal() ? kDifference : kDone;
+  return result.proof && !result.proof->equivalence.equal() ? kDifference : kDone;
 }
 
 }  // namespace

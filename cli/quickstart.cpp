@@ -17,7 +17,7 @@ void print_report(const api::QuickstartReport& report, const std::filesystem::pa
   for (const auto& [stage, seconds] : report.seconds) time.add({stage, fmt::format("{:.2f}", seconds)});
   fmt::print("\n{} on {}, {} samples ({})\n\n{}{}\n{}\n{}\n{}", report.platform, report.data, report.samples,
              report.tested, accuracy.text(), report::course_text(report.held_back), time.text(),
-             report::layers_table(report.roads), report::verdict(report.roads));
+             report::layers_table(report.equivalence), report::verdict(report.equivalence));
   fmt::print(
       "peak memory {:.0f} MB, digest of the trained weights {}\nwrote {}/float.safetensors, prepared.safetensors, "
       "integer.safetensors, report.json\n",
@@ -48,7 +48,7 @@ int quickstart(api::QuickstartCommand& command, const Given&) {
     fmt::print("{}", report::as_json(report));
   else
     print_report(report, command.request.out);
-  return report.roads.equal() ? kDone : kDifference;
+  return report.equivalence.equal() ? kDone : kDifference;
 }
 
 }  // namespace

@@ -32,10 +32,10 @@ int verify_and_report(api::VerifyCommand& command, const Given&) {
   const Model prepared = api::load_stage(command.prepared, api::Stage::prepared);
   const Model integer = api::load_stage(command.integer, api::Stage::integer);
   const api::Dataset data = load_data(command.common, command.data, api::classes_of(prepared));
-  const auto roads = api::verify(prepared, integer, data, command.options, settings_of(command.common));
-  print_notes(roads.notes);
-  print(command.common, roads);
-  return roads.equal() ? kDone : kDifference;
+  const auto paths = api::verify(prepared, integer, data, command.options, settings_of(command.common));
+  print_notes(paths.notes);
+  print(command.common, paths);
+  return paths.equal() ? kDone : kDifference;
 }
 
 }  // namespace

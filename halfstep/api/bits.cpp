@@ -28,8 +28,8 @@ void follow_up(BitsResult& bits, const Dataset& data, const BitsOptions& options
   }
   if (!options.prove) return;
   Model integer = api::convert(model, options.convert).model;
-  verify::RoadReport roads = api::verify(model, integer, data, {}, settings);
-  bits.proof = {std::move(integer), std::move(roads)};
+  verify::VerifyReport equivalence = api::verify(model, integer, data, {}, settings);
+  bits.proof = {std::move(integer), std::move(paths)};
 }
 
 }  // namespace

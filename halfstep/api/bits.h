@@ -19,7 +19,7 @@ namespace halfstep::api {
 struct BitsResult {
   struct Proof {
     Model integer;
-    verify::RoadReport roads;  ///< on the test split
+    verify::VerifyReport equivalence;  ///< on the test split
   };
   /// The model is the result of all steps. All other members describe the network before repair.
   allocation::Allocation allocation;

@@ -37,7 +37,7 @@ struct Planned {
 
 struct Plan {
   Model form;  ///< executed network
-  std::string road;
+  std::string path;
   std::string graph;  ///< graph text of the integer program
   std::vector<Planned> values;
 };
@@ -64,7 +64,7 @@ class Planner {
     if (stage == Stage::prepared) {
       plan_prepared();
     } else {
-      plan_.road = stage == Stage::integer ? "integer program" : "float network";
+      plan_.path = stage == Stage::integer ? "integer program" : "float network";
       if (stage == Stage::integer) plan_.graph = print(plan_.form.graph);
       plan_operators(plan_.form.metadata.code_formats);
     }
@@ -128,7 +128,7 @@ class Planner {
   /// Plans the codes computed by the training path of a prepared network, and the parameters that it derives. Order and
   /// names are those of its integer program. Without an integer program, only the codes of its steps are planned.
   void plan_prepared() {
-    plan_.road = "training road";
+    plan_.path = "training path";
     steps_ = passes::quantized_steps(network_);
     std::vector<Op> layers;
     for (const auto& step : steps_) layers.push_back(step.main ? step.main : Op(step.quantizer));
@@ -248,15 +248,15 @@ verify::Engine engine_of(const Model& network, const Plan& plan, const std::stri
   if (with.empty()) return {};
   if (with != "onnxruntime") fail(errors::not_a_choice("backend", with, "onnxruntime"));
   require_stage(network, Stage::integer);
-  verify::Roads roads;
-  roads.integer = network;
+  verify::ExecutionPaths paths;
+  paths.integer = network;
   for (const Planned& value : plan.values) {
     if (!value.entry.is_feature() || !value.entry.codes) continue;
-    roads.layers.emplace_back();
-    roads.layers.back().name = value.entry.name;
+    paths.layers.emplace_back();
+    paths.layers.back().name = value.entry.name;
   }
-  add_onnxruntime(roads, {.python = settings.python});
-  return roads.engine;
+  add_onnxruntime(paths, {.python = settings.python});
+  return paths.engine;
 }
 
 /// Runs the plan. Parameters are taken from the first batch.
@@ -324,7 +324,7 @@ NetworkValues values_of(const Model& given, const Dataset& data, const DumpOptio
   NetworkValues dumped;
   dumped.manifest = {network.graph.name(),
                      std::string(name(stage_of(network))),
-                     options.backend.empty() ? plan.road : options.backend,
+                     options.backend.empty() ? plan.path : options.backend,
                      0,
                      plan.graph,
                      {}};

@@ -79,7 +79,7 @@ class Quickstart {
     report_.integer_bytes = save(integer, kIntegerFile);
     report_.accuracy_integer = accuracy(integer);
     timed("verify", [&] {
-      report_.roads = prove(roads_of(prepared, integer), prepared, parts_.test, {.seed = settings_.seed}, pool_,
+      report_.equivalence = prove(paths_of(prepared, integer), prepared, parts_.test, {.seed = settings_.seed}, pool_,
                             settings_.progress);
     });
     report_.peak_rss_bytes = peak_rss_bytes();

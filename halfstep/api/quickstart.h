@@ -10,7 +10,7 @@
 #include "halfstep/api/settings.h"
 #include "halfstep/quant/prepare/audit.h"
 #include "halfstep/train/evaluate/standing.h"
-#include "halfstep/verify/equivalence/roads.h"
+#include "halfstep/verify/equivalence/execution_paths.h"
 
 namespace halfstep::api {
 
@@ -33,7 +33,7 @@ struct QuickstartReport {
   int64_t samples = 0, peak_rss_bytes = 0;
   int64_t float_bytes = 0, integer_bytes = 0;           ///< file sizes; 0 if nothing is written
   std::vector<std::pair<std::string, double>> seconds;  ///< duration by stage, in order
-  verify::RoadReport roads;
+  verify::VerifyReport equivalence;
   quant::Audit audit;
 };
 

@@ -39,7 +39,7 @@ struct WorstSample {
 struct NetworkReport {
   QuantizeResult audited;  ///< its `model` is the network
   AnalyzeResult analysis;
-  std::optional<verify::RoadReport> proof;
+  std::optional<verify::VerifyReport> proof;
   std::string unproved;  ///< reason for a missing proof, or ""
   std::string with;      ///< backend that was compared as well, or ""
   std::vector<LayerTime> times = {};

@@ -53,7 +53,7 @@ verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step,
   return layer;
 }
 
-void add_engine(verify::Roads& roads, const VerifyOptions& options, const data::Samples& samples,
+void add_engine(verify::ExecutionPaths& paths, const VerifyOptions& options, const data::Samples& samples,
                 const Settings& settings) {
   const std::string named = options.backend.empty() ? "nothing" : "'" + options.backend + "'";
   const bool asks_of_onnxruntime = options.variants || !options.exported.empty();
@@ -63,17 +63,17 @@ void add_engine(verify::Roads& roads, const VerifyOptions& options, const data::
     fail(errors::option_of_other_engine(named, "c", "a program in C"));
   if (options.backend.empty()) return;
   if (options.backend == "onnxruntime")
-    return add_onnxruntime(roads, {options.exported, options.variants, settings.python});
-  if (options.backend == "c") return add_c(roads, options.c, samples.extents(1));
+    return add_onnxruntime(paths, {options.exported, options.variants, settings.python});
+  if (options.backend == "c") return add_c(paths, options.c, samples.extents(1));
   fail(errors::not_a_choice("backend", options.backend, "onnxruntime or c"));
 }
 
 /// Number of samples per batch when batched answers are compared with single ones. At least kFewest, even if one sample
 /// needs much memory.
-int64_t whole_batch(const verify::Roads& roads, const data::Samples& samples) {
+int64_t whole_batch(const verify::ExecutionPaths& paths, const data::Samples& samples) {
   constexpr int64_t kFewest = 4;
-  const int64_t at_once = std::max(kFewest, train::fetching_batch(roads.unquantized, samples, kMostSamples));
-  return data::judged_batch(roads.unquantized, at_once);
+  const int64_t at_once = std::max(kFewest, train::fetching_batch(paths.unquantized, samples, kMostSamples));
+  return data::judged_batch(paths.unquantized, at_once);
 }
 
 /// Returns nullopt unless samples have one label each and there are answers.
@@ -91,70 +91,70 @@ std::optional<verify::Accuracy> accuracy_of(const verify::Answers& answers, cons
 
 }  // namespace
 
-verify::Roads roads_of(const Model& prepared, const Model& integer) {
-  verify::Roads roads{
+verify::ExecutionPaths paths_of(const Model& prepared, const Model& integer) {
+  verify::ExecutionPaths paths{
       train::evaluation_form(prepared), integer, prepared.source ? prepared.source->network : prepared, {}};
-  Graph& real = roads.unquantized.graph;
+  Graph& real = paths.unquantized.graph;
   if (prepared.source) {
     passes::set_mode(real, passes::Mode::evaluation);
   } else {
-    passes::bypass_quantizers(roads.unquantized);
+    passes::bypass_quantizers(paths.unquantized);
   }
   for (const auto& step : passes::quantized_steps(prepared)) {
     const bool is_real = step.kind == passes::StepKind::real;
     for (const Value result : is_real ? step.main.results() : std::vector{step.result()}) {
       if (result.dtype() != DType::f32) continue;
-      verify::Layer& layer = roads.layers.emplace_back(layer_of(prepared, step, result));
+      verify::Layer& layer = paths.layers.emplace_back(layer_of(prepared, step, result));
       const Value value = verify::source_value(real, prepared.graph, reals_of(step, result));
       if (value) layer.real_value = value.name();
     }
   }
-  return roads;
+  return paths;
 }
 
-verify::RoadReport compare_on(const verify::Roads& roads, const data::Samples& samples, ThreadPool& pool,
+verify::VerifyReport compare_on(const verify::ExecutionPaths& paths, const data::Samples& samples, ThreadPool& pool,
                               const ProgressCallback& progress, std::optional<int64_t> batch) {
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
-  const int64_t usable = data::usable(roads.unquantized, samples.size());
+  const int64_t usable = data::usable(paths.unquantized, samples.size());
   if (usable == 0)
-    fail(errors::too_few_samples(roads.unquantized.graph.name(), samples.size(),
-                                 data::batch_of(roads.unquantized, kMostSamples)));
-  const int64_t at_once = batch ? data::judged_batch(roads.unquantized, *batch)
-                                : train::fetching_batch(roads.unquantized, samples, kMostSamples);
-  auto report = verify::compare_roads(roads, source, usable, at_once, pool, progress);
+    fail(errors::too_few_samples(paths.unquantized.graph.name(), samples.size(),
+                                 data::batch_of(paths.unquantized, kMostSamples)));
+  const int64_t at_once = batch ? data::judged_batch(paths.unquantized, *batch)
+                                : train::fetching_batch(paths.unquantized, samples, kMostSamples);
+  auto report = verify::compare_paths(paths, source, usable, at_once, pool, progress);
   report.accuracy = accuracy_of(report.answers, samples);
   return report;
 }
 
-verify::RoadReport prove(const verify::Roads& roads, const Model& prepared, const data::Samples& samples,
+verify::VerifyReport prove(const verify::ExecutionPaths& paths, const Model& prepared, const data::Samples& samples,
                          const verify::MeaningOptions& options, ThreadPool& pool, const ProgressCallback& progress,
                          std::optional<int64_t> batch) {
-  verify::RoadReport report = compare_on(roads, samples, pool, progress, batch);
+  verify::VerifyReport report = compare_on(paths, samples, pool, progress, batch);
   if (prepared.source) {
     const auto inputs = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
-    const int64_t together = batch ? data::judged_batch(roads.unquantized, *batch) : whole_batch(roads, samples);
+    const int64_t together = batch ? data::judged_batch(paths.unquantized, *batch) : whole_batch(paths, samples);
     report.whole =
-        verify::check_whole_network(roads.unquantized, roads.integer, inputs, std::min(report.samples, together), pool);
+        verify::check_whole_network(paths.unquantized, paths.integer, inputs, std::min(report.samples, together), pool);
   }
-  check_meaning(report, prepared, roads.integer, samples, options, pool, progress);
-  verify_regions(report, prepared, roads, samples, options, pool, progress);
+  check_meaning(report, prepared, paths.integer, samples, options, pool, progress);
+  verify_regions(report, prepared, paths, samples, options, pool, progress);
   return report;
 }
 
-verify::RoadReport verify(const Model& given, const Model& integer, const Dataset& data, const VerifyOptions& options,
+verify::VerifyReport verify(const Model& given, const Model& integer, const Dataset& data, const VerifyOptions& options,
                           const Settings& settings) {
   require_in_range(options);
   require_stage(given, Stage::prepared);
   Model prepared = given;
   data::change_preprocess(prepared, options.preprocess);
   require_stage(integer, Stage::integer);
-  verify::Roads roads = roads_of(prepared, integer);
+  verify::ExecutionPaths paths = paths_of(prepared, integer);
   const auto parts = parts_for(prepared, data);
-  add_engine(roads, options, parts.test, settings);
-  if (!options.inject.empty()) verify::inject(roads.integer, options.inject);
+  add_engine(paths, options, parts.test, settings);
+  if (!options.inject.empty()) verify::inject(paths.integer, options.inject);
   ThreadPool pool(settings.threads);
   const verify::MeaningOptions meaning{.all = options.meaning == MeaningCheck::all, .seed = settings.seed};
-  verify::RoadReport report = prove(roads, prepared, parts.test, meaning, pool, settings.progress, options.batch);
+  verify::VerifyReport report = prove(paths, prepared, parts.test, meaning, pool, settings.progress, options.batch);
   std::ranges::move(notes_on(prepared, data), std::back_inserter(report.notes));
   add_warnings(report.notes, prepared, parts.test, {parts.train, {.seed = settings.seed}, pool});
   return report;

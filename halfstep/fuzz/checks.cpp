@@ -120,12 +120,12 @@ void check_bypassed(Trial& trial) {
                 run_model(trial.source(), trial.inputs(), pool, {.reference = true}));
 }
 
-void require_same_codes(Trial& trial, const verify::Roads& roads) {
+void require_same_codes(Trial& trial, const verify::ExecutionPaths& paths) {
   const data::Samples& samples = trial.samples();
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
   const auto report =
-      verify::compare_roads(roads, source, data::usable(roads.unquantized, samples.size()),
-                            data::batch_of(roads.unquantized, trial.network().batch), trial.tools().pool);
+      verify::compare_paths(paths, source, data::usable(paths.unquantized, samples.size()),
+                            data::batch_of(paths.unquantized, trial.network().batch), trial.tools().pool);
   if (report.equal()) return;
   for (const auto& layer : report.layers) {
     if (layer.differing + layer.parameters_differing == 0) continue;
@@ -133,20 +133,20 @@ void require_same_codes(Trial& trial, const verify::Roads& roads) {
                             layer.layer.op, layer.differing, layer.compared, layer.parameters_differing,
                             layer.parameters_compared)};
   }
-  throw Found{"the roads differ"};
+  throw Found{"the paths differ"};
 }
 
-void check_roads(Trial& trial) { require_same_codes(trial, trial.roads()); }
+void check_equivalence(Trial& trial) { require_same_codes(trial, trial.paths()); }
 
 void check_c(Trial& trial) {
   if (!trial.tools().add_c) throw Skipped{"there is no C compiler"};
   if (!trial.network().rows) throw Skipped{"samples of a batch are not apart"};
-  verify::Roads roads = trial.roads();
+  verify::ExecutionPaths paths = trial.paths();
   const data::Samples& samples = trial.samples();
-  trial.tools().add_c(roads, samples.extents(1));
+  trial.tools().add_c(paths, samples.extents(1));
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
-  const int64_t batch = data::batch_of(roads.unquantized, trial.network().batch);
-  for (const auto& layer : verify::compare_roads(roads, source, batch, batch, trial.tools().pool).layers) {
+  const int64_t batch = data::batch_of(paths.unquantized, trial.network().batch);
+  for (const auto& layer : verify::compare_paths(paths, source, batch, batch, trial.tools().pool).layers) {
     if (layer.engine_differing == 0) continue;
     throw Found{fmt::format("layer '{}' ({}): {} of {} codes differ in C", layer.layer.name, layer.layer.op,
                             layer.engine_differing, layer.engine_compared)};
@@ -198,7 +198,7 @@ const std::vector<Check>& all_checks() {
       {"source", "float numbers against those of who wrote the file", check_source},
       {"reference", "fused kernels against references without fusion", check_reference},
       {"bypassed", "the prepared network without its quantizers against the float one", check_bypassed},
-      {"roads", "training road against integer program, code for code", check_roads},
+      {"equivalence", "training path against integer program, code for code", check_equivalence},
       {"meaning", "integer program against the float operators of the network, in float64", check_meaning},
       {"quality", "integer program against the float network, in dB that its widths allow", check_quality},
       {"answers", "samples that have another answer than in the float network", check_answers},
@@ -213,7 +213,7 @@ const std::vector<Check>& all_checks() {
       {"files", "Models and texts written and read again", check_files, 2},
       {"exports", "ONNX files that are written", check_exports, 3},
       {"c", "the integer program as C, code for code", check_c, 50},
-      {"repairs", "a repaired network on both roads, one method of each", check_repairs, kRepairsEvery},
+      {"repairs", "a repaired network on both paths, one method of each", check_repairs, kRepairsEvery},
       {"training", "a step moves, and a run goes on with the same bits", check_training, 5},
       {"remedies", "objections that inspect has to the platform: each with a remedy", check_remedies},
       {"memory", "memory of all of the above against a bound of the network's size", check_memory},

@@ -20,13 +20,13 @@ struct Check {
 const std::vector<Check>& all_checks();
 
 /// Throws Found with the first layer whose codes differ.
-void require_same_codes(Trial& trial, const verify::Roads& roads);
+void require_same_codes(Trial& trial, const verify::ExecutionPaths& paths);
 
 void check_engine(Trial& trial);
 void check_source(Trial& trial);
 void check_reference(Trial& trial);
 void check_bypassed(Trial& trial);
-void check_roads(Trial& trial);
+void check_equivalence(Trial& trial);
 void check_meaning(Trial& trial);
 void check_quality(Trial& trial);
 void check_answers(Trial& trial);

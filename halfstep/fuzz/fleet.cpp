@@ -108,7 +108,7 @@ Report look_at(const Job& job, const FleetOptions& options, Tools& tools,
   ::dup2(errors, STDERR_FILENO);
   Tools tools;
   tools.folder = folder;
-  tools.roads_of = options.roads_of;
+  tools.paths_of = options.paths_of;
   tools.add_c = options.add_c;
   tools.warns_of_crushed = options.warns_of_crushed;
   tools.objections_of = options.objections_of;

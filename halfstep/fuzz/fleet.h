@@ -39,8 +39,8 @@ struct FleetOptions {
   double seconds_each = 600;  ///< time limit, after which a worker is terminated
   std::string platform;       ///< fixed platform ("": random ones)
   std::string interpreter;    ///< Python with onnxruntime ("": skip that check)
-  std::function<verify::Roads(const Model& prepared, const Model& integer)> roads_of;
-  std::function<void(verify::Roads& roads, const std::map<std::string, Dims>& extents)>
+  std::function<verify::ExecutionPaths(const Model& prepared, const Model& integer)> paths_of;
+  std::function<void(verify::ExecutionPaths& paths, const std::map<std::string, Dims>& extents)>
       add_c;  ///< empty: skip that check
   std::function<bool(const Model& prepared, const data::Samples& samples, ThreadPool& pool)> warns_of_crushed;
   std::function<std::vector<Diagnostic>(const Model& source, const Target& target)> objections_of;

@@ -107,8 +107,8 @@ const quant::Conversion& Trial::conversion() {
   });
 }
 
-const verify::Roads& Trial::roads() {
-  return roads_.get([&] { return tools_.roads_of(prepared(), integer()); });
+const verify::ExecutionPaths& Trial::paths() {
+  return paths_.get([&] { return tools_.paths_of(prepared(), integer()); });
 }
 
 const Answered& Trial::answered() {

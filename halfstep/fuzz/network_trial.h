@@ -16,7 +16,7 @@
 #include "halfstep/fuzz/networks/generate.h"
 #include "halfstep/fuzz/rounded_run.h"
 #include "halfstep/quant/convert/convert.h"
-#include "halfstep/verify/equivalence/roads.h"
+#include "halfstep/verify/equivalence/execution_paths.h"
 
 namespace halfstep::fuzz {
 
@@ -28,9 +28,9 @@ struct Tools {
   std::filesystem::path folder;
   /// Makes the execution paths to compare. Set from outside, because the code that joins these stages is in a higher
   /// layer.
-  std::function<verify::Roads(const Model& prepared, const Model& integer)> roads_of;
+  std::function<verify::ExecutionPaths(const Model& prepared, const Model& integer)> paths_of;
   /// Adds a compiled C program as their external backend. Empty without a compiler.
-  std::function<void(verify::Roads& roads, const std::map<std::string, Dims>& extents)> add_c;
+  std::function<void(verify::ExecutionPaths& paths, const std::map<std::string, Dims>& extents)> add_c;
   /// Whether quantize warns of values that lie within a few steps of their scale.
   std::function<bool(const Model& prepared, const data::Samples& samples, ThreadPool& pool)> warns_of_crushed;
   /// The diagnostics of inspect for the network and the target.
@@ -108,7 +108,7 @@ class Trial {
   Model prepared_from(int64_t batch, ThreadPool& pool);
   const quant::Conversion& conversion();
   const Model& integer() { return conversion().model; }
-  const verify::Roads& roads();
+  const verify::ExecutionPaths& paths();
   const data::Samples& samples();
   /// Outputs of the float network and of its integer program for all samples.
   const Answered& answered();
@@ -145,7 +145,7 @@ class Trial {
   Once<Model> bound_, source_;
   Once<Calibrated> calibrated_;
   Once<quant::Conversion> conversion_;
-  Once<verify::Roads> roads_;
+  Once<verify::ExecutionPaths> paths_;
   Once<Answered> answered_;
   std::optional<std::vector<quant::FloatFallback>> fallbacks_;
   std::optional<Measured> measured_;

@@ -16,7 +16,7 @@ void check_repairs(Trial& trial) {
   const Model repaired = repair::repair(trial.prepared(), trial.samples(), {}, options, trial.tools().pool).model;
   const Model integer = quant::convert(repaired, {.float_fallback = true}).model;
   try {
-    require_same_codes(trial, trial.tools().roads_of(repaired, integer));
+    require_same_codes(trial, trial.tools().paths_of(repaired, integer));
   } catch (const Found& found) {
     throw Found{fmt::format("after {}: {}", method.name, found.what)};
   }

@@ -9,7 +9,7 @@
 #include "halfstep/report/common/objects.h"
 #include "halfstep/report/common/text_table.h"
 #include "halfstep/report/repaired.h"
-#include "halfstep/report/roads.h"
+#include "halfstep/report/verified.h"
 #include "halfstep/report/trained.h"
 
 namespace halfstep::report {
@@ -126,7 +126,7 @@ std::string follow_up_text(const api::BitsResult& bits) {
   text += "\n";
   if (bits.repaired) text += "\n" + as_text(*bits.repaired);
   if (bits.trained) text += "\n" + as_text(*bits.trained);
-  if (bits.proof) text += "\n" + as_text(bits.proof->roads);
+  if (bits.proof) text += "\n" + as_text(bits.proof->equivalence);
   return text;
 }
 
@@ -171,7 +171,7 @@ std::string as_json(const api::BitsResult& bits) {
   json["notes"] = result.notes;
   if (bits.repaired) json["repair"] = to_json(*bits.repaired);
   if (bits.trained) json["training"] = to_json(*bits.trained);
-  if (bits.proof) json["proof"] = to_json(bits.proof->roads);
+  if (bits.proof) json["proof"] = to_json(bits.proof->equivalence);
   return to_text(json);
 }
 

@@ -109,7 +109,7 @@ std::string as_text(const board::Manifest& manifest) {
                board::describe(entry.layout), std::to_string(entry.bytes), entry.file});
   }
   return fmt::format("{}\n{} values of network '{}' ({}, {}) on {} sample{}, {} bytes\n", table.text(),
-                     manifest.entries.size(), manifest.network, manifest.stage, manifest.road, manifest.samples,
+                     manifest.entries.size(), manifest.network, manifest.stage, manifest.path, manifest.samples,
                      manifest.samples == 1 ? "" : "s", grouped(bytes));
 }
 

@@ -4,7 +4,7 @@
 #include "halfstep/report/audit.h"
 #include "halfstep/report/common/json.h"
 #include "halfstep/report/common/objects.h"
-#include "halfstep/report/roads.h"
+#include "halfstep/report/verified.h"
 
 namespace halfstep::report {
 
@@ -13,7 +13,7 @@ std::string as_json(const api::QuickstartReport& report) {
   json["platform"] = report.platform;
   json["data"] = report.data;
   json["tested"] = report.tested;
-  json.update(to_json(report.roads));
+  json.update(to_json(report.equivalence));
   json["notes"] = report.notes;
   if (report.has_accuracy)
     json["accuracy"] = {{"float", report.accuracy_float},

@@ -13,7 +13,7 @@ EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 # Smallest arguments of each script, its requirements, and the end of its output.
 SCRIPTS = {
     "from_torch.py": (["--side", "32", "--bits", "8"], ("torchvision", "onnxscript"), "8 bits: integers equal the training network (0 of "),
-    "own_loop.py": (["--epochs", "1"], ("torch", "onnxscript", "onnxruntime"), "0 differ on three roads"),
+    "own_loop.py": (["--epochs", "1"], ("torch", "onnxscript", "onnxruntime"), "0 differ on three paths"),
     "own_network.py": (["--epochs", "2"], (), "over 359 samples, 0 differ"),
     "recurrent.py": (["--steps", "3"], (), "integers equal the training network (0 of "),
     "quickstart.py": (["--epochs", "2"], (), "over 359 samples, 0 differ"),

@@ -233,8 +233,8 @@ std::string script(const TemporaryFolder& folder, const std::string& name, const
 
 TEST(Errors, ProgramsInC) {
   const TemporaryFolder folder;
-  verify::Roads roads = roads_of(prepared(), integer());
-  const auto made = [&](const CProgramOptions& options) { return diagnostic_of([&] { add_c(roads, options); }); };
+  verify::ExecutionPaths paths = paths_of(prepared(), integer());
+  const auto made = [&](const CProgramOptions& options) { return diagnostic_of([&] { add_c(paths, options); }); };
   EXPECT_EQ(made({.compiler = ""}), errors::no_c_compiler());
   const Diagnostic failed = made({.compiler = script(folder, "cc_fails", "echo oh no >&2; exit 3")});
   EXPECT_EQ(failed.entry, &errors::c_command_failed_entry);
@@ -256,9 +256,9 @@ TEST(Errors, AnswersOfProgramsInC) {
   const TemporaryFolder folder;
   const std::string compiler = script(folder, "cc_makes_nothing", "exit 0");
   const auto answered = [&](const std::string& lines, const Tensors& inputs) {
-    verify::Roads roads = roads_of(prepared(), integer());
-    add_c(roads, {.compiler = compiler, .runner = script(folder, "runner", "cat > /dev/null\n" + lines)});
-    return diagnostic_of([&] { roads.engine(inputs); });
+    verify::ExecutionPaths paths = paths_of(prepared(), integer());
+    add_c(paths, {.compiler = compiler, .runner = script(folder, "runner", "cat > /dev/null\n" + lines)});
+    return diagnostic_of([&] { paths.engine(inputs); });
   };
   const Tensors inputs = {{"x", Tensor(DType::f32, {3, 1, 8, 8})}};
   EXPECT_EQ(answered("", {}), errors::c_program_reads_no_sample());

@@ -74,7 +74,7 @@ TEST(InMemory, QuickstartGivesItsNetworks) {
   request.tune_epochs = 1;
   const QuickstartOutcome outcome = quickstart(request, {});
   EXPECT_TRUE(folder.still_empty());
-  EXPECT_TRUE(outcome.report.roads.equal());
+  EXPECT_TRUE(outcome.report.equivalence.equal());
   EXPECT_EQ(outcome.report.weights_digest, digest_hex(outcome.prepared));
   EXPECT_EQ(outcome.report.float_bytes, 0);
   EXPECT_EQ(evaluate(outcome.network, digits(), {}, {}).accuracy, outcome.report.accuracy_float);

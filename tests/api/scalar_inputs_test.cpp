@@ -72,7 +72,7 @@ TEST(ScalarInputs, GoAllTheWayToIntegers) {
 
   VerifyOptions options{.meaning = MeaningCheck::all};
   if (io::run_program({"cc", "--version"}, "", 200).code == 0) options.backend = "c";
-  const verify::RoadReport report = verify(tuned.model, integer, data, options, {});
+  const verify::VerifyReport report = verify(tuned.model, integer, data, options, {});
   EXPECT_TRUE(report.equal());
   EXPECT_EQ(report.meaning_samples, report.samples + 8);
   const auto inside = std::ranges::find(report.layers, "a", [](const auto& layer) { return layer.layer.name; });
@@ -130,7 +130,7 @@ TEST(ScalarInputs, AScriptedLoopOfPyTorchBecomesIntegers) {
   for (const char* with : {"", "c"}) {
     VerifyOptions options;
     options.backend = with;
-    const verify::RoadReport report = verify(tuned.model, integer, data, options, {});
+    const verify::VerifyReport report = verify(tuned.model, integer, data, options, {});
     EXPECT_TRUE(report.equal()) << with;
     EXPECT_EQ(report.samples, kSamples) << with;
   }

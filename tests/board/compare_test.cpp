@@ -24,7 +24,7 @@ Tensor random_codes(const Dims& dims, uint64_t seed) {
 
 /// A Side with values of these names. u8 values are 8-bit codes.
 Side side(const std::vector<std::pair<std::string, Tensor>>& values, const std::string& name = "side") {
-  Manifest manifest{.network = "net", .stage = "integer", .road = "", .samples = 1, .graph = "", .entries = {}};
+  Manifest manifest{.network = "net", .stage = "integer", .path = "", .samples = 1, .graph = "", .entries = {}};
   std::vector<Tensor> contents;
   for (const auto& [value, tensor] : values) {
     Entry entry{.name = value, .layer = value, .op = "some", .type = tensor.type()};

@@ -87,7 +87,7 @@ TEST_F(Board, the_manifest_says_what_each_file_is) {
   EXPECT_EQ(manifest["values"][place - 1]["layer"], "conv4");  // parameters come before their layer
 }
 
-TEST_F(Board, roads_and_layouts_have_the_same_codes) {
+TEST_F(Board, paths_and_layouts_have_the_same_codes) {
   const std::vector<std::vector<std::string>> ways = {
       {"--layout", "ndhwc32"}, {"--offset"},        {"--border", "1,2,0,1"},
       {"--format", "npy"},     {"--format", "txt"}, {"--layout", "nhwc", "--offset", "--border", "0,1,0,1"}};
@@ -99,7 +99,7 @@ TEST_F(Board, roads_and_layouts_have_the_same_codes) {
   dump("training", {"--layout", "nchw"}, "prepared");
   const json report = compare(0, "ours", "training");
   EXPECT_EQ(report["values"].size(), manifest_of("ours")["values"].size());
-  EXPECT_EQ(manifest_of("training")["road"], "training road");
+  EXPECT_EQ(manifest_of("training")["path"], "training path");
 }
 
 TEST_F(Board, a_float_network_and_reals_are_dumped_too) {

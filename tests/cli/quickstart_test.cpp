@@ -136,7 +136,7 @@ TEST_F(Verify, works_from_inside_the_folder) {
 
 TEST_F(Verify, finds_an_injected_code_and_names_it) {
   const auto outcome = workspace->expect(1, {"verify", "quick", "--inject", "conv4:17"});
-  EXPECT_NE(outcome.out.find("layer 'conv4': weight code 17 at [0, 1, 2, 2]: training road "), std::string::npos)
+  EXPECT_NE(outcome.out.find("layer 'conv4': weight code 17 at [0, 1, 2, 2]: training path "), std::string::npos)
       << outcome.out;
   EXPECT_NE(outcome.out.find("\nfirst differing feature: layer '"), std::string::npos) << outcome.out;
 

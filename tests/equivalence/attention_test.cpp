@@ -15,7 +15,7 @@ Prepared attention(const std::string& platform, const std::vector<std::pair<std:
 }
 
 void expect_equal(Prepared& prepared, const Model& integer) {
-  const auto report = prepared.compare(api::roads_of(prepared.model, integer));
+  const auto report = prepared.compare(api::paths_of(prepared.model, integer));
   EXPECT_GT(report.layers.size(), 20U);
   for (const auto& layer : report.layers) {
     EXPECT_GT(layer.compared, 0) << layer.layer.name;
@@ -35,7 +35,7 @@ TEST(Attention, HasNothingInFloat) {
 }
 
 class AttentionOn : public testing::TestWithParam<std::pair<const char*, int>> {};
-INSTANTIATE_TEST_SUITE_P(Roads, AttentionOn,
+INSTANTIATE_TEST_SUITE_P(ExecutionPaths, AttentionOn,
                          testing::Values(std::pair{"generic_int8", 8}, std::pair{"generic_int8", 4},
                                          std::pair{"pow2_int8", 8}, std::pair{"signed_pow2_int8", 8},
                                          std::pair{"signed_pow2_int8", 16}, std::pair{"pplw8a16", 16},
@@ -43,7 +43,7 @@ INSTANTIATE_TEST_SUITE_P(Roads, AttentionOn,
                          [](const auto& c) { return c.param.first + ("_" + std::to_string(c.param.second)); });
 
 // A7.1, A12.2
-TEST_P(AttentionOn, BothRoadsAreEqualAndMeanIt) {
+TEST_P(AttentionOn, BothPathsAreEqualAndMeanIt) {
   const auto [platform, bits] = GetParam();
   quant::PrepareOptions widths;
   widths.weight_bits = std::min(bits, 8);
@@ -69,7 +69,7 @@ TEST(Attention, AChangedNumberIsFound) {
     Tensor& contents = changed.tensors.at(tensor);
     contents = contents.clone();
     change(contents);
-    const auto report = prepared.compare(api::roads_of(prepared.model, changed));
+    const auto report = prepared.compare(api::paths_of(prepared.model, changed));
     for (const auto& layer : report.layers) {
       if (layer.feature) return layer.layer.name;
     }

@@ -12,18 +12,18 @@ Prepared averages(const std::string& platform, const std::vector<std::pair<std::
 }
 
 class AveragesOn : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Roads, AveragesOn,
+INSTANTIATE_TEST_SUITE_P(ExecutionPaths, AveragesOn,
                          testing::Values("generic_int8", "pow2_int8", "magik_t40", "onnxruntime_int8", "pytorch_fbgemm",
                                          "pytorch_x86", "signed_pow2_int8"),
                          [](const auto& name) { return std::string(name.param); });
 
 // A5.8, A7.1
-TEST_P(AveragesOn, BothRoadsAreEqual) {
+TEST_P(AveragesOn, BothPathsAreEqual) {
   Prepared prepared = averages(GetParam());
   const auto conversion = quant::convert(prepared.model);
   const ops::IntegerAvgPool2d cut(conversion.model.graph.op("cut").node());
   EXPECT_FALSE(cut.count_include_pad());
-  const auto report = prepared.compare(api::roads_of(prepared.model, conversion.model));
+  const auto report = prepared.compare(api::paths_of(prepared.model, conversion.model));
   for (const auto& layer : report.layers) {
     EXPECT_GT(layer.compared, 0) << layer.layer.name;
     EXPECT_EQ(layer.differing + layer.parameters_differing, 0) << layer.layer.name;

@@ -4,7 +4,7 @@
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/formats/c/c_program.h"
 #include "halfstep/formats/c/errors.h"
-#include "tests/equivalence/c_road.h"
+#include "tests/equivalence/c_backend.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 
@@ -73,7 +73,7 @@ constexpr const char* kRepeats = R"(graph repeats(x: f32[?, $channels, $height, 
   return logits = head
 })";
 
-class CAttention : public CRoad {
+class CAttention : public CBackend {
  protected:
   /// Converts on a platform and expects no difference in C, under the sanitizer.
   static void expect_equal_in_c_on(const std::string& platform, const std::string& network,

@@ -10,7 +10,7 @@
 #include "halfstep/formats/c/c_program.h"
 #include "halfstep/formats/c/errors.h"
 #include "halfstep/verify/equivalence/compared_programs.h"
-#include "tests/equivalence/c_road.h"
+#include "tests/equivalence/c_backend.h"
 #include "tests/support/error.h"
 
 namespace halfstep::test {
@@ -57,11 +57,11 @@ void expect_same(const Model& model, const std::vector<Tensors>& runs) {
   ThreadPool pool(1);
   for (const api::CProgramOptions& machine : machines()) {
     SCOPED_TRACE(machine.compiler);
-    verify::Roads roads;
-    roads.integer = model;
-    api::add_c(roads, machine);
+    verify::ExecutionPaths paths;
+    paths.integer = model;
+    api::add_c(paths, machine);
     for (const Tensors& inputs : runs) {
-      const Tensors found = roads.engine(inputs);
+      const Tensors found = paths.engine(inputs);
       std::vector<std::string> names;
       for (const auto& [name, tensor] : found) names.push_back(name);
       ASSERT_FALSE(names.empty());
@@ -72,7 +72,7 @@ void expect_same(const Model& model, const std::vector<Tensors>& runs) {
   }
 }
 
-class CFlow : public CRoad {};
+class CFlow : public CBackend {};
 
 TEST_F(CFlow, BranchesGoBothWays) {
   const Model model = model_of(R"(graph branch(x: f32[4, 3], positive: bool[]) {

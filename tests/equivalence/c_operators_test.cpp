@@ -8,7 +8,7 @@
 #include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/engine/compile/evaluate_operation.h"
-#include "tests/equivalence/c_road.h"
+#include "tests/equivalence/c_backend.h"
 
 namespace halfstep::test {
 namespace {
@@ -224,7 +224,7 @@ int64_t different(const Tensor& codes) {
   return std::ssize(all);
 }
 
-class COperators : public CRoad {};
+class COperators : public CBackend {};
 
 // A5.1, A5.9
 TEST_F(COperators, HaveTheCodesOfTheirReferences) {
@@ -235,10 +235,10 @@ TEST_F(COperators, HaveTheCodesOfTheirReferences) {
   std::vector<api::CProgramOptions> machines = other_machines();
   machines.push_back(with_compiler(kSanitized));
   for (const api::CProgramOptions& machine : machines) {
-    verify::Roads roads;
-    roads.integer = model;
-    api::add_c(roads, machine);
-    const Tensors found = roads.engine(inputs);
+    verify::ExecutionPaths paths;
+    paths.integer = model;
+    api::add_c(paths, machine);
+    const Tensors found = paths.engine(inputs);
     for (const Case& c : kCases) {
       SCOPED_TRACE(fmt::format("{}: {}", machine.compiler, c.name));
       EXPECT_TRUE(found.at(c.name).same_bits(codes.at(c.name)));

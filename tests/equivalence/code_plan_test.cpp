@@ -16,12 +16,12 @@ data::Dataset images() {
   return {.name = "images", .inputs = {{"x", x}}, .raw = false};
 }
 
-verify::RoadReport compare(Model prepared, const data::Dataset& data) {
+verify::VerifyReport compare(Model prepared, const data::Dataset& data) {
   ThreadPool pool(2);
   const auto parts = api::parts_for(prepared, data);
   train::calibrate(prepared, parts.train, {.batch = 8, .batches = 2}, pool);
   const Model integer = quant::convert(prepared, {.float_fallback = true}).model;
-  return api::compare_on(api::roads_of(prepared, integer), parts.test, pool, {});
+  return api::compare_on(api::paths_of(prepared, integer), parts.test, pool, {});
 }
 
 /// A convolution on those images with result c, then `body`.
@@ -44,7 +44,7 @@ struct PlanCase {
 class CodePlan : public testing::TestWithParam<PlanCase> {};
 
 // A5.22
-TEST_P(CodePlan, IsObeyedByBothRoads) {
+TEST_P(CodePlan, IsObeyedByBothPaths) {
   const PlanCase& c = GetParam();
   const Model prepared = quant::prepare(network(c.body), quant::load_platform(c.platform));
   EXPECT_EQ(prepared.metadata.float_operators, c.in_float);
@@ -54,7 +54,7 @@ TEST_P(CodePlan, IsObeyedByBothRoads) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Roads, CodePlan,
+    ExecutionPaths, CodePlan,
     testing::Values(
         PlanCase{"a_log_softmax",
                  "  s = log_softmax(c) {axis: 1}\n  return s\n",

@@ -28,9 +28,9 @@ using formats::onnx::ExportOptions;
 /// The remedy that is better than an approximation.
 constexpr const char* kInstead = ", or convert for onnxruntime_int8";
 
-std::vector<std::string> layers_of(const verify::Roads& roads) {
+std::vector<std::string> layers_of(const verify::ExecutionPaths& paths) {
   std::vector<std::string> names;
-  for (const auto& layer : roads.layers) names.push_back(layer.name);
+  for (const auto& layer : paths.layers) names.push_back(layer.name);
   return names;
 }
 
@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Export, EveryWidth, testing::Values(8, 4));
 TEST_P(EveryWidth, OperatorsOnCodesGiveTheCodesOfEveryLayer) {
   Prepared prepared("onnxruntime_int8", {GetParam(), GetParam(), {}});
   const Model integer = quant::convert(prepared.model).model;
-  const auto layers = layers_of(api::roads_of(prepared.model, integer));
+  const auto layers = layers_of(api::paths_of(prepared.model, integer));
   ExportOptions options{.form = ExportForm::qoperator, .opset = 13};
   options.outputs = layers;
   const auto file = formats::onnx::export_model(integer, options, "");
@@ -116,10 +116,10 @@ graph n(x: f32[?, $channels, $height, $width]) {
 )";
   Prepared prepared("onnxruntime_int8", {}, {}, path);
   const Model integer = quant::convert(prepared.model).model;
-  const auto roads = api::roads_of(prepared.model, integer);
-  EXPECT_TRUE(prepared.compare(roads).equal());
+  const auto paths = api::paths_of(prepared.model, integer);
+  EXPECT_TRUE(prepared.compare(paths).equal());
   ExportOptions options{.form = ExportForm::qoperator};
-  options.outputs = layers_of(roads);
+  options.outputs = layers_of(paths);
   options.outputs.pop_back();  // the network's output, whose float values have its name
   const Tensor x = prepared.parts.test.inputs(0, 20).at("x");
   const auto codes = run(integer, options.outputs, x);

@@ -68,15 +68,15 @@ TEST(Fallbacks, AreTheOnlyFloatsOfAnIntegerProgram) {
 }
 
 class FallbacksOn : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Roads, FallbacksOn,
+INSTANTIATE_TEST_SUITE_P(ExecutionPaths, FallbacksOn,
                          testing::Values("generic_int8", "pow2_int8", "magik_t40", "onnxruntime_int8"),
                          [](const auto& name) { return std::string(name.param); });
 
 // A5.23
-TEST_P(FallbacksOn, BothRoadsAreEqual) {
+TEST_P(FallbacksOn, BothPathsAreEqual) {
   Prepared prepared = with_fallbacks(GetParam());
   const auto conversion = quant::convert(prepared.model, {.float_fallback = true});
-  const auto report = prepared.compare(api::roads_of(prepared.model, conversion.model));
+  const auto report = prepared.compare(api::paths_of(prepared.model, conversion.model));
   EXPECT_EQ(report.layers.size(), 14U);
   for (const auto& layer : report.layers) {
     EXPECT_GT(layer.compared, 0) << layer.layer.name;
@@ -105,7 +105,7 @@ TEST(Fallbacks, HaveNoBitsToSet) {
 TEST(Fallbacks, AnotherNetworksProgramIsRefused) {
   Prepared prepared = with_fallbacks();
   const Prepared other("generic_int8");
-  EXPECT_EQ(diagnostic_of([&] { prepared.compare(api::roads_of(prepared.model, quant::convert(other.model).model)); }),
+  EXPECT_EQ(diagnostic_of([&] { prepared.compare(api::paths_of(prepared.model, quant::convert(other.model).model)); }),
             errors::program_does_not_match("layer 'conv'", "no value of that name in network 'digits'",
                                            "the integer program of 'fallbacks'"));
 }
@@ -133,7 +133,7 @@ TEST(Fallbacks, ACorruptedConstantOfOneIsFound) {
   Tensor& scale = conversion.model.tensors.at("norm.scale");
   scale = scale.clone();
   scale.data<float>()[3] *= 1.0001F;
-  const auto report = prepared.compare(api::roads_of(prepared.model, conversion.model));
+  const auto report = prepared.compare(api::paths_of(prepared.model, conversion.model));
   EXPECT_FALSE(report.equal());
   for (const auto& layer : report.layers) {
     if (!layer.feature) continue;

@@ -34,9 +34,9 @@ struct Prepared {
     model.source = std::make_shared<const Source>(Source{fresh, parts.test.inputs(0, 3)});
   }
 
-  verify::RoadReport compare(const verify::Roads& roads, int64_t samples = 20) {
-    return verify::compare_roads(
-        roads, [&](int64_t begin, int64_t count) { return parts.test.inputs(begin, count); }, samples, 64, pool);
+  verify::VerifyReport compare(const verify::ExecutionPaths& paths, int64_t samples = 20) {
+    return verify::compare_paths(
+        paths, [&](int64_t begin, int64_t count) { return parts.test.inputs(begin, count); }, samples, 64, pool);
   }
 
  private:

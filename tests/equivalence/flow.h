@@ -52,13 +52,13 @@ struct Flow {
 
   Model integers() const { return quant::convert(prepared, {.float_fallback = true}).model; }
 
-  verify::RoadReport prove(const Model& integer) { return prove(api::roads_of(prepared, integer)); }
-  verify::RoadReport prove(const verify::Roads& roads) {
-    return api::prove(roads, prepared, parts.test, {.all = true}, pool, {});
+  verify::VerifyReport prove(const Model& integer) { return prove(api::paths_of(prepared, integer)); }
+  verify::VerifyReport prove(const verify::ExecutionPaths& paths) {
+    return api::prove(paths, prepared, parts.test, {.all = true}, pool, {});
   }
 };
 
-inline const verify::LayerReport& layer(const verify::RoadReport& report, const std::string& name) {
+inline const verify::LayerReport& layer(const verify::VerifyReport& report, const std::string& name) {
   const auto found = std::ranges::find_if(report.layers, [&](const auto& one) { return one.layer.name == name; });
   if (found == report.layers.end()) fail(errors::record_wrong(fmt::format("the report has no layer '{}'", name)));
   return *found;

@@ -9,11 +9,11 @@ namespace halfstep::test {
 namespace {
 
 // A7.1
-TEST(FlowRoads, GoAllTheWayToIntegers) {
+TEST(FlowPaths, GoAllTheWayToIntegers) {
   Flow flow;
   const Model integer = flow.integers();
   for (const Op op : integer.graph.all_ops()) EXPECT_FALSE((op.is<ops::Linear, ops::FakeQuantize>())) << op.where();
-  const verify::RoadReport report = flow.prove(integer);
+  const verify::VerifyReport report = flow.prove(integer);
   EXPECT_TRUE(report.equal());
   EXPECT_TRUE(report.notes.empty());
   const int64_t samples = report.samples;
@@ -30,11 +30,11 @@ TEST(FlowRoads, GoAllTheWayToIntegers) {
   EXPECT_EQ(layer(report, "logits").layer.path, "");
 }
 
-TEST(FlowRoads, ShowWhereACodeDiffersFirst) {
+TEST(FlowPaths, ShowWhereACodeDiffersFirst) {
   Flow flow;
   Model integer = flow.integers();
   verify::inject(integer, "from_state:3");
-  const verify::RoadReport report = flow.prove(integer);
+  const verify::VerifyReport report = flow.prove(integer);
   EXPECT_FALSE(report.equal());
   const auto& state = layer(report, "from_state");
   ASSERT_TRUE(state.feature);
@@ -45,18 +45,18 @@ TEST(FlowRoads, ShowWhereACodeDiffersFirst) {
       << report::verdict(report);
 }
 
-TEST(FlowRoads, HoldEveryLayerToWhatTheNetworkMeans) {
+TEST(FlowPaths, HoldEveryLayerToWhatTheNetworkMeans) {
   Flow flow;
   flow.prepared.source =
       std::make_shared<const Source>(Source{Flow::network("sigmoid"), flow.prepared.source->samples});
-  const verify::RoadReport report = flow.prove(flow.integers());
+  const verify::VerifyReport report = flow.prove(flow.integers());
   EXPECT_GT(layer(report, "next").meaning->beyond, 0);
   EXPECT_EQ(layer(report, "from_state").meaning->beyond, 0);
   EXPECT_FALSE(report.equal());
 }
 
 /// A quantizer's range covers its values in all iterations of all samples.
-TEST(FlowRoads, ObserveAllIterations) {
+TEST(FlowPaths, ObserveAllIterations) {
   Flow flow;
   const Model cell = region_model(flow.source, *flow.source.graph.op("cell").regions()[0], "cell");
   runtime::Program around = compile(specialize(flow.source, {{"x", {1, 5, 4}}}), {.fetch = {"begin", "steps"}});
@@ -79,7 +79,7 @@ TEST(FlowRoads, ObserveAllIterations) {
   EXPECT_NEAR(flow.prepared.tensors.at("both.high").data<float>()[0], high, 1e-5F);
 }
 
-TEST(FlowRoads, StayInFloatWholeWhereAsked) {
+TEST(FlowPaths, StayInFloatWholeWhereAsked) {
   quant::PrepareOptions options;
   options.skip_layers = {"cell", "loop"};
   Flow flow(options);
@@ -95,7 +95,7 @@ TEST(FlowRoads, StayInFloatWholeWhereAsked) {
 }
 
 /// A quantizer in a branch that is never taken has the range of the values that it would have received.
-TEST(FlowRoads, HaveRangesInABranchThatNobodyTakes) {
+TEST(FlowPaths, HaveRangesInABranchThatNobodyTakes) {
   const Flow flow({}, 40.0F);
   const auto range_end = [&](const char* name) { return flow.prepared.tensors.at(name).data<float>()[0]; };
   EXPECT_LT(range_end("soft.low"), range_end("soft.high"));
@@ -103,7 +103,7 @@ TEST(FlowRoads, HaveRangesInABranchThatNobodyTakes) {
 
 /// A scanned value keeps its codes from outside. A state has the codes of its next value, and the result of a loop has
 /// the codes that it has inside.
-TEST(FlowRoads, ShareScalesWhereValuesPassThrough) {
+TEST(FlowPaths, ShareScalesWhereValuesPassThrough) {
   const Flow flow;
   const auto scale_of = [&](const char* value) {
     for (const auto& quantizer : flow.prepared.graph.all<ops::FakeQuantize>()) {
@@ -119,7 +119,7 @@ TEST(FlowRoads, ShareScalesWhereValuesPassThrough) {
   EXPECT_NE(scale_of("soft"), scale_of("up"));
 }
 
-TEST(FlowRoads, AreAuditedWithTheirPath) {
+TEST(FlowPaths, AreAuditedWithTheirPath) {
   const auto audit = quant::audit(Flow().prepared);
   const auto row = std::ranges::find_if(audit.quantizers, [](const auto& one) { return one.layer == "from_state"; });
   ASSERT_NE(row, audit.quantizers.end());

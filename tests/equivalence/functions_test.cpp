@@ -30,11 +30,11 @@ std::string attributes_of(const OpInfo& info) {
 }
 
 class EveryFunction : public testing::TestWithParam<const OpInfo*> {};
-INSTANTIATE_TEST_SUITE_P(Roads, EveryFunction, testing::ValuesIn(functions()),
+INSTANTIATE_TEST_SUITE_P(ExecutionPaths, EveryFunction, testing::ValuesIn(functions()),
                          [](const auto& function) { return function.param->name; });
 
 // A5.1, A7.1
-TEST_P(EveryFunction, GivesTheSameCodesOnBothRoads) {
+TEST_P(EveryFunction, GivesTheSameCodesOnBothPaths) {
   const std::string text = fmt::format(
       "graph g(x: f32[?, 8]) {{\n  param @w: f32[16, 8]\n  a = linear(x, w=@w)\n  b = {}(a){}\n  return b\n}}\n",
       GetParam()->name, attributes_of(*GetParam()));
@@ -49,8 +49,8 @@ TEST_P(EveryFunction, GivesTheSameCodesOnBothRoads) {
   Model model = quant::prepare(train::initialize(parse(text, "g.ir"), 3), quant::load_platform("generic_int8"));
   train::calibrate(model, parts.train, {.batch = 32, .batches = 1}, pool);
   const auto conversion = quant::convert(model);
-  const auto report = verify::compare_roads(
-      api::roads_of(model, conversion.model),
+  const auto report = verify::compare_paths(
+      api::paths_of(model, conversion.model),
       [&](int64_t begin, int64_t count) { return parts.test.inputs(begin, count); }, 32, 32, pool);
   EXPECT_TRUE(report.equal());
   const bool is_factor = GetParam() == &ops::Neg::record();  // the layer absorbs it as a factor

@@ -7,7 +7,7 @@
 #include "halfstep/formats/c/c_program.h"
 #include "halfstep/formats/onnx_export/onnx_writer.h"
 #include "halfstep/formats/onnx_export/record_inside.h"
-#include "tests/equivalence/c_road.h"
+#include "tests/equivalence/c_backend.h"
 #include "tests/equivalence/flow.h"
 #include "tests/support/error.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kInside[] = {"from_row", "from_state", "next", "up", "soft", "grown", "sum"};
 
-void expect_equal_inside(const verify::RoadReport& report) {
+void expect_equal_inside(const verify::VerifyReport& report) {
   EXPECT_TRUE(report.equal());
   for (const char* name : kInside) {
     const auto& one = layer(report, name);
@@ -27,10 +27,10 @@ void expect_equal_inside(const verify::RoadReport& report) {
   }
 }
 
-class CInside : public CRoad {
+class CInside : public CBackend {
  protected:
   /// Verifies with the C program, in which `change` is inserted before `layer` is shown.
-  verify::RoadReport prove_with(const std::string& layer, const std::string& change) {
+  verify::VerifyReport prove_with(const std::string& layer, const std::string& change) {
     const Model integer = flow_.integers();
     const auto program = formats::c::c_program(integer, {.name = "flow", .hooks = true, .float_fallback = true});
     io::TemporaryFolder folder;
@@ -42,9 +42,9 @@ class CInside : public CRoad {
     }
     api::CProgramOptions options = with_compiler("cc -O1");
     options.c_folder = folder.path();
-    verify::Roads roads = api::roads_of(flow_.prepared, integer);
-    api::add_c(roads, options);
-    return flow_.prove(roads);
+    verify::ExecutionPaths paths = api::paths_of(flow_.prepared, integer);
+    api::add_c(paths, options);
+    return flow_.prove(paths);
   }
 
   Flow flow_;
@@ -54,7 +54,7 @@ class CInside : public CRoad {
 TEST_F(CInside, HasTheCodesOfEveryEntry) { expect_equal_inside(prove_with("", "")); }
 
 TEST_F(CInside, ACodeThatDiffersIsFoundAtItsIteration) {
-  const verify::RoadReport report = prove_with("from_state", "if (cell_turn == 3) from_state_y[2] ^= 1;");
+  const verify::VerifyReport report = prove_with("from_state", "if (cell_turn == 3) from_state_y[2] ^= 1;");
   EXPECT_FALSE(report.equal());
   const verify::LayerReport* const first = report.first_of_engine();
   ASSERT_NE(first, nullptr);
@@ -71,7 +71,7 @@ TEST_F(CInside, ACodeThatDiffersIsFoundAtItsIteration) {
 
 /// Layers in front of the one that computes a state read a wrong state one iteration later.
 TEST_F(CInside, TheFirstDifferenceIsTheFirstInTime) {
-  const verify::RoadReport report = prove_with("next", "if (cell_turn == 1) next_y[0] ^= 64;");
+  const verify::VerifyReport report = prove_with("next", "if (cell_turn == 1) next_y[0] ^= 64;");
   EXPECT_GT(layer(report, "from_state").engine_differing, 0);
   const verify::LayerReport* const first = report.first_of_engine();
   ASSERT_NE(first, nullptr);
@@ -80,7 +80,7 @@ TEST_F(CInside, TheFirstDifferenceIsTheFirstInTime) {
 }
 
 TEST_F(CInside, AnotherNumberOfIterationsDiffers) {
-  const verify::RoadReport report = prove_with("small", "small_y[0] = 0;");
+  const verify::VerifyReport report = prove_with("small", "small_y[0] = 0;");
   EXPECT_FALSE(report.equal());
   const verify::LayerReport* const first = report.first_of_engine();
   ASSERT_NE(first, nullptr);
@@ -102,9 +102,9 @@ class OnnxruntimeInside : public testing::Test {
 
 // A7.3
 TEST_F(OnnxruntimeInside, HasTheCodesOfEveryEntry) {
-  verify::Roads roads = api::roads_of(flow_.prepared, flow_.integers());
-  api::add_onnxruntime(roads, {});
-  const verify::RoadReport report = flow_.prove(roads);
+  verify::ExecutionPaths paths = api::paths_of(flow_.prepared, flow_.integers());
+  api::add_onnxruntime(paths, {});
+  const verify::VerifyReport report = flow_.prove(paths);
   expect_equal_inside(report);
   ASSERT_EQ(report.notes.size(), 1U);
   EXPECT_NE(report.notes[0].find("reduce_sum 'total'"), std::string::npos);
@@ -112,13 +112,13 @@ TEST_F(OnnxruntimeInside, HasTheCodesOfEveryEntry) {
 
 /// The file has another weight in the branch than the program.
 TEST_F(OnnxruntimeInside, ACodeThatDiffersIsFound) {
-  verify::Roads roads = api::roads_of(flow_.prepared, flow_.integers());
-  verify::Roads other = roads;
+  verify::ExecutionPaths paths = api::paths_of(flow_.prepared, flow_.integers());
+  verify::ExecutionPaths other = paths;
   verify::inject(other.integer, "up:3");
   api::add_onnxruntime(other, {});
-  roads.engine = other.engine;
-  roads.inside = other.inside;
-  const verify::RoadReport report = flow_.prove(roads);
+  paths.engine = other.engine;
+  paths.inside = other.inside;
+  const verify::VerifyReport report = flow_.prove(paths);
   const verify::LayerReport* const first = report.first_of_engine();
   ASSERT_NE(first, nullptr);
   EXPECT_EQ(first->layer.name, "up");

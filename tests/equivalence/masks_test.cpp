@@ -58,12 +58,12 @@ class MasksWith : public testing::TestWithParam<int> {};
 INSTANTIATE_TEST_SUITE_P(Bits, MasksWith, testing::Values(8, 4));
 
 // A5.17, A7.1, A12.2
-TEST_P(MasksWith, BothRoadsAreEqualAndMeanIt) {
+TEST_P(MasksWith, BothPathsAreEqualAndMeanIt) {
   quant::PrepareOptions widths;
   widths.weight_bits = widths.activation_bits = GetParam();
   Prepared prepared = masks(widths);
   const Model integer = quant::convert(prepared.model, {.float_fallback = true}).model;
-  const auto report = prepared.compare(api::roads_of(prepared.model, integer));
+  const auto report = prepared.compare(api::paths_of(prepared.model, integer));
   EXPECT_GT(report.layers.size(), 20U);
   for (const auto& layer : report.layers) {
     EXPECT_GT(layer.compared, 0) << layer.layer.name;

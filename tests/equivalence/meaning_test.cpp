@@ -96,7 +96,7 @@ Op quantize_behind(const Model& integer, const std::string& value) {
 /// An error that both execution paths share.
 struct Misreading {
   const char* name;
-  const char *network_says, *roads_read;
+  const char *network_says, *paths_read;
   const char* layer;
 };
 
@@ -122,14 +122,14 @@ INSTANTIATE_TEST_SUITE_P(Meaning, EveryMisreading, testing::ValuesIn(kMisreading
                          [](const auto& chosen) { return std::string(chosen.param.name); });
 
 // A12.1, A12.3
-TEST_P(EveryMisreading, IsFoundThoughTheRoadsAgree) {
+TEST_P(EveryMisreading, IsFoundThoughThePathsAgree) {
   Prepared prepared("generic_int8", {}, {}, kNetwork);
   const Model integer = quant::convert(prepared.model).model;
   ASSERT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
   ASSERT_TRUE(api::check_floats(prepared.model, prepared.parts.test, prepared.pool).holds());
-  change_source(prepared.model, GetParam().roads_read, GetParam().network_says);
-  const auto roads = prepared.compare(api::roads_of(prepared.model, integer));
-  EXPECT_TRUE(roads.equal());
+  change_source(prepared.model, GetParam().paths_read, GetParam().network_says);
+  const auto paths = prepared.compare(api::paths_of(prepared.model, integer));
+  EXPECT_TRUE(paths.equal());
   const std::string layer = GetParam().layer;
   // The codes of the square weight are right but in the wrong order. Only the semantic check against float finds that.
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool),
@@ -347,7 +347,7 @@ TEST(Meaning, NewFloatValuesAreTakenAsTheProgramGivesThem) {
 TEST(Meaning, WithoutTheNetworkItIsSaidThatNobodyLooked) {
   Prepared prepared("generic_int8");
   prepared.model.source = nullptr;
-  verify::RoadReport report;
+  verify::VerifyReport report;
   api::check_meaning(report, prepared.model, quant::convert(prepared.model).model, prepared.parts.test, {},
                      prepared.pool, {});
   EXPECT_EQ(report.unchecked,

@@ -14,10 +14,10 @@ TEST(SetBits, ChangesWidthsAtAnyTime) {
   EXPECT_EQ(quant::bits_of(ops::FakeQuantize(p.model.graph.op("conv4.w.q").node())), 4);
   EXPECT_EQ(quant::bits_of(ops::FakeQuantize(p.model.graph.op("relu4.q").node())), 4);
   EXPECT_TRUE(quant::is_learned(ops::FakeQuantize(p.model.graph.op("relu4.q").node())));
-  EXPECT_TRUE(p.compare(api::roads_of(p.model, quant::convert(p.model).model)).equal());
+  EXPECT_TRUE(p.compare(api::paths_of(p.model, quant::convert(p.model).model)).equal());
   quant::set_bits(p.model, "*", 8, 8);
   EXPECT_FALSE(quant::is_learned(ops::FakeQuantize(p.model.graph.op("relu4.q").node())));
-  EXPECT_TRUE(p.compare(api::roads_of(p.model, quant::convert(p.model).model)).equal());
+  EXPECT_TRUE(p.compare(api::paths_of(p.model, quant::convert(p.model).model)).equal());
 }
 
 }  // namespace

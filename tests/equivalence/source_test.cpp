@@ -26,7 +26,7 @@ class Sources : public testing::Test {
   }
 
   /// Verifies the Model after a round trip through a file.
-  verify::RoadReport verified(const Model& prepared, bool all = false) {
+  verify::VerifyReport verified(const Model& prepared, bool all = false) {
     api::save(prepared, folder / "prepared");
     const Model read = api::load(folder / "prepared");
     return api::verify(read, api::convert(read).model, data,
@@ -94,7 +94,7 @@ TEST_F(Sources, AverageOverPaddingIsFoundAndTheLayerNamed) {
   const auto report = verified(prepared);
   EXPECT_FALSE(report.equal());
   for (const auto& layer : report.layers) {
-    EXPECT_EQ(layer.differing + layer.parameters_differing, 0) << "the roads agree on " << layer.layer.name;
+    EXPECT_EQ(layer.differing + layer.parameters_differing, 0) << "the paths agree on " << layer.layer.name;
     EXPECT_EQ(layer.meaning && layer.meaning->beyond > 0, layer.layer.name == "mean") << layer.layer.name;
   }
   EXPECT_EQ(report.floats->structure, "has other attributes at 'mean'");

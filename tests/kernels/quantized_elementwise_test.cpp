@@ -101,7 +101,7 @@ KernelCase integer_sum(const SumCase& sum) {
 }
 
 // A5.1, A7.1
-TEST(quantized_elementwise, sums_agree_on_both_roads) {
+TEST(quantized_elementwise, sums_agree_on_both_paths) {
   for (const SumCase& sum : sums()) {
     SCOPED_TRACE(to_string(sum.a.codes.type()) + " + " + to_string(sum.b.codes.type()) + " " + sum.y.requantize);
     const KernelCase training = quantized_pair("quantized_add", sum.a, sum.b, sum.y);
@@ -182,7 +182,7 @@ KernelCase integer_with_factor(const std::string& op, double factor, const Codes
 }
 
 // A5.1, A7.1
-TEST(quantized_elementwise, products_agree_on_both_roads) {
+TEST(quantized_elementwise, products_agree_on_both_paths) {
   for (const Dims& b_dims : {Dims{2, 3, 4, 5}, Dims{2, 3, 1, 1}, Dims{1}}) {
     const CodesValue a(DType::u8, {2, 3, 4, 5}, 255, 1), b(DType::u16, b_dims, 4095, 2, 0.001F, 1000);
     const CodesTarget y{.scale = 0.11F, .activation = "relu6"};
@@ -218,7 +218,7 @@ class ScaledForms : public testing::TestWithParam<const char*> {};
 
 INSTANTIATE_TEST_SUITE_P(quantized_elementwise, ScaledForms, testing::Values("float32", "fbgemm", "x86"));
 
-TEST_P(ScaledForms, products_and_pools_agree_on_both_roads) {
+TEST_P(ScaledForms, products_and_pools_agree_on_both_paths) {
   const CodesValue a(DType::u8, {2, 3, 4, 5}, 255, 1), b(DType::u8, {2, 3, 1, 1}, 255, 2, 0.01F, 100);
   const CodesTarget y{.scale = 0.11F, .activation = "relu6", .requantize = GetParam()};
   KernelCase product;
@@ -280,7 +280,7 @@ TEST(quantized_elementwise, windows_of_the_engines_are_those_of_pytorch) {
 }
 
 // A5.1, A7.1
-TEST(quantized_elementwise, pools_agree_on_both_roads) {
+TEST(quantized_elementwise, pools_agree_on_both_paths) {
   const CodesValue x(DType::u8, {2, 3, 9, 7}, 255, 1);
   const CodesTarget y{.scale = 0.05F};
   for (const bool counts_padding : {true, false}) {
@@ -296,7 +296,7 @@ TEST(quantized_elementwise, pools_agree_on_both_roads) {
 }
 
 // A4.11, A7.1
-TEST(quantized_elementwise, rescaling_agrees_on_both_roads) {
+TEST(quantized_elementwise, rescaling_agrees_on_both_paths) {
   const CodesValue x(DType::u8, {256}, 255, 1);
   const CodesTarget y{
       .dtype = DType::u16, .code_max = 4095, .scale = 0.0041F, .zero_point = 1000, .activation = "relu"};

@@ -63,7 +63,7 @@ std::string expect_candidates_agree(const KernelCase& use, const std::vector<Ten
 }
 
 // A5.1, A7.1
-TEST(quantized_layers, both_roads_agree) {
+TEST(quantized_layers, both_paths_agree) {
   const bool has_onednn = cpu_level() > CpuLevel::scalar;
   for (const LayerShape& shape : shapes()) {
     for (const LayerRule& rule : layer_rules()) {
@@ -78,7 +78,7 @@ TEST(quantized_layers, both_roads_agree) {
 
       const KernelCase integer = layer.integer();
       EXPECT_TRUE(same_bits(want[0], run_kernel(reference_of(integer), integer, CpuLevel::scalar)[0]))
-          << "the integer road";
+          << "the integer path";
       expect_layers_agree(integer, want[0]);
       if (testing::Test::HasFailure()) return;
     }

@@ -63,7 +63,7 @@ PRINTS = {
     "platform": ["platform list", "platform keys", "platform show snpe", "platform check IN/mine.yaml"],
     "op": ["op check 'relu x=f32[2,3]'"],
     "pass": ["pass --list"],
-    "fuzz": ["fuzz --seeds 1 --check roads --threads 1 --json"],
+    "fuzz": ["fuzz --seeds 1 --check equivalence --threads 1 --json"],
 }
 
 VERBS = sorted(WRITES.keys() | PRINTS.keys())

@@ -227,11 +227,11 @@ class Machine {
 
 }  // namespace
 
-void add_c(verify::Roads& roads, const CProgramOptions& options, const std::map<std::string, Dims>& extents) {
-  const auto machine = std::make_shared<Machine>(roads.integer, options, extents);
-  roads.engine = [machine](const Tensors& inputs) { return machine->run(inputs); };
-  roads.inside = [machine](const Tensors& inputs) { return machine->run_inside(inputs); };
-  roads.most_samples = machine->most_samples();
+void add_c(verify::ExecutionPaths& paths, const CProgramOptions& options, const std::map<std::string, Dims>& extents) {
+  const auto machine = std::make_shared<Machine>(paths.integer, options, extents);
+  paths.engine = [machine](const Tensors& inputs) { return machine->run(inputs); };
+  paths.inside = [machine](const Tensors& inputs) { return machine->run_inside(inputs); };
+  paths.most_samples = machine->most_samples();
 }
 
 }  // namespace halfstep::api

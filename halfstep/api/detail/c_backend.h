@@ -5,15 +5,15 @@
 #include <string>
 
 #include "halfstep/api/verify.h"
-#include "halfstep/verify/equivalence/roads.h"
+#include "halfstep/verify/equivalence/execution_paths.h"
 
 namespace halfstep::api {
 
-/// Writes `roads.integer` as C, or takes the C program in a folder. Compiles it once with a driver that reads samples
+/// Writes `paths.integer` as C, or takes the C program in a folder. Compiles it once with a driver that reads samples
 /// and prints layers. Runs it for every batch. If samples do not stay on the first axis, a batch is one call. Temporary
-/// files live as long as the roads. Throws if there is no C form, or if the folder has no program with hooks or the
+/// files live as long as the paths. Throws if there is no C form, or if the folder has no program with hooks or the
 /// program of another Model. Also throws, with the output of the tool, if the compiler fails, or if the program fails
 /// or does not end. `extents` are the extents of the samples, for arguments with dynamic dimensions.
-void add_c(verify::Roads& roads, const CProgramOptions& options, const std::map<std::string, Dims>& extents = {});
+void add_c(verify::ExecutionPaths& paths, const CProgramOptions& options, const std::map<std::string, Dims>& extents = {});
 
 }  // namespace halfstep::api

@@ -116,14 +116,14 @@ verify::FloatReport require_same_floats(const Model& prepared, const data::Sampl
   fail(errors::prepared_value_differs(name, fault.value, fault.index, fault.found, fault.expected, fault.bound));
 }
 
-void add_meanings(verify::RoadReport& report, std::vector<verify::LayerMeaning> layers) {
+void add_meanings(verify::VerifyReport& report, std::vector<verify::LayerMeaning> layers) {
   for (verify::LayerMeaning& layer : layers) {
     const auto found = std::ranges::find_if(report.layers, [&](const auto& l) { return l.layer.name == layer.layer; });
     if (found != report.layers.end()) found->meaning = std::move(layer.meaning);
   }
 }
 
-void check_meaning(verify::RoadReport& report, const Model& prepared, const Model& integer,
+void check_meaning(verify::VerifyReport& report, const Model& prepared, const Model& integer,
                    const data::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
                    const ProgressCallback& progress) {
   if (!prepared.source) {

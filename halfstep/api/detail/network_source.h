@@ -9,7 +9,7 @@
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/data/pipeline/samples.h"
 #include "halfstep/quant/prepare/prepare.h"
-#include "halfstep/verify/equivalence/roads.h"
+#include "halfstep/verify/equivalence/execution_paths.h"
 
 namespace halfstep::api {
 
@@ -35,12 +35,12 @@ verify::FloatReport check_floats(const Model& prepared, const Tensors& inputs, T
 verify::FloatReport require_same_floats(const Model& prepared, const data::Samples& samples, ThreadPool& pool);
 
 /// Adds results of the semantic check to the layers of `report`.
-void add_meanings(verify::RoadReport& report, std::vector<verify::LayerMeaning> layers);
+void add_meanings(verify::VerifyReport& report, std::vector<verify::LayerMeaning> layers);
 
 /// Runs the semantic check between the layers of `integer` and the source of `prepared`, and adds the results to
 /// `report`. It uses the stored samples and the first 64 given ones, or all samples if the options request it. If the
 /// check is impossible, `report` receives the reason.
-void check_meaning(verify::RoadReport& report, const Model& prepared, const Model& integer,
+void check_meaning(verify::VerifyReport& report, const Model& prepared, const Model& integer,
                    const data::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
                    const ProgressCallback& progress);
 

@@ -98,9 +98,9 @@ class Engine {
 };
 
 /// Names of the compared layers: all layers on codes.
-std::vector<std::string> names_of(const verify::Roads& roads) {
+std::vector<std::string> names_of(const verify::ExecutionPaths& paths) {
   std::vector<std::string> names;
-  for (const verify::Layer& layer : roads.layers) {
+  for (const verify::Layer& layer : paths.layers) {
     if (layer.activation_bits <= 16) names.push_back(layer.name);
   }
   return names;
@@ -123,8 +123,8 @@ size_t load_program(Engine& engine, const Model& integer, const formats::onnx::E
 }
 
 /// Returns the codes of all layers. The file has them as outputs after the network's outputs.
-verify::Engine every_layer(const std::shared_ptr<Engine>& engine, size_t session, const verify::Roads& roads) {
-  return [=, first = roads.integer.graph.outputs().size(), layers = names_of(roads)](const Tensors& inputs) {
+verify::Engine every_layer(const std::shared_ptr<Engine>& engine, size_t session, const verify::ExecutionPaths& paths) {
+  return [=, first = paths.integer.graph.outputs().size(), layers = names_of(paths)](const Tensors& inputs) {
     const Tensors all = engine->run(session, inputs);
     Tensors codes;
     for (size_t i = 0; i < layers.size(); ++i) codes[layers[i]] = all.at(std::to_string(first + i));
@@ -161,8 +161,8 @@ std::vector<RealOutput> real_outputs(const Model& integer) {
 }
 
 /// Returns the codes that correspond to the network's outputs.
-verify::Engine outputs_alone(const std::shared_ptr<Engine>& engine, size_t session, const verify::Roads& roads) {
-  return [=, outputs = real_outputs(roads.integer)](const Tensors& inputs) {
+verify::Engine outputs_alone(const std::shared_ptr<Engine>& engine, size_t session, const verify::ExecutionPaths& paths) {
+  return [=, outputs = real_outputs(paths.integer)](const Tensors& inputs) {
     const Tensors all = engine->run(session, inputs);
     Tensors codes;
     for (const RealOutput& output : outputs) codes[output.layer] = output.codes(all.at(output.output));
@@ -172,14 +172,14 @@ verify::Engine outputs_alone(const std::shared_ptr<Engine>& engine, size_t sessi
 
 /// Optimizations fuse the operators between outputs. A file with every layer as an output shows where codes begin to
 /// differ. A file without them shows the results that users of the network get.
-void add_variants(verify::Roads& roads, const std::shared_ptr<Engine>& engine) {
-  const auto layers = names_of(roads);
+void add_variants(verify::ExecutionPaths& paths, const std::shared_ptr<Engine>& engine) {
+  const auto layers = names_of(paths);
   const auto add = [&](const std::string& name, ExportForm form, bool optimized, bool inner) {
     formats::onnx::ExportOptions options{.form = form, .evaluate = eager::call};
     if (inner) options.outputs = layers;
-    const size_t session = load_program(*engine, roads.integer, options, optimized);
-    roads.variants.push_back(
-        {name, inner ? every_layer(engine, session, roads) : outputs_alone(engine, session, roads)});
+    const size_t session = load_program(*engine, paths.integer, options, optimized);
+    paths.variants.push_back(
+        {name, inner ? every_layer(engine, session, paths) : outputs_alone(engine, session, paths)});
   };
   add("qoperator, optimized, every layer", ExportForm::qoperator, true, true);
   add("qoperator, optimized, outputs", ExportForm::qoperator, true, false);
@@ -189,11 +189,11 @@ void add_variants(verify::Roads& roads, const std::shared_ptr<Engine>& engine) {
 }
 
 /// Rejects float fallbacks that feed codes, because float sums of different engines are not bit-identical.
-void require_codes(verify::Roads& roads) {
-  const auto fallbacks = quant::fallbacks_into_codes(roads.integer);
-  if (!fallbacks.empty()) fail(errors::float_layers_in_onnxruntime(roads.integer.graph.name(), quant::describe(fallbacks)));
-  if (const auto others = quant::float_fallback(roads.integer); !others.empty())
-    roads.notes.push_back(fmt::format(
+void require_codes(verify::ExecutionPaths& paths) {
+  const auto fallbacks = quant::fallbacks_into_codes(paths.integer);
+  if (!fallbacks.empty()) fail(errors::float_layers_in_onnxruntime(paths.integer.graph.name(), quant::describe(fallbacks)));
+  if (const auto others = quant::float_fallback(paths.integer); !others.empty())
+    paths.notes.push_back(fmt::format(
         "onnxruntime computes {} in sums of its own; what they give was not compared, no code is made of it",
         quant::describe(others)));
 }
@@ -211,15 +211,15 @@ std::map<std::string, DType> codes_inside(const Model& integer) {
 }
 
 /// Outputs of the file: first the outputs of the network, then the layers, then the recorded values.
-void add_inside(verify::Roads& roads, const std::shared_ptr<Engine>& engine, const formats::onnx::Recorded& recorded,
+void add_inside(verify::ExecutionPaths& paths, const std::shared_ptr<Engine>& engine, const formats::onnx::Recorded& recorded,
                 size_t session) {
   if (!recorded.left_out.empty())
-    roads.notes.push_back(fmt::format(
+    paths.notes.push_back(fmt::format(
         "onnxruntime does not show what is in a branch or a loop inside of a scan, which was compared by its results: "
         "{}",
         fmt::join(recorded.left_out, ", ")));
-  const size_t first = roads.integer.graph.outputs().size() + names_of(roads).size();
-  roads.inside = [=, values = recorded.values](const Tensors& inputs) {
+  const size_t first = paths.integer.graph.outputs().size() + names_of(paths).size();
+  paths.inside = [=, values = recorded.values](const Tensors& inputs) {
     const Tensors all = engine->run(session, inputs);
     Tensors codes;
     for (size_t i = 0; i < values.size(); ++i) codes[values[i]] = all.at(std::to_string(first + i));
@@ -229,18 +229,18 @@ void add_inside(verify::Roads& roads, const std::shared_ptr<Engine>& engine, con
 
 }  // namespace
 
-void add_onnxruntime(verify::Roads& roads, const OnnxruntimeOptions& options) {
-  require_codes(roads);
+void add_onnxruntime(verify::ExecutionPaths& paths, const OnnxruntimeOptions& options) {
+  require_codes(paths);
   const auto engine = std::make_shared<Engine>(options.python);
   const std::filesystem::path file = engine->next_file();
-  export_codes(roads.integer, {.form = ExportForm::qoperator, .outputs = names_of(roads), .evaluate = eager::call},
+  export_codes(paths.integer, {.form = ExportForm::qoperator, .outputs = names_of(paths), .evaluate = eager::call},
                file);
   if (!options.exported.empty()) formats::onnx::add_outputs(options.exported, file);
-  const auto recorded = formats::onnx::record_inside(file, codes_inside(roads.integer));
+  const auto recorded = formats::onnx::record_inside(file, codes_inside(paths.integer));
   const size_t session = engine->load(false);
-  roads.engine = every_layer(engine, session, roads);
-  if (!recorded.values.empty()) add_inside(roads, engine, recorded, session);
-  if (options.variants) add_variants(roads, engine);
+  paths.engine = every_layer(engine, session, paths);
+  if (!recorded.values.empty()) add_inside(paths, engine, recorded, session);
+  if (options.variants) add_variants(paths, engine);
 }
 
 }  // namespace halfstep::api

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "halfstep/verify/equivalence/roads.h"
+#include "halfstep/verify/equivalence/execution_paths.h"
 
 namespace halfstep::api {
 
@@ -17,9 +17,9 @@ struct OnnxruntimeOptions {
   std::string python = "python3";
 };
 
-/// Runs the current `roads.integer` in a Python process that lives as long as the roads. Throws unsupported if Python
+/// Runs the current `paths.integer` in a Python process that lives as long as the paths. Throws unsupported if Python
 /// or onnxruntime is missing, if the arithmetic of the installed version was not measured, or if the processor lacks an
 /// instruction set that this arithmetic needs.
-void add_onnxruntime(verify::Roads& roads, const OnnxruntimeOptions& options);
+void add_onnxruntime(verify::ExecutionPaths& paths, const OnnxruntimeOptions& options);
 
 }  // namespace halfstep::api

@@ -49,16 +49,16 @@ class RegionCheck {
           std::make_shared<const Source>(Source{region_of(prepared.source->network, holder.name(), region, path_), {}});
   }
 
-  void run(verify::RoadReport& report, verify::MeaningOptions options, ThreadPool& pool) const {
+  void run(verify::VerifyReport& report, verify::MeaningOptions options, ThreadPool& pool) const {
     const auto source = [&](int64_t begin, int64_t) { return at(begin).arguments; };
-    verify::Roads roads = roads_of(prepared_, integer_);
-    roads.whole = options.whole = true;
+    verify::ExecutionPaths paths = paths_of(prepared_, integer_);
+    paths.whole = options.whole = true;
     if (recording_ != nullptr)
-      roads.recorded = [&](int64_t execution, const std::string& layer, const Tensor& codes) {
+      paths.recorded = [&](int64_t execution, const std::string& layer, const Tensor& codes) {
         return recording_->next(at(execution).sample, layer, codes);
       };
     const int64_t count = std::ssize(executions_);
-    verify::RoadReport found = verify::compare_roads(roads, source, count, 1, pool);
+    verify::VerifyReport found = verify::compare_paths(paths, source, count, 1, pool);
     if (prepared_.source) {
       const Model opened = passes::with_open_source(prepared_);
       add_meanings(found, verify::check_meaning(opened, integer_, source, count, options, pool));
@@ -118,20 +118,20 @@ void put_in_order(std::vector<verify::LayerReport>& layers, const Graph& integer
 
 }  // namespace
 
-void verify_regions(verify::RoadReport& report, const Model& prepared, const verify::Roads& roads,
+void verify_regions(verify::VerifyReport& report, const Model& prepared, const verify::ExecutionPaths& paths,
                     const data::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
                     const ProgressCallback& progress) {
   std::vector<Op> holders = prepared.graph.all_ops();
   std::erase_if(holders, [](Op op) { return op.regions().empty(); });
   if (holders.empty()) return;
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
-  const int64_t batch = std::min(data::judged_batch(prepared, 64), roads.most_samples);
+  const int64_t batch = std::min(data::judged_batch(prepared, 64), paths.most_samples);
   const auto executions =
       verify::executions_of(train::evaluation_form(prepared), source, data::usable(prepared, samples.size()), batch,
                             kMostRecordedBytes, pool);
   verify::Recording recording;
-  for (int64_t begin = 0; roads.inside && begin < executions.end; begin += batch)
-    recording.add(begin, roads.inside(source(begin, std::min(batch, executions.end - begin))));
+  for (int64_t begin = 0; paths.inside && begin < executions.end; begin += batch)
+    recording.add(begin, paths.inside(source(begin, std::min(batch, executions.end - begin))));
   if (executions.left_out > 0)
     report.notes.push_back(fmt::format(
         "branches and loops: {} of the times that they ran were compared by their results alone", executions.left_out));
@@ -145,12 +145,12 @@ void verify_regions(verify::RoadReport& report, const Model& prepared, const ver
                                            path_with(holders[i]), holders[i].info().regions[region]));
         continue;
       }
-      RegionCheck(prepared, roads.integer, holders[i], region, found->second, roads.inside ? &recording : nullptr)
+      RegionCheck(prepared, paths.integer, holders[i], region, found->second, paths.inside ? &recording : nullptr)
           .run(report, options, pool);
     }
     if (progress) progress({"branches and loops", static_cast<double>(i + 1), static_cast<double>(holders.size()), ""});
   }
-  put_in_order(report.layers, roads.integer.graph);
+  put_in_order(report.layers, paths.integer.graph);
 }
 
 }  // namespace halfstep::api

@@ -3,14 +3,14 @@
 #pragma once
 
 #include "halfstep/data/pipeline/samples.h"
-#include "halfstep/verify/equivalence/roads.h"
+#include "halfstep/verify/equivalence/execution_paths.h"
 
 namespace halfstep::api {
 
 /// Adds the layers in regions of `prepared` and of the integer program to `report`. They are compared for each
-/// execution of a region, also with the backend of `roads` if it records them (Roads::inside), and with the source
+/// execution of a region, also with the backend of `paths` if it records them (ExecutionPaths::inside), and with the source
 /// model if `prepared` has it. Adds nothing if no region has quantizers.
-void verify_regions(verify::RoadReport& report, const Model& prepared, const verify::Roads& roads,
+void verify_regions(verify::VerifyReport& report, const Model& prepared, const verify::ExecutionPaths& paths,
                     const data::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
                     const ProgressCallback& progress);
 

@@ -25,7 +25,7 @@ namespace halfstep::api {
 namespace {
 
 /// Treats warnings and undefined behaviour as findings. Returns an empty function without a compiler.
-std::function<void(verify::Roads&, const std::map<std::string, Dims>&)> c_compiler() {
+std::function<void(verify::ExecutionPaths&, const std::map<std::string, Dims>&)> c_compiler() {
   CProgramOptions options;
   options.compiler =
       "cc -O1 -std=c99 -Wall -Wextra -Wconversion -pedantic -Werror -fsanitize=undefined "
@@ -36,7 +36,7 @@ std::function<void(verify::Roads&, const std::map<std::string, Dims>&)> c_compil
     return {};
   }
   return
-      [options](verify::Roads& roads, const std::map<std::string, Dims>& extents) { add_c(roads, options, extents); };
+      [options](verify::ExecutionPaths& paths, const std::map<std::string, Dims>& extents) { add_c(paths, options, extents); };
 }
 
 using Clock = std::chrono::steady_clock;
@@ -91,7 +91,7 @@ class FuzzRun {
             request_.seconds_each,
             request_.platform,
             io::python_interpreter(),
-            roads_of,
+            paths_of,
             c_compiler(),
             warns_of_crushed,
             objections_of};

@@ -7,14 +7,14 @@
 #include "halfstep/api/train.h"
 #include "halfstep/quant/prepare/audit.h"
 #include "halfstep/tune/repair/repair.h"
-#include "halfstep/verify/equivalence/roads.h"
+#include "halfstep/verify/equivalence/execution_paths.h"
 
 namespace halfstep::report {
 
 /// {"quantizers": [...], "float": [...]}.
 nlohmann::ordered_json to_json(const quant::Audit& audit);
 nlohmann::ordered_json to_json(const repair::Report& repaired);
-nlohmann::ordered_json to_json(const verify::RoadReport& report);
+nlohmann::ordered_json to_json(const verify::VerifyReport& report);
 nlohmann::ordered_json to_json(const api::TrainResult& trained);
 nlohmann::ordered_json object_of(const api::TargetInspection& found);
 

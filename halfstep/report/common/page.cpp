@@ -15,7 +15,7 @@
 #include "halfstep/report/common/objects.h"
 #include "halfstep/report/common/svg.h"
 #include "halfstep/report/common/text_table.h"
-#include "halfstep/report/roads.h"
+#include "halfstep/report/verified.h"
 
 namespace halfstep::report {
 namespace {
@@ -223,7 +223,7 @@ std::string bits_section(const NetworkReport& report) {
 
 std::string proof_section(const NetworkReport& report) {
   if (!report.proof) return fmt::format("<p>There is no proof: {}</p>\n", escaped(report.unproved));
-  const verify::RoadReport& proof = *report.proof;
+  const verify::VerifyReport& proof = *report.proof;
   int64_t compared = 0, differing = 0, engine = 0, engine_differing = 0, meaning = 0, beyond = 0;
   for (const verify::LayerReport& layer : proof.layers) {
     compared += layer.compared + layer.parameters_compared;
@@ -238,7 +238,7 @@ std::string proof_section(const NetworkReport& report) {
       {"training network and integers", grouped(compared), grouped(differing)},
       {"integers and the network that came in", grouped(meaning), grouped(beyond)}};
   if (engine > 0) rows.push_back({"integers and " + escaped(report.with), grouped(engine), grouped(engine_differing)});
-  return html_table({"roads", "codes compared", "that differ"}, rows) +
+  return html_table({"equivalence", "codes compared", "that differ"}, rows) +
          fmt::format("<pre>{}</pre>\n", escaped(verdict(proof)));
 }
 

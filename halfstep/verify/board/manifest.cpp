@@ -178,7 +178,7 @@ const Entry* Manifest::find(std::string_view name) const {
 
 std::string to_text(const Manifest& manifest) {
   Json json = {{"schema", kManifestSchema}, {"network", manifest.network}, {"stage", manifest.stage},
-               {"road", manifest.road},     {"samples", manifest.samples}, {"values", Json::array()}};
+               {"path", manifest.path},     {"samples", manifest.samples}, {"values", Json::array()}};
   for (const Entry& entry : manifest.entries) json["values"].push_back(json_of(entry));
   json["graph"] = manifest.graph;
   return json.dump(1) + "\n";
@@ -194,7 +194,7 @@ Manifest parse_manifest(const std::string& text, const std::string& where) {
     fail(errors::manifest_value_unfit(fmt::format("{}: schema", where), schema, kManifestSchema));
   manifest.network = reader.get<std::string>("network", "", "a text");
   manifest.stage = reader.get<std::string>("stage", "", "a text");
-  manifest.road = reader.get<std::string>("road", "", "a text");
+  manifest.path = reader.get<std::string>("path", "", "a text");
   manifest.samples = reader.get<int64_t>("samples", 0, "a whole number");
   manifest.graph = reader.get<std::string>("graph", "", "a text");
   Json values = reader.get<Json>("values", Json::array(), "a list");

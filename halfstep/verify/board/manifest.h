@@ -50,7 +50,7 @@ struct Entry {
 };
 
 struct Manifest {
-  std::string network, stage, road;
+  std::string network, stage, path;
   int64_t samples = 0;
   std::string graph;           ///< text of the integer program for recomputing layers, "" if unknown
   std::vector<Entry> entries;  ///< in execution order, parameters before their layer

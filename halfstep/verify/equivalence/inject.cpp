@@ -5,7 +5,7 @@
 #include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/verify/equivalence/errors.h"
-#include "halfstep/verify/equivalence/roads.h"
+#include "halfstep/verify/equivalence/execution_paths.h"
 
 namespace halfstep::verify {
 namespace {

@@ -1,4 +1,4 @@
-#include "halfstep/report/roads.h"
+#include "halfstep/report/verified.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,13 +20,13 @@ std::string bits(const verify::Layer& layer) {
 }
 
 /// Whether an external engine took part in the comparison.
-bool has_engine(const verify::RoadReport& report) {
+bool has_engine(const verify::VerifyReport& report) {
   return !report.layers.empty() && report.layers.front().engine_compared > 0;
 }
 
 /// Names of the two execution paths that differ.
 struct Pair {
-  const char* first = "training road";
+  const char* first = "training path";
   const char* second = "integer program";
 };
 
@@ -70,7 +70,7 @@ std::string describe(const verify::LayerReport& report, const verify::MeaningFau
 }
 
 /// The result of the semantic check. "" if it did not run.
-std::string meaning_verdict(const verify::RoadReport& report) {
+std::string meaning_verdict(const verify::VerifyReport& report) {
   if (!report.unchecked.empty()) return fmt::format("meaning not checked: {}\n", report.unchecked);
   if (!report.floats) return "";
   std::string text;
@@ -94,7 +94,7 @@ std::string meaning_verdict(const verify::RoadReport& report) {
 }
 
 /// The result of the check of a whole batch against the source model. "" if it passed or did not run.
-std::string whole_verdict(const verify::RoadReport& report) {
+std::string whole_verdict(const verify::VerifyReport& report) {
   std::string text;
   if (!report.whole || report.whole->holds()) return text;
   const verify::WholeNetwork& whole = *report.whole;
@@ -145,7 +145,7 @@ std::string poor_part(const std::vector<verify::OutputPart>& parts) {
 }
 
 /// The similarity of the outputs to the float network.
-std::string outputs_verdict(const verify::RoadReport& report) {
+std::string outputs_verdict(const verify::VerifyReport& report) {
   std::string text = "outputs: ";
   text += std::isfinite(report.cosine) ? fmt::format("cosine {:.6f} to the float network", report.cosine)
                                        : "no cosine to the float network, as values are infinite or no numbers";
@@ -154,7 +154,7 @@ std::string outputs_verdict(const verify::RoadReport& report) {
 }
 
 /// Accuracy of the integer program and of the float network.
-std::string worth(const verify::RoadReport& report) {
+std::string worth(const verify::VerifyReport& report) {
   if (report.accuracy)
     return fmt::format("; {:.1f} % accuracy, float {:.1f} %", 100 * report.accuracy->integer,
                        100 * report.accuracy->unquantized);
@@ -266,7 +266,7 @@ nlohmann::ordered_json json_of(const verify::LayerReport& report, bool with_engi
 
 }  // namespace
 
-std::string layers_table(const verify::RoadReport& report) {
+std::string layers_table(const verify::VerifyReport& report) {
   const bool engine = has_engine(report);
   std::vector<std::string> columns = {"layer",     "operator",  "bits",   "scale",  "compared",
                                       "differing", "near ties", "beyond", "SQNR dB"};
@@ -292,7 +292,7 @@ std::string layers_table(const verify::RoadReport& report) {
   return table.text();
 }
 
-std::string sentence(const verify::RoadReport& report) {
+std::string sentence(const verify::VerifyReport& report) {
   int64_t compared = 0, differing = 0, engine = 0;
   for (const auto& layer : report.layers) {
     compared += layer.compared + layer.parameters_compared;
@@ -311,7 +311,7 @@ std::string sentence(const verify::RoadReport& report) {
   return text + worth(report);
 }
 
-std::string verdict(const verify::RoadReport& report) {
+std::string verdict(const verify::VerifyReport& report) {
   int64_t compared = 0;
   std::string text;
   bool features_differ = false;
@@ -330,7 +330,7 @@ std::string verdict(const verify::RoadReport& report) {
   const bool differ = features_differ || first != nullptr;
   if (text.empty()) {
     text = fmt::format("equal: {} codes of {} layers over {} samples, 0 differ{}\n", compared, report.layers.size(),
-                       report.samples, has_engine(report) ? " on three roads" : "");
+                       report.samples, has_engine(report) ? " on three paths" : "");
   } else if (!differ) {
     text += "no feature code differs\n";
   }
@@ -338,7 +338,7 @@ std::string verdict(const verify::RoadReport& report) {
          "\n";
 }
 
-std::string variants_table(const verify::RoadReport& report) {
+std::string variants_table(const verify::VerifyReport& report) {
   if (report.variants.empty()) return "";
   Table table({"engine's variant", "codes", "differing", "share", "largest", "first in"});
   for (const auto& variant : report.variants) {
@@ -351,11 +351,11 @@ std::string variants_table(const verify::RoadReport& report) {
   return "\n" + table.text();
 }
 
-std::string as_text(const verify::RoadReport& report) {
+std::string as_text(const verify::VerifyReport& report) {
   return fmt::format("{}\n{}{}", layers_table(report), verdict(report), variants_table(report));
 }
 
-nlohmann::ordered_json to_json(const verify::RoadReport& report) {
+nlohmann::ordered_json to_json(const verify::VerifyReport& report) {
   nlohmann::ordered_json json;
   json["equal"] = report.equal();
   json["samples"] = report.samples;
@@ -375,6 +375,6 @@ nlohmann::ordered_json to_json(const verify::RoadReport& report) {
   return json;
 }
 
-std::string as_json(const verify::RoadReport& report) { return to_text(to_json(report)); }
+std::string as_json(const verify::VerifyReport& report) { return to_text(to_json(report)); }
 
 }  // namespace halfstep::report

@@ -40,10 +40,10 @@ inline std::vector<api::CProgramOptions> other_machines() {
 }
 
 /// Compares the integer program of the network with C. Expects no operator in float.
-inline verify::RoadReport compare(Prepared& prepared, const api::CProgramOptions& options, int64_t samples = 4) {
-  verify::Roads roads = api::roads_of(prepared.model, api::convert(prepared.model).model);
-  api::add_c(roads, options);
-  return prepared.compare(roads, samples);
+inline verify::VerifyReport compare(Prepared& prepared, const api::CProgramOptions& options, int64_t samples = 4) {
+  verify::ExecutionPaths paths = api::paths_of(prepared.model, api::convert(prepared.model).model);
+  api::add_c(paths, options);
+  return prepared.compare(paths, samples);
 }
 
 inline void expect_equal_in_c(Prepared& prepared, const api::CProgramOptions& options) {
@@ -62,7 +62,7 @@ inline quant::PrepareOptions widths(int weights, int features) {
   return options;
 }
 
-class CRoad : public testing::Test {
+class CBackend : public testing::Test {
  protected:
   void SetUp() override {
     if (!is_there("cc")) GTEST_SKIP() << "there is no C compiler";

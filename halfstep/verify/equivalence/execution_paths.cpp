@@ -1,4 +1,4 @@
-#include "halfstep/verify/equivalence/roads.h"
+#include "halfstep/verify/equivalence/execution_paths.h"
 
 #include <fmt/format.h>
 
@@ -93,44 +93,44 @@ std::vector<Parameter> parameters_of(Layer stored, Value weight_codes, ops::Requ
 }
 
 /// The parameters of a layer, weight first. Empty for a layer without weights.
-std::vector<Parameter> parameters_of(const Roads& roads, const Layer& layer) {
+std::vector<Parameter> parameters_of(const ExecutionPaths& paths, const Layer& layer) {
   if (layer.weight_codes.empty()) return {};
-  const Op op = roads.integer.graph.op(layer.name);
-  const Value codes = roads.training.graph.value(layer.weight_codes);
-  const ops::RequantizationParameters computed(roads.training.graph.op(layer.name + ".parameters").node());
+  const Op op = paths.integer.graph.op(layer.name);
+  const Value codes = paths.training.graph.value(layer.weight_codes);
+  const ops::RequantizationParameters computed(paths.training.graph.op(layer.name + ".parameters").node());
   if (op.is<ops::IntegerConv2d>()) return parameters_of(ops::IntegerConv2d(op.node()), codes, computed);
   if (op.is<ops::IntegerLinear>()) return parameters_of(ops::IntegerLinear(op.node()), codes, computed);
   fail(errors::program_does_not_match(fmt::format("layer '{}'", layer.name),
                                       op ? op.info().name : "no operator of that name", "a layer with stored weights"));
 }
 
-void require_layers(const Roads& roads) {
-  for (const Layer& layer : roads.layers) {
-    if (!roads.integer.graph.value(layer.name))
+void require_layers(const ExecutionPaths& paths) {
+  for (const Layer& layer : paths.layers) {
+    if (!paths.integer.graph.value(layer.name))
       fail(errors::program_does_not_match(
           fmt::format("layer '{}'", layer.name),
-          fmt::format("no value of that name in network '{}'", roads.integer.graph.name()),
-          fmt::format("the integer program of '{}'", roads.unquantized.graph.name())));
+          fmt::format("no value of that name in network '{}'", paths.integer.graph.name()),
+          fmt::format("the integer program of '{}'", paths.unquantized.graph.name())));
   }
 }
 
 /// Names of the values that a run of the training network must return.
-std::vector<std::string> fetches(const Roads& roads) {
+std::vector<std::string> fetches(const ExecutionPaths& paths) {
   std::vector<std::string> names;
-  for (const Layer& layer : roads.layers) {
+  for (const Layer& layer : paths.layers) {
     names.push_back(layer.name);
-    for (const Parameter& parameter : parameters_of(roads, layer)) names.push_back(parameter.computed.name());
+    for (const Parameter& parameter : parameters_of(paths, layer)) names.push_back(parameter.computed.name());
   }
   return names;
 }
 
 using Values = std::map<std::string, Tensor>;
 
-void compare_parameters(const Roads& roads, const Values& training, std::vector<LayerReport>& reports) {
+void compare_parameters(const ExecutionPaths& paths, const Values& training, std::vector<LayerReport>& reports) {
   for (LayerReport& report : reports) {
-    for (const Parameter& parameter : parameters_of(roads, report.layer))
+    for (const Parameter& parameter : parameters_of(paths, report.layer))
       compare_parameter(report, parameter.what, training.at(parameter.computed.name()),
-                        roads.integer.tensors.at(parameter.stored.name()));
+                        paths.integer.tensors.at(parameter.stored.name()));
   }
 }
 
@@ -234,7 +234,7 @@ class OutputComparison {
     if (first_.empty()) first_ = name;
     if (name == first_) add_first(codes, real);
   }
-  void report(RoadReport& report) {
+  void report(VerifyReport& report) {
     report.parts = parts_.parts();
     report.cosine = sums_.cosine();
     if (const size_t rows = answers_.integer.size(); rows > 0) {
@@ -284,26 +284,26 @@ std::vector<std::pair<std::string, std::string>> outputs_of(const Model& first, 
   return names;
 }
 
-Programs programs_of(const Roads& roads, const Tensors& inputs) {
+Programs programs_of(const ExecutionPaths& paths, const Tensors& inputs) {
   std::vector<std::string> features, reals;
   const auto fetch = [](std::vector<std::string>& names, const std::string& name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   };
-  for (const Layer& layer : roads.layers) {
+  for (const Layer& layer : paths.layers) {
     fetch(features, layer.name);
     if (!layer.real_value.empty() && !inputs.contains(layer.real_value)) fetch(reals, layer.real_value);
   }
-  for (const auto& [coded, real] : outputs_of(roads.integer, roads.unquantized)) {
+  for (const auto& [coded, real] : outputs_of(paths.integer, paths.unquantized)) {
     fetch(features, coded);
     fetch(reals, real);
   }
-  return {program_of(roads.training, inputs, fetches(roads)), program_of(roads.integer, inputs, features),
-          program_of(roads.unquantized, inputs, reals)};
+  return {program_of(paths.training, inputs, fetches(paths)), program_of(paths.integer, inputs, features),
+          program_of(paths.unquantized, inputs, reals)};
 }
 
 }  // namespace
 
-bool RoadReport::equal() const {
+bool VerifyReport::equal() const {
   return std::all_of(layers.begin(), layers.end(),
                      [](const LayerReport& r) {
                        return r.differing + r.engine_differing + r.parameters_differing +
@@ -313,7 +313,7 @@ bool RoadReport::equal() const {
          (!floats || floats->holds()) && (!whole || whole->holds());
 }
 
-const LayerReport* RoadReport::first_of_engine() const {
+const LayerReport* VerifyReport::first_of_engine() const {
   const auto outermost = [](const std::string& path) { return path.substr(0, path.find(": ")); };
   const auto precedes = [](const Difference& a, const Difference& b) {
     if (a.sample != b.sample) return a.sample < b.sample;
@@ -331,59 +331,59 @@ const LayerReport* RoadReport::first_of_engine() const {
   return first;
 }
 
-RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, int64_t batch,
+VerifyReport compare_paths(const ExecutionPaths& paths, const BatchSource& source, int64_t samples, int64_t batch,
                          ThreadPool& pool, const ProgressCallback& progress) {
-  require_layers(roads);
-  batch = std::min(batch, roads.most_samples);
-  RoadReport report;
+  require_layers(paths);
+  batch = std::min(batch, paths.most_samples);
+  VerifyReport report;
   report.samples = samples;
-  report.notes = roads.notes;
-  for (const Layer& layer : roads.layers)
+  report.notes = paths.notes;
+  for (const Layer& layer : paths.layers)
     report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}, .engine = {}, .meaning = {}});
-  for (const Variant& variant : roads.variants) report.variants.push_back({.name = variant.name});
-  std::vector<CodeLikeness> noise(roads.layers.size());
+  for (const Variant& variant : paths.variants) report.variants.push_back({.name = variant.name});
+  std::vector<CodeLikeness> noise(paths.layers.size());
   std::map<std::vector<Dims>, Programs> programs;  // by shapes of the inputs
   OutputComparison outputs;
   for (int64_t begin = 0; begin < samples; begin += batch) {
     const int64_t count = std::min(batch, samples - begin);
     const Tensors inputs = source(begin, count);
     const std::vector<Dims> extents = extents_of(inputs);
-    if (!programs.contains(extents)) programs.emplace(extents, programs_of(roads, inputs));
+    if (!programs.contains(extents)) programs.emplace(extents, programs_of(paths, inputs));
     Programs& now = programs.at(extents);
     const Values training = now.training.run(inputs, pool);
     const Values integer = now.integer.run(inputs, pool);
     const Values unquantized = now.unquantized.run(inputs, pool);
-    const Values engine = roads.engine ? roads.engine(inputs) : Values();
-    if (begin == 0) compare_parameters(roads, training, report.layers);
-    for (size_t i = 0; i < roads.layers.size(); ++i) {
-      const Layer& layer = roads.layers[i];
+    const Values engine = paths.engine ? paths.engine(inputs) : Values();
+    if (begin == 0) compare_parameters(paths, training, report.layers);
+    for (size_t i = 0; i < paths.layers.size(); ++i) {
+      const Layer& layer = paths.layers[i];
       LayerReport& layer_report = report.layers[i];
       compare_features(layer, {layer_report.compared, layer_report.differing, layer_report.feature},
-                       training.at(layer.name), integer.at(layer.name), begin, roads.whole);
+                       training.at(layer.name), integer.at(layer.name), begin, paths.whole);
       const FeatureCount of_engine{layer_report.engine_compared, layer_report.engine_differing, layer_report.engine};
       const Tensor& codes = integer.at(layer.name);
       if (const auto shown = engine.find(layer.name); shown != engine.end()) {
-        compare_features(layer, of_engine, codes, shown->second, begin, roads.whole);
-      } else if (roads.recorded) {
-        const auto recorded = roads.recorded(begin, layer.name, codes);
-        if (recorded) compare_features(layer, of_engine, codes, *recorded, begin, roads.whole);
+        compare_features(layer, of_engine, codes, shown->second, begin, paths.whole);
+      } else if (paths.recorded) {
+        const auto recorded = paths.recorded(begin, layer.name, codes);
+        if (recorded) compare_features(layer, of_engine, codes, *recorded, begin, paths.whole);
       }
       if (layer.real_value.empty()) continue;
       const auto input = inputs.find(layer.real_value);
       noise[i].add(layer, integer.at(layer.name),
                    input != inputs.end() ? input->second : unquantized.at(layer.real_value));
     }
-    for (const auto& [coded, real] : outputs_of(roads.integer, roads.unquantized))
+    for (const auto& [coded, real] : outputs_of(paths.integer, paths.unquantized))
       outputs.add(real, integer.at(coded), unquantized.at(real));
-    for (size_t i = 0; i < roads.variants.size(); ++i)
-      compare_variant(report.variants[i], roads.layers, integer, roads.variants[i].engine(inputs));
+    for (size_t i = 0; i < paths.variants.size(); ++i)
+      compare_variant(report.variants[i], paths.layers, integer, paths.variants[i].engine(inputs));
     if (progress)
       progress(
           {"verification", static_cast<double>(std::min(begin + batch, samples)), static_cast<double>(samples), ""});
   }
   for (size_t i = 0; i < noise.size(); ++i)
     report.layers[i].sqnr_db =
-        roads.layers[i].real_value.empty() ? std::numeric_limits<double>::quiet_NaN() : noise[i].sums.sqnr_db();
+        paths.layers[i].real_value.empty() ? std::numeric_limits<double>::quiet_NaN() : noise[i].sums.sqnr_db();
   outputs.report(report);
   return report;
 }

@@ -27,7 +27,7 @@ std::string label(const testing::TestParamInfo<Widths>& info) {
 class EveryTarget : public testing::TestWithParam<Widths> {};
 
 INSTANTIATE_TEST_SUITE_P(
-    Roads, EveryTarget,
+    ExecutionPaths, EveryTarget,
     testing::Values(Widths{"generic_int8", {}, {}}, Widths{"generic_int8", 4, 4}, Widths{"generic_int8", 2, 3},
                     Widths{"pow2_int8", {}, {}}, Widths{"pow2_int8", 4, 4}, Widths{"magik_t40", {}, {}},
                     Widths{"magik_t40", 4, 8}, Widths{"magik_t40", 4, 4}, Widths{"magik_t40", 8, 10},
@@ -38,10 +38,10 @@ INSTANTIATE_TEST_SUITE_P(
     label);
 
 // A7.1, A7.3
-TEST_P(EveryTarget, TrainingRoadAndIntegerProgramAreEqual) {
+TEST_P(EveryTarget, TrainingPathAndIntegerProgramAreEqual) {
   Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().features, {}});
   const auto conversion = quant::convert(prepared.model);
-  const auto report = prepared.compare(api::roads_of(prepared.model, conversion.model));
+  const auto report = prepared.compare(api::paths_of(prepared.model, conversion.model));
   EXPECT_EQ(report.layers.size(), 11U);
   for (const auto& layer : report.layers) {
     EXPECT_GT(layer.compared, 0) << layer.layer.name;
@@ -57,15 +57,15 @@ TEST_P(EveryTarget, TrainingRoadAndIntegerProgramAreEqual) {
 int compare_with_plain_loops(Prepared& prepared) {
   const Tensor x = prepared.parts.test.inputs(0, 2).at("x");
   const auto plain = plain_codes(prepared.model, x);
-  const auto roads = api::roads_of(prepared.model, quant::convert(prepared.model).model);
+  const auto paths = api::paths_of(prepared.model, quant::convert(prepared.model).model);
   CompileOptions options;
-  for (const auto& layer : roads.layers) options.fetch.push_back(layer.name);
-  Model integer = specialize(roads.integer, {{"x", x.dims()}});
+  for (const auto& layer : paths.layers) options.fetch.push_back(layer.name);
+  Model integer = specialize(paths.integer, {{"x", x.dims()}});
   integer.graph.set_outputs(integer.graph.outputs());  // an output may have the name of a layer
   auto program = compile(integer, options);
   const auto codes = program.run({{"x", x}}, prepared.pool);
   int compared = 0;
-  for (const auto& layer : roads.layers) {
+  for (const auto& layer : paths.layers) {
     const std::string quantizer = layer.op == "fake_quantize" ? layer.name : layer.float_value + ".q";
     const auto expected = plain.find(quantizer);
     if (expected == plain.end()) continue;  // a layer that only moves codes
@@ -88,9 +88,9 @@ TEST_P(EveryTarget, PlainLoopsGiveTheSameCodes) {
 }
 
 /// Padding has the code of 0, which lies in the middle of the range for the affine activations of leaky_relu.
-TEST(Roads, PaddedFeaturesHaveZeroPoints) {
+TEST(ExecutionPaths, PaddedFeaturesHaveZeroPoints) {
   Prepared prepared("generic_int8", {}, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/padded_shortcut.ir");
-  EXPECT_TRUE(prepared.compare(api::roads_of(prepared.model, quant::convert(prepared.model).model)).equal());
+  EXPECT_TRUE(prepared.compare(api::paths_of(prepared.model, quant::convert(prepared.model).model)).equal());
   EXPECT_EQ(compare_with_plain_loops(prepared), 6);
 }
 
@@ -185,17 +185,17 @@ const Corruption kCorruptions[] = {
 
 class EveryCorruption : public testing::TestWithParam<Corruption> {};
 
-INSTANTIATE_TEST_SUITE_P(Roads, EveryCorruption, testing::ValuesIn(kCorruptions), [](const auto& chosen) {
+INSTANTIATE_TEST_SUITE_P(ExecutionPaths, EveryCorruption, testing::ValuesIn(kCorruptions), [](const auto& chosen) {
   return std::string(chosen.param.in_integer ? "integer_" : "training_") + chosen.param.name;
 });
 
 TEST_P(EveryCorruption, IsFoundAtItsLayer) {
   Prepared prepared(GetParam().platform);
   const Model integer = quant::convert(prepared.model).model;
-  verify::Roads roads = api::roads_of(prepared.model, integer);
-  ASSERT_TRUE(prepared.compare(roads).equal());
-  GetParam().apply(GetParam().in_integer ? roads.integer : roads.training);
-  const auto report = prepared.compare(roads);
+  verify::ExecutionPaths paths = api::paths_of(prepared.model, integer);
+  ASSERT_TRUE(prepared.compare(paths).equal());
+  GetParam().apply(GetParam().in_integer ? paths.integer : paths.training);
+  const auto report = prepared.compare(paths);
   EXPECT_FALSE(report.equal());
   for (const auto& layer : report.layers) {
     if (layer.differing + layer.parameters_differing == 0) continue;
@@ -205,7 +205,7 @@ TEST_P(EveryCorruption, IsFoundAtItsLayer) {
 }
 
 /// The third evaluator is independent of the others, so it too must notice a changed network.
-TEST(Roads, PlainLoopsNoticeAChangedWeight) {
+TEST(ExecutionPaths, PlainLoopsNoticeAChangedWeight) {
   Prepared prepared("generic_int8");
   const Tensor x = prepared.parts.test.inputs(0, 1).at("x");
   const auto before = plain_codes(prepared.model, x);
@@ -214,11 +214,11 @@ TEST(Roads, PlainLoopsNoticeAChangedWeight) {
 }
 
 /// A variant may differ: layers that it lacks are not compared, and each sample counts at its first difference.
-TEST(Roads, AVariantIsAReportAndNoFailure) {
+TEST(ExecutionPaths, AVariantIsAReportAndNoFailure) {
   Prepared prepared("generic_int8");
   const Model integer = quant::convert(prepared.model).model;
-  verify::Roads roads = api::roads_of(prepared.model, integer);
-  roads.variants.push_back(
+  verify::ExecutionPaths paths = api::paths_of(prepared.model, integer);
+  paths.variants.push_back(
       {"off", [&](const Tensors& inputs) {
          CompileOptions options;
          options.fetch = {"conv2", "head"};
@@ -234,7 +234,7 @@ TEST(Roads, AVariantIsAReportAndNoFailure) {
          head[head.size() - 1] = static_cast<uint8_t>(head[head.size() - 1] ^ 1U);
          return codes;
        }});
-  const auto report = prepared.compare(roads);
+  const auto report = prepared.compare(paths);
   EXPECT_TRUE(report.equal());
   const verify::VariantReport& variant = report.variants.at(0);
   const auto& layers = report.layers;
@@ -247,11 +247,11 @@ TEST(Roads, AVariantIsAReportAndNoFailure) {
   EXPECT_EQ(variant.begins, (std::vector<std::pair<std::string, int64_t>>{{"conv2", 3}, {"head", 1}}));
 }
 
-TEST(Roads, ReportNamesTheFirstDifferenceInBothLayouts) {
+TEST(ExecutionPaths, ReportNamesTheFirstDifferenceInBothLayouts) {
   Prepared prepared("generic_int8");
   Model integer = quant::convert(prepared.model).model;
   verify::inject(integer, "conv1:4");
-  const auto report = prepared.compare(api::roads_of(prepared.model, integer));
+  const auto report = prepared.compare(api::paths_of(prepared.model, integer));
   const auto& layer = report.layers[1];
   ASSERT_EQ(layer.layer.name, "conv1");
   ASSERT_TRUE(layer.parameter.has_value());
@@ -267,16 +267,16 @@ TEST(Roads, ReportNamesTheFirstDifferenceInBothLayouts) {
 using Override = std::pair<std::string, std::string>;
 
 class EveryShift : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Roads, EveryShift, testing::Values("half_up", "half_even", "half_away", "truncate", "doubled"),
+INSTANTIATE_TEST_SUITE_P(ExecutionPaths, EveryShift, testing::Values("half_up", "half_even", "half_away", "truncate", "doubled"),
                          [](const auto& name) { return std::string(name.param); });
 
 /// Every rounding of a shift, on codes of either sign, by both execution paths and by plain loops.
-TEST_P(EveryShift, RoundsTheSameOnAllRoads) {
+TEST_P(EveryShift, RoundsTheSameOnAllPaths) {
   for (const char* codes : {"unsigned", "signed"}) {
     Prepared prepared("generic_int8", {},
                       {Override{"requantize.rounding", GetParam()}, Override{"features.codes", codes}});
     const auto conversion = quant::convert(prepared.model);
-    const auto report = prepared.compare(api::roads_of(prepared.model, conversion.model));
+    const auto report = prepared.compare(api::paths_of(prepared.model, conversion.model));
     EXPECT_TRUE(report.equal()) << codes;
     EXPECT_GT(compare_with_plain_loops(prepared), 8) << codes;
   }

@@ -7,7 +7,7 @@
 #include "halfstep/api/errors.h"
 #include "halfstep/core/files/atomic_file.h"
 #include "halfstep/core/files/file.h"
-#include "tests/equivalence/c_road.h"
+#include "tests/equivalence/c_backend.h"
 #include "tests/support/error.h"
 #include "tests/support/files.h"
 
@@ -21,17 +21,17 @@ struct Target {
   std::vector<std::pair<std::string, std::string>> overrides = {};
 };
 
-class CRoadOf : public CRoad, public testing::WithParamInterface<Target> {};
+class CBackendOf : public CBackend, public testing::WithParamInterface<Target> {};
 
 // A5.1
-TEST_P(CRoadOf, has_the_codes_of_the_integers) {
+TEST_P(CBackendOf, has_the_codes_of_the_integers) {
   const Target& target = GetParam();
   Prepared prepared(target.platform, widths(target.weights, target.features), target.overrides);
   expect_equal_in_c(prepared, with_compiler(kSanitized));
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Digits, CRoadOf,
+    Digits, CBackendOf,
     testing::Values(Target{"generic_int8", 8, 8}, Target{"generic_int8", 2, 4}, Target{"magik_t40", 4, 4},
                     Target{"pow2_int8", 4, 8}, Target{"signed_pow2_int8", 8, 8}, Target{"onnxruntime_int8", 8, 8},
                     Target{"pytorch_fbgemm", 4, 8}, Target{"pytorch_x86", 7, 8}, Target{"magik_t40", 8, 12, {}},
@@ -76,7 +76,7 @@ constexpr const char* kKinds = R"(graph kinds(x: f32[?, $channels, $height, $wid
   return logits = head
 })";
 
-TEST_F(CRoad, HasEveryKindOfLayer) {
+TEST_F(CBackend, HasEveryKindOfLayer) {
   for (const char* platform : {"generic_int8", "magik_t41"}) {
     SCOPED_TRACE(platform);
     const TemporaryFolder folder;
@@ -86,7 +86,7 @@ TEST_F(CRoad, HasEveryKindOfLayer) {
   }
 }
 
-TEST_F(CRoad, HasTheSameCodesOnEveryMachine) {
+TEST_F(CBackend, HasTheSameCodesOnEveryMachine) {
   const auto machines = other_machines();
   if (machines.empty()) GTEST_SKIP() << "there is no compiler for another machine with an emulator of it";
   for (const char* platform : {"generic_int8", "onnxruntime_int8", "magik_t40"}) {
@@ -98,19 +98,19 @@ TEST_F(CRoad, HasTheSameCodesOnEveryMachine) {
   }
 }
 
-TEST_F(CRoad, OperatorsInFloatNeedLeaveAndAreNamed) {
+TEST_F(CBackend, OperatorsInFloatNeedLeaveAndAreNamed) {
   for (const char* platform : {"tensorrt", "academic"}) {
     SCOPED_TRACE(platform);
     Prepared prepared(platform);
-    verify::Roads roads = api::roads_of(prepared.model, api::convert(prepared.model, {.float_fallback = true}).model);
+    verify::ExecutionPaths paths = api::paths_of(prepared.model, api::convert(prepared.model, {.float_fallback = true}).model);
     const TemporaryFolder folder;
-    EXPECT_EQ(name_of([&] { api::export_c(roads.integer, folder.path(), {.name = "net"}); }), "c_float_fallback");
+    EXPECT_EQ(name_of([&] { api::export_c(paths.integer, folder.path(), {.name = "net"}); }), "c_float_fallback");
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
-    const auto written = api::export_c(roads.integer, folder.path(), {.name = "net", .float_fallback = true});
+    const auto written = api::export_c(paths.integer, folder.path(), {.name = "net", .float_fallback = true});
     ASSERT_FALSE(written.fallbacks.empty());
     EXPECT_NE(io::read_text_file(folder / "net.h").find(" *   " + written.fallbacks[0]), std::string::npos);
-    api::add_c(roads, with_compiler("cc -O1"));
-    EXPECT_TRUE(prepared.compare(roads, 4).equal());
+    api::add_c(paths, with_compiler("cc -O1"));
+    EXPECT_TRUE(prepared.compare(paths, 4).equal());
   }
 }
 
@@ -134,7 +134,7 @@ class Exported {
   TemporaryFolder folder_;
 };
 
-TEST_F(CRoad, FindsOneWeightThatWasChanged) {
+TEST_F(CBackend, FindsOneWeightThatWasChanged) {
   Prepared prepared("generic_int8");
   Exported exported(prepared);
   api::CProgramOptions options = with_compiler("cc -O1");
@@ -153,7 +153,7 @@ TEST_F(CRoad, FindsOneWeightThatWasChanged) {
   EXPECT_EQ(conv4->engine->position[0], 0);  // the output channel of that weight
 }
 
-TEST_F(CRoad, ShowsTheWordsOfACompilerAndEndsWhatHangs) {
+TEST_F(CBackend, ShowsTheWordsOfACompilerAndEndsWhatHangs) {
   Prepared prepared("generic_int8");
   Exported exported(prepared);
   api::CProgramOptions options = with_compiler("cc -O1");
@@ -177,7 +177,7 @@ TEST_F(CRoad, ShowsTheWordsOfACompilerAndEndsWhatHangs) {
   EXPECT_EQ(diagnostic_of([&] { compare(prepared, options); }).where, "halfstep-no-such-compiler");
 }
 
-TEST_F(CRoad, RefusesOtherFoldersAndOtherPrograms) {
+TEST_F(CBackend, RefusesOtherFoldersAndOtherPrograms) {
   Prepared prepared("generic_int8");
   const TemporaryFolder empty;
   api::CProgramOptions options{.c_folder = empty.path()};
@@ -188,7 +188,7 @@ TEST_F(CRoad, RefusesOtherFoldersAndOtherPrograms) {
   EXPECT_EQ(name_of([&] { api::export_c(integer, empty.path(), {.name = "net"}); }), "file_not_replaced");
 }
 
-TEST_F(CRoad, ATestProgramTestsItselfAndAnArenaIsMeasured) {
+TEST_F(CBackend, ATestProgramTestsItselfAndAnArenaIsMeasured) {
   Prepared prepared("generic_int8");
   const TemporaryFolder folder;
   const auto written = api::export_c(prepared.model, folder.path(), {.name = "net", .main = true});
@@ -218,7 +218,7 @@ int main(void) {
   EXPECT_EQ(compile((folder / "arena.c").string()).code, 0);
 }
 
-TEST_F(CRoad, NoFloatingPointIsInARun) {
+TEST_F(CBackend, NoFloatingPointIsInARun) {
   Prepared prepared("generic_int8", widths(4, 8));
   Exported exported(prepared);
   const std::string object = (exported.path() / "net.o").string();

@@ -30,7 +30,7 @@ struct Layer {
   int32_t zero_point = 0;
   std::string weight_codes;  ///< value of the first program with the weight's codes, "" without weights
   std::string float_value;   ///< value of the prepared network whose codes the layer has
-  std::string real_value;    ///< value in Roads::unquantized, "" if that network has no such value
+  std::string real_value;    ///< value in ExecutionPaths::unquantized, "" if that network has no such value
   std::string path = {};     ///< "while 'loop'" for a layer in a loop, "" in the network's body
 };
 
@@ -80,7 +80,7 @@ struct Accuracy {
   double integer = 0, unquantized = 0;
 };
 
-struct RoadReport {
+struct VerifyReport {
   std::vector<LayerReport> layers;
   std::vector<VariantReport> variants;
   int64_t samples = 0;
@@ -110,7 +110,7 @@ struct Variant {
   Engine engine;
 };
 
-struct Roads {
+struct ExecutionPaths {
   Model training;     ///< evaluation-mode forward of the prepared network, on codes
   Model integer;      ///< the integer program
   Model unquantized;  ///< the source model, or without one the prepared network without its quantizers
@@ -129,7 +129,7 @@ struct Roads {
 
 /// Compares parameter codes first, then the activations of every layer on every sample. Runs `batch` samples at a time,
 /// or fewer if the engine has a smaller limit.
-RoadReport compare_roads(const Roads& roads, const BatchSource& source, int64_t samples, int64_t batch,
+VerifyReport compare_paths(const ExecutionPaths& paths, const BatchSource& source, int64_t samples, int64_t batch,
                          ThreadPool& pool, const ProgressCallback& progress = {});
 
 /// Flips the top bit of one weight code of an integer program. `place` is LAYER:INDEX. Throws if there is no such layer
