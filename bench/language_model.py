@@ -107,7 +107,7 @@ def cell(given, name, in_float, data, folder):
     calibrated = bits(given, prepared, data)
     run(given, "train", prepared, "--data", data, "--samples", given.pieces, "--epochs", epochs, "--batch", 16, "--learning-rate", given.rate, "--overwrite", "--out", trained)
     run(given, "convert", trained / "model.safetensors", "--overwrite", "--out", integer)
-    _, differs = run(given, "verify", trained / "model.safetensors", integer, "--data", data, "--samples", 64, "--meaning", "all")
+    _, differs = run(given, "verify", trained / "model.safetensors", integer, "--data", data, "--samples", 64, "--semantics", "all")
     tuned, codes = bits(given, trained / "model.safetensors", data), bits(given, integer, data)
     cells = (f"{value:.4f} (+{100 * (value / in_float - 1):.2f} %)" for value in (calibrated, tuned, codes))
     print(f"| W{weights}A{features} | {' | '.join(cells)} | {epochs} | {'no' if differs else 'yes'} |", flush=True)

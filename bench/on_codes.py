@@ -68,9 +68,9 @@ def row(given, path, samples, folder):
     widths = ("--weights", given.weights, "--features", given.features)
     call(given, "quantize", path, "--platform", given.platform, "--data", samples, "--all", *widths, "--overwrite", "--out", prepared)
     floats = call(given, "convert", prepared, "--float-fallback", "--overwrite", "--out", integer)["float"]
-    proof = call(given, "verify", prepared, integer, "--data", samples, "--all", "--meaning", "all")
+    proof = call(given, "verify", prepared, integer, "--data", samples, "--all", "--semantics", "all")
     compared, differing = (sum(layer[key] for layer in proof["layers"]) for key in ("compared", "differing"))
-    beyond = sum(layer.get("meaning", {}).get("beyond", 0) for layer in proof["layers"])
+    beyond = sum(layer.get("semantics", {}).get("beyond", 0) for layer in proof["layers"])
     operators = sum(layer["op"] != "fake_quantize" for layer in proof["layers"])
     print(f"| {title(path)} | {operators} | {len(floats)} | {compared:,} | {differing} | {beyond} | {time.perf_counter() - start:.1f} |", flush=True)
     return Counter(f"{one['operator']}: {one['reason']}" for one in floats), differing == 0 and beyond == 0

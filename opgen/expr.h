@@ -2,7 +2,7 @@
 //
 //   or > and > not > comparison, in > + - > * / // % > unary - > call f(a, name=b), index a[i], member a.port
 //
-// A call may contain the argument `...`. Gradients define its meaning.
+// A call may contain the argument `...`. Gradients define its semantics.
 //
 // Literals: 1, 1.0, 1.0e-5, 'text', [a, b], true, false.
 #pragma once

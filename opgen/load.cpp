@@ -120,7 +120,7 @@ Port load_port(std::string name, const Yaml& yaml, const Record& record, bool is
   if (yaml.has("dims")) port.dims = load_dims(yaml.at("dims"));
   if (yaml.has("like")) {
     const Yaml like = yaml.at("like");
-    if (port.dims && yaml.has("type")) fail_at(like.source(), "'like' has no meaning beside both 'type' and 'dims'");
+    if (port.dims && yaml.has("type")) fail_at(like.source(), "'like' has no semantics beside both 'type' and 'dims'");
     if (!yaml.has("type")) port.type = {TypeSpec::Kind::like, {}, like.text()};
     if (!port.dims) port.dims = {like.source(), true, like.text(), {}, {}, {}, false};
   }

@@ -1,4 +1,4 @@
-// Conversion from YAML to Record. Checks only the form. check.h and gradient.h check the meaning.
+// Conversion from YAML to Record. Checks only the form. check.h and gradient.h check the semantics.
 #pragma once
 
 #include <string>

@@ -44,7 +44,7 @@ class ScalarChecker {
       case Kind::call: return call_type(expr);
       case Kind::unary: return same(expr, expr.text == "not" ? ExprType::boolean : ExprType::real);
       case Kind::binary: return binary_type(expr);
-      default: fail_at(source_, "'{}' has no meaning among scalars", to_text(expr));
+      default: fail_at(source_, "'{}' has no semantics among scalars", to_text(expr));
     }
   }
 
@@ -57,7 +57,7 @@ class ScalarChecker {
     const std::string& op = expr.text;
     if (op == "and" || op == "or") return same(expr, ExprType::boolean);
     same(expr, ExprType::real);
-    if (op == "//" || op == "%" || op == "in") fail_at(source_, "'{}' has no meaning among scalars", op);
+    if (op == "//" || op == "%" || op == "in") fail_at(source_, "'{}' has no semantics among scalars", op);
     return op[0] == '<' || op[0] == '>' || op[0] == '=' || op[0] == '!' ? ExprType::boolean : ExprType::real;
   }
 

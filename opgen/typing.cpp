@@ -89,7 +89,7 @@ void Scope::check(Expr& expr, const Source& source) const {
       expr.type = ExprType::integer;
       return;
     case Kind::list: fail_at(source, "the list {} stands elsewhere than after 'in'", to_text(expr));
-    case Kind::member: fail_at(source, "'.{}' has no meaning here", expr.text);
+    case Kind::member: fail_at(source, "'.{}' has no semantics here", expr.text);
   }
 }
 

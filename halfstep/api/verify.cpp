@@ -127,7 +127,7 @@ verify::VerifyReport compare_on(const verify::ExecutionPaths& paths, const data:
 }
 
 verify::VerifyReport prove(const verify::ExecutionPaths& paths, const Model& prepared, const data::Samples& samples,
-                         const verify::MeaningOptions& options, ThreadPool& pool, const ProgressCallback& progress,
+                         const verify::SemanticOptions& options, ThreadPool& pool, const ProgressCallback& progress,
                          std::optional<int64_t> batch) {
   verify::VerifyReport report = compare_on(paths, samples, pool, progress, batch);
   if (prepared.source) {
@@ -136,7 +136,7 @@ verify::VerifyReport prove(const verify::ExecutionPaths& paths, const Model& pre
     report.whole =
         verify::check_whole_network(paths.unquantized, paths.integer, inputs, std::min(report.samples, together), pool);
   }
-  check_meaning(report, prepared, paths.integer, samples, options, pool, progress);
+  check_semantics(report, prepared, paths.integer, samples, options, pool, progress);
   verify_regions(report, prepared, paths, samples, options, pool, progress);
   return report;
 }
@@ -153,8 +153,8 @@ verify::VerifyReport verify(const Model& given, const Model& integer, const Data
   add_engine(paths, options, parts.test, settings);
   if (!options.inject.empty()) verify::inject(paths.integer, options.inject);
   ThreadPool pool(settings.threads);
-  const verify::MeaningOptions meaning{.all = options.meaning == MeaningCheck::all, .seed = settings.seed};
-  verify::VerifyReport report = prove(paths, prepared, parts.test, meaning, pool, settings.progress, options.batch);
+  const verify::SemanticOptions semantics{.all = options.semantics == SemanticCheck::all, .seed = settings.seed};
+  verify::VerifyReport report = prove(paths, prepared, parts.test, semantics, pool, settings.progress, options.batch);
   std::ranges::move(notes_on(prepared, data), std::back_inserter(report.notes));
   add_warnings(report.notes, prepared, parts.test, {parts.train, {.seed = settings.seed}, pool});
   return report;

@@ -27,7 +27,7 @@ verify::VerifyReport compare_on(const verify::ExecutionPaths& paths, const data:
 /// As compare_on, with the semantic check against the source model, and inside branches and loops. `prepared` is the
 /// network from which the paths were made.
 verify::VerifyReport prove(const verify::ExecutionPaths& paths, const Model& prepared, const data::Samples& samples,
-                         const verify::MeaningOptions& options, ThreadPool& pool, const ProgressCallback& progress,
+                         const verify::SemanticOptions& options, ThreadPool& pool, const ProgressCallback& progress,
                          std::optional<int64_t> batch = {});
 
 }  // namespace halfstep::api

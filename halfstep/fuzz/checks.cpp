@@ -14,7 +14,7 @@
 #include "halfstep/passes/quantized/bypass_quantizers.h"
 #include "halfstep/passes/quantized/training_form.h"
 #include "halfstep/train/evaluate/executable.h"
-#include "halfstep/verify/equivalence/meaning.h"
+#include "halfstep/verify/equivalence/semantics.h"
 
 namespace halfstep::fuzz {
 namespace {
@@ -153,14 +153,14 @@ void check_c(Trial& trial) {
   }
 }
 
-void check_meaning(Trial& trial) {
-  const verify::MeaningOptions options{.all = true};
-  for (const auto& [layer, meaning] : verify::check_meaning(passes::with_open_source(trial.prepared()), trial.integer(),
+void check_semantics(Trial& trial) {
+  const verify::SemanticOptions options{.all = true};
+  for (const auto& [layer, semantics] : verify::check_semantics(passes::with_open_source(trial.prepared()), trial.integer(),
                                                             options, trial.tools().pool)) {
-    if (meaning.beyond == 0) continue;
-    const verify::MeaningFault fault = meaning.first.value_or(verify::MeaningFault());
+    if (semantics.beyond == 0) continue;
+    const verify::SemanticFault fault = semantics.first.value_or(verify::SemanticFault());
     throw Found{fmt::format("layer '{}': {} of {} codes are not what {} means; {} {} is {}, expected {}", layer,
-                            meaning.beyond, meaning.compared, fault.says, fault.what, fault.index, fault.found,
+                            semantics.beyond, semantics.compared, fault.says, fault.what, fault.index, fault.found,
                             fault.expected)};
   }
 }
@@ -199,7 +199,7 @@ const std::vector<Check>& all_checks() {
       {"reference", "fused kernels against references without fusion", check_reference},
       {"bypassed", "the prepared network without its quantizers against the float one", check_bypassed},
       {"equivalence", "training path against integer program, code for code", check_equivalence},
-      {"meaning", "integer program against the float operators of the network, in float64", check_meaning},
+      {"semantics", "integer program against the float operators of the network, in float64", check_semantics},
       {"quality", "integer program against the float network, in dB that its widths allow", check_quality},
       {"answers", "samples that have another answer than in the float network", check_answers},
       {"parts", "channels that lie within one step of what they share it with", check_parts},

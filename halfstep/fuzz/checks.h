@@ -27,7 +27,7 @@ void check_source(Trial& trial);
 void check_reference(Trial& trial);
 void check_bypassed(Trial& trial);
 void check_equivalence(Trial& trial);
-void check_meaning(Trial& trial);
+void check_semantics(Trial& trial);
 void check_quality(Trial& trial);
 void check_answers(Trial& trial);
 void check_parts(Trial& trial);

@@ -58,7 +58,7 @@ std::string describe(const verify::LayerReport& report, const verify::Difference
 }
 
 /// A mismatch of the semantic check, with the value of the source model, for example "conv2d 'c' {...} gives 0.25".
-std::string describe(const verify::LayerReport& report, const verify::MeaningFault& fault) {
+std::string describe(const verify::LayerReport& report, const verify::SemanticFault& fault) {
   std::string text =
       fmt::format("{}: {} code {} at {}: integer program {}, the network that came in {}: {}{} {}",
                   name_of(report, fault), fault.what, fault.index, to_string(fault.position), fault.found,
@@ -70,17 +70,17 @@ std::string describe(const verify::LayerReport& report, const verify::MeaningFau
 }
 
 /// The result of the semantic check. "" if it did not run.
-std::string meaning_verdict(const verify::VerifyReport& report) {
-  if (!report.unchecked.empty()) return fmt::format("meaning not checked: {}\n", report.unchecked);
+std::string semantic_verdict(const verify::VerifyReport& report) {
+  if (!report.unchecked.empty()) return fmt::format("semantics not checked: {}\n", report.unchecked);
   if (!report.floats) return "";
   std::string text;
   int64_t compared = 0, near_ties = 0, beyond = 0;
   for (const auto& layer : report.layers) {
-    if (!layer.meaning) continue;
-    compared += layer.meaning->compared;
-    near_ties += layer.meaning->near_ties;
-    beyond += layer.meaning->beyond;
-    if (layer.meaning->first) text += describe(layer, *layer.meaning->first) + "\n";
+    if (!layer.semantics) continue;
+    compared += layer.semantics->compared;
+    near_ties += layer.semantics->near_ties;
+    beyond += layer.semantics->beyond;
+    if (layer.semantics->first) text += describe(layer, *layer.semantics->first) + "\n";
   }
   for (const auto& fault : report.floats->faults)
     text += fmt::format("value '{}': element {} of the float network is {} when prepared, {} as it came in\n",
@@ -89,8 +89,8 @@ std::string meaning_verdict(const verify::VerifyReport& report) {
     text += fmt::format("the prepared network {}, which the network that came in does not become\n",
                         report.floats->structure);
   return text +
-         fmt::format("meaning: {} codes against the network that came in over {} samples, {} near ties, {} beyond\n",
-                     compared, report.meaning_samples, near_ties, beyond);
+         fmt::format("semantics: {} codes against the network that came in over {} samples, {} near ties, {} beyond\n",
+                     compared, report.semantic_samples, near_ties, beyond);
 }
 
 /// The result of the check of a whole batch against the source model. "" if it passed or did not run.
@@ -163,18 +163,18 @@ std::string worth(const verify::VerifyReport& report) {
              : "";
 }
 
-nlohmann::ordered_json json_of(const verify::MeaningFault& fault) {
+nlohmann::ordered_json json_of(const verify::SemanticFault& fault) {
   return {{"what", fault.what},         {"index", fault.index},   {"nhwc_index", fault.nhwc}, {"sample", fault.sample},
           {"position", fault.position}, {"integer", fault.found}, {"source", fault.expected}, {"real", fault.real},
           {"operator", fault.says},     {"inside", fault.path}};
 }
 
-nlohmann::ordered_json json_of(const verify::Meaning& meaning) {
-  nlohmann::ordered_json json = {{"compared", meaning.compared},
-                                 {"near_ties", meaning.near_ties},
-                                 {"beyond", meaning.beyond},
-                                 {"largest", meaning.largest}};
-  if (meaning.first) json["first"] = json_of(*meaning.first);
+nlohmann::ordered_json json_of(const verify::Semantics& semantics) {
+  nlohmann::ordered_json json = {{"compared", semantics.compared},
+                                 {"near_ties", semantics.near_ties},
+                                 {"beyond", semantics.beyond},
+                                 {"largest", semantics.largest}};
+  if (semantics.first) json["first"] = json_of(*semantics.first);
   return json;
 }
 
@@ -260,7 +260,7 @@ nlohmann::ordered_json json_of(const verify::LayerReport& report, bool with_engi
   if (report.parameter) json["first_parameter"] = json_of(*report.parameter);
   if (report.feature) json["first_feature"] = json_of(*report.feature);
   if (report.engine) json["first_engine"] = json_of(*report.engine, "integer", "engine");
-  if (report.meaning) json["meaning"] = json_of(*report.meaning);
+  if (report.semantics) json["semantics"] = json_of(*report.semantics);
   return json;
 }
 
@@ -282,8 +282,8 @@ std::string layers_table(const verify::VerifyReport& report) {
                                     fmt::format("{:.6g}", layer.layer.scale),
                                     std::to_string(layer.compared),
                                     std::to_string(layer.differing + layer.parameters_differing),
-                                    layer.meaning ? std::to_string(layer.meaning->near_ties) : "-",
-                                    layer.meaning ? std::to_string(layer.meaning->beyond) : "-",
+                                    layer.semantics ? std::to_string(layer.semantics->near_ties) : "-",
+                                    layer.semantics ? std::to_string(layer.semantics->beyond) : "-",
                                     decibel_text(layer.sqnr_db)};
     if (engine) row.push_back(std::to_string(layer.engine_differing));
     if (has_paths) row.push_back(layer.layer.path);
@@ -334,7 +334,7 @@ std::string verdict(const verify::VerifyReport& report) {
   } else if (!differ) {
     text += "no feature code differs\n";
   }
-  return text + meaning_verdict(report) + whole_verdict(report) + outputs_verdict(report) + "\n" + sentence(report) +
+  return text + semantic_verdict(report) + whole_verdict(report) + outputs_verdict(report) + "\n" + sentence(report) +
          "\n";
 }
 
@@ -365,7 +365,7 @@ nlohmann::ordered_json to_json(const verify::VerifyReport& report) {
   if (report.accuracy)
     json["accuracy"] = {{"float", report.accuracy->unquantized}, {"integer", report.accuracy->integer}};
   json["verdict"] = sentence(report);
-  if (!report.unchecked.empty()) json["meaning_unchecked"] = report.unchecked;
+  if (!report.unchecked.empty()) json["semantics_unchecked"] = report.unchecked;
   json["notes"] = report.notes;
   if (report.floats) json["floats"] = json_of(*report.floats);
   if (report.whole) json["whole_network"] = json_of(*report.whole);

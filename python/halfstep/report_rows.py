@@ -92,7 +92,7 @@ class LayerRow(_LayerRow, total=False):
     first_parameter: dict[str, Any]
     first_feature: dict[str, Any]
     first_engine: dict[str, Any]
-    meaning: dict[str, Any]
+    semantics: dict[str, Any]
 
 
 class _DumpRow(TypedDict):

@@ -111,7 +111,7 @@ def test_floats_are_those_of_onnxruntime_at_any_length(network, count, length):
 @pytest.mark.parametrize("count, length", [(4, 1), (6, 12), (3, 40), (8, 5)])
 def test_integers_are_verified_at_any_length(prepared, count, length):
     program = hs.convert(prepared, float_fallback=True)
-    proof = hs.verify(prepared, program, sentences(count, length, seed=4), meaning="all")
+    proof = hs.verify(prepared, program, sentences(count, length, seed=4), semantics="all")
     assert proof.equal, str(proof)
 
 

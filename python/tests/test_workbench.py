@@ -283,8 +283,8 @@ def test_wrong_order_of_verbs(network, prepared, program, samples, tmp_path):
         hs.load(tmp_path / "net.pt")
     with pytest.raises(TypeError, match="preprocess: found 'men'"):
         hs.quantize(network, data=samples, preprocess={"men": 3})
-    with raises("not_a_choice", where="meaning", found="'some'"):
-        hs.verify(prepared, program, samples, meaning="some")
+    with raises("not_a_choice", where="semantics", found="'some'"):
+        hs.verify(prepared, program, samples, semantics="some")
 
 
 def test_wrong_inputs(program, samples):

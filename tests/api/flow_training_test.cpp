@@ -116,7 +116,7 @@ TEST(FlowTraining, AQuantizedLstmIsFineTunedAndBecomesIntegers) {
   EXPECT_LT(after.loss, before.loss);
   EXPECT_NE(digest(prepared), digest(tuned.model));
   const Model integer = convert(tuned.model, {.float_fallback = true}).model;
-  const verify::VerifyReport report = verify(tuned.model, integer, data, {.meaning = MeaningCheck::all}, settings);
+  const verify::VerifyReport report = verify(tuned.model, integer, data, {.semantics = SemanticCheck::all}, settings);
   EXPECT_TRUE(report.equal());
   const auto gates = std::ranges::find(report.layers, "g", [](const auto& layer) { return layer.layer.name; });
   ASSERT_NE(gates, report.layers.end());

@@ -70,11 +70,11 @@ TEST(ScalarInputs, GoAllTheWayToIntegers) {
   const Model integer = convert(tuned.model).model;
   EXPECT_EQ(evaluate(integer, data, {}, {}).loss, evaluate(tuned.model, data, {}, {}).loss);
 
-  VerifyOptions options{.meaning = MeaningCheck::all};
+  VerifyOptions options{.semantics = SemanticCheck::all};
   if (io::run_program({"cc", "--version"}, "", 200).code == 0) options.backend = "c";
   const verify::VerifyReport report = verify(tuned.model, integer, data, options, {});
   EXPECT_TRUE(report.equal());
-  EXPECT_EQ(report.meaning_samples, report.samples + 8);
+  EXPECT_EQ(report.semantic_samples, report.samples + 8);
   const auto inside = std::ranges::find(report.layers, "a", [](const auto& layer) { return layer.layer.name; });
   ASSERT_NE(inside, report.layers.end());
   EXPECT_EQ(inside->compared, iterations(all, data) * kColumns);

@@ -56,7 +56,7 @@ TEST(Completion, Choices) {
   EXPECT_EQ(completions("halfstep export net.safetensors --format "), "float\nqdq\nqoperator\nc\ndeploy\n");
   EXPECT_EQ(completions("halfstep export net.safetensors --format=q"), "qdq\nqoperator\n");
   EXPECT_EQ(completions("halfstep quantize net.onnx --platform pow"), "pow2_int8\n");
-  EXPECT_EQ(completions("halfstep verify a b --meaning "), "sampled\nall\n");
+  EXPECT_EQ(completions("halfstep verify a b --semantics "), "sampled\nall\n");
   EXPECT_EQ(completions("halfstep op gr"), "grad\n");
   EXPECT_EQ(completions("halfstep quantize "), "") << "bash looks for files";
   EXPECT_EQ(completions("halfstep quantize --calibrate "), "");

@@ -25,8 +25,8 @@ void expect_layer(const nlohmann::json& layer) {
   EXPECT_GT(layer["compared"].get<int64_t>(), 0);
   EXPECT_EQ(layer["differing"].get<int64_t>(), 0);
   EXPECT_GT(layer["sqnr_db"].get<double>(), 0);
-  EXPECT_GT(layer["meaning"]["compared"].get<int64_t>(), 0);
-  EXPECT_EQ(layer["meaning"]["beyond"].get<int64_t>(), 0);
+  EXPECT_GT(layer["semantics"]["compared"].get<int64_t>(), 0);
+  EXPECT_EQ(layer["semantics"]["beyond"].get<int64_t>(), 0);
 }
 
 void expect_accuracies(const nlohmann::json& accuracy) {

@@ -21,8 +21,8 @@ void expect_equal(Prepared& prepared, const Model& integer) {
     EXPECT_GT(layer.compared, 0) << layer.layer.name;
     EXPECT_EQ(layer.differing + layer.parameters_differing, 0) << layer.layer.name;
   }
-  const auto meaning = verify::check_meaning(prepared.model, integer, {.all = true}, prepared.pool);
-  for (const auto& layer : meaning) EXPECT_EQ(layer.meaning.beyond, 0) << layer.layer;
+  const auto semantics = verify::check_semantics(prepared.model, integer, {.all = true}, prepared.pool);
+  for (const auto& layer : semantics) EXPECT_EQ(layer.semantics.beyond, 0) << layer.layer;
 }
 
 // A5.3, A5.11

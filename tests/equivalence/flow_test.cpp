@@ -20,8 +20,8 @@ TEST(FlowPaths, GoAllTheWayToIntegers) {
   const auto& state = layer(report, "from_state");
   EXPECT_EQ(state.layer.path, "scan 'cell'");
   EXPECT_EQ(state.compared, samples * 5 * 6);
-  ASSERT_TRUE(state.meaning);
-  EXPECT_EQ(state.meaning->compared, state.compared + 36);
+  ASSERT_TRUE(state.semantics);
+  EXPECT_EQ(state.semantics->compared, state.compared + 36);
   EXPECT_EQ(layer(report, "up").layer.path, "if 'choice'");
   EXPECT_EQ(layer(report, "up").compared + layer(report, "soft").compared, samples * 6);
   EXPECT_GT(layer(report, "up").compared, 0);
@@ -50,8 +50,8 @@ TEST(FlowPaths, HoldEveryLayerToWhatTheNetworkMeans) {
   flow.prepared.source =
       std::make_shared<const Source>(Source{Flow::network("sigmoid"), flow.prepared.source->samples});
   const verify::VerifyReport report = flow.prove(flow.integers());
-  EXPECT_GT(layer(report, "next").meaning->beyond, 0);
-  EXPECT_EQ(layer(report, "from_state").meaning->beyond, 0);
+  EXPECT_GT(layer(report, "next").semantics->beyond, 0);
+  EXPECT_EQ(layer(report, "from_state").semantics->beyond, 0);
   EXPECT_FALSE(report.equal());
 }
 

@@ -70,8 +70,8 @@ TEST_P(MasksWith, BothPathsAreEqualAndMeanIt) {
     EXPECT_EQ(layer.differing + layer.parameters_differing, 0) << layer.layer.name;
   }
   const Model opened = passes::with_open_source(prepared.model);
-  for (const auto& layer : verify::check_meaning(opened, integer, {.all = true}, prepared.pool))
-    EXPECT_EQ(layer.meaning.beyond, 0) << layer.layer;
+  for (const auto& layer : verify::check_semantics(opened, integer, {.all = true}, prepared.pool))
+    EXPECT_EQ(layer.semantics.beyond, 0) << layer.layer;
 }
 
 }  // namespace

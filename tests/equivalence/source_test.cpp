@@ -15,7 +15,7 @@ namespace {
 class Sources : public testing::Test {
  protected:
   Sources()
-      : network(train::create_network(HALFSTEP_SOURCE_DIR "/tests/equivalence/meaning.ir", data.sample_dims(), 10, 3)) {
+      : network(train::create_network(HALFSTEP_SOURCE_DIR "/tests/equivalence/semantics.ir", data.sample_dims(), 10, 3)) {
     data::set_preprocess(network, {.scale = 1.0F / 16});
     Random random(5, 1);  // a weight of a gemm that the initializer does not treat as a layer with weights
     for (float& value : network.tensors.at("fc.w").data<float>()) value = 0.5F * random.normal();
@@ -30,7 +30,7 @@ class Sources : public testing::Test {
     api::save(prepared, folder / "prepared");
     const Model read = api::load(folder / "prepared");
     return api::verify(read, api::convert(read).model, data,
-                       {.meaning = all ? api::MeaningCheck::all : api::MeaningCheck::sampled}, {});
+                       {.semantics = all ? api::SemanticCheck::all : api::SemanticCheck::sampled}, {});
   }
 
   TemporaryFolder folder;
@@ -48,12 +48,12 @@ TEST_F(Sources, AreStoredWithSamples) {
   const auto report = verified(prepared);
   EXPECT_TRUE(report.equal());
   EXPECT_EQ(report.unchecked, "");
-  EXPECT_EQ(report.meaning_samples, 8 + 64);
+  EXPECT_EQ(report.semantic_samples, 8 + 64);
   ASSERT_TRUE(report.agreement.has_value());
   EXPECT_GT(*report.agreement, 0.5);
   EXPECT_GT(report.cosine, 0.9);
   for (const auto& layer : report.layers)
-    EXPECT_EQ(layer.meaning && layer.meaning->compared > 0, !layer.layer.real_value.empty()) << layer.layer.name;
+    EXPECT_EQ(layer.semantics && layer.semantics->compared > 0, !layer.layer.real_value.empty()) << layer.layer.name;
 }
 
 TEST_F(Sources, AreStoredWithoutSamplesForPrivacy) {
@@ -61,7 +61,7 @@ TEST_F(Sources, AreStoredWithoutSamplesForPrivacy) {
   EXPECT_TRUE(prepared.source->samples.empty());
   const auto report = verified(prepared);
   EXPECT_TRUE(report.equal());
-  EXPECT_EQ(report.meaning_samples, 64) << "of the data that verify has anyway";
+  EXPECT_EQ(report.semantic_samples, 64) << "of the data that verify has anyway";
   EXPECT_EQ(diagnostic_of([&] { quantized(-1); }), errors::number_out_of_range("keep_samples", -1, "at least 0"));
 }
 
@@ -77,9 +77,9 @@ TEST_F(Sources, SurviveOtherWidthsAndTraining) {
 // A12.6
 TEST_F(Sources, AllElementsOfAllSamplesAreChecked) {
   const auto report = verified(quantized(1), true);
-  EXPECT_EQ(report.meaning_samples, 1 + 359);
+  EXPECT_EQ(report.semantic_samples, 1 + 359);
   const auto mean = std::ranges::find_if(report.layers, [](const auto& l) { return l.layer.name == "mean"; });
-  EXPECT_EQ(mean->meaning->compared, 360 * 8 * 64);
+  EXPECT_EQ(mean->semantics->compared, 360 * 8 * 64);
 }
 
 /// The source model has an average that excludes padding. Both execution paths count the padding.
@@ -95,7 +95,7 @@ TEST_F(Sources, AverageOverPaddingIsFoundAndTheLayerNamed) {
   EXPECT_FALSE(report.equal());
   for (const auto& layer : report.layers) {
     EXPECT_EQ(layer.differing + layer.parameters_differing, 0) << "the paths agree on " << layer.layer.name;
-    EXPECT_EQ(layer.meaning && layer.meaning->beyond > 0, layer.layer.name == "mean") << layer.layer.name;
+    EXPECT_EQ(layer.semantics && layer.semantics->beyond > 0, layer.layer.name == "mean") << layer.layer.name;
   }
   EXPECT_EQ(report.floats->structure, "has other attributes at 'mean'");
 }

@@ -249,7 +249,7 @@ TEST(Extents, ThatANetworkDoesNotTake) {
 }
 
 /// Infinities hide nothing where a layer reads them.
-TEST(Meaning, OfInfinitiesInFrontOfALayer) {
+TEST(Semantics, OfInfinitiesInFrontOfALayer) {
   Sketch sketch;
   const Known x = sketch.input(6);
   const Known squashed = sketch.node("Tanh", {sketch.conv(x, 8)}, x.dims);
@@ -257,16 +257,16 @@ TEST(Meaning, OfInfinitiesInFrontOfALayer) {
   sketch.node("AveragePool", {infinite}, {kBatch, kChannels, 6, 5}, {{"kernel_shape", Dims{1, 2}}});
   Target target = kGeneric;
   target.platform = "pplcuda";
-  EXPECT_EQ(finding(check_meaning, sketch.finish(), target), "");
+  EXPECT_EQ(finding(check_semantics, sketch.finish(), target), "");
 }
 
-TEST(Meaning, OfAClipWithoutLimitsInFrontOfALoneNorm) {
+TEST(Semantics, OfAClipWithoutLimitsInFrontOfALoneNorm) {
   Sketch sketch;
   const Known x = sketch.input(5), clipped = sketch.node("Clip", {x}, x.dims);
   const auto numbers = [&](double low) { return sketch.numbers({kChannels}, 1).between(low, 1); };
   const Known variance = sketch.node("Exp", {numbers(-1)}, {kChannels});
   sketch.node("BatchNormalization", {clipped, numbers(-1), numbers(-1), numbers(-1), variance}, x.dims);
-  EXPECT_EQ(finding(check_meaning, sketch.finish()), "");
+  EXPECT_EQ(finding(check_semantics, sketch.finish()), "");
 }
 
 TEST(Splits, OfAValueThatDependsOnTheBatch) {

@@ -153,11 +153,11 @@ def beyond(bench, network, samples, platform, *changed):
         ended = bench.run(*step, code=None)
         if ended.code != 0:
             return ended.err
-    ended = bench.run("verify", prepared, integer, "--data", samples, "--meaning", "all", "--json", *changed, code=None)
+    ended = bench.run("verify", prepared, integer, "--data", samples, "--semantics", "all", "--json", *changed, code=None)
     assert ended.code in (0, 1), ended.err
     layers = ended.report["layers"]
     assert sum(layer["differing"] + layer["parameters_differing"] for layer in layers) == 0 or changed
-    return sum(layer["meaning"]["beyond"] for layer in layers if "meaning" in layer)
+    return sum(layer["semantics"]["beyond"] for layer in layers if "semantics" in layer)
 
 
 def holds(result):
@@ -179,7 +179,7 @@ def test_right_codes_hold_on_every_platform(bench, make):
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_right_codes_hold_in_reported_networks(bench, shared, platform):
-    folder = shared / "hunt" / "fallback_meaning"
+    folder = shared / "hunt" / "fallback_semantics"
     networks = sorted(folder.glob("*.onnx"))
     assert networks
     found = {network.stem: beyond(bench, network, samples_for(network, bench.folder), platform) for network in networks}
@@ -202,8 +202,8 @@ def test_other_scales_are_found(bench, platform):
     prepared, integer = files(bench)
     words = ["--data", bench.folder / "wider.npz", "--out", prepared, "--overwrite"]
     bench.run("quantize", network, "--platform", platform, *words)
-    report = bench.run("verify", prepared, integer, "--data", samples, "--meaning", "all", "--json", code=1).report
-    wrong = {layer["name"] for layer in report["layers"] if "meaning" in layer and layer["meaning"]["beyond"]}
+    report = bench.run("verify", prepared, integer, "--data", samples, "--semantics", "all", "--json", code=1).report
+    wrong = {layer["name"] for layer in report["layers"] if "semantics" in layer and layer["semantics"]["beyond"]}
     assert {"h", "y.q"} <= wrong
 
 

@@ -49,7 +49,7 @@ bool is_calibrated(const Model& prepared) {
   });
 }
 
-/// Ranges of an uncalibrated network have no meaning, so only its operators are checked.
+/// Ranges of an uncalibrated network have no semantics, so only its operators are checked.
 std::vector<Diagnostic> objections_to_conversion(const Model& prepared, const quant::ConvertOptions& options) {
   return objections_of(prepared, [&] {
     if (is_calibrated(prepared)) {

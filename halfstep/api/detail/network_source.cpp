@@ -16,7 +16,7 @@
 #include "halfstep/passes/quantized/training_form.h"
 #include "halfstep/quant/prepare/float_form.h"
 #include "halfstep/train/evaluate/executable.h"
-#include "halfstep/verify/equivalence/meaning.h"
+#include "halfstep/verify/equivalence/semantics.h"
 
 namespace halfstep::api {
 namespace {
@@ -116,15 +116,15 @@ verify::FloatReport require_same_floats(const Model& prepared, const data::Sampl
   fail(errors::prepared_value_differs(name, fault.value, fault.index, fault.found, fault.expected, fault.bound));
 }
 
-void add_meanings(verify::VerifyReport& report, std::vector<verify::LayerMeaning> layers) {
-  for (verify::LayerMeaning& layer : layers) {
+void add_semantics(verify::VerifyReport& report, std::vector<verify::LayerSemantics> layers) {
+  for (verify::LayerSemantics& layer : layers) {
     const auto found = std::ranges::find_if(report.layers, [&](const auto& l) { return l.layer.name == layer.layer; });
-    if (found != report.layers.end()) found->meaning = std::move(layer.meaning);
+    if (found != report.layers.end()) found->semantics = std::move(layer.semantics);
   }
 }
 
-void check_meaning(verify::VerifyReport& report, const Model& prepared, const Model& integer,
-                   const data::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
+void check_semantics(verify::VerifyReport& report, const Model& prepared, const Model& integer,
+                   const data::Samples& samples, const verify::SemanticOptions& options, ThreadPool& pool,
                    const ProgressCallback& progress) {
   if (!prepared.source) {
     report.unchecked =
@@ -134,9 +134,9 @@ void check_meaning(verify::VerifyReport& report, const Model& prepared, const Mo
   }
   report.floats = check_floats(prepared, samples, pool);
   const AllSamples all{*prepared.source, samples};
-  report.meaning_samples = options.all ? all.size() : std::min(all.size(), all.stored() + kGivenSamples);
+  report.semantic_samples = options.all ? all.size() : std::min(all.size(), all.stored() + kGivenSamples);
   const Model opened = passes::with_open_source(prepared);
-  add_meanings(report, verify::check_meaning(opened, integer, all, report.meaning_samples, options, pool, progress));
+  add_semantics(report, verify::check_semantics(opened, integer, all, report.semantic_samples, options, pool, progress));
 }
 
 }  // namespace halfstep::api

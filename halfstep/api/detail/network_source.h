@@ -35,13 +35,13 @@ verify::FloatReport check_floats(const Model& prepared, const Tensors& inputs, T
 verify::FloatReport require_same_floats(const Model& prepared, const data::Samples& samples, ThreadPool& pool);
 
 /// Adds results of the semantic check to the layers of `report`.
-void add_meanings(verify::VerifyReport& report, std::vector<verify::LayerMeaning> layers);
+void add_semantics(verify::VerifyReport& report, std::vector<verify::LayerSemantics> layers);
 
 /// Runs the semantic check between the layers of `integer` and the source of `prepared`, and adds the results to
 /// `report`. It uses the stored samples and the first 64 given ones, or all samples if the options request it. If the
 /// check is impossible, `report` receives the reason.
-void check_meaning(verify::VerifyReport& report, const Model& prepared, const Model& integer,
-                   const data::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
+void check_semantics(verify::VerifyReport& report, const Model& prepared, const Model& integer,
+                   const data::Samples& samples, const verify::SemanticOptions& options, ThreadPool& pool,
                    const ProgressCallback& progress);
 
 }  // namespace halfstep::api

@@ -49,7 +49,7 @@ class RegionCheck {
           std::make_shared<const Source>(Source{region_of(prepared.source->network, holder.name(), region, path_), {}});
   }
 
-  void run(verify::VerifyReport& report, verify::MeaningOptions options, ThreadPool& pool) const {
+  void run(verify::VerifyReport& report, verify::SemanticOptions options, ThreadPool& pool) const {
     const auto source = [&](int64_t begin, int64_t) { return at(begin).arguments; };
     verify::ExecutionPaths paths = paths_of(prepared_, integer_);
     paths.whole = options.whole = true;
@@ -61,7 +61,7 @@ class RegionCheck {
     verify::VerifyReport found = verify::compare_paths(paths, source, count, 1, pool);
     if (prepared_.source) {
       const Model opened = passes::with_open_source(prepared_);
-      add_meanings(found, verify::check_meaning(opened, integer_, source, count, options, pool));
+      add_semantics(found, verify::check_semantics(opened, integer_, source, count, options, pool));
       report.floats->add(check_floats(prepared_, at(0).arguments, pool));
     }
     for (verify::LayerReport& layer : found.layers) {
@@ -69,7 +69,7 @@ class RegionCheck {
       if (layer.feature) place(*layer.feature);
       if (layer.engine) place(*layer.engine);
       if (recording_ != nullptr) compare_counts(layer);
-      if (layer.meaning && layer.meaning->first) place(*layer.meaning->first);
+      if (layer.semantics && layer.semantics->first) place(*layer.semantics->first);
     }
     std::ranges::move(found.layers, std::back_inserter(report.layers));
   }
@@ -119,7 +119,7 @@ void put_in_order(std::vector<verify::LayerReport>& layers, const Graph& integer
 }  // namespace
 
 void verify_regions(verify::VerifyReport& report, const Model& prepared, const verify::ExecutionPaths& paths,
-                    const data::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
+                    const data::Samples& samples, const verify::SemanticOptions& options, ThreadPool& pool,
                     const ProgressCallback& progress) {
   std::vector<Op> holders = prepared.graph.all_ops();
   std::erase_if(holders, [](Op op) { return op.regions().empty(); });

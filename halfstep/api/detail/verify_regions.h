@@ -11,7 +11,7 @@ namespace halfstep::api {
 /// execution of a region, also with the backend of `paths` if it records them (ExecutionPaths::inside), and with the source
 /// model if `prepared` has it. Adds nothing if no region has quantizers.
 void verify_regions(verify::VerifyReport& report, const Model& prepared, const verify::ExecutionPaths& paths,
-                    const data::Samples& samples, const verify::MeaningOptions& options, ThreadPool& pool,
+                    const data::Samples& samples, const verify::SemanticOptions& options, ThreadPool& pool,
                     const ProgressCallback& progress);
 
 }  // namespace halfstep::api

@@ -9,7 +9,7 @@
 
 namespace halfstep {
 
-/// Meaning of the highest codes of a format.
+/// Semantics of the highest codes of a format.
 enum class TopCodes {
   ieee,   ///< the highest exponent encodes infinities and NaN
   fn,     ///< all ones encodes NaN; no infinities

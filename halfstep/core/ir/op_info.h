@@ -53,7 +53,7 @@ struct OpTypes {
   std::vector<const Type*> in, out;
 };
 
-/// Meaning of the gradient in an operator record.
+/// Semantics of the gradient in an operator record.
 enum class GradientKind {
   none,             ///< no gradient: a request for it is an error
   derivative,       ///< the true derivative, checked by finite differences

@@ -55,7 +55,7 @@ void require_alike(const std::vector<std::string>& paths, const std::vector<Imag
   }
 }
 
-/// A class that occurs only outside train is probably a folder with another meaning.
+/// A class that occurs only outside train is probably a folder with another semantics.
 void require_known_classes(const std::vector<std::string>& paths, const std::vector<ImagePlace>& places,
                            const std::string& where) {
   std::set<std::string> known;

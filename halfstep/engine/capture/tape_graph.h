@@ -36,7 +36,7 @@ struct Tape {
   bool operator==(const Tape&) const = default;
 };
 
-/// The meaning of an argument of the gradient graph.
+/// The semantics of an argument of the gradient graph.
 struct Source {
   enum class Kind { leaf, seed, result, saved };
   Kind kind;

@@ -36,7 +36,7 @@ class YamlDocument {
 
  private:
   friend class YamlReader;
-  /// Adds a mistake. object() is for checks that need the meaning of a key.
+  /// Adds a mistake. object() is for checks that need the semantics of a key.
   /// reject() is for structural mistakes, and marks the path as wrong.
   void object(const YAML::Mark& mark, const std::string& path, Diagnostic said);
   void reject(const YAML::Mark& mark, const std::string& path, Diagnostic said);

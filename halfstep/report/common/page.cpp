@@ -224,19 +224,19 @@ std::string bits_section(const NetworkReport& report) {
 std::string proof_section(const NetworkReport& report) {
   if (!report.proof) return fmt::format("<p>There is no proof: {}</p>\n", escaped(report.unproved));
   const verify::VerifyReport& proof = *report.proof;
-  int64_t compared = 0, differing = 0, engine = 0, engine_differing = 0, meaning = 0, beyond = 0;
+  int64_t compared = 0, differing = 0, engine = 0, engine_differing = 0, semantics = 0, beyond = 0;
   for (const verify::LayerReport& layer : proof.layers) {
     compared += layer.compared + layer.parameters_compared;
     differing += layer.differing + layer.parameters_differing;
     engine += layer.engine_compared;
     engine_differing += layer.engine_differing;
-    if (!layer.meaning) continue;
-    meaning += layer.meaning->compared;
-    beyond += layer.meaning->beyond;
+    if (!layer.semantics) continue;
+    semantics += layer.semantics->compared;
+    beyond += layer.semantics->beyond;
   }
   std::vector<std::vector<std::string>> rows = {
       {"training network and integers", grouped(compared), grouped(differing)},
-      {"integers and the network that came in", grouped(meaning), grouped(beyond)}};
+      {"integers and the network that came in", grouped(semantics), grouped(beyond)}};
   if (engine > 0) rows.push_back({"integers and " + escaped(report.with), grouped(engine), grouped(engine_differing)});
   return html_table({"equivalence", "codes compared", "that differ"}, rows) +
          fmt::format("<pre>{}</pre>\n", escaped(verdict(proof)));

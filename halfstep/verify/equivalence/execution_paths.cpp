@@ -307,7 +307,7 @@ bool VerifyReport::equal() const {
   return std::all_of(layers.begin(), layers.end(),
                      [](const LayerReport& r) {
                        return r.differing + r.engine_differing + r.parameters_differing +
-                                  (r.meaning ? r.meaning->beyond : 0) ==
+                                  (r.semantics ? r.semantics->beyond : 0) ==
                               0;
                      }) &&
          (!floats || floats->holds()) && (!whole || whole->holds());
@@ -339,7 +339,7 @@ VerifyReport compare_paths(const ExecutionPaths& paths, const BatchSource& sourc
   report.samples = samples;
   report.notes = paths.notes;
   for (const Layer& layer : paths.layers)
-    report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}, .engine = {}, .meaning = {}});
+    report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}, .engine = {}, .semantics = {}});
   for (const Variant& variant : paths.variants) report.variants.push_back({.name = variant.name});
   std::vector<CodeLikeness> noise(paths.layers.size());
   std::map<std::vector<Dims>, Programs> programs;  // by shapes of the inputs

@@ -13,7 +13,7 @@
 #include "halfstep/core/ir/model.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/verify/equivalence/batch_source.h"
-#include "halfstep/verify/equivalence/meaning.h"
+#include "halfstep/verify/equivalence/semantics.h"
 #include "halfstep/verify/equivalence/output_parts.h"
 #include "halfstep/verify/equivalence/same_floats.h"
 #include "halfstep/verify/equivalence/whole_network.h"
@@ -57,7 +57,7 @@ struct LayerReport {
   /// Signal-to-quantization-noise ratio in dB against the unquantized network. Infinite without differences, NaN if
   /// that network has no such value.
   double sqnr_db = 0;
-  std::optional<Meaning> meaning;  ///< for layers with codes, if the semantic check ran
+  std::optional<Semantics> semantics;  ///< for layers with codes, if the semantic check ran
 };
 
 /// Differences of an engine variant that need not be equal.
@@ -91,7 +91,7 @@ struct VerifyReport {
   std::optional<Accuracy> accuracy;   ///< if the samples have labels
   std::optional<FloatReport> floats;  ///< source model compared with the prepared network
   std::optional<WholeNetwork> whole;  ///< whole batch compared with the float source model, if there is one
-  int64_t meaning_samples = 0;
+  int64_t semantic_samples = 0;
   std::vector<std::string> notes;  ///< remarks about the samples
   std::string unchecked;           ///< reason why the semantic check was skipped, "" if it ran
   /// Whether all codes are equal and all checks passed. Variants do not count.

@@ -9,7 +9,7 @@
 #include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/verify/equivalence/errors.h"
-#include "halfstep/verify/equivalence/layer_meaning.h"
+#include "halfstep/verify/equivalence/layer_semantics.h"
 #include "halfstep/verify/operators/numbers.h"
 
 namespace halfstep::verify {
@@ -72,7 +72,7 @@ std::optional<LayerWeights> layer_weights(const Model& prepared, const Model& in
   return weights;
 }
 
-void compare_weights(const LayerWeights& weights, const Model& prepared, Meaning& meaning) {
+void compare_weights(const LayerWeights& weights, const Model& prepared, Semantics& semantics) {
   constexpr double kRounding = 0x1p-22;  // of a float32 division, or of a product with a reciprocal
   const ops::FakeQuantize& quantizer = weights.quantizer;
   const CodeFormat format{1, 0, quantizer.code_min(), quantizer.code_max(), ties_of(quantizer), {}, 0, {}};
@@ -83,9 +83,9 @@ void compare_weights(const LayerWeights& weights, const Model& prepared, Meaning
     const double scale = weights.scales[weights.scales.size() == 1 ? 0 : static_cast<size_t>(i / run)];
     const auto found = static_cast<int64_t>(element(weights.codes, i));
     compare_code(
-        meaning, format, real / scale, 0.0, found, [](double saturated) { return kRounding * std::fabs(saturated); },
+        semantics, format, real / scale, 0.0, found, [](double saturated) { return kRounding * std::fabs(saturated); },
         [&] {
-          return MeaningFault{"weight",
+          return SemanticFault{"weight",
                               i,
                               -1,
                               0,

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "halfstep/verify/equivalence/codings.h"
-#include "halfstep/verify/equivalence/meaning.h"
+#include "halfstep/verify/equivalence/semantics.h"
 
 namespace halfstep::verify {
 
@@ -28,6 +28,6 @@ std::optional<LayerWeights> layer_weights(const Model& prepared, const Model& in
                                           const std::vector<Coding>& codings);
 
 /// Compares every code with the prepared network's weight.
-void compare_weights(const LayerWeights& weights, const Model& prepared, Meaning& meaning);
+void compare_weights(const LayerWeights& weights, const Model& prepared, Semantics& semantics);
 
 }  // namespace halfstep::verify

@@ -21,7 +21,7 @@
 namespace halfstep::verify {
 
 /// A code that is out of tolerance.
-struct MeaningFault {
+struct SemanticFault {
   std::string what;                 ///< "weight" or "feature"
   int64_t index = 0;                ///< flat row-major (NCHW) index in the tensor, for a feature in its sample
   int64_t nhwc = -1;                ///< features with four axes: the flat index in NHWC order
@@ -34,20 +34,20 @@ struct MeaningFault {
 };
 
 /// Results of the semantic check of one layer.
-struct Meaning {
+struct Semantics {
   int64_t compared = 0;
   int64_t near_ties = 0;              ///< differences within the bound of the requantization
   int64_t beyond = 0;                 ///< differences out of tolerance
   int64_t largest = 0;                ///< largest difference
-  std::optional<MeaningFault> first;  ///< first difference out of tolerance
+  std::optional<SemanticFault> first;  ///< first difference out of tolerance
 };
 
-struct LayerMeaning {
+struct LayerSemantics {
   std::string layer;
-  Meaning meaning;
+  Semantics semantics;
 };
 
-struct MeaningOptions {
+struct SemanticOptions {
   bool all = false;         ///< check every element of every sample, not only of the first one
   int64_t elements = 4096;  ///< least number of random elements of each layer and further sample
   uint64_t seed = 0;
@@ -56,12 +56,12 @@ struct MeaningOptions {
 
 /// Checks the weights, then the results of every layer: all elements of the first sample, and a selection of further
 /// samples as in `options`. `prepared` must have a source. Throws Error if a layer has no counterpart there.
-std::vector<LayerMeaning> check_meaning(const Model& prepared, const Model& integer, const BatchSource& source,
-                                        int64_t samples, const MeaningOptions& options, ThreadPool& pool,
+std::vector<LayerSemantics> check_semantics(const Model& prepared, const Model& integer, const BatchSource& source,
+                                        int64_t samples, const SemanticOptions& options, ThreadPool& pool,
                                         const ProgressCallback& progress = {});
 
-/// Runs check_meaning on the samples in the source of `prepared`.
-std::vector<LayerMeaning> check_meaning(const Model& prepared, const Model& integer, const MeaningOptions& options,
+/// Runs check_semantics on the samples in the source of `prepared`.
+std::vector<LayerSemantics> check_semantics(const Model& prepared, const Model& integer, const SemanticOptions& options,
                                         ThreadPool& pool);
 
 }  // namespace halfstep::verify

@@ -12,8 +12,8 @@
 #include "halfstep/core/ir/text/print.h"
 #include "halfstep/quant/prepare/float_form.h"
 #include "halfstep/verify/equivalence/errors.h"
-#include "halfstep/verify/equivalence/layer_meaning.h"
-#include "halfstep/verify/equivalence/meaning.h"
+#include "halfstep/verify/equivalence/layer_semantics.h"
+#include "halfstep/verify/equivalence/semantics.h"
 #include "halfstep/verify/equivalence/real_values.h"
 #include "halfstep/verify/equivalence/same_floats.h"
 #include "tests/equivalence/fixture.h"
@@ -34,9 +34,9 @@ std::string label(const testing::TestParamInfo<Target>& info) {
   return text;
 }
 
-class MeaningOn : public testing::TestWithParam<Target> {};
+class SemanticsOn : public testing::TestWithParam<Target> {};
 
-INSTANTIATE_TEST_SUITE_P(Meaning, MeaningOn,
+INSTANTIATE_TEST_SUITE_P(Semantics, SemanticsOn,
                          testing::Values(Target{"generic_int8", {}, {}}, Target{"generic_int8", 4, 4},
                                          Target{"generic_int8", 2, 3}, Target{"pow2_int8", {}, {}},
                                          Target{"pow2_int8", 4, 4}, Target{"magik_t40", {}, {}},
@@ -47,21 +47,21 @@ INSTANTIATE_TEST_SUITE_P(Meaning, MeaningOn,
                          label);
 
 // A12.1, A12.5
-TEST_P(MeaningOn, EveryLayerIsWhatTheNetworkSays) {
+TEST_P(SemanticsOn, EveryLayerIsWhatTheNetworkSays) {
   Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().features, {}});
   const Model integer = quant::convert(prepared.model).model;
-  const auto layers = verify::check_meaning(prepared.model, integer, {}, prepared.pool);
+  const auto layers = verify::check_semantics(prepared.model, integer, {}, prepared.pool);
   EXPECT_EQ(layers.size(), 11U);
   for (const auto& layer : layers) {
-    EXPECT_GT(layer.meaning.compared, 0) << layer.layer;
-    EXPECT_EQ(layer.meaning.beyond, 0) << layer.layer << " " << layer.meaning.first->what << " "
-                                       << layer.meaning.first->found << " for " << layer.meaning.first->expected << " "
-                                       << layer.meaning.first->real << " " << layer.meaning.first->says;
-    EXPECT_LE(layer.meaning.largest, 1) << layer.layer;
+    EXPECT_GT(layer.semantics.compared, 0) << layer.layer;
+    EXPECT_EQ(layer.semantics.beyond, 0) << layer.layer << " " << layer.semantics.first->what << " "
+                                       << layer.semantics.first->found << " for " << layer.semantics.first->expected << " "
+                                       << layer.semantics.first->real << " " << layer.semantics.first->says;
+    EXPECT_LE(layer.semantics.largest, 1) << layer.layer;
   }
 }
 
-constexpr const char* kNetwork = HALFSTEP_SOURCE_DIR "/tests/equivalence/meaning.ir";
+constexpr const char* kNetwork = HALFSTEP_SOURCE_DIR "/tests/equivalence/semantics.ir";
 
 /// Changes the text of the source model that the prepared Model keeps.
 void change_source(Model& prepared, const std::string& from, const std::string& to) {
@@ -76,8 +76,8 @@ void change_source(Model& prepared, const std::string& from, const std::string& 
 /// Layers with codes out of tolerance.
 std::vector<std::string> wrong_layers(const Prepared& prepared, const Model& integer, ThreadPool& pool) {
   std::vector<std::string> wrong;
-  for (const auto& layer : verify::check_meaning(prepared.model, integer, {}, pool)) {
-    if (layer.meaning.beyond > 0) wrong.push_back(layer.layer);
+  for (const auto& layer : verify::check_semantics(prepared.model, integer, {}, pool)) {
+    if (layer.semantics.beyond > 0) wrong.push_back(layer.layer);
   }
   return wrong;
 }
@@ -118,7 +118,7 @@ const Misreading kMisreadings[] = {
 
 class EveryMisreading : public testing::TestWithParam<Misreading> {};
 
-INSTANTIATE_TEST_SUITE_P(Meaning, EveryMisreading, testing::ValuesIn(kMisreadings),
+INSTANTIATE_TEST_SUITE_P(Semantics, EveryMisreading, testing::ValuesIn(kMisreadings),
                          [](const auto& chosen) { return std::string(chosen.param.name); });
 
 // A12.1, A12.3
@@ -139,7 +139,7 @@ TEST_P(EveryMisreading, IsFoundThoughThePathsAgree) {
 }
 
 /// Errors in the integer program alone, which the comparison of execution paths would find too.
-TEST(Meaning, FindsParametersThatAreNotTheLayers) {
+TEST(Semantics, FindsParametersThatAreNotTheLayers) {
   struct Case {
     const char* layer;
     void (*apply)(Model& integer);
@@ -179,13 +179,13 @@ TEST(Meaning, FindsParametersThatAreNotTheLayers) {
   }
 }
 
-TEST(Meaning, AFaultSaysWhereAndWhat) {
+TEST(Semantics, AFaultSaysWhereAndWhat) {
   Prepared prepared("generic_int8", {}, {}, kNetwork);
   const Model integer = quant::convert(prepared.model).model;
   change_source(prepared.model, kMean, kMeanInside);
-  for (const auto& layer : verify::check_meaning(prepared.model, integer, {}, prepared.pool)) {
-    if (!layer.meaning.first) continue;
-    const verify::MeaningFault& fault = *layer.meaning.first;
+  for (const auto& layer : verify::check_semantics(prepared.model, integer, {}, prepared.pool)) {
+    if (!layer.semantics.first) continue;
+    const verify::SemanticFault& fault = *layer.semantics.first;
     EXPECT_EQ(layer.layer, "mean");
     EXPECT_EQ(fault.what, "feature");
     EXPECT_EQ(fault.position.size(), 3U);
@@ -197,18 +197,18 @@ TEST(Meaning, AFaultSaysWhereAndWhat) {
   }
 }
 
-TEST(Meaning, NeedsTheModelThatThePreparedOneWasMadeFrom) {
+TEST(Semantics, NeedsTheModelThatThePreparedOneWasMadeFrom) {
   Prepared prepared("generic_int8", {}, {}, kNetwork);
   const Model integer = quant::convert(prepared.model).model;
   const auto inputs = [source = prepared.model.source](int64_t begin, int64_t count) {
     return source->inputs(begin, count);
   };
-  const auto check = [&] { verify::check_meaning(prepared.model, integer, inputs, 1, {}, prepared.pool); };
+  const auto check = [&] { verify::check_semantics(prepared.model, integer, inputs, 1, {}, prepared.pool); };
   prepared.model.source = {};
   EXPECT_EQ(diagnostic_of(check), errors::source_model_missing(prepared.model.graph.name()));
 }
 
-TEST(Meaning, OtherOutputsAreFound) {
+TEST(Semantics, OtherOutputsAreFound) {
   Prepared prepared("generic_int8");
   const Model& network = prepared.model.source->network;
   Model rewritten = quant::float_form(network, quant::load_platform("generic_int8"));
@@ -218,7 +218,7 @@ TEST(Meaning, OtherOutputsAreFound) {
       "source_does_not_match");
 }
 
-TEST(Meaning, ValuesAreKnownOrComputedByOneOperator) {
+TEST(Semantics, ValuesAreKnownOrComputedByOneOperator) {
   const Graph graph = parse(R"(graph g(x: f32[2], on: bool[]) {
   y = relu(x=x)
   r = if(cond=on, captured=[x]) region then(a: f32[2]) { return a } region else(b: f32[2]) { return b }
@@ -238,7 +238,7 @@ TEST(Meaning, ValuesAreKnownOrComputedByOneOperator) {
 }
 
 // A12.7
-TEST(Meaning, FoldedWeightsAreTheNetworks) {
+TEST(Semantics, FoldedWeightsAreTheNetworks) {
   Prepared prepared("generic_int8");
   const Model& network = prepared.model.source->network;
   Model rewritten = quant::float_form(network, quant::load_platform("generic_int8"));
@@ -255,7 +255,7 @@ TEST(Meaning, FoldedWeightsAreTheNetworks) {
 }
 
 /// The source model has the numbers, and the program has their codes, with few bits here.
-TEST(Meaning, NumbersThatAreTakenAwayAreCodes) {
+TEST(Semantics, NumbersThatAreTakenAwayAreCodes) {
   quant::PrepareOptions widths;
   widths.activation_bits = widths.edge_bits = 4;
   Prepared prepared("pow2_int8", widths, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/differences.ir", [](Model& model) {
@@ -271,7 +271,7 @@ TEST(Meaning, NumbersThatAreTakenAwayAreCodes) {
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>{"less"});
 }
 
-TEST(Meaning, AMeanOfOneValueIsThatValue) {
+TEST(Semantics, AMeanOfOneValueIsThatValue) {
   const auto factors = [](Model& model) {
     Tensor row(DType::f32, {8, 1, 1});
     for (size_t i = 0; i < 8; ++i) row.data<float>()[i] = 0.37F * static_cast<float>(i) - 1.1F;
@@ -284,7 +284,7 @@ TEST(Meaning, AMeanOfOneValueIsThatValue) {
 
 /// A stored number is exact unless a layer reads its codes. Operators that only unread operators read do not end a
 /// layer.
-TEST(Meaning, LimitsAreExact) {
+TEST(Semantics, LimitsAreExact) {
   const auto limit = [](Model& model) { model.tensors["limit"] = Tensor::scalar(0.185412F).reshaped({}); };
   for (const char* platform : {"pow2_int8", "generic_int8"}) {
     SCOPED_TRACE(platform);
@@ -294,7 +294,7 @@ TEST(Meaning, LimitsAreExact) {
   }
 }
 
-TEST(Meaning, ClipsWithoutLimitsGiveWhatTheyRead) {
+TEST(Semantics, ClipsWithoutLimitsGiveWhatTheyRead) {
   Prepared prepared("generic_int8", {{}, 2, 8}, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/open_clips.ir");
   EXPECT_TRUE(prepared.model.graph.op("same").is<ops::Relu6>());
   const Model integer = quant::convert(prepared.model).model;
@@ -302,7 +302,7 @@ TEST(Meaning, ClipsWithoutLimitsGiveWhatTheyRead) {
 }
 
 /// The limit of an activation is rounded to the nearest code, however shifts round.
-TEST(Meaning, ALimitIsItsNearestCode) {
+TEST(Semantics, ALimitIsItsNearestCode) {
   const auto enlarge = [](Model& model) {
     for (float& weight : model.tensors.at("c.w").data<float>()) weight *= 64;
   };
@@ -312,18 +312,18 @@ TEST(Meaning, ALimitIsItsNearestCode) {
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
 }
 
-TEST(Meaning, OfTensorsThatHaveTheNamesOfValues) {
+TEST(Semantics, OfTensorsThatHaveTheNamesOfValues) {
   Prepared prepared("generic_int8", {}, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/namesakes.ir");
   EXPECT_TRUE(prepared.model.graph.value("c.q"));
   EXPECT_TRUE(prepared.model.graph.value("m.2"));
   const Model integer = quant::convert(prepared.model).model;
-  for (const auto& layer : verify::check_meaning(prepared.model, integer, {.all = true}, prepared.pool))
-    EXPECT_EQ(layer.meaning.beyond, 0) << layer.layer;
+  for (const auto& layer : verify::check_semantics(prepared.model, integer, {.all = true}, prepared.pool))
+    EXPECT_EQ(layer.semantics.beyond, 0) << layer.layer;
 }
 
 /// The preparation replaces a product, a reshape and a sum by a layer and a reshape. The value between them is new, and
 /// here it is in float with rounded weights.
-TEST(Meaning, NewFloatValuesAreTakenAsTheProgramGivesThem) {
+TEST(Semantics, NewFloatValuesAreTakenAsTheProgramGivesThem) {
   for (const char* platform : {"pplcuda", "snpe", "tengine_u8", "pplw8a16"}) {
     SCOPED_TRACE(platform);
     Prepared prepared(platform, {}, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/renamed.ir");
@@ -344,11 +344,11 @@ TEST(Meaning, NewFloatValuesAreTakenAsTheProgramGivesThem) {
   }
 }
 
-TEST(Meaning, WithoutTheNetworkItIsSaidThatNobodyLooked) {
+TEST(Semantics, WithoutTheNetworkItIsSaidThatNobodyLooked) {
   Prepared prepared("generic_int8");
   prepared.model.source = nullptr;
   verify::VerifyReport report;
-  api::check_meaning(report, prepared.model, quant::convert(prepared.model).model, prepared.parts.test, {},
+  api::check_semantics(report, prepared.model, quant::convert(prepared.model).model, prepared.parts.test, {},
                      prepared.pool, {});
   EXPECT_EQ(report.unchecked,
             "the prepared Model does not have the network that it was made from, as files of earlier versions do not; "
@@ -356,17 +356,17 @@ TEST(Meaning, WithoutTheNetworkItIsSaidThatNobodyLooked) {
 }
 
 /// Semantic check of one code against a float value in steps.
-verify::Meaning beside(double steps, int64_t found, double relative = 0.01, double middle = 0.0) {
+verify::Semantics beside(double steps, int64_t found, double relative = 0.01, double middle = 0.0) {
   const verify::CodeFormat format{1, 100, 0, 255, verify::Ties::even, "fixed_point", 31, "half_up"};
-  verify::Meaning meaning;
+  verify::Semantics semantics;
   verify::compare_code(
-      meaning, format, steps, middle, found, [&](double saturated) { return relative * std::fabs(saturated); },
-      [] { return verify::MeaningFault(); });
-  return meaning;
+      semantics, format, steps, middle, found, [&](double saturated) { return relative * std::fabs(saturated); },
+      [] { return verify::SemanticFault(); });
+  return semantics;
 }
 
 // A12.2
-TEST(Meaning, ACodeMayDifferNearATieAlone) {
+TEST(Semantics, ACodeMayDifferNearATieAlone) {
   EXPECT_EQ(beside(10.4, 110).near_ties + beside(10.4, 110).beyond, 0);
   EXPECT_EQ(beside(10.45, 111).near_ties, 1);
   EXPECT_EQ(beside(10.45, 111).largest, 1);

@@ -1,4 +1,4 @@
-#include "halfstep/verify/equivalence/layer_meaning.h"
+#include "halfstep/verify/equivalence/layer_semantics.h"
 
 #include <fmt/format.h>
 
@@ -123,7 +123,7 @@ Reference reference_of(const std::vector<Coding>& codings, size_t place) {
   return layer.source && std::ranges::all_of(layer.operands, is_near) ? Reference::source : Reference::prepared;
 }
 
-LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place, Reference reference)
+LayerSemanticCheck::LayerSemanticCheck(SemanticGraphs& graphs, size_t place, Reference reference)
     : graphs_(graphs),
       place_(place),
       reference_(reference),
@@ -153,12 +153,12 @@ LayerMeaningCheck::LayerMeaningCheck(MeaningGraphs& graphs, size_t place, Refere
   }
 }
 
-Op LayerMeaningCheck::arithmetic() const {
+Op LayerSemanticCheck::arithmetic() const {
   const Op named = network().graph.op(name());
   return named ? named : out_.producer();
 }
 
-void LayerMeaningCheck::add_parts_behind(const Coding& part) {
+void LayerSemanticCheck::add_parts_behind(const Coding& part) {
   for (const size_t operand : part.operands) {
     const Coding& behind = graphs_.codings[operand];
     if (!belongs(behind)) continue;
@@ -168,7 +168,7 @@ void LayerMeaningCheck::add_parts_behind(const Coding& part) {
   }
 }
 
-void LayerMeaningCheck::add_part(const Coding& part) {
+void LayerSemanticCheck::add_part(const Coding& part) {
   if (auto weights = layer_weights(graphs_.prepared, graphs_.integer, part, graphs_.codings))
     return weigh(part, std::move(*weights));
   std::vector<CodeFormat> formats;
@@ -179,7 +179,7 @@ void LayerMeaningCheck::add_part(const Coding& part) {
 
 /// Adds a part with weights. If the network does not have the part's result as a value, the layer's result with another
 /// shape replaces it.
-void LayerMeaningCheck::weigh(const Coding& part, LayerWeights weights) {
+void LayerSemanticCheck::weigh(const Coding& part, LayerWeights weights) {
   Value result = source_value(network().graph, graphs_.prepared.graph, weights.prepared.out(0));
   if (!result) result = out_;
   const Path path = path_to(result, values_read_by(part), name());
@@ -198,7 +198,7 @@ void LayerMeaningCheck::weigh(const Coding& part, LayerWeights weights) {
   weights_ = std::move(weights);
 }
 
-WeighedLayer LayerMeaningCheck::weighed_product(const Path& path, const LayerWeights& weights) {
+WeighedLayer LayerSemanticCheck::weighed_product(const Path& path, const LayerWeights& weights) {
   axis_ = axis_at_end(path, channel_axis(path.product), name());
   const Dims& has = path.product.in(weight_ports(path.product)->weight).dims();
   WeighedLayer layer{path.product, {weights.reals(inputs_first(path.product))}, weights.bias, {}};
@@ -210,7 +210,7 @@ WeighedLayer LayerMeaningCheck::weighed_product(const Path& path, const LayerWei
 }
 
 /// A layer without a product has one weight for each channel of the path's first input.
-WeighedLayer LayerMeaningCheck::scaled_channels(const Path& path, const Coding& part, const LayerWeights& weights) {
+WeighedLayer LayerSemanticCheck::scaled_channels(const Path& path, const Coding& part, const LayerWeights& weights) {
   const Dims& dims = part.op.out(0).dims();
   const int64_t run = count_elements(std::span(dims).subspan(2));
   const Value x = read_of_layer(path.behind.front());
@@ -219,7 +219,7 @@ WeighedLayer LayerMeaningCheck::scaled_channels(const Path& path, const Coding& 
 }
 
 /// Only for the source model, because a layer of the prepared network always has a product.
-std::set<const detail::ValueNode*> LayerMeaningCheck::values_read_by(const Coding& part) const {
+std::set<const detail::ValueNode*> LayerSemanticCheck::values_read_by(const Coding& part) const {
   std::set<const detail::ValueNode*> read;
   if (reference_ == Reference::prepared) return read;
   for (const size_t operand : part.operands) {
@@ -230,11 +230,11 @@ std::set<const detail::ValueNode*> LayerMeaningCheck::values_read_by(const Codin
   return read;
 }
 
-void LayerMeaningCheck::check_weights() {
-  if (weights_) compare_weights(*weights_, graphs_.prepared, meaning_);
+void LayerSemanticCheck::check_weights() {
+  if (weights_) compare_weights(*weights_, graphs_.prepared, semantics_);
 }
 
-const Numbers* LayerMeaningCheck::read_by(const Coding& part, Value value, const Run& run) const {
+const Numbers* LayerSemanticCheck::read_by(const Coding& part, Value value, const Run& run) const {
   for (const size_t operand : part.operands) {
     const Coding& read = graphs_.codings[operand];
     if (read.source == value) return run.read(operand);
@@ -244,7 +244,7 @@ const Numbers* LayerMeaningCheck::read_by(const Coding& part, Value value, const
   return nullptr;
 }
 
-const Numbers* LayerMeaningCheck::known(Value value, const Run& run) const {
+const Numbers* LayerSemanticCheck::known(Value value, const Run& run) const {
   const Numbers* numbers =
       reference_ == Reference::source ? known_of_source(value, run) : known_of_prepared(value, run);
   if (numbers != nullptr || value.producer()) return numbers;
@@ -253,7 +253,7 @@ const Numbers* LayerMeaningCheck::known(Value value, const Run& run) const {
 }
 
 /// All values except the layer's own result.
-const Numbers* LayerMeaningCheck::known_of_prepared(Value value, const Run& run) const {
+const Numbers* LayerSemanticCheck::known_of_prepared(Value value, const Run& run) const {
   for (size_t i = 0; i < graphs_.codings.size(); ++i) {
     if (i != place_ && graphs_.codings[i].prepared == value) return &run.values[i];
   }
@@ -262,7 +262,7 @@ const Numbers* LayerMeaningCheck::known_of_prepared(Value value, const Run& run)
 
 /// Inputs of the layer's operator take precedence, because a value can have codes in two formats. Stored numbers only
 /// use codes that the layer itself reads. As a limit, the exact number applies, even if another layer has codes for it.
-const Numbers* LayerMeaningCheck::known_of_source(Value value, const Run& run) const {
+const Numbers* LayerSemanticCheck::known_of_source(Value value, const Run& run) const {
   if (const Numbers* read = read_by(coding(), value, run)) return read;
   if (value.is_tensor()) return nullptr;
   for (size_t i = 0; i < graphs_.codings.size(); ++i) {
@@ -272,14 +272,14 @@ const Numbers* LayerMeaningCheck::known_of_source(Value value, const Run& run) c
   return nullptr;
 }
 
-void LayerMeaningCheck::check(const Run& run, bool all, const MeaningOptions& options) {
+void LayerSemanticCheck::check(const Run& run, bool all, const SemanticOptions& options) {
   const int64_t wanted = all ? out_.dims().empty() ? 1 : count_elements(out_.dims()) : options.elements * run.samples;
   values_.begin([&](Value value) { return known(value, run); });
   const auto stream = static_cast<uint64_t>(run.first_sample) << 20U | place_;
   compare(run, spread_indices(out_.dims(), axis_, wanted, Random(options.seed, stream)));
 }
 
-void LayerMeaningCheck::compare(const Run& run, const std::vector<int64_t>& indices) {
+void LayerSemanticCheck::compare(const Run& run, const std::vector<int64_t>& indices) {
   const std::vector<double> reals = values_.elements(out_, indices);
   const Tensor& codes = run.values[place_].tensor;
   const Dims& dims = out_.dims();
@@ -290,12 +290,12 @@ void LayerMeaningCheck::compare(const Run& run, const std::vector<int64_t>& indi
     const auto bound = [&](double saturated) {
       return bound_.at(saturated, static_cast<size_t>(indices[i] / after % channels));
     };
-    compare_code(meaning_, coding().format, steps, bound_.middle, static_cast<int64_t>(element(codes, indices[i])),
+    compare_code(semantics_, coding().format, steps, bound_.middle, static_cast<int64_t>(element(codes, indices[i])),
                  bound, [&] { return feature_fault(run, indices[i], reals[i]); });
   }
 }
 
-MeaningFault LayerMeaningCheck::feature_fault(const Run& run, int64_t index, double real) const {
+SemanticFault LayerSemanticCheck::feature_fault(const Run& run, int64_t index, double real) const {
   const Dims& dims = out_.dims();
   const auto sample_dims = std::span(dims).subspan(dims.empty() || run.whole ? 0 : 1);
   const int64_t size = count_elements(sample_dims), sample = run.first_sample + index / size;
@@ -303,7 +303,7 @@ MeaningFault LayerMeaningCheck::feature_fault(const Run& run, int64_t index, dou
   return {"feature", index % size, nhwc_index(position, sample_dims), sample, position, 0, 0, real, says(), ""};
 }
 
-std::string LayerMeaningCheck::says() const {
+std::string LayerSemanticCheck::says() const {
   const Op last = out_.producer();
   if (!last) return fmt::format("argument '{}'", out_.name());
   const std::string text = product_ && last != product_ ? text_of(product_) + ", then " + text_of(last) : text_of(last);

@@ -1,4 +1,4 @@
-#include "halfstep/verify/equivalence/meaning.h"
+#include "halfstep/verify/equivalence/semantics.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,13 +10,13 @@
 #include "halfstep/core/machine/throwing_tasks.h"
 #include "halfstep/verify/equivalence/compared_programs.h"
 #include "halfstep/verify/equivalence/errors.h"
-#include "halfstep/verify/equivalence/layer_meaning.h"
+#include "halfstep/verify/equivalence/layer_semantics.h"
 #include "halfstep/verify/operators/product_elements.h"
 
 namespace halfstep::verify {
 namespace {
 
-void add(Meaning& to, const Meaning& more) {
+void add(Semantics& to, const Semantics& more) {
   to.compared += more.compared;
   to.near_ties += more.near_ties;
   to.beyond += more.beyond;
@@ -99,9 +99,9 @@ bool is_log_of_a_mask(const Coding& coding) {
          std::ranges::all_of(uses, [](const auto& use) { return use.first.template is<ops::MaskFill>(); });
 }
 
-class MeaningCheck {
+class SemanticCheck {
  public:
-  MeaningCheck(const Model& prepared, const Model& integer, const Tensors& inputs)
+  SemanticCheck(const Model& prepared, const Model& integer, const Tensors& inputs)
       : graphs_{sized_for(prepared, inputs), integer, source_for(prepared, inputs)}, program_(start(inputs)) {
     add_layers(Reference::source);
     add_layers(Reference::prepared);
@@ -111,7 +111,7 @@ class MeaningCheck {
     for (const auto& layer : layers_) layer->check_weights();
   }
 
-  void run(const Tensors& inputs, int64_t first_sample, int64_t samples, const MeaningOptions& options,
+  void run(const Tensors& inputs, int64_t first_sample, int64_t samples, const SemanticOptions& options,
            ThreadPool& pool) {
     Run run{{}, {}, {}, first_sample, samples, options.whole};
     const Tensors values = program_.run(inputs, pool);
@@ -125,10 +125,10 @@ class MeaningCheck {
   }
 
   /// Adds the results to those of checks with other shapes.
-  void add_to(std::vector<LayerMeaning>& all) const {
+  void add_to(std::vector<LayerSemantics>& all) const {
     for (size_t i = 0; i < layers_.size(); ++i) {
       if (i == all.size()) all.push_back({layers_[i]->name(), {}});
-      add(all[i].meaning, layers_[i]->result());
+      add(all[i].semantics, layers_[i]->result());
     }
   }
 
@@ -174,7 +174,7 @@ class MeaningCheck {
     for (size_t place = 0; place < graphs_.codings.size(); ++place) {
       if (graphs_.codings[place].real || graphs_.covered[place]) continue;
       if (reference_of(graphs_.codings, place) == reference)
-        layers_.push_back(std::make_unique<LayerMeaningCheck>(graphs_, place, reference));
+        layers_.push_back(std::make_unique<LayerSemanticCheck>(graphs_, place, reference));
     }
   }
 
@@ -189,39 +189,39 @@ class MeaningCheck {
     return program_of(graphs_.integer, inputs, fetch);
   }
 
-  MeaningGraphs graphs_;
+  SemanticGraphs graphs_;
   Graph integer_;  ///< specialized to the shapes of the run; codings refer to its nodes
   std::set<const detail::ValueNode*> compared_;
   runtime::Program program_;
-  std::vector<std::unique_ptr<LayerMeaningCheck>> layers_;
+  std::vector<std::unique_ptr<LayerSemanticCheck>> layers_;
 };
 
 }  // namespace
 
-std::vector<LayerMeaning> check_meaning(const Model& prepared, const Model& integer, const BatchSource& source,
-                                        int64_t samples, const MeaningOptions& options, ThreadPool& pool,
+std::vector<LayerSemantics> check_semantics(const Model& prepared, const Model& integer, const BatchSource& source,
+                                        int64_t samples, const SemanticOptions& options, ThreadPool& pool,
                                         const ProgressCallback& progress) {
   const Dims first = options.whole ? Dims() : prepared.graph.arguments().front().dims();
   const int64_t batch = first.empty() || first[0] == kUnknown ? 1 : first[0];
-  std::map<std::vector<Dims>, MeaningCheck> checks;  // by shapes of the inputs
+  std::map<std::vector<Dims>, SemanticCheck> checks;  // by shapes of the inputs
   for (int64_t begin = 0; begin + batch <= samples; begin += batch) {
     const Tensors inputs = source(begin, batch);
     const auto [check, fresh] = checks.try_emplace(extents_of(inputs), prepared, integer, inputs);
     if (fresh && begin == 0) check->second.check_weights();
     check->second.run(inputs, begin, batch, options, pool);
-    if (progress) progress({"meaning", static_cast<double>(begin + batch), static_cast<double>(samples), ""});
+    if (progress) progress({"semantics", static_cast<double>(begin + batch), static_cast<double>(samples), ""});
   }
-  std::vector<LayerMeaning> layers;
+  std::vector<LayerSemantics> layers;
   for (const auto& [extents, check] : checks) check.add_to(layers);
   return layers;
 }
 
-std::vector<LayerMeaning> check_meaning(const Model& prepared, const Model& integer, const MeaningOptions& options,
+std::vector<LayerSemantics> check_semantics(const Model& prepared, const Model& integer, const SemanticOptions& options,
                                         ThreadPool& pool) {
   HS_CHECK(prepared.source != nullptr);
   const Source& source = *prepared.source;
   const auto inputs = [&](int64_t begin, int64_t count) { return source.inputs(begin, count); };
-  return check_meaning(prepared, integer, inputs, source.sample_count(), options, pool);
+  return check_semantics(prepared, integer, inputs, source.sample_count(), options, pool);
 }
 
 }  // namespace halfstep::verify

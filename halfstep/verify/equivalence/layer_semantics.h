@@ -11,7 +11,7 @@
 #include "halfstep/verify/equivalence/code_bound.h"
 #include "halfstep/verify/equivalence/codings.h"
 #include "halfstep/verify/equivalence/layer_weights.h"
-#include "halfstep/verify/equivalence/meaning.h"
+#include "halfstep/verify/equivalence/semantics.h"
 #include "halfstep/verify/equivalence/real_values.h"
 
 namespace halfstep::verify {
@@ -32,7 +32,7 @@ struct Run {
 };
 
 /// Graphs and codings that all layer checks share.
-struct MeaningGraphs {
+struct SemanticGraphs {
   Model prepared;  ///< specialized to the shapes of the run, like `source`
   const Model& integer;
   Model source;
@@ -45,25 +45,25 @@ struct MeaningGraphs {
 /// Compares one code of the program with the code of `steps`. A difference is a near tie if the code is within 1/2 +
 /// bound(saturated steps) of the saturated steps plus `middle`. Otherwise it is out of tolerance.
 template <class Bound, class MakeFault>
-void compare_code(Meaning& meaning, const CodeFormat& format, double steps, double middle, int64_t found, Bound bound,
+void compare_code(Semantics& semantics, const CodeFormat& format, double steps, double middle, int64_t found, Bound bound,
                   MakeFault make_fault) {
-  ++meaning.compared;
+  ++semantics.compared;
   const int64_t expected = format.code(steps + middle);
   if (found == expected) return;
   const auto zero = static_cast<double>(format.zero_point);
   const double saturated =
       std::clamp(steps, static_cast<double>(format.code_min) - zero, static_cast<double>(format.code_max) - zero);
-  meaning.largest = std::max(meaning.largest, std::abs(found - expected));
+  semantics.largest = std::max(semantics.largest, std::abs(found - expected));
   // always false for NaN
   if (std::fabs(static_cast<double>(found) - zero - saturated - middle) <= 0.5 + bound(saturated)) {
-    ++meaning.near_ties;
+    ++semantics.near_ties;
     return;
   }
-  ++meaning.beyond;
-  if (meaning.first) return;
-  meaning.first = make_fault();
-  meaning.first->found = found;
-  meaning.first->expected = expected;
+  ++semantics.beyond;
+  if (semantics.first) return;
+  semantics.first = make_fault();
+  semantics.first->found = found;
+  semantics.first->expected = expected;
 }
 
 /// Operations from a product, or after the input of a layer without one. Each reads the result of the previous one.
@@ -84,16 +84,16 @@ enum class Reference {
 Reference reference_of(const std::vector<Coding>& codings, size_t place);
 
 /// The semantic check of codings[place].
-class LayerMeaningCheck {
+class LayerSemanticCheck {
  public:
   /// Keeps a reference to `graphs`, and marks the covered codings there.
-  LayerMeaningCheck(MeaningGraphs& graphs, size_t place, Reference reference);
+  LayerSemanticCheck(SemanticGraphs& graphs, size_t place, Reference reference);
 
   const std::string& name() const { return coding().layer; }
   void check_weights();
   /// Checks elements of every sample of the run: all, or a random selection.
-  void check(const Run& run, bool all, const MeaningOptions& options);
-  const Meaning& result() const { return meaning_; }
+  void check(const Run& run, bool all, const SemanticOptions& options);
+  const Semantics& result() const { return semantics_; }
 
  private:
   const Coding& coding() const { return graphs_.codings[place_]; }
@@ -117,10 +117,10 @@ class LayerMeaningCheck {
   const Numbers* known_of_source(Value value, const Run& run) const;
   const Numbers* known_of_prepared(Value value, const Run& run) const;
   void compare(const Run& run, const std::vector<int64_t>& indices);
-  MeaningFault feature_fault(const Run& run, int64_t index, double real) const;
+  SemanticFault feature_fault(const Run& run, int64_t index, double real) const;
   std::string says() const;
 
-  MeaningGraphs& graphs_;
+  SemanticGraphs& graphs_;
   size_t place_;
   Reference reference_;
   Value out_;
@@ -129,7 +129,7 @@ class LayerMeaningCheck {
   CodeBound bound_;
   std::optional<LayerWeights> weights_;
   Op product_;  ///< product in the reference network, or the first operator of a layer that only scales channels
-  Meaning meaning_;
+  Semantics semantics_;
 };
 
 }  // namespace halfstep::verify
