@@ -80,7 +80,7 @@ step_form() {
   mkdir -p build/form
   git ls-files -z | xargs -0 cp --parents -t build/form && patch -d build/form -p1 --silent < tests/cost/requantization.patch || return
   (cd build/form && cmake --preset release && cmake --build build/release --target halfstep &&
-    build/release/halfstep quickstart --set requantize.form=reciprocal32 --set 'activations.weighted=[relu, relu6]' --epochs 8 --tune-epochs 3)
+    build/release/halfstep quickstart --set requantize.form=reciprocal32 --set 'fused_activations.weighted=[relu, relu6]' --epochs 8 --tune-epochs 3)
 }
 
 step_cuda() {

@@ -28,7 +28,7 @@ void override_generic(Chooser& chooser, const Network& network, Target& target) 
   const std::string form = chooser.one_of({"fixed_point", "fixed_point", "float32"});
   if (form != "fixed_point") {
     set("requantize.form", form);
-    set("activations.weighted", "[relu, relu6]");
+    set("fused_activations.weighted", "[relu, relu6]");
   }
   if (form == "fixed_point" && chooser.chance(0.3))
     set("requantize.multiplier_bits", chooser.one_of({"15", "16", "23", "31"}));
@@ -53,8 +53,8 @@ void override_generic(Chooser& chooser, const Network& network, Target& target) 
   }
   if (chooser.chance(0.2)) set("rounding.mode", chooser.one_of({"half_even", "half_away", "half_up"}));
   if (chooser.chance(0.1)) set("rounding.method", "reciprocal");
-  if (chooser.chance(0.15)) set("activations.accumulates", chooser.one_of({"[]", "[relu]"}));
-  if (chooser.chance(0.1) && form == "fixed_point") set("activations.weighted", chooser.one_of({"[]", "[relu]"}));
+  if (chooser.chance(0.15)) set("fused_activations.accumulates", chooser.one_of({"[]", "[relu]"}));
+  if (chooser.chance(0.1) && form == "fixed_point") set("fused_activations.weighted", chooser.one_of({"[]", "[relu]"}));
   if (chooser.chance(0.1)) set("share_scales", chooser.one_of({"[]", "[concat, add]"}));
 }
 

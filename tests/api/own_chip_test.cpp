@@ -25,7 +25,7 @@ power_of_two: true
 requantize: {form: power_of_two, multiplier_bits: 31, rounding: half_up}
 rounding: {method: divide, mode: half_even}
 share_scales: [concat, add]
-activations: {weighted: [relu, relu6], accumulates: [relu, relu6]}
+fused_activations: {weighted: [relu, relu6], accumulates: [relu, relu6]}
 channels: {multiple: 16, above: 3}
 legal:
   - {op: conv2d, where: depthwise, weights: [8], reason: the depthwise unit has 8-bit weights}

@@ -169,9 +169,9 @@ TEST_F(BadInput, a_platform_that_cannot_be_done) {
   expect_values(kBadInput, {"record_key_twice", "twice.yaml:24", "edges", "17"},
                 {"quickstart", "--platform", "twice.yaml", "--out", "new"});
   expect_values(kBadInput,
-                {"record_name_unsuitable", "platforms/generic_int8.yaml:1", "activations.accumulates", "'leaky_relu'",
+                {"record_name_unsuitable", "platforms/generic_int8.yaml:1", "fused_activations.accumulates", "'leaky_relu'",
                  "relu, relu6"},
-                {"quickstart", "--overrides", "activations.accumulates=[leaky_relu, relu, relu6]", "--out", "new"});
+                {"quickstart", "--overrides", "fused_activations.accumulates=[leaky_relu, relu, relu6]", "--out", "new"});
 }
 
 TEST_F(BadInput, unknown_operator) {

@@ -83,7 +83,7 @@ TEST(PlatformCommand, check_says_every_mistake_on_its_line) {
   where[0] += ": weights.granularty";
   where[1] += ": power_of_two";
   where[2] += ": share_scales";
-  where[3] += ": activations.weighted";
+  where[3] += ": fused_activations.weighted";
   std::vector<std::string> said;
   for (const auto& one : found["objections"]) said.push_back(one["where"]);
   EXPECT_EQ(said, where);

@@ -176,11 +176,11 @@ std::string fused(const std::string& activation, const std::string& platform = "
 TEST(CodePlan, ActivationsFuseWherePlatformAndFactorsAllowIt) {
   EXPECT_EQ(fused("relu(c)"), "relu");
   EXPECT_EQ(fused("sigmoid(c)"), "");
-  EXPECT_EQ(fused("relu(c)", "generic_int8", {{"activations.weighted", "[relu6]"}}), "");
+  EXPECT_EQ(fused("relu(c)", "generic_int8", {{"fused_activations.weighted", "[relu6]"}}), "");
   EXPECT_EQ(fused("leaky_relu(c) {alpha: 0.3}"), "leaky_relu");
   EXPECT_EQ(fused("leaky_relu(c) {alpha: 0.0}"), "");
   EXPECT_EQ(fused("leaky_relu(c) {alpha: -0.5}"), "");
-  const test::Overrides leaky = {{"activations.weighted", "[leaky_relu]"}};
+  const test::Overrides leaky = {{"fused_activations.weighted", "[leaky_relu]"}};
   EXPECT_EQ(fused("leaky_relu(c) {alpha: 0.25}", "pow2_int8", leaky), "leaky_relu");
   EXPECT_EQ(fused("leaky_relu(c) {alpha: 0.3}", "pow2_int8", leaky), "");
 }

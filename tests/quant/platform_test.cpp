@@ -76,28 +76,28 @@ TEST(Platform, WhatIsNoYamlIsSaidInOurWords) {
 }
 
 TEST(Platform, ActivationsAreThoseThatOperatorsTakeIn) {
-  const std::string accumulates = "platforms/generic_int8.yaml:1: activations.accumulates";
+  const std::string accumulates = "platforms/generic_int8.yaml:1: fused_activations.accumulates";
   const std::string form = "activations that such operators take in with the fixed_point form of requantization: ";
-  EXPECT_EQ(error_of_override("generic_int8", "activations.accumulates", "[leaky_relu, relu, relu6]"),
+  EXPECT_EQ(error_of_override("generic_int8", "fused_activations.accumulates", "[leaky_relu, relu, relu6]"),
             at(accumulates, errors::record_name_unsuitable("leaky_relu", form + "relu, relu6", "")));
-  EXPECT_EQ(error_of_override("generic_int8", "activations.accumulates", "[rellu]"),
+  EXPECT_EQ(error_of_override("generic_int8", "fused_activations.accumulates", "[rellu]"),
             at(accumulates, errors::record_name_unsuitable("rellu", form + "relu, relu6", ", did you mean 'relu'?")));
-  EXPECT_EQ(error_of_override("generic_int8", "activations.weighted", "[sigmoid]"),
-            at("platforms/generic_int8.yaml:1: activations.weighted",
+  EXPECT_EQ(error_of_override("generic_int8", "fused_activations.weighted", "[sigmoid]"),
+            at("platforms/generic_int8.yaml:1: fused_activations.weighted",
                errors::record_name_unsuitable("sigmoid", form + "leaky_relu, relu, relu6", "")));
 }
 
 TEST(Platform, FormsThatKeepScalesHaveNoLeakyRelu) {
   for (const auto& [platform, form] : std::map<std::string, std::string>{
            {"onnxruntime_int8", "float32"}, {"pytorch_fbgemm", "fbgemm"}, {"pytorch_x86", "x86"}}) {
-    EXPECT_EQ(error_of_override(platform, "activations.weighted", "[leaky_relu]"),
-              at("platforms/" + platform + ".yaml:1: activations.weighted",
+    EXPECT_EQ(error_of_override(platform, "fused_activations.weighted", "[leaky_relu]"),
+              at("platforms/" + platform + ".yaml:1: fused_activations.weighted",
                  errors::record_name_unsuitable("leaky_relu",
                                                 "activations that such operators take in with the " + form +
                                                     " form of requantization: relu, relu6",
                                                 "")));
   }
-  EXPECT_EQ(load_platform("pow2_int8", {{"activations.weighted", "[leaky_relu]"}}).weighted_activations.size(), 1U);
+  EXPECT_EQ(load_platform("pow2_int8", {{"fused_activations.weighted", "[leaky_relu]"}}).weighted_activations.size(), 1U);
 }
 
 TEST(Platform, ScalesAreSharedAndKeptWhereThatIsPossible) {
@@ -147,7 +147,7 @@ TEST(Platform, SaysAllMistakesAtOnce) {
           at("p:22: share_scales", errors::record_value_twice("concat")),
           at("p:22: share_scales",
              errors::record_name_unsuitable("conv2d", "operators that several values of codes go into", "")),
-          at("p:23: activations.weighted",
+          at("p:23: fused_activations.weighted",
              errors::record_name_unsuitable(
                  "hard_swish",
                  "activations that such operators take in with the float32 form of requantization: relu, relu6", "")),
@@ -248,7 +248,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"a_form_that_needs_other_scales", "form: fixed_point", "form: power_of_two",
                 "p.yaml:19: requantize.form", errors::power_of_two_form_needs_scales()},
         Mistake{
-            "a_form_without_leaky_relu", "form: fixed_point", "form: float32", "p.yaml:22: activations.weighted",
+            "a_form_without_leaky_relu", "form: fixed_point", "form: float32", "p.yaml:22: fused_activations.weighted",
             errors::record_name_unsuitable(
                 "leaky_relu",
                 "activations that such operators take in with the float32 form of requantization: relu, relu6", "")},
@@ -439,7 +439,7 @@ TEST(Platform, NumbersFitTogether) {
   using Fields = std::vector<std::pair<std::string, std::string>>;
   const std::vector<std::pair<Diagnostic, Fields>> mistakes = {
       {at(kRecord + "requantize.rounding", errors::shift_rounding_without_shifts("float32", "half_even")),
-       {{"requantize.rounding", "half_even"}, {"requantize.form", "float32"}, {"activations.weighted", "[]"}}},
+       {{"requantize.rounding", "half_even"}, {"requantize.form", "float32"}, {"fused_activations.weighted", "[]"}}},
       {at(kRecord + "requantize.rounding", errors::doubled_rounding_needs_fixed_point()),
        {{"requantize.rounding", "doubled"}, {"requantize.multiplier_bits", "15"}}},
       {at("platforms/generic_int8.yaml:17: edges", errors::edges_with_insertion_rules(2, 1)),

@@ -16,7 +16,7 @@ constexpr std::string_view kQuirks[] = {"deconvolutions_alone", "single_output",
 
 bool is_any(const OpInfo&) { return true; }
 bool has_weights(const OpInfo& op) { return op.quant.weight >= 0; }
-bool is_activation(const OpInfo& op) { return !op.quant.activation.empty(); }
+bool fuses_into_layers(const OpInfo& op) { return !op.quant.activation.empty(); }
 
 Names kinds(const YamlReader& reader, const std::string& key, bool (*able)(const OpInfo&) = is_any) {
   return read_names(reader, key, operators_that(able));
@@ -104,7 +104,7 @@ InsertionRules read_insertion(const YamlReader& record) {
   rules.gives = kinds(insert, "gives");
   rules.passes = kinds(insert, "passes");
   rules.skips = kinds(insert, "skips");
-  rules.fuses = kinds(insert, "fuses", is_activation);
+  rules.fuses = kinds(insert, "fuses", fuses_into_layers);
   rules.weights = kinds(insert, "weights", has_weights);
   rules.unsigned_behind = kinds(insert, "unsigned_behind");
   rules.sign_of_inputs = kinds(insert, "sign_of_inputs");

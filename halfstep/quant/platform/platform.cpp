@@ -230,7 +230,7 @@ std::vector<std::string> fusable_activations(Trait trait, const std::string& for
   return able;
 }
 
-std::vector<std::string> read_activations(const YamlReader& reader, Trait trait, const std::string& form) {
+std::vector<std::string> read_fused(const YamlReader& reader, Trait trait, const std::string& form) {
   const auto able = fusable_activations(trait, form);
   return read_names(reader, std::string(halfstep::name(trait)), able,
                     fmt::format("activations that such operators take in with the {} form of requantization: {}", form,
@@ -261,9 +261,9 @@ void read_rules(Platform& platform, const YamlReader& record) {
   platform.in_float = read_names(record, "in_float", operators_that(can_have_codes));
   platform.deploy = read_names(record, "deploy", deploy_formats());
   if (record.has("dump")) read_dump(platform.dump, record.map("dump"));
-  const YamlReader activations = record.map("activations");
-  platform.weighted_activations = read_activations(activations, Trait::weighted, platform.requantize);
-  platform.accumulates_activations = read_activations(activations, Trait::accumulates, platform.requantize);
+  const YamlReader fused = record.map("fused_activations");
+  platform.weighted_activations = read_fused(fused, Trait::weighted, platform.requantize);
+  platform.accumulates_activations = read_fused(fused, Trait::accumulates, platform.requantize);
   const YamlReader channels = record.map("channels");
   platform.channels.multiple = channels.integer("multiple");
   platform.channels.above = channels.integer("above");
