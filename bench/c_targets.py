@@ -44,8 +44,8 @@ def reason(done):
 def models(program, network, data, platform, widths, folder):
     """Return the prepared and the integer Model, or the reason why there is none."""
     prepared, integer = folder / "prepared.safetensors", folder / "integer.safetensors"
-    weights, features = widths.split("/")
-    done = run(program, "quantize", network, "--platform", platform, "--weights", weights, "--features", features, "--data", data, "--out", prepared, "--overwrite")
+    weights, activations = widths.split("/")
+    done = run(program, "quantize", network, "--platform", platform, "--weight-bits", weights, "--activation-bits", activations, "--data", data, "--out", prepared, "--overwrite")
     if done.returncode == 0:
         done = run(program, "convert", prepared, "--float-fallback", "--out", integer, "--overwrite")
     return (prepared, integer) if done.returncode == 0 else reason(done)

@@ -22,7 +22,7 @@ import sys
 
 import numpy as np
 
-# name: model file below --models ("": the digits), platform, weights, features, side and channels of the pictures
+# name: model file below --models ("": the digits), platform, weights, activations, side and channels of the pictures
 NETWORKS = {
     "digits_8_8": ("", "generic_int8", 8, 8),
     "digits_4_4": ("", "magik_t40", 4, 4),
@@ -368,7 +368,7 @@ class Bench:
 
     def prepare(self, name):
         """Return the integer program's dump, in NCHW."""
-        file, platform, weights, features = NETWORKS[name]
+        file, platform, weights, activations = NETWORKS[name]
         folder = self.given.folder / name
         if (folder / "integer.safetensors").exists():
             return folder
@@ -387,11 +387,11 @@ class Bench:
             if not digits.exists():
                 self.run("train", "--epochs", 2, "--out", digits)
             source, samples = digits / "model.safetensors", []
-        widths = ["--weights", weights, "--features", features]
+        widths = ["--weight-bits", weights, "--activation-bits", activations]
         self.run("quantize", source, *samples, "--platform", platform, *widths, "--pad-channels", "--out", folder / "prepared.safetensors")
         self.run("convert", folder / "prepared.safetensors", "--float-fallback", "--out", folder / "integer.safetensors")
         self.run("dump", folder / "integer.safetensors", *samples, "--samples", 2, "--layout", "nchw", "--packing", "none", "--out", folder / "dump")
-        if features <= 4:
+        if activations <= 4:
             self.run("dump", folder / "integer.safetensors", *samples, "--samples", 2, "--layout", "nhwc", "--packing", "low_first", "--out", folder / "packed")
         return folder
 
@@ -443,10 +443,10 @@ class Bench:
     def network(self, name):
         folder = self.prepare(name)
         dump = Dump(folder / "dump")
-        features = [v["name"] for v in dump.manifest["values"] if v["what"] == "feature" and "zero_point" in v]
-        layers = [n for n in features if dump.ops.get(n, ("",))[0] in ("integer_conv2d", "integer_linear")]
+        activations = [v["name"] for v in dump.manifest["values"] if v["what"] == "activation" and "zero_point" in v]
+        layers = [n for n in activations if dump.ops.get(n, ("",))[0] in ("integer_conv2d", "integer_linear")]
         for fault, (make, expected) in OF_FILES.items():
-            values = [v["name"] for v in dump.manifest["values"]] if make is byte_order else features
+            values = [v["name"] for v in dump.manifest["values"]] if make is byte_order else activations
             if self.wants(fault):
                 rng = np.random.default_rng(1)
                 self.places(values, lambda n, m=make, r=rng: m(dump.array(n), dump.values[n], r), dump, fault, expected)
@@ -454,7 +454,7 @@ class Bench:
             if self.wants(fault):
                 rng = np.random.default_rng(2)
                 self.places(layers, lambda n, m=make, r=rng: m(Layer(dump, n), r), dump, fault, expected)
-        sums = [n for n in features if dump.ops.get(n, ("",))[0] == "integer_add"]
+        sums = [n for n in activations if dump.ops.get(n, ("",))[0] == "integer_add"]
         for fault, (make, expected) in OF_SUMS.items():
             if self.wants(fault):
                 self.places(sums, lambda n, m=make: m(dump, n), dump, fault, expected)
@@ -463,14 +463,14 @@ class Bench:
     def special(self, folder, dump):
         if self.wants("nibbles swapped") and (folder / "packed").exists():
             packed = Dump(folder / "packed")
-            names = [v["name"] for v in packed.manifest["values"] if v["layout"]["packing"] != "none" and v["what"] == "feature"]
+            names = [v["name"] for v in packed.manifest["values"] if v["layout"]["packing"] != "none" and v["what"] == "activation"]
             for name in names[:: max(1, len(names) // self.given.places)][: self.given.places]:
                 raw = np.fromfile(packed.folder / packed.values[name]["file"], np.uint8)
                 swapped = (raw >> 4) | (raw << 4)
                 if (swapped != raw).any():
                     self.compare(packed, name, swapped.tobytes(), "nibbles swapped", SPECIAL["nibbles swapped"])
         x = dump.manifest["values"][0]["name"]
-        codes = next(v["name"] for v in dump.manifest["values"] if v["op"] == "quantize" and v["what"] == "feature")
+        codes = next(v["name"] for v in dump.manifest["values"] if v["op"] == "quantize" and v["what"] == "activation")
         if self.wants("BGR of the input") and dump.array(x).shape[1] == 3:
             for name in (x, codes):
                 self.compare(dump, name, np.ascontiguousarray(dump.array(name)[:, ::-1]).tobytes(), "BGR of the input", SPECIAL["BGR of the input"])

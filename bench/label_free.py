@@ -56,7 +56,7 @@ def measure(given, name, bits, rate, factor, folder):
     data, network, test = given.folder / "train.npz", folder / "network.onnx", np.load(given.folder / "test.npz")
     np.savez(folder / "x.npz", x=test["x"])
     scaled(given.folder / f"{name}.onnx", factor, network)
-    run(given, "quantize", network, "--calibrate", data, "--weights", bits, "--features", bits, "--overwrite", "--out", folder / "prepared", "--threads", given.threads)
+    run(given, "quantize", network, "--calibrate", data, "--weight-bits", bits, "--activation-bits", bits, "--overwrite", "--out", folder / "prepared", "--threads", given.threads)
     report = json.loads(run(given, "train", "--model", folder / "prepared", "--data", data, "--epochs", given.epochs, "--learning-rate", rate, "--overwrite", "--out",
                             folder / "run", "--threads", given.threads, "--json"))
     course = report["held_back"]

@@ -8,7 +8,7 @@ usage: bench/language_model.py TEXT NETWORK.onnx [--minutes 25] [--width 256] [-
 TEXT is a file, such as the King James Bible of Debian's package bible-kjv (`bible -f 'gen1:1-rev22:21' > kjv.txt`).
 With --minutes, PyTorch trains a GPT of that size for that time on the first nine tenths, and writes NETWORK.onnx.
 Without it, that file is used as it is. Halfstep imports and quantizes the network, and fine-tunes it on --pieces pieces
-of the training text (WEIGHTS/FEATURES:EPOCHS). It converts, verifies on 64 pieces and evaluates all stages on the last
+of the training text (WEIGHTS/ACTIVATIONS:EPOCHS). It converts, verifies on 64 pieces and evaluates all stages on the last
 tenth. Exits with 1 if a code differs or fails the semantic check. Needs numpy, and torch and onnxscript for training.
 """
 import argparse
@@ -101,16 +101,16 @@ def bits(given, model, data):
 def cell(given, name, in_float, data, folder):
     """Return a row of the table, and whether a code differs or fails the semantic check."""
     widths, epochs = name.split(":")
-    weights, features = widths.split("/")
+    weights, activations = widths.split("/")
     prepared, trained, integer = folder / "prepared.safetensors", folder / "trained", folder / "integer.safetensors"
-    run(given, "quantize", given.network, "--platform", "generic_int8", "--data", data, "--weights", weights, "--features", features, "--overwrite", "--out", prepared)
+    run(given, "quantize", given.network, "--platform", "generic_int8", "--data", data, "--weight-bits", weights, "--activation-bits", activations, "--overwrite", "--out", prepared)
     calibrated = bits(given, prepared, data)
     run(given, "train", prepared, "--data", data, "--samples", given.pieces, "--epochs", epochs, "--batch", 16, "--learning-rate", given.rate, "--overwrite", "--out", trained)
     run(given, "convert", trained / "model.safetensors", "--overwrite", "--out", integer)
     _, differs = run(given, "verify", trained / "model.safetensors", integer, "--data", data, "--samples", 64, "--semantics", "all")
     tuned, codes = bits(given, trained / "model.safetensors", data), bits(given, integer, data)
     cells = (f"{value:.4f} (+{100 * (value / in_float - 1):.2f} %)" for value in (calibrated, tuned, codes))
-    print(f"| W{weights}A{features} | {' | '.join(cells)} | {epochs} | {'no' if differs else 'yes'} |", flush=True)
+    print(f"| W{weights}A{activations} | {' | '.join(cells)} | {epochs} | {'no' if differs else 'yes'} |", flush=True)
     return differs
 
 

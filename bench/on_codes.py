@@ -2,7 +2,7 @@
 """Report which operators of float networks become integers, and verify the integers: a table of networks.
 
 usage: bench/on_codes.py FILE[=SAMPLES.npz]... [--program build/release/halfstep] [--platform generic_int8] [--samples
-       16] [--weights 8] [--features 8]
+       16] [--weights 8] [--activations 8]
 
 FILEs are float networks, and must be ONNX if they have no SAMPLES. Their inputs are then random: standard normal
 numbers, ids below the rows of the smallest table that the input indexes, and 1 for other integers, such as masks. Each
@@ -65,7 +65,7 @@ def row(given, path, samples, folder):
         np.savez(samples, **random_samples(path, given.samples))
     prepared, integer = folder / "prepared.safetensors", folder / "integer.safetensors"
     start = time.perf_counter()
-    widths = ("--weights", given.weights, "--features", given.features)
+    widths = ("--weight-bits", given.weights, "--activation-bits", given.activations)
     call(given, "quantize", path, "--platform", given.platform, "--data", samples, "--all", *widths, "--overwrite", "--out", prepared)
     floats = call(given, "convert", prepared, "--float-fallback", "--overwrite", "--out", integer)["float"]
     proof = call(given, "verify", prepared, integer, "--data", samples, "--all", "--semantics", "all")
@@ -83,7 +83,7 @@ def main():
     parser.add_argument("--platform", default="generic_int8")
     parser.add_argument("--samples", type=int, default=16)
     parser.add_argument("--weights", type=int, default=8)
-    parser.add_argument("--features", type=int, default=8)
+    parser.add_argument("--activations", type=int, default=8)
     given = parser.parse_args()
     print("| network | on codes | in float | codes | differ | beyond | seconds |\n| --- | --- | --- | --- | --- | --- | --- |")
     good, why = True, {}

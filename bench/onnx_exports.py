@@ -86,7 +86,7 @@ def check_network(program, folder, floats, integer, samples):
 
 
 def digits(program, folder, bits):
-    call(program, "quickstart", "--platform", "onnxruntime_int8", "--weights", bits, "--out", folder / bits)
+    call(program, "quickstart", "--platform", "onnxruntime_int8", "--weight-bits", bits, "--out", folder / bits)
     return folder / bits / "float.safetensors", folder / bits / "integer.safetensors"
 
 

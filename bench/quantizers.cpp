@@ -7,7 +7,7 @@ namespace halfstep::kernels {
 namespace {
 
 /// Activations that exceed any second-level cache, and the weight of a large 3 x 3 convolution.
-const Dims kFeature = {16, 64, 56, 56};
+const Dims kActivation = {16, 64, 56, 56};
 const Dims kWeight = {512, 512, 3, 3};
 
 Tensor normal_tensor(const Dims& dims) {
@@ -47,9 +47,9 @@ struct Setting {
   }
 };
 
-const Setting kSettings[] = {{"tensor", -1, kFeature, "divide", "half_even"},
-                             {"tensor_reciprocal_half_up", -1, kFeature, "reciprocal", "half_up"},
-                             {"channel", 1, kFeature, "divide", "half_even"},
+const Setting kSettings[] = {{"tensor", -1, kActivation, "divide", "half_even"},
+                             {"tensor_reciprocal_half_up", -1, kActivation, "reciprocal", "half_up"},
+                             {"channel", 1, kActivation, "divide", "half_even"},
                              {"weight", 0, kWeight, "divide", "half_even"}};
 
 BenchCase elementwise(const char* op, const Setting& setting, bool with_grad) {

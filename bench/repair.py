@@ -36,11 +36,11 @@ def images(given, seed, folder):
 
 def measure(given, widths, method, seed, samples, folder):
     """Return test accuracy in percent, minutes, and whether integers differ."""
-    weights, features = widths.split("/")
+    weights, activations = widths.split("/")
     prepared, integer = folder / "prepared", folder / "integer"
     repair = [] if method == "none" else ["--repair", method.replace("+", ","), "--repair-steps", given.steps]
     start = time.time()
-    run(given, "quantize", given.network, "--platform", given.platform, "--data", samples, "--all", *given.pixels, "--weights", weights, "--features", features, "--seed", seed,
+    run(given, "quantize", given.network, "--platform", given.platform, "--data", samples, "--all", *given.pixels, "--weight-bits", weights, "--activation-bits", activations, "--seed", seed,
         *repair, "--overwrite", "--out", prepared)  # fmt: skip
     minutes = (time.time() - start) / 60
     run(given, "convert", prepared, "--overwrite", "--out", integer)

@@ -41,7 +41,7 @@ class Job:
     network: str
     images: np.ndarray  # [n, 3, height, width], in the network's form
     weights: int
-    features: int
+    activations: int
     given: argparse.Namespace
     folder: pathlib.Path
     files: list  # files of the same images
@@ -120,18 +120,18 @@ def halfstep(job, way):
             raise RuntimeError(done.stderr.strip() or f"{words[0]}: exit {done.returncode}")
         return json.loads(done.stdout)
 
-    call("quantize", job.network, "--data", samples, "--all", "--preprocess", given.preprocess, "--weights", job.weights, "--features", job.features, "--seed", given.seed, *repair, "--out", out)  # fmt: skip
+    call("quantize", job.network, "--data", samples, "--all", "--preprocess", given.preprocess, "--weight-bits", job.weights, "--activation-bits", job.activations, "--seed", given.seed, *repair, "--out", out)  # fmt: skip
     return lambda: call("eval", out, "--data", given.data)["accuracy"]
 
 
 def onnxruntime(job, way):
     from onnxruntime.quantization import CalibrationMethod, QuantFormat, QuantType, quantize_static
 
-    weights, features = {8: QuantType.QInt8, 4: QuantType.QInt4}, {8: QuantType.QUInt8, 4: QuantType.QUInt4}
+    weights, activations = {8: QuantType.QInt8, 4: QuantType.QInt4}, {8: QuantType.QUInt8, 4: QuantType.QUInt4}
     edges = {weight: [{"quant_type": QuantType.QInt8, "axis": 0}] for weight, _, _ in job.edges()} if job.weights != 8 else {}
-    edges |= {x: [{"quant_type": QuantType.QUInt8}] for _, _, x in job.edges()} if job.features != 8 else {}
+    edges |= {x: [{"quant_type": QuantType.QUInt8}] for _, _, x in job.edges()} if job.activations != 8 else {}
     out = job.folder / "quantized.onnx"
-    quantize_static(job.network, out, Reader(job), quant_format=QuantFormat.QDQ, per_channel=True, weight_type=weights[job.weights], activation_type=features[job.features],
+    quantize_static(job.network, out, Reader(job), quant_format=QuantFormat.QDQ, per_channel=True, weight_type=weights[job.weights], activation_type=activations[job.activations],
                     calibrate_method=getattr(CalibrationMethod, way), extra_options={"TensorQuantOverrides": edges})  # fmt: skip
     return in_session(out, job.given.threads)
 
@@ -141,8 +141,8 @@ def nncf(job, way):
     import openvino
     from nncf.quantization.advanced_parameters import AdvancedQuantizationParameters, QuantizationParameters
 
-    bits = {} if (job.weights, job.features) == (8, 8) else {
-        "weights_quantization_params": QuantizationParameters(num_bits=job.weights), "activations_quantization_params": QuantizationParameters(num_bits=job.features)}  # fmt: skip
+    bits = {} if (job.weights, job.activations) == (8, 8) else {
+        "weights_quantization_params": QuantizationParameters(num_bits=job.weights), "activations_quantization_params": QuantizationParameters(num_bits=job.activations)}  # fmt: skip
     openvino_model = openvino.convert_model(job.network)
     ignored = nncf.IgnoredScope(names=[name for _, name, _ in job.edges()], validate=False) if bits else None  # NNCF's bits apply to all layers
     quantized = nncf.quantize(openvino_model, nncf.Dataset(list(job.images), lambda image: image[None]), preset=nncf.QuantizationPreset.MIXED, subset_size=len(job.images),
@@ -160,7 +160,7 @@ def aimet(job, way):
     model = onnx.load(job.network)
     if way.startswith("equalized"):
         equalize_model(model)
-    sim = aimet_onnx.QuantizationSimModel(model, param_type=types[job.weights], activation_type=types[job.features], quant_scheme="min_max" if job.features == 8 else "tf_enhanced",
+    sim = aimet_onnx.QuantizationSimModel(model, param_type=types[job.weights], activation_type=types[job.activations], quant_scheme="min_max" if job.activations == 8 else "tf_enhanced",
                                           providers=["CPUExecutionProvider"])  # fmt: skip
     for weight, _, x in job.edges():
         for name in (weight, x):
@@ -175,7 +175,7 @@ def aimet(job, way):
 def neural_compressor(job, way):
     from onnx_neural_compressor.quantization import QuantFormat, QuantType, config, quantize
 
-    if (job.weights, job.features) != (8, 8):
+    if (job.weights, job.activations) != (8, 8):
         raise ValueError("no QuantType of 4 bits for convolutions")
     out = job.folder / "quantized.onnx"
     quantize(job.network, str(out), config.StaticQuantConfig(Reader(job), quant_format=QuantFormat.QDQ, per_channel=True, weight_type=QuantType.QInt8, activation_type=QuantType.QUInt8,
@@ -238,7 +238,7 @@ def narrow_quantizer(job, trains):
                 annotation = node.meta["quantization_annotation"]
                 for source, spec in annotation.input_qspec_map.items():
                     if spec is not None:
-                        bits = job.weights if spec.dtype == torch.int8 else job.features
+                        bits = job.weights if spec.dtype == torch.int8 else job.activations
                         low, high = (-(1 << bits >> 1), (1 << bits >> 1) - 1) if spec.dtype == torch.int8 else (0, (1 << bits) - 1)
                         annotation.input_qspec_map[source] = dataclasses.replace(spec, quant_min=low, quant_max=high)
             return model
@@ -345,10 +345,10 @@ def accuracy(predict, given):
 def measure(given):
     """Measure one row in this process. The last line of output is for the parent process."""
     peer, way, widths = given.row
-    weights, features = map(int, widths.split("/"))
+    weights, activations = map(int, widths.split("/"))
     with tempfile.TemporaryDirectory() as folder:
         files = images_of(given)
-        job = Job(given.network, pixels(files, given.preprocess), weights, features, given, pathlib.Path(folder), files)
+        job = Job(given.network, pixels(files, given.preprocess), weights, activations, given, pathlib.Path(folder), files)
         start = time.time()
         predict = PEERS[peer][0](job, way)
         minutes = (time.time() - start) / 60

@@ -251,7 +251,7 @@ verify::Engine engine_of(const Model& network, const Plan& plan, const std::stri
   verify::ExecutionPaths paths;
   paths.integer = network;
   for (const Planned& value : plan.values) {
-    if (!value.entry.is_feature() || !value.entry.codes) continue;
+    if (!value.entry.is_activation() || !value.entry.codes) continue;
     paths.layers.emplace_back();
     paths.layers.back().name = value.entry.name;
   }
@@ -286,7 +286,7 @@ std::map<std::string, Tensor> run_plan(const Plan& plan, const verify::Engine& e
       for (auto& [name, codes] : engine(inputs)) results[name] = codes;
     }
     for (const Planned& value : plan.values) {
-      if (value.fetch.empty() || (!value.entry.is_feature() && begin > 0)) continue;
+      if (value.fetch.empty() || (!value.entry.is_activation() && begin > 0)) continue;
       const Tensors& from = arguments.contains(value.fetch) ? inputs : results;
       parts[value.fetch].push_back(from.at(value.fetch));
     }
@@ -331,7 +331,7 @@ NetworkValues values_of(const Model& given, const Dataset& data, const DumpOptio
   for (Planned& value : plan.values) {
     Tensor tensor = value.fetch.empty() ? value.contents : contents.at(value.fetch);
     Entry& entry = value.entry;
-    if (entry.is_feature()) dumped.manifest.samples = tensor.dims().empty() ? 1 : tensor.dims()[0];
+    if (entry.is_activation()) dumped.manifest.samples = tensor.dims().empty() ? 1 : tensor.dims()[0];
     if (options.reals && entry.codes) {
       tensor = reals_of(tensor, *entry.codes, entry.name);
       entry.codes.reset();
@@ -342,7 +342,7 @@ NetworkValues values_of(const Model& given, const Dataset& data, const DumpOptio
                                      entry.codes ? entry.codes->bits()
                                      : nibbles   ? 4
                                                  : 8);
-    if (!entry.is_feature()) {
+    if (!entry.is_activation()) {
       entry.layout.border = {};
       entry.layout.offset = false;
     }

@@ -24,7 +24,7 @@ QuantizeResult described(Model model, int64_t samples) {
 }
 
 void set_bits(Model& model, const std::vector<LayerBits>& all) {
-  for (const LayerBits& bits : all) quant::set_bits(model, bits.selector, bits.weights, bits.features);
+  for (const LayerBits& bits : all) quant::set_bits(model, bits.selector, bits.weights, bits.activations);
 }
 
 train::CalibrateOptions calibration_of(const QuantizeOptions& options, const Settings& settings) {

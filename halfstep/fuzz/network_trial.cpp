@@ -76,7 +76,7 @@ Trial::Calibrated Trial::calibrate(const Model& source, ThreadPool& pool) {
   quant::PadResult start{source, {}};
   if (target_.pad_channels) start = quant::pad_channels(source, platform, target_.prepare);
   Model model = quant::prepare(start.model, platform, target_.prepare);
-  for (const auto& [weights, features] : target_.bits) quant::set_bits(model, "*", weights, features);
+  for (const auto& [weights, activations] : target_.bits) quant::set_bits(model, "*", weights, activations);
   auto warnings = train::calibrate(model, seen, {}, pool).warnings;
   Source origin{std::move(start.model), {}};
   for (const Value argument : origin.network.graph.arguments())

@@ -12,7 +12,7 @@ namespace {
 
 using Names = std::set<std::string_view>;
 
-/// Missing support in formats: refusals of importers and exporters. The entry names the missing feature.
+/// Missing support in formats: refusals of importers and exporters. The entry names the missing activation.
 bool is_lack_of_a_format(const ErrorEntry& entry) {
   return entry.kind == ErrorKind::unsupported && entry.room.starts_with("formats/");
 }

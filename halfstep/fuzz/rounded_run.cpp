@@ -143,17 +143,17 @@ void RoundedRun::find_data() {
 }
 
 void RoundedRun::find_weights() {
-  for (const Value& argument : model_.graph.arguments()) roundings_[argument.node()].kind = Kind::feature;
+  for (const Value& argument : model_.graph.arguments()) roundings_[argument.node()].kind = Kind::activation;
   for (const Op& op : ops_) {
     const QuantInfo& quant = op.info().quant;
     for (const Value& result : op.results()) {
-      if (!moves(op)) roundings_[result.node()].kind = quant.trait == Trait::same_scale ? Kind::joined : Kind::feature;
+      if (!moves(op)) roundings_[result.node()].kind = quant.trait == Trait::same_scale ? Kind::joined : Kind::activation;
     }
     const auto operands = op.operands();
     for (size_t i = 0; i < operands.size(); ++i) {
       if (!operands[i] || !operands[i].is_tensor() || op.port_of(static_cast<int>(i)) == quant.bias) continue;
       if (op.port_of(static_cast<int>(i)) == quant.fill)
-        roundings_.try_emplace(operands[i].node(), Rounding{.kind = Kind::feature, .like = operands.front().node()});
+        roundings_.try_emplace(operands[i].node(), Rounding{.kind = Kind::activation, .like = operands.front().node()});
       const bool is_weight = quant.weight >= 0 && op.port_of(static_cast<int>(i)) == quant.weight;
       const bool scales = op.is<ops::Mul, ops::Div>() && count_elements(operands[i].dims()) > 1;
       if (scales_channels(op, static_cast<int>(i))) {
@@ -161,7 +161,7 @@ void RoundedRun::find_weights() {
       } else if (is_weight || quant.accumulates == Accumulation::contraction || op.is<ops::Gemm>()) {
         roundings_[operands[i].node()] = {.kind = Kind::weight, .axis = is_weight ? quant.weight_axis : -1};
       } else if (scales || quant.trait == Trait::accumulates || quant.trait == Trait::same_scale) {
-        const auto kind = scales ? Kind::factor : Kind::feature;
+        const auto kind = scales ? Kind::factor : Kind::activation;
         roundings_.try_emplace(operands[i].node(), Rounding{.kind = kind, .axis = only_axis(operands[i].dims())});
       }
     }

@@ -40,7 +40,7 @@ class RoundedRun {
   };
   using Node = const detail::ValueNode*;
   /// A stored operand of a product may be the weights of a layer that scales channels.
-  enum class Kind { exact, feature, joined, weight, factor };
+  enum class Kind { exact, activation, joined, weight, factor };
   struct Rounding {
     Kind kind = Kind::exact;
     int axis = -1;        ///< axis of the output channels, for a weight

@@ -39,17 +39,17 @@ void override_generic(Chooser& chooser, const Network& network, Target& target) 
   }
   if (chooser.chance(0.3)) set("weights.granularity", "tensor");
   if (chooser.chance(0.2)) set("weights.observer", "mse");
-  if (chooser.chance(0.2)) set("features.observer", "ema_mse");
-  if (chooser.chance(0.3)) set("features.zero_points", "offset");
+  if (chooser.chance(0.2)) set("activations.observer", "ema_mse");
+  if (chooser.chance(0.3)) set("activations.zero_points", "offset");
   if (chooser.chance(0.25)) {
-    set("features.codes", "signed");
-    if (chooser.chance(0.5)) set("features.zero_points", "symmetric");
+    set("activations.codes", "signed");
+    if (chooser.chance(0.5)) set("activations.zero_points", "symmetric");
   }
   // Products of wide codes use the largest integers.
   const bool multiplies = operators_of(network.model.graph()).contains("Mul");
   if (chooser.chance(multiplies ? 0.7 : 0.2)) {
-    set("features.legal_bits", "[4, 8, 12, 16]");
-    set("features.bits", chooser.one_of({"16", "16", "16", "12"}));
+    set("activations.legal_bits", "[4, 8, 12, 16]");
+    set("activations.bits", chooser.one_of({"16", "16", "16", "12"}));
   }
   if (chooser.chance(0.2)) set("rounding.mode", chooser.one_of({"half_even", "half_away", "half_up"}));
   if (chooser.chance(0.1)) set("rounding.method", "reciprocal");
@@ -90,7 +90,7 @@ std::string Target::text() const {
   if (prepare.weight_bits) text += fmt::format(" --weight-bits {}", *prepare.weight_bits);
   if (prepare.activation_bits) text += fmt::format(" --activation-bits {}", *prepare.activation_bits);
   if (prepare.edge_bits) text += fmt::format(" --edge-bits {}", *prepare.edge_bits);
-  for (const auto& [weights, features] : bits) text += fmt::format(" --bits '*={}/{}'", weights, features);
+  for (const auto& [weights, activations] : bits) text += fmt::format(" --bits '*={}/{}'", weights, activations);
   return text + (pad_channels ? " --pad-channels" : "");
 }
 

@@ -139,7 +139,7 @@ std::string suggestions_of(const sensitivity::Analysis& analysis) {
 std::string place_of(const quant::AuditedQuantizer& one) {
   const std::string inside = one.path.empty() ? "" : fmt::format(" in {}", one.path);
   if (one.is_weight) return "weights of " + one.layer + inside;
-  return (one.layer.empty() ? fmt::format("input '{}'", one.tensor) : "features of " + one.layer) + inside;
+  return (one.layer.empty() ? fmt::format("input '{}'", one.tensor) : "activations of " + one.layer) + inside;
 }
 
 std::string as_text(const api::AnalyzeResult& analysis) {

@@ -7,7 +7,7 @@
 
 namespace halfstep::report {
 
-/// The name of a quantizer in reports: "weights of conv1", "features of conv1", "input 'image'".
+/// The name of a quantizer in reports: "weights of conv1", "activations of conv1", "input 'image'".
 std::string place_of(const quant::AuditedQuantizer& quantizer);
 
 /// Results with and without quantizers, a table of the most sensitive quantizers, and advice.

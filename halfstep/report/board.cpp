@@ -44,7 +44,7 @@ std::string proof_text(const Guess& guess, const ValueComparison& value) {
 std::string first_text(const Comparison& comparison) {
   const ValueComparison& value = comparison.values[*comparison.differing];
   std::string text = fmt::format("first to differ: '{}'", value.name);
-  if (value.what != "feature") text += fmt::format(" ({} of layer '{}')", value.what, value.layer);
+  if (value.what != "activation") text += fmt::format(" ({} of layer '{}')", value.what, value.layer);
   if (!value.op.empty()) text += fmt::format(", {}", value.op);
   if (value.state == State::other_size) return text + ": has another size\n";
   text += fmt::format(": {} of {} elements, by at most {}, {} dB\n", grouped(value.differing), grouped(value.elements),
@@ -105,7 +105,7 @@ std::string as_text(const board::Manifest& manifest) {
   int64_t bytes = 0;
   for (const board::Entry& entry : manifest.entries) {
     bytes += entry.bytes;
-    table.add({entry.name, entry.is_feature() ? "" : entry.what, entry.op, to_string(entry.type),
+    table.add({entry.name, entry.is_activation() ? "" : entry.what, entry.op, to_string(entry.type),
                board::describe(entry.layout), std::to_string(entry.bytes), entry.file});
   }
   return fmt::format("{}\n{} values of network '{}' ({}, {}) on {} sample{}, {} bytes\n", table.text(),

@@ -62,12 +62,12 @@ std::string as_json(const api::PlatformComparison& found) {
 }
 
 std::string as_text(const std::vector<quant::Platform>& platforms) {
-  Table table({"platform", "weights", "features", "scales", "requantization"});
+  Table table({"platform", "weights", "activations", "scales", "requantization"});
   for (const quant::Platform& one : platforms)
     table.add({one.name,
                fmt::format("per {}: {}", one.per_channel ? "channel" : "tensor", fmt::join(one.weights.legal, " ")),
-               fmt::format("{} {}: {}", one.signed_features ? "signed" : "unsigned", one.feature_zero_points,
-                           fmt::join(one.features.legal, " ")),
+               fmt::format("{} {}: {}", one.signed_activations ? "signed" : "unsigned", one.activation_zero_points,
+                           fmt::join(one.activations.legal, " ")),
                one.power_of_two ? "powers of two" : "any", one.no_integers.empty() ? one.requantize : "none"});
   return table.text();
 }

@@ -50,7 +50,7 @@ std::string describe(const verify::LayerReport& report, const verify::Difference
   std::string text =
       fmt::format("{}: {} code {} at {}: {} {}, {} {}", name_of(report, difference), difference.what, difference.index,
                   to_string(difference.position), pair.first, difference.first, pair.second, difference.second);
-  if (difference.what != "feature") return text;
+  if (difference.what != "activation") return text;
   text += place_of(difference);
   if (difference.position.size() == 3)
     text += fmt::format(", NCHW index {}, NHWC index {}", difference.index, difference.nhwc);
@@ -62,8 +62,8 @@ std::string describe(const verify::LayerReport& report, const verify::SemanticFa
   std::string text =
       fmt::format("{}: {} code {} at {}: integer program {}, the network that came in {}: {}{} {}",
                   name_of(report, fault), fault.what, fault.index, to_string(fault.position), fault.found,
-                  fault.expected, fault.says, fault.what == "feature" ? " gives" : " is", fault.real);
-  if (fault.what != "feature") return text;
+                  fault.expected, fault.says, fault.what == "activation" ? " gives" : " is", fault.real);
+  if (fault.what != "activation") return text;
   text += place_of(fault);
   if (fault.nhwc >= 0) text += fmt::format(", NCHW index {}, NHWC index {}", fault.index, fault.nhwc);
   return text + ")";
@@ -258,7 +258,7 @@ nlohmann::ordered_json json_of(const verify::LayerReport& report, bool with_engi
     json["engine_differing"] = report.engine_differing;
   }
   if (report.parameter) json["first_parameter"] = json_of(*report.parameter);
-  if (report.feature) json["first_feature"] = json_of(*report.feature);
+  if (report.activation) json["first_activation"] = json_of(*report.activation);
   if (report.engine) json["first_engine"] = json_of(*report.engine, "integer", "engine");
   if (report.semantics) json["semantics"] = json_of(*report.semantics);
   return json;
@@ -314,25 +314,25 @@ std::string sentence(const verify::VerifyReport& report) {
 std::string verdict(const verify::VerifyReport& report) {
   int64_t compared = 0;
   std::string text;
-  bool features_differ = false;
+  bool activations_differ = false;
   for (const auto& layer : report.layers) {
     compared += layer.compared + layer.parameters_compared;
     if (layer.parameter) text += describe(layer, *layer.parameter) + "\n";
   }
   for (const auto& layer : report.layers) {
-    if (!layer.feature || features_differ) continue;
-    features_differ = true;
-    text += "first differing feature: " + describe(layer, *layer.feature) + "\n";
+    if (!layer.activation || activations_differ) continue;
+    activations_differ = true;
+    text += "first differing activation: " + describe(layer, *layer.activation) + "\n";
   }
   const verify::LayerReport* const first = report.first_of_engine();
   if (first != nullptr)
-    text += "first differing feature: " + describe(*first, *first->engine, {"integer program", "engine"}) + "\n";
-  const bool differ = features_differ || first != nullptr;
+    text += "first differing activation: " + describe(*first, *first->engine, {"integer program", "engine"}) + "\n";
+  const bool differ = activations_differ || first != nullptr;
   if (text.empty()) {
     text = fmt::format("equal: {} codes of {} layers over {} samples, 0 differ{}\n", compared, report.layers.size(),
                        report.samples, has_engine(report) ? " on three paths" : "");
   } else if (!differ) {
-    text += "no feature code differs\n";
+    text += "no activation code differs\n";
   }
   return text + semantic_verdict(report) + whole_verdict(report) + outputs_verdict(report) + "\n" + sentence(report) +
          "\n";

@@ -90,7 +90,7 @@ class LayerRow(_LayerRow, total=False):
     engine_compared: int
     engine_differing: int
     first_parameter: dict[str, Any]
-    first_feature: dict[str, Any]
+    first_activation: dict[str, Any]
     first_engine: dict[str, Any]
     semantics: dict[str, Any]
 

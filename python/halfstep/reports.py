@@ -138,8 +138,8 @@ class AuditReport(Report):
     @property
     def verdict(self) -> str:
         weights = sum(quantizer["kind"] == "weight" for quantizer in self.quantizers)
-        features = len(self.quantizers) - weights
-        return f"{weights} weights and {features} features on codes, {len(self.in_float)} operators in float"
+        activations = len(self.quantizers) - weights
+        return f"{weights} weights and {activations} activations on codes, {len(self.in_float)} operators in float"
 
     def _table(self) -> Table:
         columns = ["kind", "tensor", "op", "activation", "bits", "code_min", "code_max", "scale", "zero_point", "reason"]

@@ -134,8 +134,8 @@ nb::tuple quantize(const Network& network, const api::Dataset& data, const nb::o
 }
 
 nb::tuple change_bits(const Network& network, const std::string& selector, std::optional<int> weights,
-                      std::optional<int> features) {
-  auto result = api::change_bits(*network.model(), {{selector, weights, features}});
+                      std::optional<int> activations) {
+  auto result = api::change_bits(*network.model(), {{selector, weights, activations}});
   return network_and_report(result, result.model);
 }
 
@@ -270,7 +270,7 @@ void define_verbs(nb::module_& module) {
   module.def("write_contact_sheet", &write_contact_sheet, arg("data"), arg("path"));
   module.def("platforms", &quant::platform_names);
   module.def("change_bits", &change_bits, arg("network"), arg("selector"), arg("weights").none(),
-             arg("features").none());
+             arg("activations").none());
   const auto verb = [&](const char* name, auto function, const auto&... inputs) {
     module.def(name, function, inputs..., arg("options"), arg("progress").none());
   };

@@ -44,7 +44,7 @@ def by_hand(x, one, codes):
     return sqnr, cosine, (code != unclamped).mean(), 1 - len(np.unique(code)) / codes
 
 
-def test_numbers_of_features_are_those_of_numpy(network, samples, analysis, tmp_path):
+def test_numbers_of_activations_are_those_of_numpy(network, samples, analysis, tmp_path):
     values = hs.dump(network, tmp_path / "float", samples, layout="nchw", format="npy", parameters=False).entries
     files = {value["name"]: tmp_path / "float" / value["file"] for value in values}
     seen = 0

@@ -19,7 +19,7 @@ def network(digits):
 
 # A2.20
 def test_centered_codes_are_all_codes_around_zero(network, digits):
-    overrides = {"weights.zero_points": "centered", "features.codes": "signed", "features.zero_points": "centered"}
+    overrides = {"weights.zero_points": "centered", "activations.codes": "signed", "activations.zero_points": "centered"}
     quantizers = hs.quantize(network, "generic_int8", data=digits, overrides=overrides).report.quantizers
     assert {row["kind"] for row in quantizers} == {"weight", "activation"}
     for row in quantizers:
@@ -40,13 +40,13 @@ def test_layers_with_zero_points_of_weights_compute_in_float(network, digits):
 @pytest.mark.parametrize(
     ("platform", "of", "kind", "equal"),
     [
-        ("generic_int8", "features", "lsq_plus", True),
-        ("generic_int8", "features", "pact", True),
-        ("generic_int8", "features", "qdrop", True),
+        ("generic_int8", "activations", "lsq_plus", True),
+        ("generic_int8", "activations", "pact", True),
+        ("generic_int8", "activations", "qdrop", True),
         ("generic_int8", "weights", "dsq", True),
         ("generic_int8", "weights", "adaround", True),
         ("generic_int8", "weights", "dorefa", False),
-        ("pow2_int8", "features", "tqt", True),
+        ("pow2_int8", "activations", "tqt", True),
         ("pow2_int8", "weights", "tqt", True),
     ],
 )

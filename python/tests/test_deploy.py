@@ -97,7 +97,7 @@ DEVIATIONS = [
     (on("STPU"), lambda name: name.endswith(("Mul_output_0", "Resize_output_0", "PRelu_output_0", "c2.1/BatchNormalization_output_0_bias")),
      "theirs gives what a concat reads the range of its result; each has its own here"),
     (on("STPU"), lambda name: name.endswith((".weight", "matmul_weights", "Add_output_0_weights")), "weights of products stand under the product, as others do"),
-    (on("SNPE", "Tengine_u8"), lambda name: name.endswith(".weight"), "theirs takes weights of deconvolutions and products for features"),
+    (on("SNPE", "Tengine_u8"), lambda name: name.endswith(".weight"), "theirs takes weights of deconvolutions and products for activations"),
     (on("Tengine_u8"), lambda name: name in ("/b1/BatchNormalization_output_0", "/d3/ConvTranspose_output_0"), "a deconvolution takes its ReLU in"),
     (on("Tengine_u8"), lambda name: name == "out1", "outputs in a tuple are outputs"),
     (lambda network, _: network == "functional", everywhere,

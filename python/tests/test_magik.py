@@ -256,7 +256,7 @@ def test_rule_6_widths_that_an_operator_does_not_take():
 
     message = refusal(module := Two(), weights=3, features=6)
     assert "weights on magik_t40: found 3 bits, expected 4, 8" in message
-    assert "features on magik_t40: found 6 bits, expected 4, 8, 10, 12" in message
+    assert "activations on magik_t40: found 6 bits, expected 4, 8, 10, 12" in message
     assert line_of(module, "self.conv1(") in message
 
 

@@ -77,8 +77,8 @@ class Emulator:
         self.tensors[weight] = ((codes - zero_point).astype("f4") * scale).astype("f4")
         self.quantized.add(weight)
 
-    def run(self, inputs, features, forced=None):
-        """Return the outputs, and for every tensor of `features` the quotient by its scale. Readers of a tensor in
+    def run(self, inputs, activations, forced=None):
+        """Return the outputs, and for every tensor of `activations` the quotient by its scale. Readers of a tensor in
         `forced` get that value.
         """
         renamed, nodes, taken = {}, [], {}
@@ -88,7 +88,7 @@ class Emulator:
             return name
 
         def quantize(tensor):
-            scale, zero_point, low, high = (np.float32(v) for v in features[tensor])
+            scale, zero_point, low, high = (np.float32(v) for v in activations[tensor])
             names = [f"{tensor}::{i}" for i in range(6)]
             steps = [("Mul", np.float32(1) / scale), ("Round", None), ("Add", zero_point), ("Clip", None), ("Sub", zero_point), ("Mul", scale)]
             source = tensor
@@ -104,20 +104,20 @@ class Emulator:
             renamed[tensor] = f"{tensor}::forced" if forced else source
 
         for name in [*(argument.name for argument in self.graph.input), *list(self.tensors)]:
-            if name in features:
+            if name in activations:
                 quantize(name)
         for node in self.graph.node:
             for i, name in enumerate(node.input):
                 node.input[i] = renamed.get(name, name)
             nodes.append(node)
             for name in node.output:
-                if name in features:
+                if name in activations:
                     quantize(name)
         outputs = [output.name if forced else renamed.get(output.name, output.name) for output in self.graph.output]
         used = {name for node in nodes for name in node.input}
         info = onnx.helper.make_tensor_value_info
         graph = onnx.helper.make_graph(
-            nodes, "emulated", [*self.graph.input, *(info(f"{t}::forced", 1, forced[t].shape) for t in features if forced and f"{t}::forced" in used)],
+            nodes, "emulated", [*self.graph.input, *(info(f"{t}::forced", 1, forced[t].shape) for t in activations if forced and f"{t}::forced" in used)],
             [info(name, 1, None) for name in dict.fromkeys([*outputs, *taken.values()])],
             [onnx.numpy_helper.from_array(np.ascontiguousarray(v), k) for k, v in self.tensors.items() if k in used])  # fmt: skip
         options = ort.SessionOptions()
@@ -166,10 +166,10 @@ def test_the_emulator_gives_what_mqbench_recorded(network, backend, emulated):
         quotients, codes = emulator.codes_of(weight["tensor"], *args, weight["quant_min"], weight["quant_max"], weight["ch_axis"])
         ties += is_on_tie(quotients, 1e-5).sum()
         emulator.quantize_weight(weight["tensor"], *args, codes, weight["ch_axis"])
-    features = {one["tensor"]: (number(one["scale"]), number(one["zero_point"]), one["quant_min"], one["quant_max"])
+    activations = {one["tensor"]: (number(one["scale"]), number(one["zero_point"]), one["quant_min"], one["quant_max"])
                 for one in record["activation_quantizers"]}  # fmt: skip
-    outputs, quotients = emulator.run(inputs_of(tensors), features)
-    for tensor, (_, _, _, high) in features.items():
+    outputs, quotients = emulator.run(inputs_of(tensors), activations)
+    for tensor, (_, _, _, high) in activations.items():
         ties += is_on_tie(quotients[tensor], 1e-5 if high < 256 else 0.01).sum()
     far = 0
     for i, output in enumerate(outputs):
@@ -217,11 +217,11 @@ def test_codes_differ_on_ties_alone(network, backend, found):
     layers = set(prepared.layers)
     inputs = inputs_of(tensors)
     emulator = Emulator(network)
-    features, quantizer_of, layer_of = {}, {}, {}
+    activations, quantizer_of, layer_of = {}, {}, {}
     for one in prepared.report.values["quantizers"]:
         tensor = one["tensor"]
         if one["kind"] == "activation" and tensor in emulator.known:
-            features[tensor] = (one["scale"][0], one["zero_point"][0], one["code_min"], one["code_max"])
+            activations[tensor] = (one["scale"][0], one["zero_point"][0], one["code_min"], one["code_max"])
             quantizer_of[tensor] = one
             layer_of[tensor] = next(name for name in (tensor + ".q", f"{one['layer']}.q", one["layer"]) if name in layers)
         if one["kind"] == "activation":
@@ -238,10 +238,10 @@ def test_codes_differ_on_ties_alone(network, backend, found):
             emulator.quantize_weight(weight, one["scale"], one["zero_point"], ours, one["axis"])
     fetched = prepared.run(**inputs, fetch=sorted(set(layer_of.values()))) if layer_of else {}
     codes, forced = {}, {}
-    for tensor, (scale, zero_point, _, _) in features.items():
+    for tensor, (scale, zero_point, _, _) in activations.items():
         codes[tensor] = as_codes(fetched[layer_of[tensor]], scale, zero_point)
         forced[tensor] = ((codes[tensor] - zero_point) * np.float32(scale)).astype("f4")
-    _, quotients = emulator.run(inputs, features, forced)
-    for tensor, (_, zero_point, low, high) in features.items():
+    _, quotients = emulator.run(inputs, activations, forced)
+    for tensor, (_, zero_point, low, high) in activations.items():
         expected = np.clip(np.round(quotients[tensor]) + zero_point, low, high)
         compare(found, network, backend, quantizer_of[tensor], quotients[tensor], expected, codes[tensor])

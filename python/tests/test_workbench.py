@@ -182,7 +182,7 @@ def test_stays_what_it_was(network, prepared, samples):
 
 
 def test_bits_and_overrides(network, samples):
-    prepared = hs.quantize(network, "pow2_int8", data=samples, bits={"conv2": (4, 8)}, overrides={"features.rate": 0.5})
+    prepared = hs.quantize(network, "pow2_int8", data=samples, bits={"conv2": (4, 8)}, overrides={"activations.rate": 0.5})
     assert bits_of(prepared.report)["conv2.w"] == 4
     assert "rate: 0.5" in prepared.metadata["platform"]
 
@@ -313,7 +313,7 @@ def test_inspect_says_everything_with_remedies(network, samples):
     found = hs.inspect(network, "magik_t40", activation_bits=9, overrides=strict)
     assert not found and found.verdict.endswith("objections on the way to magik_t40")
     assert {one["verb"] for one in found.objections} == {"quantize"}
-    assert {"features on magik_t40", "magik_t40 needs channels in multiples of 48 above 1"} == {one["problem"] for one in found.objections}
+    assert {"activations on magik_t40", "magik_t40 needs channels in multiples of 48 above 1"} == {one["problem"] for one in found.objections}
     assert all(one["remedy"] and one["layer"] for one in found.objections)
     asked = {"overrides": strict, "pad_channels": True, "in_float": "conv3"}
     assert [one["verb"] for one in hs.inspect(network, "magik_t40", **asked).objections] == ["convert"]

@@ -23,7 +23,7 @@ constexpr const char* kChip = R"(base: generic_int8
 platform: chip
 doc: Four widths.
 weights: {bits: 8, legal_bits: [2, 4, 6, 8], granularity: channel, observer: minmax}
-features: {bits: 8, legal_bits: [4, 8], observer: minmax}
+activations: {bits: 8, legal_bits: [4, 8], observer: minmax}
 low_bits: {below: 8, observer: mse, learned: false}
 legal: %s
 )";
@@ -145,7 +145,7 @@ TEST(Allocation, SizesAreThoseOfTheConvertedNetwork) {
 TEST(Allocation, WidthsThatMustNotMeetDoNot) {
   const data::Dataset data = random_data();
   const quant::Platform platform = chip(
-      "[{op: linear, reads: [4], weights: [4], features: [4, 8], reason: pairs}, {op: linear, weights: [8], features: "
+      "[{op: linear, reads: [4], weights: [4], activations: [4, 8], reason: pairs}, {op: linear, weights: [8], activations: "
       "[4, 8], reason: others}]");
   const Model model = three_layers(data, platform);
   const Allocation free = allocated(model, data, "size<=1000MB");
@@ -179,7 +179,7 @@ TEST(Allocation, FrontRisesAndUniformWidthsAreThere) {
     EXPECT_GT(found.front[i].costs.bitops, found.front[i - 1].costs.bitops);
     EXPECT_LE(found.front[i].harm, found.front[i - 1].harm);
   }
-  EXPECT_TRUE(std::ranges::any_of(found.uniform, [](const Point& one) { return one.what == "weights 4, features 4"; }));
+  EXPECT_TRUE(std::ranges::any_of(found.uniform, [](const Point& one) { return one.what == "weights 4, activations 4"; }));
   for (const Point& point : found.uniform) {
     if (point.costs.bitops <= 9e3) {
       EXPECT_LE(found.chosen.loss, point.loss);
@@ -204,7 +204,7 @@ TEST(Allocation, NeedsAPreparedNetworkABudgetAndAChoice) {
   EXPECT_EQ(test::diagnostic_of([&] { allocate(floats, all_of(data), {}, 1, pool, {}); }),
             errors::network_not_prepared());
   const quant::Platform narrow =
-      quant::load_platform("generic_int8", {{"weights.legal_bits", "[8]"}, {"features.legal_bits", "[8]"}});
+      quant::load_platform("generic_int8", {{"weights.legal_bits", "[8]"}, {"activations.legal_bits", "[8]"}});
   EXPECT_EQ(test::diagnostic_of([&] { allocated(three_layers(data, narrow), data, "size<=1kB"); }),
             errors::nothing_to_choose("generic_int8"));
 }
@@ -221,7 +221,7 @@ TEST(Allocation, NamesALayerThatHasNoWidth) {
 class Table : public testing::Test {
  protected:
   std::filesystem::path write(const std::string& lines) {
-    std::ofstream(folder_.path() / "board.csv") << "layer,weights,features,milliseconds\n" << lines;
+    std::ofstream(folder_.path() / "board.csv") << "layer,weights,activations,milliseconds\n" << lines;
     return folder_.path() / "board.csv";
   }
 
@@ -234,8 +234,8 @@ TEST_F(Table, DecidesByItsTimes) {
   std::string lines;
   for (const char* layer : {"a", "b", "y"}) {
     for (const int weights : {4, 8}) {
-      for (const int features : {4, 8})
-        lines += fmt::format("{},{},{},{}\n", layer, weights, features, weights + features);
+      for (const int activations : {4, 8})
+        lines += fmt::format("{},{},{},{}\n", layer, weights, activations, weights + activations);
     }
   }
   Options options;

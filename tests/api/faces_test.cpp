@@ -127,12 +127,12 @@ constexpr auto kFrozen = quant::BatchNorms::frozen, kLive = quant::BatchNorms::l
 
 std::vector<Form> forms() {
   std::vector<Form> all = {{.name = "in_float", .in_float = true}};
-  const std::pair<const char*, std::vector<std::pair<std::string, std::string>>> features[] = {
+  const std::pair<const char*, std::vector<std::pair<std::string, std::string>>> activations[] = {
       {"observed", {}},
-      {"lsq_plus", {{"features.quantizer", "lsq_plus"}}},
-      {"pact", {{"features.quantizer", "pact"}}},
-      {"dsq", {{"features.quantizer", "dsq"}, {"weights.quantizer", "dsq"}}},
-      {"qdrop", {{"features.quantizer", "qdrop"}}}};
+      {"lsq_plus", {{"activations.quantizer", "lsq_plus"}}},
+      {"pact", {{"activations.quantizer", "pact"}}},
+      {"dsq", {{"activations.quantizer", "dsq"}, {"weights.quantizer", "dsq"}}},
+      {"qdrop", {{"activations.quantizer", "qdrop"}}}};
   const std::pair<const char*, quant::BatchNorms> norms[] = {{"folded", kFolded}, {"frozen", kFrozen}, {"live", kLive}};
   static std::deque<std::string> names;
   for (const auto& [norm, batch_norms] : norms) {
@@ -141,13 +141,13 @@ std::vector<Form> forms() {
     };
     all.push_back({.name = name("8_bits"), .batch_norms = batch_norms});
     all.push_back({.name = name("duplicated"), .batch_norms = batch_norms, .duplicates = true});
-    for (const auto& [kind, overrides] : features)
+    for (const auto& [kind, overrides] : activations)
       all.push_back({.name = name(kind), .batch_norms = batch_norms, .bits = 4, .overrides = overrides});
     all.push_back({.name = name("tqt"),
                    .batch_norms = batch_norms,
                    .bits = 4,
                    .platform = "pow2_int8",
-                   .overrides = {{"features.quantizer", "tqt"}, {"weights.quantizer", "tqt"}}});
+                   .overrides = {{"activations.quantizer", "tqt"}, {"weights.quantizer", "tqt"}}});
     all.push_back({.name = name("apot"),
                    .batch_norms = batch_norms,
                    .bits = 4,

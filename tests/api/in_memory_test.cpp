@@ -60,7 +60,7 @@ TEST(InMemory, ArgumentsStayAsTheyWere) {
   EXPECT_EQ(digest_hex(prepared.model), prepared_before) << "by train";
   convert(prepared.model);
   EXPECT_EQ(digest_hex(prepared.model), prepared_before) << "by convert";
-  change_bits(prepared.model, {{.selector = "*", .weights = 4, .features = {}}});
+  change_bits(prepared.model, {{.selector = "*", .weights = 4, .activations = {}}});
   EXPECT_EQ(digest_hex(network), before);
   EXPECT_EQ(digest_hex(prepared.model), prepared_before);
 }

@@ -34,7 +34,7 @@ Model quantized(const QuantizeOptions& options) {
 
 /// Observers use the final bit widths, not the ones that these replace.
 TEST(LayerBits, AreThoseThatCalibrationSees) {
-  QuantizeOptions replaced{.bits = {{.selector = "*", .weights = 8, .features = 8}}}, plain;
+  QuantizeOptions replaced{.bits = {{.selector = "*", .weights = 8, .activations = 8}}}, plain;
   replaced.prepare.weight_bits = 3, replaced.prepare.activation_bits = 3, replaced.prepare.edge_bits = 3;
   const Model found = quantized(replaced), expected = quantized(plain);
   for (const auto& quantizer : expected.graph.all<ops::FakeQuantize>()) {

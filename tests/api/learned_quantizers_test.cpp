@@ -33,7 +33,7 @@ struct Kind {
   std::string name() const { return traits_of(kind).name; }
   Model quantized() const {
     Overrides all = overrides;
-    all.emplace_back(of_weights ? "weights.quantizer" : "features.quantizer", name());
+    all.emplace_back(of_weights ? "weights.quantizer" : "activations.quantizer", name());
     return quantize(network(), quant::load_platform(platform, all), digits(),
                     {.prepare = {.weight_bits = 4, .activation_bits = 4, .edge_bits = {}}}, {})
         .model;
@@ -41,13 +41,13 @@ struct Kind {
 };
 
 std::ostream& operator<<(std::ostream& out, const Kind& kind) {
-  return out << kind.name() << (kind.of_weights ? " of weights" : " of features");
+  return out << kind.name() << (kind.of_weights ? " of weights" : " of activations");
 }
 
 const Kind kWithIntegers[] = {
     {QuantizerKind::lsq_plus, false, "generic_int8", {}},
     {QuantizerKind::pact, false, "generic_int8", {}},
-    {QuantizerKind::pact, false, "signed_pow2_int8", {{"features.legal_bits", "[4, 8]"}}},
+    {QuantizerKind::pact, false, "signed_pow2_int8", {{"activations.legal_bits", "[4, 8]"}}},
     {QuantizerKind::dorefa, true, "generic_int8", {}},
     {QuantizerKind::dsq, true, "generic_int8", {}},
     {QuantizerKind::dsq, false, "magik_t40", {{"quantizers.softness", "0.2"}}},
@@ -57,7 +57,7 @@ const Kind kWithIntegers[] = {
     {QuantizerKind::qdrop, false, "generic_int8", {{"quantizers.keep", "0.75"}}},
 };
 const Kind kWithout[] = {
-    {QuantizerKind::nnie, true, "nnie", {{"features.quantizer", "nnie"}}},
+    {QuantizerKind::nnie, true, "nnie", {{"activations.quantizer", "nnie"}}},
     {QuantizerKind::apot, true, "generic_int8", {}},
     {QuantizerKind::apot, false, "generic_int8", {}},
 };
@@ -101,7 +101,7 @@ TEST_P(LearnedQuantizers, TrainAndBecomeIntegers) {
 
 /// Bit widths can change afterwards. Learned values follow.
 TEST_P(LearnedQuantizers, TakeOtherWidths) {
-  const Model wide = change_bits(GetParam().quantized(), {{.selector = "conv4", .weights = 8, .features = 8}}).model;
+  const Model wide = change_bits(GetParam().quantized(), {{.selector = "conv4", .weights = 8, .activations = 8}}).model;
   const auto integer = convert(wide);
   const auto proof = verify(wide, integer.model, digits(), {}, {});
   EXPECT_TRUE(proof.equal()) << report::verdict(proof);
@@ -135,7 +135,7 @@ TEST_P(LearnedQuantizers, AreInTheFile) {
 }
 
 std::string name_of(const testing::TestParamInfo<Kind>& info) {
-  return info.param.name() + (info.param.of_weights ? "_weights_" : "_features_") + info.param.platform;
+  return info.param.name() + (info.param.of_weights ? "_weights_" : "_activations_") + info.param.platform;
 }
 INSTANTIATE_TEST_SUITE_P(Kinds, LearnedQuantizers, testing::ValuesIn(kWithIntegers), name_of);
 INSTANTIATE_TEST_SUITE_P(Kinds, UnevenLevels, testing::ValuesIn(kWithout), name_of);

@@ -83,7 +83,7 @@ struct Exception {
 };
 const std::vector<Exception> kOtherScales = {
     {{}, {"Academic"}, "MQBench leaves normalizations where they are; ours are folded before weights are quantized"}};
-const std::vector<Exception> kOtherFeatures = {
+const std::vector<Exception> kOtherActivations = {
     {{}, {"NNIE"}, "MQBench takes the largest that a moving range has been, ours is that range"}};
 const std::vector<Exception> kOtherWidths = {
     {{"silu_neck"},
@@ -161,7 +161,7 @@ void expect_codes(const Pair& pair, const nlohmann::json& theirs, const quant::A
 
 /// Compares the scale and the zero point of an activation.
 void expect_scale(const Pair& pair, const nlohmann::json& theirs, const quant::AuditedQuantizer& ours) {
-  if (any_holds(kOtherFeatures, pair.network, pair.backend) || any_holds(kOtherWidths, pair.network, pair.backend))
+  if (any_holds(kOtherActivations, pair.network, pair.backend) || any_holds(kOtherWidths, pair.network, pair.backend))
     return;
   // Codes from 0 on use their whole range here. MQBench spends half of them on negative values.
   const float spent = theirs["quant_min"] == 0 && theirs["qscheme"].get<std::string>().ends_with("symmetric") ? 2 : 1;
@@ -220,20 +220,20 @@ class Mqbench : public testing::TestWithParam<std::tuple<const char*, const char
 
 TEST_P(Mqbench, quantizers_stand_where_theirs_do) {
   const Pair pair = Mqbench::pair();
-  std::map<std::string, const quant::AuditedQuantizer*> features, weights;
+  std::map<std::string, const quant::AuditedQuantizer*> activations, weights;
   for (const auto& one : pair.ours.audit.quantizers) {
     if (one.is_weight) {
       weights[as_theirs(one.tensor)] = &one;
     } else {
-      features[one.tensor] = &one;
+      activations[one.tensor] = &one;
     }
   }
   Names found, expected;
-  for (const auto& [name, one] : features) found.insert(name);
+  for (const auto& [name, one] : activations) found.insert(name);
   for (const auto& one : pair.record["activation_quantizers"]) {
     expected.insert(one["tensor"]);
-    const auto ours = features.find(one["tensor"]);
-    if (ours == features.end()) continue;
+    const auto ours = activations.find(one["tensor"]);
+    if (ours == activations.end()) continue;
     expect_codes(pair, one, *ours->second);
     expect_scale(pair, one, *ours->second);
   }
@@ -309,7 +309,7 @@ class MqbenchIntegers : public Mqbench {};
 TEST_P(MqbenchIntegers, integers_are_the_training_network) {
   const Pair pair = Mqbench::pair();
   if (pair.record["activation_quantizers"].empty())
-    GTEST_SKIP() << pair.backend << " has no quantizer for a feature of " << pair.network;
+    GTEST_SKIP() << pair.backend << " has no quantizer for a activation of " << pair.network;
   if (pair.backend == "NNIE") {
     EXPECT_EQ(test::kind_of([&] { convert(pair.ours.model, {.float_fallback = true}); }), ErrorKind::unsupported);
     return;

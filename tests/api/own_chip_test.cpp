@@ -19,7 +19,7 @@ namespace {
 constexpr const char* kRecord = R"(platform: sheet
 doc: From a data sheet.
 weights: {bits: 8, legal_bits: [4, 8], granularity: tensor, zero_points: symmetric, observer: minmax}
-features: {bits: 8, legal_bits: [8], codes: signed, zero_points: symmetric, observer: minmax, rate: 0.05}
+activations: {bits: 8, legal_bits: [8], codes: signed, zero_points: symmetric, observer: minmax, rate: 0.05}
 low_bits: {below: 8, observer: mse, learned: true}
 power_of_two: true
 requantize: {form: power_of_two, multiplier_bits: 31, rounding: half_up}

@@ -157,10 +157,10 @@ TEST_F(BadInput, unknown_key_of_a_platform) {
                            "\nlegal:", "\nroundign: 3\nlegal:"));
   expect_values(kBadInput, {"record_key_unknown", "bad.yaml:24", "roundign", "'rounding'"},
                 {"quickstart", "--platform", "bad.yaml", "--out", "new"});
-  expect_values(kBadInput, {"override_of_unknown_key", "'features.rat'", "'rat'", "'rate'"},
-                {"quickstart", "--overrides", "features.rat=0.1", "--out", "new"});
-  expect_error(kBadInput, errors::option_of_other_form("quickstart: --overrides", "features", "KEY=VALUE"),
-               {"quickstart", "--overrides", "features", "--out", "new"});
+  expect_values(kBadInput, {"override_of_unknown_key", "'activations.rat'", "'rat'", "'rate'"},
+                {"quickstart", "--overrides", "activations.rat=0.1", "--out", "new"});
+  expect_error(kBadInput, errors::option_of_other_form("quickstart: --overrides", "activations", "KEY=VALUE"),
+               {"quickstart", "--overrides", "activations", "--out", "new"});
 }
 
 TEST_F(BadInput, a_platform_that_cannot_be_done) {

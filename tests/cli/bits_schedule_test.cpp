@@ -148,7 +148,7 @@ TEST_F(BitsSchedule, WhatMakesNoSenseIsRefused) {
       {{"--bits-schedule", "8,x"}, errors::wrong_stage_of_schedule("x")},
       {{"--bits-schedule", "17"}, errors::wrong_stage_of_schedule("17")},
       {{"--platform", "magik_t40"}, errors::option_needs_another("train", "--platform", "--bits-schedule")},
-      {{"--model", prepared, "--bits-schedule", "8,4", "--overrides", "features.rate=0.1"},
+      {{"--model", prepared, "--bits-schedule", "8,4", "--overrides", "activations.rate=0.1"},
        errors::wrong_stage("network 'digits'", "a prepared network", "a float network for a platform",
                            "leave the platform out")},
       {{"--model", prepared, "--bits-schedule", "float,4"},

@@ -91,7 +91,7 @@ TEST_F(Bits, a_proof_that_cannot_be_is_refused_before_any_work) {
 TEST_F(Bits, text_and_repeated_runs) {
   const auto text = bits(0, {"--budget", "bitops<=40M", "--out", "a.safetensors", "--threads", "1"}).out;
   for (const char* words :
-       {"layer  operator  weights  reads", "weights 4, features 4", "bitops", "gap 0", "wrote a.safetensors"})
+       {"layer  operator  weights  reads", "weights 4, activations 4", "bitops", "gap 0", "wrote a.safetensors"})
     EXPECT_NE(text.find(words), std::string::npos) << text;
   bits(0, {"--budget", "bitops<=40M", "--out", "b.safetensors", "--threads", "3"});
   EXPECT_EQ(test::read_text(*workspace / "a.safetensors"), test::read_text(*workspace / "b.safetensors"));
@@ -115,7 +115,7 @@ TEST_F(Bits, refusals_write_nothing) {
                                    "give the one that it was made of"),
                {"--budget", "size<=50kB"}, "integer");
   expect_values(2, {"cannot_be_read", "none.csv"}, {"--budget", "latency<=1ms", "--table", "none.csv"});
-  test::write_text(*workspace / "board.csv", "layer,weights,features,milliseconds\nconv1,8,8,1\n");
+  test::write_text(*workspace / "board.csv", "layer,weights,activations,milliseconds\nconv1,8,8,1\n");
   expect_values(2, {"latency_table_layer_missing", "board.csv", "conv2", "conv3"},
                 {"--budget", "latency<=1ms", "--table", "board.csv"});
   expect_values(2, {"repair_method_unknown", "magic"}, {"--budget", "size<=50kB", "--repair", "magic"});

@@ -166,7 +166,7 @@ TEST_F(Export, one_changed_code_of_an_exported_file_is_found) {
   workspace->expect(0, verify);
   flip(*workspace / "given.onnx", "conv4", 17);
   const auto changed = workspace->expect(1, verify);
-  EXPECT_NE(changed.out.find("first differing feature: layer 'conv4': feature code "), std::string::npos)
+  EXPECT_NE(changed.out.find("first differing activation: layer 'conv4': activation code "), std::string::npos)
       << changed.out;
   EXPECT_NE(changed.out.find(", engine "), std::string::npos) << changed.out;
   workspace->expect(0, {"export", "quick/float.safetensors", "--out", "given.onnx", "--overwrite"});

@@ -48,10 +48,10 @@ TEST(PlatformCommand, new_replaces_nothing_unasked) {
               errors::file_not_replaced("mychip.yaml", "file"));
   EXPECT_EQ(test::read_text(workspace / "mychip.yaml"), before);
   workspace.expect(
-      0, {"platform", "new", "mychip", "--from", "magik_t40", "--overwrite", "--overrides", "features.rate=0.5"});
+      0, {"platform", "new", "mychip", "--from", "magik_t40", "--overwrite", "--overrides", "activations.rate=0.5"});
   const auto shown = workspace.expect(0, {"platform", "show", "mychip.yaml", "--json"}).json()["platform"];
   EXPECT_EQ(shown["channels"]["multiple"], 32);
-  EXPECT_EQ(shown["features"]["rate"], 0.5);
+  EXPECT_EQ(shown["activations"]["rate"], 0.5);
   workspace.expect(0, {"platform", "new", "second", "--from", "mychip.yaml"});
   workspace.expect(0, {"platform", "diff", "mychip.yaml", "second.yaml"});
 }
@@ -110,7 +110,7 @@ TEST(PlatformCommand, check_names_what_is_no_record) {
 
 TEST(PlatformCommand, diff_shows_both_sides) {
   Workspace workspace;
-  workspace.expect(0, {"platform", "new", "mychip", "--overrides", "features.rate=0.5"});
+  workspace.expect(0, {"platform", "new", "mychip", "--overrides", "activations.rate=0.5"});
   const auto outcome = workspace.expect(kDifference, {"platform", "diff", "generic_int8", "mychip.yaml"});
   EXPECT_EQ(outcome.out, "key            generic_int8  mychip.yaml\nfeatures.rate          0.05          0.5\n");
   const auto json = workspace.expect(kDifference, {"platform", "diff", "generic_int8", "mychip.yaml", "--json"}).json();
@@ -120,7 +120,7 @@ TEST(PlatformCommand, diff_shows_both_sides) {
 
 TEST(PlatformCommand, show_resolves_and_reads_back) {
   Workspace workspace;
-  const auto shown = workspace.expect(0, {"platform", "show", "magik_t40", "--overrides", "features.rate=0.5"}).out;
+  const auto shown = workspace.expect(0, {"platform", "show", "magik_t40", "--overrides", "activations.rate=0.5"}).out;
   test::write_text(workspace / "shown.yaml", shown);
   EXPECT_EQ(workspace.expect(0, {"platform", "show", "shown.yaml"}).out, shown);
   EXPECT_NE(shown.find("  codes: unsigned\n"), std::string::npos) << shown;

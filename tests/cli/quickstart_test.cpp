@@ -138,7 +138,7 @@ TEST_F(Verify, finds_an_injected_code_and_names_it) {
   const auto outcome = workspace->expect(1, {"verify", "quick", "--inject", "conv4:17"});
   EXPECT_NE(outcome.out.find("layer 'conv4': weight code 17 at [0, 1, 2, 2]: training path "), std::string::npos)
       << outcome.out;
-  EXPECT_NE(outcome.out.find("\nfirst differing feature: layer '"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("\nfirst differing activation: layer '"), std::string::npos) << outcome.out;
 
   const auto report = workspace->expect(1, {"verify", "quick", "--inject", "conv4:17", "--json"}).json();
   EXPECT_FALSE(report["equal"].get<bool>());
@@ -147,12 +147,12 @@ TEST_F(Verify, finds_an_injected_code_and_names_it) {
   EXPECT_EQ(layer["parameters_differing"], 1);
   EXPECT_EQ(layer["first_parameter"]["index"], 17);
   EXPECT_EQ(layer["first_parameter"]["training"].get<int>() ^ -128, layer["first_parameter"]["integer"].get<int>());
-  const auto feature = layer["first_feature"];
-  const auto at = feature["position"].get<std::vector<int64_t>>();
+  const auto activation = layer["first_activation"];
+  const auto at = activation["position"].get<std::vector<int64_t>>();
   ASSERT_EQ(at.size(), 3);
-  EXPECT_EQ(feature["index"], (at[0] * 4 + at[1]) * 4 + at[2]) << "NCHW: 64 channels of 4 by 4";
-  EXPECT_EQ(feature["nhwc_index"], (at[1] * 4 + at[2]) * 64 + at[0]);
-  EXPECT_NE(feature["training"], feature["integer"]);
+  EXPECT_EQ(activation["index"], (at[0] * 4 + at[1]) * 4 + at[2]) << "NCHW: 64 channels of 4 by 4";
+  EXPECT_EQ(activation["nhwc_index"], (at[1] * 4 + at[2]) * 64 + at[0]);
+  EXPECT_NE(activation["training"], activation["integer"]);
 }
 
 TEST_F(Verify, finds_a_code_injected_into_each_layer_with_weights) {

@@ -71,7 +71,7 @@ TEST(Attention, AChangedNumberIsFound) {
     change(contents);
     const auto report = prepared.compare(api::paths_of(prepared.model, changed));
     for (const auto& layer : report.layers) {
-      if (layer.feature) return layer.layer.name;
+      if (layer.activation) return layer.layer.name;
     }
     return std::string("none");
   };

@@ -55,10 +55,10 @@ inline void expect_equal_in_c(Prepared& prepared, const api::CProgramOptions& op
   }
 }
 
-inline quant::PrepareOptions widths(int weights, int features) {
+inline quant::PrepareOptions widths(int weights, int activations) {
   quant::PrepareOptions options;
   options.weight_bits = weights;
-  options.activation_bits = features;
+  options.activation_bits = activations;
   return options;
 }
 

@@ -17,7 +17,7 @@ namespace {
 /// A platform, its overrides, and the bits of weights and activations.
 struct Target {
   std::string platform;
-  int weights, features;
+  int weights, activations;
   std::vector<std::pair<std::string, std::string>> overrides = {};
 };
 
@@ -26,7 +26,7 @@ class CBackendOf : public CBackend, public testing::WithParamInterface<Target> {
 // A5.1
 TEST_P(CBackendOf, has_the_codes_of_the_integers) {
   const Target& target = GetParam();
-  Prepared prepared(target.platform, widths(target.weights, target.features), target.overrides);
+  Prepared prepared(target.platform, widths(target.weights, target.activations), target.overrides);
   expect_equal_in_c(prepared, with_compiler(kSanitized));
 }
 
@@ -40,7 +40,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Target{"generic_int8", 8, 8, {{"requantize.rounding", "truncate"}}},
                     Target{"generic_int8", 8, 8, {{"requantize.rounding", "doubled"}}}),
     [](const auto& target) {
-      std::string name = fmt::format("{}_w{}f{}", target.param.platform, target.param.weights, target.param.features);
+      std::string name = fmt::format("{}_w{}f{}", target.param.platform, target.param.weights, target.param.activations);
       for (const auto& [key, value] : target.param.overrides) name += "_" + value;
       return name;
     });

@@ -14,13 +14,13 @@ namespace {
 
 struct Widths {
   const char* platform;
-  std::optional<int> weights, features;
+  std::optional<int> weights, activations;
 };
 
 std::string label(const testing::TestParamInfo<Widths>& info) {
   std::string text = info.param.platform;
   if (info.param.weights) text += "_w" + std::to_string(*info.param.weights);
-  if (info.param.features) text += "_f" + std::to_string(*info.param.features);
+  if (info.param.activations) text += "_f" + std::to_string(*info.param.activations);
   return text;
 }
 
@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 // A7.1, A7.3
 TEST_P(EveryTarget, TrainingPathAndIntegerProgramAreEqual) {
-  Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().features, {}});
+  Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().activations, {}});
   const auto conversion = quant::convert(prepared.model);
   const auto report = prepared.compare(api::paths_of(prepared.model, conversion.model));
   EXPECT_EQ(report.layers.size(), 11U);
@@ -83,12 +83,12 @@ int compare_with_plain_loops(Prepared& prepared) {
 
 // A7.2
 TEST_P(EveryTarget, PlainLoopsGiveTheSameCodes) {
-  Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().features, {}});
+  Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().activations, {}});
   EXPECT_EQ(compare_with_plain_loops(prepared), 9);
 }
 
 /// Padding has the code of 0, which lies in the middle of the range for the affine activations of leaky_relu.
-TEST(ExecutionPaths, PaddedFeaturesHaveZeroPoints) {
+TEST(ExecutionPaths, PaddedActivationsHaveZeroPoints) {
   Prepared prepared("generic_int8", {}, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/padded_shortcut.ir");
   EXPECT_TRUE(prepared.compare(api::paths_of(prepared.model, quant::convert(prepared.model).model)).equal());
   EXPECT_EQ(compare_with_plain_loops(prepared), 6);
@@ -258,10 +258,10 @@ TEST(ExecutionPaths, ReportNamesTheFirstDifferenceInBothLayouts) {
   EXPECT_EQ(layer.parameter->what, "weight");
   EXPECT_EQ(layer.parameter->index, 4);
   EXPECT_EQ(layer.parameter->first ^ layer.parameter->second, -128);
-  ASSERT_TRUE(layer.feature.has_value());
-  const auto& p = layer.feature->position;
-  EXPECT_EQ(layer.feature->index, (p[0] * 8 + p[1]) * 8 + p[2]);
-  EXPECT_EQ(layer.feature->nhwc, (p[1] * 8 + p[2]) * 32 + p[0]);
+  ASSERT_TRUE(layer.activation.has_value());
+  const auto& p = layer.activation->position;
+  EXPECT_EQ(layer.activation->index, (p[0] * 8 + p[1]) * 8 + p[2]);
+  EXPECT_EQ(layer.activation->nhwc, (p[1] * 8 + p[2]) * 32 + p[0]);
 }
 
 using Override = std::pair<std::string, std::string>;
@@ -274,7 +274,7 @@ INSTANTIATE_TEST_SUITE_P(ExecutionPaths, EveryShift, testing::Values("half_up", 
 TEST_P(EveryShift, RoundsTheSameOnAllPaths) {
   for (const char* codes : {"unsigned", "signed"}) {
     Prepared prepared("generic_int8", {},
-                      {Override{"requantize.rounding", GetParam()}, Override{"features.codes", codes}});
+                      {Override{"requantize.rounding", GetParam()}, Override{"activations.codes", codes}});
     const auto conversion = quant::convert(prepared.model);
     const auto report = prepared.compare(api::paths_of(prepared.model, conversion.model));
     EXPECT_TRUE(report.equal()) << codes;

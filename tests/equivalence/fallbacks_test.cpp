@@ -136,9 +136,9 @@ TEST(Fallbacks, ACorruptedConstantOfOneIsFound) {
   const auto report = prepared.compare(api::paths_of(prepared.model, conversion.model));
   EXPECT_FALSE(report.equal());
   for (const auto& layer : report.layers) {
-    if (!layer.feature) continue;
+    if (!layer.activation) continue;
     EXPECT_EQ(layer.layer.name, "norm");
-    EXPECT_EQ(layer.feature->position.back(), 3);
+    EXPECT_EQ(layer.activation->position.back(), 3);
     break;
   }
 }

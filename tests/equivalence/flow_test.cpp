@@ -37,10 +37,10 @@ TEST(FlowPaths, ShowWhereACodeDiffersFirst) {
   const verify::VerifyReport report = flow.prove(integer);
   EXPECT_FALSE(report.equal());
   const auto& state = layer(report, "from_state");
-  ASSERT_TRUE(state.feature);
-  EXPECT_EQ(state.feature->path, "scan 'cell', iteration 0");
+  ASSERT_TRUE(state.activation);
+  EXPECT_EQ(state.activation->path, "scan 'cell', iteration 0");
   EXPECT_EQ(state.parameters_differing, 1);
-  EXPECT_NE(report::verdict(report).find("feature: scan 'cell', iteration 0: layer 'from_state': feature code "),
+  EXPECT_NE(report::verdict(report).find("activation: scan 'cell', iteration 0: layer 'from_state': activation code "),
             std::string::npos)
       << report::verdict(report);
 }

@@ -33,7 +33,7 @@ class Evaluator {
     Plain result;
     if (name == "fake_quantize") {
       const ops::FakeQuantize q(op.node());
-      result = q.x().is_tensor() ? weight_codes(q) : feature_codes(q);
+      result = q.x().is_tensor() ? weight_codes(q) : activation_codes(q);
       codes[op.name()] = result.numbers;
     } else if (name == "conv2d") {
       result = convolve(ops::Conv2d(op.node()));
@@ -308,7 +308,7 @@ class Evaluator {
     return y;
   }
 
-  Plain feature_codes(const ops::FakeQuantize& q) {
+  Plain activation_codes(const ops::FakeQuantize& q) {
     const Plain& x = at(q.x());
     const float scale = scale_of(q, 0);
     const int64_t zero = tensor(q.zero_point()).data<int32_t>()[0];

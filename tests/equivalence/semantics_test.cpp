@@ -24,13 +24,13 @@ namespace {
 
 struct Target {
   const char* platform;
-  std::optional<int> weights, features;
+  std::optional<int> weights, activations;
 };
 
 std::string label(const testing::TestParamInfo<Target>& info) {
   std::string text = info.param.platform;
   if (info.param.weights) text += "_w" + std::to_string(*info.param.weights);
-  if (info.param.features) text += "_f" + std::to_string(*info.param.features);
+  if (info.param.activations) text += "_f" + std::to_string(*info.param.activations);
   return text;
 }
 
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Semantics, SemanticsOn,
 
 // A12.1, A12.5
 TEST_P(SemanticsOn, EveryLayerIsWhatTheNetworkSays) {
-  Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().features, {}});
+  Prepared prepared(GetParam().platform, {GetParam().weights, GetParam().activations, {}});
   const Model integer = quant::convert(prepared.model).model;
   const auto layers = verify::check_semantics(prepared.model, integer, {}, prepared.pool);
   EXPECT_EQ(layers.size(), 11U);
@@ -187,7 +187,7 @@ TEST(Semantics, AFaultSaysWhereAndWhat) {
     if (!layer.semantics.first) continue;
     const verify::SemanticFault& fault = *layer.semantics.first;
     EXPECT_EQ(layer.layer, "mean");
-    EXPECT_EQ(fault.what, "feature");
+    EXPECT_EQ(fault.what, "activation");
     EXPECT_EQ(fault.position.size(), 3U);
     EXPECT_EQ(fault.index, (fault.position[0] * 8 + fault.position[1]) * 8 + fault.position[2]);
     EXPECT_EQ(fault.nhwc, (fault.position[1] * 8 + fault.position[2]) * 8 + fault.position[0]);
@@ -306,7 +306,7 @@ TEST(Semantics, ALimitIsItsNearestCode) {
   const auto enlarge = [](Model& model) {
     for (float& weight : model.tensors.at("c.w").data<float>()) weight *= 64;
   };
-  Prepared prepared("generic_int8", {}, {{"requantize.rounding", "truncate"}, {"features.observer", "minmax"}},
+  Prepared prepared("generic_int8", {}, {{"requantize.rounding", "truncate"}, {"activations.observer", "minmax"}},
                     HALFSTEP_SOURCE_DIR "/tests/equivalence/open_clips.ir", enlarge);
   const Model integer = quant::convert(prepared.model).model;
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());

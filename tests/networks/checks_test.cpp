@@ -175,7 +175,7 @@ TEST(Quality, OfAnswersThatAreFartherThanWidthsAllow) {
 TEST(Quality, OfAnIntegerProgramThatIsMadeWorse) {
   EXPECT_EQ(finding(check_quality, convolution()), "");
   Target narrow = kGeneric;
-  narrow.overrides = {{"features.observer", "quantile"}, {"observers.share", "0.6"}};
+  narrow.overrides = {{"activations.observer", "quantile"}, {"observers.share", "0.6"}};
   const std::string found = finding(check_quality, convolution(), narrow);
   EXPECT_NE(found.find("dB to the float network, its widths allow"), std::string::npos) << found;
 }

@@ -247,7 +247,7 @@ TEST(Convert, AccumulatorsThatCouldOverflowAreRefused) {
   // 12-bit activations and 8-bit weights over 8,192 inputs can reach 4095 * 127 * 8192 > 2^31.
   Model model = network("graph g(x: f32[?, 8192]) {\n  param @w: f32[4, 8192]\n  h = linear(x, w=@w)\n  return h\n}\n");
   fill(model, "w", 1.0F);
-  const test::Overrides wide = {{"features.legal_bits", "[8, 12]"}};
+  const test::Overrides wide = {{"activations.legal_bits", "[8, 12]"}};
   Model few = calibrated(prepared(model, "generic_int8", {}, wide), 0, 1);
   EXPECT_NO_THROW(convert(few));
   set_bits(few, "x.q", {}, 12);

@@ -33,7 +33,7 @@ std::string places(const std::string& body, const std::string& text, const std::
   requests.means = means;
   const Insertion found = insertion_of(graph, rules(text), requests);
   std::string result;
-  for (const auto& feature : found.features) result += feature.value.name() + (feature.is_unsigned ? "+ " : " ");
+  for (const auto& activation : found.activations) result += activation.value.name() + (activation.is_unsigned ? "+ " : " ");
   for (const Op op : found.weighted) result += "w:" + op.name() + " ";
   return result;
 }
@@ -139,7 +139,7 @@ TEST(Insertion, EveryValueSaysWhyItHasAQuantizer) {
       parse(std::string("graph g(x: f32[2, 4, 8, 8]) {\n  param @w: f32[4, 4, 1, 1]\n") + kChain + "}\n");
   const Insertion found = insertion_of(graph, rules("{asks: [conv2d], gives: [conv2d], passes: [relu]}"), {});
   std::vector<std::string> reasons;
-  for (const auto& feature : found.features) reasons.push_back(feature.reason);
+  for (const auto& activation : found.activations) reasons.push_back(activation.reason);
   EXPECT_EQ(reasons, (std::vector<std::string>{"asked for by conv2d 'c'", "asked for by conv2d 'd'",
                                                "result of conv2d 'c', behind relu 'r'", "result of conv2d 'd'"}));
 }
@@ -198,7 +198,7 @@ TEST(Insertion, UnsignedCodesAreAnExceptionOfSignedOnes) {
               parse_platform("base: generic_int8\nplatform: mine\ninsert: {asks: [add], unsigned_behind: [relu]}",
                              "p.yaml");
             }),
-            at("p.yaml:3: insert.unsigned_behind", errors::insertion_key_without_effect("signed codes of features")));
+            at("p.yaml:3: insert.unsigned_behind", errors::insertion_key_without_effect("signed codes of activations")));
 }
 
 }  // namespace

@@ -102,15 +102,15 @@ TEST(LegalRules, FirstAndLastAreThoseWithWeights) {
 }
 
 TEST(LegalRules, WhatNeverDecidesIsObjectedTo) {
-  const std::string first = "{op: conv2d, features: [8], reason: a}";
+  const std::string first = "{op: conv2d, activations: [8], reason: a}";
   const auto second = [&](const std::string& rule) { return error_of_rules("[" + first + ", " + rule + "]"); };
   const Diagnostic behind = at(kFile + "legal[1]", errors::rule_never_decides(0));
-  EXPECT_EQ(second("{op: conv2d, features: [4], reason: b}"), behind);
-  EXPECT_EQ(second("{op: conv2d, where: depthwise, features: [4], reason: b}"), behind);
-  EXPECT_EQ(second("{trait: weighted, features: [4], reason: b}"), Diagnostic{});
-  EXPECT_EQ(error_of_rules("[{trait: weighted, features: [4], reason: b}, " + first + "]"), behind);
+  EXPECT_EQ(second("{op: conv2d, activations: [4], reason: b}"), behind);
+  EXPECT_EQ(second("{op: conv2d, where: depthwise, activations: [4], reason: b}"), behind);
+  EXPECT_EQ(second("{trait: weighted, activations: [4], reason: b}"), Diagnostic{});
+  EXPECT_EQ(error_of_rules("[{trait: weighted, activations: [4], reason: b}, " + first + "]"), behind);
   const auto pair = [](const std::string& a, const std::string& b) {
-    const std::string rest = ", features: [8], reason: a}";
+    const std::string rest = ", activations: [8], reason: a}";
     return error_of_rules("[{op: conv2d, " + a + rest + ", {op: conv2d, " + b + rest + "]");
   };
   EXPECT_EQ(pair("where: grouped", "where: depthwise"), behind);
@@ -123,27 +123,27 @@ TEST(LegalRules, WhatCannotBeSelectedIsObjectedTo) {
   const std::string rule = kFile + "legal[0]";
   EXPECT_EQ(error_of_rules("[{op: log_softmax, refused: true, reason: no table}]"),
             at(rule + ".op", errors::record_name_unsuitable("log_softmax", "an operator that can have codes", "")));
-  EXPECT_EQ(error_of_rules("[{op: add, where: depthwise, features: [8], reason: a}]"),
+  EXPECT_EQ(error_of_rules("[{op: add, where: depthwise, activations: [8], reason: a}]"),
             at(rule + ".where",
                errors::rule_does_not_fit_operators("depthwise", "a property that these operators can have")));
   EXPECT_EQ(
-      error_of_rules("[{op: add, where: first, features: [8], reason: a}]"),
+      error_of_rules("[{op: add, where: first, activations: [8], reason: a}]"),
       at(rule + ".where", errors::rule_does_not_fit_operators("first", "a property that these operators can have")));
-  EXPECT_EQ(error_of_rules("[{op: add, kernel_above: 3, features: [8], reason: a}]"),
+  EXPECT_EQ(error_of_rules("[{op: add, kernel_above: 3, activations: [8], reason: a}]"),
             at(rule + ".kernel_above",
                errors::rule_does_not_fit_operators("operators without a window", "convolutions or pools")));
   EXPECT_EQ(error_of_rules("[{op: linear, where: last, weights: [8], reason: a}, {trait: accumulates, kernel_above: 3, "
-                           "features: [8], reason: b}]"),
+                           "activations: [8], reason: b}]"),
             Diagnostic{});
 }
 
 TEST(LegalRules, WhatSaysNothingIsObjectedTo) {
   const std::string rule = kFile + "legal[0]";
   EXPECT_EQ(error_of_rules("[{op: add, weights: [8], reason: a}]"),
-            at(rule + ".weights", errors::rule_does_not_fit_operators("operators without weights", "only features")));
+            at(rule + ".weights", errors::rule_does_not_fit_operators("operators without weights", "only activations")));
   EXPECT_EQ(error_of_rules("[{op: add, reason: a}]"), at(rule, errors::rule_without_consequence()));
   EXPECT_EQ(error_of_rules("[{op: add, refused: false, reason: a}]"), at(rule, errors::rule_without_consequence()));
-  EXPECT_EQ(error_of_rules("[{op: add, refused: true, features: [8], reason: a}]"),
+  EXPECT_EQ(error_of_rules("[{op: add, refused: true, activations: [8], reason: a}]"),
             at(rule + ".refused", errors::rule_refuses_with_widths()));
   EXPECT_EQ(error_of_rules("[{op: conv2d, weights: [6, 7], reason: a}]"),
             at(rule + ".weights", errors::rule_widths_not_legal("6, 7", "weights", "2, 4, 8")));

@@ -18,12 +18,12 @@ using test::on;
 using Diagnostics = std::vector<Diagnostic>;
 
 /// Reasons why a chip refuses `body`, for images of 32 channels.
-Diagnostics refusal(const std::string& platform, const std::string& body, int weights, int features, int edges = 8) {
+Diagnostics refusal(const std::string& platform, const std::string& body, int weights, int activations, int edges = 8) {
   const Model model = test::network(
       "graph g(x: f32[?, 32, 8, 8]) {\n  param @w: f32[32, 32, 3, 3]\n  param @d: f32[32, 1, 3, 3]\n"
       "  param @f: f32[10, 2048]\n" +
       body + "}\n");
-  return bare(test::diagnostics_of([&] { test::prepared(model, platform, {weights, features, edges}); }));
+  return bare(test::diagnostics_of([&] { test::prepared(model, platform, {weights, activations, edges}); }));
 }
 
 bool has(const Diagnostics& all, const Diagnostic& one) { return std::ranges::find(all, one) != all.end(); }
@@ -41,12 +41,12 @@ TEST(Magik, WidthsAreThoseOfTheTables) {
     for (const int bits : {10, 12}) EXPECT_EQ(refusal(chip, kPlain, 8, bits), Diagnostics{}) << chip;
     EXPECT_TRUE(has(refusal(chip, kPlain, 2, 8), on("b", 6, errors::bits_not_legal("weights", chip, 2, "4, 8"))));
     EXPECT_TRUE(
-        has(refusal(chip, kPlain, 8, 6), on("b", 6, errors::bits_not_legal("features", chip, 6, "4, 8, 10, 12"))));
+        has(refusal(chip, kPlain, 8, 6), on("b", 6, errors::bits_not_legal("activations", chip, 6, "4, 8, 10, 12"))));
   }
   for (const char* chip : {"magik_t02", "magik_txx"}) {
     for (const int bits : {4, 8}) EXPECT_EQ(refusal(chip, kPlain, bits, bits), Diagnostics{}) << chip;
     EXPECT_TRUE(has(refusal(chip, kPlain, 6, 8), on("b", 6, errors::bits_not_legal("weights", chip, 6, "2, 4, 8"))));
-    EXPECT_TRUE(has(refusal(chip, kPlain, 8, 10), on("b", 6, errors::bits_not_legal("features", chip, 10, "2, 4, 8"))));
+    EXPECT_TRUE(has(refusal(chip, kPlain, 8, 10), on("b", 6, errors::bits_not_legal("activations", chip, 10, "2, 4, 8"))));
   }
 }
 

@@ -51,7 +51,7 @@ inline ops::FakeQuantize quantizer(const Model& model, const std::string& name) 
 }
 
 /// Names of the activation quantizers, in the order of the graph.
-inline std::vector<std::string> feature_quantizers(const Model& model) {
+inline std::vector<std::string> activation_quantizers(const Model& model) {
   std::vector<std::string> names;
   for (const auto& q : model.graph.all<ops::FakeQuantize>()) {
     if (!q.x().is_tensor()) names.push_back(q.name());

@@ -27,7 +27,7 @@ TEST(PlatformRecord, ReadsAsThePlatformThatItIs) {
 
 TEST(PlatformRecord, KeepsWhatYamlCouldMisread) {
   const Platform platform = load_platform(
-      "generic_int8", {{"platform", "'12'"}, {"legal", "[{op: add, features: [8], reason: 'sums, products: {8}'}]"}});
+      "generic_int8", {{"platform", "'12'"}, {"legal", "[{op: add, activations: [8], reason: 'sums, products: {8}'}]"}});
   const Platform again = parse_platform(record_text(platform, true), "again.yaml");
   EXPECT_EQ(again.name, "12");
   ASSERT_EQ(again.legal.size(), 1U);
@@ -37,18 +37,18 @@ TEST(PlatformRecord, KeepsWhatYamlCouldMisread) {
 TEST(PlatformRecord, DefaultsAreResolved) {
   const auto all = fields(load_platform("magik_t40"));
   const auto value = [&](const std::string& path) { return std::ranges::find(all, path, &RecordField::path)->value; };
-  EXPECT_EQ(value("features.codes"), "unsigned");
+  EXPECT_EQ(value("activations.codes"), "unsigned");
   EXPECT_EQ(value("requantize.rounding"), "half_up");
   EXPECT_EQ(value("keep_scales"), "[]");
   EXPECT_EQ(value("legal[6]"),
-            "{trait: pointwise, features: [4, 8], reason: tables of sigmoid and silu have 4- or 8-bit codes}");
+            "{trait: pointwise, activations: [4, 8], reason: tables of sigmoid and silu have 4- or 8-bit codes}");
 }
 
 TEST(PlatformRecord, DifferencesAreOfWhatTheChipsCanDo) {
   const auto chip = [](Overrides overrides) {
     overrides.insert(overrides.begin(), {"legal",
-                                         "[{trait: accumulates, features: [8], reason: b}, {trait: pointwise, "
-                                         "features: [4, 8], reason: c}]"});
+                                         "[{trait: accumulates, activations: [8], reason: b}, {trait: pointwise, "
+                                         "activations: [4, 8], reason: c}]"});
     return load_platform("magik_t40", overrides);
   };
   const auto changes = [&](const Overrides& overrides) {
@@ -58,15 +58,15 @@ TEST(PlatformRecord, DifferencesAreOfWhatTheChipsCanDo) {
     return all;
   };
   using Changes = std::vector<std::vector<std::string>>;
-  EXPECT_EQ(changes({{"platform", "other"}, {"doc", "Another."}, {"features.rate", "5e-2"}, {"power_of_two", "no"}}),
+  EXPECT_EQ(changes({{"platform", "other"}, {"doc", "Another."}, {"activations.rate", "5e-2"}, {"power_of_two", "no"}}),
             Changes());
   EXPECT_EQ(
       changes(
-          {{"features.rate", "0.1"}, {"legal", "[{op: add, features: [8], reason: a}]"}, {"share_scales", "[add]"}}),
-      Changes({{"features.rate", "0.05", "0.1"},
+          {{"activations.rate", "0.1"}, {"legal", "[{op: add, activations: [8], reason: a}]"}, {"share_scales", "[add]"}}),
+      Changes({{"activations.rate", "0.05", "0.1"},
                {"share_scales", "[concat]", "[add]"},
-               {"legal[0]", "{trait: accumulates, features: [8], reason: b}", "{op: add, features: [8], reason: a}"},
-               {"legal[1]", "{trait: pointwise, features: [4, 8], reason: c}", "-"}}));
+               {"legal[0]", "{trait: accumulates, activations: [8], reason: b}", "{op: add, activations: [8], reason: a}"},
+               {"legal[1]", "{trait: pointwise, activations: [4, 8], reason: c}", "-"}}));
 }
 
 /// A resolved record is complete without its base. It only suggests keys that the platform does not use in comments.
@@ -80,7 +80,7 @@ TEST(PlatformRecord, BasesAreResolved) {
   EXPECT_NE(commented.find("\n# edges:\n"), std::string::npos) << commented;
   EXPECT_NE(commented.find("\n  # bits: 8\n"), std::string::npos) << commented;
   ASSERT_EQ(differences(chip, load_platform("vitis")).size(), 1U);
-  EXPECT_EQ(differences(chip, load_platform("vitis"))[0].path, "features.rate");
+  EXPECT_EQ(differences(chip, load_platform("vitis"))[0].path, "activations.rate");
   const auto merges = fields(load_platform("tensorrt_nlp"));
   const auto second = std::ranges::find(merges, "insert.merges[1]", &RecordField::path);
   ASSERT_NE(second, merges.end());
@@ -89,8 +89,8 @@ TEST(PlatformRecord, BasesAreResolved) {
 
 TEST(PlatformRecord, AsJsonHasTypes) {
   const auto json = record_json(load_platform("magik_t40"));
-  EXPECT_EQ(json["features"]["legal_bits"], (nlohmann::json{4, 8, 10, 12}));
-  EXPECT_EQ(json["features"]["rate"], 0.05);
+  EXPECT_EQ(json["activations"]["legal_bits"], (nlohmann::json{4, 8, 10, 12}));
+  EXPECT_EQ(json["activations"]["rate"], 0.05);
   EXPECT_EQ(json["power_of_two"], false);
   EXPECT_EQ(json["keep_scales"], nlohmann::json::array());
   EXPECT_EQ(json["legal"][6]["trait"], "pointwise");
@@ -117,7 +117,7 @@ TEST(PlatformRecord, EveryKeyIsExplained) {
     if (key.kind == ValueKind::mapping || key.kind == ValueKind::mappings) continue;
     ASSERT_FALSE(key.example.empty()) << key.path;
     // Other keys that some keys need to have an effect.
-    Overrides overrides = {{"features.codes", "signed"}, {"channels.multiple", "8"}};
+    Overrides overrides = {{"activations.codes", "signed"}, {"channels.multiple", "8"}};
     if (key.path == "insert.as") overrides.emplace_back("insert.quirks", "[{quirk: single_output, reason: why}]");
     if (key.path.starts_with("insert.") || key.path == "no_integers")
       overrides.insert(overrides.end(), {{"insert.asks", "[add]"},
@@ -126,7 +126,7 @@ TEST(PlatformRecord, EveryKeyIsExplained) {
                                          {"insert.propagates", "{through: [flatten], to: [linear]}"}});
     if (key.path.starts_with("legal.")) {
       overrides.emplace_back("legal", key.path == "legal.inputs_above"
-                                          ? rule_with(key, {"op: concat", "features: [8]", "reason: why"})
+                                          ? rule_with(key, {"op: concat", "activations: [8]", "reason: why"})
                                           : rule_with(key, {"op: conv2d", "weights: [8]", "reason: why"}));
     } else if (key.path.starts_with("insert.quirks.")) {
       overrides.emplace_back("insert.quirks", rule_with(key, {"quirk: single_output", "reason: why"}));

@@ -56,8 +56,8 @@ TEST(Platform, KeysGivenTwiceNameBothLines) {
   EXPECT_EQ(error_with("edges: {bits: 8}", "edges: {bits: 8}\nedges: {bits: 4}"),
             at("p.yaml:18: edges", errors::record_key_twice(17)));
   EXPECT_EQ(error_with("  rate: 0.05", "  rate: 0.05\n  bits: 4"),
-            at("p.yaml:16: features.bits", errors::record_key_twice(10)));
-  EXPECT_EQ(error_with("legal: []", "legal:\n  - {op: add, reason: a, features: [8],\n     reason: b}"),
+            at("p.yaml:16: activations.bits", errors::record_key_twice(10)));
+  EXPECT_EQ(error_with("legal: []", "legal:\n  - {op: add, reason: a, activations: [8],\n     reason: b}"),
             at("p.yaml:26: legal[0].reason", errors::record_key_twice(25)));
   EXPECT_EQ(error_of_override("generic_int8", "edges", "{bits: 8, bits: 4}"),
             at("platforms/generic_int8.yaml:1: edges.bits", errors::record_key_twice(1)));
@@ -140,7 +140,7 @@ TEST(Platform, SaysAllMistakesAtOnce) {
       test::diagnostics_of([&] { parse_platform(text, "p"); }),
       (std::vector<Diagnostic>{
           at("p:7: weights.granularty", errors::record_key_unknown(", did you mean 'granularity'?")),
-          at("p:13: features.zero_points", errors::zero_points_need_signed_codes("symmetric")),
+          at("p:13: activations.zero_points", errors::zero_points_need_signed_codes("symmetric")),
           at("p:16: low_bits.below", errors::record_value_kind("'many'", "a whole number")),
           at("p:18: edges", errors::record_key_twice(17)),
           at("p:20: requantize.multiplier_bits", errors::multiplier_bits_without_multiplier("float32", 15)),
@@ -152,7 +152,7 @@ TEST(Platform, SaysAllMistakesAtOnce) {
                  "hard_swish",
                  "activations that such operators take in with the float32 form of requantization: relu, relu6", "")),
           at("p:25: legal[0].weights",
-             errors::rule_does_not_fit_operators("operators without weights", "only features"))}));
+             errors::rule_does_not_fit_operators("operators without weights", "only activations"))}));
 }
 
 /// A mistake in a form leads to no objections against keys that depend on it.
@@ -162,10 +162,10 @@ TEST(Platform, SaysNothingThatFollowsFromAnotherMistake) {
             at("p.yaml:19: requantize.form",
                errors::record_value_not_a_choice("'powers'", "fixed_point, power_of_two, float32, fbgemm, x86", "")));
   EXPECT_EQ(error_with("codes: unsigned\n  zero_points: affine", "codes: sgned\n  zero_points: symmetric"),
-            at("p.yaml:12: features.codes",
+            at("p.yaml:12: activations.codes",
                errors::record_value_not_a_choice("'sgned'", "unsigned, signed", ", did you mean 'signed'?")));
   EXPECT_EQ(error_with("legal: []", "legal: [{op: add, featurs: [8], reason: why}]"),
-            at("p.yaml:24: legal[0].featurs", errors::record_key_unknown(", did you mean 'features'?")));
+            at("p.yaml:24: legal[0].featurs", errors::record_key_unknown(", did you mean 'activations'?")));
   EXPECT_EQ(error_with("legal_bits: [2, 3, 4, 5, 6, 7, 8]\n  granularity", "legal_bits: [2, 9]\n  granularity"),
             at("p.yaml:6: weights.legal_bits", errors::record_value_out_of_range(9, "2 to 8")));
 }
@@ -179,9 +179,9 @@ TEST(Platform, OptionalKeysCanBeOverridden) {
 }
 
 TEST(Platform, ALegalRuleIsForAnOperatorOrAKind) {
-  EXPECT_EQ(error_with("legal: []", "legal:\n  - {features: [8], reason: why}"),
+  EXPECT_EQ(error_with("legal: []", "legal:\n  - {activations: [8], reason: why}"),
             at("p.yaml:25: legal[0]", errors::rule_without_one_operator("neither op nor trait")));
-  EXPECT_EQ(error_with("legal: []", "legal:\n  - {op: add, trait: accumulates, features: [8], reason: why}"),
+  EXPECT_EQ(error_with("legal: []", "legal:\n  - {op: add, trait: accumulates, activations: [8], reason: why}"),
             at("p.yaml:25: legal[0]", errors::rule_without_one_operator("both op and trait")));
 }
 
@@ -227,13 +227,13 @@ INSTANTIATE_TEST_SUITE_P(
                     "minmax, ema_minmax, mse, ema_mse, quantile, ema_quantile, clip_std, widen_std, lsq, lsq_plus, "
                     "power_floor, power_mode, percentile, kl, histogram",
                     ", did you mean 'minmax'?")},
-        Mistake{"zero_points", "zero_points: affine", "zero_points: symmetric", "p.yaml:13: features.zero_points",
+        Mistake{"zero_points", "zero_points: affine", "zero_points: symmetric", "p.yaml:13: activations.zero_points",
                 errors::zero_points_need_signed_codes("symmetric")},
-        Mistake{"a_rate_of_zero", "rate: 0.05", "rate: 0", "p.yaml:15: features.rate",
+        Mistake{"a_rate_of_zero", "rate: 0.05", "rate: 0", "p.yaml:15: activations.rate",
                 errors::record_value_out_of_range(0, "1e-06 to 1")},
-        Mistake{"a_rate_that_is_no_number", "rate: 0.05", "rate: .nan", "p.yaml:15: features.rate",
+        Mistake{"a_rate_that_is_no_number", "rate: 0.05", "rate: .nan", "p.yaml:15: activations.rate",
                 errors::record_value_out_of_range("nan", "1e-06 to 1")},
-        Mistake{"a_rate_in_words", "rate: 0.05", "rate: slow", "p.yaml:15: features.rate",
+        Mistake{"a_rate_in_words", "rate: 0.05", "rate: slow", "p.yaml:15: activations.rate",
                 errors::record_value_kind("'slow'", "a number")},
         Mistake{"low_bits_below", "below: 8", "below: 18", "p.yaml:16: low_bits.below",
                 errors::record_value_out_of_range(18, "0 to 17")},
@@ -276,10 +276,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "p.yaml:24: legal[0].trait",
                 errors::record_value_not_a_choice("'heavy'",
                                                   "weighted, accumulates, pointwise, preserves_range, same_scale", "")},
-        Mistake{"a_rule_without_a_reason", "legal: []", "legal: [{op: add, features: [8]}]",
+        Mistake{"a_rule_without_a_reason", "legal: []", "legal: [{op: add, activations: [8]}]",
                 "p.yaml:24: legal[0].reason", errors::record_list_key_missing()},
-        Mistake{"a_rule_with_features_in_words", "legal: []", "legal: [{op: add, features: all, reason: why}]",
-                "p.yaml:24: legal[0].features", errors::record_value_kind("'all'", "a list of whole numbers")},
+        Mistake{"a_rule_with_activations_in_words", "legal: []", "legal: [{op: add, activations: all, reason: why}]",
+                "p.yaml:24: legal[0].activations", errors::record_value_kind("'all'", "a list of whole numbers")},
         Mistake{"a_rule_that_may_refuse", "legal: []", "legal: [{op: add, refused: perhaps, reason: why}]",
                 "p.yaml:24: legal[0].refused", errors::record_value_kind("'perhaps'", "true or false")},
         Mistake{"a_rule_with_an_unknown_key", "legal: []", "legal: [{op: add, weight: [8], reason: why}]",
@@ -288,7 +288,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(Platform, OverridesReachEveryField) {
   const auto platform =
-      load_platform("generic_int8", {{"features.rate", "0.5"},
+      load_platform("generic_int8", {{"activations.rate", "0.5"},
                                      {"requantize.multiplier_bits", "15"},
                                      {"weights", "{bits: 4, legal_bits: [4], granularity: tensor, observer: mse}"},
                                      {"weights.bits", "4"}});
@@ -299,21 +299,21 @@ TEST(Platform, OverridesReachEveryField) {
 }
 
 TEST(Platform, OverridesOfWhatIsNotThereAreRefused) {
-  EXPECT_EQ(error_of_override("generic_int8", "features.rat", "1"),
-            errors::override_of_unknown_key("features.rat", "rat", ", did you mean 'rate'?"));
+  EXPECT_EQ(error_of_override("generic_int8", "activations.rat", "1"),
+            errors::override_of_unknown_key("activations.rat", "rat", ", did you mean 'rate'?"));
   EXPECT_EQ(error_of_override("generic_int8", "roundin.mode", "1"),
             errors::override_of_unknown_key("roundin.mode", "roundin", ", did you mean 'rounding'?"));
   EXPECT_EQ(error_of_override("generic_int8", "platform.name", "mine"),
             errors::override_of_unknown_key("platform.name", "name", ""));
-  EXPECT_EQ(error_of_override("generic_int8", "features.rate", "[1"),
-            errors::yaml_invalid("override 'features.rate':1: column 1"));
-  EXPECT_EQ(error_of_override("generic_int8", "features.rate", "2"),
-            at("platforms/generic_int8.yaml:1: features.rate", errors::record_value_out_of_range(2, "1e-06 to 1")));
+  EXPECT_EQ(error_of_override("generic_int8", "activations.rate", "[1"),
+            errors::yaml_invalid("override 'activations.rate':1: column 1"));
+  EXPECT_EQ(error_of_override("generic_int8", "activations.rate", "2"),
+            at("platforms/generic_int8.yaml:1: activations.rate", errors::record_value_out_of_range(2, "1e-06 to 1")));
 }
 
 /// The resolved record contains every override, and reads as the same platform.
 TEST(Platform, TheResolvedRecordSaysEverything) {
-  const Platform platform = load_platform("magik_t40", {{"features.rate", "0.5"}, {"rounding.mode", "half_away"}});
+  const Platform platform = load_platform("magik_t40", {{"activations.rate", "0.5"}, {"rounding.mode", "half_away"}});
   EXPECT_NE(platform.text.find("rate: 0.5"), std::string::npos) << platform.text;
   const Platform again = parse_platform(platform.text, "again");
   EXPECT_EQ(again.text, platform.text);
@@ -352,8 +352,8 @@ TEST(Platform, RecordsHaveBases) {
   const auto derived = [](const std::string& text) { return parse_platform("base: generic_int8\n" + text, "p.yaml"); };
   const Platform chip = derived("platform: chip\nfeatures: {bits: 4}\nshare_scales: []\n");
   EXPECT_EQ(chip.name, "chip");
-  EXPECT_EQ(chip.features.default_bits, 4);
-  EXPECT_EQ(chip.features.legal, load_platform("generic_int8").features.legal);
+  EXPECT_EQ(chip.activations.default_bits, 4);
+  EXPECT_EQ(chip.activations.legal, load_platform("generic_int8").activations.legal);
   EXPECT_TRUE(chip.share_scales.empty());
   EXPECT_EQ(chip.text.find("base"), std::string::npos) << "the record of a Model needs no other";
   EXPECT_EQ(parse_platform(chip.text, "again").text, chip.text);
@@ -373,7 +373,7 @@ TEST(Platform, BasesMayBeFiles) {
   const auto load = [&](const char* name) { return load_platform((folder / name).string()); };
   write("first.yaml", "base: Generic_INT8\nplatform: first\nfeatures: {bits: 4}\n");
   write("chips/second.yaml", "base: ../first.yaml\nplatform: second\nweights: {bits: 4}\n");
-  EXPECT_EQ(load("chips/second.yaml").features.default_bits, 4);
+  EXPECT_EQ(load("chips/second.yaml").activations.default_bits, 4);
   EXPECT_EQ(load("chips/second.yaml").weights.default_bits, 4);
   const std::string root = (folder / "").string();
   write("first.yaml", "base: chips/second.yaml\nplatform: first\n");
@@ -384,7 +384,7 @@ TEST(Platform, BasesMayBeFiles) {
   write("chips/second.yaml", "base: ../first.yaml\nplatform: second\nweigths: {}\n");
   EXPECT_EQ(
       test::diagnostics_of([&] { load("chips/second.yaml"); }),
-      (std::vector<Diagnostic>{at(first + ":3: features.bist", errors::record_key_unknown(", did you mean 'bits'?")),
+      (std::vector<Diagnostic>{at(first + ":3: activations.bist", errors::record_key_unknown(", did you mean 'bits'?")),
                                at(second + ":3: weigths", errors::record_key_unknown(", did you mean 'weights'?"))}));
 }
 
@@ -393,8 +393,8 @@ TEST(Platform, MistakesMayLieBetweenARecordAndItsBase) {
   const auto derived = [](const std::string& text) {
     return diagnostic_of([&] { parse_platform("base: tensorrt\nplatform: chip\n" + text, "p.yaml"); });
   };
-  EXPECT_EQ(derived("features: {codes: unsigned}\n"),
-            at("p.yaml:3: features.zero_points (of the base)", errors::zero_points_need_signed_codes("symmetric")));
+  EXPECT_EQ(derived("activations: {codes: unsigned}\n"),
+            at("p.yaml:3: activations.zero_points (of the base)", errors::zero_points_need_signed_codes("symmetric")));
   EXPECT_EQ(derived("insert: {asks: [conv2d]}\n"),
             at("p.yaml:3: insert.merges[0] (of the base)", errors::merge_without_effect("mul", "add")));
 }
@@ -414,24 +414,24 @@ TEST(Platform, KindsOfQuantizersFitTheirNumbers) {
     return errors::quantizer_kind_does_not_fit(name, property, expected);
   };
   const std::vector<std::pair<Diagnostic, Fields>> mistakes = {
-      {at(kRecord + "features.quantizer", kind("tqt", "learns powers of two", "power_of_two: true")),
-       {{"features.quantizer", "tqt"}}},
+      {at(kRecord + "activations.quantizer", kind("tqt", "learns powers of two", "power_of_two: true")),
+       {{"activations.quantizer", "tqt"}}},
       {at(kRecord + "weights.quantizer", kind("lsq_plus", "learns zero points", "affine ones")),
        {{"weights.quantizer", "lsq_plus"}}},
       {at(kRecord + "weights.quantizer", kind("apot", "learns scales of any size", "power_of_two: false")),
        {{"weights.quantizer", "apot"}, {"power_of_two", "true"}}},
       {at(kRecord + "weights.quantizer", kind("nnie", "has codes of 8 bits", "legal_bits: [8]")),
        {{"weights.quantizer", "nnie"}}},
-      {at(kRecord + "features.quantizer",
+      {at(kRecord + "activations.quantizer",
           kind("nnie", "has as many levels below 0 as above", "symmetric or centered zero points")),
-       {{"features.quantizer", "nnie"}, {"features.legal_bits", "[8]"}}},
+       {{"activations.quantizer", "nnie"}, {"activations.legal_bits", "[8]"}}},
       {at(kRecord + "quantizers.keep", errors::record_value_out_of_range(0, "0.01 to 1")), {{"quantizers.keep", "0"}}},
   };
   for (const auto& [expected, fields] : mistakes) {
     const auto all = test::diagnostics_of([&] { load_platform("generic_int8", fields); });
     EXPECT_NE(std::ranges::find(all, expected), all.end()) << expected.message();
   }
-  EXPECT_EQ(error_of_override("generic_int8", "features.quantizer", "packt").entry,
+  EXPECT_EQ(error_of_override("generic_int8", "activations.quantizer", "packt").entry,
             &errors::record_value_not_a_choice_entry);
 }
 
@@ -470,7 +470,7 @@ TEST(Platform, WhatIsNoRecordIsRefused) {
 TEST(Platform, ObjectsToWidthsByTheFirstRuleThatHolds) {
   const Platform platform = load_platform(
       "generic_int8", {{"legal",
-                        "[{op: conv2d, features: [4, 8], weights: [8], reason: so it is built}, {op: sigmoid, refused: "
+                        "[{op: conv2d, activations: [4, 8], weights: [8], reason: so it is built}, {op: sigmoid, refused: "
                         "true, reason: no table is long enough}, {trait: weighted, weights: [2], reason: tiny}]"}});
   using Objections = std::vector<Diagnostic>;
   const auto objections = [&](const char* name, int weight_bits, int activation_bits) {
@@ -481,9 +481,9 @@ TEST(Platform, ObjectsToWidthsByTheFirstRuleThatHolds) {
   };
   EXPECT_EQ(objections("conv2d", 8, 8), Objections());
   EXPECT_EQ(objections("conv2d", 4, 6),
-            Objections({wrong("features", 6, "4, 8 (so it is built)"), wrong("weights", 4, "8 (so it is built)")}));
+            Objections({wrong("activations", 6, "4, 8 (so it is built)"), wrong("weights", 4, "8 (so it is built)")}));
   EXPECT_EQ(objections("conv2d", 9, 9),
-            Objections({wrong("features", 9, "2, 3, 4, 5, 6, 7, 8"), wrong("weights", 9, "2, 3, 4, 5, 6, 7, 8")}));
+            Objections({wrong("activations", 9, "2, 3, 4, 5, 6, 7, 8"), wrong("weights", 9, "2, 3, 4, 5, 6, 7, 8")}));
   EXPECT_EQ(objections("conv2d", 0, 8), Objections());
   EXPECT_EQ(objections("linear", 8, 8), Objections({wrong("weights", 8, "2 (tiny)")}));
   EXPECT_EQ(objections("linear", 2, 5), Objections());

@@ -22,7 +22,7 @@ namespace {
 using test::bare;
 using test::diagnostic_of;
 using test::diagnostics_of;
-using test::feature_quantizers;
+using test::activation_quantizers;
 using test::images;
 using test::kind_of;
 using test::network;
@@ -50,24 +50,24 @@ TEST(Prepare, LayersHaveTheNamesThatTheyHaveInTheNetworkThatCameIn) {
 /// A layer that no output depends on would get ranges that nothing checks.
 TEST(Prepare, WhatNoOutputDependsOnGetsNoQuantizers) {
   const Model model = prepared(images("  c = conv2d(x, w=@w)\n  d = conv2d(c, w=@v)\n  e = relu6(d)\n  return c\n"));
-  EXPECT_EQ(feature_quantizers(model), (Names{"x.q", "c.q"}));
+  EXPECT_EQ(activation_quantizers(model), (Names{"x.q", "c.q"}));
 }
 
 TEST(Prepare, QuantizesInputsAndFusedResultsOnly) {
   const Model model = prepared(
       images("  c = conv2d(x, w=@w) {pad: [1, 1, 1, 1]}\n  r = relu(c)\n  p = max_pool2d(r) {kernel: [2, 2], stride: "
              "[2, 2]}\n  d = conv2d(p, w=@v)\n  return d\n"));
-  EXPECT_EQ(feature_quantizers(model), (Names{"x.q", "r.q", "d.q"}));
+  EXPECT_EQ(activation_quantizers(model), (Names{"x.q", "r.q", "d.q"}));
 }
 
 TEST(Prepare, ActivationsWithTwoReadersOfTheirInputBecomeTables) {
   const Model model = prepared(images("  c = conv2d(x, w=@w)\n  r = relu(c)\n  s = add(a=r, b=c)\n  return s\n"));
-  EXPECT_EQ(feature_quantizers(model), (Names{"x.q", "c.q", "r.q", "s.q"}));
+  EXPECT_EQ(activation_quantizers(model), (Names{"x.q", "c.q", "r.q", "s.q"}));
 }
 
 TEST(Prepare, SigmoidAndSiluBecomeTables) {
   const Model model = prepared(images("  c = conv2d(x, w=@w)\n  s = silu(c)\n  t = sigmoid(s)\n  return t\n"));
-  EXPECT_EQ(feature_quantizers(model), (Names{"x.q", "c.q", "s.q", "t.q"}));
+  EXPECT_EQ(activation_quantizers(model), (Names{"x.q", "c.q", "s.q", "t.q"}));
 }
 
 // A5.1
@@ -75,7 +75,7 @@ TEST(Prepare, ConcatInputsShareOneScale) {
   const Model model =
       prepared(images("  c = conv2d(x, w=@v)\n  d = conv2d(x, w=@u)\n  k = concat(x=[c, d])\n  e = concat(x=[k, x])\n"
                       "  return e\n"));
-  EXPECT_EQ(feature_quantizers(model), (Names{"x.q", "c.q", "d.q"}));
+  EXPECT_EQ(activation_quantizers(model), (Names{"x.q", "c.q", "d.q"}));
   for (const char* name : {"x.q", "c.q", "d.q"}) EXPECT_EQ(scale_of(model, name), "e.scale") << name;
   EXPECT_EQ(ops::ObserveRange(model.graph.op("e.observer").node()).x().size(), 3U);
 }
@@ -188,7 +188,7 @@ TEST(Prepare, MeansKeepTheirScaleWhereThePlatformDoes) {
 
 TEST(Prepare, LeavesTheRecordAndTheReasonsInTheModel) {
   const Model model = prepared(images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  return s\n"),
-                               "generic_int8", {}, {{"features.rate", "0.25"}});
+                               "generic_int8", {}, {{"activations.rate", "0.25"}});
   EXPECT_EQ(platform_of(model).rate, 0.25);
   EXPECT_EQ(model.metadata.float_operators, (FloatOperators{{"s", "log_softmax has no form on codes"}}));
   EXPECT_TRUE(is_prepared(model));
@@ -238,12 +238,12 @@ TEST(Prepare, IllegalWidthsAreRefused) {
   };
   EXPECT_EQ(refused("magik_t40", {5, {}, {}}, any),
             (Diagnostics{on("d", 6, errors::bits_not_legal("weights", "magik_t40", 5, "4, 8"))}));
-  const Diagnostic six = errors::bits_not_legal("features", "pow2_int8", 6, "4, 8");
+  const Diagnostic six = errors::bits_not_legal("activations", "pow2_int8", 6, "4, 8");
   EXPECT_EQ(refused("pow2_int8", {{}, 6, {}}), (Diagnostics{on("c", 5, six), on("d", 6, six)}));
-  const Diagnostic features = errors::bits_not_legal("features", "generic_int8", 9, "2, 3, 4, 5, 6, 7, 8");
+  const Diagnostic activations = errors::bits_not_legal("activations", "generic_int8", 9, "2, 3, 4, 5, 6, 7, 8");
   const Diagnostic weights = errors::bits_not_legal("weights", "generic_int8", 9, "2, 3, 4, 5, 6, 7, 8");
   EXPECT_EQ(refused("generic_int8", {{}, {}, 9}),
-            (Diagnostics{on("c", 5, features), on("c", 5, weights), on("d", 6, features), on("e", 7, features),
+            (Diagnostics{on("c", 5, activations), on("c", 5, weights), on("d", 6, activations), on("e", 7, activations),
                          on("e", 7, weights)}));
   EXPECT_EQ(kind_of([&] { prepared(model, "generic_int8", {{}, {}, 9}); }), ErrorKind::unsupported);
 }
@@ -276,7 +276,7 @@ TEST(Prepare, EverythingIsRefusedAtOnce) {
   EXPECT_EQ(bare(objections),
             (Diagnostics{on("c", 5, narrow()),
                          on("s", 6,
-                            errors::bits_not_legal("features", "magik_t40", 10,
+                            errors::bits_not_legal("activations", "magik_t40", 10,
                                                    "4, 8 (tables of sigmoid and silu have 4- or 8-bit codes)")),
                          on("d", 7, bare({errors::elements_not_finite("v", 1, "")})[0]), on("d", 7, narrow())}));
   EXPECT_EQ(diagnostics_of([&] { prepare(model, platform, {{}, 10, {}, {}}); }), objections);
@@ -303,7 +303,7 @@ TEST(Prepare, LayersStayInFloatWhenTheyAreAskedTo) {
   EXPECT_EQ(bare(all), (Diagnostics{on("c", 5, asked), on("d", 7, asked), on("e", 8, asked)}));
   EXPECT_EQ(diagnostic_of([&] { fallbacks({"conv"}); }),
             errors::selector_matches_nothing("skip_layers", "conv", "; there are c, r, d, e"));
-  EXPECT_EQ(feature_quantizers(prepared(model, "generic_int8", {{}, {}, {}, {"d"}})),
+  EXPECT_EQ(activation_quantizers(prepared(model, "generic_int8", {{}, {}, {}, {"d"}})),
             (std::vector<std::string>{"x.q", "r.q", "d.q", "e.q"}));
 }
 
@@ -349,7 +349,7 @@ TEST(Prepare, SumsThatNoZeroPointKeepsInBoundsAreRefused) {
   const Model model = network(
       "graph g(x: f32[1, 4, 70000, 70000]) {\n  param @v: f32[4, 4, 1, 1]\n  c = conv2d(x, w=@v)\n"
       "  p = global_avg_pool(c)\n  y = conv2d(p, w=@v)\n  return y\n}\n");
-  const test::Overrides wide = {{"features.legal_bits", "[8, 16]"}};
+  const test::Overrides wide = {{"activations.legal_bits", "[8, 16]"}};
   EXPECT_NO_THROW(prepared(model, "generic_int8", {{}, 8, {}}, wide));
   EXPECT_EQ(diagnostic_of([&] {
               prepared(model, "generic_int8", {{}, 16, {}}, wide);
@@ -384,7 +384,7 @@ TEST(Prepare, MasksHaveNoQuantizerWhereRulesSayWhatHas) {
   for (size_t i = 0; i < 16; ++i)
     model.tensors.at("m").data<float>()[i] = i % 4 > i / 4 ? -std::numeric_limits<float>::infinity() : 0.0F;
   const auto places = [&](const test::Overrides& overrides) {
-    return test::feature_quantizers(prepared(model, "tengine_u8", {}, overrides));
+    return test::activation_quantizers(prepared(model, "tengine_u8", {}, overrides));
   };
   EXPECT_EQ(places({}), (std::vector<std::string>{"x.q", "l.q", "y.q", "z.q"}));
   EXPECT_FALSE(prepared(model, "tengine_u8").graph.op("m.q"));

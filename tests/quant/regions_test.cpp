@@ -40,7 +40,7 @@ Diagnostics objections(const std::string& body) { return objections_to_markers(i
 
 TEST(Regions, WhatLiesOutsideStaysInFloatAndNeedsNoLeave) {
   const Model prepared = test::prepared(images(kMiddle + "  return e\n"));
-  EXPECT_EQ(test::feature_quantizers(prepared), (std::vector<std::string>{"i.q", "r.q", "d.q"}));
+  EXPECT_EQ(test::activation_quantizers(prepared), (std::vector<std::string>{"i.q", "r.q", "d.q"}));
   EXPECT_EQ(outside(images(kMiddle + "  return e\n")), (Texts{"s", "i", "e"}));
   EXPECT_EQ(float_fallback(prepared).size(), 3U);
   EXPECT_TRUE(fallbacks_inside(prepared).empty());

@@ -35,9 +35,9 @@ int bits(const Model& model, const std::string& quantizer) { return bits_of(test
 
 TEST(SetBits, TheReadersOfALayersCodesHaveASayToo) {
   Model model = prepared("  c = conv2d(x=x, w=@w)\n  s = sigmoid(x=c)\n  d = conv2d(x=s, w=@v)\n  return d\n",
-                         "[{op: sigmoid, features: [4, 8], reason: tables have 4 or 8 bits}]");
+                         "[{op: sigmoid, activations: [4, 8], reason: tables have 4 or 8 bits}]");
   const std::string before = print(model.graph);
-  const Diagnostics refused = {wrong("s", 5, "features", 6, "4, 8 (tables have 4 or 8 bits)")};
+  const Diagnostics refused = {wrong("s", 5, "activations", 6, "4, 8 (tables have 4 or 8 bits)")};
   EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "c", {}, 6); })), refused);
   EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "s", {}, 6); })), refused);
   EXPECT_EQ(print(model.graph), before);
@@ -56,11 +56,11 @@ TEST(SetBits, SelectorsKnowTheNamesOfTheFileToo) {
 
 TEST(SetBits, TheInputIsReadByWhatReadsIt) {
   Model model = prepared("  c = conv2d(x=x, w=@w)\n  return c\n",
-                         "[{op: conv2d, features: [4, 8], reason: its multipliers have 4 or 8 bits}]");
+                         "[{op: conv2d, activations: [4, 8], reason: its multipliers have 4 or 8 bits}]");
   EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "x.q", {}, 5); })),
-            Diagnostics{wrong("c", 4, "features", 5, "4, 8 (its multipliers have 4 or 8 bits)")});
+            Diagnostics{wrong("c", 4, "activations", 5, "4, 8 (its multipliers have 4 or 8 bits)")});
   EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "x.q", {}, 9); })),
-            (Diagnostics{wrong("x.q", 4, "features", 9, kLegal), wrong("c", 4, "features", 9, kLegal)}));
+            (Diagnostics{wrong("x.q", 4, "activations", 9, kLegal), wrong("c", 4, "activations", 9, kLegal)}));
 }
 
 TEST(SetBits, WhoSharesAScaleOrOnlyMovesCodesIsAskedAndAllAreNamed) {
@@ -71,25 +71,25 @@ TEST(SetBits, WhoSharesAScaleOrOnlyMovesCodesIsAskedAndAllAreNamed) {
       "max_pool2d(x=c) {kernel: [2, 2], stride: [2, 2]}\n  k = concat(x=[p, q])\n  return k\n";
   Model model =
       prepared(body,
-               "[{op: sigmoid, features: [8], reason: tables have 8 bits}, {op: max_pool2d, features: [4, 8], "
+               "[{op: sigmoid, activations: [8], reason: tables have 8 bits}, {op: max_pool2d, activations: [4, 8], "
                "reason: windows have 4 or 8}]");
   const std::string before = print(model.graph);
   EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "c", {}, 5); })),
-            (Diagnostics{wrong("r", 6, "features", 5, "8 (tables have 8 bits)"),
-                         wrong("p", 7, "features", 5, "4, 8 (windows have 4 or 8)"),
-                         wrong("q", 8, "features", 5, "4, 8 (windows have 4 or 8)")}));
+            (Diagnostics{wrong("r", 6, "activations", 5, "8 (tables have 8 bits)"),
+                         wrong("p", 7, "activations", 5, "4, 8 (windows have 4 or 8)"),
+                         wrong("q", 8, "activations", 5, "4, 8 (windows have 4 or 8)")}));
   EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "c", {}, 4); })),
-            Diagnostics{wrong("r", 6, "features", 4, "8 (tables have 8 bits)")});
+            Diagnostics{wrong("r", 6, "activations", 4, "8 (tables have 8 bits)")});
   EXPECT_EQ(print(model.graph), before);
 }
 
-TEST(SetBits, WeightsAndFeaturesAreCheckedTogether) {
+TEST(SetBits, WeightsAndActivationsAreCheckedTogether) {
   Model model = prepared("  c = conv2d(x=x, w=@w)\n  d = conv2d(x=c, w=@v)\n  return d\n",
                          "[{trait: weighted, weights: [4, 8], reason: weights fill a byte or half of one}]");
   const char* half = "4, 8 (weights fill a byte or half of one)";
   EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "*", 5, 9); })),
-            (Diagnostics{wrong("x.q", 4, "features", 9, kLegal), wrong("c", 4, "features", 9, kLegal),
-                         wrong("c", 4, "weights", 5, half), wrong("d", 5, "features", 9, kLegal),
+            (Diagnostics{wrong("x.q", 4, "activations", 9, kLegal), wrong("c", 4, "activations", 9, kLegal),
+                         wrong("c", 4, "weights", 5, half), wrong("d", 5, "activations", 9, kLegal),
                          wrong("d", 5, "weights", 5, half)}));
   EXPECT_EQ(bare(diagnostics_of([&] { set_bits(model, "d", 5, {}); })), Diagnostics{wrong("d", 5, "weights", 5, half)});
   set_bits(model, "d", 4, 4);

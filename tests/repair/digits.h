@@ -16,10 +16,10 @@ inline const Model& network() {
   return kNetwork;
 }
 
-inline api::QuantizeOptions options(int weights, int features, std::vector<std::string> methods) {
+inline api::QuantizeOptions options(int weights, int activations, std::vector<std::string> methods) {
   api::QuantizeOptions options;
   options.prepare.weight_bits = weights;
-  options.prepare.activation_bits = features;
+  options.prepare.activation_bits = activations;
   options.repair.methods = std::move(methods);
   options.repair.steps = 60;  // fewer steps, for a test
   options.calibration.batches = 3;

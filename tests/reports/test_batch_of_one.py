@@ -38,7 +38,7 @@ def quality(bench, cases, name, *options):
     return min(sqnr(found[key], expected[key]) for key in expected), deployed.quantized
 
 
-@pytest.mark.parametrize("options", [[], ["--overrides", "features.observer=ema_mse"], ["--overrides", "features.observer=percentile"]])
+@pytest.mark.parametrize("options", [[], ["--overrides", "activations.observer=ema_mse"], ["--overrides", "activations.observer=percentile"]])
 def test_a_batch_of_one_has_the_ranges_of_an_open_one(bench, cases, options):
     one, from_one = quality(bench, cases, "c46_one_0.5", *options)
     opened, from_open = quality(bench, cases, "c46_open_0.5", *options)

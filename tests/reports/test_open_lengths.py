@@ -50,7 +50,7 @@ def test_observers_that_are_tried_hold_for_the_largest_extent(bench, cases):
     """Ranges of the observer used in calibration equal the ranges that calibration found."""
     for options in ([], ["--max-length", "40"]):
         prepared = bench.folder / "p.st"
-        set_observer = ["--overrides", "features.observer=minmax"]
+        set_observer = ["--overrides", "activations.observer=minmax"]
         bench.run("quantize", cases / "sin.onnx", "--data", cases / "d8.npz", *set_observer, *options, "--out", prepared, "--overwrite")
         report = bench.run("analyze", prepared, "--data", cases / "d8.npz", "--json").report
         for quantizer in report["quantizers"]:

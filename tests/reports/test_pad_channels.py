@@ -31,7 +31,7 @@ def network(path, gate):
     np.savez(path.with_suffix(".npz"), x=rng.normal(0, 1, (32, 3, 8, 8)).astype(np.float32))
 
 
-def features(report):
+def activations(report):
     return sorted(one["tensor"] for one in report["quantizers"] if one["kind"] == "activation")
 
 
@@ -43,6 +43,6 @@ def test_as_many_quantizers(bench, gate):
     plain = bench.run(*words, "--out", "p").report
     rule = ["--overrides", "channels.multiple=32", "--overrides", "channels.above=12", "--pad-channels"]
     padded = bench.run(*words, *rule, "--out", "p").report
-    assert features(padded) == features(plain)
+    assert activations(padded) == activations(plain)
     bench.run("convert", "p", "--out", "i")
     bench.run("verify", "p", "i", "--data", path.with_suffix(".npz"))

@@ -56,7 +56,7 @@ class Case:
 
 
 CASES = {
-    "generic_int8": Case(("--overrides", "features.legal_bits=[8, 16]"), 30),  # codes of inputs and outputs have 8 bits
+    "generic_int8": Case(("--overrides", "activations.legal_bits=[8, 16]"), 30),  # codes of inputs and outputs have 8 bits
     "signed_pow2_int8": Case((), 25),  # codes of inputs and outputs have 8 bits here too
     "pplw8a16": Case((), 35, ("product",), True),  # its weights have zero points
 }

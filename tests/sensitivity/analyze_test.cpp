@@ -345,15 +345,15 @@ TEST(Analyze, ARuinedChannelIsFirst) {
   for (float& weight : row) weight *= 50;
   const Analysis analysis =
       analyzed(prepared(network, data, {.weight_bits = 4, .activation_bits = 4, .edge_bits = 8}), data);
-  const QuantizerAnalysis &weights = of(analysis, "u"), &features = of(analysis, "r");
+  const QuantizerAnalysis &weights = of(analysis, "u"), &activations = of(analysis, "r");
   ASSERT_FALSE(weights.seen.outliers.empty());
   EXPECT_EQ(weights.seen.outliers.front().channel, 3);
   EXPECT_EQ(analysis.quantizers.front().quantizer.tensor, "r");
   EXPECT_GT(weights.seen.outliers.front().ratio, 20);
-  ASSERT_FALSE(features.seen.outliers.empty());
-  EXPECT_EQ(features.seen.outliers.front().channel, 3);
-  EXPECT_NE(features.suggestions.front().find("channel 3 reaches"), std::string::npos) << features.suggestions.front();
-  EXPECT_NE(features.suggestions.front().find("--repair equalize"), std::string::npos);
+  ASSERT_FALSE(activations.seen.outliers.empty());
+  EXPECT_EQ(activations.seen.outliers.front().channel, 3);
+  EXPECT_NE(activations.suggestions.front().find("channel 3 reaches"), std::string::npos) << activations.suggestions.front();
+  EXPECT_NE(activations.suggestions.front().find("--repair equalize"), std::string::npos);
 }
 
 TEST(Analyze, ObserversChooseTheirRanges) {

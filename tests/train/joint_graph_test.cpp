@@ -16,7 +16,7 @@ namespace {
 TEST(DifferentiableForm, IsInFloatWhereQuantizersLearnOtherwise) {
   const data::Dataset data = random_samples(false);
   const auto layers_on_codes = [&](const char* kind) {
-    Model model = quant::prepare(float_network(), quant::load_platform("generic_int8", {{"features.quantizer", kind}}),
+    Model model = quant::prepare(float_network(), quant::load_platform("generic_int8", {{"activations.quantizer", kind}}),
                                  {4, 4, {}});
     ThreadPool pool(1);
     calibrate(model, all_of(data), {.batch = 96, .batches = 1}, pool);

@@ -13,7 +13,7 @@
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/calibrate/calibrate.h"
-#include "halfstep/train/evaluate/features.h"
+#include "halfstep/train/evaluate/activations.h"
 #include "halfstep/train/loop/errors.h"
 #include "halfstep/train/loop/fit.h"
 #include "halfstep/train/loop/oscillation.h"
@@ -159,7 +159,7 @@ Recipe everything() {
   recipe.mixup = 0.3;
   recipe.scale_rate = 0.5;
   recipe.freeze_oscillating = 0.02;
-  recipe.distill_features = {"a"};
+  recipe.distill_activations = {"a"};
   recipe.renormalize = 2;
   return recipe;
 }
@@ -178,7 +178,7 @@ TEST(Recipe, EveryPartChangesWhatIsLearned) {
     if (part == 2) recipe.mixup = all.mixup;
     if (part == 3) recipe.scale_rate = all.scale_rate;
     if (part == 4) recipe.freeze_oscillating = 1e-3;
-    if (part == 5) recipe.distill_features = all.distill_features;
+    if (part == 5) recipe.distill_activations = all.distill_activations;
     EXPECT_NE(trained(model, all_of(data), recipe, 1), plain) << part;
   }
 }
@@ -198,31 +198,31 @@ TEST(Recipe, GoesOnWithTheSameBitsOnAnyNumberOfThreads) {
   EXPECT_EQ(digest_hex(second.renormalized().model), straight);
 }
 
-TEST(Features, AreWhatTheQuantizerBehindALayerGives) {
+TEST(Activations, AreWhatTheQuantizerBehindALayerGives) {
   const data::Dataset data = random_samples(true);
   ThreadPool pool(1);
   const Model model = prepared(all_of(data), pool);
-  const Wide wide = with_features(model, {"a", "r"});  // one quantizer follows both
+  const Wide wide = with_activations(model, {"a", "r"});  // one quantizer follows both
   ASSERT_EQ(wide.model.graph.outputs().size(), model.graph.outputs().size() + 1);
   EXPECT_TRUE(wide.model.graph.outputs().back().producer().is<ops::FakeQuantize>());
-  EXPECT_EQ(wide.features, std::set<std::string>{wide.model.graph.body().output_names().back()});
-  EXPECT_EQ(test::name_of([&] { with_features(model, {"nothing"}); }), "selector_matches_nothing");
+  EXPECT_EQ(wide.activations, std::set<std::string>{wide.model.graph.body().output_names().back()});
+  EXPECT_EQ(test::name_of([&] { with_activations(model, {"nothing"}); }), "selector_matches_nothing");
 }
 
 /// An output of the network may be selected too. It counts once if the network learns from its float form anyway.
-TEST(Features, MayBeAnOutput) {
+TEST(Activations, MayBeAnOutput) {
   const data::Dataset data = random_samples(true);
   ThreadPool pool(1);
   const Model model = prepared(all_of(data), pool);
-  const Wide wide = with_features(model, {"c"});
+  const Wide wide = with_activations(model, {"c"});
   EXPECT_EQ(wide.model.graph.outputs().size(), model.graph.outputs().size());
   const std::string output = model.graph.body().output_names().front();
-  EXPECT_EQ(wide.features, std::set<std::string>{output});
-  EXPECT_EQ(taught_by({{output, 2.0F}}, wide, model, false).features, (Spreads{{output, 2.0F}}));
+  EXPECT_EQ(wide.activations, std::set<std::string>{output});
+  EXPECT_EQ(taught_by({{output, 2.0F}}, wide, model, false).activations, (Spreads{{output, 2.0F}}));
   EXPECT_EQ(taught_by({{output, 2.0F}}, wide, model, true).outputs, (Spreads{{output, 2.0F}}));
-  EXPECT_EQ(taught_by({{output, 2.0F}}, wide, model, true).features, Spreads{});
+  EXPECT_EQ(taught_by({{output, 2.0F}}, wide, model, true).activations, Spreads{});
   Recipe recipe;
-  recipe.distill_features = {"c"};
+  recipe.distill_activations = {"c"};
   EXPECT_NE(trained(model, all_of(data), recipe, 1), trained(model, all_of(data), {}, 1));
 }
 

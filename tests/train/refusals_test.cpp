@@ -11,7 +11,7 @@
 #include "halfstep/train/calibrate/hiding_masks.h"
 #include "halfstep/train/evaluate/errors.h"
 #include "halfstep/train/evaluate/executable.h"
-#include "halfstep/train/evaluate/features.h"
+#include "halfstep/train/evaluate/activations.h"
 #include "halfstep/train/evaluate/tally.h"
 #include "halfstep/train/evaluate/teacher.h"
 #include "halfstep/train/loop/errors.h"
@@ -31,8 +31,8 @@ TEST(Refusals, OfEvaluation) {
   ThreadPool pool(1);
   EXPECT_EQ(diagnostic_of([&] { scores(float_network(), all_of(data), {1}, pool); }),
             errors::samples_without_labels("random"));
-  EXPECT_EQ(diagnostic_of([] { with_features(float_network(), {"a"}); }),
-            errors::feature_without_quantizer("g.ir:5: node 'a'"));
+  EXPECT_EQ(diagnostic_of([] { with_activations(float_network(), {"a"}); }),
+            errors::activation_without_quantizer("g.ir:5: node 'a'"));
   EXPECT_EQ(diagnostic_of([] {
               float_outputs(network("graph g(x: f32[2, 4]) {\n  i = cast(x) {to: \"i64\"}\n  return i\n}\n"), {});
             }),

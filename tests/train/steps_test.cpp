@@ -142,7 +142,7 @@ Model calibrated(Model model, const Dims& sample, const CalibrateOptions& option
 }
 
 Model prepared(const Model& network, const char* platform, const std::string& observer) {
-  return quant::prepare(network, quant::load_platform(platform, {{"features.observer", observer}}));
+  return quant::prepare(network, quant::load_platform(platform, {{"activations.observer", observer}}));
 }
 
 Model calibrated(const Case& given, const std::string& observer, const Setting& setting, int64_t count) {

@@ -134,16 +134,16 @@ TEST(Teacher, MayBeTheMeanOfSeveral) {
   EXPECT_NE(digest_hex(trained(start, all, options_with({teacher(), teacher(12)}))), by_one);
 }
 
-TEST(Teacher, GoesTogetherWithFeaturesOfTheFloatForm) {
+TEST(Teacher, GoesTogetherWithActivationsOfTheFloatForm) {
   const data::Dataset data = random_samples(true);
   const data::Samples all = all_of(data);
   const Model start = prepared(all);
-  FitOptions features = options_with({});
-  features.recipe.distill_features = {"a"};
+  FitOptions activations = options_with({});
+  activations.recipe.distill_activations = {"a"};
   FitOptions both = options_with({teacher()});
-  both.recipe.distill_features = {"a"};
+  both.recipe.distill_activations = {"a"};
   const std::string of_both = digest_hex(trained(start, all, both));
-  EXPECT_NE(of_both, digest_hex(trained(start, all, features)));
+  EXPECT_NE(of_both, digest_hex(trained(start, all, activations)));
   EXPECT_NE(of_both, digest_hex(trained(start, all, options_with({teacher()}))));
   ThreadPool pool(2);
   Fit first(start, all, both, pool);
@@ -152,7 +152,7 @@ TEST(Teacher, GoesTogetherWithFeaturesOfTheFloatForm) {
   while (!second.finished()) second.run_epoch();
   EXPECT_EQ(digest_hex(second.result()), of_both) << "gone on with, on two threads";
   EXPECT_EQ(training_step(start, all, both).graph.arguments().size(),
-            training_step(start, all, features).graph.arguments().size() + 1);
+            training_step(start, all, activations).graph.arguments().size() + 1);
 }
 
 TEST(Teacher, WeighsNothingAlone) {

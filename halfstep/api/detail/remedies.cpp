@@ -29,9 +29,9 @@ int number_in(const std::string& text) {
 
 Model with_bits(Model model, const std::string& value) {
   const size_t equals = value.rfind('='), slash = value.find('/', equals);
-  const int weights = number_in(value.substr(equals + 1)), features = number_in(value.substr(slash + 1));
+  const int weights = number_in(value.substr(equals + 1)), activations = number_in(value.substr(slash + 1));
   const auto given = [](int bits) { return bits > 0 ? std::optional(bits) : std::nullopt; };
-  quant::set_bits(model, value.substr(0, equals), given(weights), given(features));
+  quant::set_bits(model, value.substr(0, equals), given(weights), given(activations));
   return model;
 }
 
@@ -249,7 +249,7 @@ std::vector<std::string> warnings_on_tensors(const quant::Audit& audit) {
       why = "have hardly any codes, as no scale is below 2^-23; use units in which they are larger";
     else if (codes.loses_all())
       why = fmt::format("all become 0, as observer {} gives scale {}; quantize with --overrides {}.observer=minmax",
-                        codes.observer, codes.scale.front(), codes.is_weight ? "weights" : "features");
+                        codes.observer, codes.scale.front(), codes.is_weight ? "weights" : "activations");
     if (why.empty()) continue;
     notes.push_back(
         fmt::format("'{}': its numbers lie from {} to {} and {}, or keep in float what reads them "

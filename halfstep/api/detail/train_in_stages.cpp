@@ -19,12 +19,12 @@ namespace {
 /// Returns a name such as "2-w4f8". A run with another schedule in the same folder reuses identical stages.
 std::string folder_name(size_t index, const StageBits& bits) {
   if (bits.in_float()) return fmt::format("{}-float", index + 1);
-  return fmt::format("{}-w{}f{}", index + 1, bits.weights, bits.features);
+  return fmt::format("{}-w{}f{}", index + 1, bits.weights, bits.activations);
 }
 
 QuantizeOptions with_widths(QuantizeOptions options, const StageBits& bits) {
   options.prepare.weight_bits = bits.weights;
-  options.prepare.activation_bits = bits.features;
+  options.prepare.activation_bits = bits.activations;
   return options;
 }
 
@@ -39,7 +39,7 @@ void require_legal(const Model& network, const BitsSchedule& schedule) {
     collect(found, "", where, [&] {
       if (stage_of(network) == Stage::prepared) {
         Model model = network;
-        quant::set_inner_bits(model, bits.weights, bits.features);
+        quant::set_inner_bits(model, bits.weights, bits.activations);
         return;
       }
       Model start = quant::own_weights(quant::with_regions(network, options.regions), options.prepare);
@@ -105,7 +105,7 @@ TrainResult train_in_stages(const Model& given, const Dataset& data, const Train
       quantize_options.preprocess = options.preprocess;
       network = quantize(network, *schedule.platform, data, quantize_options, of_stage).model;
     } else if (!bits.in_float()) {
-      quant::set_inner_bits(network, bits.weights, bits.features);
+      quant::set_inner_bits(network, bits.weights, bits.activations);
     }
     TrainOptions one = options;
     one.schedule = {};

@@ -66,7 +66,7 @@ class RegionCheck {
     }
     for (verify::LayerReport& layer : found.layers) {
       layer.layer.path = path_;
-      if (layer.feature) place(*layer.feature);
+      if (layer.activation) place(*layer.activation);
       if (layer.engine) place(*layer.engine);
       if (recording_ != nullptr) compare_counts(layer);
       if (layer.semantics && layer.semantics->first) place(*layer.semantics->first);

@@ -30,8 +30,8 @@ StageBits parse_stage_bits(std::string_view text) {
 
 std::string to_text(const StageBits& bits) {
   if (bits.in_float()) return "float";
-  if (bits.weights == bits.features) return fmt::format("{} bits", bits.weights);
-  return fmt::format("{}-bit weights, {}-bit features", bits.weights, bits.features);
+  if (bits.weights == bits.activations) return fmt::format("{} bits", bits.weights);
+  return fmt::format("{}-bit weights, {}-bit activations", bits.weights, bits.activations);
 }
 
 LayerBits parse_layer_bits(const std::string& text, const std::string& where) {
@@ -54,7 +54,7 @@ LayerBits parse_layer_bits(const std::string& text, const std::string& where) {
 
 std::string to_text(const LayerBits& bits) {
   const auto number = [](const std::optional<int>& width) { return width ? std::to_string(*width) : std::string(); };
-  return fmt::format("{}={}/{}", bits.selector, number(bits.weights), number(bits.features));
+  return fmt::format("{}={}/{}", bits.selector, number(bits.weights), number(bits.activations));
 }
 
 }  // namespace halfstep::api

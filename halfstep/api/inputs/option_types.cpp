@@ -118,8 +118,8 @@ std::string OptionText<data::PreprocessOptions>::write(const data::PreprocessOpt
 StageBits OptionText<StageBits>::read(const OptionEntry&, Text word, Text) { return parse_stage_bits(word); }
 std::string OptionText<StageBits>::write(const StageBits& value) {
   if (value.in_float()) return "float";
-  return value.weights == value.features ? std::to_string(value.weights)
-                                         : fmt::format("{}/{}", value.weights, value.features);
+  return value.weights == value.activations ? std::to_string(value.weights)
+                                         : fmt::format("{}/{}", value.weights, value.activations);
 }
 
 LayerBits OptionText<LayerBits>::read(const OptionEntry&, Text word, Text where) {

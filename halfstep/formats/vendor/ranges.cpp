@@ -72,26 +72,26 @@ std::string tensor_of(const ops::FakeQuantize& quantizer) {
 }
 
 /// Returns the ranges of activations, and of values that were reshaped to one.
-std::vector<Range> moved_features(const Ranges& ranges) {
-  std::vector<Range> features;
-  std::ranges::copy_if(ranges.all, std::back_inserter(features), [](const Range& range) { return !range.is_weight; });
-  features.insert(features.end(), ranges.behind_moves.begin(), ranges.behind_moves.end());
-  return features;
+std::vector<Range> moved_activations(const Ranges& ranges) {
+  std::vector<Range> activations;
+  std::ranges::copy_if(ranges.all, std::back_inserter(activations), [](const Range& range) { return !range.is_weight; });
+  activations.insert(activations.end(), ranges.behind_moves.begin(), ranges.behind_moves.end());
+  return activations;
 }
 
 /// Adds the ranges of values before activation functions, or only of layer results with `layers_alone`.
 std::vector<Range> before_activations(const Ranges& ranges, bool layers_alone) {
-  std::vector<Range> features = moved_features(ranges);
+  std::vector<Range> activations = moved_activations(ranges);
   for (const Range& range : ranges.behind_activations) {
     if (layers_alone && !range.of_layer) continue;
-    const auto own = std::ranges::find(features, range.tensor, &Range::tensor);
-    if (own == features.end()) {
-      features.push_back(range);
+    const auto own = std::ranges::find(activations, range.tensor, &Range::tensor);
+    if (own == activations.end()) {
+      activations.push_back(range);
     } else {
       *own = range;
     }
   }
-  return features;
+  return activations;
 }
 
 /// Whether a layer with weights produces the value, perhaps through a quantizer.
@@ -144,14 +144,14 @@ Ranges ranges_of(const Model& prepared) {
 
 std::string tensorrt_ranges(const Model&, const Ranges& ranges) {
   Json blobs = Json::object();
-  for (const Range& range : moved_features(ranges))
+  for (const Range& range : moved_activations(ranges))
     blobs[range.tensor] = range.scale[0] * static_cast<double>(std::max(-range.code_min, range.code_max));
   return text_of({{"tensorrt", {{"blob_range", blobs}}}});
 }
 
 std::string snpe_encodings(const Model&, const Ranges& ranges) {
   Json activations = Json::object();
-  for (const Range& range : moved_features(ranges))
+  for (const Range& range : moved_activations(ranges))
     activations[range.tensor] = {{{"bitwidth", range.bits()}, {"min", range.least()}, {"max", range.largest()}}};
   return text_of({{"activation_encodings", activations}, {"param_encodings", Json::object()}});
 }
@@ -174,7 +174,7 @@ std::string ppl_ranges(const Model&, const Ranges& ranges) {
 
 std::string pplcuda_ranges(const Model&, const Ranges& ranges) {
   std::string text;
-  for (const Range& range : moved_features(ranges))
+  for (const Range& range : moved_activations(ranges))
     text += fmt::format("{}: {}\n", range.tensor, largest_magnitude(range));
   return text;
 }
@@ -204,7 +204,7 @@ std::string nnie_parameters(const Model& prepared, const Ranges& ranges) {
       continue;
     if (op.is<ops::Conv2d>() && ops::Conv2d(op.node()).groups() > 1) continue;
     Json clips = Json::array();
-    for (const Value input : passes::feature_inputs(op)) {
+    for (const Value input : passes::activation_inputs(op)) {
       if (const auto quantizer = input.producer<ops::FakeQuantize>())
         clips.push_back(observed.at(tensor_of(*quantizer)));
     }

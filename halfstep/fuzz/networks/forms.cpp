@@ -27,7 +27,7 @@ Known product_of(Maker& maker, std::vector<Known> factors, const Known& result) 
   return factors[0];
 }
 
-Known small_feature(Maker& maker) {
+Known small_activation(Maker& maker) {
   return maker.any({{DType::f32}, 1, 4, [](const Known& x) { return x.size() > 0 && x.low > -9 && x.high < 9; }});
 }
 
@@ -38,7 +38,7 @@ void write_gate(Maker& maker, const Known& x, const Known& gate) {
 }
 
 void write_gelu(Maker& maker, std::string_view op) {
-  const Known x = small_feature(maker);
+  const Known x = small_activation(maker);
   const double root = std::sqrt(2.0);
   const Known scaled = maker.chance(0.5) ? maker.node("Div", {x, form_number(maker, root)}, x)
                                          : in_either_order(maker, "Mul", x, form_number(maker, 1 / root), x);
@@ -46,7 +46,7 @@ void write_gelu(Maker& maker, std::string_view op) {
 }
 
 void write_gelu_by_tanh(Maker& maker, std::string_view op) {
-  const Known x = small_feature(maker), wide = x.between(-50, 50);
+  const Known x = small_activation(maker), wide = x.between(-50, 50);
   const Known cube =
       maker.chance(0.5) ? maker.node("Pow", {x, maker.scalar(3)}, wide) : product_of(maker, {x, x, x}, wide);
   const Known part = in_either_order(maker, "Mul", cube, form_number(maker, 0.044715), wide);
@@ -56,7 +56,7 @@ void write_gelu_by_tanh(Maker& maker, std::string_view op) {
 }
 
 void write_silu(Maker& maker, std::string_view op) {
-  const Known x = small_feature(maker);
+  const Known x = small_activation(maker);
   const Known gate = maker.node(op, {x}, x.between(0, 1));
   in_either_order(maker, "Mul", x, gate, x.between(std::min(x.low, -0.3), std::max(x.high, 0.0)));
 }
@@ -94,7 +94,7 @@ Known square_of(Maker& maker, const Known& x) {
 }
 
 void write_layer_norm(Maker& maker, std::string_view op) {
-  const Known x = small_feature(maker);
+  const Known x = small_activation(maker);
   maker.require(x.rank() >= 2 && x.dims.back() > 1);
   const int64_t axis = last_axis(maker, x), since = 18;
   const Known mean = reduced_along(maker, op, x, axis, x, since);
@@ -107,14 +107,14 @@ void write_layer_norm(Maker& maker, std::string_view op) {
 }
 
 void write_rms_norm(Maker& maker, std::string_view op) {
-  const Known x = small_feature(maker);
+  const Known x = small_activation(maker);
   maker.require(x.rank() >= 2);
   const Known square = square_of(maker, x);
   over_root_of(maker, x, reduced_along(maker, op, square, last_axis(maker, x), square, 18));
 }
 
 void write_softmax(Maker& maker, std::string_view op) {
-  const Known x = small_feature(maker);
+  const Known x = small_activation(maker);
   maker.require(x.rank() >= 2);
   const int64_t axis = maker.axis(x);
   const Known largest = reduced_along(maker, op, x, axis, x, 18);
@@ -136,7 +136,7 @@ Known stored_mask(Maker& maker, const Known& x, double hidden) {
 
 /// A softmax of masked scores: a stored mask is added, or a condition selects the scores.
 void write_masked_softmax(Maker& maker, std::string_view op) {
-  const Known x = small_feature(maker);
+  const Known x = small_activation(maker);
   maker.require(x.rank() >= 2);
   const double lowest = std::numeric_limits<float>::lowest();
   const double hidden = maker.one_of<double>({-HUGE_VAL, lowest, -1e4, -100});

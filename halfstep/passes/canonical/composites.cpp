@@ -129,7 +129,7 @@ Found composite(Op op) {
 /// Returns the activations, and stored operands of sums and products. Other stored operands, such as slopes, belong to
 /// the layer.
 std::vector<Value> values_read(Op op) {
-  std::vector<Value> values = feature_inputs(op);
+  std::vector<Value> values = activation_inputs(op);
   std::erase_if(values, [&](Value value) {
     return value.is_tensor() && (!has_trait(op, Trait::accumulates) || count_elements(value.dims()) == 1);
   });

@@ -81,7 +81,7 @@ class ComputedMasks {
   /// Moves a logarithm behind the operator that moves its elements, under the same name.
   Value with_log_last(Value mask) {
     const Op move = mask.producer();
-    const bool is_moved = moves_codes(move) && move.info().quant.fill < 0 && feature_inputs(move).size() == 1;
+    const bool is_moved = moves_codes(move) && move.info().quant.fill < 0 && activation_inputs(move).size() == 1;
     if (!is_moved || move.results().size() != 1) return mask;
     const Op log = with_log_last(move.in(0)).producer();
     if (!log.is<ops::Log>()) return mask;
@@ -174,7 +174,7 @@ class ComputedMasks {
       if (is_scaled) return MaskElements::hiding;
       return std::max(a, b) == MaskElements::any ? MaskElements::any : std::min(a, b);
     }
-    const auto inputs = feature_inputs(op);
+    const auto inputs = activation_inputs(op);
     const bool moves = moves_codes(op) && op.info().quant.fill < 0 && inputs.size() == 1;
     return moves ? kind_of(inputs[0]) : MaskElements::any;
   }

@@ -23,7 +23,7 @@ bool is_number_port(const QuantInfo& quant, int port) {
 
 bool moves_codes(Op op) { return has_trait(op, Trait::preserves_range) || has_trait(op, Trait::same_scale); }
 
-std::vector<Value> feature_inputs(Op op) {
+std::vector<Value> activation_inputs(Op op) {
   const QuantInfo& quant = op.info().quant;
   std::vector<Value> inputs;
   const auto operands = op.operands();

@@ -28,7 +28,7 @@ bool moves_codes(Op op);
 bool is_number_port(const QuantInfo& quant, int port);
 
 /// Returns the activation operands: all but the weight, numbers, fill values, and absent operands.
-std::vector<Value> feature_inputs(Op op);
+std::vector<Value> activation_inputs(Op op);
 
 /// Returns the value whose codes `value` has, traced back through operators that move codes (by their first operand).
 Value unmoved(Value value);

@@ -77,7 +77,7 @@ class Matcher {
 
   /// Throws if an input has no codes. An activation may read the result of the operator that it fuses into.
   void require_codes(Op op) const {
-    for (const Value input : feature_inputs(op)) {
+    for (const Value input : activation_inputs(op)) {
       const bool fuses = has_trait(op, Trait::fuses_into_producer) && is_open(input.producer());
       if (!coded_.contains(input.node()) && !fuses) fail(errors::input_without_quantizer(op.where(), input.name()));
     }
@@ -144,7 +144,7 @@ class Matcher {
 std::vector<Value> QuantizedStep::coded_inputs() const {
   if (kind == StepKind::input || kind == StepKind::real) return {};
   if (kind == StepKind::rescale) return {quantizer.x()};
-  return feature_inputs(main);
+  return activation_inputs(main);
 }
 
 std::string QuantizedStep::activation_name() const { return activation ? activation.info().quant.activation : "none"; }

@@ -452,7 +452,7 @@ std::set<std::string> unseen_scales(const Model& prepared) {
   return unseen;
 }
 
-void require_features(const Model& prepared) {
+void require_activations(const Model& prepared) {
   const auto quantizers = prepared.graph.all<ops::FakeQuantize>();
   if (std::ranges::all_of(quantizers, [](const auto& quantizer) { return is_weight(quantizer); }))
     fail(errors::nothing_becomes_integers(prepared.graph.name()));
@@ -465,7 +465,7 @@ Conversion convert(const Model& prepared, const ConvertOptions& options) {
   Model evaluated = prepared;
   passes::set_mode(evaluated.graph, passes::Mode::evaluation);
   passes::close_learned_parts(evaluated);
-  require_features(evaluated);
+  require_activations(evaluated);
   Findings found;
   found.unseen = unseen_scales(evaluated);
   Conversion conversion{Converter(evaluated, found).run(), {}, {}};

@@ -75,14 +75,14 @@ void object_to_idle_rules(const InsertionRules& rules, const YamlReader& insert,
   const auto needs = [&](const char* key, const Names& names, const char* other, bool is_there) {
     if (!names.empty() && !is_there)
       insert.object(key, errors::insertion_key_without_effect(other),
-                    {"insert.asks", "insert.gives", "insert.unsigned_behind", "features.codes"});
+                    {"insert.asks", "insert.gives", "insert.unsigned_behind", "activations.codes"});
   };
   if (rules.asks.empty() && rules.gives.empty())
     insert.object("", errors::insertion_rules_ask_nothing(), {"insert.asks", "insert.gives"});
   needs("passes", rules.passes, "gives, whose quantizers it moves", !rules.gives.empty());
   needs("skips", rules.skips, "asks, of which it makes exceptions", !rules.asks.empty());
-  const bool is_signed = record.map("features").text("codes") == "signed";
-  needs("unsigned_behind", rules.unsigned_behind, "signed codes of features", is_signed);
+  const bool is_signed = record.map("activations").text("codes") == "signed";
+  needs("unsigned_behind", rules.unsigned_behind, "signed codes of activations", is_signed);
   needs("sign_of_inputs", rules.sign_of_inputs, "unsigned_behind, whose codes they may have",
         is_signed && !rules.unsigned_behind.empty());
 }

@@ -101,23 +101,23 @@ void object_to_widths(const YamlReader& reader, const std::string& key, const st
 }
 
 void read_consequences(LegalRule& rule, const YamlReader& reader, const YamlReader& record) {
-  rule.features = reader.integers("features");
+  rule.activations = reader.integers("activations");
   rule.weights = reader.integers("weights");
   rule.gives = reader.integers("gives");
   rule.refused = reader.boolean("refused");
-  const std::vector<int64_t> features = record.map("features").integers("legal_bits");
-  object_to_widths(reader, "features", rule.features, features, "features");
-  object_to_widths(reader, "reads", rule.reads, features, "features");
-  object_to_widths(reader, "gives", rule.gives, features, "features");
+  const std::vector<int64_t> activations = record.map("activations").integers("legal_bits");
+  object_to_widths(reader, "activations", rule.activations, activations, "activations");
+  object_to_widths(reader, "reads", rule.reads, activations, "activations");
+  object_to_widths(reader, "gives", rule.gives, activations, "activations");
   object_to_widths(reader, "weights", rule.weights, record.map("weights").integers("legal_bits"), "weights");
   if (reader.has("weights") && !is_any(rule, is_weighted))
-    reader.object("weights", errors::rule_does_not_fit_operators("operators without weights", "only features"));
-  const bool has_widths = reader.has("features") || reader.has("weights") || reader.has("gives");
+    reader.object("weights", errors::rule_does_not_fit_operators("operators without weights", "only activations"));
+  const bool has_widths = reader.has("activations") || reader.has("weights") || reader.has("gives");
   if (rule.refused && has_widths) reader.object("refused", errors::rule_refuses_with_widths());
   if (!rule.refused && !has_widths)
     reader.object(
         "", errors::rule_without_consequence(),
-        {reader.path_of("features"), reader.path_of("weights"), reader.path_of("gives"), reader.path_of("refused")});
+        {reader.path_of("activations"), reader.path_of("weights"), reader.path_of("gives"), reader.path_of("refused")});
 }
 
 bool reads_only(const std::set<int64_t>& widths, const std::vector<int64_t>& legal) {
@@ -137,10 +137,10 @@ Selected selected(Op op) {
   Selected one{.op = &op.info()};
   const auto& attributes = op.attributes();
   const int weight = op.info().quant.weight;
-  const Dims& features = op.in(0).dims();
-  if (weight >= 0 && features.size() > 2) {
+  const Dims& activations = op.in(0).dims();
+  if (weight >= 0 && activations.size() > 2) {
     const Dims& dims = op.in(weight).dims();
-    one.channels = features[1];
+    one.channels = activations[1];
     one.kernel = dims.size() > 2 ? *std::max_element(dims.begin() + 2, dims.end()) : 0;
     if (const auto groups = attributes.find("groups"); groups != attributes.end())
       one.groups = std::get<int64_t>(groups->second);
@@ -149,7 +149,7 @@ Selected selected(Op op) {
     one.kernel = std::ranges::max(std::get<std::vector<int64_t>>(kernel->second));
   if (const auto stride = attributes.find("stride"); stride != attributes.end())
     one.stride = std::ranges::max(std::get<std::vector<int64_t>>(stride->second));
-  one.inputs = std::ssize(passes::feature_inputs(op));
+  one.inputs = std::ssize(passes::activation_inputs(op));
   return one;
 }
 

@@ -38,8 +38,8 @@ struct LegalRule {
   int64_t inputs_above = 0;                          ///< selects operations with more inputs only, 0: any number
   std::vector<int64_t> reads = {};                   ///< all input codes have one of these bit widths, empty: any
   bool refused = false;                              ///< the target does not have the operator
-  std::vector<int64_t> features = {}, weights = {};  ///< legal bit widths, empty: the general rule
-  std::vector<int64_t> gives = {};                   ///< legal bit widths of the result, empty: as `features`
+  std::vector<int64_t> activations = {}, weights = {};  ///< legal bit widths, empty: the general rule
+  std::vector<int64_t> gives = {};                   ///< legal bit widths of the result, empty: as `activations`
 
   bool selects(const Selected& operation) const;
 };

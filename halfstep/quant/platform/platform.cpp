@@ -68,15 +68,15 @@ void read_weights(Platform& platform, const YamlReader& reader) {
   platform.weight_observer = reader.text("observer");
 }
 
-void read_features(Platform& platform, const YamlReader& reader) {
-  platform.features = read_bits(reader);
-  platform.signed_features = reader.text("codes") == "signed";
-  platform.feature_zero_points = reader.text("zero_points");
-  const bool is_zero = platform.feature_zero_points == "symmetric" || platform.feature_zero_points == "centered";
-  if (is_zero && !platform.signed_features)
-    reader.object("zero_points", errors::zero_points_need_signed_codes(platform.feature_zero_points),
-                  {"features.codes"});
-  platform.feature_observer = reader.text("observer");
+void read_activations(Platform& platform, const YamlReader& reader) {
+  platform.activations = read_bits(reader);
+  platform.signed_activations = reader.text("codes") == "signed";
+  platform.activation_zero_points = reader.text("zero_points");
+  const bool is_zero = platform.activation_zero_points == "symmetric" || platform.activation_zero_points == "centered";
+  if (is_zero && !platform.signed_activations)
+    reader.object("zero_points", errors::zero_points_need_signed_codes(platform.activation_zero_points),
+                  {"activations.codes"});
+  platform.activation_observer = reader.text("observer");
   platform.rate = reader.number("rate");
 }
 
@@ -172,7 +172,7 @@ void read_quantizers(Platform& platform, const YamlReader& record) {
     return kind;
   };
   platform.weight_quantizer = read("weights", platform.weights, platform.weight_zero_points);
-  platform.feature_quantizer = read("features", platform.features, platform.feature_zero_points);
+  platform.activation_quantizer = read("activations", platform.activations, platform.activation_zero_points);
   if (!record.has("quantizers")) return;
   const YamlReader numbers = record.map("quantizers");
   platform.quantizer_numbers = {numbers.number("softness"), numbers.number("keep")};
@@ -186,7 +186,7 @@ void read_arithmetic(Platform& platform, const YamlReader& record) {
   if (record.has("edges")) read_edges(platform, record, record.map("edges"));
   platform.power_of_two = record.boolean("power_of_two");
   check_observer(record.map("weights"), platform.weight_observer, platform.power_of_two);
-  check_observer(record.map("features"), platform.feature_observer, platform.power_of_two);
+  check_observer(record.map("activations"), platform.activation_observer, platform.power_of_two);
   check_observer(low, platform.low_bits_observer, platform.power_of_two);
   if (record.has("observers")) read_observer_numbers(platform.observer_numbers, record.map("observers"));
   read_quantizers(platform, record);
@@ -339,7 +339,7 @@ std::vector<Diagnostic> Platform::objections(const Selected& operation, int weig
     if (!objection && special != nullptr) objection = objection_to(name, values, bits, *special, rule->reason);
     if (objection) found.push_back(std::move(*objection));
   };
-  require("features", activation_bits, features, ruled ? &rule->features : nullptr);
+  require("activations", activation_bits, activations, ruled ? &rule->activations : nullptr);
   if (weight_bits > 0) require("weights", weight_bits, weights, ruled ? &rule->weights : nullptr);
   if (ruled && operation.gives > 0) {
     const std::string values = fmt::format("results of {}", operation.op->name);
@@ -375,7 +375,7 @@ Platform parse(const RecordSource& source, const Overrides& overrides, std::vect
   platform.name = record.text("platform");
   platform.doc = record.text("doc");
   read_weights(platform, record.map("weights"));
-  read_features(platform, record.map("features"));
+  read_activations(platform, record.map("activations"));
   read_arithmetic(platform, record);
   read_rules(platform, record);
   fail_on_any(document.objections());

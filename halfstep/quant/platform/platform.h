@@ -41,17 +41,17 @@ struct DumpLayout {
 
 struct Platform {
   std::string name, doc;
-  BitRule weights, features;
+  BitRule weights, activations;
   bool per_channel = true;                       ///< one weight scale for each output channel
   std::string weight_zero_points = "symmetric";  ///< symmetric, centered, affine
   std::string weight_observer;                   ///< a name from quant/platform/observers.h
-  std::string feature_observer;
+  std::string activation_observer;
   ObserverNumbers observer_numbers;
-  std::optional<QuantizerKind> weight_quantizer, feature_quantizer;  ///< absent: lsq or fixed, see low_bits_below and
+  std::optional<QuantizerKind> weight_quantizer, activation_quantizer;  ///< absent: lsq or fixed, see low_bits_below and
                                                                      ///< low_bits_learned
   QuantizerNumbers quantizer_numbers;
-  bool signed_features = false;         ///< signed codes for activations
-  std::string feature_zero_points;      ///< affine or offset, for signed activations symmetric or centered
+  bool signed_activations = false;         ///< signed codes for activations
+  std::string activation_zero_points;      ///< affine or offset, for signed activations symmetric or centered
   double rate = 0.05;                   ///< weight of a new batch in the moving average of an activation range
   int low_bits_below = 8;               ///< quantizers with fewer bits use low_bits_observer and low_bits_learned
   std::string low_bits_observer;        ///< "": the observer for more bits
@@ -83,7 +83,7 @@ struct Platform {
   bool fuses(std::string_view activation, Trait trait) const;
 };
 
-/// A dotted key of a record and its new value, for example ("features.rate", "0.1").
+/// A dotted key of a record and its new value, for example ("activations.rate", "0.1").
 using Override = std::pair<std::string, std::string>;
 
 /// Loads a built-in platform by name (case-insensitive), or the YAML file at a path. Throws an Error that lists all

@@ -75,7 +75,7 @@ class Auditor {
     const Graph& file = model_.source->network.graph;
     if (const Value same = file.value(value.name())) return same;
     for (Value from = value; from.producer() && passes::moves_codes(from.producer());) {
-      from = passes::unmoved(passes::feature_inputs(from.producer())[0]);
+      from = passes::unmoved(passes::activation_inputs(from.producer())[0]);
       if (const auto quantizer = from.producer<FakeQuantize>()) from = quantizer->x();
       if (const Value found = file.value(from.name())) return found;
     }
@@ -172,7 +172,7 @@ class Auditor {
   std::vector<ScaledBy> factors(const FakeQuantize& quantizer, Op op) const {
     const double step = scale_of(quantizer);
     std::vector<double> in;
-    for (const Value input : op.is<FakeQuantize>() ? std::vector{op.out(0)} : passes::feature_inputs(op)) {
+    for (const Value input : op.is<FakeQuantize>() ? std::vector{op.out(0)} : passes::activation_inputs(op)) {
       const auto codes = codes_of(input);
       if (!codes) return {};
       in.push_back(scale_of(*codes) / step);

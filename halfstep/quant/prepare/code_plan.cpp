@@ -82,7 +82,7 @@ class Planner {
     if (std::ranges::find(platform_.in_float, op.info().name) != platform_.in_float.end())
       return fmt::format("{} computes it in float", platform_.name);
     const QuantInfo& quant = op.info().quant;
-    const auto inputs = passes::feature_inputs(op);
+    const auto inputs = passes::activation_inputs(op);
     const bool computes = passes::computes_codes(op);
     if (!(passes::moves_codes(op) || computes) || inputs.empty() || op.results().size() != 1)
       return fmt::format("{} has no form on codes", op.info().name);
@@ -162,9 +162,9 @@ class Planner {
 
   /// The value from which `op` has its codes. Operators that move codes share the scale of their input.
   static Value origin_of(Op op) {
-    Value value = passes::feature_inputs(op)[0];
+    Value value = passes::activation_inputs(op)[0];
     while (value.producer() && passes::moves_codes(value.producer())) {
-      const auto inputs = passes::feature_inputs(value.producer());
+      const auto inputs = passes::activation_inputs(value.producer());
       if (inputs.size() != 1) break;
       value = inputs[0];
     }
@@ -205,7 +205,7 @@ class Planner {
 
   /// The reason why an operator with an integer implementation stays in float under the target's insertion rules.
   Reason why_without_quantizers(Op op, Op activation) const {
-    const auto inputs = passes::feature_inputs(op);
+    const auto inputs = passes::activation_inputs(op);
     for (const Value input : inputs) {
       if (!codes_of(input))
         return fmt::format("'{}' has no quantizer on {} (--also {} asks for one)", input.name(), platform_.name,
@@ -225,7 +225,7 @@ class Planner {
   }
 
   void note_codes(Op op, Op activation) {
-    const auto inputs = passes::feature_inputs(op);
+    const auto inputs = passes::activation_inputs(op);
     if (passes::moves_codes(op) && !inputs.empty() &&
         std::ranges::all_of(inputs, [&](Value v) { return is_stored(v); }))
       stored_.insert(op.out(0).node());
@@ -233,7 +233,7 @@ class Planner {
       if (is_quantized(result))
         codes_[result.node()] = result;
       else if (!plan_.is_float(op) && passes::moves_codes(op))
-        codes_[result.node()] = codes_of(passes::feature_inputs(op)[0]);
+        codes_[result.node()] = codes_of(passes::activation_inputs(op)[0]);
     }
   }
 

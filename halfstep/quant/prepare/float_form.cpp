@@ -44,9 +44,9 @@ void move_learned(LearnedMagnitudes& learned, const passes::FoldedTail& tail) {
 bool takes_in_codes(const Platform& platform, Op layer) {
   if (passes::misses_channels(layer, platform.channels)) return false;
   Selected one = selected(layer);
-  one.reads = {platform.features.default_bits};
-  one.gives = platform.features.default_bits;
-  return platform.objections(one, platform.weights.default_bits, platform.features.default_bits).empty();
+  one.reads = {platform.activations.default_bits};
+  one.gives = platform.activations.default_bits;
+  return platform.objections(one, platform.weights.default_bits, platform.activations.default_bits).empty();
 }
 
 }  // namespace

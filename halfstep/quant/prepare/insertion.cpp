@@ -181,14 +181,14 @@ class Inserter {
   }
 
   void add(Value value, std::string reason) {
-    if (value.dtype() != DType::f32 || !index_.try_emplace(value.node(), found_.features.size()).second) return;
-    found_.features.push_back({value, std::move(reason)});
+    if (value.dtype() != DType::f32 || !index_.try_emplace(value.node(), found_.activations.size()).second) return;
+    found_.activations.push_back({value, std::move(reason)});
     found_.quantized.insert(value.node());
   }
 
-  /// Features are not in graph order, so is_unsigned follows the operators before each of them.
+  /// Activations are not in graph order, so is_unsigned follows the operators before each of them.
   void find_signs() {
-    for (Insertion::Feature& feature : found_.features) feature.is_unsigned = is_unsigned(feature.value);
+    for (Insertion::Activation& activation : found_.activations) activation.is_unsigned = is_unsigned(activation.value);
   }
 
   bool is_unsigned(Value value) const {
@@ -215,7 +215,7 @@ class Inserter {
       if (!reads && !is_end(unit.result())) continue;
       for (Op op : unit.ops) found_.edges.insert(op.node());
       for (const Value input : unit.inputs) {
-        if (const auto at = index_.find(input.node()); at != index_.end()) found_.features[at->second].at_edge = true;
+        if (const auto at = index_.find(input.node()); at != index_.end()) found_.activations[at->second].at_edge = true;
       }
     }
   }
@@ -235,7 +235,7 @@ class Inserter {
   std::vector<Unit> units_;
   std::map<const detail::ValueNode*, size_t> maker_;                 ///< by result
   std::map<const detail::ValueNode*, std::vector<size_t>> readers_;  ///< by input
-  std::map<const detail::ValueNode*, size_t> index_;                 ///< position in found_.features by value
+  std::map<const detail::ValueNode*, size_t> index_;                 ///< position in found_.activations by value
   Insertion found_;
 };
 
@@ -251,17 +251,17 @@ std::map<std::string, std::string> deviations_from_mqbench(const Graph& graph, c
     with.quirks = {quirk};
     with.as_mqbench = true;
     const Insertion theirs = insertion_of(graph, with, requests);
-    const auto note = [&](const Insertion::Feature& one, const char* what) {
+    const auto note = [&](const Insertion::Activation& one, const char* what) {
       found.emplace(one.value.name(), fmt::format("{}: {} ({})", what, quirk.reason, name(quirk.kind)));
     };
-    for (const auto& one : ours.features) {
-      const auto same = std::ranges::find(theirs.features, one.value, &Insertion::Feature::value);
-      if (same == theirs.features.end())
+    for (const auto& one : ours.activations) {
+      const auto same = std::ranges::find(theirs.activations, one.value, &Insertion::Activation::value);
+      if (same == theirs.activations.end())
         note(one, "MQBench puts no quantizer here");
       else if (has_edges && same->at_edge != one.at_edge)
         note(one, "MQBench does not take this for an end of the network");
     }
-    for (const auto& one : theirs.features) {
+    for (const auto& one : theirs.activations) {
       if (!ours.has(one.value)) note(one, "MQBench puts a quantizer here");
     }
   }

@@ -26,7 +26,7 @@ namespace {
 
 const QuantInfo& quant_of(Op op) { return op.info().quant; }
 
-using passes::feature_inputs;
+using passes::activation_inputs;
 using passes::moves_codes;
 
 using PointSet = std::set<size_t>;
@@ -46,8 +46,8 @@ class Preparation {
         indices_(model.graph),
         is_region_(model.graph.body().parent()),
         weight_bits_(options.weight_bits.value_or(platform.weights.default_bits)),
-        feature_bits_(options.activation_bits.value_or(platform.features.default_bits)),
-        edge_bits_(options.edge_bits.value_or(platform.edge_bits.value_or(feature_bits_))),
+        activation_bits_(options.activation_bits.value_or(platform.activations.default_bits)),
+        edge_bits_(options.edge_bits.value_or(platform.edge_bits.value_or(activation_bits_))),
         edge_weight_bits_(options.edge_bits.value_or(
             platform.edge_bits ? std::min(*platform.edge_bits, widest(platform.weights)) : weight_bits_)),
         has_edges_(options.edge_bits || platform.edge_bits) {}
@@ -84,18 +84,18 @@ class Preparation {
     found_.deviations.merge(deviations_from_mqbench(model_.graph, rules, requests, insertion, has_edges_));
     plan_ = plan_codes(model_, platform_, requested_.in_float, &insertion);
     weighted_ = insertion.weighted;
-    for (const Insertion::Feature& feature : insertion.features) {
-      QuantizerPlace& place = points_[add_point(feature.value)];
-      place.is_unsigned = feature.is_unsigned;
-      if (feature.at_edge && !is_region_) set_edge(place);
-      found_.quantizers.emplace(feature.value.name(), feature.reason);
+    for (const Insertion::Activation& activation : insertion.activations) {
+      QuantizerPlace& place = points_[add_point(activation.value)];
+      place.is_unsigned = activation.is_unsigned;
+      if (activation.at_edge && !is_region_) set_edge(place);
+      found_.quantizers.emplace(activation.value.name(), activation.reason);
     }
     if (!is_region_) edges_ = insertion.edges;
     for (Op op : model_.graph.ops()) {
       if (!is_coded(op)) continue;
       if (const Op activation = plan_.activation_of(op)) fused_.insert(activation.node());
       if (!moves_codes(op)) continue;
-      const PointSet& moved = behind_.at(feature_inputs(op)[0].node());
+      const PointSet& moved = behind_.at(activation_inputs(op)[0].node());
       include_fill(op, moved);
       behind_.try_emplace(plan_.result_of(op).node(), moved);
     }
@@ -111,12 +111,12 @@ class Preparation {
 
   void place(Op op) {
     if (!is_coded(op)) return;
-    for (const Value input : feature_inputs(op)) {
+    for (const Value input : activation_inputs(op)) {
       if (!input.producer() || plan_.is_real(input)) add_point(input);
     }
     if (moves_codes(op)) {
       PointSet& behind = behind_[op.out(0).node()];
-      for (const Value input : feature_inputs(op)) behind.merge(PointSet(behind_.at(input.node())));
+      for (const Value input : activation_inputs(op)) behind.merge(PointSet(behind_.at(input.node())));
       include_fill(op, behind);
       return;
     }
@@ -140,7 +140,7 @@ class Preparation {
   size_t add_point(Value value) {
     const auto [found, is_new] = behind_.try_emplace(value.node(), PointSet{points_.size()});
     if (!is_new) return *found->second.begin();
-    points_.push_back({{value}, value.name(), -1, feature_bits_});
+    points_.push_back({{value}, value.name(), -1, activation_bits_});
     merged_into_.push_back(points_.size() - 1);
     return points_.size() - 1;
   }
@@ -173,7 +173,7 @@ class Preparation {
       if (i >= platform_.first_edges && !is_last) continue;
       const Op op = layers_[static_cast<size_t>(i)];
       edges_.insert(op.node());
-      set_edges(feature_inputs(op));
+      set_edges(activation_inputs(op));
       if (is_last) set_edges({plan_.result_of(op)});
     }
   }
@@ -202,7 +202,7 @@ class Preparation {
       const bool keeps = lists(platform_.keep_scales, op);
       if (!keeps && !lists(platform_.share_scales, op) && quant_of(op).trait != Trait::same_scale) continue;
       PointSet group;
-      for (const Value input : feature_inputs(op)) group.merge(points_behind(input));
+      for (const Value input : activation_inputs(op)) group.merge(points_behind(input));
       if (keeps) group.merge(points_behind(plan_.result_of(op)));
       merge(group, keeps || moves_codes(op) ? op.name() : op.name() + ".inputs");
     }
@@ -241,7 +241,7 @@ class Preparation {
     for (Op op : model_.graph.ops()) {
       if (!is_coded(op)) continue;
       const int weight_bits = quant_of(op).weight >= 0 ? weight_bits_of(op) : 0;
-      for (const Value value : feature_inputs(op)) check_width(op, weight_bits, value);
+      for (const Value value : activation_inputs(op)) check_width(op, weight_bits, value);
       check_width(op, weight_bits, plan_.result_of(op));
       check_accumulator(op);
       check_finite(op);
@@ -269,7 +269,7 @@ class Preparation {
     Selected one = selected(op);
     one.is_first = !is_region_ && !layers_.empty() && op == layers_.front();
     one.is_last = !is_region_ && !layers_.empty() && op == layers_.back();
-    for (const Value input : feature_inputs(op)) {
+    for (const Value input : activation_inputs(op)) {
       for (const size_t point : points_behind(input)) one.reads.insert(points_[point].bits);
     }
     for (const size_t point : points_behind(plan_.result_of(op))) one.gives = points_[point].bits;
@@ -316,7 +316,7 @@ class Preparation {
   void check_accumulator(Op op) {
     if (!passes::accumulates(op) || quant_of(op).weight >= 0) return;
     std::vector<int64_t> farthest;
-    for (const Value value : feature_inputs(op))
+    for (const Value value : activation_inputs(op))
       farthest.push_back(int64_t{1} << (points_[*points_behind(value).begin()].bits - 1));
     collect(found_.objections, op.name(), op.where(),
             [&] { accumulator_proof(op, *arith::parse_requantization(platform_.requantize), farthest); });
@@ -356,7 +356,7 @@ class Preparation {
   double reach_of(const QuantizerPlace& place) const {
     double reach = 0;
     for (const Value value : place.values) {
-      const double one = platform_.insertion ? 0 : passes::reach_of(value, possible(platform_.features, place.bits));
+      const double one = platform_.insertion ? 0 : passes::reach_of(value, possible(platform_.activations, place.bits));
       if (one == 0) return 0;
       reach = std::max(reach, one);
     }
@@ -377,7 +377,7 @@ class Preparation {
     return is_masked;
   }
 
-  bool is_masked_behind(Op move) const { return feature_inputs(move).size() == 1 && is_masked(move.out(0)); }
+  bool is_masked_behind(Op move) const { return activation_inputs(move).size() == 1 && is_masked(move.out(0)); }
 
   void insert() {
     for (const auto& [node, reason] : plan_.in_float) found_.in_float.emplace(node->name, reason);
@@ -396,7 +396,7 @@ class Preparation {
       if (const auto outer = quantizer_outside(point))
         insert_alike(model_, point.values[0], *outer);
       else
-        insert_at(point, platform_.features, {});
+        insert_at(point, platform_.activations, {});
     }
     for (Op op : weighted_) {
       const Value weight = op.in(quant_of(op).weight);
@@ -432,7 +432,7 @@ class Preparation {
   Found& found_;
   const passes::IndexArithmetic indices_;
   bool is_region_;
-  int weight_bits_, feature_bits_, edge_bits_, edge_weight_bits_;
+  int weight_bits_, activation_bits_, edge_bits_, edge_weight_bits_;
   bool has_edges_;  ///< whether first and last layers have their own bit widths
   CodePlan plan_;
   std::vector<QuantizerPlace> points_;

@@ -26,7 +26,7 @@ void collect_makers(Value value, std::set<std::string>& names) {
     names.insert("'" + op.name() + "'");
     return;
   }
-  for (const Value input : passes::feature_inputs(op)) collect_makers(input, names);
+  for (const Value input : passes::activation_inputs(op)) collect_makers(input, names);
 }
 
 std::string makers_of(Value value) {

@@ -35,7 +35,7 @@ struct Style {
 Style style_of(const Platform& platform, bool weight, bool is_unsigned) {
   if (weight) return {platform.weight_zero_points != "affine", platform.weight_zero_points};
   if (is_unsigned) return {false, "affine"};
-  return {platform.signed_features, platform.feature_zero_points};
+  return {platform.signed_activations, platform.activation_zero_points};
 }
 
 /// Symmetric codes omit the lowest code.
@@ -106,7 +106,7 @@ void wire_statistics(Model& model, const ops::ObserveRange& observer, int64_t co
 
 void configure_observer(Model& model, const ops::ObserveRange& observer, const Platform& platform, const Style& style,
                         const CodeRange& codes, bool weight, bool low_bits) {
-  const std::string& usual = weight ? platform.weight_observer : platform.feature_observer;
+  const std::string& usual = weight ? platform.weight_observer : platform.activation_observer;
   const bool is_other = low_bits && !platform.low_bits_observer.empty();
   const std::string& asked = is_other ? platform.low_bits_observer : usual;
   Attributes attributes =
@@ -164,16 +164,16 @@ void read_codes(Value value, const ops::FakeQuantize& quantizer) {
   for (const auto& [reader, operand] : value.uses()) {
     const QuantInfo& quant = reader.info().quant;
     const int port = reader.port_of(operand);
-    const bool is_feature = port != quant.weight && port != quant.fill && !passes::is_number_port(quant, port);
+    const bool is_activation = port != quant.weight && port != quant.fill && !passes::is_number_port(quant, port);
     const bool is_beside = reader.node()->block == quantizer.node()->block;  // quantizers in other blocks do not apply
     const bool computes = reader != quantizer && !reader.is<ops::ObserveRange>();  // observers read unquantized values
-    if (computes && is_beside && (is_feature || !value.is_tensor())) reader.set_operand(operand, quantizer.out());
+    if (computes && is_beside && (is_activation || !value.is_tensor())) reader.set_operand(operand, quantizer.out());
   }
 }
 
 /// The training kind of a quantizer with these bits.
 QuantizerKind kind_for(const Platform& platform, bool weight, int bits) {
-  const auto& asked = weight ? platform.weight_quantizer : platform.feature_quantizer;
+  const auto& asked = weight ? platform.weight_quantizer : platform.activation_quantizer;
   if (asked) return *asked;
   return bits < platform.low_bits_below && platform.low_bits_learned ? QuantizerKind::lsq : QuantizerKind::fixed;
 }
@@ -367,7 +367,7 @@ void forget_ranges(Model& model) {
 }
 
 void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits) {
-  const bool is_unsigned = platform.signed_features && quantizer.code_min() == 0;
+  const bool is_unsigned = platform.signed_activations && quantizer.code_min() == 0;
   apply_bits(model, platform, quantizer, bits, style_of(platform, is_weight(quantizer), is_unsigned));
   passes::start_quantizers(model, passes::scale_tensor(quantizer).name());
 }

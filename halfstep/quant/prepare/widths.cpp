@@ -14,7 +14,7 @@ using passes::QuantizedStep;
 
 Op layer_of(const QuantizedStep& step) { return step.main ? step.main : Op(step.quantizer); }
 
-std::vector<ops::FakeQuantize> feature_quantizers(const QuantizedStep& step) {
+std::vector<ops::FakeQuantize> activation_quantizers(const QuantizedStep& step) {
   if (step.kind == passes::StepKind::real) return {};
   std::vector<Value> values = step.coded_inputs();
   values.push_back(step.result());
@@ -32,15 +32,15 @@ WidthRules::WidthRules(const Platform& platform, const std::vector<QuantizedStep
 }
 
 std::vector<Diagnostic> WidthRules::objections(const QuantizedStep& step, const WidthOf& bits) const {
-  const auto features = feature_quantizers(step);
+  const auto activations = activation_quantizers(step);
   const Op op = layer_of(step);
   Selected selection = selected(op);
   selection.is_first = &step == first_;
   selection.is_last = &step == last_;
-  if (!features.empty()) selection.gives = bits(features.back());
-  for (size_t i = 0; i + 1 < features.size(); ++i) selection.reads.insert(bits(features[i]));
+  if (!activations.empty()) selection.gives = bits(activations.back());
+  for (size_t i = 0; i + 1 < activations.size(); ++i) selection.reads.insert(bits(activations[i]));
   std::set<int> widths;
-  for (const auto& quantizer : features) widths.insert(bits(quantizer));
+  for (const auto& quantizer : activations) widths.insert(bits(quantizer));
   std::vector<Diagnostic> objections;
   for (const int width : widths) {  // a wrong weight width is reported once, for any number of activation widths
     for (Diagnostic& one : platform_.objections(selection, step.weight ? bits(step.weight) : 0, width)) {
@@ -70,7 +70,7 @@ void set_widths(Model& model, const Platform& platform, const Widths& widths) {
   std::vector<Diagnostic> objections;
   for (const QuantizedStep& step : steps) {
     bool touched = step.weight && changes(step.weight);
-    for (const auto& quantizer : feature_quantizers(step)) touched = changes(quantizer) || touched;
+    for (const auto& quantizer : activation_quantizers(step)) touched = changes(quantizer) || touched;
     if (!touched) continue;
     for (Diagnostic& one : rules.objections(step, bits)) {
       if (std::ranges::find(objections, one) == objections.end()) objections.push_back(std::move(one));

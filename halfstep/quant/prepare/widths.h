@@ -18,7 +18,7 @@ Op layer_of(const passes::QuantizedStep& step);
 
 /// The quantizers of the codes that a step reads, followed by those of the codes that it computes. Empty for a float
 /// operator.
-std::vector<ops::FakeQuantize> feature_quantizers(const passes::QuantizedStep& step);
+std::vector<ops::FakeQuantize> activation_quantizers(const passes::QuantizedStep& step);
 
 using WidthOf = std::function<int(const ops::FakeQuantize&)>;
 

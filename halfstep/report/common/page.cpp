@@ -48,14 +48,14 @@ std::string section(const char* id, const char* title, const std::string& body) 
 
 /// The analysis of a layer's own quantizers.
 struct LayerParts {
-  const QuantizerAnalysis *weights = nullptr, *features = nullptr;
+  const QuantizerAnalysis *weights = nullptr, *activations = nullptr;
 };
 
 std::map<std::string, LayerParts> parts_by_layer(const NetworkReport& report) {
   std::map<std::string, LayerParts> parts;
   for (const QuantizerAnalysis& one : report.analysis.sensitivity.quantizers) {
     LayerParts& layer = parts[one.quantizer.layer];
-    (one.quantizer.is_weight ? layer.weights : layer.features) = &one;
+    (one.quantizer.is_weight ? layer.weights : layer.activations) = &one;
   }
   return parts;
 }
@@ -104,20 +104,20 @@ std::string layers_section(const NetworkReport& report) {
   for (const std::string& name : layer_names(report)) {
     const LayerParts own = parts_of(parts, name);
     const verify::LayerReport* proof = proof_of(report, name);
-    const QuantizerAnalysis* features = own.features;
+    const QuantizerAnalysis* activations = own.activations;
     rows.push_back({code(name),
                     proof         ? escaped(proof->layer.op)
                     : own.weights ? escaped(own.weights->quantizer.op)
                                   : "-",
                     own.weights ? std::to_string(own.weights->quantizer.bits) : "-",
                     proof ? std::to_string(proof->layer.activation_bits) : "-",
-                    proof ? fmt::format("{:.4g}", proof->layer.scale) : "-", clipped(own.weights), clipped(features),
+                    proof ? fmt::format("{:.4g}", proof->layer.scale) : "-", clipped(own.weights), clipped(activations),
                     proof ? decibel_text(proof->sqnr_db) : "-",
-                    features && features->seen.reached ? fmt::format("{:.4f}", features->seen.reached->cosine()) : "-",
+                    activations && activations->seen.reached ? fmt::format("{:.4f}", activations->seen.reached->cosine()) : "-",
                     proof ? grouped(proof->differing + proof->parameters_differing) : "-", time_of(report, name)});
   }
-  return html_table({"layer", "operator", "bits of weights", "of features", "scale", "weights clipped %",
-                     "features clipped %", "SQNR dB", "cosine", "codes that differ", "&micro;s"},
+  return html_table({"layer", "operator", "bits of weights", "of activations", "scale", "weights clipped %",
+                     "activations clipped %", "SQNR dB", "cosine", "codes that differ", "&micro;s"},
                     rows, 2);
 }
 
@@ -167,7 +167,7 @@ std::string histograms_section(const NetworkReport& report) {
 std::string audit_section(const NetworkReport& report) {
   std::vector<std::vector<std::string>> rows;
   for (const quant::AuditedQuantizer& one : report.audited.audit.quantizers)
-    rows.push_back({code(one.tensor), one.is_weight ? "weight" : "feature", escaped(one.reason), escaped(one.quantizer),
+    rows.push_back({code(one.tensor), one.is_weight ? "weight" : "activation", escaped(one.reason), escaped(one.quantizer),
                     escaped(one.observer), std::to_string(one.bits)});
   std::string text = html_table({"tensor", "kind", "why it has codes", "quantizer", "observer", "bits"}, rows, 5);
   if (report.audited.audit.in_float.empty()) return text;

@@ -35,15 +35,15 @@ Spreads spreads_of(const Model& model, const Answers& teacher, const data::Sampl
 
 /// The teachers of one network.
 struct Teachers {
-  std::optional<BatchRunner> own;   ///< its float form: teaches features, and outputs if there is no other teacher
+  std::optional<BatchRunner> own;   ///< its float form: teaches activations, and outputs if there is no other teacher
   std::vector<BatchRunner> others;  ///< teach outputs, by their mean
 
   bool any() const { return own || !others.empty(); }
   /// The targets that replace labels, for these inputs.
   Tensors outputs(const Tensors& inputs);
-  /// The targets and the features.
+  /// The targets and the activations.
   Tensors run(const Tensors& inputs);
-  /// Like spreads_of, for all outputs of `wide`, which is `model` with features.
+  /// Like spreads_of, for all outputs of `wide`, which is `model` with activations.
   Spreads spreads(const Model& wide, const Model& model, const data::Samples& samples, int64_t batch, uint64_t seed);
 };
 

@@ -13,7 +13,7 @@
 #include "halfstep/passes/graph/open_batch.h"
 #include "halfstep/passes/quantized/learned_parts.h"
 #include "halfstep/train/evaluate/executable.h"
-#include "halfstep/train/evaluate/features.h"
+#include "halfstep/train/evaluate/activations.h"
 #include "halfstep/train/evaluate/tally.h"
 #include "halfstep/train/evaluate/teacher.h"
 #include "halfstep/train/loop/errors.h"
@@ -25,7 +25,7 @@ namespace halfstep::train {
 
 struct Fit::Running {
   runtime::Program program;
-  Teachers teachers;                         ///< used without labels, with features, or with other networks
+  Teachers teachers;                         ///< used without labels, with activations, or with other networks
   Taught taught;                             ///< spreads of their outputs
   bool is_taught = false;                    ///< learns only from teachers, without labels
   int64_t classes = 0;                       ///< number of classes of soft labels (0: hard labels, or none)
@@ -82,21 +82,21 @@ Model step_graph(const Model& model, const data::Samples& train, const FitOption
     options.augment.check(train.data->has_x() ? train.sample_dims() : Dims(), train.data->name);
   const int64_t batch = batch_for(model, train, options.batch);
   return training_graph(model, train.extents(batch), loss_for(train, options), taught.outputs, options.optimizer,
-                        {taught.features, options.recipe.scale_rate});
+                        {taught.activations, options.recipe.scale_rate});
 }
 
 /// Whether the network's own float form teaches it.
 bool teaches_itself(const data::Samples& samples, const FitOptions& options) {
-  return !options.recipe.distill_features.empty() ||
+  return !options.recipe.distill_activations.empty() ||
          (loss_for(samples, options) == Loss::teacher && options.teachers.empty());
 }
 
 /// The network with every value of the loss as an output. Outputs taught by another network in addition to labels are
-/// features.
+/// activations.
 Wide wide_for(const Model& model, const data::Samples& samples, const FitOptions& options) {
-  Wide wide = with_features(model, options.recipe.distill_features);
+  Wide wide = with_activations(model, options.recipe.distill_activations);
   if (!options.teachers.empty() && loss_for(samples, options) != Loss::teacher) {
-    for (const std::string& name : model.graph.body().output_names()) wide.features.insert(name);
+    for (const std::string& name : model.graph.body().output_names()) wide.activations.insert(name);
   }
   return wide;
 }
@@ -235,7 +235,7 @@ Tensors Fit::step_inputs(int64_t step, const std::vector<int64_t>& order) {
   }
   if (running_->teachers.any()) {
     const Tensors wanted = running_->teachers.run(inputs);
-    for (const Spreads* spreads : {&running_->taught.outputs, &running_->taught.features}) {
+    for (const Spreads* spreads : {&running_->taught.outputs, &running_->taught.activations}) {
       for (const auto& [name, spread] : *spreads) inputs.emplace(teacher_argument(name), wanted.at(name));
     }
   }

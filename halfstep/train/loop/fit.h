@@ -28,7 +28,7 @@ struct FitOptions {
   double warmup = 0.05;         ///< fraction of all steps in which the rate rises
   passes::OptimizerSpec optimizer;
   data::Augment augment;  ///< random changes of images
-  Recipe recipe;          ///< features become outputs beside the network's own (train/evaluate/features.h)
+  Recipe recipe;          ///< activations become outputs beside the network's own (train/evaluate/activations.h)
   bool distill = false;   ///< learn only from a teacher, although there are labels
   /// Teachers instead of the network's own float form. The network learns from the mean of their outputs, in addition
   /// to labels if it uses labels.

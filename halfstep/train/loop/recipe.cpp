@@ -69,9 +69,9 @@ void Recipe::check() const {
 
 std::string Recipe::text() const {
   return fmt::format(
-      "{}, smoothing {}, mixup {}, scales {}, frozen above {}, features {}, renormalized by {}, "
+      "{}, smoothing {}, mixup {}, scales {}, frozen above {}, activations {}, renormalized by {}, "
       "teachers count {}",
-      to_text(schedule), label_smoothing, mixup, scale_rate, freeze_oscillating, fmt::join(distill_features, " "),
+      to_text(schedule), label_smoothing, mixup, scale_rate, freeze_oscillating, fmt::join(distill_activations, " "),
       renormalize, teacher_weight);
 }
 

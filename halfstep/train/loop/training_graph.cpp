@@ -93,7 +93,7 @@ Model training_graph(const Model& model, const std::map<std::string, Dims>& exte
   const bool is_prepared = quant::is_prepared(model);
   Model step = differentiable_form(model, extents);
   Spreads all = spreads;
-  all.insert(beside.features.begin(), beside.features.end());
+  all.insert(beside.activations.begin(), beside.activations.end());
   const Value value = add_loss(step, loss, all);
   const auto gradients = gradients_of(step, value);
   passes::OptimizerSpec spec = optimizer;

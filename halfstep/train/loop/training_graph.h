@@ -31,7 +31,7 @@ std::string spread_tensor(const std::string& output);
 
 /// Additions of a recipe to a step.
 struct Beside {
-  Spreads features = {};  ///< spreads of further outputs, whose distance from a teacher's is added to the loss
+  Spreads activations = {};  ///< spreads of further outputs, whose distance from a teacher's is added to the loss
   double scale_rate = 1;  ///< learning-rate multiplier for learned scales
 };
 

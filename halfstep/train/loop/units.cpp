@@ -69,7 +69,7 @@ class Proportional {
       if (bias >= 0) add(op.in(bias));
     } else if (passes::moves_codes(op) || value.producer<ops::Relu>() || value.producer<ops::LeakyRelu>() ||
                value.producer<ops::AvgPool2d>() || value.producer<ops::GlobalAvgPool>()) {
-      for (const Value input : passes::feature_inputs(op)) follow(input);
+      for (const Value input : passes::activation_inputs(op)) follow(input);
     }
   }
 

@@ -193,23 +193,23 @@ class Allocator {
   /// Assignments with one bit width for all weights and one for all activations. Groups without a choice keep theirs.
   std::vector<Point> uniform_points() const {
     std::vector<Point> points;
-    std::set<int> weights, features;
+    std::set<int> weights, activations;
     for (const Group& group : layout_.groups) {
       if (group.widths.size() > 1)
-        (group.is_weight ? weights : features).insert(group.widths.begin(), group.widths.end());
+        (group.is_weight ? weights : activations).insert(group.widths.begin(), group.widths.end());
     }
     for (const int bits : weights.empty() ? std::set{0} : weights) {
-      for (const int of_features : {bits, features.empty() ? 0 : *features.rbegin()}) {
+      for (const int of_activations : {bits, activations.empty() ? 0 : *activations.rbegin()}) {
         Assignment assignment = layout_.now();
         for (size_t g = 0; g < layout_.groups.size(); ++g) {
           const Group& group = layout_.groups[g];
-          const int wanted = group.is_weight ? bits : of_features;
+          const int wanted = group.is_weight ? bits : of_activations;
           if (std::ranges::find(group.widths, wanted) != group.widths.end()) assignment[g] = wanted;
         }
         const bool is_known =
             std::ranges::any_of(points, [&](const Point& one) { return one.assignment == assignment; });
         if (is_known || !is_legal(assignment)) continue;
-        points.push_back(point(fmt::format("weights {}, features {}", bits, of_features), assignment));
+        points.push_back(point(fmt::format("weights {}, activations {}", bits, of_activations), assignment));
       }
     }
     return points;

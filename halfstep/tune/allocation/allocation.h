@@ -18,7 +18,7 @@ namespace halfstep::allocation {
 
 /// Bit widths with their predicted costs and their effect.
 struct Point {
-  std::string what;  ///< "chosen", "weights 4, features 4"
+  std::string what;  ///< "chosen", "weights 4, activations 4"
   Assignment assignment;
   Costs costs;
   double harm = 0;                   ///< sum of the sensitivities of the single bit widths

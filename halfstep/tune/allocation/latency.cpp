@@ -76,12 +76,12 @@ class Timed {
 
 /// For each group, the largest bit width in the given storage class of weights or activations. A group without one
 /// keeps its bit width.
-Assignment stored_so(const Layout& layout, int weights, int features) {
+Assignment stored_so(const Layout& layout, int weights, int activations) {
   Assignment assignment = layout.now();
   for (size_t g = 0; g < layout.groups.size(); ++g) {
     const Group& group = layout.groups[g];
     for (const int width : group.widths) {
-      if (stored_like(group, width) == (group.is_weight ? weights : features)) assignment[g] = width;
+      if (stored_like(group, width) == (group.is_weight ? weights : activations)) assignment[g] = width;
     }
   }
   return assignment;
@@ -146,18 +146,18 @@ Latencies read_table(const std::filesystem::path& path, const Layout& layout) {
   while (const auto cells = lines.next()) {
     if (cells->size() != 4)
       fail(errors::latency_table_row_malformed(lines.where(), fmt::format("{} cells", cells->size()),
-                                               "layer,weights,features,milliseconds"));
+                                               "layer,weights,activations,milliseconds"));
     if (std::exchange(is_header, false) && (*cells)[0] == "layer") continue;
     const std::string layer((*cells)[0]);
-    const auto weights = (*cells)[1].empty() ? 0.0 : number_in((*cells)[1]), features = number_in((*cells)[2]),
+    const auto weights = (*cells)[1].empty() ? 0.0 : number_in((*cells)[1]), activations = number_in((*cells)[2]),
                time = number_in((*cells)[3]);
-    if (!weights || !features || !time)
+    if (!weights || !activations || !time)
       fail(errors::latency_table_row_malformed(
           lines.where(), data::shown(fmt::format("{}", fmt::join(*cells, ","))),
-          "bits of weights (empty without any), bits of features and milliseconds"));
+          "bits of weights (empty without any), bits of activations and milliseconds"));
     if (std::ranges::find(layout.layers, layer, &Layer::name) == layout.layers.end())
       wrong.push_back(errors::latency_table_layer_unknown(lines.where(), data::shown(layer)));
-    latencies.of_layers[{layer, static_cast<int>(*weights), static_cast<int>(*features)}] = *time;
+    latencies.of_layers[{layer, static_cast<int>(*weights), static_cast<int>(*activations)}] = *time;
   }
   for (const Layer& layer : layout.layers) {
     const bool has_any =
@@ -174,14 +174,14 @@ Latencies measure(const Layout& layout, const WithWidths& with_widths, const dat
   latencies.source = fmt::format("this machine, {} thread{}", pool.threads(), pool.threads() == 1 ? "" : "s");
   std::vector<std::pair<Assignment, Timed>> programs;
   for (const int weights : ways(layout, true)) {
-    for (const int features : ways(layout, false)) {
-      const Assignment assignment = stored_so(layout, weights, features);
+    for (const int activations : ways(layout, false)) {
+      const Assignment assignment = stored_so(layout, weights, activations);
       try {
         programs.emplace_back(assignment,
                               Timed(quant::convert(with_widths(assignment), {.float_fallback = true}).model, samples));
       } catch (const Error& error) {
-        latencies.notes.push_back(fmt::format("weights as {} bits and features as {} bits could not be measured: {}",
-                                              weights, features, error.what()));
+        latencies.notes.push_back(fmt::format("weights as {} bits and activations as {} bits could not be measured: {}",
+                                              weights, activations, error.what()));
       }
     }
   }

@@ -28,8 +28,8 @@ struct Latencies {
   std::optional<double> of(const Layer& layer, const Layout& layout, int weight_bits, int read_bits) const;
 };
 
-/// Reads a csv table `layer,weights,features,milliseconds`, with or without a header. weights is the bits of a layer's
-/// weight (empty or 0 without a weight), features the bits of its input. Throws if a layer with weights is missing, or
+/// Reads a csv table `layer,weights,activations,milliseconds`, with or without a header. weights is the bits of a layer's
+/// weight (empty or 0 without a weight), activations the bits of its input. Throws if a layer with weights is missing, or
 /// if a line does not belong to this network. The message lists all of them.
 Latencies read_table(const std::filesystem::path& path, const Layout& layout);
 

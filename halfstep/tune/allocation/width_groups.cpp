@@ -44,13 +44,13 @@ class Reader {
     const auto [at, is_new] = numbers_.try_emplace(scale, static_cast<int>(layout_.groups.size()));
     if (is_new) {
       Group group{scale, audited.tensor, audited.layer, {}, audited.is_weight, audited.bits, {audited.bits}};
-      const quant::BitRule& rule = audited.is_weight ? platform_.weights : platform_.features;
+      const quant::BitRule& rule = audited.is_weight ? platform_.weights : platform_.activations;
       if (!edges_.contains(scale)) {
         group.widths.assign(rule.legal.begin(), rule.legal.end());
         // Includes bit widths that only a rule lists. add_clashes removes those that no layer may have.
         for (const quant::LegalRule& one : platform_.legal) {
           for (const auto* more :
-               {audited.is_weight ? &one.weights : &one.features, audited.is_weight ? nullptr : &one.gives}) {
+               {audited.is_weight ? &one.weights : &one.activations, audited.is_weight ? nullptr : &one.gives}) {
             if (more != nullptr) group.widths.insert(group.widths.end(), more->begin(), more->end());
           }
         }
@@ -68,8 +68,8 @@ class Reader {
     if (step.kind == passes::StepKind::real) return;
     const Op op = quant::layer_of(step);
     Layer layer{op.name(), op.info().name};
-    const auto features = quant::feature_quantizers(step);
-    if (features.size() > 1) layer.reads = group_of(features.front());
+    const auto activations = quant::activation_quantizers(step);
+    if (activations.size() > 1) layer.reads = group_of(activations.front());
     if (step.weight) {
       layer.weight = group_of(step.weight);
       layer.weight_elements = count_elements(step.weight.x().dims());
@@ -86,7 +86,7 @@ class Reader {
       if (std::ranges::find(meeting, group) == meeting.end()) meeting.push_back(group);
     };
     if (step.weight) meet(step.weight);
-    for (const auto& quantizer : quant::feature_quantizers(step)) meet(quantizer);
+    for (const auto& quantizer : quant::activation_quantizers(step)) meet(quantizer);
     std::vector<Clash> allowed, clashes;
     Clash chosen;
     try_widths(step, meeting, 0, chosen, allowed, clashes);

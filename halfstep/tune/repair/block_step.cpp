@@ -189,7 +189,7 @@ Model block_step(const LearningBlock& block, const Learning& learning, const std
   Model step = specialize(block.part, extents);
   passes::open_quantizers(step);
   for (const auto& rounding : step.graph.all<ops::AdaptiveRound>()) rounding.set_attributes({{"hard", false}});
-  if (!learning.rounds_features) passes::bypass_quantizers(step);
+  if (!learning.rounds_activations) passes::bypass_quantizers(step);
   StepBuilder builder(std::move(step), block, learning);
   if (learning.keep < 1) builder.mix_inputs(learning.keep);
   return builder.run(spreads);

@@ -140,7 +140,7 @@ class Learner {
   /// Runs a part with its quantizers. Quantizes activations only if they are quantized while weights are learned.
   Stores run_quantized(Model part) {
     for (const auto& quantizer : part.graph.all<ops::FakeQuantize>()) {
-      if (learning_.rounds_features || quantizer.x().is_tensor()) continue;
+      if (learning_.rounds_activations || quantizer.x().is_tensor()) continue;
       quantizer.out().replace_all_uses_with(quantizer.x());
       part.graph.erase(quantizer);
     }

@@ -10,7 +10,7 @@ Change learn_steps(const State& state, const Scene& scene) {
                {.name = "blocks",
                 .grain = Grain::blocks,
                 .rounds_weights = false,
-                .rounds_features = true,
+                .rounds_activations = true,
                 .learns_steps = true});
 }
 
@@ -20,7 +20,7 @@ Change learn_adaround(const State& state, const Scene& scene) {
                {.name = "adaround",
                 .grain = Grain::layers,
                 .rounds_weights = true,
-                .rounds_features = false,
+                .rounds_activations = false,
                 .learns_steps = false});
 }
 
@@ -30,7 +30,7 @@ Change learn_brecq(const State& state, const Scene& scene) {
                {.name = "brecq",
                 .grain = Grain::blocks,
                 .rounds_weights = true,
-                .rounds_features = true,
+                .rounds_activations = true,
                 .learns_steps = true,
                 .weighs = true});
 }
@@ -41,7 +41,7 @@ Change learn_qdrop(const State& state, const Scene& scene) {
                {.name = "qdrop",
                 .grain = Grain::blocks,
                 .rounds_weights = true,
-                .rounds_features = true,
+                .rounds_activations = true,
                 .learns_steps = true,
                 .keep = 0.5});
 }

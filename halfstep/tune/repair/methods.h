@@ -14,6 +14,6 @@ Change learn_steps(const State& state, const Scene& scene);
 Change learn_adaround(const State& state, const Scene& scene);
 Change learn_brecq(const State& state, const Scene& scene);
 Change learn_qdrop(const State& state, const Scene& scene);
-Change widen_features(const State& state, const Scene& scene);
+Change widen_activations(const State& state, const Scene& scene);
 
 }  // namespace halfstep::repair

@@ -14,14 +14,14 @@
 namespace halfstep::repair {
 namespace {
 
-constexpr const char* kOfFeatures[] = {"minmax", "mse", "quantile", "percentile", "kl", "histogram"};
+constexpr const char* kOfActivations[] = {"minmax", "mse", "quantile", "percentile", "kl", "histogram"};
 constexpr const char* kOfWeights[] = {"minmax", "mse", "quantile", "percentile"};
 
 /// The network with this observer for weights or activations, recalibrated.
 Model watched(const Model& model, bool weights, const char* observer, const Scene& scene) {
   Model changed = model;
   quant::Platform platform = quant::platform_of(model);
-  (weights ? platform.weight_observer : platform.feature_observer) = observer;
+  (weights ? platform.weight_observer : platform.activation_observer) = observer;
   platform.low_bits_observer.clear();
   for (const auto& quantizer : changed.graph.all<ops::FakeQuantize>()) {
     if (quant::is_weight(quantizer) == weights && !quant::is_fixed(quant::observer_of(quantizer)))
@@ -58,7 +58,7 @@ struct Search {
       left_out = left_inside(from);
     }
     if (!name.empty())
-      found += fmt::format("{}{} for {}", found.empty() ? "" : ", ", name, weights ? "weights" : "features");
+      found += fmt::format("{}{} for {}", found.empty() ? "" : ", ", name, weights ? "weights" : "activations");
   }
 };
 
@@ -67,13 +67,13 @@ struct Search {
 Change search_ranges(const State& state, const Scene& scene) {
   const double before = scene.judge(state.model).loss;
   Search search{state.reference, before};
-  search.over(kOfFeatures, false, scene);
+  search.over(kOfActivations, false, scene);
   search.over(kOfWeights, true, scene);
   if (search.found.empty())
     return {{},
-            fmt::format("of {} observers of features and {} of weights none comes nearer than the platform's, nor do "
+            fmt::format("of {} observers of activations and {} of weights none comes nearer than the platform's, nor do "
                         "ranges of weights by the errors of their layers' outputs",
-                        std::size(kOfFeatures), std::size(kOfWeights))};
+                        std::size(kOfActivations), std::size(kOfWeights))};
   return {State{search.best, search.best}, fmt::format("took {}: distance {:.3g} instead of {:.3g}{}", search.found,
                                                        search.loss, before, search.left_out)};
 }

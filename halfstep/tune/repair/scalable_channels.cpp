@@ -130,7 +130,7 @@ class Ties {
 
   /// The place of a result if the operator preserves a positive factor, nothing for other operators.
   std::optional<Place> kept_place(Op op) {
-    const std::vector<Value> operands = passes::feature_inputs(op);
+    const std::vector<Value> operands = passes::activation_inputs(op);
     if (operands.empty() || op.results().size() != 1) return std::nullopt;
     const Value x = operands[0], out = op.out(0);
     if (op.is<ops::FakeQuantize, ops::Relu, ops::LeakyRelu, ops::Identity, ops::MaxPool2d, ops::AvgPool2d,

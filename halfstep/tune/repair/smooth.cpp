@@ -15,30 +15,30 @@ namespace {
 
 constexpr double kShares[] = {0.25, 0.5, 0.75};  ///< share of a channel's magnitude that moves into the weights
 
-/// weights^(1 - share) / features^share, rounded to powers of two. Their geometric mean is about 1.
-std::vector<float> smoothing_factors(const std::vector<double>& features, const std::vector<double>& weights,
+/// weights^(1 - share) / activations^share, rounded to powers of two. Their geometric mean is about 1.
+std::vector<float> smoothing_factors(const std::vector<double>& activations, const std::vector<double>& weights,
                                      double share) {
-  std::vector<double> exponents(features.size());
+  std::vector<double> exponents(activations.size());
   double sum = 0;
   int64_t alive = 0;
-  for (size_t c = 0; c < features.size(); ++c) {
-    if (features[c] <= 0 || weights[c] <= 0) continue;
-    exponents[c] = (1 - share) * std::log2(weights[c]) - share * std::log2(features[c]);
+  for (size_t c = 0; c < activations.size(); ++c) {
+    if (activations[c] <= 0 || weights[c] <= 0) continue;
+    exponents[c] = (1 - share) * std::log2(weights[c]) - share * std::log2(activations[c]);
     sum += exponents[c];
     ++alive;
   }
-  std::vector<float> factors(features.size(), 1.0F);
-  for (size_t c = 0; c < features.size(); ++c) {
-    if (features[c] > 0 && weights[c] > 0)
+  std::vector<float> factors(activations.size(), 1.0F);
+  for (size_t c = 0; c < activations.size(); ++c) {
+    if (activations[c] > 0 && weights[c] > 0)
       factors[c] = static_cast<float>(std::exp2(std::nearbyint(exponents[c] - sum / static_cast<double>(alive))));
   }
   return factors;
 }
 
-std::vector<double> feature_magnitudes(const ChannelGroup& group, const std::map<std::string, Moments>& moments) {
+std::vector<double> activation_magnitudes(const ChannelGroup& group, const std::map<std::string, Moments>& moments) {
   std::vector<double> largest(static_cast<size_t>(group.channels));
   for (const Reader& reader : group.readers) {
-    const std::vector<double>& of_value = moments.at(reader.features).largest;
+    const std::vector<double>& of_value = moments.at(reader.activations).largest;
     for (size_t i = 0; i < of_value.size(); ++i) {
       double& one = largest[i / static_cast<size_t>(reader.run)];
       one = std::max(one, of_value[i]);
@@ -51,7 +51,7 @@ int64_t smooth_all(Model& model, const std::vector<ChannelGroup>& groups, const 
                    double share) {
   int64_t scaled = 0;
   for (const ChannelGroup& group : groups) {
-    const auto factors = smoothing_factors(feature_magnitudes(group, moments), read_magnitudes(model, group), share);
+    const auto factors = smoothing_factors(activation_magnitudes(group, moments), read_magnitudes(model, group), share);
     scaled += std::ranges::count_if(factors, [](float factor) { return factor != 1.0F; });
     scale_channels(model, group, factors);
   }
@@ -66,7 +66,7 @@ Change smooth(const State& state, const Scene& scene) {
   if (groups.empty()) return {{}, "no layer reads channels that another one could scale" + left_inside(state.model)};
   std::vector<Watched> watched;
   for (const ChannelGroup& group : groups) {
-    for (const Reader& reader : group.readers) watched.push_back({reader.features, reader.axis});
+    for (const Reader& reader : group.readers) watched.push_back({reader.activations, reader.axis});
   }
   const auto moments =
       moments_of(train::teacher_of(state.reference, scene.samples.data->name), watched, scene.samples, scene.pool);
@@ -86,10 +86,10 @@ Change smooth(const State& state, const Scene& scene) {
   }
   if (!best)
     return {{},
-            fmt::format("features of {} groups of channels have no outliers that weights would take better{}",
+            fmt::format("activations of {} groups of channels have no outliers that weights would take better{}",
                         groups.size(), left_inside(state.model))};
   return {State{*best, *best},
-          fmt::format("moved {:.0f} % of the magnitude of {} channels from features into weights, distance "
+          fmt::format("moved {:.0f} % of the magnitude of {} channels from activations into weights, distance "
                       "{:.3g} instead of {:.3g}{}",
                       100 * best_share, best_scaled, best_loss, before.loss, left_inside(state.model))};
 }

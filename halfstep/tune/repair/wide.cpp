@@ -36,7 +36,7 @@ struct Candidate {
 
 }  // namespace
 
-Change widen_features(const State& state, const Scene& scene) {
+Change widen_activations(const State& state, const Scene& scene) {
   const double before = scene.judge(state.model).loss;
   std::vector<Candidate> candidates;
   size_t all = 0;
@@ -48,7 +48,7 @@ Change widen_features(const State& state, const Scene& scene) {
   }
   if (candidates.empty())
     return {{},
-            (all == 0 ? "no features have 8 bits" : "the platform has no features of 16 bits for any of its layers") +
+            (all == 0 ? "no activations have 8 bits" : "the platform has no activations of 16 bits for any of its layers") +
                 left_inside(state.model)};
   std::ranges::stable_sort(candidates, {}, &Candidate::distance);
   Model best = state.model;
@@ -68,10 +68,10 @@ Change widen_features(const State& state, const Scene& scene) {
   }
   if (count == 0)
     return {{},
-            fmt::format("16 bits for any of {} features gain less than {:g} %{}", all, 100 * kLeastGain,
+            fmt::format("16 bits for any of {} activations gain less than {:g} %{}", all, 100 * kLeastGain,
                         left_inside(state.model))};
   return {State{best, state.reference},
-          fmt::format("gave 16 bits to the features of {} of {} layers ({}): distance {:.3g} "
+          fmt::format("gave 16 bits to the activations of {} of {} layers ({}): distance {:.3g} "
                       "instead of {:.3g}{}",
                       count, all, layers, distance, before, left_inside(state.model))};
 }

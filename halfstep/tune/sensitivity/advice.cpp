@@ -27,8 +27,8 @@ struct Case {
   const Analysis& whole;
 
   const quant::AuditedQuantizer& quantizer() const { return one.quantizer; }
-  const char* side() const { return quantizer().is_weight ? "weights" : "features"; }
-  /// "features.observer", or the key that takes precedence over it.
+  const char* side() const { return quantizer().is_weight ? "weights" : "activations"; }
+  /// "activations.observer", or the key that takes precedence over it.
   std::string observer_key() const {
     const bool is_other = quantizer().bits < platform.low_bits_below && !platform.low_bits_observer.empty();
     return is_other ? "low_bits.observer" : fmt::format("{}.observer", side());
@@ -49,7 +49,7 @@ struct Case {
   double points() const { return std::max(-one.alone.right.value_or(0), one.without.right.value_or(0)); }
   /// The next larger bit width that is legal for this layer, or 0.
   int wider() const {
-    const std::vector<int64_t>& legal = quantizer().is_weight ? platform.weights.legal : platform.features.legal;
+    const std::vector<int64_t>& legal = quantizer().is_weight ? platform.weights.legal : platform.activations.legal;
     std::vector<int64_t> sorted = legal;
     std::ranges::sort(sorted);
     for (const int64_t bits : sorted) {
@@ -92,7 +92,7 @@ Advice spread_of_weights(const Case& about) {
   return {{words + " under one scale", {{"--repair", {"equalize"}}, {"--overrides", {"weights.granularity=channel"}}}}};
 }
 
-Advice spread_of_features(const Case& about) {
+Advice spread_of_activations(const Case& about) {
   if (about.quantizer().is_weight || about.one.seen.outliers.empty()) return {};
   return {{outliers_in_words(about.one.seen) + " under one scale, so that most channels have few codes",
            {{"--repair", {"equalize"}}, {"--repair", {"smooth"}}}}};
@@ -148,7 +148,7 @@ Advice rounding(const Case& about) {
 }
 
 using Rule = Advice (*)(const Case&);
-constexpr Rule kRules[] = {spread_of_weights, spread_of_features, clipped, wide, observer, width, rounding};
+constexpr Rule kRules[] = {spread_of_weights, spread_of_activations, clipped, wide, observer, width, rounding};
 
 /// "a reason: --one, or --other".
 std::string in_words(const Suggestion& suggestion) {

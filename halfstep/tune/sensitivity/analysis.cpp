@@ -104,7 +104,7 @@ class Analyzer {
       watches[static_cast<size_t>(p)].add(network_.prepared().tensors.at(place.value()));
       watches[static_cast<size_t>(p)].try_others(network_.prepared().tensors.at(place.value()));
     });
-    watch_features(watches);
+    watch_activations(watches);
     watch_inside(watches, analysis);
     require_finite(watches);
     return watches;
@@ -127,7 +127,7 @@ class Analyzer {
           "branches and loops: values of {} of the times that they ran were not seen; take fewer samples", left_out));
   }
 
-  void watch_features(std::vector<Watch>& watches) {
+  void watch_activations(std::vector<Watch>& watches) {
     const auto& places = network_.places();
     const int64_t batch = data::judged_batch(prepared_, std::min(kWatchBatch, trial_.size()));
     train::BatchRunner in_float(train::evaluation_form(network_.in_float()), computed(places, false), pool_);
@@ -196,7 +196,7 @@ class Analyzer {
         network_.places(), [](const Place& place) { return place.is_computed() && is_in_region(place.quantizer); });
     if (inside > 0)
       analysis.notes.push_back(
-          fmt::format("{} quantizers of features are inside of branches and loops: what reaches them behind the others "
+          fmt::format("{} quantizers of activations are inside of branches and loops: what reaches them behind the others "
                       "was not measured, and they have no Hessian and no gradients",
                       inside));
     if (!analysis.has_labels)

@@ -21,9 +21,9 @@ std::vector<std::string> observers_for(const quant::Platform& platform) {
 
 Model with_observer(const FloatNetwork& network, quant::Platform platform, const std::string& observer) {
   Model model = network.prepared();
-  platform.weight_observer = platform.feature_observer = observer;
+  platform.weight_observer = platform.activation_observer = observer;
   platform.low_bits_observer = "";
-  platform.weight_quantizer = platform.feature_quantizer = QuantizerKind::fixed;
+  platform.weight_quantizer = platform.activation_quantizer = QuantizerKind::fixed;
   for (const auto& quantizer : model.graph.all<ops::FakeQuantize>())
     quant::set_quantizer_bits(model, platform, quantizer, quant::bits_of(quantizer));
   return model;

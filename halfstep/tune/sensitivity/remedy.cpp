@@ -19,7 +19,7 @@ std::string in_quotes(const std::string& word) {
 
 /// Whether the operator has another input whose codes have the same scale.
 bool shares_scale(Op reader, const ops::FakeQuantize& quantizer) {
-  return std::ranges::any_of(passes::feature_inputs(reader), [&](Value input) {
+  return std::ranges::any_of(passes::activation_inputs(reader), [&](Value input) {
     const auto other = passes::unmoved(input).producer<ops::FakeQuantize>();
     return other && *other != quantizer && passes::scale_tensor(*other) == passes::scale_tensor(quantizer);
   });

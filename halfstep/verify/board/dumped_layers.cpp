@@ -18,7 +18,7 @@ std::optional<Tensor> Layers::contents(Value operand, const std::vector<int64_t>
     const ImageDims dims = ImageDims::of(entry.type.dims);
     const auto each = static_cast<size_t>(sample_bytes(dims, entry.type.dtype, entry.layout));
     if (each == 0 || stored.cells.size() % each != 0 || entry.type.dtype != operand.dtype()) return std::nullopt;
-    if (!entry.is_feature()) {
+    if (!entry.is_activation()) {
       if (stored.cells.size() != each * static_cast<size_t>(dims.n)) return std::nullopt;
       return decode(stored.cells, entry.type.dtype, entry.type.dims, entry.layout).reshaped(operand.dims());
     }

@@ -137,7 +137,7 @@ Entry entry_of(const Json& json, const std::string& where, std::vector<Diagnosti
   entry.name = reader.get<std::string>("name", "", "a text");
   entry.layer = reader.get<std::string>("layer", "", "a text");
   entry.op = reader.get<std::string>("op", "", "a text");
-  entry.what = reader.get<std::string>("what", "feature", "a text");
+  entry.what = reader.get<std::string>("what", "activation", "a text");
   read_type(entry, reader);
   if (const auto zero = reader.optional<int64_t>("zero_point", "a whole number"))
     entry.codes =

@@ -37,7 +37,7 @@ struct Entry {
   std::string name = {};   ///< name of the value or tensor
   std::string layer = {};  ///< operator that computes the value or reads the tensor
   std::string op = {};
-  std::string what = "feature";  ///< "feature", or the port of the layer that reads the tensor: "w", "b", "multiplier"
+  std::string what = "activation";  ///< "activation", or the port of the layer that reads the tensor: "w", "b", "multiplier"
   Type type = {DType::u8, {}};   ///< type in the network, for samples [n, ...]
   std::optional<Codes> codes = {};  ///< absent for float values and parameters
   Layout layout = {};
@@ -46,7 +46,7 @@ struct Entry {
   int64_t bytes = 0;  ///< size of the file
   Digests digests = {};
 
-  bool is_feature() const { return what == "feature"; }
+  bool is_activation() const { return what == "activation"; }
 };
 
 struct Manifest {

@@ -135,14 +135,14 @@ void compare_parameters(const ExecutionPaths& paths, const Values& training, std
 }
 
 /// The counters and the first difference that a comparison of activations updates.
-struct FeatureCount {
+struct ActivationCount {
   int64_t& compared;
   int64_t& differing;
   std::optional<Difference>& first;
 };
 
 /// Compares codes of activations. Samples are on the first axis. If `whole`, the tensors are one sample.
-void compare_features(const Layer& layer, FeatureCount count, const Tensor& a, const Tensor& b, int64_t first_sample,
+void compare_activations(const Layer& layer, ActivationCount count, const Tensor& a, const Tensor& b, int64_t first_sample,
                       bool whole) {
   if (a.dims() != b.dims())
     fail(errors::program_does_not_match(fmt::format("layer '{}'", layer.name), to_string(b.type()),
@@ -163,7 +163,7 @@ void compare_features(const Layer& layer, FeatureCount count, const Tensor& a, c
   const auto at = static_cast<size_t>(*result.first);
   const Dims position = position_of(index, sample_dims);
   count.first = Difference{
-      "feature",   index,      nhwc_index(position, sample_dims), first_sample + *result.first / sample_size, position,
+      "activation",   index,      nhwc_index(position, sample_dims), first_sample + *result.first / sample_size, position,
       codes_a[at], codes_b[at]};
 }
 
@@ -285,19 +285,19 @@ std::vector<std::pair<std::string, std::string>> outputs_of(const Model& first, 
 }
 
 Programs programs_of(const ExecutionPaths& paths, const Tensors& inputs) {
-  std::vector<std::string> features, reals;
+  std::vector<std::string> activations, reals;
   const auto fetch = [](std::vector<std::string>& names, const std::string& name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   };
   for (const Layer& layer : paths.layers) {
-    fetch(features, layer.name);
+    fetch(activations, layer.name);
     if (!layer.real_value.empty() && !inputs.contains(layer.real_value)) fetch(reals, layer.real_value);
   }
   for (const auto& [coded, real] : outputs_of(paths.integer, paths.unquantized)) {
-    fetch(features, coded);
+    fetch(activations, coded);
     fetch(reals, real);
   }
-  return {program_of(paths.training, inputs, fetches(paths)), program_of(paths.integer, inputs, features),
+  return {program_of(paths.training, inputs, fetches(paths)), program_of(paths.integer, inputs, activations),
           program_of(paths.unquantized, inputs, reals)};
 }
 
@@ -339,7 +339,7 @@ VerifyReport compare_paths(const ExecutionPaths& paths, const BatchSource& sourc
   report.samples = samples;
   report.notes = paths.notes;
   for (const Layer& layer : paths.layers)
-    report.layers.push_back({.layer = layer, .parameter = {}, .feature = {}, .engine = {}, .semantics = {}});
+    report.layers.push_back({.layer = layer, .parameter = {}, .activation = {}, .engine = {}, .semantics = {}});
   for (const Variant& variant : paths.variants) report.variants.push_back({.name = variant.name});
   std::vector<CodeLikeness> noise(paths.layers.size());
   std::map<std::vector<Dims>, Programs> programs;  // by shapes of the inputs
@@ -358,15 +358,15 @@ VerifyReport compare_paths(const ExecutionPaths& paths, const BatchSource& sourc
     for (size_t i = 0; i < paths.layers.size(); ++i) {
       const Layer& layer = paths.layers[i];
       LayerReport& layer_report = report.layers[i];
-      compare_features(layer, {layer_report.compared, layer_report.differing, layer_report.feature},
+      compare_activations(layer, {layer_report.compared, layer_report.differing, layer_report.activation},
                        training.at(layer.name), integer.at(layer.name), begin, paths.whole);
-      const FeatureCount of_engine{layer_report.engine_compared, layer_report.engine_differing, layer_report.engine};
+      const ActivationCount of_engine{layer_report.engine_compared, layer_report.engine_differing, layer_report.engine};
       const Tensor& codes = integer.at(layer.name);
       if (const auto shown = engine.find(layer.name); shown != engine.end()) {
-        compare_features(layer, of_engine, codes, shown->second, begin, paths.whole);
+        compare_activations(layer, of_engine, codes, shown->second, begin, paths.whole);
       } else if (paths.recorded) {
         const auto recorded = paths.recorded(begin, layer.name, codes);
-        if (recorded) compare_features(layer, of_engine, codes, *recorded, begin, paths.whole);
+        if (recorded) compare_activations(layer, of_engine, codes, *recorded, begin, paths.whole);
       }
       if (layer.real_value.empty()) continue;
       const auto input = inputs.find(layer.real_value);

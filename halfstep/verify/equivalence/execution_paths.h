@@ -34,14 +34,14 @@ struct Layer {
   std::string path = {};     ///< "while 'loop'" for a layer in a loop, "" in the network's body
 };
 
-/// The first difference between two tensors. Features have a position in both layouts, for the shape of one sample.
+/// The first difference between two tensors. Activations have a position in both layouts, for the shape of one sample.
 struct Difference {
-  /// "weight", "bias", "multiplier", "shift", "w_scale" (compared by its bits) or "feature". "count" if the numbers of
+  /// "weight", "bias", "multiplier", "shift", "w_scale" (compared by its bits) or "activation". "count" if the numbers of
   /// executions of a layer in a branch or loop differ. `first` and `second` are then its element counts for a batch.
   std::string what;
-  int64_t index = 0;   ///< flat row-major (NCHW) index in the tensor, for a feature in its sample
-  int64_t nhwc = 0;    ///< features with four axes: the flat index in NHWC order
-  int64_t sample = 0;  ///< features: the sample, or in a branch or loop the first sample of the batch
+  int64_t index = 0;   ///< flat row-major (NCHW) index in the tensor, for a activation in its sample
+  int64_t nhwc = 0;    ///< activations with four axes: the flat index in NHWC order
+  int64_t sample = 0;  ///< activations: the sample, or in a branch or loop the first sample of the batch
   Dims position;       ///< index on each axis
   int64_t first = 0, second = 0;
   std::string path = {};            ///< see Execution, "" in the network's body
@@ -53,7 +53,7 @@ struct LayerReport {
   int64_t compared = 0, differing = 0;                ///< activation codes
   int64_t engine_compared = 0, engine_differing = 0;  ///< activation codes of the integer program and the engine
   int64_t parameters_compared = 0, parameters_differing = 0;  ///< weight, bias, multiplier and shift codes
-  std::optional<Difference> parameter, feature, engine;       ///< first difference of each kind
+  std::optional<Difference> parameter, activation, engine;       ///< first difference of each kind
   /// Signal-to-quantization-noise ratio in dB against the unquantized network. Infinite without differences, NaN if
   /// that network has no such value.
   double sqnr_db = 0;

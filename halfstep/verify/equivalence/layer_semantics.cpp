@@ -291,16 +291,16 @@ void LayerSemanticCheck::compare(const Run& run, const std::vector<int64_t>& ind
       return bound_.at(saturated, static_cast<size_t>(indices[i] / after % channels));
     };
     compare_code(semantics_, coding().format, steps, bound_.middle, static_cast<int64_t>(element(codes, indices[i])),
-                 bound, [&] { return feature_fault(run, indices[i], reals[i]); });
+                 bound, [&] { return activation_fault(run, indices[i], reals[i]); });
   }
 }
 
-SemanticFault LayerSemanticCheck::feature_fault(const Run& run, int64_t index, double real) const {
+SemanticFault LayerSemanticCheck::activation_fault(const Run& run, int64_t index, double real) const {
   const Dims& dims = out_.dims();
   const auto sample_dims = std::span(dims).subspan(dims.empty() || run.whole ? 0 : 1);
   const int64_t size = count_elements(sample_dims), sample = run.first_sample + index / size;
   const Dims position = position_of(index % size, sample_dims);
-  return {"feature", index % size, nhwc_index(position, sample_dims), sample, position, 0, 0, real, says(), ""};
+  return {"activation", index % size, nhwc_index(position, sample_dims), sample, position, 0, 0, real, says(), ""};
 }
 
 std::string LayerSemanticCheck::says() const {

@@ -117,7 +117,7 @@ class LayerSemanticCheck {
   const Numbers* known_of_source(Value value, const Run& run) const;
   const Numbers* known_of_prepared(Value value, const Run& run) const;
   void compare(const Run& run, const std::vector<int64_t>& indices);
-  SemanticFault feature_fault(const Run& run, int64_t index, double real) const;
+  SemanticFault activation_fault(const Run& run, int64_t index, double real) const;
   std::string says() const;
 
   SemanticGraphs& graphs_;

@@ -22,10 +22,10 @@ namespace halfstep::verify {
 
 /// A code that is out of tolerance.
 struct SemanticFault {
-  std::string what;                 ///< "weight" or "feature"
-  int64_t index = 0;                ///< flat row-major (NCHW) index in the tensor, for a feature in its sample
-  int64_t nhwc = -1;                ///< features with four axes: the flat index in NHWC order
-  int64_t sample = 0;               ///< features: the sample, or in a branch or loop the first sample of the batch
+  std::string what;                 ///< "weight" or "activation"
+  int64_t index = 0;                ///< flat row-major (NCHW) index in the tensor, for a activation in its sample
+  int64_t nhwc = -1;                ///< activations with four axes: the flat index in NHWC order
+  int64_t sample = 0;               ///< activations: the sample, or in a branch or loop the first sample of the batch
   Dims position;                    ///< index on each axis
   int64_t found = 0, expected = 0;  ///< codes of the integer program and of the operator
   double real = 0;                  ///< result of the operator, or the weight

@@ -29,14 +29,14 @@ HS_CLONED void multiply(const std::array<const double*, kRows>& rows, const doub
   Lanes lanes[kRows][kPatches] = {};
   size_t i = 0;
   for (; i + kLanes <= taps; i += kLanes) {
-    Lanes weights[kRows], features;
+    Lanes weights[kRows], activations;
 #pragma GCC unroll 4  // keeps the sums in registers
     for (size_t r = 0; r < kRows; ++r) std::memcpy(&weights[r], rows[r] + i, sizeof(Lanes));
 #pragma GCC unroll 4
     for (size_t p = 0; p < kPatches; ++p) {
-      std::memcpy(&features, patches + p * taps + i, sizeof(features));
+      std::memcpy(&activations, patches + p * taps + i, sizeof(activations));
 #pragma GCC unroll 4
-      for (size_t r = 0; r < kRows; ++r) lanes[r][p] += weights[r] * features;
+      for (size_t r = 0; r < kRows; ++r) lanes[r][p] += weights[r] * activations;
     }
   }
 #pragma GCC unroll 4

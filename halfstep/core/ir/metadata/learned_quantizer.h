@@ -13,7 +13,7 @@ enum class QuantizerKind { fixed, lsq, lsq_plus, pact, dorefa, dsq, tqt, nnie, a
 /// Properties of a kind of quantizer. docs/arithmetic.md, section 2, defines the rules.
 struct QuantizerTraits {
   const char* name;  ///< name in platform records
-  bool of_weights, of_features;
+  bool of_weights, of_activations;
   bool learns_scale = false;     ///< the scale itself is a parameter
   const char* no_integers = "";  ///< reason why there is no integer form; "" if there is one
 };

@@ -8,7 +8,7 @@
 //       d = relu(x=b)
 //       return d
 //     }
-//     return r, features = cat
+//     return r, activations = cat
 //   }
 //
 // A region sees its arguments, its own values, and tensors. Values of the enclosing block must be captured as operands

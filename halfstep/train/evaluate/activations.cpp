@@ -1,4 +1,4 @@
-#include "halfstep/train/evaluate/features.h"
+#include "halfstep/train/evaluate/activations.h"
 
 #include <algorithm>
 
@@ -36,7 +36,7 @@ bool fits_any(const quant::LayerNames& names, const std::vector<std::string>& pa
 
 }  // namespace
 
-Wide with_features(const Model& model, const std::vector<std::string>& patterns) {
+Wide with_activations(const Model& model, const std::vector<std::string>& patterns) {
   Wide wide{clone(model), {}};
   if (patterns.empty()) return wide;
   const quant::LayerNames layers(wide.model);
@@ -50,19 +50,19 @@ Wide with_features(const Model& model, const std::vector<std::string>& patterns)
       continue;
     known.push_back(op);
     if (!fits_any(layers, patterns, op, used)) continue;
-    const Value feature = quantized_result(op);
-    if (!feature) fail(errors::feature_without_quantizer(op.where()));
-    const auto known_output = std::ranges::find(outputs, feature);
+    const Value activation = quantized_result(op);
+    if (!activation) fail(errors::activation_without_quantizer(op.where()));
+    const auto known_output = std::ranges::find(outputs, activation);
     const auto index = static_cast<size_t>(known_output - outputs.begin());
     if (known_output == outputs.end()) {
-      outputs.push_back(feature);
-      names.push_back(feature.name() + ".feature");
+      outputs.push_back(activation);
+      names.push_back(activation.name() + ".activation");
     }
-    wide.features.insert(names[index]);
+    wide.activations.insert(names[index]);
   }
   for (size_t i = 0; i < patterns.size(); ++i) {
     if (!used[i])
-      fail(errors::selector_matches_nothing("features", patterns[i], quant::known_layers(patterns[i], known)));
+      fail(errors::selector_matches_nothing("activations", patterns[i], quant::known_layers(patterns[i], known)));
   }
   wide.model.graph.set_outputs(std::move(outputs), std::move(names));
   return wide;
@@ -71,9 +71,9 @@ Wide with_features(const Model& model, const std::vector<std::string>& patterns)
 Taught taught_by(Spreads spreads, const Wide& wide, const Model& model, bool learns_outputs) {
   Taught taught;
   const std::vector<std::string> own = model.graph.body().output_names();
-  for (const std::string& name : wide.features) {
+  for (const std::string& name : wide.activations) {
     if (learns_outputs && std::ranges::find(own, name) != own.end()) continue;
-    if (auto found = spreads.extract(name)) taught.features.insert(std::move(found));
+    if (auto found = spreads.extract(name)) taught.activations.insert(std::move(found));
   }
   if (learns_outputs) taught.outputs = std::move(spreads);
   return taught;

@@ -11,19 +11,19 @@
 namespace halfstep::train {
 
 struct Wide {
-  Model model;                     ///< the network with features as further outputs
-  std::set<std::string> features;  ///< their output names, possibly including original outputs
+  Model model;                     ///< the network with activations as further outputs
+  std::set<std::string> activations;  ///< their output names, possibly including original outputs
 };
 
 /// `model` with the results of layers that match one of `patterns` as further outputs. If a quantizer follows a layer,
 /// its quantized result is used. Throws bad_input if a pattern matches no layer of floats.
-Wide with_features(const Model& model, const std::vector<std::string>& patterns);
+Wide with_activations(const Model& model, const std::vector<std::string>& patterns);
 
 /// Spreads of the teacher's values that a training step uses.
 struct Taught {
-  Spreads outputs, features;  ///< outputs is empty if the network learns from labels
+  Spreads outputs, activations;  ///< outputs is empty if the network learns from labels
 };
-/// `spreads` are those of the outputs of `wide`, which is `model` with features. An output that is also a feature
+/// `spreads` are those of the outputs of `wide`, which is `model` with activations. An output that is also a activation
 /// counts once.
 Taught taught_by(Spreads spreads, const Wide& wide, const Model& model, bool learns_outputs);
 
