@@ -66,7 +66,7 @@ def main() -> None:
     print(f"float: {accuracy(module, test_x, test_y):.2%}")
 
     net = hs.from_torch(module.eval(), test_x[:2])
-    prepared = hs.quantize(net, "onnxruntime_int8", data=train_x.numpy(), weight_bits=given.bits, activation_bits=given.bits, edge_bits=8)
+    prepared = hs.quantize(net, "onnxruntime_int8", data=train_x.numpy(), weight_bits=given.bits, activation_bits=given.bits, first_last_bits=8)
     quantized = prepared.as_torch()  # a torch.nn.Module that shares memory with `prepared`
     print(f"calibrated at {given.bits} bits: {accuracy(quantized, test_x, test_y):.2%}")
     fit(quantized, train_x, train_y, given.epochs, 0.002, "quantized")

@@ -89,7 +89,7 @@ std::string Target::text() const {
   for (const auto& [key, value] : overrides) text += fmt::format(" --overrides '{}={}'", key, value);
   if (prepare.weight_bits) text += fmt::format(" --weight-bits {}", *prepare.weight_bits);
   if (prepare.activation_bits) text += fmt::format(" --activation-bits {}", *prepare.activation_bits);
-  if (prepare.edge_bits) text += fmt::format(" --edge-bits {}", *prepare.edge_bits);
+  if (prepare.first_last_bits) text += fmt::format(" --first-last-bits {}", *prepare.first_last_bits);
   for (const auto& [weights, activations] : bits) text += fmt::format(" --bits '*={}/{}'", weights, activations);
   return text + (pad_channels ? " --pad-channels" : "");
 }
@@ -116,7 +116,7 @@ Target random_target(uint64_t seed, const Network& network, const std::string& p
   };
   if (chooser.chance(0.25)) target.prepare.weight_bits = width();
   if (!pytorch && target.overrides.empty() && chooser.chance(0.25)) target.prepare.activation_bits = width();
-  if (!pytorch && chooser.chance(0.1)) target.prepare.edge_bits = width();
+  if (!pytorch && chooser.chance(0.1)) target.prepare.first_last_bits = width();
   if (!pytorch && target.overrides.empty() && chooser.chance(0.1)) target.bits.emplace_back(width(), width());
   target.pad_channels = target.platform == "magik_t40" && chooser.chance(0.8);
   return target;

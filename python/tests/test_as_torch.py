@@ -44,7 +44,7 @@ def imported():
 
 
 def prepared(images, bits=8, platform="generic_int8"):
-    return hs.quantize(imported(), platform, data=images.numpy(), weight_bits=bits, activation_bits=bits, edge_bits=bits)
+    return hs.quantize(imported(), platform, data=images.numpy(), weight_bits=bits, activation_bits=bits, first_last_bits=bits)
 
 
 def fit(module, images, labels, steps=20, rate=0.02):

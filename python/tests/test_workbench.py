@@ -121,8 +121,8 @@ def bits_of(audit):
 
 def test_widths_are_those_of_the_command_line(folder, network, samples, tmp_path):
     run("quantize", folder / "run/model.safetensors", "--calibrate", folder / "samples.npz", "--weight-bits", 4, "--activation-bits", 6,
-        "--edge-bits", 7, "--bits", "conv2=3/", "--keep-samples", 0, "--seed", 5, "--out", tmp_path / "prepared.safetensors")  # fmt: skip
-    prepared = hs.quantize(network, data=samples, weight_bits=4, activation_bits=6, edge_bits=7, bits={"conv2": (3, None)}, keep_samples=0, seed=5)
+        "--first-last-bits", 7, "--bits", "conv2=3/", "--keep-samples", 0, "--seed", 5, "--out", tmp_path / "prepared.safetensors")  # fmt: skip
+    prepared = hs.quantize(network, data=samples, weight_bits=4, activation_bits=6, first_last_bits=7, bits={"conv2": (3, None)}, keep_samples=0, seed=5)
     same_file(prepared, tmp_path / "prepared.safetensors", tmp_path)
     assert [bits_of(prepared.report)[f"conv{i}.w"] for i in (1, 2, 3)] == [7, 3, 4]
 

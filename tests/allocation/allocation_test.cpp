@@ -68,7 +68,7 @@ Allocation allocated(const Model& model, const data::Dataset& data, const std::s
   ThreadPool pool(threads);
   options.budgets = parse_budgets(budget);
   options.samples = 64;
-  options.choose_edges = true;
+  options.choose_first_last = true;
   return allocate(model, all_of(data), options, 0, pool);
 }
 

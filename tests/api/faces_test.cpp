@@ -114,7 +114,7 @@ struct Form {
   Model model() const {
     if (in_float) return network();
     QuantizeOptions options;
-    options.prepare = {.weight_bits = bits, .activation_bits = bits, .edge_bits = {}};
+    options.prepare = {.weight_bits = bits, .activation_bits = bits, .first_last_bits = {}};
     options.prepare.batch_norm = batch_norms;
     if (duplicates) options.prepare.shared_weights = quant::SharedWeights::duplicate;
     return quantize(network(), quant::load_platform(platform, overrides), samples(), options, {}).model;

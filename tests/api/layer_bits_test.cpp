@@ -35,7 +35,7 @@ Model quantized(const QuantizeOptions& options) {
 /// Observers use the final bit widths, not the ones that these replace.
 TEST(LayerBits, AreThoseThatCalibrationSees) {
   QuantizeOptions replaced{.bits = {{.selector = "*", .weights = 8, .activations = 8}}}, plain;
-  replaced.prepare.weight_bits = 3, replaced.prepare.activation_bits = 3, replaced.prepare.edge_bits = 3;
+  replaced.prepare.weight_bits = 3, replaced.prepare.activation_bits = 3, replaced.prepare.first_last_bits = 3;
   const Model found = quantized(replaced), expected = quantized(plain);
   for (const auto& quantizer : expected.graph.all<ops::FakeQuantize>()) {
     if (!quantizer.x().producer() && !quantizer.x().is_tensor()) continue;  // the input is not a layer: 3 bits

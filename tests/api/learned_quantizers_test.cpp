@@ -35,7 +35,7 @@ struct Kind {
     Overrides all = overrides;
     all.emplace_back(of_weights ? "weights.quantizer" : "activations.quantizer", name());
     return quantize(network(), quant::load_platform(platform, all), digits(),
-                    {.prepare = {.weight_bits = 4, .activation_bits = 4, .edge_bits = {}}}, {})
+                    {.prepare = {.weight_bits = 4, .activation_bits = 4, .first_last_bits = {}}}, {})
         .model;
   }
 };

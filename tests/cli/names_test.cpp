@@ -95,7 +95,7 @@ class Names : public testing::Test {
                     {{"x", Tensor::of<float>(DType::f32, {32, 3, 6, 6}, samples)},
                      {called("other", ours), Tensor::of<float>(DType::f32, {32, 4, 6, 6}, others)}});
       workspace.expect(0, {"quantize", stem + ".onnx", "--calibrate", stem + ".npz", "--weight-bits", "4",
-                           "--activation-bits", "4", "--edge-bits", "4", "--out", stem + ".prepared"});
+                           "--activation-bits", "4", "--first-last-bits", "4", "--out", stem + ".prepared"});
     }
   }
 

@@ -23,7 +23,7 @@ TEST(Quantize, widths_reach_every_layer) {
   Workspace workspace;
   workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
   for (const auto& [tensor, bits] : bits_of(workspace, {})) EXPECT_EQ(bits, 8) << tensor;
-  const auto asked = bits_of(workspace, {"--weight-bits", "4", "--activation-bits", "6", "--edge-bits", "7"});
+  const auto asked = bits_of(workspace, {"--weight-bits", "4", "--activation-bits", "6", "--first-last-bits", "7"});
   EXPECT_EQ(asked.at("conv1.w"), 7);
   EXPECT_EQ(asked.at("conv3.w"), 4);
   EXPECT_EQ(asked.at("relu2"), 6);  // input of conv3

@@ -257,7 +257,7 @@ TEST(Semantics, FoldedWeightsAreTheNetworks) {
 /// The source model has the numbers, and the program has their codes, with few bits here.
 TEST(Semantics, NumbersThatAreTakenAwayAreCodes) {
   quant::PrepareOptions widths;
-  widths.activation_bits = widths.edge_bits = 4;
+  widths.activation_bits = widths.first_last_bits = 4;
   Prepared prepared("pow2_int8", widths, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/differences.ir", [](Model& model) {
     model.tensors["number"] = Tensor::scalar(0.5782022F);
     model.tensors["divisor"] = Tensor::scalar(1.3891F);

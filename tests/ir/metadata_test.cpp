@@ -20,7 +20,7 @@ Metadata full() {
   metadata.float_operators = {{"softmax", "it has no codes"}};
   metadata.quantizer_reasons = {{"x", "rule 3"}};
   metadata.deviations = {{"y", "two quantizers"}};
-  metadata.edge_scales = EdgeScales{"x.scale"};
+  metadata.first_last_scales = FirstLastScales{"x.scale"};
   metadata.normalizations = {{"conv", "w", "b", "w.raw", "b.raw", "s", "t", "m", "v", 1e-5, 0.1, true}};
   metadata.learned_quantizers = {
       {QuantizerKind::qdrop, "s", "z", "offset", "low", "high", "log2", "w", "w.raw", "choice", 0.25}};
@@ -61,7 +61,7 @@ TEST(Metadata, EveryFieldComesBack) {
   EXPECT_EQ(detail::metadata_text(parsed(text)), text);
   EXPECT_EQ(detail::metadata_text({}), R"({"stage":"float"})");
   EXPECT_EQ(parsed(R"({"stage":"float"})"), Metadata());
-  EXPECT_EQ(parsed(R"({"stage": "float", "edge_scales": []})").edge_scales, EdgeScales());
+  EXPECT_EQ(parsed(R"({"stage": "float", "first_last_scales": []})").first_last_scales, FirstLastScales());
 }
 
 TEST(Metadata, NumbersComeBackToTheBit) {
@@ -183,7 +183,7 @@ TEST(Metadata, NamesTensorsOfItsModel) {
 
 TEST(Metadata, KindsAndEdges) {
   EXPECT_EQ(name_of([] { parse_quantizer_kind("lsqq"); }), "unknown_name");
-  EXPECT_EQ(diagnostic_of([] { edge_scales(plain()); }), errors::edge_scales_missing("g"));
+  EXPECT_EQ(diagnostic_of([] { first_last_scales(plain()); }), errors::edge_scales_missing("g"));
 }
 
 TEST(PlatformRecord, IsReadOnceForAllCopies) {

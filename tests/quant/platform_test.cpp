@@ -60,7 +60,7 @@ TEST(Platform, KeysGivenTwiceNameBothLines) {
   EXPECT_EQ(error_with("legal: []", "legal:\n  - {op: add, reason: a, activations: [8],\n     reason: b}"),
             at("p.yaml:26: legal[0].reason", errors::record_key_twice(25)));
   EXPECT_EQ(error_of_override("generic_int8", "edges", "{bits: 8, bits: 4}"),
-            at("platforms/generic_int8.yaml:1: edges.bits", errors::record_key_twice(1)));
+            at("platforms/generic_int8.yaml:1: first_and_last.bits", errors::record_key_twice(1)));
 }
 
 TEST(Platform, WhatIsNoYamlIsSaidInOurWords) {
@@ -70,7 +70,7 @@ TEST(Platform, WhatIsNoYamlIsSaidInOurWords) {
   EXPECT_EQ(error_with("edges: {bits: 8}", "edges: 8"),
             at("p.yaml:17: edges", errors::record_section_without_keys("no mapping")));
   EXPECT_EQ(error_with("edges: {bits: 8}", "edges: {bits: [8]}"),
-            at("p.yaml:17: edges.bits", errors::record_value_kind("a list", "a whole number")));
+            at("p.yaml:17: first_and_last.bits", errors::record_value_kind("a list", "a whole number")));
   EXPECT_EQ(error_with("share_scales: [concat]", "share_scales:"),
             at("p.yaml:22: share_scales", errors::record_value_kind("nothing", "a list of names")));
 }
@@ -241,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(
                 errors::record_value_kind("'maybe'", "true or false")},
         Mistake{"low_bits_with_more", "learned: true", "learned: true, rate: 1", "p.yaml:16: low_bits.rate",
                 errors::record_key_unknown("")},
-        Mistake{"wide_edges", "edges: {bits: 8}", "edges: {bits: 9}", "p.yaml:17: edges.bits",
+        Mistake{"wide_edges", "edges: {bits: 8}", "edges: {bits: 9}", "p.yaml:17: first_and_last.bits",
                 errors::record_value_out_of_range(9, "2 to 8")},
         Mistake{"a_form_of_requantization", "form: fixed_point", "form: fixed", "p.yaml:19: requantize.form",
                 errors::record_value_not_a_choice("'fixed'", "fixed_point, power_of_two, float32, fbgemm, x86", "")},
@@ -442,8 +442,8 @@ TEST(Platform, NumbersFitTogether) {
        {{"requantize.rounding", "half_even"}, {"requantize.form", "float32"}, {"fused_activations.weighted", "[]"}}},
       {at(kRecord + "requantize.rounding", errors::doubled_rounding_needs_fixed_point()),
        {{"requantize.rounding", "doubled"}, {"requantize.multiplier_bits", "15"}}},
-      {at("platforms/generic_int8.yaml:17: edges", errors::edges_with_insertion_rules(2, 1)),
-       {{"edges.first", "2"}, {"insert.asks", "[conv2d]"}}},
+      {at("platforms/generic_int8.yaml:17: edges", errors::first_last_with_insertion_rules(2, 1)),
+       {{"first_and_last.first", "2"}, {"insert.asks", "[conv2d]"}}},
       {at(kRecord + "observers.steps", errors::observer_steps_too_few(10, 20)),
        {{"observers.steps", "10"}, {"observers.candidates", "20"}}},
       {at(kRecord + "weights.observer", errors::observer_gives_powers_of_two("power_floor")),

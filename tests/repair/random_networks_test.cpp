@@ -140,7 +140,7 @@ api::Dataset samples() {
 
 api::QuantizeOptions with(const std::string& method) {
   api::QuantizeOptions options;
-  options.prepare = {.weight_bits = 4, .activation_bits = 4, .edge_bits = {}};
+  options.prepare = {.weight_bits = 4, .activation_bits = 4, .first_last_bits = {}};
   options.repair.methods = {method};
   options.repair.steps = 2;
   options.repair.batch = 8;

@@ -70,7 +70,7 @@ def test_a_program_in_c_has_the_same_indices(bench, case):
 
 @pytest.mark.parametrize("bits", [2, 4])
 def test_low_bits_are_no_alarm(bench, case, bits):
-    options = ["--platform", "generic_int8", "--weight-bits", bits, "--activation-bits", bits, "--edge-bits", bits]
+    options = ["--platform", "generic_int8", "--weight-bits", bits, "--activation-bits", bits, "--first-last-bits", bits]
     deployed = bench.deploy(case / "m.onnx", case / "d.npz", *options)
     assert deployed.verified["whole_network"]["holds"]
 

@@ -188,7 +188,7 @@ def test_it_trains(bench, tmp_path, form):
 def test_it_is_neither_first_nor_last_layer(bench, tmp_path):
     """With 4 bits inside and 8 at the ends: the first convolution has 8 bits, the norm in front of it has 4."""
     network, samples = at_the_input(tmp_path / "n.onnx")
-    deployed = bench.deploy(network, samples, "--weight-bits", "4", "--activation-bits", "4", "--edge-bits", "8")
+    deployed = bench.deploy(network, samples, "--weight-bits", "4", "--activation-bits", "4", "--first-last-bits", "8")
     bits = {entry["layer"]: entry["bits"] for entry in deployed.quantized["quantizers"] if entry["kind"] == "weight"}
     assert bits.pop("div2") == 4
     assert list(bits.values()) == [8, 8]

@@ -98,7 +98,7 @@ const QuantizerAnalysis& of(const Analysis& analysis, const std::string& tensor)
 /// The input's statistics with the scale and zero point of the audit, computed number by number.
 TEST(Analyze, StatisticsAreThoseByHand) {
   const data::Dataset data = random_data(true);
-  const Model model = prepared(two_layers(), data, {.weight_bits = 3, .activation_bits = 3, .edge_bits = 3});
+  const Model model = prepared(two_layers(), data, {.weight_bits = 3, .activation_bits = 3, .first_last_bits = 3});
   const Analysis analysis = analyzed(model, data);
   const QuantizerAnalysis& input = of(analysis, "x");
   const double scale = static_cast<double>(input.quantizer.scale[0]);
@@ -136,7 +136,7 @@ TEST(Analyze, StatisticsAreThoseByHand) {
 TEST(Analyze, CurvatureOfALinearLayerIsKnown) {
   const data::Dataset data = random_data(false);
   const Model network = one_layer();
-  const Model model = prepared(network, data, {.weight_bits = 4, .activation_bits = 4, .edge_bits = 4});
+  const Model model = prepared(network, data, {.weight_bits = 4, .activation_bits = 4, .first_last_bits = 4});
   const Analysis analysis = analyzed(model, data, {.directions = 64});
   EXPECT_FALSE(analysis.has_labels);
   ThreadPool pool(1);
@@ -161,7 +161,7 @@ TEST(Analyze, CurvatureOfALinearLayerIsKnown) {
 TEST(Analyze, GradientScoreForeseesTheLoss) {
   const data::Dataset data = random_data(false);
   const Analysis analysis =
-      analyzed(prepared(one_layer(), data, {.weight_bits = 4, .activation_bits = 4, .edge_bits = 4}), data);
+      analyzed(prepared(one_layer(), data, {.weight_bits = 4, .activation_bits = 4, .first_last_bits = 4}), data);
   for (const char* tensor : {"x", "y"}) {
     const QuantizerAnalysis& one = of(analysis, tensor);
     EXPECT_NEAR(one.curvature->score, one.alone.loss, 0.35 * one.alone.loss) << tensor;
@@ -170,7 +170,7 @@ TEST(Analyze, GradientScoreForeseesTheLoss) {
 
 TEST(Analyze, NumbersDependOnNoThreads) {
   const data::Dataset data = random_data(true);
-  const Model model = prepared(two_layers(), data, {.weight_bits = 2, .activation_bits = 3, .edge_bits = 4});
+  const Model model = prepared(two_layers(), data, {.weight_bits = 2, .activation_bits = 3, .first_last_bits = 4});
   const Analysis one = analyzed(model, data, {}, 1), three = analyzed(model, data, {}, 3);
   ASSERT_EQ(one.quantizers.size(), three.quantizers.size());
   for (size_t i = 0; i < one.quantizers.size(); ++i) {
@@ -246,7 +246,7 @@ void expect_effects_of_whole_runs(const Model& model, const data::Dataset& data,
 TEST(Analyze, EffectsAreThoseOfWholeRuns) {
   for (const bool labelled : {true, false}) {
     const data::Dataset data = random_data(labelled);
-    expect_effects_of_whole_runs(prepared(two_layers(), data, {.weight_bits = 2, .activation_bits = 3, .edge_bits = 4}),
+    expect_effects_of_whole_runs(prepared(two_layers(), data, {.weight_bits = 2, .activation_bits = 3, .first_last_bits = 4}),
                                  data, true);
   }
 }
@@ -254,7 +254,7 @@ TEST(Analyze, EffectsAreThoseOfWholeRuns) {
 TEST(Analyze, EffectsAreThoseOfWholeRunsAcrossPieces) {
   const data::Dataset data = random_data(false);
   const Model model =
-      prepared(many_layers(12), data, {.weight_bits = 4, .activation_bits = 5, .edge_bits = 6}, "academic");
+      prepared(many_layers(12), data, {.weight_bits = 4, .activation_bits = 5, .first_last_bits = 6}, "academic");
   EXPECT_GE(Pieces(FloatNetwork(model)).size(), 2U);
   expect_effects_of_whole_runs(model, data, false);
 }
@@ -279,7 +279,7 @@ TEST(Analyze, PiecesAreAsLargeInALargerNetwork) {
 
 TEST(Analyze, QuantizersInBranchesAndLoopsAreTriedAlone) {
   const data::Dataset data = random_data(false);
-  const Model model = prepared(regions(), data, {.weight_bits = 3, .activation_bits = 4, .edge_bits = {}});
+  const Model model = prepared(regions(), data, {.weight_bits = 3, .activation_bits = 4, .first_last_bits = {}});
   expect_effects_of_whole_runs(model, data, false);
   const Analysis analysis = analyzed(model, data);
   EXPECT_EQ(analysis.quantizers.size(), model.graph.all<ops::FakeQuantize>().size());
@@ -327,7 +327,7 @@ TEST(Analyze, WastedBitsAreThoseByHand) {
 TEST(Analyze, ChangesAddUp) {
   const data::Dataset data = random_data(true);
   const Analysis analysis =
-      analyzed(prepared(two_layers(), data, {.weight_bits = 2, .activation_bits = 2, .edge_bits = 3}), data);
+      analyzed(prepared(two_layers(), data, {.weight_bits = 2, .activation_bits = 2, .first_last_bits = 3}), data);
   EXPECT_GT(analysis.rounded.loss, 0);
   EXPECT_TRUE(analysis.in_float.right.has_value());
   for (const QuantizerAnalysis& one : analysis.quantizers) {
@@ -344,7 +344,7 @@ TEST(Analyze, ARuinedChannelIsFirst) {
   const auto row = network.tensors.at("u").data<float>().subspan(8 * 3, 8);
   for (float& weight : row) weight *= 50;
   const Analysis analysis =
-      analyzed(prepared(network, data, {.weight_bits = 4, .activation_bits = 4, .edge_bits = 8}), data);
+      analyzed(prepared(network, data, {.weight_bits = 4, .activation_bits = 4, .first_last_bits = 8}), data);
   const QuantizerAnalysis &weights = of(analysis, "u"), &activations = of(analysis, "r");
   ASSERT_FALSE(weights.seen.outliers.empty());
   EXPECT_EQ(weights.seen.outliers.front().channel, 3);

@@ -23,7 +23,7 @@ Model prepared(const quant::PrepareOptions& widths) {
 
 std::vector<float> values(const Tensor& tensor) { return {tensor.data<float>().begin(), tensor.data<float>().end()}; }
 
-constexpr quant::PrepareOptions kLearned{.weight_bits = 4, .activation_bits = {}, .edge_bits = {}};
+constexpr quant::PrepareOptions kLearned{.weight_bits = 4, .activation_bits = {}, .first_last_bits = {}};
 
 // A2.8
 TEST(Units, OfChannelsFallWithTheScale) {
@@ -56,7 +56,7 @@ TEST(Units, OfTheLastLayerAreTheSpread) {
 }
 
 TEST(Units, MultiplyWhereBothHold) {
-  Model model = prepared({.weight_bits = 4, .activation_bits = 4, .edge_bits = 4});
+  Model model = prepared({.weight_bits = 4, .activation_bits = 4, .first_last_bits = 4});
   model.tensors.at("v.scale") = Tensor::of<float>(DType::f32, {2}, std::vector{0.0625F, 8.0F});
   const auto units = units_of(model, {{"c", 10.0F}});
   EXPECT_EQ(values(units.at("v")), (std::vector{0.625F, 10.0F}));

@@ -107,12 +107,12 @@ void read_requantization(Platform& platform, const YamlReader& requantize) {
     requantize.object("form", errors::power_of_two_form_needs_scales(), {"power_of_two"});
 }
 
-void read_edges(Platform& platform, const YamlReader& record, const YamlReader& edges) {
-  platform.edge_bits = static_cast<int>(edges.integer("bits"));
-  platform.first_edges = static_cast<int>(edges.integer("first"));
-  platform.last_edges = static_cast<int>(edges.integer("last"));
-  if (record.has("insert") && (platform.first_edges != 1 || platform.last_edges != 1))
-    edges.object("", errors::edges_with_insertion_rules(platform.first_edges, platform.last_edges), {"insert"});
+void read_first_last(Platform& platform, const YamlReader& record, const YamlReader& edges) {
+  platform.first_last_bits = static_cast<int>(edges.integer("bits"));
+  platform.first_layers = static_cast<int>(edges.integer("first"));
+  platform.last_layers = static_cast<int>(edges.integer("last"));
+  if (record.has("insert") && (platform.first_layers != 1 || platform.last_layers != 1))
+    edges.object("", errors::first_last_with_insertion_rules(platform.first_layers, platform.last_layers), {"insert"});
 }
 
 void read_observer_numbers(ObserverNumbers& numbers, const YamlReader& reader) {
@@ -183,7 +183,7 @@ void read_arithmetic(Platform& platform, const YamlReader& record) {
   platform.low_bits_below = static_cast<int>(low.integer("below"));
   if (low.has("observer")) platform.low_bits_observer = low.text("observer");
   platform.low_bits_learned = low.boolean("learned");
-  if (record.has("edges")) read_edges(platform, record, record.map("edges"));
+  if (record.has("edges")) read_first_last(platform, record, record.map("first_and_last"));
   platform.power_of_two = record.boolean("power_of_two");
   check_observer(record.map("weights"), platform.weight_observer, platform.power_of_two);
   check_observer(record.map("activations"), platform.activation_observer, platform.power_of_two);

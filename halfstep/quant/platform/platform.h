@@ -56,8 +56,8 @@ struct Platform {
   int low_bits_below = 8;               ///< quantizers with fewer bits use low_bits_observer and low_bits_learned
   std::string low_bits_observer;        ///< "": the observer for more bits
   bool low_bits_learned = true;         ///< scales are parameters (LSQ)
-  std::optional<int> edge_bits;         ///< default for the first and last layers with weights, absent: as other layers
-  int first_edges = 1, last_edges = 1;  ///< number of first and last layers
+  std::optional<int> first_last_bits;         ///< default for the first and last layers with weights, absent: as other layers
+  int first_layers = 1, last_layers = 1;  ///< number of first and last layers
   bool power_of_two = false;
   std::string requantize;  ///< fixed_point, power_of_two, float32, fbgemm, x86
   int multiplier_bits = 31;

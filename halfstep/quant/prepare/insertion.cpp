@@ -215,7 +215,7 @@ class Inserter {
       if (!reads && !is_end(unit.result())) continue;
       for (Op op : unit.ops) found_.edges.insert(op.node());
       for (const Value input : unit.inputs) {
-        if (const auto at = index_.find(input.node()); at != index_.end()) found_.activations[at->second].at_edge = true;
+        if (const auto at = index_.find(input.node()); at != index_.end()) found_.activations[at->second].is_first_or_last = true;
       }
     }
   }
@@ -258,7 +258,7 @@ std::map<std::string, std::string> deviations_from_mqbench(const Graph& graph, c
       const auto same = std::ranges::find(theirs.activations, one.value, &Insertion::Activation::value);
       if (same == theirs.activations.end())
         note(one, "MQBench puts no quantizer here");
-      else if (has_edges && same->at_edge != one.at_edge)
+      else if (has_edges && same->is_first_or_last != one.is_first_or_last)
         note(one, "MQBench does not take this for an end of the network");
     }
     for (const auto& one : theirs.activations) {

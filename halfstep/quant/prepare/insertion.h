@@ -17,7 +17,7 @@ struct Insertion {
     Value value;
     std::string reason;        ///< the rule that asked for it
     bool is_unsigned = false;  ///< on a target with signed activations: codes start at 0
-    bool at_edge = false;      ///< read by one of the first or last operations of the network
+    bool is_first_or_last = false;      ///< read by one of the first or last operations of the network
   };
   std::vector<Activation> activations;                 ///< in the order of discovery
   std::set<const detail::ValueNode*> quantized;  ///< values of `activations`

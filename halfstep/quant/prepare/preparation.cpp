@@ -47,10 +47,10 @@ class Preparation {
         is_region_(model.graph.body().parent()),
         weight_bits_(options.weight_bits.value_or(platform.weights.default_bits)),
         activation_bits_(options.activation_bits.value_or(platform.activations.default_bits)),
-        edge_bits_(options.edge_bits.value_or(platform.edge_bits.value_or(activation_bits_))),
-        edge_weight_bits_(options.edge_bits.value_or(
-            platform.edge_bits ? std::min(*platform.edge_bits, widest(platform.weights)) : weight_bits_)),
-        has_edges_(options.edge_bits || platform.edge_bits) {}
+        edge_bits_(options.first_last_bits.value_or(platform.first_last_bits.value_or(activation_bits_))),
+        edge_weight_bits_(options.first_last_bits.value_or(
+            platform.first_last_bits ? std::min(*platform.first_last_bits, widest(platform.weights)) : weight_bits_)),
+        has_edges_(options.first_last_bits || platform.first_last_bits) {}
 
   /// Prepares the network even if there are objections.
   void run() {
@@ -87,7 +87,7 @@ class Preparation {
     for (const Insertion::Activation& activation : insertion.activations) {
       QuantizerPlace& place = points_[add_point(activation.value)];
       place.is_unsigned = activation.is_unsigned;
-      if (activation.at_edge && !is_region_) set_edge(place);
+      if (activation.is_first_or_last && !is_region_) set_first_or_last(place);
       found_.quantizers.emplace(activation.value.name(), activation.reason);
     }
     if (!is_region_) edges_ = insertion.edges;
@@ -155,9 +155,9 @@ class Preparation {
     return points;
   }
 
-  void set_edge(QuantizerPlace& place) const {
+  void set_first_or_last(QuantizerPlace& place) const {
     place.bits = edge_bits_;
-    place.at_edge = has_edges_;
+    place.is_first_or_last = has_edges_;
   }
 
   /// Sets the bit widths of the first and last layers with weights: their inputs, and the results of the last ones.
@@ -165,12 +165,12 @@ class Preparation {
     if (platform_.insertion || is_region_) return;
     for (QuantizerPlace& place : points_) {
       const Value value = place.values[0];
-      if (!value.producer() && !value.is_tensor()) set_edge(place);
+      if (!value.producer() && !value.is_tensor()) set_first_or_last(place);
     }
     const auto count = static_cast<int64_t>(layers_.size());
     for (int64_t i = 0; i < count; ++i) {
-      const bool is_last = i >= count - platform_.last_edges;
-      if (i >= platform_.first_edges && !is_last) continue;
+      const bool is_last = i >= count - platform_.last_layers;
+      if (i >= platform_.first_layers && !is_last) continue;
       const Op op = layers_[static_cast<size_t>(i)];
       edges_.insert(op.node());
       set_edges(activation_inputs(op));
@@ -180,7 +180,7 @@ class Preparation {
 
   void set_edges(const std::vector<Value>& values) {
     for (const Value value : values) {
-      for (const size_t point : points_behind(value)) set_edge(points_[point]);
+      for (const size_t point : points_behind(value)) set_first_or_last(points_[point]);
     }
   }
 
@@ -230,7 +230,7 @@ class Preparation {
       kept.values.insert(kept.values.end(), gone.values.begin(), gone.values.end());
       kept.also_seen.insert(kept.also_seen.end(), gone.also_seen.begin(), gone.also_seen.end());
       kept.bits = std::max(kept.bits, gone.bits);
-      kept.at_edge = kept.at_edge || gone.at_edge;
+      kept.is_first_or_last = kept.is_first_or_last || gone.is_first_or_last;
       kept.name = name;
       gone.values.clear();
       merged_into_[other] = first;
@@ -281,7 +281,7 @@ class Preparation {
       for (Diagnostic& one : platform_.objections(selection(op), weight_bits, points_[point].bits)) {
         one.remedy = one.expected.empty()
                          ? kFloat
-                         : "ask for one of these (--weight-bits, --activation-bits, --edge-bits), or " + kFloat;
+                         : "ask for one of these (--weight-bits, --activation-bits, --first-last-bits), or " + kFloat;
         object(op, std::move(one));
       }
     }
@@ -384,7 +384,7 @@ class Preparation {
     const auto insert_at = [&](QuantizerPlace place, const BitRule& rule, Op reader) {
       place.bits = possible(rule, place.bits);
       const ops::FakeQuantize quantizer = insert_quantizer(model_, platform_, place, reader);
-      if (place.at_edge) found_.edge_scales.insert(passes::scale_tensor(quantizer).name());
+      if (place.is_first_or_last) found_.first_last_scales.insert(passes::scale_tensor(quantizer).name());
     };
     for (QuantizerPlace& point : points_) {
       point.reach = reach_of(point);
@@ -404,7 +404,7 @@ class Preparation {
                  .name = weight.name(),
                  .weight_axis = quant_of(op).weight_axis,
                  .bits = weight_bits_of(op),
-                 .at_edge = has_edges_ && edges_.contains(op.node())},
+                 .is_first_or_last = has_edges_ && edges_.contains(op.node())},
                 platform_.weights, op);
     }
     for (Op op : model_.graph.ops()) {

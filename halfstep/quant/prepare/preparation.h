@@ -27,7 +27,7 @@ struct Found {
   FloatOperators in_float;
   QuantizerReasons quantizers;  ///< by value: the insertion rule that placed its quantizer
   Deviations deviations;
-  EdgeScales edge_scales;
+  FirstLastScales first_last_scales;
   std::vector<Diagnostic> objections;
 };
 

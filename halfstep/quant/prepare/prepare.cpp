@@ -45,7 +45,7 @@ bool are_alike(const ops::FakeQuantize& a, const ops::FakeQuantize& b) {
 }
 
 /// The result of a loop has the scale of its state. Branches have different scales, so their result has its own scale.
-void share_results(Model& model, const EdgeScales& at_edges) {
+void share_results(Model& model, const FirstLastScales& at_edges) {
   in_each_block(model.graph, [&] {
     for (const Op op : model.graph.ops()) {
       if (op.info().flow == Flow::none || op.info().flow == Flow::branch) continue;
@@ -74,11 +74,11 @@ std::vector<Diagnostic> prepare_blocks(Model& model, const Graph& given, const P
   const Requested requested = requested_of(model, platform, options, rewritten);
   in_each_block(model.graph, [&] { prepare_block(model, platform, options, requested, found); });
   if (!found.has_weights) refuse_without_layer(given, found.layers_in_float);
-  share_results(model, found.edge_scales);
+  share_results(model, found.first_last_scales);
   model.metadata.float_operators = std::move(found.in_float);
   model.metadata.quantizer_reasons = std::move(found.quantizers);
   model.metadata.deviations = std::move(found.deviations);
-  model.metadata.edge_scales = std::move(found.edge_scales);
+  model.metadata.first_last_scales = std::move(found.first_last_scales);
   return std::move(found.objections);
 }
 

@@ -56,7 +56,7 @@ void set_bits(Model& model, const std::string& selector, std::optional<int> weig
 void set_inner_bits(Model& model, int weight_bits, int activation_bits) {
   require_in_range(PrepareOptions{.weight_bits = weight_bits, .activation_bits = activation_bits});
   const Platform& platform = platform_of(model);
-  const EdgeScales& edges = edge_scales(model);
+  const FirstLastScales& edges = first_last_scales(model);
   Widths widths;
   const auto set = [&](const ops::FakeQuantize& quantizer, int bits) {
     if (!quantizer) return;

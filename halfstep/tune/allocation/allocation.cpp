@@ -41,7 +41,7 @@ class Allocator {
         pool_(pool),
         progress_(progress),
         trial_(sensitivity::FloatNetwork(prepared).in_float(), samples, options.samples, seed, pool),
-        layout_(layout_of(specialize(prepared, samples.extents(data::batch_of(prepared, 1))), options.choose_edges)) {}
+        layout_(layout_of(specialize(prepared, samples.extents(data::batch_of(prepared, 1))), options.choose_first_last)) {}
 
   Allocation run() {
     if (std::ranges::all_of(layout_.groups, [](const Group& group) { return group.widths.size() < 2; }))

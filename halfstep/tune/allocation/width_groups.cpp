@@ -24,7 +24,7 @@ class Reader {
         platform_(quant::platform_of(prepared)),
         steps_(passes::quantized_steps(prepared)),
         rules_(platform_, steps_) {
-    if (!with_edges) edges_ = edge_scales(prepared);
+    if (!with_edges) edges_ = first_last_scales(prepared);
     const Dims& dims = prepared.graph.arguments().front().dims();
     if (!dims.empty()) batch_ = static_cast<double>(dims[0]);
   }
@@ -128,7 +128,7 @@ class Reader {
   const quant::Platform platform_;
   const std::vector<QuantizedStep> steps_;
   const quant::WidthRules rules_;
-  EdgeScales edges_;
+  FirstLastScales edges_;
   double batch_ = 1;
   std::map<std::string, int> numbers_;  ///< index of groups by scale
   Layout layout_;

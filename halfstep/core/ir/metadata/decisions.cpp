@@ -6,9 +6,9 @@
 
 namespace halfstep {
 
-const EdgeScales& edge_scales(const Model& model) {
-  if (!model.metadata.edge_scales) fail(errors::edge_scales_missing(model.graph.name()));
-  return *model.metadata.edge_scales;
+const FirstLastScales& first_last_scales(const Model& model) {
+  if (!model.metadata.first_last_scales) fail(errors::edge_scales_missing(model.graph.name()));
+  return *model.metadata.first_last_scales;
 }
 
 }  // namespace halfstep

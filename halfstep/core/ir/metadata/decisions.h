@@ -21,9 +21,9 @@ using QuantizerReasons = std::map<std::string, std::string>;
 using Deviations = std::map<std::string, std::string>;
 
 /// Scales of quantizers of the first and last layers, which have bit widths of their own.
-using EdgeScales = std::set<std::string>;
+using FirstLastScales = std::set<std::string>;
 
 /// Throws for a network without this record, made by an early version.
-const EdgeScales& edge_scales(const Model& model);
+const FirstLastScales& first_last_scales(const Model& model);
 
 }  // namespace halfstep

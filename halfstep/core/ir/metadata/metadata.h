@@ -45,7 +45,7 @@ struct Metadata {
   FloatOperators float_operators = {};
   QuantizerReasons quantizer_reasons = {};
   Deviations deviations = {};
-  std::optional<EdgeScales> edge_scales = {};
+  std::optional<FirstLastScales> first_last_scales = {};
   std::vector<Normalization> normalizations = {};
   std::vector<LearnedQuantizer> learned_quantizers = {};
   std::map<std::string, Dims> calibrated_lengths = {};  ///< largest extents for which the ranges are valid, by argument

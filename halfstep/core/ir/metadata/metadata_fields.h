@@ -105,7 +105,7 @@ void fields(auto& archive, Is<Metadata> auto& metadata) {
   archive("float_operators", metadata.float_operators);
   archive("quantizer_reasons", metadata.quantizer_reasons);
   archive("deviations", metadata.deviations);
-  archive("edge_scales", metadata.edge_scales);
+  archive("first_last_scales", metadata.first_last_scales);
   archive("normalizations", metadata.normalizations);
   archive("learned_quantizers", metadata.learned_quantizers);
   archive("calibrated_lengths", metadata.calibrated_lengths);
