@@ -57,9 +57,9 @@ def main():
         straight, resumed = pathlib.Path(folder) / "straight", pathlib.Path(folder) / "resumed"
         report, seconds = finished(given, straight)
         for stage in [*report.get("stages", []), report]:
-            first = stage["held_back"]["standings"][0]
+            first = stage["validation"]["standings"][0]
             print(f"{stage['bits']:<8} {100 * stage['accuracy']:.2f} % of {stage['samples']} test samples; held back {100 * first['accuracy']:.2f} % at the start, "
-                  f"best epoch {stage['held_back']['best_epoch']}; digest {stage['digest']}")  # fmt: skip
+                  f"best epoch {stage['validation_split']['best_epoch']}; digest {stage['digest']}")  # fmt: skip
         for number, moment in enumerate(given.kill.split(",")):
             stage, epoch = map(int, moment.split(":"))
             killed(given, resumed, f"{stage}-*/checkpoint_{epoch:04}.safetensors", *(["--resume"] if number else []))

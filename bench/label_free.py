@@ -23,7 +23,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-HELD_BACK, TEST = 0.2, 0.5  # percentage points
+VALIDATION_SPLIT, TEST = 0.2, 0.5  # percentage points
 
 
 def run(given, *words):
@@ -59,12 +59,12 @@ def measure(given, name, bits, rate, factor, folder):
     run(given, "quantize", network, "--calibrate", data, "--weight-bits", bits, "--activation-bits", bits, "--overwrite", "--out", folder / "prepared", "--threads", given.threads)
     report = json.loads(run(given, "train", "--model", folder / "prepared", "--data", data, "--epochs", given.epochs, "--learning-rate", rate, "--overwrite", "--out",
                             folder / "run", "--threads", given.threads, "--json"))
-    course = report["held_back"]
+    course = report["validation"]
     start, written = (100 * course["standings"][epoch]["agreement"] for epoch in (0, course["best_epoch"]))
     real, calibrated, tuned = (accuracy(given, model, test, folder) for model in (network, folder / "prepared", folder / "run/model.safetensors"))
     losses = " ".join(f"{standing['loss']:.4g}" for standing in course["standings"])
     row = f"| {name} | {bits}/{bits} | {rate:g} | {factor:g} | {start:.2f} | {written:.2f} | {real:.2f} | {calibrated:.2f} | {tuned:.2f} | {losses} | {course['best_epoch']} |"
-    return row, written < start - HELD_BACK or tuned < calibrated - TEST, tuned > calibrated
+    return row, written < start - VALIDATION_SPLIT or tuned < calibrated - TEST, tuned > calibrated
 
 
 def main():

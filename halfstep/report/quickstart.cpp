@@ -20,8 +20,8 @@ std::string as_json(const api::QuickstartReport& report) {
                         {"calibrated", report.accuracy_calibrated},
                         {"finetuned", report.accuracy_finetuned},
                         {"integer", report.accuracy_integer}};
-  if (!report.held_back.standings.empty())
-    json["held_back"] = nlohmann::ordered_json::parse(train::to_text(report.held_back));
+  if (!report.validation_results.standings.empty())
+    json["validation"] = nlohmann::ordered_json::parse(train::to_text(report.history));
   for (const auto& [stage, seconds] : report.seconds) json["seconds"][stage] = seconds;
   json["peak_rss_bytes"] = report.peak_rss_bytes;
   json["model_bytes"] = {{"float", report.float_bytes}, {"integer", report.integer_bytes}};

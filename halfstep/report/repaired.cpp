@@ -37,13 +37,13 @@ std::string as_text(const repair::Report& repaired) {
   return text + fmt::format(
                     "\nlearned from {} samples, judged on {} held back: {} {} became {}, distance {:.3g} to the "
                     "float network became {:.3g}\n",
-                    repaired.learned, repaired.held_back, name_of_right(repaired), percent(repaired.first),
+                    repaired.learned, repaired.validation_split, name_of_right(repaired), percent(repaired.first),
                     percent(repaired.last), repaired.first.loss, repaired.last.loss);
 }
 
 nlohmann::ordered_json to_json(const repair::Report& repaired) {
   nlohmann::ordered_json json = {{"learned", repaired.learned},
-                                 {"held_back", repaired.held_back},
+                                 {"validation", repaired.validation_split},
                                  {"before", to_json(repaired, repaired.first)},
                                  {"after", to_json(repaired, repaired.last)},
                                  {"steps", nlohmann::ordered_json::array()}};

@@ -50,8 +50,8 @@ std::string text_of_stage(const api::TrainResult& trained) {
   if (trained.was_finished)
     return fmt::format("finished already after {} epochs, nothing changed; {}digest {}\n", trained.epochs,
                        accuracy_text(trained), trained.digest);
-  return fmt::format("{}{}{}{}loss {:.4f}, {:.1f} ms a step, digest {}\n{}", epochs_table(trained.held_back),
-                     course_text(trained.held_back), recipe_text(trained), accuracy_text(trained), trained.loss,
+  return fmt::format("{}{}{}{}loss {:.4f}, {:.1f} ms a step, digest {}\n{}", epochs_table(trained.history),
+                     course_text(trained.history), recipe_text(trained), accuracy_text(trained), trained.loss,
                      trained.step_milliseconds, trained.digest,
                      trained.operators.empty() ? "" : operators_table(trained));
 }
@@ -69,8 +69,8 @@ nlohmann::ordered_json json_of_stage(const api::TrainResult& trained) {
                                  {"step_milliseconds", trained.step_milliseconds},
                                  {"frozen_weights", trained.frozen_weights},
                                  {"renormalized", trained.renormalized}};
-  if (!trained.held_back.standings.empty())
-    json["held_back"] = nlohmann::ordered_json::parse(train::to_text(trained.held_back));
+  if (!trained.validation_results.standings.empty())
+    json["validation"] = nlohmann::ordered_json::parse(train::to_text(trained.history));
   for (const train::OperatorTime& time : trained.operators)
     json["operators"].push_back(
         {{"operator", time.op}, {"kernel", time.kernel}, {"calls", time.calls}, {"milliseconds", time.milliseconds}});

@@ -165,9 +165,9 @@ class TrainReport(Report):
         return self.values["digest"]
 
     @property
-    def held_back(self) -> list[StandingRow]:
+    def validation_results(self) -> list[StandingRow]:
         """Validation results on the held-out samples: before training, then after each epoch."""
-        return self.values.get("held_back", {}).get("standings", [])
+        return self.values.get("validation", {}).get("standings", [])
 
     @property
     def verdict(self) -> str:
@@ -175,7 +175,7 @@ class TrainReport(Report):
         return f"{shown}, loss {self.loss:.4f} after {self.values['epochs']} epochs"
 
     def _table(self) -> Table:
-        rows = [{"epoch": epoch, **standing} for epoch, standing in enumerate(self.held_back)]
+        rows = [{"epoch": epoch, **standing} for epoch, standing in enumerate(self.validation_results)]
         columns = ["epoch", *(key for key in ("accuracy", "agreement", "loss") if any(key in row for row in rows))]
         return rows, columns
 

@@ -30,7 +30,7 @@ def reports(samples, tmp_path_factory):
     return {
         "quantizers": (prepared.report.quantizers, rows.QuantizerRow),
         "in_float": (fallbacks.report.in_float, rows.FloatRow),
-        "held_back": (fit.held_back + unlabelled.held_back, rows.StandingRow),
+        "validation": (fit.validation_split + unlabelled.validation_split, rows.StandingRow),
         "accumulators": (program.report.accumulators, rows.AccumulatorRow),
         "float_fallback": (hs.convert(fallbacks, float_fallback=True).report.float_fallback, rows.FloatRow),
         "objections": (hs.inspect(net, "magik_t02").objections, rows.DiagnosticRow),
@@ -57,7 +57,7 @@ def is_of(value, kind):
 
 
 @pytest.mark.parametrize(
-    "of", ["quantizers", "in_float", "held_back", "accumulators", "float_fallback", "objections", "layers", "entries", "guesses", "sensitivities", "front"]
+    "of", ["quantizers", "in_float", "validation", "accumulators", "float_fallback", "objections", "layers", "entries", "guesses", "sensitivities", "front"]
 )
 def test_rows(reports, of):
     found, kind = reports[of]

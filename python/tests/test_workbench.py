@@ -64,11 +64,11 @@ def test_a_teacher_does_what_it_does_on_the_command_line(folder, network, sample
     told = json.loads(run("train", tmp_path / "prepared.safetensors", "--data", data, "--epochs", 1, "--teacher", teacher, "--teacher-weight", 4,
                           "--weight-decay", 1e-3, "--out", tmp_path / "taught", "--json"))  # fmt: skip
     same_file(taught, tmp_path / "taught/model.safetensors", tmp_path)
-    assert fit.values["held_back"] == told["held_back"]
+    assert fit.values["validation"] == told["validation"]
     assert fit.values["loss"] == told["loss"]
-    assert 0 <= told["held_back"]["teacher"]["accuracy"] <= 1
+    assert 0 <= told["validation"]["teacher"]["accuracy"] <= 1
     alone = hs.train(prepared.copy(), samples, epochs=1, weight_decay=1e-3)
-    assert "teacher" not in alone.values["held_back"]
+    assert "teacher" not in alone.values["validation"]
     assert alone.values["loss"] < fit.values["loss"]
 
 

@@ -63,7 +63,7 @@ TEST_F(BatchNorm, ACheckpointIsTheNetworkOfItsEpoch) {
   for (const std::string form : {"folded", "frozen", "live"}) {
     quantize(form);
     const std::string out = form + ".epochs";
-    const int best = workspace->expect(0, train(form, out)).json()["held_back"]["best_epoch"];
+    const int best = workspace->expect(0, train(form, out)).json()["validation"]["best_epoch"];
     ASSERT_GT(best, 0) << form;
     const std::string checkpoint = out + "/checkpoint_000" + std::to_string(best) + ".safetensors";
     const nlohmann::json found = workspace->expect(0, {"eval", checkpoint, "--json"}).json();

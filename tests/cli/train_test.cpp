@@ -66,7 +66,7 @@ TEST(Train, goes_on_from_a_float_network_in_a_file) {
 TEST(Train, says_how_a_given_network_did) {
   Workspace workspace;
   const auto fresh = workspace.expect(0, {"train", "--epochs", "1", "--out", "float", "--json"}).json();
-  EXPECT_FALSE(fresh.contains("held_back")) << "a fresh network learns from all samples";
+  EXPECT_FALSE(fresh.contains("validation")) << "a fresh network learns from all samples";
   workspace.expect(
       0, {"quantize", "float/model.safetensors", "--weight-bits", "4", "--activation-bits", "4", "--out", "prepared"});
   const auto done = workspace.expect(
@@ -119,9 +119,9 @@ TEST(Train, gives_back_a_network_that_it_would_have_ruined) {
   again.insert(again.end(), {"--resume", "--json"});
   const auto report = workspace.expect(0, again).json();
   EXPECT_TRUE(report["was_finished"]);
-  EXPECT_TRUE(report["held_back"]["ended_below"]);
-  EXPECT_EQ(report["held_back"]["best_epoch"], 0);
-  EXPECT_EQ(report["held_back"]["standings"].size(), 2U);
+  EXPECT_TRUE(report["validation"]["ended_below"]);
+  EXPECT_EQ(report["validation"]["best_epoch"], 0);
+  EXPECT_EQ(report["validation"]["standings"].size(), 2U);
   const auto eval = [&](const std::string& model) {
     return workspace.expect(0, {"eval", "--model", model, "--json"}).json();
   };

@@ -115,7 +115,7 @@ def test_training_does_not_depend_on_the_batch(bench, cases):
     for number, network in enumerate(files):
         bench.run("quantize", network, "--data", samples, "--weight-bits", "4", "--out", "q.st", "--overwrite")
         ended = bench.run("train", "q.st", "--data", samples, "--epochs", "2", "--learning-rate", "0.01", "--out", f"t{number}", "--json")
-        made.append((tensors(bench.folder / f"t{number}" / "model.safetensors"), ended.report["held_back"]))
+        made.append((tensors(bench.folder / f"t{number}" / "model.safetensors"), ended.report["validation"]))
     assert made[0] == made[1]
 
 

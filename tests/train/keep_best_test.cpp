@@ -44,33 +44,33 @@ FitOptions options_for(double rate, int64_t epochs = 4) {
   return options;
 }
 
-TEST(HoldBack, TakesATenthInWholeNumbers) {
+TEST(SplitValidation, TakesATenthInWholeNumbers) {
   const data::Dataset data = random_data(2000);
-  const auto held_back_of = [&](int64_t count, int64_t at_once) {
+  const auto validation_split_of = [&](int64_t count, int64_t at_once) {
     data::Samples some = all_of(data);
     some.indices.resize(static_cast<size_t>(count));
-    const data::HeldBack parts = data::hold_back(some, at_once, 1);
-    EXPECT_EQ(parts.train.size() + parts.held_back.size(), count);
+    const data::ValidationSplit parts = data::split_validation(some, at_once, 1);
+    EXPECT_EQ(parts.train.size() + parts.validation_split.size(), count);
     std::set<int64_t> together(parts.train.indices.begin(), parts.train.indices.end());
-    together.insert(parts.held_back.indices.begin(), parts.held_back.indices.end());
+    together.insert(parts.validation_split.indices.begin(), parts.validation_split.indices.end());
     EXPECT_EQ(together.size(), static_cast<size_t>(count));
-    return parts.held_back.size();
+    return parts.validation_split.size();
   };
-  EXPECT_EQ(held_back_of(2000, 1), 200);
-  EXPECT_EQ(held_back_of(900, 1), 100);
-  EXPECT_EQ(held_back_of(200, 1), 50);
-  EXPECT_EQ(held_back_of(2, 1), 1);
-  EXPECT_EQ(held_back_of(2000, 16), 192);
-  EXPECT_EQ(held_back_of(32, 16), 16);
-  EXPECT_EQ(test::diagnostic_of([&] { held_back_of(31, 16); }), errors::too_few_samples_to_hold_out("random", 31, 32));
+  EXPECT_EQ(validation_split_of(2000, 1), 200);
+  EXPECT_EQ(validation_split_of(900, 1), 100);
+  EXPECT_EQ(validation_split_of(200, 1), 50);
+  EXPECT_EQ(validation_split_of(2, 1), 1);
+  EXPECT_EQ(validation_split_of(2000, 16), 192);
+  EXPECT_EQ(validation_split_of(32, 16), 16);
+  EXPECT_EQ(test::diagnostic_of([&] { validation_split_of(31, 16); }), errors::too_few_samples_to_hold_out("random", 31, 32));
 }
 
-TEST(HoldBack, DependsOnTheSeed) {
+TEST(SplitValidation, DependsOnTheSeed) {
   const data::Dataset data = random_data(200);
-  EXPECT_EQ(data::hold_back(all_of(data), 1, 1).held_back.indices,
-            data::hold_back(all_of(data), 1, 1).held_back.indices);
-  EXPECT_NE(data::hold_back(all_of(data), 1, 1).held_back.indices,
-            data::hold_back(all_of(data), 1, 2).held_back.indices);
+  EXPECT_EQ(data::split_validation(all_of(data), 1, 1).validation_split.indices,
+            data::split_validation(all_of(data), 1, 1).validation_split.indices);
+  EXPECT_NE(data::split_validation(all_of(data), 1, 1).validation_split.indices,
+            data::split_validation(all_of(data), 1, 2).validation_split.indices);
 }
 
 TEST(KeepsBest, EndsWithTheBestOfTheEpochs) {

@@ -103,27 +103,27 @@ void TrainTest::feed(const Model& model) {
   }
 }
 
-HeldBack hold_back(const Samples& samples, int64_t at_once, uint64_t seed) {
+ValidationSplit split_validation(const Samples& samples, int64_t at_once, uint64_t seed) {
   constexpr int64_t kShare = 10, kFew = 100, kFewShare = 4, kMost = 5000;
   constexpr uint64_t kStream = uint64_t{3} << 62;  // separate from the streams of shuffling (numbers of epochs) and
                                                    // augmentation
   if (!samples.validation.empty()) {
-    HeldBack parts{samples, samples};
-    parts.held_back.indices = samples.validation;
+    ValidationSplit parts{samples, samples};
+    parts.validation_split.indices = samples.validation;
     return parts;
   }
   const int64_t size = samples.size();
   const int64_t wanted = std::min(kMost, std::max(size / kShare, std::min(kFew, size / kFewShare)));
-  const int64_t held_back = std::max<int64_t>(1, wanted / at_once) * at_once;
-  if (held_back + at_once > size) fail(errors::too_few_samples_to_hold_out(samples.data->name, size, 2 * at_once));
+  const int64_t validation_split = std::max<int64_t>(1, wanted / at_once) * at_once;
+  if (validation_split + at_once > size) fail(errors::too_few_samples_to_hold_out(samples.data->name, size, 2 * at_once));
   const auto order = Random(seed, kStream).permutation(size);
-  std::vector<bool> is_held_back(static_cast<size_t>(size));
-  for (int64_t i = 0; i < held_back; ++i) is_held_back[static_cast<size_t>(order[static_cast<size_t>(i)])] = true;
-  HeldBack parts{samples, samples};
+  std::vector<bool> is_validation(static_cast<size_t>(size));
+  for (int64_t i = 0; i < validation_split; ++i) is_validation[static_cast<size_t>(order[static_cast<size_t>(i)])] = true;
+  ValidationSplit parts{samples, samples};
   parts.train.indices.clear();
-  parts.held_back.indices.clear();
-  for (size_t i = 0; i < is_held_back.size(); ++i)
-    (is_held_back[i] ? parts.held_back : parts.train).indices.push_back(samples.indices[i]);
+  parts.validation_split.indices.clear();
+  for (size_t i = 0; i < is_validation.size(); ++i)
+    (is_validation[i] ? parts.validation_split : parts.train).indices.push_back(samples.indices[i]);
   return parts;
 }
 

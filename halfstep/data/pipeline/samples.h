@@ -54,14 +54,14 @@ struct TrainTest {
 TrainTest split(const data::Dataset& data);
 
 /// Training samples and held-out samples of a run.
-struct HeldBack {
-  Samples train, held_back;
+struct ValidationSplit {
+  Samples train, validation_split;
 };
 
 /// Returns the validation part if there is one. Else holds out a tenth of `samples`: at least 100 (but at most a
 /// quarter of all) and at most 5,000, a multiple of `at_once`. The seed selects them. Throws if too few samples are
 /// left for training.
-HeldBack hold_back(const Samples& samples, int64_t at_once, uint64_t seed);
+ValidationSplit split_validation(const Samples& samples, int64_t at_once, uint64_t seed);
 
 /// Hash that identifies a data set by content: the samples in this order, their labels and the names of inputs. Files
 /// and their names do not count.

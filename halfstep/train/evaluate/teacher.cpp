@@ -192,7 +192,7 @@ std::vector<std::string> float_outputs(const Model& model, const std::map<std::s
 Spreads spreads_of(const Model& model, const Answers& teacher, const data::Samples& samples, int64_t batch,
                    uint64_t seed) {
   constexpr int64_t kMostSamples = 1024;
-  constexpr uint64_t kStream = (uint64_t{3} << 62) + 1;  // the stream after that of hold_back
+  constexpr uint64_t kStream = (uint64_t{3} << 62) + 1;  // the stream after that of split_validation
   const auto order = Random(seed, kStream).permutation(samples.size());
   const int64_t batches = std::max<int64_t>(1, std::min(kMostSamples, samples.size()) / batch);
   std::map<std::string, Moments> moments;

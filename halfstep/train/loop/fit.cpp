@@ -70,8 +70,8 @@ void check_recipe(const Model& model, const data::Samples& samples, const FitOpt
   }
 }
 
-data::HeldBack parts_of(const Model& model, const data::Samples& samples, const FitOptions& options) {
-  if (options.keep_best) return data::hold_back(samples, data::batch_of(model, 1), options.seed);
+data::ValidationSplit parts_of(const Model& model, const data::Samples& samples, const FitOptions& options) {
+  if (options.keep_best) return data::split_validation(samples, data::batch_of(model, 1), options.seed);
   data::Samples none = samples;
   none.indices.clear();
   return {samples, std::move(none)};
@@ -148,7 +148,7 @@ Spreads spreads_in(const Model& model, const TrainingState& state) {
 
 Model training_step(const Model& model, const data::Samples& samples, const FitOptions& options) {
   check_recipe(model, samples, options);
-  const data::HeldBack parts = parts_of(model, samples, options);
+  const data::ValidationSplit parts = parts_of(model, samples, options);
   const Wide wide = wide_for(model, samples, options);
   const bool is_taught = loss_for(samples, options) == Loss::teacher;
   const std::map<std::string, Dims> extents = parts.train.extents(batch_for(model, parts.train, options.batch));
@@ -194,7 +194,7 @@ Fit::Fit(const Model& model, const data::Samples& samples, const FitOptions& opt
     return;
   }
   state_.tensors = running_->program.tensors();
-  state_.course = {samples_.held_back.size(), !is_taught, {}, 0};
+  state_.course = {samples_.validation_split.size(), !is_taught, {}, 0};
   if (options.ema > 0) {
     for (const Value tensor : model_.graph.tensors()) {
       if (tensor.role() == Role::parameter) state_.average[tensor.name()] = model_.tensors.at(tensor.name()).clone();
@@ -310,17 +310,17 @@ Answers Fit::teachers_answers() const {
   return [this](const Tensors& inputs) { return running_->teachers.outputs(inputs); };
 }
 
-Standing Fit::standing_on_held_back(const Model& network) const {
+Standing Fit::validation_result_of_split(const Model& network) const {
   const Answers teacher = is_taught() ? teachers_answers() : Answers();
-  return standing_of(network, samples_.held_back, teacher, running_->taught.outputs, pool_, options_.watch_iterations);
+  return standing_of(network, samples_.validation_split, teacher, running_->taught.outputs, pool_, options_.watch_iterations);
 }
 
 void Fit::find_standing(const ProgressCallback& progress) {
   Model now = open_current();
   Course& course = state_.course;
   if (course.standings.empty() && !is_taught() && !options_.teachers.empty())
-    course.teacher = standing_of(teachers_answers(), now, samples_.held_back);
-  const Standing standing = standing_on_held_back(now);
+    course.teacher = standing_of(teachers_answers(), now, samples_.validation_split);
+  const Standing standing = validation_result_of_split(now);
   if (course.add(standing)) state_.best = std::move(now.tensors);
   const std::string when = state_.epoch == 0 ? "at the start" : fmt::format("after epoch {}", state_.epoch);
   if (progress) progress({"held back", 1, 1, fmt::format("{}: {}", when, text_of(course, standing))});
@@ -342,7 +342,7 @@ BatchNormUpdate Fit::renormalized() const {
     return closed(network, "running statistics stay: no batch norm follows its batches here");
   if (options_.keep_best) {
     Model before = open_result();
-    const Standing was = standing_on_held_back(before), is = standing_on_held_back(network);
+    const Standing was = validation_result_of_split(before), is = validation_result_of_split(network);
     if (is.right < was.right || !(is.loss <= was.loss))
       return closed(before, "running statistics stay: the network was worse with new ones on what was held back");
   }

@@ -95,7 +95,7 @@ class Fit {
   bool is_taught() const;
   /// The targets that replace labels.
   Answers teachers_answers() const;
-  Standing standing_on_held_back(const Model& network) const;
+  Standing validation_result_of_split(const Model& network) const;
   void find_standing(const ProgressCallback& progress);
   void average_parameters(int64_t step);
   /// Order of the samples in the next epoch.
@@ -112,7 +112,7 @@ class Fit {
   Model model_;  ///< `given_` with a dynamic batch where possible, so that steps have `options_.batch` samples
   FitOptions options_;
   ThreadPool& pool_;
-  data::HeldBack samples_;
+  data::ValidationSplit samples_;
   int64_t batch_, steps_per_epoch_;
   std::unique_ptr<Running> running_;
   TrainingState state_;

@@ -59,7 +59,7 @@ class Repair {
       : options_(options),
         folder_(options.folder),
         calibration_(calibration),
-        parts_(data::hold_back(seen_by(calibration, samples), data::batch_of(prepared, 1), calibration.seed)),
+        parts_(data::split_validation(seen_by(calibration, samples), data::batch_of(prepared, 1), calibration.seed)),
         pool_(pool),
         progress_(progress),
         state_{prepared, prepared} {
@@ -73,10 +73,10 @@ class Repair {
   }
 
   Outcome run() {
-    const Judge judge(state_.model, parts_.held_back, spreads_, pool_),
+    const Judge judge(state_.model, parts_.validation_split, spreads_, pool_),
         learning(state_.model, parts_.train, spreads_, pool_);
     const Scene scene{parts_.train, calibration_, spreads_, learning, options_, pool_, progress_};
-    report_ = {parts_.train.size(), parts_.held_back.size(), judge.has_labels(), {}, judge(state_.model), {}};
+    report_ = {parts_.train.size(), parts_.validation_split.size(), judge.has_labels(), {}, judge(state_.model), {}};
     report_.last = report_.first;
     const std::vector<Method> all = chosen(options_);
     for (size_t i = 0; i < all.size(); ++i) {
@@ -98,7 +98,7 @@ class Repair {
       step.what = std::move(change.what);
       step.changed = change.state.has_value();
       if (change.state) step.after = judge(change.state->model);
-      step.kept = change.state && gains(report_.first, step.before, step.after, report_.held_back);
+      step.kept = change.state && gains(report_.first, step.before, step.after, report_.validation_split);
       if (step.kept) {
         state_ = std::move(*change.state);
         report_.last = step.after;
@@ -121,7 +121,7 @@ class Repair {
   const Options& options_;
   io::HeldFolder folder_;
   train::CalibrateOptions calibration_;
-  data::HeldBack parts_;
+  data::ValidationSplit parts_;
   ThreadPool& pool_;
   const ProgressCallback& progress_;
   train::Spreads spreads_;

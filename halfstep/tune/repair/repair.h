@@ -44,7 +44,7 @@ struct Step {
 };
 
 struct Report {
-  int64_t learned = 0, held_back = 0;    ///< numbers of samples
+  int64_t learned = 0, validation_split = 0;    ///< numbers of samples
   bool has_labels = false;               ///< `right` is accuracy, without labels agreement with the float network
   std::vector<Step> steps;               ///< in the order in which they were tried
   train::Standing first, last;           ///< before the first step and after the last one
@@ -65,7 +65,7 @@ void require_free(const Options& options);
 /// Removes the blocks of a run from its folder, and the folder if it is then empty. Call it after the result is saved.
 void remove_checkpoints(const Options& options);
 
-/// Corrects the calibrated network `prepared`. Holds out a part of the calibration samples (data::hold_back) as a
+/// Corrects the calibrated network `prepared`. Holds out a part of the calibration samples (data::split_validation) as a
 /// validation split. A method's result is kept if it is closer to the float network there, and not less accurate than
 /// `prepared` (gains, in judge.h). Otherwise it is reverted. Returns `prepared` itself if no method helps. Throws if
 /// there are too few samples, or if a layer computes NaN or infinities.

@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kMostBytes = size_t{1} << 29;  ///< limit for stored inputs and answers
 
 std::vector<int64_t> some_of(const data::Samples& samples, int64_t count, uint64_t seed) {
-  constexpr uint64_t kStream = (uint64_t{3} << 62) + 2;  // stream after those of hold_back and spreads_of
+  constexpr uint64_t kStream = (uint64_t{3} << 62) + 2;  // stream after those of split_validation and spreads_of
   const auto order = Random(seed, kStream).permutation(samples.size());
   std::vector<int64_t> indices;
   for (int64_t i = 0; i < count; ++i)
