@@ -57,7 +57,7 @@ def main():
         straight, resumed = pathlib.Path(folder) / "straight", pathlib.Path(folder) / "resumed"
         report, seconds = finished(given, straight)
         for stage in [*report.get("stages", []), report]:
-            first = stage["validation"]["standings"][0]
+            first = stage["validation"]["results"][0]
             print(f"{stage['bits']:<8} {100 * stage['accuracy']:.2f} % of {stage['samples']} test samples; held back {100 * first['accuracy']:.2f} % at the start, "
                   f"best epoch {stage['validation_split']['best_epoch']}; digest {stage['digest']}")  # fmt: skip
         for number, moment in enumerate(given.kill.split(",")):

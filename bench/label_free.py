@@ -59,11 +59,11 @@ def measure(given, name, bits, rate, factor, folder):
     run(given, "quantize", network, "--calibrate", data, "--weight-bits", bits, "--activation-bits", bits, "--overwrite", "--out", folder / "prepared", "--threads", given.threads)
     report = json.loads(run(given, "train", "--model", folder / "prepared", "--data", data, "--epochs", given.epochs, "--learning-rate", rate, "--overwrite", "--out",
                             folder / "run", "--threads", given.threads, "--json"))
-    course = report["validation"]
-    start, written = (100 * course["standings"][epoch]["agreement"] for epoch in (0, course["best_epoch"]))
+    history = report["validation"]
+    start, written = (100 * history["results"][epoch]["agreement"] for epoch in (0, history["best_epoch"]))
     real, calibrated, tuned = (accuracy(given, model, test, folder) for model in (network, folder / "prepared", folder / "run/model.safetensors"))
-    losses = " ".join(f"{standing['loss']:.4g}" for standing in course["standings"])
-    row = f"| {name} | {bits}/{bits} | {rate:g} | {factor:g} | {start:.2f} | {written:.2f} | {real:.2f} | {calibrated:.2f} | {tuned:.2f} | {losses} | {course['best_epoch']} |"
+    losses = " ".join(f"{validation_result['loss']:.4g}" for validation_result in history["results"])
+    row = f"| {name} | {bits}/{bits} | {rate:g} | {factor:g} | {start:.2f} | {written:.2f} | {real:.2f} | {calibrated:.2f} | {tuned:.2f} | {losses} | {history['best_epoch']} |"
     return row, written < start - VALIDATION_SPLIT or tuned < calibrated - TEST, tuned > calibrated
 
 

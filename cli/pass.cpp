@@ -18,13 +18,13 @@ void print_list(bool as_json) {
   if (as_json) fmt::print("{}\n", list.dump(2));
 }
 
-bool is_shown(const api::PassCourse& pass, const std::vector<std::string>& shown) {
+bool is_shown(const api::PassStep& pass, const std::vector<std::string>& shown) {
   return std::ranges::any_of(shown, [&](const std::string& name) { return name == pass.name || name == "all"; });
 }
 
-void print_course(const std::vector<api::PassCourse>& course, const std::vector<std::string>& shown, bool as_json) {
+void print_history(const std::vector<api::PassStep>& history, const std::vector<std::string>& shown, bool as_json) {
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const api::PassCourse& pass : course) {
+  for (const api::PassStep& pass : history) {
     auto& entry = list.emplace_back(nlohmann::ordered_json{{"name", pass.name},
                                                            {"before", pass.before},
                                                            {"after", pass.after},
@@ -46,7 +46,7 @@ int run_passes(api::PassCommand& command, const Given&) {
   const bool is_text = command.model.extension() == ".ir";
   const Model network = is_text ? api::load_text(command.model, 0) : api::load(command.model);
   const api::PassResult passed = api::run_passes(network, command.passes, command.disable);
-  print_course(passed.course, command.print_after, command.common.json);
+  print_history(passed.history, command.print_after, command.common.json);
   if (!command.out.path.empty()) api::save(passed.model, command.out.path);
   return kDone;
 }

@@ -16,7 +16,7 @@ void print_report(const api::QuickstartReport& report, const std::filesystem::pa
   report::Table time({"stage", "seconds"});
   for (const auto& [stage, seconds] : report.seconds) time.add({stage, fmt::format("{:.2f}", seconds)});
   fmt::print("\n{} on {}, {} samples ({})\n\n{}{}\n{}\n{}\n{}", report.platform, report.data, report.samples,
-             report.tested, accuracy.text(), report::course_text(report.history), time.text(),
+             report.tested, accuracy.text(), report::history_text(report.history), time.text(),
              report::layers_table(report.equivalence), report::verdict(report.equivalence));
   fmt::print(
       "peak memory {:.0f} MB, digest of the trained weights {}\nwrote {}/float.safetensors, prepared.safetensors, "

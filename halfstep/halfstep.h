@@ -57,7 +57,7 @@
 #include "halfstep/report/common/page.h"
 #include "halfstep/report/common/text_table.h"
 #include "halfstep/report/converted.h"
-#include "halfstep/report/course.h"
+#include "halfstep/report/training_history.h"
 #include "halfstep/report/data.h"
 #include "halfstep/report/exported_c.h"
 #include "halfstep/report/inspection.h"

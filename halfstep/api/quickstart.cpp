@@ -143,7 +143,7 @@ class Quickstart {
     train::Fit run(model, parts_.train, options, pool_);
     const auto best = writes() ? request_.out / kPreparedFile : std::filesystem::path();
     while (!run.finished()) train::run_epoch(run, best, settings_.progress, stage);
-    report_.history = run.state().course;
+    report_.history = run.state().history;
     if (auto note = run.note()) report_.notes.push_back(std::move(*note));
     return run.result();
   }

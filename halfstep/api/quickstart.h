@@ -9,7 +9,7 @@
 #include "halfstep/api/options.h"
 #include "halfstep/api/settings.h"
 #include "halfstep/quant/prepare/audit.h"
-#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/train/evaluate/history.h"
 #include "halfstep/verify/equivalence/execution_paths.h"
 
 namespace halfstep::api {
@@ -28,7 +28,7 @@ struct QuickstartReport {
   std::string tested;              ///< split of the data for all accuracies
   std::vector<std::string> notes;  ///< see notes_on
   bool has_accuracy = true;        ///< false for data without labels
-  train::Course history;         ///< training history of fine-tuning; empty without fine-tuning
+  train::TrainingHistory history;         ///< training history of fine-tuning; empty without fine-tuning
   double accuracy_float = 0, accuracy_calibrated = 0, accuracy_finetuned = 0, accuracy_integer = 0;
   int64_t samples = 0, peak_rss_bytes = 0;
   int64_t float_bytes = 0, integer_bytes = 0;           ///< file sizes; 0 if nothing is written

@@ -122,7 +122,7 @@ NetworkReport report(const Model& prepared, const std::optional<Model>& integer,
                      const ReportOptions& options, const Settings& settings) {
   require_in_range(options);
   NetworkReport report;
-  if (!options.training.empty()) report.course = train::course_in(options.training);
+  if (!options.training.empty()) report.history = train::history_in(options.training);
   if (!options.bits.empty()) report.widths = widths_in(options.bits);
   report.audited = audit(prepared);
   const std::optional<Model> program = integers_of(prepared, integer, report.unproved);

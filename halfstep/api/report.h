@@ -10,7 +10,7 @@
 #include "halfstep/api/options.h"
 #include "halfstep/api/quantize.h"
 #include "halfstep/api/verify.h"
-#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/train/evaluate/history.h"
 
 namespace halfstep::api {
 
@@ -43,7 +43,7 @@ struct NetworkReport {
   std::string unproved;  ///< reason for a missing proof, or ""
   std::string with;      ///< backend that was compared as well, or ""
   std::vector<LayerTime> times = {};
-  std::optional<train::Course> course = {};
+  std::optional<train::TrainingHistory> history = {};
   std::vector<TriedWidths> widths = {};
   std::vector<WorstSample> worst = {};
   int64_t wrong = 0;  ///< total number of such samples

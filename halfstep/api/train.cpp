@@ -75,7 +75,7 @@ TrainResult train(const Model& given, const Dataset& data, const TrainOptions& o
   result.operators = outcome.times.operators();
   result.frozen_weights = outcome.frozen_weights;
   result.renormalized = std::move(outcome.renormalized);
-  result.history = std::move(outcome.course);
+  result.history = std::move(outcome.history);
   return result;
 }
 

@@ -7,7 +7,7 @@
 
 #include "halfstep/api/options.h"
 #include "halfstep/api/settings.h"
-#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/train/evaluate/history.h"
 #include "halfstep/train/loop/step_times.h"
 
 namespace halfstep::api {
@@ -28,7 +28,7 @@ struct TrainResult {
   std::vector<train::OperatorTime> operators;  ///< slowest first, with `profile`
   int64_t frozen_weights = 0;                  ///< weights frozen because they oscillated
   std::string renormalized;                    ///< result of recomputing running statistics, if the recipe requests it
-  train::Course history;                     ///< training history by epoch; empty without keep_best
+  train::TrainingHistory history;                     ///< training history by epoch; empty without keep_best
   std::string bits;                            ///< with a schedule, the bit widths of this stage
   std::vector<TrainResult> stages;             ///< with a schedule, the results of earlier stages
 };

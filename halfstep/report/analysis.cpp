@@ -48,15 +48,15 @@ std::vector<std::string> row_of(const QuantizerAnalysis& one) {
           one.curvature ? fmt::format("{:.2g}", one.curvature->score) : "-"};
 }
 
-std::string standing_text(const train::Standing& standing, bool has_labels) {
-  const std::string loss = fmt::format("loss {:.4f}", standing.loss);
-  if (!standing.right) return loss;
-  return fmt::format("{} {:.2f} %, {}", has_labels ? "accuracy" : "agreement", 100 * *standing.right, loss);
+std::string validation_text(const train::ValidationResult& validation_result, bool has_labels) {
+  const std::string loss = fmt::format("loss {:.4f}", validation_result.loss);
+  if (!validation_result.right) return loss;
+  return fmt::format("{} {:.2f} %, {}", has_labels ? "accuracy" : "agreement", 100 * *validation_result.right, loss);
 }
 
-ordered_json to_json(const train::Standing& standing, bool has_labels) {
-  ordered_json json = {{"loss", standing.loss}};
-  if (standing.right) json[has_labels ? "accuracy" : "agreement"] = *standing.right;
+ordered_json to_json(const train::ValidationResult& validation_result, bool has_labels) {
+  ordered_json json = {{"loss", validation_result.loss}};
+  if (validation_result.right) json[has_labels ? "accuracy" : "agreement"] = *validation_result.right;
   return json;
 }
 
@@ -148,8 +148,8 @@ std::string as_text(const api::AnalyzeResult& analysis) {
       "network {} on platform {}, {} samples of {}\nwithout quantizers {}\nwith quantizers    {}\ninteger codes      "
       "{}\n\n",
       analysis.network, analysis.platform, grouped(result.samples), analysis.part,
-      standing_text(result.in_float, result.has_labels), standing_text(result.rounded, result.has_labels),
-      standing_text(result.on_codes, result.has_labels));
+      validation_text(result.in_float, result.has_labels), validation_text(result.rounded, result.has_labels),
+      validation_text(result.on_codes, result.has_labels));
   Table table({"quantizer", "bits", "SQNR dB", "with all", "cosine", "clipped %", "unused %", "wasted", "spread",
                "alone: loss", "points", "up to: loss", "points", "without: loss", "points", "Hessian", "gradients"});
   for (size_t i = 0; i < std::min(kMostRows, result.quantizers.size()); ++i) table.add(row_of(result.quantizers[i]));

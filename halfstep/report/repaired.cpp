@@ -12,15 +12,15 @@ namespace {
 
 const char* name_of_right(const repair::Report& repaired) { return repaired.has_labels ? "accuracy" : "agreement"; }
 
-std::string percent(const train::Standing& standing) {
-  return standing.right ? fmt::format("{:.2f} %", 100 * *standing.right) : "-";
+std::string percent(const train::ValidationResult& validation_result) {
+  return validation_result.right ? fmt::format("{:.2f} %", 100 * *validation_result.right) : "-";
 }
 
 const char* outcome(const repair::Step& step) { return step.kept ? "kept" : step.changed ? "undone" : "nothing"; }
 
-nlohmann::ordered_json to_json(const repair::Report& repaired, const train::Standing& standing) {
-  nlohmann::ordered_json json = {{"distance", standing.loss}};
-  if (standing.right) json[name_of_right(repaired)] = *standing.right;
+nlohmann::ordered_json to_json(const repair::Report& repaired, const train::ValidationResult& validation_result) {
+  nlohmann::ordered_json json = {{"distance", validation_result.loss}};
+  if (validation_result.right) json[name_of_right(repaired)] = *validation_result.right;
   return json;
 }
 

@@ -5,7 +5,7 @@
 #include "halfstep/report/common/json.h"
 #include "halfstep/report/common/objects.h"
 #include "halfstep/report/common/text_table.h"
-#include "halfstep/report/course.h"
+#include "halfstep/report/training_history.h"
 
 namespace halfstep::report {
 namespace {
@@ -17,13 +17,13 @@ std::string accuracy_text(const api::TrainResult& trained) {
 }
 
 /// Validation results by epoch.
-std::string epochs_table(const train::Course& course) {
-  if (course.standings.empty()) return "";
-  Table table({"epoch", course.has_labels ? "accuracy %" : "agreement %", "loss", ""});
-  for (size_t epoch = 0; epoch < course.standings.size(); ++epoch) {
-    const train::Standing& standing = course.standings[epoch];
-    table.add({std::to_string(epoch), standing.right ? fmt::format("{:.2f}", 100 * *standing.right) : "-",
-               fmt::format("{:.4g}", standing.loss), static_cast<int64_t>(epoch) == course.best ? "written" : ""});
+std::string epochs_table(const train::TrainingHistory& history) {
+  if (history.validation_results.empty()) return "";
+  Table table({"epoch", history.has_labels ? "accuracy %" : "agreement %", "loss", ""});
+  for (size_t epoch = 0; epoch < history.validation_results.size(); ++epoch) {
+    const train::ValidationResult& validation_result = history.validation_results[epoch];
+    table.add({std::to_string(epoch), validation_result.right ? fmt::format("{:.2f}", 100 * *validation_result.right) : "-",
+               fmt::format("{:.4g}", validation_result.loss), static_cast<int64_t>(epoch) == history.best ? "written" : ""});
   }
   return table.text() + "\n";
 }
@@ -51,7 +51,7 @@ std::string text_of_stage(const api::TrainResult& trained) {
     return fmt::format("finished already after {} epochs, nothing changed; {}digest {}\n", trained.epochs,
                        accuracy_text(trained), trained.digest);
   return fmt::format("{}{}{}{}loss {:.4f}, {:.1f} ms a step, digest {}\n{}", epochs_table(trained.history),
-                     course_text(trained.history), recipe_text(trained), accuracy_text(trained), trained.loss,
+                     history_text(trained.history), recipe_text(trained), accuracy_text(trained), trained.loss,
                      trained.step_milliseconds, trained.digest,
                      trained.operators.empty() ? "" : operators_table(trained));
 }
@@ -69,7 +69,7 @@ nlohmann::ordered_json json_of_stage(const api::TrainResult& trained) {
                                  {"step_milliseconds", trained.step_milliseconds},
                                  {"frozen_weights", trained.frozen_weights},
                                  {"renormalized", trained.renormalized}};
-  if (!trained.validation_results.standings.empty())
+  if (!trained.validation_results.validation_results.empty())
     json["validation"] = nlohmann::ordered_json::parse(train::to_text(trained.history));
   for (const train::OperatorTime& time : trained.operators)
     json["operators"].push_back(

@@ -39,7 +39,7 @@ class FloatRow(TypedDict):
     reason: str
 
 
-class StandingRow(TypedDict, total=False):
+class ValidationRow(TypedDict, total=False):
     """Validation result of a network."""
 
     loss: float

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from halfstep.report_rows import AccumulatorRow, AssignmentRow, DiagnosticRow, DumpRow, FloatRow, GuessRow
-    from halfstep.report_rows import LayerRow, QuantizerRow, SensitivityRow, StandingRow
+    from halfstep.report_rows import LayerRow, QuantizerRow, SensitivityRow, ValidationRow
 
 
 def table(rows: Sequence[Mapping[str, Any]], columns: list[str], caption: str = "") -> str:
@@ -165,9 +165,9 @@ class TrainReport(Report):
         return self.values["digest"]
 
     @property
-    def validation_results(self) -> list[StandingRow]:
+    def validation_results(self) -> list[ValidationRow]:
         """Validation results on the held-out samples: before training, then after each epoch."""
-        return self.values.get("validation", {}).get("standings", [])
+        return self.values.get("validation", {}).get("results", [])
 
     @property
     def verdict(self) -> str:
@@ -175,7 +175,7 @@ class TrainReport(Report):
         return f"{shown}, loss {self.loss:.4f} after {self.values['epochs']} epochs"
 
     def _table(self) -> Table:
-        rows = [{"epoch": epoch, **standing} for epoch, standing in enumerate(self.validation_results)]
+        rows = [{"epoch": epoch, **validation_result} for epoch, validation_result in enumerate(self.validation_results)]
         columns = ["epoch", *(key for key in ("accuracy", "agreement", "loss") if any(key in row for row in rows))]
         return rows, columns
 

@@ -30,7 +30,7 @@ def reports(samples, tmp_path_factory):
     return {
         "quantizers": (prepared.report.quantizers, rows.QuantizerRow),
         "in_float": (fallbacks.report.in_float, rows.FloatRow),
-        "validation": (fit.validation_split + unlabelled.validation_split, rows.StandingRow),
+        "validation": (fit.validation_split + unlabelled.validation_split, rows.ValidationRow),
         "accumulators": (program.report.accumulators, rows.AccumulatorRow),
         "float_fallback": (hs.convert(fallbacks, float_fallback=True).report.float_fallback, rows.FloatRow),
         "objections": (hs.inspect(net, "magik_t02").objections, rows.DiagnosticRow),

@@ -225,9 +225,9 @@ TEST(FlowTraining, RowsWhoseNumberARunDecidesAreLearnedFrom) {
   const std::vector<int64_t> numbers = {0, 1, 5};
   network.tensors["zero"] = Tensor::of<int64_t>(DType::i64, {}, {numbers.data(), 1});
   network.tensors["one"] = Tensor::of<int64_t>(DType::i64, {}, {&numbers[1], 1});
-  const std::vector<float> course = losses(
+  const std::vector<float> history = losses(
       network, {{"x", random_rows({4, 8})}, {"n", Tensor::of<int64_t>(DType::i64, {}, {&numbers[2], 1})}}, 4, 0.05F);
-  EXPECT_LT(course.back(), 0.9F * course.front());
+  EXPECT_LT(history.back(), 0.9F * history.front());
 }
 
 TEST(FlowTraining, NetworksOfOtherFrameworksLearn) {
@@ -245,8 +245,8 @@ TEST(FlowTraining, NetworksOfOtherFrameworksLearn) {
        0.05F},
       {"paddle_control_pir", {{"x", random_rows({4, 8})}}, 0.005F}};
   for (const Case& each : cases) {
-    const std::vector<float> course = losses(load(test::test_data("models/" + each.path)), each.inputs, 4, each.rate);
-    EXPECT_LT(course.back(), 0.95F * course.front()) << each.path;
+    const std::vector<float> history = losses(load(test::test_data("models/" + each.path)), each.inputs, 4, each.rate);
+    EXPECT_LT(history.back(), 0.95F * history.front()) << each.path;
   }
 }
 

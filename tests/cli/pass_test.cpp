@@ -41,14 +41,14 @@ TEST(Pass, says_what_each_changes) {
   test::write_text(workspace / "twice.ir", kTwice);
   const auto done = workspace.expect(
       0, {"pass", "cse,dce", "twice.ir", "--print-after", "dce", "--out", "smaller.safetensors", "--json"});
-  const auto course = done.json();
-  ASSERT_EQ(course.size(), 2u);
-  EXPECT_EQ(course[0]["name"], "cse");
-  EXPECT_EQ(course[0]["before"], 4);
-  EXPECT_EQ(course[0]["after"], 3);
-  EXPECT_EQ(course[1]["after"], 2);
-  EXPECT_FALSE(course[0].contains("network"));
-  EXPECT_NE(course[1]["network"].get<std::string>().find("c = add(a=a, b=a)"), std::string::npos);
+  const auto history = done.json();
+  ASSERT_EQ(history.size(), 2u);
+  EXPECT_EQ(history[0]["name"], "cse");
+  EXPECT_EQ(history[0]["before"], 4);
+  EXPECT_EQ(history[0]["after"], 3);
+  EXPECT_EQ(history[1]["after"], 2);
+  EXPECT_FALSE(history[0].contains("network"));
+  EXPECT_NE(history[1]["network"].get<std::string>().find("c = add(a=a, b=a)"), std::string::npos);
   EXPECT_NE(workspace.expect(0, {"pass", "all", "smaller.safetensors"}).out.find("nothing changed"), std::string::npos);
   const auto unknown = workspace.errors(2, {"pass", "cse,dec", "twice.ir"});
   for (const char* value : {"'dec'", "'dce'"}) EXPECT_TRUE(test::mentions(unknown, value)) << value;

@@ -121,7 +121,7 @@ TEST(Train, gives_back_a_network_that_it_would_have_ruined) {
   EXPECT_TRUE(report["was_finished"]);
   EXPECT_TRUE(report["validation"]["ended_below"]);
   EXPECT_EQ(report["validation"]["best_epoch"], 0);
-  EXPECT_EQ(report["validation"]["standings"].size(), 2U);
+  EXPECT_EQ(report["validation"]["results"].size(), 2U);
   const auto eval = [&](const std::string& model) {
     return workspace.expect(0, {"eval", "--model", model, "--json"}).json();
   };

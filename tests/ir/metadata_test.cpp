@@ -34,7 +34,7 @@ Metadata full() {
       .data_name = "digits",
       .data_digest = "4567",
       .settings = {{"teachers", ""}, {"batch", "32"}},
-      .course = {17, true, {{0.5, 1.0 / 3}, {std::nullopt, 0.25}}, 1, Standing{0.75, 0.125}},
+      .history = {17, true, {{0.5, 1.0 / 3}, {std::nullopt, 0.25}}, 1, ValidationResult{0.75, 0.125}},
       .live = "live:",
       .average = "average:",
       .best = "best:",
@@ -66,12 +66,12 @@ TEST(Metadata, EveryFieldComesBack) {
 
 TEST(Metadata, NumbersComeBackToTheBit) {
   Metadata metadata;
-  metadata.training_run = TrainingRun{.course = {.standings = {{{}, std::numeric_limits<double>::quiet_NaN()}}}};
+  metadata.training_run = TrainingRun{.history = {.validation_results = {{{}, std::numeric_limits<double>::quiet_NaN()}}}};
   metadata.code_formats["x"].scale = 1e-45F;
   metadata.code_formats["x"].code_max = std::numeric_limits<int64_t>::max();
   metadata.code_formats["x"].code_min = std::numeric_limits<int64_t>::min();
   const Metadata again = parsed(detail::metadata_text(metadata));
-  EXPECT_TRUE(std::isnan(again.training_run->course.standings[0].loss));
+  EXPECT_TRUE(std::isnan(again.training_run->history.validation_results[0].loss));
   EXPECT_EQ(again.code_formats, metadata.code_formats);
 }
 
@@ -166,10 +166,10 @@ TEST(Metadata, NumbersAreInRange) {
             out("calibrated_lengths.x", -2, "at least -1"));
   EXPECT_EQ(refused([](Metadata& m) { m.training_run = TrainingRun{.epoch = -1}; }),
             out("training_run.epoch", -1, "at least 0"));
-  EXPECT_EQ(refused([](Metadata& m) { m.training_run = TrainingRun{.course = {.best = 1}}; }),
-            out("training_run.course.best_epoch", 1, "0 to 0"));
-  EXPECT_EQ(refused([](Metadata& m) { m.training_run = TrainingRun{.course = {.best = -1}}; }),
-            out("training_run.course.best_epoch", -1, "0 to 0"));
+  EXPECT_EQ(refused([](Metadata& m) { m.training_run = TrainingRun{.history = {.best = 1}}; }),
+            out("training_run.history.best_epoch", 1, "0 to 0"));
+  EXPECT_EQ(refused([](Metadata& m) { m.training_run = TrainingRun{.history = {.best = -1}}; }),
+            out("training_run.history.best_epoch", -1, "0 to 0"));
 }
 
 TEST(Metadata, NamesTensorsOfItsModel) {

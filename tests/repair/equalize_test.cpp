@@ -175,7 +175,7 @@ TEST(Equalize, MendsOneChannelAmongMany) {
 
 /// Two of 64 answers are within chance when the distance falls, twenty are not.
 TEST(Judge, FewAnswersDecideNothing) {
-  const train::Standing first{0.98, 1.0};
+  const train::ValidationResult first{0.98, 1.0};
   EXPECT_TRUE(gains(first, first, {0.95, 0.1}, 64));
   EXPECT_FALSE(gains(first, first, {0.67, 0.1}, 64));
   EXPECT_FALSE(gains(first, first, {0.95, 0.1}, 6400));

@@ -44,16 +44,16 @@ FlowSpec counting() {
   return spec;
 }
 
-struct Course {
+struct TrainingHistory {
   int64_t most = 0, steps = 0;
   Iterated made;
 };
 
 /// A loop or a scan of `count` iterations. Its state counts them, and its carried value is the last iteration
 /// processed. Each iteration returns its number as a row.
-Course go_back(int64_t count, bool is_loop) {
+TrainingHistory go_back(int64_t count, bool is_loop) {
   Counted counted;
-  Course course;
+  TrainingHistory history;
   FlowSpec spec = counting();
   spec.scanned = is_loop ? 0 : 1;
   spec.rows = 1;
@@ -63,7 +63,7 @@ Course go_back(int64_t count, bool is_loop) {
       EXPECT_EQ(value_of(in[1]), 10 * iteration);
     }
     if (region == 0) {
-      ++course.steps;
+      ++history.steps;
       std::vector<Tensor> given = {counted.make(iteration + 1)};
       if (is_loop) given.insert(given.begin(), truth(iteration + 1 < count));
       return given;
@@ -79,20 +79,20 @@ Course go_back(int64_t count, bool is_loop) {
   if (!is_loop) operands.push_back(tens);
   operands.push_back(number(count));
   operands.push_back(tens);
-  course.made = run_backward(spec, operands, 2, run);
-  course.most = counted.most();
-  return course;
+  history.made = run_backward(spec, operands, 2, run);
+  history.most = counted.most();
+  return history;
 }
 
 TEST(Backward, GoesThroughAllIterationsInMemoryOfTheRootOfTheirNumber) {
   for (int64_t count = 0; count <= 1100; ++count) {
     for (const bool is_loop : {false, true}) {
-      const Course course = go_back(count, is_loop);
-      EXPECT_EQ(value_of(course.made.last.at(0)), 0);
-      ASSERT_EQ(course.made.rows.at(0).size(), static_cast<size_t>(count));
-      for (int64_t i = 0; i < count; ++i) EXPECT_EQ(value_of(course.made.rows[0][static_cast<size_t>(i)]), i);
-      EXPECT_LE(static_cast<double>(course.most), std::max(40.0, 2.2 * std::sqrt(static_cast<double>(count)))) << count;
-      EXPECT_LE(course.steps, 2 * count);
+      const TrainingHistory history = go_back(count, is_loop);
+      EXPECT_EQ(value_of(history.made.last.at(0)), 0);
+      ASSERT_EQ(history.made.rows.at(0).size(), static_cast<size_t>(count));
+      for (int64_t i = 0; i < count; ++i) EXPECT_EQ(value_of(history.made.rows[0][static_cast<size_t>(i)]), i);
+      EXPECT_LE(static_cast<double>(history.most), std::max(40.0, 2.2 * std::sqrt(static_cast<double>(count)))) << count;
+      EXPECT_LE(history.steps, 2 * count);
     }
   }
   EXPECT_LE(go_back(1000, true).most, 64);

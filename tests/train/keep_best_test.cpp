@@ -83,16 +83,16 @@ TEST(KeepsBest, EndsWithTheBestOfTheEpochs) {
     fit.run_epoch([&](const Progress& progress) {
       if (progress.stage == "held back") notes.emplace_back(progress.note);
     });
-  const Course& course = fit.state().course;
-  ASSERT_EQ(course.standings.size(), 7U);
-  EXPECT_EQ(course.samples, 64);
-  EXPECT_GT(course.best, 0);
-  EXPECT_FALSE(course.ended_below());
+  const TrainingHistory& history = fit.state().history;
+  ASSERT_EQ(history.validation_results.size(), 7U);
+  EXPECT_EQ(history.samples, 64);
+  EXPECT_GT(history.best, 0);
+  EXPECT_FALSE(history.ended_below());
   EXPECT_NE(digest(fit.result()), digest(model));
-  EXPECT_LT(course.standings[static_cast<size_t>(course.best)].loss, course.standings[0].loss);
+  EXPECT_LT(history.validation_results[static_cast<size_t>(history.best)].loss, history.validation_results[0].loss);
   ASSERT_EQ(notes.size(), 7U);
-  EXPECT_EQ(notes[0], "at the start: " + text_of(course, course.standings[0]));
-  EXPECT_EQ(notes[6], "after epoch 6: " + text_of(course, course.standings[6]));
+  EXPECT_EQ(notes[0], "at the start: " + text_of(history, history.validation_results[0]));
+  EXPECT_EQ(notes[6], "after epoch 6: " + text_of(history, history.validation_results[6]));
 }
 
 /// A learning rate that ruins the network: the initial state is restored, and the run reports that training ended below
@@ -103,46 +103,46 @@ TEST(KeepsBest, GivesBackWhatItWasGiven) {
   ThreadPool pool(1);
   Fit fit(model, all_of(data), options_for(5.0), pool);
   while (!fit.finished()) fit.run_epoch();
-  EXPECT_EQ(fit.state().course.best, 0);
-  EXPECT_TRUE(fit.state().course.ended_below());
+  EXPECT_EQ(fit.state().history.best, 0);
+  EXPECT_TRUE(fit.state().history.ended_below());
   EXPECT_EQ(digest(fit.result()), digest(model));
 }
 
 TEST(KeepsBest, AStateThatGainsNothingOnTheStartIsNotBest) {
-  Course course;
-  EXPECT_FALSE(course.add({0.9, 1.0}));
-  EXPECT_FALSE(course.add({0.89, 0.5}));
-  EXPECT_FALSE(course.add({0.9, 0.78125}));
-  EXPECT_TRUE(course.add({0.9, 0.71875}));
-  EXPECT_TRUE(course.add({0.95, 0.5}));
-  EXPECT_FALSE(course.add({1.0, 0.625}));
-  EXPECT_FALSE(course.add({1.0, std::numeric_limits<double>::quiet_NaN()}));
-  EXPECT_EQ(course.best, 4);
-  EXPECT_TRUE(course.ended_below());
+  TrainingHistory history;
+  EXPECT_FALSE(history.add({0.9, 1.0}));
+  EXPECT_FALSE(history.add({0.89, 0.5}));
+  EXPECT_FALSE(history.add({0.9, 0.78125}));
+  EXPECT_TRUE(history.add({0.9, 0.71875}));
+  EXPECT_TRUE(history.add({0.95, 0.5}));
+  EXPECT_FALSE(history.add({1.0, 0.625}));
+  EXPECT_FALSE(history.add({1.0, std::numeric_limits<double>::quiet_NaN()}));
+  EXPECT_EQ(history.best, 4);
+  EXPECT_TRUE(history.ended_below());
 }
 
 TEST(KeepsBest, MoreRightNeedsALowerLossToo) {
-  Course course;
-  EXPECT_FALSE(course.add({0.9, 1.0}));
-  EXPECT_FALSE(course.add({0.91, 1.5}));
-  EXPECT_TRUE(course.add({0.91, 0.96875}));
-  EXPECT_EQ(course.best, 2);
+  TrainingHistory history;
+  EXPECT_FALSE(history.add({0.9, 1.0}));
+  EXPECT_FALSE(history.add({0.91, 1.5}));
+  EXPECT_TRUE(history.add({0.91, 0.96875}));
+  EXPECT_EQ(history.best, 2);
 }
 
 TEST(KeepsBest, WithoutClassesTheLossDecides) {
-  Course course;
-  EXPECT_FALSE(course.add({{}, 1.0}));
-  EXPECT_TRUE(course.add({{}, 0.9375}));
-  EXPECT_FALSE(course.add({{}, 1.0}));
-  EXPECT_EQ(course.best, 1);
+  TrainingHistory history;
+  EXPECT_FALSE(history.add({{}, 1.0}));
+  EXPECT_TRUE(history.add({{}, 0.9375}));
+  EXPECT_FALSE(history.add({{}, 1.0}));
+  EXPECT_EQ(history.best, 1);
 }
 
-TEST(Course, IsText) {
-  Course course{{17, true, {}, 0}};
-  course.add({0.5, 0.25});
-  course.add({{}, std::numeric_limits<double>::quiet_NaN()});
-  EXPECT_EQ(to_text(course),
-            R"({"samples":17,"has_labels":true,"standings":[{"loss":0.25,"accuracy":0.5},{"loss":null}],)"
+TEST(TrainingHistory, IsText) {
+  TrainingHistory history{{17, true, {}, 0}};
+  history.add({0.5, 0.25});
+  history.add({{}, std::numeric_limits<double>::quiet_NaN()});
+  EXPECT_EQ(to_text(history),
+            R"({"samples":17,"has_labels":true,"results":[{"loss":0.25,"accuracy":0.5},{"loss":null}],)"
             R"("best_epoch":0,"ended_below":true})");
 }
 
@@ -151,15 +151,15 @@ TEST(Course, IsText) {
 TEST(Spread, MakesAFactorOfTheLastLayerCountForNothing) {
   const data::Dataset data = random_data(256);
   ThreadPool pool(1);
-  const auto course = [&](float factor) {
+  const auto history = [&](float factor) {
     const Model model = prepared_network(data, {4, 4, 4}, factor);
     Fit fit(model, all_of(data), options_for(0.02), pool);
     while (!fit.finished()) fit.run_epoch();
-    return to_text(fit.state().course);
+    return to_text(fit.state().history);
   };
-  EXPECT_EQ(course(1), course(64));
-  EXPECT_EQ(course(1), course(0.125F));
-  EXPECT_NE(course(1), course(-1));
+  EXPECT_EQ(history(1), history(64));
+  EXPECT_EQ(history(1), history(0.125F));
+  EXPECT_NE(history(1), history(-1));
 }
 
 /// At a learning rate that would move every scale below zero.
@@ -210,7 +210,7 @@ class InAFolder : public testing::Test {
   test::TemporaryFolder folder_;
 };
 
-TEST_F(InAFolder, TheBestStateAndTheCourseResume) {
+TEST_F(InAFolder, TheBestStateAndTheHistoryResume) {
   const data::Dataset data = random_data(256);
   const Model model = prepared_network(data);
   const FitOptions options = options_for(0.02);
@@ -221,10 +221,10 @@ TEST_F(InAFolder, TheBestStateAndTheCourseResume) {
   const RunOutcome resumed = train(model, data, options, true);
   EXPECT_EQ(resumed.first_epoch, 2);
   EXPECT_EQ(digest(resumed.model), digest(whole.model));
-  EXPECT_EQ(to_text(resumed.course), to_text(whole.course));
+  EXPECT_EQ(to_text(resumed.history), to_text(whole.history));
   const RunOutcome again = train(model, data, options, true);
   EXPECT_TRUE(again.was_finished);
-  EXPECT_EQ(to_text(again.course), to_text(whole.course));
+  EXPECT_EQ(to_text(again.history), to_text(whole.history));
 }
 
 TEST_F(InAFolder, DataIsKnownByItsContent) {
@@ -270,7 +270,7 @@ TEST_F(InAFolder, OtherSettingsAreNamedWhole) {
 TEST_F(InAFolder, OfAnEarlierRunIsNotOverwritten) {
   const data::Dataset data = random_data(256);
   const std::string folder = (folder_ / "run").string();
-  EXPECT_EQ(test::diagnostic_of([&] { course_in(folder); }), errors::folder_without_checkpoint(folder));
+  EXPECT_EQ(test::diagnostic_of([&] { history_in(folder); }), errors::folder_without_checkpoint(folder));
   const Model model = prepared_network(data);
   train(model, data, options_for(0.02, 1));
   EXPECT_EQ(test::diagnostic_of([&] { require_free(folder); }),

@@ -98,7 +98,7 @@ FitOptions options_for(double rate) {
 
 struct Trained {
   Model model;
-  std::string course;
+  std::string history;
 };
 
 Trained trained(const Start& start, const std::string& batch, const data::Dataset& data, const FitOptions& options) {
@@ -110,7 +110,7 @@ Trained trained(const Start& start, const std::string& batch, const data::Datase
   EXPECT_FALSE(fit.note().has_value());
   const Model current = fit.current();
   EXPECT_EQ(current.graph, model.graph) << batch;
-  return {fit.renormalized().model.graph == model.graph ? current : Model(), to_text(fit.state().course)};
+  return {fit.renormalized().model.graph == model.graph ? current : Model(), to_text(fit.state().history)};
 }
 
 /// Compares everything that training leaves, including its results on the validation split.
@@ -120,7 +120,7 @@ void expect_same_training(const Start& start, bool labelled, const FitOptions& o
   EXPECT_FALSE(open.model.tensors.empty());
   for (const char* batch : {"1", "7"}) {
     const Trained other = trained(start, batch, data, options);
-    EXPECT_EQ(other.course, open.course) << batch;
+    EXPECT_EQ(other.history, open.history) << batch;
     for (const auto& [name, tensor] : open.model.tensors)
       EXPECT_TRUE(tensor.same_bits(other.model.tensors.at(name))) << name << ", batch " << batch;
   }

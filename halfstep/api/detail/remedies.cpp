@@ -139,8 +139,8 @@ bool helps(double in_float, double before, double after) {
 }
 
 /// Returns "loss 0.412 to 0.031, agreement 90.1 to 97.0 %".
-std::string gain_in_words(const sensitivity::Analysis& analysis, const train::Standing& after) {
-  const train::Standing& before = analysis.on_codes;
+std::string gain_in_words(const sensitivity::Analysis& analysis, const train::ValidationResult& after) {
+  const train::ValidationResult& before = analysis.on_codes;
   std::string text = fmt::format("loss {:.3g} to {:.3g}", before.loss, after.loss);
   if (before.right && after.right)
     text += fmt::format(", {} {:.1f} to {:.1f} %", analysis.has_labels ? "accuracy" : "agreement", 100 * *before.right,
@@ -183,7 +183,7 @@ class Advisor {
   /// Returns "" if there is no gain.
   std::string gain_of(const Model& tried) const {
     const sensitivity::Trial::Outcome after = trial_.outcome_of(tried);
-    const train::Standing& before = analysis_.on_codes;
+    const train::ValidationResult& before = analysis_.on_codes;
     if (helps(analysis_.in_float.loss, before.loss, after.judged.loss)) return gain_in_words(analysis_, after.judged);
     if (after.judged.right < before.right || !helps(0, distance_, after.near.loss)) return "";
     return fmt::format("distance to the float network {:.3g} to {:.3g}", distance_, after.near.loss);

@@ -26,19 +26,19 @@ std::vector<std::string> chosen(const std::vector<std::string>& names, const std
 
 int64_t count_of(const Graph& graph) { return static_cast<int64_t>(graph.all_ops().size()); }
 
-PassCourse run_one(Model& model, const std::string& name) {
-  PassCourse course;
-  course.name = name;
-  course.before = count_of(model.graph);
+PassStep run_one(Model& model, const std::string& name) {
+  PassStep history;
+  history.name = name;
+  history.before = count_of(model.graph);
   const std::string text = print(model.graph);
   const auto start = std::chrono::steady_clock::now();
   compiler::run_graph_pass(model, name);
-  course.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  history.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   passes::verify_own(name, model.graph);
-  course.after = count_of(model.graph);
-  course.network = print(model.graph);
-  course.changed = course.network != text;
-  return course;
+  history.after = count_of(model.graph);
+  history.network = print(model.graph);
+  history.changed = history.network != text;
+  return history;
 }
 
 }  // namespace
@@ -48,7 +48,7 @@ std::vector<PassInfo> passes() { return compiler::graph_passes(); }
 PassResult run_passes(const Model& model, const std::vector<std::string>& names,
                       const std::vector<std::string>& disabled) {
   PassResult passed{model, {}};
-  for (const std::string& name : chosen(names, disabled)) passed.course.push_back(run_one(passed.model, name));
+  for (const std::string& name : chosen(names, disabled)) passed.history.push_back(run_one(passed.model, name));
   return passed;
 }
 

@@ -13,7 +13,7 @@ namespace halfstep::api {
 std::vector<PassInfo> passes();
 
 /// Effect of one pass.
-struct PassCourse {
+struct PassStep {
   std::string name;
   int64_t before = 0, after = 0;  ///< number of operations, including those in regions
   double seconds = 0;
@@ -24,7 +24,7 @@ struct PassCourse {
 /// The rewritten network, and the effect of each pass in order.
 struct PassResult {
   Model model;
-  std::vector<PassCourse> course;
+  std::vector<PassStep> history;
 };
 
 /// Runs passes by name, in order. "all" means all passes except the disabled ones. Verifies the network after each

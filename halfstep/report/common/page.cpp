@@ -178,20 +178,20 @@ std::string audit_section(const NetworkReport& report) {
 }
 
 std::string training_section(const NetworkReport& report) {
-  if (!report.course || report.course->standings.empty()) return "";
-  Series right{report.course->has_labels ? "accuracy" : "agreement", {}, {}}, loss{"loss", {}, {}};
-  for (size_t epoch = 0; epoch < report.course->standings.size(); ++epoch) {
-    const train::Standing& standing = report.course->standings[epoch];
+  if (!report.history || report.history->validation_results.empty()) return "";
+  Series right{report.history->has_labels ? "accuracy" : "agreement", {}, {}}, loss{"loss", {}, {}};
+  for (size_t epoch = 0; epoch < report.history->validation_results.size(); ++epoch) {
+    const train::ValidationResult& validation_result = report.history->validation_results[epoch];
     const auto x = static_cast<double>(epoch);
-    if (standing.right) {
+    if (validation_result.right) {
       right.x.push_back(x);
-      right.y.push_back(100 * *standing.right);
+      right.y.push_back(100 * *validation_result.right);
     }
     loss.x.push_back(x);
-    loss.y.push_back(standing.loss);
+    loss.y.push_back(validation_result.loss);
   }
-  std::string text = fmt::format("<p>On {} samples held back; kept: {}.</p>\n", grouped(report.course->samples),
-                                 escaped(train::best_text(*report.course)));
+  std::string text = fmt::format("<p>On {} samples held back; kept: {}.</p>\n", grouped(report.history->samples),
+                                 escaped(train::best_text(*report.history)));
   if (!right.x.empty()) text += line_plot({right}, "epoch", right.name + " %");
   return text + line_plot({loss}, "epoch", "loss");
 }
@@ -259,11 +259,11 @@ std::string worst_section(const NetworkReport& report) {
   return text + "</div>\n";
 }
 
-std::string standing_line(const NetworkReport& report) {
+std::string validation_line(const NetworkReport& report) {
   const sensitivity::Analysis& result = report.analysis.sensitivity;
-  const auto text = [&](const char* what, const train::Standing& standing) {
-    return standing.right ? fmt::format("{} {} %", what, percent(*standing.right))
-                          : fmt::format("{} loss {:.4g}", what, standing.loss);
+  const auto text = [&](const char* what, const train::ValidationResult& validation_result) {
+    return validation_result.right ? fmt::format("{} {} %", what, percent(*validation_result.right))
+                          : fmt::format("{} loss {:.4g}", what, validation_result.loss);
   };
   return fmt::format("{} on {} samples of {}: {}, {}, {}",
                      result.has_labels ? "accuracy" : "agreement with the float network", grouped(result.samples),
@@ -293,9 +293,9 @@ std::string as_html(const NetworkReport& report) {
   const bool holds = report.proof && report.proof->equal();
   std::string body = fmt::format(
       "<h1>{}</h1>\n<p>on platform {}</p>\n<p class=\"verdict{}\" id=\"verdict\">{}</p>\n<p "
-      "id=\"standing\">{}</p>\n<nav>",
+      "id=\"validation_result\">{}</p>\n<nav>",
       escaped(report.analysis.network), escaped(report.analysis.platform), holds ? "" : " fails",
-      escaped(verdict_text(report)), escaped(standing_line(report)));
+      escaped(verdict_text(report)), escaped(validation_line(report)));
   for (const Section& one : sections) {
     if (!one.body.empty()) body += fmt::format("<a href=\"#{}\">{}</a>", one.id, one.title);
   }
@@ -309,11 +309,11 @@ std::string as_json(const NetworkReport& report) {
   ordered_json json = {{"network", report.analysis.network},
                        {"platform", report.analysis.platform},
                        {"verdict", verdict_text(report)},
-                       {"standing", standing_line(report)},
+                       {"validation_result", validation_line(report)},
                        {"layers", layer_names(report)},
                        {"analysis", ordered_json::parse(as_json(report.analysis))},
                        {"proof", report.proof ? to_json(*report.proof) : ordered_json()}};
-  if (report.course) json["training"] = ordered_json::parse(train::to_text(*report.course));
+  if (report.history) json["training"] = ordered_json::parse(train::to_text(*report.history));
   for (const api::TriedWidths& one : report.widths)
     json["widths"].push_back({{"kind", one.kind}, {"what", one.what}, {"bytes", one.bytes}, {"loss", one.loss}});
   json["times"] = ordered_json::array();
@@ -328,7 +328,7 @@ std::string as_json(const NetworkReport& report) {
 }
 
 std::string as_text(const NetworkReport& report) {
-  return fmt::format("{}\n{}\n", verdict_text(report), standing_line(report));
+  return fmt::format("{}\n{}\n", verdict_text(report), validation_line(report));
 }
 
 }  // namespace halfstep::report

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "halfstep/core/ir/model.h"
-#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/train/evaluate/history.h"
 
 namespace halfstep::train {
 

@@ -62,11 +62,11 @@ void Tally::count_right(const std::vector<int64_t>& found, const std::vector<int
   for (size_t i = 0; i < found.size(); ++i) right_ += found[i] == expected[i] ? 1U : 0U;
 }
 
-Standing Tally::standing() const {
-  Standing standing;
-  if (seen_ > 0) standing.right = static_cast<double>(right_) / static_cast<double>(seen_);
-  standing.loss = loss_ / static_cast<double>(samples_);
-  return standing;
+ValidationResult Tally::validation_result() const {
+  ValidationResult validation_result;
+  if (seen_ > 0) validation_result.right = static_cast<double>(right_) / static_cast<double>(seen_);
+  validation_result.loss = loss_ / static_cast<double>(samples_);
+  return validation_result;
 }
 
 }  // namespace halfstep::train

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/train/evaluate/history.h"
 
 namespace halfstep::train {
 
@@ -25,7 +25,7 @@ class Tally {
   /// Adds outputs and those of a teacher for the same `count` samples.
   void add(const Tensors& outputs, const Tensors& wanted, int64_t count);
 
-  Standing standing() const;
+  ValidationResult validation_result() const;
 
  private:
   void add_distance(const Tensor& output, const Tensor& wanted, float spread, int64_t count);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "halfstep/train/evaluate/executable.h"
-#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/train/evaluate/history.h"
 
 namespace halfstep::train {
 

@@ -106,11 +106,11 @@ std::optional<std::filesystem::path> last_checkpoint(const std::filesystem::path
   return checkpoints.empty() ? std::nullopt : std::optional(checkpoints.rbegin()->second);
 }
 
-Course course_in(const std::filesystem::path& folder) {
+TrainingHistory history_in(const std::filesystem::path& folder) {
   const auto last = last_checkpoint(folder);
   if (!last) fail(errors::folder_without_checkpoint(folder.string()));
   const Model file = load_model(*last);
-  return Course{run_of(file, *last).course};
+  return TrainingHistory{run_of(file, *last).history};
 }
 
 void remove_checkpoints_after(const std::filesystem::path& folder, int64_t epoch) {
@@ -137,7 +137,7 @@ void save_checkpoint(const std::filesystem::path& path, const Model& network, co
       .data_name = key.data_name,
       .data_digest = key.data_digest,
       .settings = key.settings,
-      .course = state.course,
+      .history = state.history,
       .live = add_copies(file, "live", live),
       .average = add_copies(file, "average", state.average),
       .best = add_copies(file, "best", state.best),
@@ -156,7 +156,7 @@ TrainingState load_checkpoint(const std::filesystem::path& path, const Model& ne
                                              beyond(key.settings, run.settings)));
   TrainingState state;
   state.epoch = run.epoch;
-  state.course = Course{run.course};
+  state.history = TrainingHistory{run.history};
   state.tensors = file.tensors;
   const auto live = take_copies(run.live, state.tensors);
   state.average = take_copies(run.average, state.tensors);

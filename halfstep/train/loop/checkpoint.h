@@ -18,7 +18,7 @@ std::filesystem::path checkpoint_path(const std::filesystem::path& folder, int64
 std::optional<std::filesystem::path> last_checkpoint(const std::filesystem::path& folder);
 
 /// The validation results of the run in `folder`, from its last checkpoint. Throws if there is none.
-Course course_in(const std::filesystem::path& folder);
+TrainingHistory history_in(const std::filesystem::path& folder);
 
 /// Removes the checkpoints of epochs after `epoch`. They belong to an earlier run.
 void remove_checkpoints_after(const std::filesystem::path& folder, int64_t epoch);

@@ -194,7 +194,7 @@ Fit::Fit(const Model& model, const data::Samples& samples, const FitOptions& opt
     return;
   }
   state_.tensors = running_->program.tensors();
-  state_.course = {samples_.validation_split.size(), !is_taught, {}, 0};
+  state_.history = {samples_.validation_split.size(), !is_taught, {}, 0};
   if (options.ema > 0) {
     for (const Value tensor : model_.graph.tensors()) {
       if (tensor.role() == Role::parameter) state_.average[tensor.name()] = model_.tensors.at(tensor.name()).clone();
@@ -264,7 +264,7 @@ float Fit::run_step(const Tensors& inputs, int64_t step, std::string_view stage)
 }
 
 double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) {
-  if (options_.keep_best && state_.course.standings.empty()) find_standing(progress);
+  if (options_.keep_best && state_.history.validation_results.empty()) find_validation(progress);
   const int64_t steps = steps_per_epoch_ * options_.epochs;
   const auto warmup = static_cast<int64_t>(options_.warmup * static_cast<double>(steps));
   const std::vector<int64_t> order = next_order();
@@ -287,7 +287,7 @@ double Fit::run_epoch(const ProgressCallback& progress, std::string_view stage) 
   state_.tensors = running_->program.tensors();
   if (running_->oscillations) running_->oscillations->save(state_.tensors);
   ++state_.epoch;
-  if (options_.keep_best) find_standing(progress);
+  if (options_.keep_best) find_validation(progress);
   return loss_sum / static_cast<double>(steps_per_epoch_);
 }
 
@@ -310,20 +310,20 @@ Answers Fit::teachers_answers() const {
   return [this](const Tensors& inputs) { return running_->teachers.outputs(inputs); };
 }
 
-Standing Fit::validation_result_of_split(const Model& network) const {
+ValidationResult Fit::validation_result_of_split(const Model& network) const {
   const Answers teacher = is_taught() ? teachers_answers() : Answers();
-  return standing_of(network, samples_.validation_split, teacher, running_->taught.outputs, pool_, options_.watch_iterations);
+  return evaluate_on(network, samples_.validation_split, teacher, running_->taught.outputs, pool_, options_.watch_iterations);
 }
 
-void Fit::find_standing(const ProgressCallback& progress) {
+void Fit::find_validation(const ProgressCallback& progress) {
   Model now = open_current();
-  Course& course = state_.course;
-  if (course.standings.empty() && !is_taught() && !options_.teachers.empty())
-    course.teacher = standing_of(teachers_answers(), now, samples_.validation_split);
-  const Standing standing = validation_result_of_split(now);
-  if (course.add(standing)) state_.best = std::move(now.tensors);
+  TrainingHistory& history = state_.history;
+  if (history.validation_results.empty() && !is_taught() && !options_.teachers.empty())
+    history.teacher = evaluate_on(teachers_answers(), now, samples_.validation_split);
+  const ValidationResult validation_result = validation_result_of_split(now);
+  if (history.add(validation_result)) state_.best = std::move(now.tensors);
   const std::string when = state_.epoch == 0 ? "at the start" : fmt::format("after epoch {}", state_.epoch);
-  if (progress) progress({"held back", 1, 1, fmt::format("{}: {}", when, text_of(course, standing))});
+  if (progress) progress({"held back", 1, 1, fmt::format("{}: {}", when, text_of(history, validation_result))});
 }
 
 int64_t Fit::frozen_weights() const { return running_->oscillations ? running_->oscillations->frozen() : 0; }
@@ -342,7 +342,7 @@ BatchNormUpdate Fit::renormalized() const {
     return closed(network, "running statistics stay: no batch norm follows its batches here");
   if (options_.keep_best) {
     Model before = open_result();
-    const Standing was = validation_result_of_split(before), is = validation_result_of_split(network);
+    const ValidationResult was = validation_result_of_split(before), is = validation_result_of_split(network);
     if (is.right < was.right || !(is.loss <= was.loss))
       return closed(before, "running statistics stay: the network was worse with new ones on what was held back");
   }

@@ -14,7 +14,7 @@
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/data/pipeline/samples.h"
 #include "halfstep/passes/gradient/optimizer.h"
-#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/train/evaluate/history.h"
 #include "halfstep/train/evaluate/with_open_batch.h"
 #include "halfstep/train/loop/recipe.h"
 #include "halfstep/train/loop/step_times.h"
@@ -44,8 +44,8 @@ struct FitOptions {
 struct TrainingState {
   std::map<std::string, Tensor> tensors;  ///< parameters, state and optimizer state, by name
   std::map<std::string, Tensor> average;  ///< averaged parameters, empty without averaging
-  std::map<std::string, Tensor> best;     ///< the network at epoch course.best, empty: the initial network
-  Course course;                          ///< validation results, empty without keep_best
+  std::map<std::string, Tensor> best;     ///< the network at epoch history.best, empty: the initial network
+  TrainingHistory history;                          ///< validation results, empty without keep_best
   int64_t epoch = 0;                      ///< number of finished epochs
 };
 
@@ -95,8 +95,8 @@ class Fit {
   bool is_taught() const;
   /// The targets that replace labels.
   Answers teachers_answers() const;
-  Standing validation_result_of_split(const Model& network) const;
-  void find_standing(const ProgressCallback& progress);
+  ValidationResult validation_result_of_split(const Model& network) const;
+  void find_validation(const ProgressCallback& progress);
   void average_parameters(int64_t step);
   /// Order of the samples in the next epoch.
   std::vector<int64_t> next_order() const;

@@ -50,10 +50,10 @@ double run_epoch(Fit& fit, const std::filesystem::path& result, const ProgressCa
   try {
     return fit.run_epoch(progress, stage);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::bad_input || fit.state().course.standings.empty() || result.empty()) throw;
+    if (error.kind() != ErrorKind::bad_input || fit.state().history.validation_results.empty() || result.empty()) throw;
     save_model(fit.result(), result);
     std::vector<Diagnostic> diagnostics = error.diagnostics();
-    diagnostics.push_back(errors::best_state_kept(result.string(), best_text(fit.state().course)));
+    diagnostics.push_back(errors::best_state_kept(result.string(), best_text(fit.state().history)));
     throw Error(std::move(diagnostics));
   }
 }
@@ -62,7 +62,7 @@ namespace {
 
 RunOutcome outcome_of(const Fit& fit, RunOutcome outcome) {
   outcome.times = fit.times();
-  outcome.course = fit.state().course;
+  outcome.history = fit.state().history;
   outcome.frozen_weights = fit.frozen_weights();
   outcome.note = fit.note();
   BatchNormUpdate renormalized = fit.renormalized();

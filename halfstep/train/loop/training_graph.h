@@ -3,7 +3,7 @@
 
 #include "halfstep/core/ir/model.h"
 #include "halfstep/passes/gradient/optimizer.h"
-#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/train/evaluate/history.h"
 
 namespace halfstep::train {
 

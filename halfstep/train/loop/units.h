@@ -5,7 +5,7 @@
 #include <string>
 
 #include "halfstep/core/ir/model.h"
-#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/train/evaluate/history.h"
 
 namespace halfstep::train {
 

@@ -10,7 +10,7 @@
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/data/pipeline/samples.h"
 #include "halfstep/train/calibrate/calibrate.h"
-#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/train/evaluate/history.h"
 #include "halfstep/tune/allocation/choose.h"
 #include "halfstep/tune/allocation/options.h"
 
@@ -37,7 +37,7 @@ struct Allocation {
   std::vector<Point> uniform = {};               ///< uniform bit widths, as far as they are legal
   std::vector<Point> front = {};                 ///< along the first budget, cheapest first
   std::vector<std::map<int, double>> harm = {};  ///< by group and bit width
-  train::Standing in_float;                      ///< accuracy of the float network, without a distance
+  train::ValidationResult in_float;                      ///< accuracy of the float network, without a distance
   bool has_labels = false;
   int64_t samples = 0;
   std::string latency_source = {};  ///< "this machine, 1 thread", "" without latencies

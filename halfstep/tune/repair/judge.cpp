@@ -15,14 +15,14 @@ Judge::Judge(const Model& prepared, data::Samples samples, train::Spreads spread
       spreads_(std::move(spreads)),
       pool_(pool) {}
 
-train::Standing Judge::operator()(const Model& model) const {
+train::ValidationResult Judge::operator()(const Model& model) const {
   train::BatchRunner teacher(teacher_, {}, pool_);
-  train::Standing standing = train::standing_of(model, samples_, train::answers_of(teacher), spreads_, pool_);
-  if (has_labels()) standing.right = train::accuracy(model, samples_, pool_);
-  return standing;
+  train::ValidationResult validation_result = train::evaluate_on(model, samples_, train::answers_of(teacher), spreads_, pool_);
+  if (has_labels()) validation_result.right = train::accuracy(model, samples_, pool_);
+  return validation_result;
 }
 
-bool gains(const train::Standing& first, const train::Standing& before, const train::Standing& after, int64_t samples) {
+bool gains(const train::ValidationResult& first, const train::ValidationResult& before, const train::ValidationResult& after, int64_t samples) {
   if (!(after.loss < before.loss)) return false;
   if (!first.right || !after.right) return true;
   constexpr double kByChance = 2;  // standard errors of the difference, a confidence of 95 %

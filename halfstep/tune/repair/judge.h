@@ -6,7 +6,7 @@
 #include "halfstep/core/ir/model.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/data/pipeline/samples.h"
-#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/train/evaluate/history.h"
 
 namespace halfstep::repair {
 
@@ -18,7 +18,7 @@ class Judge {
 
   /// `right` is accuracy with labels, otherwise top-1 agreement with the float network. It is absent if the outputs are
   /// not classes. `loss` is the mean squared distance to the float network's outputs, in units of their spread.
-  train::Standing operator()(const Model& model) const;
+  train::ValidationResult operator()(const Model& model) const;
 
   int64_t samples() const { return samples_.size(); }
   bool has_labels() const { return has_labels_; }
@@ -34,6 +34,6 @@ class Judge {
 /// Whether `after` is closer to the float network than `before`, and not significantly less accurate than `first`. The
 /// limit is two standard errors of the difference for this number of samples. A few samples are enough to compare
 /// distances, but not accuracies.
-bool gains(const train::Standing& first, const train::Standing& before, const train::Standing& after, int64_t samples);
+bool gains(const train::ValidationResult& first, const train::ValidationResult& before, const train::ValidationResult& after, int64_t samples);
 
 }  // namespace halfstep::repair

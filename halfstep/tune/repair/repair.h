@@ -12,7 +12,7 @@
 #include "halfstep/core/ir/model.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/train/calibrate/calibrate.h"
-#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/train/evaluate/history.h"
 #include "halfstep/tune/repair/options.h"
 
 namespace halfstep::repair {
@@ -37,7 +37,7 @@ inline bool any(const Options& options) { return !options.methods.empty(); }
 struct Step {
   std::string name;
   std::string what;               ///< a sentence with numbers: the change, or the reason for none
-  train::Standing before, after;  ///< on held-out samples, equal without a change
+  train::ValidationResult before, after;  ///< on held-out samples, equal without a change
   bool changed = false;           ///< whether the method returned another network
   bool kept = false;              ///< whether this network was better (gains) and is kept
   double seconds = 0;
@@ -47,7 +47,7 @@ struct Report {
   int64_t learned = 0, validation_split = 0;    ///< numbers of samples
   bool has_labels = false;               ///< `right` is accuracy, without labels agreement with the float network
   std::vector<Step> steps;               ///< in the order in which they were tried
-  train::Standing first, last;           ///< before the first step and after the last one
+  train::ValidationResult first, last;           ///< before the first step and after the last one
   std::optional<std::string> note = {};  ///< set if the network has a fixed batch (train::fixed_batch_note)
 };
 

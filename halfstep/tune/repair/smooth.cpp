@@ -70,7 +70,7 @@ Change smooth(const State& state, const Scene& scene) {
   }
   const auto moments =
       moments_of(train::teacher_of(state.reference, scene.samples.data->name), watched, scene.samples, scene.pool);
-  const train::Standing before = scene.judge(state.model);
+  const train::ValidationResult before = scene.judge(state.model);
   std::optional<Model> best;
   double best_loss = before.loss, best_share = 0;
   int64_t best_scaled = 0;
@@ -79,10 +79,10 @@ Change smooth(const State& state, const Scene& scene) {
     const int64_t scaled = smooth_all(after, groups, moments, share);
     if (scaled == 0) continue;
     train::calibrate(after, scene.samples, scene.calibration, scene.pool);
-    const train::Standing standing = scene.judge(after);
-    if (!(standing.loss < best_loss)) continue;
+    const train::ValidationResult validation_result = scene.judge(after);
+    if (!(validation_result.loss < best_loss)) continue;
     best = std::move(after);
-    best_loss = standing.loss, best_share = share, best_scaled = scaled;
+    best_loss = validation_result.loss, best_share = share, best_scaled = scaled;
   }
   if (!best)
     return {{},

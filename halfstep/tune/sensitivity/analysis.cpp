@@ -220,7 +220,7 @@ class Analyzer {
 
 }  // namespace
 
-Change operator-(const train::Standing& second, const train::Standing& first) {
+Change operator-(const train::ValidationResult& second, const train::ValidationResult& first) {
   Change change{second.loss - first.loss, std::nullopt};
   if (second.right && first.right) change.right = *second.right - *first.right;
   return change;

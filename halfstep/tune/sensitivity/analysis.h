@@ -11,7 +11,7 @@
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/data/pipeline/samples.h"
 #include "halfstep/quant/prepare/audit.h"
-#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/train/evaluate/history.h"
 #include "halfstep/tune/sensitivity/curvature.h"
 #include "halfstep/tune/sensitivity/options.h"
 #include "halfstep/tune/sensitivity/remedy.h"
@@ -24,7 +24,7 @@ struct Change {
   double loss = 0;
   std::optional<double> right = {};  ///< share of samples, absent if there is no measure of correct answers
 };
-Change operator-(const train::Standing& second, const train::Standing& first);
+Change operator-(const train::ValidationResult& second, const train::ValidationResult& first);
 
 /// The range that an observer would choose for one quantizer.
 struct ObservedRange {
@@ -67,7 +67,7 @@ struct Analysis {
   int64_t samples = 0;
   bool has_labels = false;  ///< without labels, loss is the distance to the float network, and right is agreement with
                             ///< it
-  train::Standing in_float, rounded, on_codes;  ///< without quantizers, with all in float arithmetic, with integers
+  train::ValidationResult in_float, rounded, on_codes;  ///< without quantizers, with all in float arithmetic, with integers
   /// Badly scaled quantizers first, most wasted bits first. Then by decreasing sensitivity. Ties are in graph order.
   std::vector<QuantizerAnalysis> quantizers = {};
   std::vector<std::string> notes = {};  ///< values that could not be computed, with the reason

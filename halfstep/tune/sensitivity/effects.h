@@ -11,9 +11,9 @@ namespace halfstep::sensitivity {
 
 /// Results on the samples of a trial with some of the quantizers.
 struct Effect {
-  train::Standing alone;    ///< with this quantizer alone
-  train::Standing up_to;    ///< with this quantizer and all before it
-  train::Standing without;  ///< with all quantizers but this one
+  train::ValidationResult alone;    ///< with this quantizer alone
+  train::ValidationResult up_to;    ///< with this quantizer and all before it
+  train::ValidationResult without;  ///< with all quantizers but this one
 };
 
 /// Effects by place of the network. Calls `done` with the completed steps and their number.

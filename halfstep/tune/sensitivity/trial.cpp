@@ -68,8 +68,8 @@ void Trial::add(Tallies& tallies, int64_t begin, const Tensors& inputs, const Te
 }
 
 Trial::Outcome Trial::outcome(const Tallies& tallies) const {
-  const train::Standing near = tallies.near.standing();
-  return {has_labels() ? tallies.judged.standing() : near, near};
+  const train::ValidationResult near = tallies.near.validation_result();
+  return {has_labels() ? tallies.judged.validation_result() : near, near};
 }
 
 Trial::Outcome Trial::outcome_of(const Model& network) const {

@@ -7,7 +7,7 @@
 
 #include "halfstep/data/pipeline/samples.h"
 #include "halfstep/train/evaluate/executable.h"
-#include "halfstep/train/evaluate/standing.h"
+#include "halfstep/train/evaluate/history.h"
 #include "halfstep/train/evaluate/tally.h"
 
 namespace halfstep::sensitivity {
@@ -20,11 +20,11 @@ class Trial {
   Trial(const Model& in_float, data::Samples samples, int64_t most, uint64_t seed, ThreadPool& pool);
 
   /// Evaluates a form of the network: with labels, or against the float network without them.
-  train::Standing of(const Model& network) const { return outcome_of(network).judged; }
+  train::ValidationResult of(const Model& network) const { return outcome_of(network).judged; }
 
   struct Outcome {
-    train::Standing judged;  ///< result of `of`
-    train::Standing near;    ///< against the float network, with or without labels
+    train::ValidationResult judged;  ///< result of `of`
+    train::ValidationResult near;    ///< against the float network, with or without labels
   };
   Outcome outcome_of(const Model& network) const;
 

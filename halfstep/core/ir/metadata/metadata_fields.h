@@ -69,17 +69,17 @@ void fields(auto& archive, Is<TableOrigin> auto& origin) {
   archive("y_zero_point", origin.y_zero_point);
 }
 
-void fields(auto& archive, Is<Standing> auto& standing) {
-  archive("right", standing.right);
-  archive("loss", standing.loss);
+void fields(auto& archive, Is<ValidationResult> auto& validation_result) {
+  archive("right", validation_result.right);
+  archive("loss", validation_result.loss);
 }
 
-void fields(auto& archive, Is<CourseRecord> auto& course) {
-  archive("samples", course.samples);
-  archive("has_labels", course.has_labels);
-  archive("standings", course.standings);
-  archive("best_epoch", course.best);
-  archive("teacher", course.teacher);
+void fields(auto& archive, Is<HistoryRecord> auto& history) {
+  archive("samples", history.samples);
+  archive("has_labels", history.has_labels);
+  archive("results", history.validation_results);
+  archive("best_epoch", history.best);
+  archive("teacher", history.teacher);
 }
 
 void fields(auto& archive, Is<TrainingRun> auto& run) {
@@ -89,7 +89,7 @@ void fields(auto& archive, Is<TrainingRun> auto& run) {
   archive("data_name", run.data_name);
   archive("data_digest", run.data_digest);
   archive("settings", run.settings);
-  archive("course", run.course);
+  archive("history", run.history);
   archive("live", run.live);
   archive("average", run.average);
   archive("best", run.best);

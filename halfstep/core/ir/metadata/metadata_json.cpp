@@ -65,9 +65,9 @@ class Check {
 
   void check_run(const TrainingRun& run) const {
     check_least("training_run.epoch", run.epoch, 0);
-    const auto last = std::max<int64_t>(0, static_cast<int64_t>(run.course.standings.size()) - 1);
-    if (run.course.best < 0 || run.course.best > last)
-      fail(errors::metadata_out_of_range(at("training_run.course.best_epoch"), run.course.best,
+    const auto last = std::max<int64_t>(0, static_cast<int64_t>(run.history.validation_results.size()) - 1);
+    if (run.history.best < 0 || run.history.best > last)
+      fail(errors::metadata_out_of_range(at("training_run.history.best_epoch"), run.history.best,
                                          fmt::format("0 to {}", last)));
   }
 

@@ -10,7 +10,7 @@
 namespace halfstep {
 
 /// Result of a network on validation samples.
-struct Standing {
+struct ValidationResult {
   /// Accuracy: share of samples whose largest output is their label. Without labels: agreement with the teacher's
   /// largest output. Computed from the first output. Absent if there are no labels and this output has no classes ([n,
   /// classes], two or more).
@@ -18,19 +18,19 @@ struct Standing {
   double loss = 0;  ///< softmax cross-entropy; without labels the distance to the teacher, in units of the spread of
                     ///< its outputs
 
-  bool operator==(const Standing&) const = default;
+  bool operator==(const ValidationResult&) const = default;
 };
 
 /// Training history: results on the validation split.
-struct CourseRecord {
+struct HistoryRecord {
   int64_t samples = 0;                   ///< number of held-out samples
   bool has_labels = false;               ///< true: `right` is accuracy; false: `right` is agreement with the teacher
-  std::vector<Standing> standings = {};  ///< before training, then after each epoch
+  std::vector<ValidationResult> validation_results = {};  ///< before training, then after each epoch
   int64_t best = 0;                      ///< epoch with the least loss among those that improve on the start; 0: none
-  std::optional<Standing> teacher = {};  ///< result of the teacher networks, if training uses them in addition to
+  std::optional<ValidationResult> teacher = {};  ///< result of the teacher networks, if training uses them in addition to
                                          ///< labels
 
-  bool operator==(const CourseRecord&) const = default;
+  bool operator==(const HistoryRecord&) const = default;
 };
 
 /// Progress and settings of a training run, from which it can be resumed.
@@ -40,7 +40,7 @@ struct TrainingRun {
   std::string start = {};                                          ///< digest of the network's contents before training
   std::string data_name = {}, data_digest = {};                    ///< name and digest of the samples
   std::vector<std::pair<std::string, std::string>> settings = {};  ///< names with values, in order
-  CourseRecord course = {};
+  HistoryRecord history = {};
   /// Prefixes of the names of copied tensors: current training state, moving average, and best epoch. "" if there is no
   /// such copy.
   std::string live = {}, average = {}, best = {};

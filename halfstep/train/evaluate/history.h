@@ -14,37 +14,37 @@ namespace halfstep::train {
 /// The spread (standard deviation) of a teacher's outputs, by name, see teacher.h.
 using Spreads = std::map<std::string, float>;
 
-using halfstep::Standing;
+using halfstep::ValidationResult;
 
 /// Minimum relative decrease of the loss to accept a state with the same validation accuracy. On so few samples, a
 /// smaller decrease does not predict better decisions on others.
 inline constexpr double kLeastGain = 0.25;
 
 /// Validation results of a run, as stored in a checkpoint.
-struct Course : CourseRecord {
+struct TrainingHistory : HistoryRecord {
   /// Adds the validation result of the next epoch. Returns whether it is the best so far.
-  bool add(const Standing& standing);
-  /// Whether `standing` is better than the start: a lower loss with a higher accuracy, or with the same accuracy a loss
+  bool add(const ValidationResult& validation_result);
+  /// Whether `validation_result` is better than the start: a lower loss with a higher accuracy, or with the same accuracy a loss
   /// lower by kLeastGain. Without an accuracy, the loss decides.
-  bool gains(const Standing& standing) const;
+  bool gains(const ValidationResult& validation_result) const;
   /// Whether the last epoch has a lower accuracy or a higher loss than the start.
   bool ended_below() const;
 };
 
 /// For example "agreement 97.90 %, loss 0.0121".
-std::string text_of(const Course& course, const Standing& standing);
+std::string text_of(const TrainingHistory& history, const ValidationResult& validation_result);
 
 /// For example "that of epoch 2", or "the network as it was given".
-std::string best_text(const Course& course);
+std::string best_text(const TrainingHistory& history);
 
 /// As JSON. Equal values have equal text.
-std::string to_text(const Course& course);
+std::string to_text(const TrainingHistory& history);
 
 /// Evaluates `model` (of any stage) on whole batches of `samples`. With a teacher, its outputs replace labels, and
 /// distances are divided by `spreads`. With a null teacher, the samples must have labels.
-Standing standing_of(const Model& model, const data::Samples& samples, const Answers& teacher, const Spreads& spreads,
+ValidationResult evaluate_on(const Model& model, const data::Samples& samples, const Answers& teacher, const Spreads& spreads,
                      ThreadPool& pool, const IterationWatch& watch = {});
 /// Evaluates the outputs of `answers` for the first outputs of `model` against labels.
-Standing standing_of(const Answers& answers, const Model& model, const data::Samples& samples);
+ValidationResult evaluate_on(const Answers& answers, const Model& model, const data::Samples& samples);
 
 }  // namespace halfstep::train
