@@ -41,7 +41,7 @@ void warn(QuantizeResult& result, const data::Samples& samples, const train::Cal
   });
 }
 
-repair::Report mend(Model& model, const data::Samples& samples, const train::CalibrateOptions& calibration,
+repair::Report correct(Model& model, const data::Samples& samples, const train::CalibrateOptions& calibration,
                     const repair::Options& options, ThreadPool& pool, const ProgressCallback& progress) {
   repair::Outcome outcome =
       in_words_of_convert(model, [&] { return repair::repair(model, samples, calibration, options, pool, progress); });
@@ -77,7 +77,7 @@ QuantizeResult quantize(const Model& network, const Platform& platform, const Da
   const verify::FloatReport floats = require_same_floats(model, parts.train, pool);
   std::optional<repair::Report> repaired;
   if (repair::any(options.repair))
-    repaired = mend(model, parts.train, calibration, options.repair, pool, settings.progress);
+    repaired = correct(model, parts.train, calibration, options.repair, pool, settings.progress);
   QuantizeResult result = described(std::move(model), calibrated.samples);
   result.notes = notes_on(result.model, data);
   std::ranges::move(calibrated.warnings, std::back_inserter(result.notes));
@@ -101,7 +101,7 @@ QuantizeResult repair(const Model& prepared, const Dataset& data, const Quantize
   ThreadPool pool(settings.threads);
   set_bits(model, options.bits);
   const train::CalibrateOptions calibration = calibration_of(options, settings);
-  repair::Report report = mend(model, parts.train, calibration, options.repair, pool, settings.progress);
+  repair::Report report = correct(model, parts.train, calibration, options.repair, pool, settings.progress);
   QuantizeResult result = described(std::move(model), 0);
   result.notes = notes_on(result.model, data);
   if (report.note) result.notes.push_back(*report.note);

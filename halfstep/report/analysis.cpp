@@ -108,11 +108,11 @@ ordered_json to_json(const QuantizerAnalysis& one, bool has_labels) {
   if (seen.reached)
     json["cumulative"] = {{"sqnr_db", decibel_json(seen.reached->sqnr_db())}, {"cosine", seen.reached->cosine()}};
   if (seen.wasted) json["wasted_bits"] = *seen.wasted;
-  json["is_misfit"] = one.is_misfit;
+  json["is_badly_scaled"] = one.is_badly_scaled;
   json["alone"] = to_json(one.alone, has_labels);
   json["up_to"] = to_json(one.up_to, has_labels);
   json["without"] = to_json(one.without, has_labels);
-  json["harm"] = one.harm;
+  json["sensitivity"] = one.sensitivity;
   if (one.curvature) {
     json["hessian_trace"] = {{"mean", one.curvature->trace}, {"error", one.curvature->error}};
     json["gradient_score"] = one.curvature->score;
@@ -131,7 +131,7 @@ std::string suggestions_of(const sensitivity::Analysis& analysis) {
       text += fmt::format("  {}: {}\n", place_of(one.quantizer), suggestion);
   }
   return text.empty() ? "nothing stands out\n"
-                      : "what may be done, misfits first, then the most harmful (options of quantize):\n" + text;
+                      : "what may be done, badly_scaled first, then the most harmful (options of quantize):\n" + text;
 }
 
 }  // namespace
@@ -155,7 +155,7 @@ std::string as_text(const api::AnalyzeResult& analysis) {
   for (size_t i = 0; i < std::min(kMostRows, result.quantizers.size()); ++i) table.add(row_of(result.quantizers[i]));
   text += table.text();
   if (result.quantizers.size() > kMostRows)
-    text += fmt::format("{} more with less harm: --json has all\n", result.quantizers.size() - kMostRows);
+    text += fmt::format("{} more with less sensitivity: --json has all\n", result.quantizers.size() - kMostRows);
   return text + "\n" + suggestions_of(result);
 }
 

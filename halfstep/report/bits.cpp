@@ -36,7 +36,7 @@ std::vector<std::string> row_of(const Point& point) {
           in_words(Currency::size, point.costs.size),
           in_words(Currency::bitops, point.costs.bitops),
           latency_text(point.costs),
-          fmt::format("{:.4f}", point.harm),
+          fmt::format("{:.4f}", point.sensitivity),
           fmt::format("{:.4f}", point.loss),
           percent(point.right)};
 }
@@ -73,8 +73,8 @@ std::string costs_text(const allocation::Allocation& result) {
     if (budget.currency == Currency::latency) text += fmt::format(" (by {})", result.latency_source);
     text += "\n";
   }
-  const double gap = result.chosen.harm - result.bound;
-  return text + (gap <= 1e-6 * std::max(1.0, result.chosen.harm)
+  const double gap = result.chosen.sensitivity - result.bound;
+  return text + (gap <= 1e-6 * std::max(1.0, result.chosen.sensitivity)
                      ? "no legal widths within the budget have a lower predicted loss (gap 0)\n"
                      : fmt::format("predicted loss within {:.4g} of the least that is possible\n", gap));
 }
@@ -89,7 +89,7 @@ ordered_json to_json(const Point& point, bool has_labels) {
   ordered_json json = {{"what", point.what},
                        {"widths", point.assignment},
                        {"costs", to_json(point.costs)},
-                       {"predicted_loss", point.harm},
+                       {"predicted_loss", point.sensitivity},
                        {"loss", point.loss}};
   if (point.right) json[has_labels ? "accuracy" : "agreement"] = *point.right;
   return json;
@@ -105,15 +105,15 @@ ordered_json groups_in_json(const allocation::Allocation& result) {
   ordered_json groups = ordered_json::array();
   for (size_t g = 0; g < result.layout.groups.size(); ++g) {
     const Group& group = result.layout.groups[g];
-    ordered_json harm = ordered_json::object();
-    for (const auto& [width, loss] : result.harm[g]) harm[fmt::format("{}", width)] = loss;
+    ordered_json sensitivity = ordered_json::object();
+    for (const auto& [width, loss] : result.sensitivity[g]) sensitivity[fmt::format("{}", width)] = loss;
     groups.push_back({{"tensor", group.tensor},
                       {"layer", group.layer},
                       {"is_weight", group.is_weight},
                       {"bits", result.chosen.assignment[g]},
                       {"before", group.now},
                       {"legal", group.widths},
-                      {"loss_alone", harm}});
+                      {"loss_alone", sensitivity}});
   }
   return groups;
 }
@@ -164,7 +164,7 @@ std::string as_json(const api::BitsResult& bits) {
   json["measured"] = to_json(result.measured);
   json["latency_source"] = result.latency_source;
   json["least_predicted_loss"] = result.bound;
-  json["gap"] = std::max(0.0, result.chosen.harm - result.bound);
+  json["gap"] = std::max(0.0, result.chosen.sensitivity - result.bound);
   json["nodes"] = result.nodes;
   json["uniform"] = points_in_json(result.uniform, result.has_labels);
   json["front"] = points_in_json(result.front, result.has_labels);

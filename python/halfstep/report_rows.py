@@ -148,11 +148,11 @@ class _SensitivityRow(TypedDict):
     sqnr_db: float | None
     cosine: float
     clipped: float
-    is_misfit: bool
+    is_badly_scaled: bool
     alone: dict[str, float]
     up_to: dict[str, float]
     without: dict[str, float]
-    harm: float
+    sensitivity: float
     channels: dict[str, Any]
     observers: list[dict[str, Any]]
     histogram: dict[str, Any]

@@ -301,12 +301,12 @@ class AnalyzeReport(Report):
         shown = [f"{name} {100 * values[key][right]:.2f} %" if right in values[key] else f"{name} loss {values[key]['loss']:.4f}"
                  for name, key in (("float", "in_float"), ("codes", "on_codes"))]  # fmt: skip
         first = self.quantizers[0] if self.quantizers else None
-        worst = f", {'misfit' if first['is_misfit'] else 'most harm'}: {first['place']}" if first else ""
+        worst = f", {'badly scaled' if first['is_badly_scaled'] else 'most sensitivity'}: {first['place']}" if first else ""
         return f"{right} on {values['samples']} samples: {', '.join(shown)}{worst}"
 
     def _table(self) -> Table:
         rows = [{**one, "alone": one["alone"]["loss"], "without": one["without"]["loss"]} for one in self.quantizers]
-        return rows, ["place", "bits", "sqnr_db", "cosine", "clipped", "unused_codes", "alone", "without", "harm"]
+        return rows, ["place", "bits", "sqnr_db", "cosine", "clipped", "unused_codes", "alone", "without", "sensitivity"]
 
 
 class BitAllocationReport(Report):

@@ -394,11 +394,11 @@ def test_progress_in_a_terminal_has_the_time_left(capsys, network, samples):
 def test_repair(network, samples):
     """A calibrated network is corrected, and the report names the methods."""
     plain = hs.quantize(network, data=samples, weight_bits=3)
-    mended = hs.quantize(network, data=samples, weight_bits=3, repair=["batchnorm", "bias"])
+    corrected = hs.quantize(network, data=samples, weight_bits=3, repair=["batchnorm", "bias"])
     assert plain.report.repair is None
-    steps = mended.report.repair["steps"]
+    steps = corrected.report.repair["steps"]
     assert [step["method"] for step in steps] == ["batchnorm", "bias"]
-    assert any(step["outcome"] == "kept" for step in steps) and mended != plain
+    assert any(step["outcome"] == "kept" for step in steps) and corrected != plain
     again = hs.quantize(plain, data=samples, repair="batchnorm")
     assert again.report.repair["steps"][0]["outcome"] == "kept"
     with raises("repair_method_unknown", match="magic.*equalize"):

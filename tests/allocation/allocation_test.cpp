@@ -92,21 +92,21 @@ bool clashes(const Layout& layout, const Assignment& assignment) {
 
 /// Size and bitops, computed from the shapes of the network alone: u 24x8 reads x, v 12x24 reads r, w 5x12 reads s.
 struct ByHand {
-  double size, bitops, harm;
+  double size, bitops, sensitivity;
 };
 
 ByHand by_hand(const Allocation& found, const Assignment& assignment) {
   std::map<std::string, int> bits;
-  double harm = 0;
+  double sensitivity = 0;
   for (size_t g = 0; g < assignment.size(); ++g) {
     bits[found.layout.groups[g].tensor] = assignment[g];
-    harm += found.harm[g].at(assignment[g]);
+    sensitivity += found.sensitivity[g].at(assignment[g]);
   }
   const auto bytes = [&](const char* tensor, double count) { return bits.at(tensor) <= 4 ? count / 2 : count; };
   return {
       bytes("u", 192) + bytes("v", 288) + bytes("w", 60),
       192.0 * bits.at("u") * bits.at("x") + 288.0 * bits.at("v") * bits.at("r") + 60.0 * bits.at("w") * bits.at("s"),
-      harm};
+      sensitivity};
 }
 
 TEST(Allocation, IsTheLeastOfAll) {
@@ -117,10 +117,10 @@ TEST(Allocation, IsTheLeastOfAll) {
     double best = 1e30;
     every(found.layout, [&](const Assignment& one) {
       const ByHand cost = by_hand(found, one);
-      if (cost.bitops <= bitops) best = std::min(best, cost.harm);
+      if (cost.bitops <= bitops) best = std::min(best, cost.sensitivity);
     });
     const ByHand chosen = by_hand(found, found.chosen.assignment);
-    EXPECT_NEAR(chosen.harm, best, 1e-12) << bitops;
+    EXPECT_NEAR(chosen.sensitivity, best, 1e-12) << bitops;
     EXPECT_LE(chosen.bitops, bitops);
     EXPECT_DOUBLE_EQ(found.chosen.costs.bitops, chosen.bitops);
     EXPECT_NEAR(found.bound, best, 1e-6 * best);
@@ -156,9 +156,9 @@ TEST(Allocation, WidthsThatMustNotMeetDoNot) {
   every(found.layout, [&](const Assignment& one) {
     const ByHand cost = by_hand(found, one);
     const double size = found.chosen.costs.size - by_hand(found, found.chosen.assignment).size + cost.size;
-    if (!clashes(found.layout, one) && size <= free.chosen.costs.size - 200) best = std::min(best, cost.harm);
+    if (!clashes(found.layout, one) && size <= free.chosen.costs.size - 200) best = std::min(best, cost.sensitivity);
   });
-  EXPECT_NEAR(found.chosen.harm, best, 1e-12);
+  EXPECT_NEAR(found.chosen.sensitivity, best, 1e-12);
 }
 
 TEST(Allocation, NumbersDependOnNoThreads) {
@@ -167,7 +167,7 @@ TEST(Allocation, NumbersDependOnNoThreads) {
   const Allocation one = allocated(model, data, "bitops<=9k", {}, 1),
                    three = allocated(model, data, "bitops<=9k", {}, 3);
   EXPECT_EQ(digest_hex(one.model), digest_hex(three.model));
-  EXPECT_EQ(one.harm, three.harm);
+  EXPECT_EQ(one.sensitivity, three.sensitivity);
   EXPECT_EQ(one.chosen.loss, three.chosen.loss);
 }
 
@@ -177,7 +177,7 @@ TEST(Allocation, FrontRisesAndUniformWidthsAreThere) {
   ASSERT_GT(found.front.size(), 3U);
   for (size_t i = 1; i < found.front.size(); ++i) {
     EXPECT_GT(found.front[i].costs.bitops, found.front[i - 1].costs.bitops);
-    EXPECT_LE(found.front[i].harm, found.front[i - 1].harm);
+    EXPECT_LE(found.front[i].sensitivity, found.front[i - 1].sensitivity);
   }
   EXPECT_TRUE(std::ranges::any_of(found.uniform, [](const Point& one) { return one.what == "weights 4, activations 4"; }));
   for (const Point& point : found.uniform) {

@@ -15,15 +15,15 @@ TEST(Program, FindsWhatTryingEverythingFinds) {
   constexpr int kLayers = 6, kWidths = 4;
   Random random(7, 0);
   for (int trial = 0; trial < 20; ++trial) {
-    std::vector<double> harm(kLayers * kWidths), size(harm.size()), time(harm.size());
-    for (size_t i = 0; i < harm.size(); ++i) {
-      harm[i] = static_cast<double>(random.uniform());
+    std::vector<double> sensitivity(kLayers * kWidths), size(sensitivity.size()), time(sensitivity.size());
+    for (size_t i = 0; i < sensitivity.size(); ++i) {
+      sensitivity[i] = static_cast<double>(random.uniform());
       size[i] = static_cast<double>(100 + random.below(1000));
       time[i] = static_cast<double>(1 + random.below(50));
     }
     const double most_size = 3000, most_time = trial % 2 == 0 ? 120 : 1e9;
     Program program;
-    for (const double cost : harm) program.add(cost);
+    for (const double cost : sensitivity) program.add(cost);
     Terms sizes, times;
     for (int layer = 0; layer < kLayers; ++layer) {
       Terms one;
@@ -41,7 +41,7 @@ TEST(Program, FindsWhatTryingEverythingFinds) {
       double h = 0, s = 0, t = 0;
       for (int layer = 0; layer < kLayers; ++layer) {
         const auto i = static_cast<size_t>(layer * kWidths + ((code >> (2 * layer)) & 3));
-        h += harm[i];
+        h += sensitivity[i];
         s += size[i];
         t += time[i];
       }
@@ -63,10 +63,10 @@ TEST(Program, EndsForHundredsOfLayers) {
   Program program;
   Terms sizes;
   for (int layer = 0; layer < kLayers; ++layer) {
-    const double harm = 0.1 + static_cast<double>(random.uniform()), size = static_cast<double>(100 + random.below(9));
+    const double sensitivity = 0.1 + static_cast<double>(random.uniform()), size = static_cast<double>(100 + random.below(9));
     Terms one;
     for (int width = kFewest; width <= kMost; ++width) {
-      const int variable = program.add(harm * std::exp2(-2 * width));
+      const int variable = program.add(sensitivity * std::exp2(-2 * width));
       one.emplace_back(variable, 1.0);
       sizes.emplace_back(variable, width * size);
     }

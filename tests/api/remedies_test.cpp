@@ -70,9 +70,9 @@ TEST(Remedies, QuantizeAndVerifyWarnWithOneThatHelps) {
 
   QuantizeOptions options;
   options.prepare.skip_layers = {"y"};
-  const QuantizeResult mended = quantize(two_heads(), platform, data, options, {});
-  EXPECT_EQ(joined(mended.notes), "");
-  const auto again = verify(mended.model, quant::convert(mended.model, {.float_fallback = true}).model, data, {}, {});
+  const QuantizeResult corrected = quantize(two_heads(), platform, data, options, {});
+  EXPECT_EQ(joined(corrected.notes), "");
+  const auto again = verify(corrected.model, quant::convert(corrected.model, {.float_fallback = true}).model, data, {}, {});
   EXPECT_EQ(joined(again.notes), "");
   EXPECT_GT(verify::worst_of(again.parts)->sums.sqnr_db(), 25) << "as was promised";
 }

@@ -46,8 +46,8 @@ TEST_F(Analyze, every_quantizer_has_its_numbers) {
   EXPECT_TRUE(report["in_float"].contains("accuracy"));
   double before = 1e30;
   for (const auto& one : report["quantizers"]) {
-    EXPECT_LE(one["harm"], before);
-    before = one["harm"];
+    EXPECT_LE(one["sensitivity"], before);
+    before = one["sensitivity"];
     EXPECT_GT(one["sqnr_db"], 10) << one["place"];
     EXPECT_GT(one["cosine"], 0.9);
     EXPECT_TRUE(one.contains("hessian_trace")) << one["place"];
@@ -83,7 +83,7 @@ TEST_F(Analyze, the_ruined_layer_is_named) {
       is_named = is_named || (outlier["channel"] == 5 && outlier["ratio"] > 10);
   }
   EXPECT_TRUE(is_named) << report.dump(1);
-  EXPECT_TRUE(report["quantizers"][0]["is_misfit"]);
+  EXPECT_TRUE(report["quantizers"][0]["is_badly_scaled"]);
   EXPECT_EQ(report["quantizers"][0]["layer"], "conv3") << report["quantizers"][0]["place"];
   const std::string text =
       workspace->expect(0, {"analyze", "ruined.safetensors", "--platform", "generic_int8", "--samples", "200"}).out;

@@ -144,22 +144,22 @@ Model scaled_apart() {
   return model;
 }
 
-TEST(Equalize, MendsChannelsThatWereScaledApart) {
+TEST(Equalize, CorrectsChannelsThatWereScaledApart) {
   const Model model = scaled_apart();
   const double in_float = accuracy(model);
   EXPECT_NEAR(in_float, accuracy(network()), 0.003);
   const double broken = accuracy(quantized(model, options(4, 8, {})).model),
                unscaled = accuracy(quantized(network(), options(4, 8, {})).model);
   for (const char* method : {"equalize", "smooth"}) {
-    const api::QuantizeResult mended = quantized(model, options(4, 8, {method, "batchnorm"}));
+    const api::QuantizeResult corrected = quantized(model, options(4, 8, {method, "batchnorm"}));
     EXPECT_LT(broken, in_float - 0.1) << method;
-    EXPECT_GT(accuracy(mended.model), unscaled - 0.01) << method;
+    EXPECT_GT(accuracy(corrected.model), unscaled - 0.01) << method;
   }
 }
 
 /// Weights with a scale per channel, and four-bit activations. Other channels must not change, and ranges must be those
 /// of the changed network.
-TEST(Equalize, MendsOneChannelAmongMany) {
+TEST(Equalize, CorrectsOneChannelAmongMany) {
   Model model = clone(network());
   const auto scale = model.tensors.at("bn4.scale").data<float>(), bias = model.tensors.at("bn4.bias").data<float>(),
              weight = model.tensors.at("conv5.w").data<float>();

@@ -124,7 +124,7 @@ def test_analysis_does_not_depend_on_the_batch(bench, cases):
     found = [
         bench.run("analyze", network, "--platform", "generic_int8", "--data", samples, "--json").report for network in files
     ]
-    assert [q["harm"] for q in found[0]["quantizers"]] == [q["harm"] for q in found[1]["quantizers"]]
+    assert [q["sensitivity"] for q in found[0]["quantizers"]] == [q["sensitivity"] for q in found[1]["quantizers"]]
     assert found[0]["on_codes"] == found[1]["on_codes"]
 
 

@@ -57,9 +57,9 @@ def test_the_option_that_is_named_keeps_its_promise(bench, detector):
     expected = scores_of(bench, network, samples)
     crushed = bench.deploy(network, samples, "--platform", "generic_int8")
     assert sqnr(scores_of(bench, crushed.integer, samples), expected) < 1
-    mended = bench.deploy(network, samples, "--platform", "generic_int8", "--skip-layers", "y", fallbacks=True)
-    assert sqnr(scores_of(bench, mended.integer, samples), expected) > 36
-    assert not warnings(mended.quantized) + warnings(mended.verified)
+    corrected = bench.deploy(network, samples, "--platform", "generic_int8", "--skip-layers", "y", fallbacks=True)
+    assert sqnr(scores_of(bench, corrected.integer, samples), expected) > 36
+    assert not warnings(corrected.quantized) + warnings(corrected.verified)
 
 
 def test_analysis_advises_what_helps_alone(bench, detector):

@@ -316,9 +316,9 @@ TEST(Analyze, WastedBitsAreThoseByHand) {
     }
     std::ranges::sort(bits);
     EXPECT_NEAR(*weights.seen.wasted, bits[7], 1e-5);
-    EXPECT_EQ(weights.is_misfit, std::string(platform) == "pow2_int8")
+    EXPECT_EQ(weights.is_badly_scaled, std::string(platform) == "pow2_int8")
         << "of one scale for each channel none is wasted";
-    EXPECT_TRUE(of(analysis, "r").is_misfit);
+    EXPECT_TRUE(of(analysis, "r").is_badly_scaled);
   }
 }
 
@@ -331,11 +331,11 @@ TEST(Analyze, ChangesAddUp) {
   EXPECT_GT(analysis.rounded.loss, 0);
   EXPECT_TRUE(analysis.in_float.right.has_value());
   for (const QuantizerAnalysis& one : analysis.quantizers) {
-    EXPECT_EQ(one.harm, harm_of(one.alone, one.without));
-    EXPECT_GE(analysis.quantizers.front().harm, one.harm);
+    EXPECT_EQ(one.sensitivity, sensitivity_of(one.alone, one.without));
+    EXPECT_GE(analysis.quantizers.front().sensitivity, one.sensitivity);
   }
-  EXPECT_EQ(harm_of({-1, {}}, {2, {}}), 0);
-  EXPECT_EQ(harm_of({3, {}}, {-1, {}}), 2);
+  EXPECT_EQ(sensitivity_of({-1, {}}, {2, {}}), 0);
+  EXPECT_EQ(sensitivity_of({3, {}}, {-1, {}}), 2);
 }
 
 TEST(Analyze, ARuinedChannelIsFirst) {

@@ -79,9 +79,9 @@ Model repaired(const Model& prepared, const std::string& methods, const Trials& 
 }
 
 /// Finds remedies for crushed parts. Measures each form of the network once for all of them.
-class Mender {
+class Corrector {
  public:
-  Mender(const Model& prepared, const sensitivity::FloatAnswers& answers, const Trials& trials)
+  Corrector(const Model& prepared, const sensitivity::FloatAnswers& answers, const Trials& trials)
       : prepared_(prepared), answers_(answers), trials_(trials) {}
 
   /// Returns "; --skip-layers 'y' brings that to 36.7 dB".
@@ -223,7 +223,7 @@ std::optional<Model> with_remedy(const Model& prepared, const Remedy& remedy, co
 }
 
 std::vector<CrushedWarning> warnings_on(const Model& prepared, const data::Samples& watched, const Trials& trials) {
-  constexpr size_t kMostMended = 4;
+  constexpr size_t kMostCorrected = 4;
   std::vector<CrushedWarning> warnings;
   const sensitivity::Crushed crushed =
       sensitivity::crushed_values(prepared, watched, trials.calibration.seed, trials.pool);
@@ -233,9 +233,9 @@ std::vector<CrushedWarning> warnings_on(const Model& prepared, const data::Sampl
                                                "range; keep it in float (--skip-layers {0})",
                                                value)});
   }
-  Mender mender(prepared, crushed.answers, trials);
+  Corrector corrector(prepared, crushed.answers, trials);
   for (const sensitivity::CrushedPart& part : crushed.parts) {
-    const std::string remedy = warnings.size() < kMostMended ? mender.remedy_in_words(part) : std::string();
+    const std::string remedy = warnings.size() < kMostCorrected ? corrector.remedy_in_words(part) : std::string();
     warnings.push_back({part.name, sensitivity::sentence_of(part) + remedy});
   }
   return warnings;

@@ -132,7 +132,7 @@ std::string sensitivity_section(const NetworkReport& report) {
   std::string suggestions;
   for (const QuantizerAnalysis& one : quantizers) {
     if (bars.size() < kMost)
-      bars.push_back({place_of(one.quantizer), fmt::format("{:.4g} {}", one.harm, points(one.alone.right)), one.harm});
+      bars.push_back({place_of(one.quantizer), fmt::format("{:.4g} {}", one.sensitivity, points(one.alone.right)), one.sensitivity});
     for (const std::string& suggestion : one.suggestions)
       suggestions += fmt::format("<li>{}: {}</li>\n", escaped(place_of(one.quantizer)), escaped(suggestion));
   }
@@ -142,7 +142,7 @@ std::string sensitivity_section(const NetworkReport& report) {
       "alone. In front stand those whose range wastes codes, whatever it costs on these samples.</p>\n{}",
       grouped(report.analysis.sensitivity.samples), escaped(report.analysis.part),
       report.analysis.sensitivity.has_labels ? "accuracy" : "agreement with the float network",
-      bar_plot(bars, "Harm by quantizer"));
+      bar_plot(bars, "Sensitivity by quantizer"));
   return text + (suggestions.empty() ? "<p>Nothing stands out.</p>\n"
                                      : "<p>What may be done, as options of <code>quantize</code>:</p>\n<ul>\n" +
                                            suggestions + "</ul>\n");

@@ -64,7 +64,7 @@ class Allocator {
     prefer_better(result);
     result.front = front(chooser);
     measure_costs(result);
-    result.harm = prices_.harm;
+    result.sensitivity = prices_.sensitivity;
     result.notes = notes_;
     result.layout = std::move(layout_);
     return result;
@@ -84,7 +84,7 @@ class Allocator {
   }
 
   void add_prices() {
-    prices_.harm.resize(layout_.groups.size());
+    prices_.sensitivity.resize(layout_.groups.size());
     std::set<int> widths;
     size_t total = 0, done = 0;
     for (const Group& group : layout_.groups) {
@@ -95,8 +95,8 @@ class Allocator {
       const Model model = with_all(width);
       for (const auto& quantizer : model.graph.all<ops::FakeQuantize>())
         code_types_[{quantizer.name(), width}] = *parse_dtype(quantizer.code_type());
-      done += add_harm(width, model, [&](size_t step, size_t steps, size_t groups) {
-        say("harm", done + step * groups / steps, total);
+      done += add_sensitivity(width, model, [&](size_t step, size_t steps, size_t groups) {
+        say("sensitivity", done + step * groups / steps, total);
       });
     }
     add_sizes();
@@ -116,7 +116,7 @@ class Allocator {
 
   /// Measures the sensitivity of each group that may have this bit width, alone in the float network. Returns the
   /// number of these groups. Calls `say_step` with step, steps and groups.
-  size_t add_harm(int width, const Model& model, const std::function<void(size_t, size_t, size_t)>& say_step) {
+  size_t add_sensitivity(int width, const Model& model, const std::function<void(size_t, size_t, size_t)>& say_step) {
     const sensitivity::FloatNetwork network(model);
     const sensitivity::Pieces pieces(network);
     std::vector<size_t> groups;
@@ -138,7 +138,7 @@ class Allocator {
     }
     const auto outcomes =
         outcomes_of(pieces, trial_, variants, [&](size_t step, size_t steps) { say_step(step, steps, groups.size()); });
-    for (size_t i = 0; i < groups.size(); ++i) prices_.harm[groups[i]][width] = outcomes[i].near.loss;
+    for (size_t i = 0; i < groups.size(); ++i) prices_.sensitivity[groups[i]][width] = outcomes[i].near.loss;
     return groups.size();
   }
 
@@ -179,7 +179,7 @@ class Allocator {
   }
 
   Point point(std::string what, const Assignment& assignment, const Model* model = nullptr) const {
-    Point point{std::move(what), assignment, prices_.of(layout_, assignment), prices_.harm_of(assignment)};
+    Point point{std::move(what), assignment, prices_.of(layout_, assignment), prices_.sensitivity_of(assignment)};
     const auto outcome = trial_.outcome_of(model == nullptr ? with_widths(assignment) : *model);
     point.loss = outcome.near.loss;
     point.right = outcome.judged.right;
@@ -229,7 +229,7 @@ class Allocator {
       if (!meets(point.costs) || !(point.loss < result.chosen.loss)) continue;
       notes_.push_back(
           fmt::format("{} bits everywhere are within the budget and nearer to the float network than the "
-                      "widths of the least predicted harm: they are chosen",
+                      "widths of the least predicted sensitivity: they are chosen",
                       point.what));
       result.chosen = point;
       result.chosen.what = "chosen";

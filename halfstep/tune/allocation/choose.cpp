@@ -20,12 +20,12 @@ double bitops_of(const Layer& layer, int weight_bits, int read_bits) {
 /// also has a variable for each pair that a layer may have. This variable is 1 if the layer has both.
 class Formulation {
  public:
-  Formulation(const Layout& layout, const Prices& prices, double harm_counts, const std::vector<Budget>& budgets)
+  Formulation(const Layout& layout, const Prices& prices, double sensitivity_counts, const std::vector<Budget>& budgets)
       : layout_(layout), prices_(prices) {
     for (size_t g = 0; g < layout.groups.size(); ++g) {
       Terms one;
       for (const int width : layout.groups[g].widths) {
-        const int variable = program_.add(harm_counts * prices.harm[g].at(width));
+        const int variable = program_.add(sensitivity_counts * prices.sensitivity[g].at(width));
         of_groups_[{static_cast<int>(g), width}] = variable;
         one.emplace_back(variable, 1.0);
       }
@@ -85,8 +85,8 @@ class Formulation {
       }
     }
     HS_CHECK(choice.assignment.size() == layout_.groups.size());
-    choice.harm = prices_.harm_of(choice.assignment);
-    choice.bound = std::min(choice.harm, solution.bound);
+    choice.sensitivity = prices_.sensitivity_of(choice.assignment);
+    choice.bound = std::min(choice.sensitivity, solution.bound);
     choice.nodes = solution.nodes;
     return choice;
   }
@@ -165,9 +165,9 @@ double Prices::latency_of(const Layout& layout, const Layer& layer, int weight_b
   return latencies->of(layer, layout, weight_bits, read_bits).value_or(layer.weight < 0 ? 0 : kInfinite);
 }
 
-double Prices::harm_of(const Assignment& assignment) const {
+double Prices::sensitivity_of(const Assignment& assignment) const {
   double sum = 0;
-  for (size_t g = 0; g < assignment.size(); ++g) sum += harm[g].at(assignment[g]);
+  for (size_t g = 0; g < assignment.size(); ++g) sum += sensitivity[g].at(assignment[g]);
   return sum;
 }
 

@@ -13,7 +13,7 @@ namespace halfstep::allocation {
 
 /// Sensitivity and cost of every bit width.
 struct Prices {
-  std::vector<std::map<int, double>> harm;          ///< sensitivity by group and bit width
+  std::vector<std::map<int, double>> sensitivity;          ///< sensitivity by group and bit width
   std::vector<std::map<int, double>> weight_bytes;  ///< by layer and bit width of its weight, empty without a weight
   double other_bytes = 0;                           ///< stored bytes that do not depend on bit widths
   std::optional<Latencies> latencies = {};
@@ -21,12 +21,12 @@ struct Prices {
   Costs of(const Layout& layout, const Assignment& assignment) const;
   /// Infinite for a layer with weights whose time at these bit widths is unknown, so that it cannot have them.
   double latency_of(const Layout& layout, const Layer& layer, int weight_bits, int read_bits) const;
-  double harm_of(const Assignment& assignment) const;
+  double sensitivity_of(const Assignment& assignment) const;
 };
 
 struct Choice {
   Assignment assignment;
-  double harm = 0;   ///< sum of the sensitivities
+  double sensitivity = 0;   ///< sum of the sensitivities
   double bound = 0;  ///< no legal assignment within the budgets has less total sensitivity
   int64_t nodes = 0;
 };

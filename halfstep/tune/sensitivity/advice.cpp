@@ -23,7 +23,7 @@ struct Case {
   const QuantizerAnalysis& one;
   const Model& prepared;
   const quant::Platform& platform;
-  double all_harm;
+  double all_sensitivity;
   const Analysis& whole;
 
   const quant::AuditedQuantizer& quantizer() const { return one.quantizer; }
@@ -43,7 +43,7 @@ struct Case {
   }
   /// Whether its sensitivity is at least the average.
   bool is_harmful() const {
-    return one.harm > 0 && one.harm * static_cast<double>(whole.quantizers.size()) >= all_harm;
+    return one.sensitivity > 0 && one.sensitivity * static_cast<double>(whole.quantizers.size()) >= all_sensitivity;
   }
   /// Accuracy that it costs, alone or as one of all quantizers.
   double points() const { return std::max(-one.alone.right.value_or(0), one.without.right.value_or(0)); }
@@ -140,10 +140,10 @@ Advice width(const Case& about) {
 
 Advice rounding(const Case& about) {
   constexpr int kFewBits = 4;
-  const bool counts = about.one.harm > 0 && about.one.harm >= kGreatPart * about.all_harm;
+  const bool counts = about.one.sensitivity > 0 && about.one.sensitivity >= kGreatPart * about.all_sensitivity;
   if (!about.quantizer().is_weight || about.quantizer().bits > kFewBits || !counts) return {};
   return {
-      {fmt::format("{} bits and {:.0f} % of all harm", about.quantizer().bits, 100 * about.one.harm / about.all_harm),
+      {fmt::format("{} bits and {:.0f} % of all sensitivity", about.quantizer().bits, 100 * about.one.sensitivity / about.all_sensitivity),
        {{"--repair", {"ranges,adaround"}}}}};
 }
 
@@ -162,11 +162,11 @@ std::string in_words(const Suggestion& suggestion) {
 
 void add_advice(Analysis& analysis, const Model& prepared) {
   const quant::Platform& platform = quant::platform_of(prepared);
-  double all_harm = 0;
-  for (const QuantizerAnalysis& one : analysis.quantizers) all_harm += one.harm;
+  double all_sensitivity = 0;
+  for (const QuantizerAnalysis& one : analysis.quantizers) all_sensitivity += one.sensitivity;
   for (QuantizerAnalysis& one : analysis.quantizers) {
     for (const Rule rule : kRules) {
-      const Advice advice = rule({one, prepared, platform, all_harm, analysis});
+      const Advice advice = rule({one, prepared, platform, all_sensitivity, analysis});
       if (!advice) continue;
       one.advice.push_back(*advice);
       one.suggestions.push_back(in_words(*advice));

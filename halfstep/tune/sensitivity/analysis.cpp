@@ -70,9 +70,9 @@ class Analyzer {
     add_curvatures(analysis);
     say_what_is_missing(analysis);
     add_advice(analysis, prepared_);
-    mark_misfits(analysis.quantizers);
+    mark_badly_scaled(analysis.quantizers);
     std::ranges::stable_sort(analysis.quantizers, std::greater(), [](const QuantizerAnalysis& one) {
-      return std::pair(one.is_misfit ? *one.seen.wasted : 0, one.harm);
+      return std::pair(one.is_badly_scaled ? *one.seen.wasted : 0, one.sensitivity);
     });
     return analysis;
   }
@@ -173,7 +173,7 @@ class Analyzer {
       one.alone = effects[p].alone - analysis.in_float;
       one.up_to = effects[p].up_to - analysis.in_float;
       one.without = effects[p].without - analysis.rounded;
-      one.harm = harm_of(one.alone, one.without);
+      one.sensitivity = sensitivity_of(one.alone, one.without);
       analysis.quantizers.push_back(std::move(one));
     }
   }
@@ -226,11 +226,11 @@ Change operator-(const train::ValidationResult& second, const train::ValidationR
   return change;
 }
 
-double harm_of(const Change& alone, const Change& without) {
+double sensitivity_of(const Change& alone, const Change& without) {
   return (std::max(0.0, alone.loss) + std::max(0.0, -without.loss)) / 2;
 }
 
-void mark_misfits(std::vector<QuantizerAnalysis>& quantizers) {
+void mark_badly_scaled(std::vector<QuantizerAnalysis>& quantizers) {
   constexpr double kMore = 3, kFewLeft = 6;
   std::vector<double> wasted;
   for (const QuantizerAnalysis& one : quantizers) {
@@ -240,7 +240,7 @@ void mark_misfits(std::vector<QuantizerAnalysis>& quantizers) {
   const double usual = median_of(wasted);
   for (QuantizerAnalysis& one : quantizers) {
     const double waste = one.seen.wasted.value_or(0);
-    one.is_misfit = waste >= usual + kMore && one.quantizer.bits - waste < kFewLeft;
+    one.is_badly_scaled = waste >= usual + kMore && one.quantizer.bits - waste < kFewLeft;
   }
 }
 

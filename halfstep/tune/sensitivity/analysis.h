@@ -48,20 +48,20 @@ struct QuantizerAnalysis {
   Change without;  ///< from the network with all quantizers to that without this one
   std::vector<ObservedRange> ranges = {};
   std::optional<Curvature> curvature = {};  ///< absent if gradients do not reach the quantizer
-  double harm = 0;                          ///< sensitivity, see harm_of
-  bool is_misfit = false;                   ///< badly scaled, see mark_misfits
+  double sensitivity = 0;                          ///< sensitivity, see sensitivity_of
+  bool is_badly_scaled = false;                   ///< badly scaled, see mark_badly_scaled
   std::vector<Suggestion> advice = {};
   std::vector<std::string> suggestions = {};  ///< `advice` as text
 };
 
 /// Sensitivity of a quantizer: the mean of the loss that it adds to the float network, and of the loss that the
 /// quantized network loses without it. A negative value counts as 0.
-double harm_of(const Change& alone, const Change& without);
+double sensitivity_of(const Change& alone, const Change& without);
 
 /// Marks badly scaled quantizers. Such a quantizer wastes at least three bits more than the median quantizer, and its
 /// median channel has fewer than six bits left. The measured loss alone does not decide: it can be small by chance on
 /// some samples, and large on others.
-void mark_misfits(std::vector<QuantizerAnalysis>& quantizers);
+void mark_badly_scaled(std::vector<QuantizerAnalysis>& quantizers);
 
 struct Analysis {
   int64_t samples = 0;
