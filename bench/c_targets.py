@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare the codes of C programs with the integer program, for every layer.
 
-usage: bench/c_targets.py NETWORK[=DATA] ... [--program P] [--platforms a,b] [--widths 8/8,4/8,4/4] [--targets a,b]
+usage: bench/c_targets.py NETWORK[=DATA] ... [--program P] [--platforms a,b] [--bit_widths 8/8,4/8,4/4] [--targets a,b]
        [--samples N]
 
 It runs all combinations of networks, platforms, bit widths, compilers and machines. NETWORK is a float Model or a
@@ -41,10 +41,10 @@ def reason(done):
     return done.stderr.strip().splitlines()[-1].removeprefix("halfstep: ")[:90] if done.stderr.strip() else f"exit code {done.returncode}"
 
 
-def models(program, network, data, platform, widths, folder):
+def models(program, network, data, platform, bit_widths, folder):
     """Return the prepared and the integer Model, or the reason why there is none."""
     prepared, integer = folder / "prepared.safetensors", folder / "integer.safetensors"
-    weights, activations = widths.split("/")
+    weights, activations = bit_widths.split("/")
     done = run(program, "quantize", network, "--platform", platform, "--weight-bits", weights, "--activation-bits", activations, "--data", data, "--out", prepared, "--overwrite")
     if done.returncode == 0:
         done = run(program, "convert", prepared, "--float-fallback", "--out", integer, "--overwrite")
@@ -71,22 +71,22 @@ def main():
     parser.add_argument("networks", nargs="+")
     parser.add_argument("--program", default="build/release/halfstep")
     parser.add_argument("--platforms", default="generic_int8,pow2_int8,signed_pow2_int8,magik_t40,onnxruntime_int8,pytorch_fbgemm,pytorch_x86")
-    parser.add_argument("--widths", default="8/8,4/8,4/4")
+    parser.add_argument("--bit_widths", default="8/8,4/8,4/4")
     parser.add_argument("--targets", default=",".join(TARGETS))
     parser.add_argument("--samples", type=int, default=8)
     options = parser.parse_args()
     targets = [name for name in options.targets.split(",") if all(shutil.which(word.split()[0]) for word in TARGETS[name] if word)]
-    print("| network | platform | widths | " + " | ".join(targets) + " |\n|" + " --- |" * (3 + len(targets)), flush=True)
+    print("| network | platform | bit_widths | " + " | ".join(targets) + " |\n|" + " --- |" * (3 + len(targets)), flush=True)
     wrong = 0
     with tempfile.TemporaryDirectory() as name:
         for given in options.networks:
             network, _, data = given.partition("=")
             for platform in options.platforms.split(","):
-                for widths in options.widths.split(","):
-                    pair = models(options.program, network, data, platform, widths, pathlib.Path(name))
+                for bit_widths in options.bit_widths.split(","):
+                    pair = models(options.program, network, data, platform, bit_widths, pathlib.Path(name))
                     cells = [differing(options.program, pair, data, options.samples, *TARGETS[target]) for target in targets] if isinstance(pair, tuple) else [pair]
                     wrong += sum(cell.isdigit() and cell != "0" for cell in cells)
-                    print(f"| {name_of(network)} | {platform} | {widths} | " + " | ".join(cells) + " |", flush=True)
+                    print(f"| {name_of(network)} | {platform} | {bit_widths} | " + " | ".join(cells) + " |", flush=True)
     return 1 if wrong else 0
 
 

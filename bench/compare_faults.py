@@ -387,8 +387,8 @@ class Bench:
             if not digits.exists():
                 self.run("train", "--epochs", 2, "--out", digits)
             source, samples = digits / "model.safetensors", []
-        widths = ["--weight-bits", weights, "--activation-bits", activations]
-        self.run("quantize", source, *samples, "--platform", platform, *widths, "--pad-channels", "--out", folder / "prepared.safetensors")
+        bit_widths = ["--weight-bits", weights, "--activation-bits", activations]
+        self.run("quantize", source, *samples, "--platform", platform, *bit_widths, "--pad-channels", "--out", folder / "prepared.safetensors")
         self.run("convert", folder / "prepared.safetensors", "--float-fallback", "--out", folder / "integer.safetensors")
         self.run("dump", folder / "integer.safetensors", *samples, "--samples", 2, "--layout", "nchw", "--packing", "none", "--out", folder / "dump")
         if activations <= 4:

@@ -100,8 +100,8 @@ def bits(given, model, data):
 
 def cell(given, name, in_float, data, folder):
     """Return a row of the table, and whether a code differs or fails the semantic check."""
-    widths, epochs = name.split(":")
-    weights, activations = widths.split("/")
+    bit_widths, epochs = name.split(":")
+    weights, activations = bit_widths.split("/")
     prepared, trained, integer = folder / "prepared.safetensors", folder / "trained", folder / "integer.safetensors"
     run(given, "quantize", given.network, "--platform", "generic_int8", "--data", data, "--weight-bits", weights, "--activation-bits", activations, "--overwrite", "--out", prepared)
     calibrated = bits(given, prepared, data)
@@ -138,7 +138,7 @@ def main():
             train(given, ids[:first], following[:first], letters, given.network)
         in_float = bits(given, given.network, data)
         print(f"float: {in_float:.4f} bits per character on {following[first:].size:,} of {following.size:,}\n")
-        print("| widths | calibrated | fine-tuned | as integers | epochs | codes equal and meant |\n| --- | --- | --- | --- | --- | --- |", flush=True)
+        print("| bit_widths | calibrated | fine-tuned | as integers | epochs | codes equal and meant |\n| --- | --- | --- | --- | --- | --- |", flush=True)
         differing = [cell(given, name, in_float, data, folder) for name in given.cells]
     sys.exit(1 if any(differing) else 0)
 

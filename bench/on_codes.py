@@ -65,8 +65,8 @@ def row(given, path, samples, folder):
         np.savez(samples, **random_samples(path, given.samples))
     prepared, integer = folder / "prepared.safetensors", folder / "integer.safetensors"
     start = time.perf_counter()
-    widths = ("--weight-bits", given.weights, "--activation-bits", given.activations)
-    call(given, "quantize", path, "--platform", given.platform, "--data", samples, "--all", *widths, "--overwrite", "--out", prepared)
+    bit_widths = ("--weight-bits", given.weights, "--activation-bits", given.activations)
+    call(given, "quantize", path, "--platform", given.platform, "--data", samples, "--all", *bit_widths, "--overwrite", "--out", prepared)
     floats = call(given, "convert", prepared, "--float-fallback", "--overwrite", "--out", integer)["float"]
     proof = call(given, "verify", prepared, integer, "--data", samples, "--all", "--semantics", "all")
     compared, differing = (sum(layer[key] for layer in proof["layers"]) for key in ("compared", "differing"))

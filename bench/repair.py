@@ -34,9 +34,9 @@ def images(given, seed, folder):
     return folder
 
 
-def measure(given, widths, method, seed, samples, folder):
+def measure(given, bit_widths, method, seed, samples, folder):
     """Return test accuracy in percent, minutes, and whether integers differ."""
-    weights, activations = widths.split("/")
+    weights, activations = bit_widths.split("/")
     prepared, integer = folder / "prepared", folder / "integer"
     repair = [] if method == "none" else ["--repair", method.replace("+", ","), "--repair-steps", given.steps]
     start = time.time()
@@ -72,14 +72,14 @@ def main():
         print(f"float: {100 * floats['accuracy']:.2f} %; {given.images} training images without labels, seeds {given.seeds}, {given.steps} steps\n")
         print("| bits | repair | mean % | deviation | each | minutes | MB |\n| --- | --- | --- | --- | --- | --- | --- |", flush=True)
         for cell in given.cells:
-            widths, methods = cell.split(":")
+            bit_widths, methods = cell.split(":")
             for method in methods.split(","):
-                rows = [measure(given, widths, method, seed, samples[seed], folder) for seed in seeds]
+                rows = [measure(given, bit_widths, method, seed, samples[seed], folder) for seed in seeds]
                 found = [accuracy for accuracy, _, _ in rows]
                 deviation = statistics.stdev(found) if len(found) > 1 else 0
                 differing += sum(differs for _, _, differs in rows)
                 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
-                print(f"| {widths} | {method} | {statistics.mean(found):.2f} | {deviation:.2f} | {' '.join(f'{one:.2f}' for one in found)} | "
+                print(f"| {bit_widths} | {method} | {statistics.mean(found):.2f} | {deviation:.2f} | {' '.join(f'{one:.2f}' for one in found)} | "
                       f"{statistics.mean(minutes for _, minutes, _ in rows):.1f} | {peak:.0f} |", flush=True)  # fmt: skip
     print(f"\n{differing} networks whose integers differ")
     sys.exit(1 if differing else 0)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare post-training quantization with other tools on the same network, images and bit widths.
 
-usage: bench/repair_peers.py NETWORK.onnx DATA [--widths 8/8 4/8 4/4] [--peers halfstep onnxruntime nncf aimet
+usage: bench/repair_peers.py NETWORK.onnx DATA [--bit_widths 8/8 4/8 4/4] [--peers halfstep onnxruntime nncf aimet
        neural_compressor torchao] [--images 256] [--seed 0] [--steps 1000] [--preprocess cifar10] [--program
        build/release/halfstep] [--threads 1] [--module FILE.py CLASS WEIGHTS.safetensors] [--epochs 1] [--learning-rate
        3e-4]
@@ -344,8 +344,8 @@ def accuracy(predict, given):
 
 def measure(given):
     """Measure one row in this process. The last line of output is for the parent process."""
-    peer, way, widths = given.row
-    weights, activations = map(int, widths.split("/"))
+    peer, way, bit_widths = given.row
+    weights, activations = map(int, bit_widths.split("/"))
     with tempfile.TemporaryDirectory() as folder:
         files = images_of(given)
         job = Job(given.network, pixels(files, given.preprocess), weights, activations, given, pathlib.Path(folder), files)
@@ -357,20 +357,20 @@ def measure(given):
     print(json.dumps({"accuracy": 100 * right, "minutes": minutes, "mb": peak}))
 
 
-def row_of(words, peer, way, widths):
-    done = subprocess.run([sys.executable, __file__, *words, "--row", peer, way, widths], capture_output=True, text=True)
+def row_of(words, peer, way, bit_widths):
+    done = subprocess.run([sys.executable, __file__, *words, "--row", peer, way, bit_widths], capture_output=True, text=True)
     if done.returncode == 0:
         found = json.loads(done.stdout.splitlines()[-1])
-        return f"| {widths} | {peer} | {way} | {found['accuracy']:.2f} | {found['minutes']:.1f} | {found['mb']:.0f} |"
+        return f"| {bit_widths} | {peer} | {way} | {found['accuracy']:.2f} | {found['minutes']:.1f} | {found['mb']:.0f} |"
     said = (done.stderr.strip().splitlines() or [f"exit {done.returncode}"])[-1]
-    return f"| {widths} | {peer} | {way} | - | | | {said}"
+    return f"| {bit_widths} | {peer} | {way} | - | | | {said}"
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("network")
     parser.add_argument("data", type=pathlib.Path)
-    parser.add_argument("--widths", nargs="+", default=["8/8", "4/8", "4/4"])
+    parser.add_argument("--bit_widths", nargs="+", default=["8/8", "4/8", "4/4"])
     parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=PEERS)
     parser.add_argument("--images", type=int, default=256)
     parser.add_argument("--seed", type=int, default=0)
@@ -386,14 +386,14 @@ def main():
     if given.row:
         return measure(given)
     print("| bits | tool | way | accuracy % | minutes | MB |\n| --- | --- | --- | --- | --- | --- |", flush=True)
-    for widths in given.widths:
+    for bit_widths in given.bit_widths:
         for peer in given.peers:
             ways = PEERS[peer][1]
             if importlib.util.find_spec(PEERS[peer][2]):
-                for way in ways[widths] if isinstance(ways, dict) else ways:
+                for way in ways[bit_widths] if isinstance(ways, dict) else ways:
                     if given.epochs == 0 and way == "PT2E QAT":
                         continue
-                    print(row_of(sys.argv[1:], peer, way, widths), flush=True)
+                    print(row_of(sys.argv[1:], peer, way, bit_widths), flush=True)
     for peer in given.peers:
         if not importlib.util.find_spec(PEERS[peer][2]):
             print(f"not installed: {peer} ({PEERS[peer][2]})")

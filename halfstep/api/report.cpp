@@ -94,22 +94,22 @@ void add_worst(NetworkReport& report, const data::Samples& samples, int64_t most
 
 using Json = nlohmann::json;
 
-TriedWidths widths_of(const Json& point, const char* kind) {
-  TriedWidths widths{kind, point.at("what"), point.at("costs").at("size"), point.at("loss")};
+TriedBitWidths bit_widths_of(const Json& point, const char* kind) {
+  TriedBitWidths bit_widths{kind, point.at("what"), point.at("costs").at("size"), point.at("loss")};
   for (const char* right : {"accuracy", "agreement"}) {
-    if (point.contains(right)) widths.right = point.at(right);
+    if (point.contains(right)) bit_widths.right = point.at(right);
   }
-  return widths;
+  return bit_widths;
 }
 
-std::vector<TriedWidths> widths_in(const std::filesystem::path& path) {
+std::vector<TriedBitWidths> bit_widths_in(const std::filesystem::path& path) {
   try {
     const Json json = Json::parse(io::read_text_file(path));
-    std::vector<TriedWidths> all;
+    std::vector<TriedBitWidths> all;
     for (const char* kind : {"front", "uniform"}) {
-      for (const Json& point : json.at(kind)) all.push_back(widths_of(point, kind));
+      for (const Json& point : json.at(kind)) all.push_back(bit_widths_of(point, kind));
     }
-    all.push_back(widths_of(json.at("chosen"), "chosen"));
+    all.push_back(bit_widths_of(json.at("chosen"), "chosen"));
     return all;
   } catch (const Json::exception&) {
     fail(errors::not_bits_json(path.string()));
@@ -123,7 +123,7 @@ NetworkReport report(const Model& prepared, const std::optional<Model>& integer,
   require_in_range(options);
   NetworkReport report;
   if (!options.training.empty()) report.history = train::history_in(options.training);
-  if (!options.bits.empty()) report.widths = widths_in(options.bits);
+  if (!options.bits.empty()) report.bit_widths = bit_widths_in(options.bits);
   report.audited = audit(prepared);
   const std::optional<Model> program = integers_of(prepared, integer, report.unproved);
   report.analysis = analyze(prepared, data, options.analyze, settings);

@@ -15,7 +15,7 @@
 namespace halfstep::api {
 
 /// A set of bit widths evaluated by a bit allocation.
-struct TriedWidths {
+struct TriedBitWidths {
   std::string kind;  ///< "front", "uniform" or "chosen"
   std::string what;
   double bytes = 0, loss = 0;
@@ -44,7 +44,7 @@ struct NetworkReport {
   std::string with;      ///< backend that was compared as well, or ""
   std::vector<LayerTime> times = {};
   std::optional<train::TrainingHistory> history = {};
-  std::vector<TriedWidths> widths = {};
+  std::vector<TriedBitWidths> bit_widths = {};
   std::vector<WorstSample> worst = {};
   int64_t wrong = 0;  ///< total number of such samples
 };

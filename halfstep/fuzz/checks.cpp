@@ -200,7 +200,7 @@ const std::vector<Check>& all_checks() {
       {"bypassed", "the prepared network without its quantizers against the float one", check_bypassed},
       {"equivalence", "training path against integer program, code for code", check_equivalence},
       {"semantics", "integer program against the float operators of the network, in float64", check_semantics},
-      {"quality", "integer program against the float network, in dB that its widths allow", check_quality},
+      {"quality", "integer program against the float network, in dB that its bit_widths allow", check_quality},
       {"answers", "samples that have another answer than in the float network", check_answers},
       {"parts", "channels that lie within one step of what they share it with", check_parts},
       {"integers", "layers with a tail that must have no operator in float", check_integers},

@@ -77,7 +77,7 @@ struct Sums {
     const bool drawn_finite = std::ranges::all_of(drawn, [](double one) { return std::isfinite(one); });
     if (!is_finite || !drawn_finite) return "an output is not finite";
     if (std::max(high, -low) < kLeastMagnitude) return "an output is nothing";
-    if (decibels(signal, expected(grid)) < kLeastExpected) return "the widths say too little";
+    if (decibels(signal, expected(grid)) < kLeastExpected) return "the bit_widths say too little";
     return agrees(grid) ? "" : "draws of noise differ";
   }
 };
@@ -346,7 +346,7 @@ void check_quality(Trial& trial) {
   constexpr double kExact = 200;  // upper bound for outputs without noise
   trial.measure({std::min(worst.sqnr, kExact), std::max(worst.excess(), -kExact)});
   if (worst.excess() > margin_of(worst.elements))
-    say(trial, fmt::format("{}: {:.1f} dB to the float network, its widths allow {:.1f} dB", worst.what, worst.sqnr,
+    say(trial, fmt::format("{}: {:.1f} dB to the float network, its bit_widths allow {:.1f} dB", worst.what, worst.sqnr,
                            worst.expected));
 }
 

@@ -75,7 +75,7 @@ std::string costs_text(const allocation::Allocation& result) {
   }
   const double gap = result.chosen.sensitivity - result.bound;
   return text + (gap <= 1e-6 * std::max(1.0, result.chosen.sensitivity)
-                     ? "no legal widths within the budget have a lower predicted loss (gap 0)\n"
+                     ? "no legal bit_widths within the budget have a lower predicted loss (gap 0)\n"
                      : fmt::format("predicted loss within {:.4g} of the least that is possible\n", gap));
 }
 
@@ -87,7 +87,7 @@ ordered_json to_json(const Costs& costs) {
 
 ordered_json to_json(const Point& point, bool has_labels) {
   ordered_json json = {{"what", point.what},
-                       {"widths", point.assignment},
+                       {"bit_widths", point.assignment},
                        {"costs", to_json(point.costs)},
                        {"predicted_loss", point.sensitivity},
                        {"loss", point.loss}};
@@ -112,7 +112,7 @@ ordered_json groups_in_json(const allocation::Allocation& result) {
                       {"is_weight", group.is_weight},
                       {"bits", result.chosen.assignment[g]},
                       {"before", group.now},
-                      {"legal", group.widths},
+                      {"legal", group.bit_widths},
                       {"loss_alone", sensitivity}});
   }
   return groups;
@@ -120,7 +120,7 @@ ordered_json groups_in_json(const allocation::Allocation& result) {
 
 /// The steps that followed the choice of bit widths, or commands for them.
 std::string follow_up_text(const api::BitsResult& bits) {
-  std::string text = "the network is prepared and calibrated with these widths";
+  std::string text = "the network is prepared and calibrated with these bit_widths";
   if (!bits.repaired && !bits.trained && !bits.proof)
     return text + ". Then, as need be: quantize --repair, train, convert, verify\n";
   text += "\n";
@@ -134,7 +134,7 @@ std::string follow_up_text(const api::BitsResult& bits) {
 
 std::string as_text(const api::BitsResult& bits) {
   const allocation::Allocation& result = bits.allocation;
-  Table points = table_of_points(result, "widths");
+  Table points = table_of_points(result, "bit_widths");
   points.add(row_of(result.before));
   for (const Point& point : result.uniform) points.add(row_of(point));
   points.add(row_of(result.chosen));

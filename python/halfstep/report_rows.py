@@ -171,7 +171,7 @@ class SensitivityRow(_SensitivityRow, total=False):
 
 class _AssignmentRow(TypedDict):
     what: str
-    widths: list[int]
+    bit_widths: list[int]
     costs: dict[str, float | None]
     predicted_loss: float
     loss: float

@@ -47,9 +47,9 @@ def test_nothing_within_the_budget_is_better(prepared, samples):
     bytes_of = {group["tensor"]: elements[group["tensor"]] for group in free}
     others = report.values["chosen"]["costs"]["size"] - sum(bytes_of[g["tensor"]] * (0.5 if g["bits"] <= 4 else 1) for g in free)
     best = min(
-        sum(group["loss_alone"][str(width)] for group, width in zip(free, widths, strict=True))
-        for widths in itertools.product(*(group["legal"] for group in free))
-        if others + sum(bytes_of[g["tensor"]] * (0.5 if width <= 4 else 1) for g, width in zip(free, widths, strict=True)) <= most
+        sum(group["loss_alone"][str(width)] for group, width in zip(free, bit_widths, strict=True))
+        for bit_widths in itertools.product(*(group["legal"] for group in free))
+        if others + sum(bytes_of[g["tensor"]] * (0.5 if width <= 4 else 1) for g, width in zip(free, bit_widths, strict=True)) <= most
     )
     chosen = sum(group["loss_alone"][str(group["bits"])] for group in free)
     assert chosen == pytest.approx(best, abs=1e-9)

@@ -245,7 +245,7 @@ def test_rule_5_no_calibration_data_is_a_message_of_its_own():
 # ---- rule 6: bit widths of operators
 
 
-def test_rule_6_widths_that_an_operator_does_not_take():
+def test_rule_6_bit_widths_that_an_operator_does_not_take():
     class Two(nn.Module):
         def __init__(self):
             super().__init__()

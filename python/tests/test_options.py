@@ -54,7 +54,7 @@ def test_what_no_option_takes_is_refused(given, tmp_path, monkeypatch, verb, arg
     assert not list(tmp_path.iterdir()), "nothing is written"
 
 
-def test_zero_bits_are_not_the_widths_of_the_platform(given, samples):
+def test_zero_bits_are_not_the_bit_widths_of_the_platform(given, samples):
     for argument in ("weight_bits", "activation_bits", "first_last_bits"):
         with raises("number_out_of_range", match=f"{argument}.*0.*1 to 32"):
             hs.quantize(given["quantize"]["network"], data=samples[0], **{argument: 0})

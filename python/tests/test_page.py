@@ -78,9 +78,9 @@ def test_it_shows_what_the_json_says(shown):
         assert f"{quantizer['place']}, {quantizer['bits']} bits, {100 * quantizer['clipped']:.2f} % clipped" in text
     for sample in said["worst"]:
         assert any(f"sample {sample['sample']}:" in alt for alt in page.alts)
-    assert {widths["kind"] for widths in said["widths"]} == {"front", "uniform", "chosen"}
-    for widths in said["widths"]:
-        assert f"{round(widths['bytes']):,}" in text
+    assert {bit_widths["kind"] for bit_widths in said["bit_widths"]} == {"front", "uniform", "chosen"}
+    for bit_widths in said["bit_widths"]:
+        assert f"{round(bit_widths['bytes']):,}" in text
 
 
 def test_it_needs_nothing_else(shown):

@@ -119,7 +119,7 @@ def bits_of(audit):
     return {row["tensor"]: row["bits"] for row in audit.quantizers}
 
 
-def test_widths_are_those_of_the_command_line(folder, network, samples, tmp_path):
+def test_bit_widths_are_those_of_the_command_line(folder, network, samples, tmp_path):
     run("quantize", folder / "run/model.safetensors", "--calibrate", folder / "samples.npz", "--weight-bits", 4, "--activation-bits", 6,
         "--first-last-bits", 7, "--bits", "conv2=3/", "--keep-samples", 0, "--seed", 5, "--out", tmp_path / "prepared.safetensors")  # fmt: skip
     prepared = hs.quantize(network, data=samples, weight_bits=4, activation_bits=6, first_last_bits=7, bits={"conv2": (3, None)}, keep_samples=0, seed=5)

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kChip = R"(base: generic_int8
 platform: chip
-doc: Four widths.
+doc: Four bit_widths.
 weights: {bits: 8, legal_bits: [2, 4, 6, 8], granularity: channel, observer: minmax}
 activations: {bits: 8, legal_bits: [4, 8], observer: minmax}
 low_bits: {below: 8, observer: mse, learned: false}
@@ -76,7 +76,7 @@ Allocation allocated(const Model& model, const data::Dataset& data, const std::s
 template <class Visit>
 void every(const Layout& layout, const Visit& visit, Assignment so_far = {}) {
   if (so_far.size() == layout.groups.size()) return visit(so_far);
-  for (const int width : layout.groups[so_far.size()].widths) {
+  for (const int width : layout.groups[so_far.size()].bit_widths) {
     so_far.push_back(width);
     every(layout, visit, so_far);
     so_far.pop_back();
@@ -284,7 +284,7 @@ TEST(Latency, OfWhatHasNoIntegersIsNotMeasured) {
               measure(
                   found.layout, [&](const Assignment&) { return uneven; }, all_of(data), pool);
             }),
-            "no_widths_measured");
+            "no_bit_widths_measured");
 }
 
 TEST(Budget, IsReadWithUnits) {

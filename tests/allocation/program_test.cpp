@@ -12,10 +12,10 @@ namespace {
 
 /// One bit width per layer, with two kinds of cost. One or both are bounded.
 TEST(Program, FindsWhatTryingEverythingFinds) {
-  constexpr int kLayers = 6, kWidths = 4;
+  constexpr int kLayers = 6, kBitWidths = 4;
   Random random(7, 0);
   for (int trial = 0; trial < 20; ++trial) {
-    std::vector<double> sensitivity(kLayers * kWidths), size(sensitivity.size()), time(sensitivity.size());
+    std::vector<double> sensitivity(kLayers * kBitWidths), size(sensitivity.size()), time(sensitivity.size());
     for (size_t i = 0; i < sensitivity.size(); ++i) {
       sensitivity[i] = static_cast<double>(random.uniform());
       size[i] = static_cast<double>(100 + random.below(1000));
@@ -27,7 +27,7 @@ TEST(Program, FindsWhatTryingEverythingFinds) {
     Terms sizes, times;
     for (int layer = 0; layer < kLayers; ++layer) {
       Terms one;
-      for (int i = layer * kWidths; i < (layer + 1) * kWidths; ++i) {
+      for (int i = layer * kBitWidths; i < (layer + 1) * kBitWidths; ++i) {
         one.emplace_back(i, 1.0);
         sizes.emplace_back(i, size[static_cast<size_t>(i)]);
         times.emplace_back(i, time[static_cast<size_t>(i)]);
@@ -40,7 +40,7 @@ TEST(Program, FindsWhatTryingEverythingFinds) {
     for (int code = 0; code < (1 << (2 * kLayers)); ++code) {
       double h = 0, s = 0, t = 0;
       for (int layer = 0; layer < kLayers; ++layer) {
-        const auto i = static_cast<size_t>(layer * kWidths + ((code >> (2 * layer)) & 3));
+        const auto i = static_cast<size_t>(layer * kBitWidths + ((code >> (2 * layer)) & 3));
         h += sensitivity[i];
         s += size[i];
         t += time[i];

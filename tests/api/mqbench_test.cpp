@@ -85,7 +85,7 @@ const std::vector<Exception> kOtherScales = {
     {{}, {"Academic"}, "MQBench leaves normalizations where they are; ours are folded before weights are quantized"}};
 const std::vector<Exception> kOtherActivations = {
     {{}, {"NNIE"}, "MQBench takes the largest that a moving range has been, ours is that range"}};
-const std::vector<Exception> kOtherWidths = {
+const std::vector<Exception> kOtherBitWidths = {
     {{"silu_neck"},
      {"Academic"},
      "outputs in a tuple are ends of the network, of 8 bits; MQBench sees a single one alone"}};
@@ -151,7 +151,7 @@ std::string as_theirs(const std::string& tensor) {
 }
 
 void expect_codes(const Pair& pair, const nlohmann::json& theirs, const quant::AuditedQuantizer& ours) {
-  if (any_holds(kOtherWidths, pair.network, pair.backend)) return;
+  if (any_holds(kOtherBitWidths, pair.network, pair.backend)) return;
   EXPECT_EQ(theirs["quant_min"], ours.code_min) << ours.tensor;
   EXPECT_EQ(theirs["quant_max"], ours.code_max) << ours.tensor;
   // Codes from 0 on behind a ReLU have an affine zero point here. MQBench has zero point 0.
@@ -161,7 +161,7 @@ void expect_codes(const Pair& pair, const nlohmann::json& theirs, const quant::A
 
 /// Compares the scale and the zero point of an activation.
 void expect_scale(const Pair& pair, const nlohmann::json& theirs, const quant::AuditedQuantizer& ours) {
-  if (any_holds(kOtherActivations, pair.network, pair.backend) || any_holds(kOtherWidths, pair.network, pair.backend))
+  if (any_holds(kOtherActivations, pair.network, pair.backend) || any_holds(kOtherBitWidths, pair.network, pair.backend))
     return;
   // Codes from 0 on use their whole range here. MQBench spends half of them on negative values.
   const float spent = theirs["quant_min"] == 0 && theirs["qscheme"].get<std::string>().ends_with("symmetric") ? 2 : 1;
@@ -175,7 +175,7 @@ void expect_scale(const Pair& pair, const nlohmann::json& theirs, const quant::A
 void expect_weight(const Pair& pair, const nlohmann::json& theirs, const quant::AuditedQuantizer& ours) {
   expect_codes(pair, theirs, ours);
   EXPECT_EQ(theirs["ch_axis"], ours.axis) << ours.tensor;
-  if (any_holds(kOtherScales, pair.network, pair.backend) || any_holds(kOtherWidths, pair.network, pair.backend))
+  if (any_holds(kOtherScales, pair.network, pair.backend) || any_holds(kOtherBitWidths, pair.network, pair.backend))
     return;
   if (theirs.contains("data_max")) {  // logarithmic range: the value of the outermost code
     const auto largest = theirs["data_max"].get<float>();
@@ -276,10 +276,10 @@ TEST_P(AsMqbench, has_its_quantizers) {
   EXPECT_EQ(found, expected);
   EXPECT_TRUE(pair.ours.audit.deviations.empty());
   if (network == std::string("silu_neck") && backend == std::string("Academic")) {
-    std::map<std::string, int> widths;
-    for (const auto& one : pair.ours.audit.quantizers) widths[as_theirs(one.tensor)] = one.bits;
+    std::map<std::string, int> bit_widths;
+    for (const auto& one : pair.ours.audit.quantizers) bit_widths[as_theirs(one.tensor)] = one.bits;
     for (const char* kind : {"activation_quantizers", "weight_quantizers"}) {
-      for (const auto& one : pair.record[kind]) EXPECT_EQ(widths.at(one["tensor"]), one["bits"]) << one["tensor"];
+      for (const auto& one : pair.record[kind]) EXPECT_EQ(bit_widths.at(one["tensor"]), one["bits"]) << one["tensor"];
     }
   }
 

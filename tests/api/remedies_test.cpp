@@ -152,11 +152,11 @@ TEST(Remedies, WhatWasAskedForStays) {
   const auto tried = with_remedy(prepared.model, {"--skip-layers", {"y"}}, {parts.train, {}, pool});
   ASSERT_TRUE(tried.has_value());
   const auto before = quant::audit(prepared.model), after = quant::audit(*tried);
-  std::map<std::string, int> widths;
-  for (const auto& one : before.quantizers) widths[one.tensor] = one.bits;
+  std::map<std::string, int> bit_widths;
+  for (const auto& one : before.quantizers) bit_widths[one.tensor] = one.bits;
   for (const auto& one : after.quantizers) {
-    if (widths.contains(one.tensor)) {
-      EXPECT_EQ(one.bits, widths.at(one.tensor)) << one.tensor;
+    if (bit_widths.contains(one.tensor)) {
+      EXPECT_EQ(one.bits, bit_widths.at(one.tensor)) << one.tensor;
     }
   }
   std::set<std::string> in_float;

@@ -35,11 +35,11 @@ class BitsSchedule : public testing::Test {
 
   /// Bit width of every quantizer, by the name of the quantized value.
   static std::map<std::string, int> bits(const std::string& model) {
-    std::map<std::string, int> widths;
+    std::map<std::string, int> bit_widths;
     const Model loaded = load_model(*workspace / model);
     for (const auto& quantizer : loaded.graph.all<ops::FakeQuantize>())
-      widths[quantizer.x().name()] = quant::bits_of(quantizer);
-    return widths;
+      bit_widths[quantizer.x().name()] = quant::bits_of(quantizer);
+    return bit_widths;
   }
 
   static inline Workspace* workspace = nullptr;

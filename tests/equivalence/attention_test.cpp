@@ -10,8 +10,8 @@ namespace halfstep::test {
 namespace {
 
 Prepared attention(const std::string& platform, const std::vector<std::pair<std::string, std::string>>& overrides = {},
-                   quant::PrepareOptions widths = {}) {
-  return Prepared(platform, widths, overrides, HALFSTEP_SOURCE_DIR "/tests/equivalence/attention.ir");
+                   quant::PrepareOptions bit_widths = {}) {
+  return Prepared(platform, bit_widths, overrides, HALFSTEP_SOURCE_DIR "/tests/equivalence/attention.ir");
 }
 
 void expect_equal(Prepared& prepared, const Model& integer) {
@@ -45,10 +45,10 @@ INSTANTIATE_TEST_SUITE_P(ExecutionPaths, AttentionOn,
 // A7.1, A12.2
 TEST_P(AttentionOn, BothPathsAreEqualAndMeanIt) {
   const auto [platform, bits] = GetParam();
-  quant::PrepareOptions widths;
-  widths.weight_bits = std::min(bits, 8);
-  widths.activation_bits = bits;
-  Prepared prepared = attention(platform, {}, widths);
+  quant::PrepareOptions bit_widths;
+  bit_widths.weight_bits = std::min(bits, 8);
+  bit_widths.activation_bits = bits;
+  Prepared prepared = attention(platform, {}, bit_widths);
   const auto conversion = quant::convert(prepared.model, {.float_fallback = true});
   expect_equal(prepared, conversion.model);
 }

@@ -91,16 +91,16 @@ TEST_F(CAttention, HasTheCodesOfTheIntegersInEveryRounding) {
     SCOPED_TRACE(rounding);
     const Overrides overrides = {{"requantize.rounding", rounding}, {"activations.legal_bits", "[8, 16]"}};
     for (const int bits : {8, 16}) {
-      Prepared prepared("generic_int8", widths(8, bits), overrides, kAttention);
+      Prepared prepared("generic_int8", bit_widths(8, bits), overrides, kAttention);
       expect_equal_in_c(prepared, with_compiler(kSanitized));
     }
   }
 }
 
 TEST_F(CAttention, HasTheCodesOfOtherWidths) {
-  Prepared narrow("generic_int8", widths(4, 4), {}, kAttention);
+  Prepared narrow("generic_int8", bit_widths(4, 4), {}, kAttention);
   expect_equal_in_c(narrow, with_compiler(kSanitized));
-  expect_equal_in_c_on("generic_int8", kImages, {{"activations.legal_bits", "[8, 16]"}}, widths(8, 16));
+  expect_equal_in_c_on("generic_int8", kImages, {{"activations.legal_bits", "[8, 16]"}}, bit_widths(8, 16));
 }
 
 TEST_F(CAttention, TakesRowsOfImages) {
@@ -108,7 +108,7 @@ TEST_F(CAttention, TakesRowsOfImages) {
   for (const char* platform : {"pow2_int8", "signed_pow2_int8"}) {
     SCOPED_TRACE(platform);
     expect_equal_in_c_on(platform, without_norm(kImages));
-    expect_equal_in_c_on(platform, without_norm(kImages), {{"activations.legal_bits", "[8, 16]"}}, widths(8, 16));
+    expect_equal_in_c_on(platform, without_norm(kImages), {{"activations.legal_bits", "[8, 16]"}}, bit_widths(8, 16));
   }
 }
 
@@ -118,14 +118,14 @@ TEST_F(CAttention, RepeatsOperandsInEveryForm) {
     SCOPED_TRACE(platform);
     expect_equal_in_c_on(platform, kRepeats);
   }
-  expect_equal_in_c_on("generic_int8", kRepeats, {{"activations.legal_bits", "[8, 16]"}}, widths(8, 16));
+  expect_equal_in_c_on("generic_int8", kRepeats, {{"activations.legal_bits", "[8, 16]"}}, bit_widths(8, 16));
 }
 
 TEST_F(CAttention, HasTheSameCodesOnEveryMachine) {
   const auto machines = other_machines();
   if (machines.empty()) GTEST_SKIP() << "there is no compiler for another machine with an emulator of it";
   Prepared prepared("generic_int8", {}, {}, kAttention);
-  Prepared wide("generic_int8", widths(8, 16), {{"activations.legal_bits", "[8, 16]"}}, kAttention);
+  Prepared wide("generic_int8", bit_widths(8, 16), {{"activations.legal_bits", "[8, 16]"}}, kAttention);
   for (const api::CProgramOptions& machine : machines) {
     SCOPED_TRACE(machine.runner);
     expect_equal_in_c(prepared, machine);
@@ -141,7 +141,7 @@ TEST_F(CAttention, MultipliesInPartsWhereSumsPassTheirLimitAlone) {
                                                  {"generic_int8", 16, true},
                                                  {"signed_pow2_int8", 8, false},
                                                  {"signed_pow2_int8", 16, true}}) {
-    Prepared prepared(platform, widths(8, bits), {{"activations.legal_bits", "[8, 16]"}},
+    Prepared prepared(platform, bit_widths(8, bits), {{"activations.legal_bits", "[8, 16]"}},
                       (folder / "network.ir").string());
     const Model integer = api::convert(prepared.model).model;
     const std::string text = formats::c::c_program(integer, {.name = "net"}).files[1].text;

@@ -55,7 +55,7 @@ inline void expect_equal_in_c(Prepared& prepared, const api::CProgramOptions& op
   }
 }
 
-inline quant::PrepareOptions widths(int weights, int activations) {
+inline quant::PrepareOptions bit_widths(int weights, int activations) {
   quant::PrepareOptions options;
   options.weight_bits = weights;
   options.activation_bits = activations;

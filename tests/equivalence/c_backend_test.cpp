@@ -26,7 +26,7 @@ class CBackendOf : public CBackend, public testing::WithParamInterface<Target> {
 // A5.1
 TEST_P(CBackendOf, has_the_codes_of_the_integers) {
   const Target& target = GetParam();
-  Prepared prepared(target.platform, widths(target.weights, target.activations), target.overrides);
+  Prepared prepared(target.platform, bit_widths(target.weights, target.activations), target.overrides);
   expect_equal_in_c(prepared, with_compiler(kSanitized));
 }
 
@@ -90,7 +90,7 @@ TEST_F(CBackend, HasTheSameCodesOnEveryMachine) {
   const auto machines = other_machines();
   if (machines.empty()) GTEST_SKIP() << "there is no compiler for another machine with an emulator of it";
   for (const char* platform : {"generic_int8", "onnxruntime_int8", "magik_t40"}) {
-    Prepared prepared(platform, widths(4, 8));
+    Prepared prepared(platform, bit_widths(4, 8));
     for (const api::CProgramOptions& machine : machines) {
       SCOPED_TRACE(fmt::format("{} on {}", platform, machine.runner));
       expect_equal_in_c(prepared, machine);
@@ -219,7 +219,7 @@ int main(void) {
 }
 
 TEST_F(CBackend, NoFloatingPointIsInARun) {
-  Prepared prepared("generic_int8", widths(4, 8));
+  Prepared prepared("generic_int8", bit_widths(4, 8));
   Exported exported(prepared);
   const std::string object = (exported.path() / "net.o").string();
   const auto words = io::split_command(fmt::format("cc -O2 -c -mgeneral-regs-only -DNET_NO_FLOAT -o '{}' '{}'", object,

@@ -12,29 +12,29 @@
 namespace halfstep::test {
 namespace {
 
-struct Widths {
+struct BitWidths {
   const char* platform;
   std::optional<int> weights, activations;
 };
 
-std::string label(const testing::TestParamInfo<Widths>& info) {
+std::string label(const testing::TestParamInfo<BitWidths>& info) {
   std::string text = info.param.platform;
   if (info.param.weights) text += "_w" + std::to_string(*info.param.weights);
   if (info.param.activations) text += "_f" + std::to_string(*info.param.activations);
   return text;
 }
 
-class EveryTarget : public testing::TestWithParam<Widths> {};
+class EveryTarget : public testing::TestWithParam<BitWidths> {};
 
 INSTANTIATE_TEST_SUITE_P(
     ExecutionPaths, EveryTarget,
-    testing::Values(Widths{"generic_int8", {}, {}}, Widths{"generic_int8", 4, 4}, Widths{"generic_int8", 2, 3},
-                    Widths{"pow2_int8", {}, {}}, Widths{"pow2_int8", 4, 4}, Widths{"magik_t40", {}, {}},
-                    Widths{"magik_t40", 4, 8}, Widths{"magik_t40", 4, 4}, Widths{"magik_t40", 8, 10},
-                    Widths{"magik_t40", {}, 12}, Widths{"onnxruntime_int8", {}, {}}, Widths{"onnxruntime_int8", 4, 4},
-                    Widths{"pytorch_fbgemm", {}, {}}, Widths{"pytorch_fbgemm", 4, {}}, Widths{"pytorch_x86", {}, {}},
-                    Widths{"pytorch_x86", 4, {}}, Widths{"signed_pow2_int8", {}, {}}, Widths{"signed_pow2_int8", 4, 4},
-                    Widths{"signed_pow2_int8", {}, 16}),
+    testing::Values(BitWidths{"generic_int8", {}, {}}, BitWidths{"generic_int8", 4, 4}, BitWidths{"generic_int8", 2, 3},
+                    BitWidths{"pow2_int8", {}, {}}, BitWidths{"pow2_int8", 4, 4}, BitWidths{"magik_t40", {}, {}},
+                    BitWidths{"magik_t40", 4, 8}, BitWidths{"magik_t40", 4, 4}, BitWidths{"magik_t40", 8, 10},
+                    BitWidths{"magik_t40", {}, 12}, BitWidths{"onnxruntime_int8", {}, {}}, BitWidths{"onnxruntime_int8", 4, 4},
+                    BitWidths{"pytorch_fbgemm", {}, {}}, BitWidths{"pytorch_fbgemm", 4, {}}, BitWidths{"pytorch_x86", {}, {}},
+                    BitWidths{"pytorch_x86", 4, {}}, BitWidths{"signed_pow2_int8", {}, {}}, BitWidths{"signed_pow2_int8", 4, 4},
+                    BitWidths{"signed_pow2_int8", {}, 16}),
     label);
 
 // A7.1, A7.3

@@ -20,7 +20,7 @@ struct Prepared {
   ThreadPool pool{2};
   Model model;
 
-  explicit Prepared(const std::string& platform, quant::PrepareOptions widths = {},
+  explicit Prepared(const std::string& platform, quant::PrepareOptions bit_widths = {},
                     const std::vector<std::pair<std::string, std::string>>& overrides = {},
                     const std::string& network = "digits", const std::function<void(Model&)>& change = {}) {
     Model fresh = train::create_network(network, data.sample_dims(), static_cast<int64_t>(data.classes.size()), 7);
@@ -28,7 +28,7 @@ struct Prepared {
     parts.feed(fresh);
     disturb(fresh);
     if (change) change(fresh);
-    model = quant::prepare(fresh, quant::load_platform(platform, overrides), widths);
+    model = quant::prepare(fresh, quant::load_platform(platform, overrides), bit_widths);
     train::calibrate(model, parts.train, {.batch = 32, .batches = 2}, pool);
     quant::clear_layers(fresh);
     model.source = std::make_shared<const Source>(Source{fresh, parts.test.inputs(0, 3)});

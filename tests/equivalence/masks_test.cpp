@@ -28,8 +28,8 @@ void set_numbers(Model& model) {
   model.tensors.at("ahead") = ahead;
 }
 
-Prepared masks(quant::PrepareOptions widths = {}) {
-  return Prepared("generic_int8", widths, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/masks.ir", set_numbers);
+Prepared masks(quant::PrepareOptions bit_widths = {}) {
+  return Prepared("generic_int8", bit_widths, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/masks.ir", set_numbers);
 }
 
 // A5.17
@@ -59,9 +59,9 @@ INSTANTIATE_TEST_SUITE_P(Bits, MasksWith, testing::Values(8, 4));
 
 // A5.17, A7.1, A12.2
 TEST_P(MasksWith, BothPathsAreEqualAndMeanIt) {
-  quant::PrepareOptions widths;
-  widths.weight_bits = widths.activation_bits = GetParam();
-  Prepared prepared = masks(widths);
+  quant::PrepareOptions bit_widths;
+  bit_widths.weight_bits = bit_widths.activation_bits = GetParam();
+  Prepared prepared = masks(bit_widths);
   const Model integer = quant::convert(prepared.model, {.float_fallback = true}).model;
   const auto report = prepared.compare(api::paths_of(prepared.model, integer));
   EXPECT_GT(report.layers.size(), 20U);

@@ -256,9 +256,9 @@ TEST(Semantics, FoldedWeightsAreTheNetworks) {
 
 /// The source model has the numbers, and the program has their codes, with few bits here.
 TEST(Semantics, NumbersThatAreTakenAwayAreCodes) {
-  quant::PrepareOptions widths;
-  widths.activation_bits = widths.first_last_bits = 4;
-  Prepared prepared("pow2_int8", widths, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/differences.ir", [](Model& model) {
+  quant::PrepareOptions bit_widths;
+  bit_widths.activation_bits = bit_widths.first_last_bits = 4;
+  Prepared prepared("pow2_int8", bit_widths, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/differences.ir", [](Model& model) {
     model.tensors["number"] = Tensor::scalar(0.5782022F);
     model.tensors["divisor"] = Tensor::scalar(1.3891F);
     Tensor row(DType::f32, {8});

@@ -144,11 +144,11 @@ TEST(LegalRules, WhatSaysNothingIsObjectedTo) {
   EXPECT_EQ(error_of_rules("[{op: add, reason: a}]"), at(rule, errors::rule_without_consequence()));
   EXPECT_EQ(error_of_rules("[{op: add, refused: false, reason: a}]"), at(rule, errors::rule_without_consequence()));
   EXPECT_EQ(error_of_rules("[{op: add, refused: true, activations: [8], reason: a}]"),
-            at(rule + ".refused", errors::rule_refuses_with_widths()));
+            at(rule + ".refused", errors::rule_refuses_with_bit_widths()));
   EXPECT_EQ(error_of_rules("[{op: conv2d, weights: [6, 7], reason: a}]"),
-            at(rule + ".weights", errors::rule_widths_not_legal("6, 7", "weights", "2, 4, 8")));
+            at(rule + ".weights", errors::rule_bit_widths_not_legal("6, 7", "weights", "2, 4, 8")));
   EXPECT_EQ(error_of_rules("[{op: conv2d, weights: [], reason: a}]"),
-            at(rule + ".weights", errors::rule_widths_empty()));
+            at(rule + ".weights", errors::rule_bit_widths_empty()));
 }
 
 }  // namespace

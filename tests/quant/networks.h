@@ -42,8 +42,8 @@ inline Model images(const std::string& body) {
 using Overrides = std::vector<std::pair<std::string, std::string>>;
 
 inline Model prepared(const Model& model, const std::string& platform = "generic_int8",
-                      const quant::PrepareOptions& widths = {}, const Overrides& overrides = {}) {
-  return quant::prepare(model, quant::load_platform(platform, overrides), widths);
+                      const quant::PrepareOptions& bit_widths = {}, const Overrides& overrides = {}) {
+  return quant::prepare(model, quant::load_platform(platform, overrides), bit_widths);
 }
 
 inline ops::FakeQuantize quantizer(const Model& model, const std::string& name) {

@@ -47,9 +47,9 @@ data::Dataset samples() {
 }
 
 Outcome repaired(const std::string& batch, const data::Dataset& data, const std::string& method) {
-  quant::PrepareOptions widths;
-  widths.weight_bits = widths.activation_bits = 4;
-  Model model = quant::prepare(network(batch), quant::load_platform("generic_int8"), widths);
+  quant::PrepareOptions bit_widths;
+  bit_widths.weight_bits = bit_widths.activation_bits = 4;
+  Model model = quant::prepare(network(batch), quant::load_platform("generic_int8"), bit_widths);
   const data::Samples all = all_of(data);
   ThreadPool pool(2);
   const train::CalibrateOptions calibration{.batch = 20};

@@ -46,9 +46,9 @@ TEST(Repair, LayersThatAreNotCorrectedAreNamed) {
   const Model model = quant::prepare(network, quant::load_platform("generic_int8"), {});
   EXPECT_EQ(left_out(model), "; left out: a (no bias); d, e (shared weights)");
   EXPECT_EQ(layers_with_bias(model).size(), 1U);
-  quant::PrepareOptions widths;
-  widths.skip_layers = {"a", "d", "e"};
-  EXPECT_EQ(left_out(quant::prepare(network, quant::load_platform("generic_int8"), widths)), "");
+  quant::PrepareOptions bit_widths;
+  bit_widths.skip_layers = {"a", "d", "e"};
+  EXPECT_EQ(left_out(quant::prepare(network, quant::load_platform("generic_int8"), bit_widths)), "");
 }
 
 /// A padded layer has more channels than the output with its name.

@@ -75,9 +75,9 @@ Model many_layers(int count) {
       parse(fmt::format("graph g(x: f32[?, 8]) {{\n{}{}  return y = v{}\n}}\n", params, body, count), "g.ir"), 3);
 }
 
-Model prepared(const Model& network, const data::Dataset& data, const quant::PrepareOptions& widths = {},
+Model prepared(const Model& network, const data::Dataset& data, const quant::PrepareOptions& bit_widths = {},
                const char* platform = "generic_int8") {
-  Model model = quant::prepare(network, quant::load_platform(platform), widths);
+  Model model = quant::prepare(network, quant::load_platform(platform), bit_widths);
   ThreadPool pool(1);
   train::calibrate(model, all_of(data), {.batch = 32, .batches = 3}, pool);
   return model;

@@ -25,10 +25,10 @@ namespace halfstep::train {
 namespace {
 
 /// A calibrated network with its last layer multiplied by `factor`.
-Model prepared_network(const data::Dataset& data, const quant::PrepareOptions& widths = {4, 4, {}}, float factor = 1) {
+Model prepared_network(const data::Dataset& data, const quant::PrepareOptions& bit_widths = {4, 4, {}}, float factor = 1) {
   Model model = float_network();
   for (float& weight : model.tensors.at("v").data<float>()) weight *= factor;
-  Model prepared = quant::prepare(model, quant::load_platform("generic_int8"), widths);
+  Model prepared = quant::prepare(model, quant::load_platform("generic_int8"), bit_widths);
   ThreadPool pool(1);
   calibrate(prepared, all_of(data), {.batch = 64, .batches = 1}, pool);
   return prepared;

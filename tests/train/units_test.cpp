@@ -12,13 +12,13 @@
 namespace halfstep::train {
 namespace {
 
-Model prepared(const quant::PrepareOptions& widths) {
+Model prepared(const quant::PrepareOptions& bit_widths) {
   const Model model = initialize(parse("graph g(x: f32[?, 4]) {\n  param @u: f32[3, 4]\n  param @w: f32[3, 3]\n  param "
                                        "@v: f32[2, 3]\n  a = linear(x, w=@u)\n  b = linear(a, w=@w)\n  c = linear(b, "
                                        "w=@v)\n  return c\n}\n",
                                        "g.ir"),
                                  1);
-  return quant::prepare(model, quant::load_platform("generic_int8"), widths);
+  return quant::prepare(model, quant::load_platform("generic_int8"), bit_widths);
 }
 
 std::vector<float> values(const Tensor& tensor) { return {tensor.data<float>().begin(), tensor.data<float>().end()}; }

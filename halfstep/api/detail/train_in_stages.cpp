@@ -22,7 +22,7 @@ std::string folder_name(size_t index, const StageBits& bits) {
   return fmt::format("{}-w{}f{}", index + 1, bits.weights, bits.activations);
 }
 
-QuantizeOptions with_widths(QuantizeOptions options, const StageBits& bits) {
+QuantizeOptions with_bit_widths(QuantizeOptions options, const StageBits& bits) {
   options.prepare.weight_bits = bits.weights;
   options.prepare.activation_bits = bits.activations;
   return options;
@@ -34,7 +34,7 @@ void require_legal(const Model& network, const BitsSchedule& schedule) {
   const std::string where = fmt::format("network '{}'", network.graph.name());
   for (const StageBits& bits : schedule.stages) {
     if (bits.in_float()) continue;
-    const QuantizeOptions options = with_widths(schedule.quantize, bits);
+    const QuantizeOptions options = with_bit_widths(schedule.quantize, bits);
     std::vector<Diagnostic> found;
     collect(found, "", where, [&] {
       if (stage_of(network) == Stage::prepared) {
@@ -101,7 +101,7 @@ TrainResult train_in_stages(const Model& given, const Dataset& data, const Train
     const StageBits& bits = schedule.stages[i];
     const Settings of_stage = with_stage(settings, to_text(bits));
     if (!bits.in_float() && stage_of(network) == Stage::float_network) {
-      QuantizeOptions quantize_options = with_widths(schedule.quantize, bits);
+      QuantizeOptions quantize_options = with_bit_widths(schedule.quantize, bits);
       quantize_options.preprocess = options.preprocess;
       network = quantize(network, *schedule.platform, data, quantize_options, of_stage).model;
     } else if (!bits.in_float()) {

@@ -87,14 +87,14 @@ void read_properties(LegalRule& rule, const YamlReader& reader) {
 
 /// Reports a list of bit widths that is empty, or contains no bit width of the general rule. No bit width would be
 /// legal.
-void object_to_widths(const YamlReader& reader, const std::string& key, const std::vector<int64_t>& widths,
+void object_to_bit_widths(const YamlReader& reader, const std::string& key, const std::vector<int64_t>& bit_widths,
                       const std::vector<int64_t>& general, const std::string& of) {
   const auto is_general = [&](int64_t bits) { return std::ranges::find(general, bits) != general.end(); };
-  if (reader.has(key) && widths.empty()) {
-    reader.object(key, errors::rule_widths_empty());
-  } else if (!widths.empty() && std::ranges::none_of(widths, is_general)) {
+  if (reader.has(key) && bit_widths.empty()) {
+    reader.object(key, errors::rule_bit_widths_empty());
+  } else if (!bit_widths.empty() && std::ranges::none_of(bit_widths, is_general)) {
     reader.object(key,
-                  errors::rule_widths_not_legal(fmt::format("{}", fmt::join(widths, ", ")), of,
+                  errors::rule_bit_widths_not_legal(fmt::format("{}", fmt::join(bit_widths, ", ")), of,
                                                 fmt::format("{}", fmt::join(general, ", "))),
                   {of + ".legal_bits"});
   }
@@ -106,23 +106,23 @@ void read_consequences(LegalRule& rule, const YamlReader& reader, const YamlRead
   rule.gives = reader.integers("gives");
   rule.refused = reader.boolean("refused");
   const std::vector<int64_t> activations = record.map("activations").integers("legal_bits");
-  object_to_widths(reader, "activations", rule.activations, activations, "activations");
-  object_to_widths(reader, "reads", rule.reads, activations, "activations");
-  object_to_widths(reader, "gives", rule.gives, activations, "activations");
-  object_to_widths(reader, "weights", rule.weights, record.map("weights").integers("legal_bits"), "weights");
+  object_to_bit_widths(reader, "activations", rule.activations, activations, "activations");
+  object_to_bit_widths(reader, "reads", rule.reads, activations, "activations");
+  object_to_bit_widths(reader, "gives", rule.gives, activations, "activations");
+  object_to_bit_widths(reader, "weights", rule.weights, record.map("weights").integers("legal_bits"), "weights");
   if (reader.has("weights") && !is_any(rule, is_weighted))
     reader.object("weights", errors::rule_does_not_fit_operators("operators without weights", "only activations"));
-  const bool has_widths = reader.has("activations") || reader.has("weights") || reader.has("gives");
-  if (rule.refused && has_widths) reader.object("refused", errors::rule_refuses_with_widths());
-  if (!rule.refused && !has_widths)
+  const bool has_bit_widths = reader.has("activations") || reader.has("weights") || reader.has("gives");
+  if (rule.refused && has_bit_widths) reader.object("refused", errors::rule_refuses_with_bit_widths());
+  if (!rule.refused && !has_bit_widths)
     reader.object(
         "", errors::rule_without_consequence(),
         {reader.path_of("activations"), reader.path_of("weights"), reader.path_of("gives"), reader.path_of("refused")});
 }
 
-bool reads_only(const std::set<int64_t>& widths, const std::vector<int64_t>& legal) {
+bool reads_only(const std::set<int64_t>& bit_widths, const std::vector<int64_t>& legal) {
   const auto is_legal = [&](int64_t bits) { return std::ranges::find(legal, bits) != legal.end(); };
-  return !widths.empty() && std::ranges::all_of(widths, is_legal);
+  return !bit_widths.empty() && std::ranges::all_of(bit_widths, is_legal);
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ class Preparation {
     if (!found_.has_weights)
       std::ranges::move(layers_in_float(model_.graph, plan_), std::back_inserter(found_.layers_in_float));
     std::ranges::copy_if(weighted_, std::back_inserter(layers_), [](Op op) { return !passes::scales_channels(op); });
-    set_widths();
+    set_bit_widths();
     share_scales();
     share_states();
     check();
@@ -161,7 +161,7 @@ class Preparation {
   }
 
   /// Sets the bit widths of the first and last layers with weights: their inputs, and the results of the last ones.
-  void set_widths() {
+  void set_bit_widths() {
     if (platform_.insertion || is_region_) return;
     for (QuantizerPlace& place : points_) {
       const Value value = place.values[0];

@@ -13,7 +13,7 @@
 #include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
-#include "halfstep/quant/prepare/widths.h"
+#include "halfstep/quant/prepare/layer_bits.h"
 
 namespace halfstep::quant {
 namespace {
@@ -44,30 +44,30 @@ void set_bits(Model& model, const std::string& selector, std::optional<int> weig
               std::optional<int> activation_bits) {
   require_in_range(PrepareOptions{.weight_bits = weight_bits, .activation_bits = activation_bits});
   const Platform& platform = platform_of(model);
-  Widths widths;
+  BitWidths bit_widths;
   const auto steps = passes::quantized_steps(model);
   for (const auto& step : matching(steps, selector, LayerNames(model))) {
-    if (weight_bits && step.weight) widths[passes::scale_tensor(step.weight).name()] = *weight_bits;
-    if (activation_bits && step.quantizer) widths[passes::scale_tensor(step.quantizer).name()] = *activation_bits;
+    if (weight_bits && step.weight) bit_widths[passes::scale_tensor(step.weight).name()] = *weight_bits;
+    if (activation_bits && step.quantizer) bit_widths[passes::scale_tensor(step.quantizer).name()] = *activation_bits;
   }
-  set_widths(model, platform, widths);
+  set_bit_widths(model, platform, bit_widths);
 }
 
 void set_inner_bits(Model& model, int weight_bits, int activation_bits) {
   require_in_range(PrepareOptions{.weight_bits = weight_bits, .activation_bits = activation_bits});
   const Platform& platform = platform_of(model);
   const FirstLastScales& edges = first_last_scales(model);
-  Widths widths;
+  BitWidths bit_widths;
   const auto set = [&](const ops::FakeQuantize& quantizer, int bits) {
     if (!quantizer) return;
     const std::string scale = passes::scale_tensor(quantizer).name();
-    if (!edges.contains(scale)) widths[scale] = bits;
+    if (!edges.contains(scale)) bit_widths[scale] = bits;
   };
   for (const auto& step : passes::quantized_steps(model)) {
     set(step.weight, weight_bits);
     set(step.quantizer, activation_bits);
   }
-  set_widths(model, platform, widths);
+  set_bit_widths(model, platform, bit_widths);
 }
 
 }  // namespace halfstep::quant

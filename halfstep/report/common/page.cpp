@@ -200,7 +200,7 @@ std::string bits_section(const NetworkReport& report) {
   std::vector<Series> loss, right;
   for (const char* kind : {"front", "uniform", "chosen"}) {
     Series of_loss{kind, {}, {}}, of_right{kind, {}, {}};
-    for (const api::TriedWidths& one : report.widths) {
+    for (const api::TriedBitWidths& one : report.bit_widths) {
       if (one.kind != kind) continue;
       of_loss.x.push_back(one.bytes / 1000);
       of_loss.y.push_back(one.loss);
@@ -215,10 +215,10 @@ std::string bits_section(const NetworkReport& report) {
   std::string text = line_plot(loss, "kilobytes", "distance to the float network");
   if (!right.empty()) text += line_plot(right, "kilobytes", "right %");
   std::vector<std::vector<std::string>> rows;
-  for (const api::TriedWidths& one : report.widths)
+  for (const api::TriedBitWidths& one : report.bit_widths)
     rows.push_back({escaped(one.kind), escaped(one.what), grouped(static_cast<int64_t>(one.bytes)),
                     fmt::format("{:.4g}", one.loss), one.right ? percent(*one.right) : "-"});
-  return text + html_table({"kind", "widths", "bytes", "distance", "right %"}, rows, 2);
+  return text + html_table({"kind", "bit_widths", "bytes", "distance", "right %"}, rows, 2);
 }
 
 std::string proof_section(const NetworkReport& report) {
@@ -314,8 +314,8 @@ std::string as_json(const NetworkReport& report) {
                        {"analysis", ordered_json::parse(as_json(report.analysis))},
                        {"proof", report.proof ? to_json(*report.proof) : ordered_json()}};
   if (report.history) json["training"] = ordered_json::parse(train::to_text(*report.history));
-  for (const api::TriedWidths& one : report.widths)
-    json["widths"].push_back({{"kind", one.kind}, {"what", one.what}, {"bytes", one.bytes}, {"loss", one.loss}});
+  for (const api::TriedBitWidths& one : report.bit_widths)
+    json["bit_widths"].push_back({{"kind", one.kind}, {"what", one.what}, {"bytes", one.bytes}, {"loss", one.loss}});
   json["times"] = ordered_json::array();
   for (const api::LayerTime& one : report.times)
     json["times"].push_back({{"layer", one.layer}, {"microseconds", one.microseconds}});

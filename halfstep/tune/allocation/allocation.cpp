@@ -44,7 +44,7 @@ class Allocator {
         layout_(layout_of(specialize(prepared, samples.extents(data::batch_of(prepared, 1))), options.choose_first_last)) {}
 
   Allocation run() {
-    if (std::ranges::all_of(layout_.groups, [](const Group& group) { return group.widths.size() < 2; }))
+    if (std::ranges::all_of(layout_.groups, [](const Group& group) { return group.bit_widths.size() < 2; }))
       fail(errors::nothing_to_choose(quant::platform_of(prepared_).name));
     add_prices();
     const Chooser chooser(layout_, prices_);
@@ -57,7 +57,7 @@ class Allocator {
     result.in_float = trial_.of(sensitivity::FloatNetwork(prepared_).in_float());
     result.before = point("before", layout_.now(), &prepared_);
     result.uniform = uniform_points();
-    result.model = with_widths(choice->assignment);
+    result.model = with_bit_widths(choice->assignment);
     result.chosen = point("chosen", choice->assignment, &result.model);
     result.bound = choice->bound;
     result.nodes = choice->nodes;
@@ -76,22 +76,22 @@ class Allocator {
   }
 
   /// The network with these bit widths, calibrated independently of its earlier bit widths.
-  Model with_widths(const Assignment& assignment) const {
+  Model with_bit_widths(const Assignment& assignment) const {
     Model model = prepared_;
-    quant::set_widths(model, quant::platform_of(prepared_), layout_.widths(assignment));
+    quant::set_bit_widths(model, quant::platform_of(prepared_), layout_.bit_widths(assignment));
     train::calibrate(model, samples_, options_.calibration, pool_);
     return model;
   }
 
   void add_prices() {
     prices_.sensitivity.resize(layout_.groups.size());
-    std::set<int> widths;
+    std::set<int> bit_widths;
     size_t total = 0, done = 0;
     for (const Group& group : layout_.groups) {
-      widths.insert(group.widths.begin(), group.widths.end());
-      total += group.widths.size();
+      bit_widths.insert(group.bit_widths.begin(), group.bit_widths.end());
+      total += group.bit_widths.size();
     }
-    for (const int width : widths) {
+    for (const int width : bit_widths) {
       const Model model = with_all(width);
       for (const auto& quantizer : model.graph.all<ops::FakeQuantize>())
         code_types_[{quantizer.name(), width}] = *parse_dtype(quantizer.code_type());
@@ -104,10 +104,10 @@ class Allocator {
       prices_.latencies = read_table(options_.table, layout_);
     } else if (std::ranges::find(options_.budgets, Currency::latency, &Budget::currency) != options_.budgets.end()) {
       prices_.latencies = measure(
-          layout_, [&](const Assignment& assignment) { return with_widths(assignment); }, samples_, pool_);
+          layout_, [&](const Assignment& assignment) { return with_bit_widths(assignment); }, samples_, pool_);
       if (!prices_.latencies->differ)
         notes_.emplace_back(
-            "on this processor all widths cost the same time, to what measuring errs by: a budget of latency decides "
+            "on this processor all bit_widths cost the same time, to what measuring errs by: a budget of latency decides "
             "nothing; give the board's times with --table");
     }
     if (prices_.latencies)
@@ -123,7 +123,7 @@ class Allocator {
     std::vector<sensitivity::Variant> variants;
     for (size_t g = 0; g < layout_.groups.size(); ++g) {
       const Group& group = layout_.groups[g];
-      if (std::ranges::find(group.widths, width) == group.widths.end()) continue;
+      if (std::ranges::find(group.bit_widths, width) == group.bit_widths.end()) continue;
       const auto is_of_group = [&group](const std::string& name) {
         return std::ranges::find(group.quantizers, name) != group.quantizers.end();
       };
@@ -149,7 +149,7 @@ class Allocator {
     const quant::Platform& platform = quant::platform_of(prepared_);
     std::set<std::string> names;
     for (const Group& group : layout_.groups) {
-      if (std::ranges::find(group.widths, width) != group.widths.end()) names.insert(group.quantizers.front());
+      if (std::ranges::find(group.bit_widths, width) != group.bit_widths.end()) names.insert(group.quantizers.front());
     }
     for (const auto& quantizer : model.graph.all<ops::FakeQuantize>()) {
       if (names.contains(quantizer.name())) quant::set_quantizer_bits(model, platform, quantizer, width);
@@ -166,7 +166,7 @@ class Allocator {
       const Layer& layer = layout_.layers[l];
       if (layer.weight < 0) continue;
       const Group& group = layout_.groups[static_cast<size_t>(layer.weight)];
-      for (const int width : group.widths) prices_.weight_bytes[l][width] = bytes_of(layer, group, width);
+      for (const int width : group.bit_widths) prices_.weight_bytes[l][width] = bytes_of(layer, group, width);
       prices_.other_bytes -= bytes_of(layer, group, group.now);
     }
   }
@@ -180,7 +180,7 @@ class Allocator {
 
   Point point(std::string what, const Assignment& assignment, const Model* model = nullptr) const {
     Point point{std::move(what), assignment, prices_.of(layout_, assignment), prices_.sensitivity_of(assignment)};
-    const auto outcome = trial_.outcome_of(model == nullptr ? with_widths(assignment) : *model);
+    const auto outcome = trial_.outcome_of(model == nullptr ? with_bit_widths(assignment) : *model);
     point.loss = outcome.near.loss;
     point.right = outcome.judged.right;
     return point;
@@ -195,8 +195,8 @@ class Allocator {
     std::vector<Point> points;
     std::set<int> weights, activations;
     for (const Group& group : layout_.groups) {
-      if (group.widths.size() > 1)
-        (group.is_weight ? weights : activations).insert(group.widths.begin(), group.widths.end());
+      if (group.bit_widths.size() > 1)
+        (group.is_weight ? weights : activations).insert(group.bit_widths.begin(), group.bit_widths.end());
     }
     for (const int bits : weights.empty() ? std::set{0} : weights) {
       for (const int of_activations : {bits, activations.empty() ? 0 : *activations.rbegin()}) {
@@ -204,7 +204,7 @@ class Allocator {
         for (size_t g = 0; g < layout_.groups.size(); ++g) {
           const Group& group = layout_.groups[g];
           const int wanted = group.is_weight ? bits : of_activations;
-          if (std::ranges::find(group.widths, wanted) != group.widths.end()) assignment[g] = wanted;
+          if (std::ranges::find(group.bit_widths, wanted) != group.bit_widths.end()) assignment[g] = wanted;
         }
         const bool is_known =
             std::ranges::any_of(points, [&](const Point& one) { return one.assignment == assignment; });
@@ -229,11 +229,11 @@ class Allocator {
       if (!meets(point.costs) || !(point.loss < result.chosen.loss)) continue;
       notes_.push_back(
           fmt::format("{} bits everywhere are within the budget and nearer to the float network than the "
-                      "widths of the least predicted sensitivity: they are chosen",
+                      "bit_widths of the least predicted sensitivity: they are chosen",
                       point.what));
       result.chosen = point;
       result.chosen.what = "chosen";
-      result.model = with_widths(point.assignment);
+      result.model = with_bit_widths(point.assignment);
     }
   }
 

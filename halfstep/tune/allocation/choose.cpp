@@ -24,7 +24,7 @@ class Formulation {
       : layout_(layout), prices_(prices) {
     for (size_t g = 0; g < layout.groups.size(); ++g) {
       Terms one;
-      for (const int width : layout.groups[g].widths) {
+      for (const int width : layout.groups[g].bit_widths) {
         const int variable = program_.add(sensitivity_counts * prices.sensitivity[g].at(width));
         of_groups_[{static_cast<int>(g), width}] = variable;
         one.emplace_back(variable, 1.0);
@@ -52,8 +52,8 @@ class Formulation {
           terms.emplace_back(of_groups_.at({layer.weight, width}), bytes);
         continue;
       }
-      for (const auto& [widths, variable] : pairs_[l])
-        terms.emplace_back(variable, price(currency, layer, widths.first, widths.second));
+      for (const auto& [bit_widths, variable] : pairs_[l])
+        terms.emplace_back(variable, price(currency, layer, bit_widths.first, bit_widths.second));
     }
     return merged(terms);
   }
@@ -79,7 +79,7 @@ class Formulation {
     if (!solution.is_feasible) return std::nullopt;
     Choice choice;
     for (size_t g = 0; g < layout_.groups.size(); ++g) {
-      for (const int width : layout_.groups[g].widths) {
+      for (const int width : layout_.groups[g].bit_widths) {
         if (solution.values[static_cast<size_t>(of_groups_.at({static_cast<int>(g), width}))] > 0.5)
           choice.assignment.push_back(width);
       }
@@ -99,14 +99,14 @@ class Formulation {
                                         : prices_.latency_of(layout_, layer, weight_bits, read_bits);
   }
 
-  std::vector<int> widths_of(int group) const {
-    return group < 0 ? std::vector{0} : layout_.groups[static_cast<size_t>(group)].widths;
+  std::vector<int> bit_widths_of(int group) const {
+    return group < 0 ? std::vector{0} : layout_.groups[static_cast<size_t>(group)].bit_widths;
   }
 
   void add_pairs(size_t number) {
     const Layer& layer = layout_.layers[number];
     pairs_.emplace_back();
-    const auto weights = widths_of(layer.weight), reads = widths_of(layer.reads);
+    const auto weights = bit_widths_of(layer.weight), reads = bit_widths_of(layer.reads);
     if (layer.weight < 0 && layer.reads < 0) return;
     if (layer.weight < 0) {
       for (const int read : reads) pairs_.back()[{0, read}] = of_groups_.at({layer.reads, read});
@@ -121,8 +121,8 @@ class Formulation {
     const auto tie = [&](int group, int width, bool is_weight) {
       if (group < 0) return;
       Terms terms = {{of_groups_.at({group, width}), -1.0}};
-      for (const auto& [widths, variable] : pairs_.back()) {
-        if ((is_weight ? widths.first : widths.second) == width) terms.emplace_back(variable, 1.0);
+      for (const auto& [bit_widths, variable] : pairs_.back()) {
+        if ((is_weight ? bit_widths.first : bit_widths.second) == width) terms.emplace_back(variable, 1.0);
       }
       program_.require(std::move(terms), 0, 0);
     };

@@ -80,7 +80,7 @@ Assignment stored_so(const Layout& layout, int weights, int activations) {
   Assignment assignment = layout.now();
   for (size_t g = 0; g < layout.groups.size(); ++g) {
     const Group& group = layout.groups[g];
-    for (const int width : group.widths) {
+    for (const int width : group.bit_widths) {
       if (stored_like(group, width) == (group.is_weight ? weights : activations)) assignment[g] = width;
     }
   }
@@ -90,8 +90,8 @@ Assignment stored_so(const Layout& layout, int weights, int activations) {
 std::set<int> ways(const Layout& layout, bool weights) {
   std::set<int> ways;
   for (const Group& group : layout.groups) {
-    if (group.is_weight != weights || group.widths.size() < 2) continue;
-    for (const int width : group.widths) ways.insert(stored_like(group, width));
+    if (group.is_weight != weights || group.bit_widths.size() < 2) continue;
+    for (const int width : group.bit_widths) ways.insert(stored_like(group, width));
   }
   if (ways.empty()) ways.insert(8);
   return ways;
@@ -168,7 +168,7 @@ Latencies read_table(const std::filesystem::path& path, const Layout& layout) {
   return latencies;
 }
 
-Latencies measure(const Layout& layout, const WithWidths& with_widths, const data::Samples& samples, ThreadPool& pool) {
+Latencies measure(const Layout& layout, const WithBitWidths& with_bit_widths, const data::Samples& samples, ThreadPool& pool) {
   Latencies latencies;
   latencies.by_storage = true;
   latencies.source = fmt::format("this machine, {} thread{}", pool.threads(), pool.threads() == 1 ? "" : "s");
@@ -178,14 +178,14 @@ Latencies measure(const Layout& layout, const WithWidths& with_widths, const dat
       const Assignment assignment = stored_so(layout, weights, activations);
       try {
         programs.emplace_back(assignment,
-                              Timed(quant::convert(with_widths(assignment), {.float_fallback = true}).model, samples));
+                              Timed(quant::convert(with_bit_widths(assignment), {.float_fallback = true}).model, samples));
       } catch (const Error& error) {
         latencies.notes.push_back(fmt::format("weights as {} bits and activations as {} bits could not be measured: {}",
                                               weights, activations, error.what()));
       }
     }
   }
-  if (programs.empty()) fail(errors::no_widths_measured(fmt::format("{}", fmt::join(latencies.notes, "; "))));
+  if (programs.empty()) fail(errors::no_bit_widths_measured(fmt::format("{}", fmt::join(latencies.notes, "; "))));
   while (!std::ranges::all_of(programs, [](const auto& one) { return one.second.is_enough(); })) {
     for (auto& [assignment, timed] : programs) timed.run(pool);
   }

@@ -17,7 +17,7 @@ namespace halfstep::allocation {
 
 struct Latencies {
   /// Milliseconds by layer, bits of its weight (0 without a weight) and bits of its input. A layer cannot have bit
-  /// widths without an entry.
+  /// bit_widths without an entry.
   std::map<std::tuple<std::string, int, int>, double> of_layers;
   double rest = 0;  ///< time of a run that does not depend on bit widths
   std::string source;
@@ -34,11 +34,11 @@ struct Latencies {
 Latencies read_table(const std::filesystem::path& path, const Layout& layout);
 
 /// Returns the prepared network with other bit widths, calibrated.
-using WithWidths = std::function<Model(const Assignment&)>;
+using WithBitWidths = std::function<Model(const Assignment&)>;
 
 /// Measures integer programs on this machine, one sample at a time. The programs run in turns, and the fastest run of
 /// each layer counts. Bit widths with the same storage class run the same instructions and are measured once.
-Latencies measure(const Layout& layout, const WithWidths& with_widths, const data::Samples& samples, ThreadPool& pool);
+Latencies measure(const Layout& layout, const WithBitWidths& with_bit_widths, const data::Samples& samples, ThreadPool& pool);
 
 /// Time of the fastest run of an integer program, in milliseconds.
 double run_time(const Model& integer, const data::Samples& samples, ThreadPool& pool);

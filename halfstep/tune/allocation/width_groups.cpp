@@ -46,16 +46,16 @@ class Reader {
       Group group{scale, audited.tensor, audited.layer, {}, audited.is_weight, audited.bits, {audited.bits}};
       const quant::BitRule& rule = audited.is_weight ? platform_.weights : platform_.activations;
       if (!edges_.contains(scale)) {
-        group.widths.assign(rule.legal.begin(), rule.legal.end());
+        group.bit_widths.assign(rule.legal.begin(), rule.legal.end());
         // Includes bit widths that only a rule lists. add_clashes removes those that no layer may have.
         for (const quant::LegalRule& one : platform_.legal) {
           for (const auto* more :
                {audited.is_weight ? &one.weights : &one.activations, audited.is_weight ? nullptr : &one.gives}) {
-            if (more != nullptr) group.widths.insert(group.widths.end(), more->begin(), more->end());
+            if (more != nullptr) group.bit_widths.insert(group.bit_widths.end(), more->begin(), more->end());
           }
         }
-        std::ranges::sort(group.widths);
-        group.widths.erase(std::ranges::unique(group.widths).begin(), group.widths.end());
+        std::ranges::sort(group.bit_widths);
+        group.bit_widths.erase(std::ranges::unique(group.bit_widths).begin(), group.bit_widths.end());
       }
       layout_.groups.push_back(std::move(group));
     }
@@ -89,30 +89,30 @@ class Reader {
     for (const auto& quantizer : quant::activation_quantizers(step)) meet(quantizer);
     std::vector<Clash> allowed, clashes;
     Clash chosen;
-    try_widths(step, meeting, 0, chosen, allowed, clashes);
+    try_bit_widths(step, meeting, 0, chosen, allowed, clashes);
     for (const int number : meeting) {
       Group& group = layout_.groups[static_cast<size_t>(number)];
-      std::erase_if(group.widths, [&](int width) {
+      std::erase_if(group.bit_widths, [&](int width) {
         return std::ranges::none_of(
             allowed, [&](const Clash& one) { return std::ranges::find(one, std::pair(number, width)) != one.end(); });
       });
-      if (group.widths.empty()) fail(errors::no_width_for_layer(quant::layer_of(step).name(), group.tensor));
+      if (group.bit_widths.empty()) fail(errors::no_width_for_layer(quant::layer_of(step).name(), group.tensor));
     }
     for (Clash& clash : clashes) {
       const bool is_possible = std::ranges::all_of(clash, [&](const auto& one) {
-        return std::ranges::find(layout_.groups[static_cast<size_t>(one.first)].widths, one.second) !=
-               layout_.groups[static_cast<size_t>(one.first)].widths.end();
+        return std::ranges::find(layout_.groups[static_cast<size_t>(one.first)].bit_widths, one.second) !=
+               layout_.groups[static_cast<size_t>(one.first)].bit_widths.end();
       });
       if (is_possible) layout_.clashes.push_back(std::move(clash));
     }
   }
 
-  void try_widths(const QuantizedStep& step, const std::vector<int>& meeting, size_t next, Clash& chosen,
+  void try_bit_widths(const QuantizedStep& step, const std::vector<int>& meeting, size_t next, Clash& chosen,
                   std::vector<Clash>& allowed, std::vector<Clash>& clashes) const {
     if (next < meeting.size()) {
-      for (const int width : layout_.groups[static_cast<size_t>(meeting[next])].widths) {
+      for (const int width : layout_.groups[static_cast<size_t>(meeting[next])].bit_widths) {
         chosen.emplace_back(meeting[next], width);
-        try_widths(step, meeting, next + 1, chosen, allowed, clashes);
+        try_bit_widths(step, meeting, next + 1, chosen, allowed, clashes);
         chosen.pop_back();
       }
       return;
@@ -142,10 +142,10 @@ Assignment Layout::now() const {
   return now;
 }
 
-quant::Widths Layout::widths(const Assignment& assignment) const {
-  quant::Widths widths;
-  for (size_t g = 0; g < groups.size(); ++g) widths[groups[g].scale] = assignment[g];
-  return widths;
+quant::BitWidths Layout::bit_widths(const Assignment& assignment) const {
+  quant::BitWidths bit_widths;
+  for (size_t g = 0; g < groups.size(); ++g) bit_widths[groups[g].scale] = assignment[g];
+  return bit_widths;
 }
 
 Layout layout_of(const Model& prepared, bool with_edges) { return Reader(prepared, with_edges).run(); }

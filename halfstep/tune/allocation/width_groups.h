@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "halfstep/core/ir/model.h"
-#include "halfstep/quant/prepare/widths.h"
+#include "halfstep/quant/prepare/layer_bits.h"
 
 namespace halfstep::allocation {
 
@@ -43,7 +43,7 @@ struct Layout {
   std::vector<Clash> clashes;
 
   Assignment now() const;
-  quant::Widths widths(const Assignment& assignment) const;
+  quant::BitWidths bit_widths(const Assignment& assignment) const;
 };
 
 /// The layout of a network without dynamic dimensions. Contains every bit width and every combination that the platform

@@ -1,4 +1,4 @@
-#include "halfstep/quant/prepare/widths.h"
+#include "halfstep/quant/prepare/layer_bits.h"
 
 #include <algorithm>
 #include <ranges>
@@ -39,10 +39,10 @@ std::vector<Diagnostic> WidthRules::objections(const QuantizedStep& step, const 
   selection.is_last = &step == last_;
   if (!activations.empty()) selection.gives = bits(activations.back());
   for (size_t i = 0; i + 1 < activations.size(); ++i) selection.reads.insert(bits(activations[i]));
-  std::set<int> widths;
-  for (const auto& quantizer : activations) widths.insert(bits(quantizer));
+  std::set<int> bit_widths;
+  for (const auto& quantizer : activations) bit_widths.insert(bits(quantizer));
   std::vector<Diagnostic> objections;
-  for (const int width : widths) {  // a wrong weight width is reported once, for any number of activation widths
+  for (const int width : bit_widths) {  // a wrong weight width is reported once, for any number of activation bit_widths
     for (Diagnostic& one : platform_.objections(selection, step.weight ? bits(step.weight) : 0, width)) {
       one.layer = op.name();
       one.where = op.where();
@@ -54,18 +54,18 @@ std::vector<Diagnostic> WidthRules::objections(const QuantizedStep& step, const 
   return objections;
 }
 
-void set_widths(Model& model, const Platform& platform, const Widths& widths) {
+void set_bit_widths(Model& model, const Platform& platform, const BitWidths& bit_widths) {
   const auto steps = passes::quantized_steps(model);
   const WidthRules rules(platform, steps);
   std::map<std::string, ops::FakeQuantize> changed;
   const auto changes = [&](const ops::FakeQuantize& quantizer) {
     const std::string scale = passes::scale_tensor(quantizer).name();
-    if (widths.contains(scale)) changed.emplace(scale, quantizer);
-    return widths.contains(scale);
+    if (bit_widths.contains(scale)) changed.emplace(scale, quantizer);
+    return bit_widths.contains(scale);
   };
   const auto bits = [&](const ops::FakeQuantize& quantizer) {
-    const auto found = widths.find(passes::scale_tensor(quantizer).name());
-    return found == widths.end() ? bits_of(quantizer) : found->second;
+    const auto found = bit_widths.find(passes::scale_tensor(quantizer).name());
+    return found == bit_widths.end() ? bits_of(quantizer) : found->second;
   };
   std::vector<Diagnostic> objections;
   for (const QuantizedStep& step : steps) {
@@ -77,7 +77,7 @@ void set_widths(Model& model, const Platform& platform, const Widths& widths) {
     }
   }
   fail_on_any(std::move(objections));
-  for (const auto& [scale, quantizer] : changed) set_quantizer_bits(model, platform, quantizer, widths.at(scale));
+  for (const auto& [scale, quantizer] : changed) set_quantizer_bits(model, platform, quantizer, bit_widths.at(scale));
 }
 
 }  // namespace halfstep::quant

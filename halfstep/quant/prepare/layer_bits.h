@@ -36,11 +36,11 @@ class WidthRules {
 };
 
 /// Bit widths by the name of the scale tensor.
-using Widths = std::map<std::string, int>;
+using BitWidths = std::map<std::string, int>;
 
 /// Changes bit widths of a network that is prepared for `platform`. Checks every operator that reads or computes codes
 /// of a new bit width, or has a weight with one. Throws an Error that lists all operators with illegal bit widths. The
 /// network is then unchanged.
-void set_widths(Model& model, const Platform& platform, const Widths& widths);
+void set_bit_widths(Model& model, const Platform& platform, const BitWidths& bit_widths);
 
 }  // namespace halfstep::quant
