@@ -31,7 +31,7 @@ DEPRECATED = {
     r"\bheld back\b": "validation split, held-out",
     r"\bmisfits?\b": "badly scaled quantizer",
     r"\bmend(s|ed|ing)?\b": "correct, correction",
-    r"\bopen extents?\b": "dynamic dimension",
+    r"\bdynamic dimensions?\b": "dynamic dimension",
     r"\breals\b": "real values, float values",
     r"\bwhole numbers?\b": "integer",
     r"\banew\b": "again, recomputed",

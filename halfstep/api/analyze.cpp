@@ -7,7 +7,7 @@
 #include "halfstep/api/inputs/dataset.h"
 #include "halfstep/api/inputs/model.h"
 #include "halfstep/core/base/limits.h"
-#include "halfstep/train/evaluate/with_open_batch.h"
+#include "halfstep/train/evaluate/with_dynamic_batch.h"
 #include "halfstep/tune/sensitivity/networks.h"
 
 namespace halfstep::api {
@@ -31,7 +31,7 @@ AnalyzeResult analyze(const Model& network, const Dataset& data, const AnalyzeOp
   const Model prepared = prepared_of(network, data, options.platform, options.quantize, settings);
   const auto parts = parts_for(prepared, data);
   ThreadPool pool(settings.threads);
-  const Model model = train::with_open_batch(prepared, parts.train, pool);
+  const Model model = train::with_dynamic_batch(prepared, parts.train, pool);
   sensitivity::AnalyzeOptions how = options.sensitivity;
   how.seed = settings.seed;
   AnalyzeResult analysis{{}, model.graph.name(), quant::platform_of(model).name, {}};

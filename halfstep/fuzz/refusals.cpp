@@ -19,7 +19,7 @@ bool is_lack_of_a_format(const ErrorEntry& entry) {
 
 const Names kExplained = {
     // Depends on values that only a run has.
-    "extent_needed", "dims_unknown", "extents_not_known", "dynamic_value_on_device", "window_of_open_extents",
+    "extent_needed", "dims_unknown", "extents_not_known", "dynamic_value_on_device", "window_of_dynamic_dims",
     "gradient_extent_unknown",
     // Networks that cannot be quantized at all or for this platform.
     "network_without_layer", "network_without_operator", "network_quantized_already", "calibration_input_constant",

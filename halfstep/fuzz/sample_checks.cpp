@@ -45,7 +45,7 @@ void require_same_scales(const Model& found, const Model& expected, const std::s
 
 void check_splits(Trial& trial) {
   const Network& network = trial.network();
-  if (!network.rows || !network.open_batch || network.samples == 0) throw Skipped{"the batch is fixed"};
+  if (!network.rows || !network.dynamic_batch || network.samples == 0) throw Skipped{"the batch is fixed"};
   for (const int64_t batch : std::set<int64_t>{1, network.batch, network.samples})
     require_same_scales(trial.prepared_from(batch, trial.tools().two), trial.prepared(),
                         fmt::format("with a file's batch of {}", batch));

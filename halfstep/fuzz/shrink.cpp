@@ -58,7 +58,7 @@ void sweep(Network& network) {
 
 Type declared(const Network& network, const Described& value) {
   Type type = value.type;
-  if (value.rows && network.open_batch) type.dims[0] = kUnknown;
+  if (value.rows && network.dynamic_batch) type.dims[0] = kUnknown;
   return type;
 }
 
@@ -227,7 +227,7 @@ void save_network(const Network& network, const std::filesystem::path& stem) {
     io::write_file(with_ending(stem, ".elsewhere.npz"), io::serialize_npz(network.elsewhere));
   const nlohmann::json json = {
       {"samples", network.samples}, {"batch", network.batch},           {"rows", network.rows},
-      {"plain", network.plain},     {"open_batch", network.open_batch}, {"on_codes", network.on_codes}};
+      {"plain", network.plain},     {"dynamic_batch", network.dynamic_batch}, {"on_codes", network.on_codes}};
   const std::string text = json.dump();
   io::write_file(with_ending(stem, ".json"), std::as_bytes(std::span(text)));
 }
@@ -239,7 +239,7 @@ Network load_network(const std::filesystem::path& stem) {
   network.inputs = io::read_npz(with_ending(stem, ".npz"));
   const auto json = nlohmann::json::parse(io::read_text_file(with_ending(stem, ".json")));
   network.samples = json["samples"], network.batch = json["batch"], network.rows = json["rows"];
-  network.plain = json["plain"], network.open_batch = json["open_batch"];
+  network.plain = json["plain"], network.dynamic_batch = json["dynamic_batch"];
   network.on_codes = json.value("on_codes", std::set<std::string>());
   if (const auto elsewhere = with_ending(stem, ".elsewhere.npz"); std::filesystem::exists(elsewhere))
     network.elsewhere = io::read_npz(elsewhere);

@@ -65,8 +65,8 @@ def from_torch(
         if dynamic_shapes is not None:
             return _imported(module, _copied(arguments), _copied(given), dynamic_shapes, title)
         try:
-            open_batch = _open_batch((*arguments, *given.values()))
-            return _imported(module, _copied(arguments, 2), _copied(given, 2), open_batch, title)
+            dynamic_batch = _dynamic_batch((*arguments, *given.values()))
+            return _imported(module, _copied(arguments, 2), _copied(given, 2), dynamic_batch, title)
         except _core.Error as error:
             reason = str(error)
         fixed = _imported(module, _copied(arguments), _copied(given), None, title)
@@ -163,16 +163,16 @@ def _copied(value: Any, at_least: int = 1) -> Any:
     return value
 
 
-def _open_batch(value: Any) -> Any:
+def _dynamic_batch(value: Any) -> Any:
     """Return the dynamic dimensions of each tensor in the form of torch.export."""
     import torch
 
     if _is_tensor(value):
         return {0: torch.export.Dim.DYNAMIC} if value.dim() else None
     if isinstance(value, Mapping):
-        return {key: _open_batch(part) for key, part in value.items()}
+        return {key: _dynamic_batch(part) for key, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return type(value)(_open_batch(part) for part in value)
+        return type(value)(_dynamic_batch(part) for part in value)
     return None
 
 

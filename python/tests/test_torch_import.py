@@ -54,7 +54,7 @@ def module():
     return module
 
 
-def test_outputs_names_and_an_open_batch(module):
+def test_outputs_names_and_an_dynamic_batch(module):
     network = hs.from_torch(module, torch.randn(1, 3, 8, 8))
     assert network.name == "Net" and network.stage == "float"
     assert network.inputs == {"image": ("f32", (None, 3, 8, 8))}
@@ -193,7 +193,7 @@ def test_operators_of_ours_stay_what_they_are():
     assert np.abs(net(x) - module(x).detach().numpy()).max() < 1e-6
 
 
-def test_operators_of_ours_with_open_extents_inside():
+def test_operators_of_ours_with_dynamic_dims_inside():
     class Pool(nn.Module):
         def forward(self, x):
             return hs.ops.avg_pool2d(x, kernel=[2, 2], stride=[2, 2])

@@ -88,7 +88,7 @@ TEST(Function, TakesOtherExtentsWhereTheyAreOpen) {
   const Arrays inputs[] = {
       {array({1, 2}, {1, 2})}, {array({1, 2, 3, 4}, {2, 2})}, {array({3, -1, 1, 1, 2, 2}, {3, 2})}};
   for (const bool open : {false, true}) {
-    Function function(body, {.open_extents = open});
+    Function function(body, {.dynamic_dims = open});
     runs = 0;
     for (const Arrays& x : inputs) (void)function(x);
     EXPECT_EQ(runs, open ? 1 : 3);

@@ -225,7 +225,7 @@ TEST(Import, refuses_damaged_graphs) {
             errors::tensor_size("m.onnx: tensor 'w'", 0, "bytes", 4'398'046'511'104, "f32[1099511627776]"));
 }
 
-TEST(Import, arithmetic_of_open_extents_disappears) {
+TEST(Import, arithmetic_of_dynamic_dims_disappears) {
   ModelText text;
   text.input("x", {-1, 4, 6});
   text.add_tensor(test::integers("zero", {}, {0}));

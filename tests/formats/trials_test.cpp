@@ -81,7 +81,7 @@ TEST(Trials, FollowWhatARecordInfers) {
 }
 
 /// Height and width of an image whose batch is known, and more dynamic dimensions than the table of tries has rows.
-TEST(Trials, EveryOpenExtentIsTriedAtNumbersOfItsOwn) {
+TEST(Trials, EveryDynamicDimIsTriedAtNumbersOfItsOwn) {
   ModelText text;
   text.input("x", {1, 3, -1, -1});
   for (const char* name : {"a", "b", "c", "d", "e", "f"}) text.input(name, {1, -1});

@@ -75,7 +75,7 @@ std::string finding(void (*check)(Trial&), const Network& network, const Target&
 class Sketch {
  public:
   Sketch()
-      : maker_(7, {.opset = 17, .plain = true, .simple = true, .rows = true, .open_batch = true, .batch = kBatch}) {}
+      : maker_(7, {.opset = 17, .plain = true, .simple = true, .rows = true, .dynamic_batch = true, .batch = kBatch}) {}
 
   Known input(int64_t size) { return maker_.input(DType::f32, {kBatch, kChannels, size, size}); }
   /// An image with dynamic height and width.

@@ -29,12 +29,12 @@ class Kinds {
 
   std::set<std::string> run() {
     find_batch();
-    if (!network_.elsewhere.empty()) found_.insert("open extents");
+    if (!network_.elsewhere.empty()) found_.insert("dynamic dimensions");
     for (const auto& node : network_.model.graph().node()) {
       if (node.output_size() == 1 && network_.on_codes.contains(node.output(0))) find_form(node);
       if (node.op_type() == "Gather") find_index(node);
       if (!network_.elsewhere.empty() && kOnExtents.contains(node.op_type()))
-        found_.insert("open extents, " + node.op_type());
+        found_.insert("dynamic dimensions, " + node.op_type());
     }
     find_shared();
     return std::move(found_);
@@ -43,7 +43,7 @@ class Kinds {
  private:
   void find_batch() {
     if (!network_.rows || network_.samples == 0) return;
-    found_.insert(network_.open_batch ? "open batch" : network_.batch == 1 ? "batch of 1" : "batch of n");
+    found_.insert(network_.dynamic_batch ? "open batch" : network_.batch == 1 ? "batch of 1" : "batch of n");
   }
 
   const proto::Node* maker_of(const std::string& value) const {
@@ -161,13 +161,13 @@ const std::map<std::string, int64_t> kLeast = {
     {"batch of 1", 190},
     {"batch of n", 70},
     {"open batch", 370},
-    {"open extents", 115},
-    {"open extents, ConstantOfShape", 35},
-    {"open extents, Expand", 70},
-    {"open extents, Gather", 75},
-    {"open extents, Range", 65},
-    {"open extents, Resize", 50},
-    {"open extents, Slice", 80},
+    {"dynamic dimensions", 115},
+    {"dynamic dimensions, ConstantOfShape", 35},
+    {"dynamic dimensions, Expand", 70},
+    {"dynamic dimensions, Gather", 75},
+    {"dynamic dimensions, Range", 65},
+    {"dynamic dimensions, Resize", 50},
+    {"dynamic dimensions, Slice", 80},
     {"index of floats", 35},
     {"index of floats, Range", 35},
     {"index of floats, ConstantOfShape", 19},

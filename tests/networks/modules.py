@@ -313,7 +313,7 @@ def write(task):
             return f"{type(error).__name__}: {str(error).splitlines()[0][:100]}"
     np.savez(f"{stem}.npz", x=samples.numpy())
     np.savez(f"{stem}.expected.npz", y=expected.numpy())
-    facts = {"samples": SAMPLES, "batch": batch or 2, "rows": True, "plain": False, "open_batch": batch == 0}
+    facts = {"samples": SAMPLES, "batch": batch or 2, "rows": True, "plain": False, "dynamic_batch": batch == 0}
     pathlib.Path(f"{stem}.json").write_text(json.dumps(facts), encoding="utf-8")
     pathlib.Path(f"{stem}.txt").write_text(f"{'dynamo' if dynamo else 'torchscript'}, batch {batch or 'dynamic'}\n{module}\n", encoding="utf-8")
     return None

@@ -26,7 +26,7 @@ def test_ranges_hold_for_the_largest_extent(bench, cases, name):
 @pytest.mark.parametrize("name", NETWORKS)
 def test_values_are_named_whose_ranges_may_not_hold(bench, cases, name):
     notes = bench.deploy(cases / f"{name}.onnx", cases / "d8.npz", fallbacks=True).quantized["notes"]
-    assert len([note for note in notes if "depend on open extents" in note and "'x' [?, 8, 4]" in note]) == 1
+    assert len([note for note in notes if "depend on dynamic dimensions" in note and "'x' [?, 8, 4]" in note]) == 1
 
 
 def test_samples_beyond_the_ranges_are_noted(bench, cases):
@@ -58,7 +58,7 @@ def test_observers_that_are_tried_hold_for_the_largest_extent(bench, cases):
             assert quantizer["is_weight"] or (tried["low"], tried["high"]) == (quantizer["code_low"], quantizer["code_high"])
 
 
-def test_what_has_no_open_extent_takes_no_length(bench, shared):
+def test_what_has_no_dynamic_dim_takes_no_length(bench, shared):
     one = shared / "reports" / "batch_of_one"
     ended = bench.run("quantize", one / "c46_one_0.5.onnx", "--data", one / "c46_one_0.5.npz", "--out", "q.st", "--max-length", "9", code=2)
     assert "halfstep: error HS" in ended.err and "9" in ended.err

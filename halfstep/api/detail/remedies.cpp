@@ -12,7 +12,7 @@
 #include "halfstep/quant/prepare/code_plan.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
-#include "halfstep/train/evaluate/with_open_batch.h"
+#include "halfstep/train/evaluate/with_dynamic_batch.h"
 #include "halfstep/tune/repair/repair.h"
 #include "halfstep/tune/sensitivity/networks.h"
 
@@ -262,7 +262,7 @@ std::vector<std::string> warnings_on_tensors(const quant::Audit& audit) {
 void add_warnings(std::vector<std::string>& notes, const Model& prepared, const data::Samples& watched,
                   const Trials& trials) {
   std::ranges::move(warnings_on_tensors(quant::audit(prepared)), std::back_inserter(notes));
-  const Model opened = train::with_open_batch(prepared, watched, trials.pool);
+  const Model opened = train::with_dynamic_batch(prepared, watched, trials.pool);
   for (CrushedWarning& warning : warnings_on(opened, watched, trials)) notes.push_back(std::move(warning.sentence));
 }
 

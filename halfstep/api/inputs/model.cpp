@@ -35,7 +35,7 @@ std::map<std::string, Dims> closed_extents(const formats::Summary& summary, cons
   return closed;
 }
 
-formats::Binding open_extents() {
+formats::Binding dynamic_dims() {
   formats::Binding binding;
   binding.evaluate = eager::call;
   return binding;
@@ -94,17 +94,17 @@ Model load_own(const std::filesystem::path& path) {
 }  // namespace
 
 Model load(const std::filesystem::path& path) {
-  return formats::is_foreign(path) ? imported_whole(*formats::open(path), open_extents()) : load_own(path);
+  return formats::is_foreign(path) ? imported_whole(*formats::open(path), dynamic_dims()) : load_own(path);
 }
 
 Model load_onnx(std::span<const std::byte> bytes, const std::string& name) {
-  return imported_whole(*formats::open_bytes(bytes, name), open_extents());
+  return imported_whole(*formats::open_bytes(bytes, name), dynamic_dims());
 }
 
 Model load(const std::filesystem::path& path, const Dataset& data, const data::PreprocessOptions& preprocess) {
   if (!formats::is_foreign(path)) return load_own(path);
   const auto file = formats::open(path);
-  formats::Binding binding = open_extents();
+  formats::Binding binding = dynamic_dims();
   std::string why, again;
   if (auto model = try_import(*file, binding, why)) return std::move(*model);
   const formats::Summary summary = file->summary();

@@ -45,7 +45,7 @@ struct Function::State {
   Arrays capture(Entry& entry, const Arrays& arguments) {
     Trace trace(Trace::Kind::function, fmt::format("captured function '{}'", options.name), options.full_graph);
     for (const Array& argument : arguments) (void)trace.argument(argument);
-    if (!options.open_extents) trace.read_all_extents();
+    if (!options.dynamic_dims) trace.read_all_extents();
     Arrays results = body(arguments);
     trace.leave();
     entry.programs.add(trace, arguments, results, 0);

@@ -17,7 +17,7 @@ struct FunctionOptions {
   /// other things that a function reads besides its arguments and arrays.
   std::function<std::string()> depends = {};
   /// The result depends on extents only through operators. Calls with other extents then need no new capture.
-  bool open_extents = false;
+  bool dynamic_dims = false;
 };
 
 /// A call runs the programs captured for calls of its kind (call_kind.h). Without any, it runs and captures the

@@ -11,7 +11,7 @@ std::string describe_memory(const Slot& slot) {
     case Storage::tensor: return fmt::format("tensor of {} bytes", slot.bytes());
     case Storage::input: return fmt::format("{} bytes of an input", slot.bytes());
     case Storage::output: return fmt::format("{} bytes of an output", slot.bytes());
-    case Storage::open: return "of open extents";
+    case Storage::open: return "of dynamic dimensions";
   }
   return {};
 }

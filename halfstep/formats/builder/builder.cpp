@@ -9,7 +9,7 @@
 #include "halfstep/core/ir/shapes/infer.h"
 #include "halfstep/core/ir/verify_graph.h"
 #include "halfstep/formats/builder/errors.h"
-#include "halfstep/formats/builder/open_extents.h"
+#include "halfstep/formats/builder/dynamic_dims.h"
 
 namespace halfstep::formats {
 namespace {

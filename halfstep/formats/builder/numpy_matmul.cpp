@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "halfstep/formats/builder/open_extents.h"
+#include "halfstep/formats/builder/dynamic_dims.h"
 
 namespace halfstep::formats {
 

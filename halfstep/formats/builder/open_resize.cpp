@@ -4,7 +4,7 @@
 
 #include "halfstep/core/base/attribute.h"
 #include "halfstep/formats/builder/errors.h"
-#include "halfstep/formats/builder/open_extents.h"
+#include "halfstep/formats/builder/dynamic_dims.h"
 
 namespace halfstep::formats {
 namespace {

@@ -30,7 +30,7 @@ Model for_one_call(const Model& integer, const std::map<std::string, Dims>& give
       dims[axis] = dims[axis] == kUnknown ? found->second[axis] : dims[axis];
     if (!dims.empty() && dims[0] == kUnknown) dims[0] = 1;
     if (std::ranges::count(dims, kUnknown) > 0)
-      fail(errors::c_open_extents(integer.graph.name(), argument.name(), to_string(argument.type())));
+      fail(errors::c_dynamic_dims(integer.graph.name(), argument.name(), to_string(argument.type())));
     extents.emplace(argument.name(), dims);
   }
   Model closed = specialize(integer, extents);

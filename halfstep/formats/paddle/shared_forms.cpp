@@ -167,7 +167,7 @@ void translate_split(Translator& translator, const Node& node, int64_t axis, std
   if (axis < 0) axis += rank;
   if (axis < 0 || axis >= rank) fail(errors::axis_out_of_range(node.where(), axis, to_string(x.dims())));
   const int64_t extent = x.dims()[static_cast<size_t>(axis)];
-  if (extent == kUnknown) fail(errors::depends_on_extents("a split of an open extent"));
+  if (extent == kUnknown) fail(errors::depends_on_extents("a split of a dynamic dimension"));
   if (parts.empty() && count > 0 && count <= extent && extent % count == 0)
     parts.assign(static_cast<size_t>(count), extent / count);
   const std::string said = to_string(parts);

@@ -181,7 +181,7 @@ class Inner {
 
 void make_if(Maker& maker, std::string_view op) {
   const Known x =
-      maker.any({{DType::f32}, 1, 4, [&](const Known& v) { return !(v.rows && maker.style().open_batch); }});
+      maker.any({{DType::f32}, 1, 4, [&](const Known& v) { return !(v.rows && maker.style().dynamic_batch); }});
   Inner inner(maker, x);
   const int depth = inner.depth();
   const Known which = maker.chance(0.5) ? condition_on(maker, x)
@@ -197,7 +197,7 @@ void make_if(Maker& maker, std::string_view op) {
 
 void make_loop(Maker& maker, std::string_view op) {
   const Known x =
-      maker.any({{DType::f32}, 1, 4, [&](const Known& v) { return !(v.rows && maker.style().open_batch); }});
+      maker.any({{DType::f32}, 1, 4, [&](const Known& v) { return !(v.rows && maker.style().dynamic_batch); }});
   const int64_t trips = maker.between(1, 3);
   const bool is_open = maker.chance(0.5);
   const Known times = maker.scalar(static_cast<double>(trips), DType::i64, {}),

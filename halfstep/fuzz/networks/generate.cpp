@@ -64,10 +64,10 @@ Style style_for(Random& random, bool plain, Recipes& features) {
   style.plain = plain;
   style.simple = plain && chance(0.98);
   style.rows = plain || chance(0.3);
-  style.open_batch = chance(0.6);
+  style.dynamic_batch = chance(0.6);
   style.same_batch = style.rows || chance(0.75);
   style.hostile_names = chance(0.3);
-  style.batch = style.open_batch || chance(0.4) ? 1 + static_cast<int64_t>(random.below(3)) : 1;
+  style.batch = style.dynamic_batch || chance(0.4) ? 1 + static_cast<int64_t>(random.below(3)) : 1;
   style.widest = chance(0.03) ? 64 : 8;
   return style;
 }

@@ -84,7 +84,7 @@ void make_eye(Maker& maker, std::string_view op) {
 void make_reverse(Maker& maker, std::string_view op) {
   const Known x = maker.any({{DType::f32, DType::i64}, 2, 4, is_full});
   const int64_t batch = x.rows ? 0 : maker.between(0, 1);
-  maker.require(!maker.keeps_rows(x) || !maker.style().open_batch);
+  maker.require(!maker.keeps_rows(x) || !maker.style().dynamic_batch);
   const Known lengths = maker.weights(DType::i64, {x.dims[static_cast<size_t>(batch)]}, 1,
                                       static_cast<double>(x.dims[static_cast<size_t>(1 - batch)]));
   maker.require(!maker.keeps_rows(x));

@@ -54,7 +54,7 @@ Maker::Maker(uint64_t seed, const Style& style) : random_(seed, 14), style_(styl
   network_.model.mutable_graph()->set_name("fuzz");
   network_.plain = style.plain;
   network_.rows = style.rows;
-  network_.open_batch = style.open_batch;
+  network_.dynamic_batch = style.dynamic_batch;
   network_.batch = style.batch;
 }
 
@@ -311,7 +311,7 @@ int64_t Maker::axis(const Known& x) {
 void Maker::add_output(const Known& value) {
   if (!outputs_.insert(value.name).second) return;
   Type type{value.dtype, value.dims};
-  if (value.rows && style_.open_batch) type.dims[0] = kUnknown;
+  if (value.rows && style_.dynamic_batch) type.dims[0] = kUnknown;
   onnx::write_type(value.name, type, *network_.model.mutable_graph()->add_output());
 }
 
@@ -350,13 +350,13 @@ Network Maker::finish(int64_t samples) {
   const bool reopens = std::ranges::any_of(inputs_, [](const Input& i) { return !i.open.empty(); });
   for (const Input& input : inputs_) {
     Type type{input.value.dtype, input.value.dims};
-    const bool open_batch = style_.rows && style_.open_batch;
-    if (open_batch) type.dims[0] = kUnknown;
+    const bool dynamic_batch = style_.rows && style_.dynamic_batch;
+    if (dynamic_batch) type.dims[0] = kUnknown;
     for (const size_t axis : input.open) type.dims[axis] = kUnknown;
     onnx::write_type(input.value.name, type, *network_.model.mutable_graph()->add_input());
     Dims dims = input.value.dims, other = input.open.empty() ? dims : input.other;
     if (counts) dims[0] = samples;
-    if (open_batch && reopens) other[0] = style_.batch + 1;
+    if (dynamic_batch && reopens) other[0] = style_.batch + 1;
     network_.inputs.emplace(input.value.name, random_samples(input, dims, counts ? spread : std::vector<double>()));
     if (reopens) network_.elsewhere.emplace(input.value.name, random_samples(input, other, {}));
   }

@@ -44,7 +44,7 @@ struct Style {
   bool plain = true;       ///< f32, with operators that platforms have on codes
   bool simple = true;      ///< with `plain`: only in the forms that platforms support
   bool rows = true;        ///< the first axis of every input counts samples, and operators keep samples separate
-  bool open_batch = true;  ///< with `rows`: the number of samples is dynamic in the file
+  bool dynamic_batch = true;  ///< with `rows`: the number of samples is dynamic in the file
   bool same_batch = true;  ///< every input has the same first extent
   bool hostile_names = false;
   int64_t batch = 2;

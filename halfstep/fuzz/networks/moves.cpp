@@ -17,7 +17,7 @@ Known some_value(Maker& maker, int64_t least_rank = 0, int64_t most_rank = 5) {
 /// Extents for a reshape: 0 copies an extent, and one -1 is inferred. A dynamic number of rows is always written as 0
 /// or -1.
 Dims said_dims(Maker& maker, const Known& x, Dims dims) {
-  const bool open = maker.keeps_rows(x) && maker.style().open_batch;
+  const bool open = maker.keeps_rows(x) && maker.style().dynamic_batch;
   int64_t unsaid = -1;
   const bool has_zero = std::ranges::find(dims, 0) != dims.end();
   if (!has_zero && maker.chance(0.4) && !dims.empty()) unsaid = maker.between(0, static_cast<int64_t>(dims.size()) - 1);
@@ -266,7 +266,7 @@ void make_pad(Maker& maker, std::string_view op) {
 
 void make_squeeze(Maker& maker, std::string_view op) {
   const Known x = maker.any({{DType::f32, DType::i64}, 1, 5, [&](const Known& v) {
-                               if (!v.rows && maker.style().open_batch) return false;  // any axis may be the batch
+                               if (!v.rows && maker.style().dynamic_batch) return false;  // any axis may be the batch
                                return std::find(v.dims.begin() + (v.rows ? 1 : 0), v.dims.end(), 1) != v.dims.end();
                              }});
   Dims axes, dims;

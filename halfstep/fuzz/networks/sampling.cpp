@@ -47,7 +47,7 @@ void make_resize(Maker& maker, std::string_view op) {
       attributes["nearest_mode"] =
           maker.one_of<std::string>({"round_prefer_floor", "floor", "ceil", "round_prefer_ceil"});
     const Known roi = maker.opset() >= 13 && maker.chance(0.7) ? Maker::absent() : reals(maker, {});
-    if (maker.chance(0.3) && !(maker.keeps_rows(x) && maker.style().open_batch)) {
+    if (maker.chance(0.3) && !(maker.keeps_rows(x) && maker.style().dynamic_batch)) {
       maker.node(op, {x, roi, maker.opset() >= 13 ? Maker::absent() : reals(maker, {}), maker.ints(dims)}, result,
                  attributes);
     } else {

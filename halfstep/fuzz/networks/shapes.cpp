@@ -33,7 +33,7 @@ void use(Maker& maker, const Known& number) {
 
 void make_shape(Maker& maker, std::string_view op) {
   const Known x = maker.any({{DType::f32}, 1, 5});
-  maker.require(!maker.keeps_rows(x) || !maker.style().open_batch);
+  maker.require(!maker.keeps_rows(x) || !maker.style().dynamic_batch);
   if (op == "Size") {
     use(maker, maker.node(op, {x}, whole({})));
     return;

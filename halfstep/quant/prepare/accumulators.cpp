@@ -16,7 +16,7 @@
 namespace halfstep::quant {
 namespace {
 
-constexpr const char* kOpen = "what its windows hold depends on open extents";
+constexpr const char* kOpen = "what its windows hold depends on dynamic dimensions";
 
 bool is_average(Op op) { return op.info().quant.accumulates == Accumulation::window; }
 
@@ -119,7 +119,7 @@ std::string obstacle_on_codes(Op op, arith::Requantization form) {
   if (quant.factor >= 0 && traits.powers_of_two) return "it multiplies by numbers that are no powers of two";
   if (quant.accumulates == Accumulation::axes) {
     const auto count = averaged_elements(op);
-    if (!count) return "how many elements its mean is of depends on open extents";
+    if (!count) return "how many elements its mean is of depends on dynamic dimensions";
     if (*count == 0) return "its mean is of no elements";
     if (traits.powers_of_two && !is_power_of_two(*count))
       return fmt::format("its mean is of {} elements, expected a power of two", *count);
@@ -138,7 +138,7 @@ std::string obstacle_on_codes(Op op, arith::Requantization form) {
 
 AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<const int64_t> farthest) {
   const auto counts = window_counts(op);
-  if (is_average(op) && !counts) fail(errors::window_of_open_extents(op.where()));
+  if (is_average(op) && !counts) fail(errors::window_of_dynamic_dims(op.where()));
   AccumulatorProof proof{{}, farthest[0] * farthest.back(), arith::most_accumulated(form)};  // proof of a product
   if (counts) proof = average_proof(*counts, form, farthest[0]);
   if (const auto count = averaged_elements(op)) proof.bound = *count * farthest[0];

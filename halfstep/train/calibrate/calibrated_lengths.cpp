@@ -148,7 +148,7 @@ std::vector<std::string> CalibratedLengths::warnings() const {
   }
   const std::string further = behind_ == 0 ? "" : fmt::format(" and of {} more", behind_);
   return {
-      fmt::format("the ranges of '{}'{} depend on open extents, and hold for {}; for longer inputs give the largest "
+      fmt::format("the ranges of '{}'{} depend on dynamic dimensions, and hold for {}; for longer inputs give the largest "
                   "extent (--max-length)",
                   fmt::join(first_, "', '"), further, fmt::join(inputs, ", "))};
 }

@@ -10,7 +10,7 @@
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/engine/compile/compile.h"
-#include "halfstep/passes/graph/open_batch.h"
+#include "halfstep/passes/graph/dynamic_batch.h"
 #include "halfstep/passes/quantized/learned_parts.h"
 #include "halfstep/train/evaluate/executable.h"
 #include "halfstep/train/evaluate/activations.h"
@@ -104,11 +104,11 @@ Wide wide_for(const Model& model, const data::Samples& samples, const FitOptions
 /// `teacher` with a dynamic batch, tested on inputs of `model`, by position.
 Model open_teacher(const Model& teacher, const Model& model, const data::Samples& samples, ThreadPool& pool) {
   const auto &own = model.graph.arguments(), &others = teacher.graph.arguments();
-  if (passes::has_open_batch(teacher) || own.size() != others.size() || samples.size() == 0) return teacher;
+  if (passes::has_dynamic_batch(teacher) || own.size() != others.size() || samples.size() == 0) return teacher;
   const Tensors inputs = inputs_of_batches(teacher, samples);
   Tensors by_position;
   for (size_t i = 0; i < own.size(); ++i) by_position.emplace(others[i].name(), inputs.at(own[i].name()));
-  return with_open_batch(teacher, by_position, pool);
+  return with_dynamic_batch(teacher, by_position, pool);
 }
 
 Teachers teachers_for(const Model& model, const Wide& wide, const data::Samples& samples, const FitOptions& options,
@@ -165,7 +165,7 @@ Model training_step(const Model& model, const data::Samples& samples, const FitO
 Fit::Fit(const Model& model, const data::Samples& samples, const FitOptions& options, ThreadPool& pool,
          std::optional<TrainingState> from)
     : given_(model),
-      model_(with_open_batch(model, samples, pool)),
+      model_(with_dynamic_batch(model, samples, pool)),
       options_(options),
       pool_(pool),
       samples_(parts_of(model_, samples, options)),

@@ -15,7 +15,7 @@
 #include "halfstep/data/pipeline/samples.h"
 #include "halfstep/passes/gradient/optimizer.h"
 #include "halfstep/train/evaluate/history.h"
-#include "halfstep/train/evaluate/with_open_batch.h"
+#include "halfstep/train/evaluate/with_dynamic_batch.h"
 #include "halfstep/train/loop/recipe.h"
 #include "halfstep/train/loop/step_times.h"
 

@@ -7,12 +7,12 @@
 #include <set>
 
 #include "halfstep/core/base/status.h"
-#include "halfstep/passes/graph/open_batch.h"
+#include "halfstep/passes/graph/dynamic_batch.h"
 #include "halfstep/quant/convert/convert.h"
 #include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
-#include "halfstep/train/evaluate/with_open_batch.h"
+#include "halfstep/train/evaluate/with_dynamic_batch.h"
 #include "halfstep/tune/allocation/errors.h"
 #include "halfstep/tune/sensitivity/networks.h"
 #include "halfstep/tune/sensitivity/trial.h"
@@ -292,7 +292,7 @@ Allocation allocate(const Model& prepared, const data::Samples& samples, const O
                     ThreadPool& pool, const ProgressCallback& progress) {
   if (!quant::is_prepared(prepared)) fail(errors::network_not_prepared());
   if (options.budgets.empty()) fail(errors::budget_missing());
-  const Model opened = train::with_open_batch(prepared, samples, pool);
+  const Model opened = train::with_dynamic_batch(prepared, samples, pool);
   Allocation allocation = Allocator(opened, samples, options, seed, pool, progress).run();
   allocation.model = passes::close_batch(std::move(allocation.model), prepared);
   if (auto note = train::fixed_batch_note(opened)) allocation.notes.push_back(std::move(*note));

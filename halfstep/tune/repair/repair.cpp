@@ -10,10 +10,10 @@
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/files/claim.h"
-#include "halfstep/passes/graph/open_batch.h"
+#include "halfstep/passes/graph/dynamic_batch.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/evaluate/teacher.h"
-#include "halfstep/train/evaluate/with_open_batch.h"
+#include "halfstep/train/evaluate/with_dynamic_batch.h"
 #include "halfstep/tune/repair/block_checkpoint.h"
 #include "halfstep/tune/repair/errors.h"
 #include "halfstep/tune/repair/layers.h"
@@ -146,7 +146,7 @@ void check_methods(const Options& options) {
 Outcome repair(const Model& prepared, const data::Samples& samples, const train::CalibrateOptions& calibration,
                const Options& options, ThreadPool& pool, const ProgressCallback& progress) {
   check_methods(options);
-  const Model opened = train::with_open_batch(prepared, samples, pool);
+  const Model opened = train::with_dynamic_batch(prepared, samples, pool);
   Outcome outcome = Repair(opened, samples, calibration, options, pool, progress).run();
   outcome.report.note = train::fixed_batch_note(opened);
   outcome.model = passes::close_batch(std::move(outcome.model), prepared);

@@ -1,5 +1,5 @@
 // Repeats x as in broadcasting with a list of extents.
-#include "halfstep/formats/builder/open_extents.h"
+#include "halfstep/formats/builder/dynamic_dims.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

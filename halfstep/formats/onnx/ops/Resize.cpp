@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "halfstep/formats/builder/errors.h"
-#include "halfstep/formats/builder/open_extents.h"
+#include "halfstep/formats/builder/dynamic_dims.h"
 #include "halfstep/formats/builder/open_resize.h"
 #include "halfstep/formats/onnx/translator.h"
 

@@ -1,7 +1,7 @@
 // The extents from start to end as integers. Fixed extents are constants.
 #include <algorithm>
 
-#include "halfstep/formats/builder/open_extents.h"
+#include "halfstep/formats/builder/dynamic_dims.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

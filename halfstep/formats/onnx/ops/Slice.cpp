@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "halfstep/formats/builder/errors.h"
-#include "halfstep/formats/builder/open_extents.h"
+#include "halfstep/formats/builder/dynamic_dims.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

@@ -3,7 +3,7 @@
 
 #include "halfstep/core/base/divide.h"
 #include "halfstep/formats/builder/errors.h"
-#include "halfstep/formats/builder/open_extents.h"
+#include "halfstep/formats/builder/dynamic_dims.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

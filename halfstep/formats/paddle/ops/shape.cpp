@@ -1,7 +1,7 @@
 // The extents of x as a list. Some may be dynamic.
 #include <algorithm>
 
-#include "halfstep/formats/builder/open_extents.h"
+#include "halfstep/formats/builder/dynamic_dims.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {

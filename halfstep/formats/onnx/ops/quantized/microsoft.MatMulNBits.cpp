@@ -81,7 +81,7 @@ void translate_microsoft_MatMulNBits(Translator& translator, const Node& node) {
   const Operand flat = translator.reshaped(node, a, {-1, blocked.k});
   Operand y = translator.make_one(node, "linear", {flat, weights, translator.in(node, 5)});
   if (std::count(rows.begin(), rows.end(), kUnknown) > 1)
-    fail(errors::depends_on_extents("a product with more than one open extent"));
+    fail(errors::depends_on_extents("a product with more than one dynamic dimension"));
   translator.set(node, 0, translator.reshaped(node, y, rows));
 }
 

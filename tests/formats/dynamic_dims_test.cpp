@@ -1,6 +1,6 @@
 // Networks with dynamic batch and length, at several sizes of both. Shapes that a file computes from extents equal
 // those of an import with known extents.
-#include "halfstep/formats/builder/open_extents.h"
+#include "halfstep/formats/builder/dynamic_dims.h"
 
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ void expect_same(ModelText& text, int64_t most_length = 40) {
   }
 }
 
-TEST(OpenExtents, PositionsAreGathered) {
+TEST(DynamicDims, PositionsAreGathered) {
   ModelText text = sequences();
   text.add_tensor(test::floats("table", {50, 6}, std::vector<float>(300, 0.25F)));
   text.graph().mutable_initializer(text.graph().initializer_size() - 1)->mutable_raw_data()->at(30) = 0x3E;
@@ -72,7 +72,7 @@ TEST(OpenExtents, PositionsAreGathered) {
   expect_same(text);
 }
 
-TEST(OpenExtents, TablesAreCutAtTheLength) {
+TEST(DynamicDims, TablesAreCutAtTheLength) {
   ModelText text = sequences();
   text.add_tensor(test::floats("table", {1, 50, 6}, std::vector<float>(300, 0.25F)));
   text.graph().mutable_initializer(text.graph().initializer_size() - 1)->mutable_raw_data()->at(30) = 0x3E;
@@ -82,14 +82,14 @@ TEST(OpenExtents, TablesAreCutAtTheLength) {
   expect_same(text);
 }
 
-TEST(OpenExtents, TheLastPlaceIsCountedFromTheEnd) {
+TEST(DynamicDims, TheLastPlaceIsCountedFromTheEnd) {
   ModelText text = sequences();
   text.add("Sub", {"l1", "one1"}, {"last"});
   text.add("Slice", {"x", "last", "l1", "one1"}, {"y"});
   expect_same(text);
 }
 
-TEST(OpenExtents, RowsOfAllSamplesAreSplitAgain) {
+TEST(DynamicDims, RowsOfAllSamplesAreSplitAgain) {
   ModelText text = sequences();
   text.add_tensor(integers("rows", {2}, {-1, 6}));
   text.add("Reshape", {"x", "rows"}, {"flat"});
@@ -109,7 +109,7 @@ TEST(OpenExtents, RowsOfAllSamplesAreSplitAgain) {
 }
 
 /// In a tensor without elements the -1 is 0. It does not keep the extent at its position.
-TEST(OpenExtents, WhatIsLeftOfNothingIsNothing) {
+TEST(DynamicDims, WhatIsLeftOfNothingIsNothing) {
   ModelText text = sequences();
   text.add_tensor(integers("none", {3}, {0, 0, -1}));
   text.add_tensor(integers("rest", {2}, {1, -1}));
@@ -119,7 +119,7 @@ TEST(OpenExtents, WhatIsLeftOfNothingIsNothing) {
   expect_same(text);
 }
 
-TEST(OpenExtents, WhatIsRepeatedIsBroadcast) {
+TEST(DynamicDims, WhatIsRepeatedIsBroadcast) {
   ModelText text = sequences();
   text.add("ReduceSum", {"x", "two1"}, {"sums"}, {attribute("keepdims", int64_t{0})});
   text.add("Unsqueeze", {"sums", "one1"}, {"row"});
@@ -128,7 +128,7 @@ TEST(OpenExtents, WhatIsRepeatedIsBroadcast) {
   expect_same(text);
 }
 
-TEST(OpenExtents, NumbersThatAreRepeatedHaveTheNameOfTheirNode) {
+TEST(DynamicDims, NumbersThatAreRepeatedHaveTheNameOfTheirNode) {
   ModelText text = sequences();
   text.add_tensor(test::floats("row", {1, 1, 6}, {1, 2, 3, 4, 5, 6}));
   text.add_tensor(integers("two", {1}, {2}));
@@ -142,7 +142,7 @@ TEST(OpenExtents, NumbersThatAreRepeatedHaveTheNameOfTheirNode) {
 }
 
 /// Like exporters write expand(n, -1, -1): each -1 in a list of extents becomes 1.
-TEST(OpenExtents, ListsOfExtentsAreSelected) {
+TEST(DynamicDims, ListsOfExtentsAreSelected) {
   ModelText text = sequences();
   text.add_tensor(integers("many", {1}, {3}));
   text.add_tensor(test::floats("token", {1, 1, 6}, {1, 2, 3, 4, 5, 6}));
@@ -161,7 +161,7 @@ TEST(OpenExtents, ListsOfExtentsAreSelected) {
   expect_same(text);
 }
 
-TEST(OpenExtents, StatesAreMadeOfTheBatch) {
+TEST(DynamicDims, StatesAreMadeOfTheBatch) {
   ModelText text = sequences();
   text.add("Concat", {"n1", "l1", "six1"}, {"wanted"}, {attribute("axis", 0)});
   text.add("ConstantOfShape", {"wanted"}, {"zeros"});
@@ -175,7 +175,7 @@ void add_factors(ModelText& text) {
   text.add_tensor(integers("three1", {1}, {3}));
 }
 
-TEST(OpenExtents, QuotientsThatLeaveARestAreExtents) {
+TEST(DynamicDims, QuotientsThatLeaveARestAreExtents) {
   ModelText text = sequences();
   text.add_tensor(integers("two", {}, {2}));
   text.add("Div", {"l", "two"}, {"middle"});
@@ -183,14 +183,14 @@ TEST(OpenExtents, QuotientsThatLeaveARestAreExtents) {
   expect_same(text);
 }
 
-TEST(OpenExtents, RangesInStepsEndBeforeTheLength) {
+TEST(DynamicDims, RangesInStepsEndBeforeTheLength) {
   ModelText text = sequences();
   text.add_tensor(integers("three", {}, {3}));
   text.add("Range", {"one", "l", "three"}, {"y"});
   expect_same(text);
 }
 
-TEST(OpenExtents, RangesDownwards) {
+TEST(DynamicDims, RangesDownwards) {
   ModelText text = sequences();
   text.add_tensor(integers("minus", {}, {-1}));
   text.add("Sub", {"l", "one"}, {"last"});
@@ -200,7 +200,7 @@ TEST(OpenExtents, RangesDownwards) {
 }
 
 /// Ranges in float, from a start, in steps that are not integers.
-TEST(OpenExtents, RangesOfFloats) {
+TEST(DynamicDims, RangesOfFloats) {
   for (const float step : {1.0F, 0.25F, 3.0F, 0.1F}) {
     for (const float start : {0.0F, 0.5F}) {
       ModelText text = sequences();
@@ -214,14 +214,14 @@ TEST(OpenExtents, RangesOfFloats) {
   }
 }
 
-TEST(OpenExtents, ListsOfExtentsAreOutputs) {
+TEST(DynamicDims, ListsOfExtentsAreOutputs) {
   ModelText text = sequences();
   text.add("Concat", {"l1", "two1", "n1"}, {"y"}, {attribute("axis", 0)});
   expect_same(text);
 }
 
 /// Half of an extent, and half of that: a quotient of an intermediate extent, not of the extent itself.
-TEST(OpenExtents, QuotientsOfQuotients) {
+TEST(DynamicDims, QuotientsOfQuotients) {
   ModelText text = sequences();
   add_factors(text);
   text.add("Slice", {"x", "zero1", "l1", "one1", "two1"}, {"half"});
@@ -237,7 +237,7 @@ TEST(OpenExtents, QuotientsOfQuotients) {
   }
 }
 
-TEST(OpenExtents, PartsInStepsAndFromOpenPlaces) {
+TEST(DynamicDims, PartsInStepsAndFromOpenPlaces) {
   ModelText text = sequences();
   add_factors(text);
   text.add("Div", {"l1", "two1"}, {"half"});
@@ -247,14 +247,14 @@ TEST(OpenExtents, PartsInStepsAndFromOpenPlaces) {
   expect_same(text);
 }
 
-TEST(OpenExtents, OpenExtentsAreSplit) {
+TEST(DynamicDims, DynamicDimsAreSplit) {
   ModelText text = sequences();
   text.add("Split", {"x"}, {"first", "second"}, {attribute("axis", 1)});
   text.add("Concat", {"second", "first"}, {"y"}, {attribute("axis", 1)});
   expect_same(text);
 }
 
-TEST(OpenExtents, RowsAreTiled) {
+TEST(DynamicDims, RowsAreTiled) {
   ModelText text = sequences();
   text.add_tensor(test::floats("row", {1, 2, 3}, {1, 2, 3, 4, 5, 6}));
   text.add("Concat", {"one1", "l1", "two1"}, {"times"}, {attribute("axis", 0)});
@@ -263,7 +263,7 @@ TEST(OpenExtents, RowsAreTiled) {
 }
 
 /// Arithmetic in float, as exporters write scale factors.
-TEST(OpenExtents, ExtentsThroughFloats) {
+TEST(DynamicDims, ExtentsThroughFloats) {
   ModelText text = sequences();
   add_factors(text);
   text.add("Cast", {"l1"}, {"real"}, {attribute("to", int64_t{1})});
@@ -295,7 +295,7 @@ void add_odd(ModelText& text) {
   text.add("Add", {"odd", "one1"}, {"length"});
 }
 
-TEST(OpenExtents, SizesOfResize) {
+TEST(DynamicDims, SizesOfResize) {
   ModelText keeps = resized("linear", "half_pixel", [](ModelText& text) { text.add("Identity", {"l1"}, {"length"}); });
   expect_same(keeps);
   EXPECT_EQ(test::operators(import_text(keeps)), "unsqueeze");
@@ -307,7 +307,7 @@ TEST(OpenExtents, SizesOfResize) {
   EXPECT_EQ(test::operators(import_text(known)), "unsqueeze resize");
 }
 
-TEST(OpenExtents, AnySizesOfResize) {
+TEST(DynamicDims, AnySizesOfResize) {
   for (const char* mode : {"nearest", "linear"}) {
     for (const char* coordinates : {"asymmetric", "half_pixel", "pytorch_half_pixel", "align_corners"}) {
       ModelText text = resized(mode, coordinates, add_odd);
@@ -321,7 +321,7 @@ TEST(OpenExtents, AnySizesOfResize) {
   EXPECT_EQ(refusal, placed(errors::depends_on_extents("a resize of mode cubic"), "", refusal.where));
 }
 
-TEST(OpenExtents, WhatIsNotSaidByExtentsIsRefused) {
+TEST(DynamicDims, WhatIsNotSaidByExtentsIsRefused) {
   ModelText square = sequences();
   square.add("Mul", {"l", "l"}, {"many"});
   square.add("Range", {"zero", "many", "one"}, {"y"});

@@ -1,4 +1,4 @@
-#include "halfstep/passes/graph/open_batch.h"
+#include "halfstep/passes/graph/dynamic_batch.h"
 
 #include <algorithm>
 #include <map>
@@ -225,12 +225,12 @@ bool may_open(const Graph& graph) {
 
 }  // namespace
 
-bool has_open_batch(const Model& model) {
+bool has_dynamic_batch(const Model& model) {
   return std::ranges::any_of(model.graph.arguments(),
                              [](Value argument) { return !argument.dims().empty() && argument.dims()[0] == kUnknown; });
 }
 
-std::optional<Model> open_batch(const Model& model) {
+std::optional<Model> dynamic_batch(const Model& model) {
   constexpr int kTries = 100;
   if (!may_open(model.graph)) return std::nullopt;
   Choices choices;
@@ -246,7 +246,7 @@ std::optional<Model> open_batch(const Model& model) {
 }
 
 Model close_batch(Model opened, const Model& fixed) {
-  if (has_open_batch(fixed) || !has_open_batch(opened)) return opened;
+  if (has_dynamic_batch(fixed) || !has_dynamic_batch(opened)) return opened;
   Graph& graph = opened.graph;
   for (const Value argument : graph.arguments()) graph.set_type(argument, fixed.graph.value(argument.name()).type());
   for (const Op op : graph.ops()) op.infer();

@@ -1,4 +1,4 @@
-#include "halfstep/train/evaluate/with_open_batch.h"
+#include "halfstep/train/evaluate/with_dynamic_batch.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "halfstep/core/base/status.h"
-#include "halfstep/passes/graph/open_batch.h"
+#include "halfstep/passes/graph/dynamic_batch.h"
 #include "halfstep/train/evaluate/executable.h"
 
 namespace halfstep::train {
@@ -57,15 +57,15 @@ Tensors inputs_of_batches(const Model& model, const data::Samples& samples) {
 }
 
 std::optional<std::string> fixed_batch_note(const Model& model) {
-  if (passes::has_open_batch(model)) return std::nullopt;
+  if (passes::has_dynamic_batch(model)) return std::nullopt;
   return fmt::format(
       "network '{}' takes {} samples at once, and operators keep it from taking another number: training, repair and "
       "analysis go by so many; export it with a dynamic batch",
       model.graph.name(), data::batch_of(model, 1));
 }
 
-Model with_open_batch(const Model& model, const Tensors& inputs, ThreadPool& pool) {
-  const std::optional<Model> opened = passes::open_batch(model);
+Model with_dynamic_batch(const Model& model, const Tensors& inputs, ThreadPool& pool) {
+  const std::optional<Model> opened = passes::dynamic_batch(model);
   if (!opened) return model;
   try {
     return gives_the_same(*opened, model, inputs, pool) ? *opened : model;
@@ -74,9 +74,9 @@ Model with_open_batch(const Model& model, const Tensors& inputs, ThreadPool& poo
   }
 }
 
-Model with_open_batch(const Model& model, const data::Samples& samples, ThreadPool& pool) {
-  if (passes::has_open_batch(model) || samples.size() == 0) return model;
-  return with_open_batch(model, inputs_of_batches(model, samples), pool);
+Model with_dynamic_batch(const Model& model, const data::Samples& samples, ThreadPool& pool) {
+  if (passes::has_dynamic_batch(model) || samples.size() == 0) return model;
+  return with_dynamic_batch(model, inputs_of_batches(model, samples), pool);
 }
 
 }  // namespace halfstep::train

@@ -1,5 +1,5 @@
 // A fixed batch becomes dynamic through all operators that contain it, and closing it restores the network exactly.
-#include "halfstep/passes/graph/open_batch.h"
+#include "halfstep/passes/graph/dynamic_batch.h"
 
 #include <gtest/gtest.h>
 
@@ -21,9 +21,9 @@ Model network(const std::string& text, const std::string& batch) {
 
 void expect_opened(const std::string& text, const std::string& batch, const Dims& output) {
   const Model fixed = network(text, batch);
-  const auto opened = open_batch(fixed);
+  const auto opened = dynamic_batch(fixed);
   ASSERT_TRUE(opened.has_value()) << text << batch;
-  EXPECT_TRUE(has_open_batch(*opened));
+  EXPECT_TRUE(has_dynamic_batch(*opened));
   EXPECT_EQ(opened->graph.outputs().front().dims(), output) << text << batch;
   Dims five = opened->graph.arguments().front().dims();
   five[0] = 5;
@@ -39,14 +39,14 @@ void expect_opened(const std::string& text, const Dims& output) {
   for (const char* batch : {"1", "7"}) expect_opened(text, batch, output);
 }
 
-TEST(OpenBatch, OfReshapesThatNameIt) {
+TEST(DynamicBatch, OfReshapesThatNameIt) {
   expect_opened(
       "graph g(x: f32[$, 3, 4]) {\n  a = reshape(x) {dims: [$, 12]}\n  b = reshape(x=a) {dims: [$, 2, -1]}\n"
       "  c = transpose(x=b) {perm: [1, 0, 2]}\n  d = transpose(x=c) {perm: [1, 0, 2]}\n  return d\n}",
       {kUnknown, 2, 6});
 }
 
-TEST(OpenBatch, OfSizesThatNameIt) {
+TEST(DynamicBatch, OfSizesThatNameIt) {
   expect_opened("graph g(x: f32[$, 3, 4, 4]) {\n  y = resize(x) {sizes: [$, 3, 8, 6]}\n  return y\n}",
                 {kUnknown, 3, 8, 6});
   expect_opened(
@@ -56,7 +56,7 @@ TEST(OpenBatch, OfSizesThatNameIt) {
 }
 
 /// From samples to rows of all samples, and back.
-TEST(OpenBatch, OfRowsOfSamples) {
+TEST(DynamicBatch, OfRowsOfSamples) {
   expect_opened(
       "graph g(x: f32[$, 6, 8]) {\n  param @w: f32[8, 8]\n  a = reshape(x) {dims: [-1, 8]}\n  b = linear(x=a, w=@w)\n"
       "  c = reshape(x=b) {dims: [$, 6, 8]}\n  return c\n}",
@@ -66,13 +66,13 @@ TEST(OpenBatch, OfRowsOfSamples) {
 constexpr const char* kToken =
     "graph g(x: f32[$, 6, 8]) {\n  param @token: f32[$, 1, 8]\n  c = concat(x=[@token, x])\n  return c\n}";
 
-TEST(OpenBatch, OfStoredNumbersForEachSample) { expect_opened(kToken, {kUnknown, 7, 8}); }
+TEST(DynamicBatch, OfStoredNumbersForEachSample) { expect_opened(kToken, {kUnknown, 7, 8}); }
 
-TEST(OpenBatch, StoredNumbersAreReadForEachSample) {
-  const auto opened = open_batch(network(kToken, "1"));
+TEST(DynamicBatch, StoredNumbersAreReadForEachSample) {
+  const auto opened = dynamic_batch(network(kToken, "1"));
   EXPECT_EQ(opened->graph.all<ops::Gather>().size(), 1U);
   EXPECT_EQ(
-      open_batch(network("graph g(x: f32[$, 8]) {\n  param @b: f32[1, 8]\n  c = add(a=x, b=@b)\n  return c\n}", "1"))
+      dynamic_batch(network("graph g(x: f32[$, 8]) {\n  param @b: f32[1, 8]\n  c = add(a=x, b=@b)\n  return c\n}", "1"))
           ->graph.ops()
           .size(),
       1U);
@@ -80,7 +80,7 @@ TEST(OpenBatch, StoredNumbersAreReadForEachSample) {
 
 /// Attention as PyTorch writes it: the batch is the second axis, and heads are joined to it. With a batch of 1, extents
 /// alone do not show in which axis a reshape puts it. Only one interpretation works up to the end.
-TEST(OpenBatch, WhereABatchOfOneMayBeInSeveralAxes) {
+TEST(DynamicBatch, WhereABatchOfOneMayBeInSeveralAxes) {
   const auto text = [](const std::string& heads, const std::string& rows) {
     return "graph g(x: f32[$, 6, 16]) {\n  param @w: f32[16, 16]\n  t = transpose(x) {perm: [1, 0, 2]}\n"
            "  h = reshape(x=t) {dims: [6, " +
@@ -97,18 +97,18 @@ TEST(OpenBatch, WhereABatchOfOneMayBeInSeveralAxes) {
   expect_opened(text("14", "42"), "7", {kUnknown, 6, 16});
 }
 
-TEST(OpenBatch, NotWhereAResultLosesIt) {
+TEST(DynamicBatch, NotWhereAResultLosesIt) {
   for (const char* text : {
            "graph g(x: f32[$, 8]) {\n  y = reduce_mean(x) {axes: [0]}\n  return y\n}",
            "graph g(x: f32[$, 8]) {\n  y = squeeze(x) {axes: [0]}\n  return y\n}",
        })
-    EXPECT_FALSE(open_batch(network(text, "1")).has_value()) << text;
+    EXPECT_FALSE(dynamic_batch(network(text, "1")).has_value()) << text;
 }
 
-TEST(OpenBatch, NotWhereItIsOpenOrMissing) {
-  EXPECT_FALSE(open_batch(network("graph g(x: f32[$, 8]) {\n  y = relu(x)\n  return y\n}", "?")).has_value());
-  EXPECT_FALSE(open_batch(network("graph g(x: f32[]) {\n  y = relu(x)\n  return y\n}", "1")).has_value());
-  EXPECT_FALSE(open_batch(network("graph g(x: f32[$, 8], z: f32[2, 8]) {\n  y = add(a=x, b=z)\n  return y\n}", "1"))
+TEST(DynamicBatch, NotWhereItIsOpenOrMissing) {
+  EXPECT_FALSE(dynamic_batch(network("graph g(x: f32[$, 8]) {\n  y = relu(x)\n  return y\n}", "?")).has_value());
+  EXPECT_FALSE(dynamic_batch(network("graph g(x: f32[]) {\n  y = relu(x)\n  return y\n}", "1")).has_value());
+  EXPECT_FALSE(dynamic_batch(network("graph g(x: f32[$, 8], z: f32[2, 8]) {\n  y = add(a=x, b=z)\n  return y\n}", "1"))
                    .has_value());
 }
 

@@ -10,19 +10,19 @@
 
 namespace halfstep::train {
 
-/// `model` (of any stage) with a dynamic batch (passes::open_batch), so that training and measurements do not depend on
+/// `model` (of any stage) with a dynamic batch (passes::dynamic_batch), so that training and measurements do not depend on
 /// the batch size of its file. passes::close_batch reverts it. Both forms must have the same bits on some test samples.
 /// If they do not, or if the batch is already dynamic, returns `model` itself.
-Model with_open_batch(const Model& model, const data::Samples& samples, ThreadPool& pool);
+Model with_dynamic_batch(const Model& model, const data::Samples& samples, ThreadPool& pool);
 
 /// Like above, tested on `inputs`, which hold at least two batches of the model.
-Model with_open_batch(const Model& model, const Tensors& inputs, ThreadPool& pool);
+Model with_dynamic_batch(const Model& model, const Tensors& inputs, ThreadPool& pool);
 
-/// A note if with_open_batch could not make the batch of `model` dynamic: steps and results then depend on the batch
+/// A note if with_dynamic_batch could not make the batch of `model` dynamic: steps and results then depend on the batch
 /// size.
 std::optional<std::string> fixed_batch_note(const Model& model);
 
-/// Inputs for with_open_batch: samples from the first one, repeated if there are too few.
+/// Inputs for with_dynamic_batch: samples from the first one, repeated if there are too few.
 Tensors inputs_of_batches(const Model& model, const data::Samples& samples);
 
 }  // namespace halfstep::train

@@ -123,7 +123,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_sizes_of_open_extents(bench, form):
+def test_sizes_of_dynamic_dims(bench, form):
     network = Network(bench.folder / "open.onnx", stride=2)
     path = network.save(FORMS[form](network))
     samples = bench.folder / "samples.npz"

@@ -1,5 +1,5 @@
 // Training takes the same steps, whatever the batch of the file is.
-#include "halfstep/train/evaluate/with_open_batch.h"
+#include "halfstep/train/evaluate/with_dynamic_batch.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/ir/text/parse.h"
-#include "halfstep/passes/graph/open_batch.h"
+#include "halfstep/passes/graph/dynamic_batch.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/calibrate/calibrate.h"
 #include "halfstep/train/loop/builtin_networks.h"
@@ -126,33 +126,33 @@ void expect_same_training(const Start& start, bool labelled, const FitOptions& o
   }
 }
 
-TEST(WithOpenBatch, FloatNetworksLearnTheSame) { expect_same_training(in_float, true, options_for(0.05)); }
+TEST(WithDynamicBatch, FloatNetworksLearnTheSame) { expect_same_training(in_float, true, options_for(0.05)); }
 
-TEST(WithOpenBatch, FoldedOnesLearnTheSameFromTheirFloatForm) {
+TEST(WithDynamicBatch, FoldedOnesLearnTheSameFromTheirFloatForm) {
   expect_same_training(prepared(quant::BatchNorms::folded), false, options_for(0.01));
 }
 
-TEST(WithOpenBatch, LiveNormsSeeTheSameBatches) {
+TEST(WithDynamicBatch, LiveNormsSeeTheSameBatches) {
   FitOptions options = options_for(0.01);
   options.recipe.renormalize = 2;
   expect_same_training(prepared(quant::BatchNorms::live), true, options);
 }
 
-TEST(WithOpenBatch, TeachersTakeAsManySamples) {
+TEST(WithDynamicBatch, TeachersTakeAsManySamples) {
   FitOptions options = options_for(0.01);
   for (const char* batch : {"1", "7"})
     options.teachers.push_back(initialize(parse(with_batch(kImages, batch), "g.ir"), 5));
   expect_same_training(prepared(quant::BatchNorms::frozen), true, options);
 }
 
-TEST(WithOpenBatch, SamplesThatAreNotApartKeepTheirBatch) {
+TEST(WithDynamicBatch, SamplesThatAreNotApartKeepTheirBatch) {
   const data::Dataset data = images(true);
   const data::Samples samples = all_of(data);
   ThreadPool pool(1);
   const Model model = initialize(parse(with_batch(kMixed, "7"), "g.ir"), 3);
-  EXPECT_TRUE(passes::open_batch(model).has_value());
-  const Model same = with_open_batch(model, samples, pool);
-  EXPECT_FALSE(passes::has_open_batch(same));
+  EXPECT_TRUE(passes::dynamic_batch(model).has_value());
+  const Model same = with_dynamic_batch(model, samples, pool);
+  EXPECT_FALSE(passes::has_dynamic_batch(same));
   EXPECT_EQ(same.graph, model.graph);
   Fit fit(model, samples, options_for(0.01), pool);
   fit.run_epoch();
