@@ -93,7 +93,7 @@ class array(_core.Array):
 
     def __index__(self) -> int:
         if self.dtype not in _WHOLE:
-            raise TypeError(f"array of {self.dtype} found where a whole number is needed")
+            raise TypeError(f"array of {self.dtype} found where an integer is needed")
         return int(self.item())
 
     def __len__(self) -> int:

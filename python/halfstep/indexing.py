@@ -108,7 +108,7 @@ def with_item(x: array, key: Any, value: Any) -> array:
             if step != 1:
                 raise TypeError(f"index: found step {step} in an assignment, expected 1")
         elif each is None or _is_array(each):
-            raise TypeError("index: found None or an array in an assignment, expected whole numbers and slices, or a mask")
+            raise TypeError("index: found None or an array in an assignment, expected integers and slices, or a mask")
         else:
             start = _place(each.__index__(), x, axis) % extent
             stop = start + 1

@@ -59,7 +59,7 @@ TEST(Manifest, says_all_that_is_wrong_at_once) {
       errors::dump_layout_unknown("m: values[0].layout.order", "chwn",
                                   "nchw, nhwc or ndhwcB, as in ndhwc32: blocks of B channels, 2 to 1024"),
       errors::dump_layout_unknown("m: values[0].format", "elf", "bin, npy or txt"),
-      errors::manifest_value_unfit("m: values[0].bytes", "\"many\"", "a whole number")};
+      errors::manifest_value_unfit("m: values[0].bytes", "\"many\"", "an integer")};
   EXPECT_EQ(found, expected);
 }
 

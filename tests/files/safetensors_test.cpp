@@ -127,7 +127,7 @@ TEST(Safetensors, HeaderSyntax) {
             errors::safetensors_header_value("m: header", "a list", "an object"));
   EXPECT_EQ(
       header_error(R"({"a":{"shape":)" + std::string(1'000'000, '[')),
-      errors::safetensors_header_value("m: header: tensor 'a': shape", "a list", "a whole number from 0 to 2^63 - 1"));
+      errors::safetensors_header_value("m: header: tensor 'a': shape", "a list", "an integer from 0 to 2^63 - 1"));
 }
 
 TEST(Safetensors, TensorEntries) {
@@ -143,7 +143,7 @@ TEST(Safetensors, TensorEntries) {
             errors::safetensors_header_value("m: header: tensor 'a': dtype", "7", "a string"));
   for (const char* bad : {"-1", "1.5", "9223372036854775808", "null", "true", "\"1\"", "{}"})
     EXPECT_EQ(header_error(fmt::format(R"({{"a":{{"shape":[{}]}}}})", bad)).expected,
-              "a whole number from 0 to 2^63 - 1")
+              "an integer from 0 to 2^63 - 1")
         << bad;
 }
 

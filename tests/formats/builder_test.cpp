@@ -83,7 +83,7 @@ TEST(Builder, GivesErrorsTheirPlace) {
 Tensor real(double value) { return filled(DType::f32, {}, value); }
 
 TEST(Builder, RefusesNumbersThatAreNoneOfTheirType) {
-  EXPECT_EQ(diagnostic_of([] { whole_number(0.5); }), errors::not_an_integer("", 0.5));
+  EXPECT_EQ(diagnostic_of([] { integer(0.5); }), errors::not_an_integer("", 0.5));
   EXPECT_EQ(diagnostic_of([] { integers_of(real(1.5), "t"); }), errors::not_an_integer("t", 1.5));
   EXPECT_EQ(diagnostic_of([] { filled(DType::i8, {}, 200); }), errors::number_not_in_type(200, "i8"));
 }

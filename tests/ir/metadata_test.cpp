@@ -121,11 +121,11 @@ TEST(Metadata, WrongTypesAreNamed) {
   EXPECT_EQ(of("learned_quantizers", R"([{"kind": "lsqq"}])"),
             errors::metadata_value("m.learned_quantizers.kind", R"("lsqq")", "one of 11 names, such as 'fixed'"));
   EXPECT_EQ(of("tables", R"({"t": {"x_zero_point": 2147483648}})"),
-            errors::metadata_value("m.tables.t.x_zero_point", R"(2147483648)", "a whole number of 32 bits"));
+            errors::metadata_value("m.tables.t.x_zero_point", R"(2147483648)", "an integer of 32 bits"));
   EXPECT_EQ(of("tables", R"({"t": {"x_zero_point": 0.5}})"),
-            errors::metadata_value("m.tables.t.x_zero_point", R"(0.5)", "a whole number of 32 bits"));
+            errors::metadata_value("m.tables.t.x_zero_point", R"(0.5)", "an integer of 32 bits"));
   EXPECT_EQ(of("calibrated_lengths", R"({"x": [18446744073709551615]})"),
-            errors::metadata_value("m.calibrated_lengths.x", R"(18446744073709551615)", "a whole number of 64 bits"));
+            errors::metadata_value("m.calibrated_lengths.x", R"(18446744073709551615)", "an integer of 64 bits"));
   EXPECT_EQ(of("preprocess", R"({"size": [1, 2, 3]})"),
             errors::metadata_value("m.preprocess.size", R"([1,2,3])", "a list of two"));
 }

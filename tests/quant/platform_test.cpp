@@ -70,7 +70,7 @@ TEST(Platform, WhatIsNoYamlIsSaidInOurWords) {
   EXPECT_EQ(error_with("edges: {bits: 8}", "edges: 8"),
             at("p.yaml:17: edges", errors::record_section_without_keys("no mapping")));
   EXPECT_EQ(error_with("edges: {bits: 8}", "edges: {bits: [8]}"),
-            at("p.yaml:17: first_and_last.bits", errors::record_value_kind("a list", "a whole number")));
+            at("p.yaml:17: first_and_last.bits", errors::record_value_kind("a list", "an integer")));
   EXPECT_EQ(error_with("share_scales: [concat]", "share_scales:"),
             at("p.yaml:22: share_scales", errors::record_value_kind("nothing", "a list of names")));
 }
@@ -141,7 +141,7 @@ TEST(Platform, SaysAllMistakesAtOnce) {
       (std::vector<Diagnostic>{
           at("p:7: weights.granularty", errors::record_key_unknown(", did you mean 'granularity'?")),
           at("p:13: activations.zero_points", errors::zero_points_need_signed_codes("symmetric")),
-          at("p:16: low_bits.below", errors::record_value_kind("'many'", "a whole number")),
+          at("p:16: low_bits.below", errors::record_value_kind("'many'", "an integer")),
           at("p:18: edges", errors::record_key_twice(17)),
           at("p:20: requantize.multiplier_bits", errors::multiplier_bits_without_multiplier("float32", 15)),
           at("p:22: share_scales", errors::record_value_twice("concat")),
@@ -210,9 +210,9 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"no_legal_width", "legal_bits: [2, 3, 4, 5, 6, 7, 8]", "legal_bits: []", "p.yaml:6: weights.legal_bits",
                 errors::legal_bits_empty()},
         Mistake{"bit_widths_that_are_no_list", "legal_bits: [2, 3, 4, 5, 6, 7, 8]", "legal_bits: 8",
-                "p.yaml:6: weights.legal_bits", errors::record_value_kind("'8'", "a list of whole numbers")},
+                "p.yaml:6: weights.legal_bits", errors::record_value_kind("'8'", "a list of integers")},
         Mistake{"bit_widths_that_are_no_numbers", "legal_bits: [2, 3", "legal_bits: [two, 3",
-                "p.yaml:6: weights.legal_bits", errors::record_value_kind("'two'", "a list of whole numbers")},
+                "p.yaml:6: weights.legal_bits", errors::record_value_kind("'two'", "a list of integers")},
         Mistake{"a_granularity", "granularity: channel", "granularity: chanel", "p.yaml:7: weights.granularity",
                 errors::record_value_not_a_choice("'chanel'", "channel, tensor", ", did you mean 'channel'?")},
         Mistake{"a_misspelled_key", "granularity:", "granularty:", "p.yaml:7: weights.granularty",
@@ -279,7 +279,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"a_rule_without_a_reason", "legal: []", "legal: [{op: add, activations: [8]}]",
                 "p.yaml:24: legal[0].reason", errors::record_list_key_missing()},
         Mistake{"a_rule_with_activations_in_words", "legal: []", "legal: [{op: add, activations: all, reason: why}]",
-                "p.yaml:24: legal[0].activations", errors::record_value_kind("'all'", "a list of whole numbers")},
+                "p.yaml:24: legal[0].activations", errors::record_value_kind("'all'", "a list of integers")},
         Mistake{"a_rule_that_may_refuse", "legal: []", "legal: [{op: add, refused: perhaps, reason: why}]",
                 "p.yaml:24: legal[0].refused", errors::record_value_kind("'perhaps'", "true or false")},
         Mistake{"a_rule_with_an_unknown_key", "legal: []", "legal: [{op: add, weight: [8], reason: why}]",

@@ -62,7 +62,7 @@ TEST(YamlReader, SaysAllMistakesInTheOrderOfTheirLines) {
                       at("a:3: share", errors::record_value_out_of_range("nan", "0 to 1")),
                       at("a:4: on", errors::record_value_kind("'7'", "true or false")),
                       at("a:6: inner.list", errors::record_value_out_of_range(6, "0 to 5")),
-                      at("a:6: inner.list", errors::record_value_kind("'x'", "a list of whole numbers")),
+                      at("a:6: inner.list", errors::record_value_kind("'x'", "a list of integers")),
                       at("a:6: inner.list", errors::record_value_twice("1")),
                       at("a:7: inner.names", errors::record_value_kind("'a'", "a list of names")),
                       at("a:9: rules[0].op", errors::record_value_kind("a mapping", "text")),

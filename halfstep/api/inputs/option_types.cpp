@@ -48,7 +48,7 @@ bool read_switch(const std::string& word, const std::string& where) {
 
 double read_number(const OptionEntry& entry, bool whole, const std::string& word, const std::string& where) {
   const std::string range =
-      entry.range != nullptr ? entry.range->text() : std::string(whole ? "a whole number" : "a number");
+      entry.range != nullptr ? entry.range->text() : std::string(whole ? "an integer" : "a number");
   double number = 0;
   if (!parse_fraction(word, number) || (whole && number != std::floor(number)))
     fail(errors::option_of_other_form(where, word, range));

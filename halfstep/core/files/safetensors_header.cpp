@@ -118,7 +118,7 @@ class HeaderReader {
       case Where::top: expected = "an object"; break;
       case Where::metadata: expected = "a string"; break;
       case Where::entry: expected = key_ == "dtype" ? "a string" : "a list of numbers"; break;
-      case Where::list: expected = "a whole number from 0 to 2^63 - 1"; break;
+      case Where::list: expected = "an integer from 0 to 2^63 - 1"; break;
     }
     fail(errors::safetensors_header_value(file_ + ": " + place(), found, expected));
   }

@@ -75,7 +75,7 @@ class Members {
       fail(errors::preprocess_value(where_, key,
                                     kIsFlag    ? "true or false"
                                     : kIsText  ? "a name"
-                                    : kIsWhole ? "a whole number"
+                                    : kIsWhole ? "an integer"
                                                : "a number"));
     return found->template get<T>();
   }

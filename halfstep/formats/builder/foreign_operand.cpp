@@ -67,7 +67,7 @@ void store(Tensor& tensor, int64_t index, double value) {
   set_element(tensor, index, value);
 }
 
-int64_t whole_number(double value) {
+int64_t integer(double value) {
   if (value != std::trunc(value) || std::fabs(value) > 0x1p53) fail(errors::not_an_integer("", value));
   return static_cast<int64_t>(value);
 }

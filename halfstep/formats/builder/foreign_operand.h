@@ -64,7 +64,7 @@ std::optional<Elements> elements_of(const Operand& operand);
 void store(Tensor& tensor, int64_t index, double value);
 
 /// Throws not_an_integer unless `value` is an integer that a double holds exactly.
-int64_t whole_number(double value);
+int64_t integer(double value);
 
 /// Returns a tensor with every element set to `value` by `store`.
 Tensor filled(DType dtype, const Dims& dims, double value);

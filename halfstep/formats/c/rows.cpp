@@ -47,7 +47,7 @@ std::string function_name(const std::string& kind, Value x, Value y, const Scale
 }
 
 template <class T>
-std::vector<int64_t> whole_numbers(const Tensor& tensor) {
+std::vector<int64_t> integers(const Tensor& tensor) {
   const auto values = tensor.data<T>();
   return {values.begin(), values.end()};
 }
@@ -73,8 +73,8 @@ void add_softmax(Body& body, Op op) {
   const Value x = softmax.x(), y = softmax.out();
   const int64_t rank = static_cast<int64_t>(x.dims().size());
   const int64_t axis = softmax.axis() < 0 ? softmax.axis() + rank : softmax.axis();
-  const std::vector<int64_t> fine = whole_numbers<int32_t>(body.contents(softmax.fine()));
-  const std::vector<int64_t> coarse = whole_numbers<int32_t>(body.contents(softmax.coarse()));
+  const std::vector<int64_t> fine = integers<int32_t>(body.contents(softmax.fine()));
+  const std::vector<int64_t> coarse = integers<int32_t>(body.contents(softmax.coarse()));
   if (size_of(x.dtype()) > 1 && static_cast<int64_t>(coarse.size()) != kEntries)
     fail(errors::c_softmax_table(op.where(), coarse.size(), kEntries));
   const Scale scale = shifted_scale(body, op);
@@ -99,9 +99,9 @@ void add_norm(Body& body, Op op) {
   words["norm"] = function_name("norm", x, y, scale);
   for (const char* kernel : {"scalar/whole_root", "scalar/nearest_quotient", "norm"}) body.kernels.use(kernel, words);
   const std::string factor =
-      body.numbers(name_of(op.name(), "factor"), "int32_t", whole_numbers<int32_t>(body.contents(norm.factor())), 4);
+      body.numbers(name_of(op.name(), "factor"), "int32_t", integers<int32_t>(body.contents(norm.factor())), 4);
   const std::string bias =
-      body.numbers(name_of(op.name(), "bias"), "int64_t", whole_numbers<int64_t>(body.contents(norm.bias())), 8);
+      body.numbers(name_of(op.name(), "bias"), "int64_t", integers<int64_t>(body.contents(norm.bias())), 8);
   const int64_t last = static_cast<int64_t>(x.dims().size()) - 1;
   const Rows rows = rows_along(body, x, last, last);
   const std::string from = body.read(x), to = body.write(y);

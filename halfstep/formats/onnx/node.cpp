@@ -86,7 +86,7 @@ struct Converter {
   }
   Attribute operator()(int64_t) const {
     if (kind == kInt) return a.i();
-    refuse_value(a, "a whole number", where);
+    refuse_value(a, "an integer", where);
   }
   Attribute operator()(double) const {
     if (kind == kFloat) return static_cast<double>(a.f());
@@ -97,7 +97,7 @@ struct Converter {
   Attribute operator()(const std::vector<int64_t>&) const {
     if (kind == kInts) return ints_of(a);
     if (kind == kInt) return std::vector<int64_t>{a.i()};
-    refuse_value(a, "whole numbers", where);
+    refuse_value(a, "integers", where);
   }
   Attribute operator()(const std::vector<double>&) const {
     if (kind == kFloats) return std::vector<double>(a.floats().begin(), a.floats().end());

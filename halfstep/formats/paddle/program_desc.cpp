@@ -183,8 +183,8 @@ class Reader {
 
   Attribute value_of(const Operator& op, const proto::OpDesc::Attr& a) const {
     switch (a.type()) {
-      case kInt: return require(op, a, a.has_i(), int64_t{a.i()}, "whole number");
-      case kLong: return require(op, a, a.has_l(), int64_t{a.l()}, "whole number");
+      case kInt: return require(op, a, a.has_i(), int64_t{a.i()}, "integer");
+      case kLong: return require(op, a, a.has_l(), int64_t{a.l()}, "integer");
       case kFloat: return require(op, a, a.has_f(), static_cast<double>(a.f()), "number");
       case kFloat64: return require(op, a, a.has_float64(), a.float64(), "number");
       case kBoolean: return require(op, a, a.has_b(), a.b(), "boolean");
@@ -219,7 +219,7 @@ class Reader {
   Attribute scalar_of(const Operator& op, const proto::OpDesc::Attr& a, const proto::OpDesc::Scalar& scalar) const {
     switch (scalar.type()) {
       case kScalarBoolean: return require(op, a, scalar.has_b(), scalar.b(), "boolean");
-      case kScalarLong: return require(op, a, scalar.has_i(), int64_t{scalar.i()}, "whole number");
+      case kScalarLong: return require(op, a, scalar.has_i(), int64_t{scalar.i()}, "integer");
       case kScalarFloat64: return require(op, a, scalar.has_r(), scalar.r(), "number");
       default: return fmt::format("a scalar of type {}", scalar.type());
     }

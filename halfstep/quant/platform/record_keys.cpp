@@ -414,10 +414,10 @@ std::vector<RecordKey> insertion_keys() {
 std::string kind_text(ValueKind kind) {
   switch (kind) {
     case text: return "text";
-    case integer: return "whole number";
+    case integer: return "integer";
     case number: return "number";
     case boolean: return "true or false";
-    case integers: return "list of whole numbers";
+    case integers: return "list of integers";
     case names: return "list of names";
     case mapping: return "keys and values";
     case mappings: return "list of mappings";

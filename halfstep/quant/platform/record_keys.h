@@ -32,7 +32,7 @@ struct RecordKey {
   /// Default in YAML, "" if the absent key has no value. Without it the key is required.
   std::optional<std::string> absent = std::nullopt;
 
-  /// The legal values as text, for example "whole number, 2 to 16" or "minmax, mse".
+  /// The legal values as text, for example "integer, 2 to 16" or "minmax, mse".
   std::string values() const;
 };
 

@@ -58,7 +58,7 @@ YAML::Node child(const YAML::Node& map, const std::string& key) {
 }
 
 const char* plural(ValueKind kind) {
-  return kind == ValueKind::integers ? "a list of whole numbers"
+  return kind == ValueKind::integers ? "a list of integers"
          : kind == ValueKind::names  ? "a list of names"
                                      : "a list of mappings";
 }
@@ -142,7 +142,7 @@ void YamlDocument::check(const YAML::Node& node, const YAML::Node& base, const s
   std::optional<Diagnostic> wrong;
   switch (key.kind) {
     case ValueKind::text: wrong = wrong_text(node, key); break;
-    case ValueKind::integer: wrong = wrong_scalar<int64_t>(node, key, "a whole number"); break;
+    case ValueKind::integer: wrong = wrong_scalar<int64_t>(node, key, "an integer"); break;
     case ValueKind::number: wrong = wrong_scalar<double>(node, key, "a number"); break;
     case ValueKind::boolean: wrong = wrong_scalar<bool>(node, key, "true or false"); break;
     case ValueKind::mapping: return check_mapping(node, base, path, key.path);

@@ -139,10 +139,10 @@ Entry entry_of(const Json& json, const std::string& where, std::vector<Diagnosti
   entry.op = reader.get<std::string>("op", "", "a text");
   entry.what = reader.get<std::string>("what", "activation", "a text");
   read_type(entry, reader);
-  if (const auto zero = reader.optional<int64_t>("zero_point", "a whole number"))
+  if (const auto zero = reader.optional<int64_t>("zero_point", "an integer"))
     entry.codes =
-        Codes{reader.optional<float>("scale", "a number"), *zero, reader.get<int64_t>("code_min", 0, "a whole number"),
-              reader.get<int64_t>("code_max", 255, "a whole number")};
+        Codes{reader.optional<float>("scale", "a number"), *zero, reader.get<int64_t>("code_min", 0, "an integer"),
+              reader.get<int64_t>("code_max", 255, "an integer")};
   const Json layout = reader.get<Json>("layout", Json::object(), "an object");
   entry.layout = layout_of(layout, where + "layout.", wrong);
   if (entry.type.dims.size() != 4 && !entry.layout.border.empty())
@@ -150,7 +150,7 @@ Entry entry_of(const Json& json, const std::string& where, std::vector<Diagnosti
   entry.file = reader.get<std::string>("file", "", "the name of a file");
   reader.parsed("format", "bin, npy or txt",
                 [&](const std::string& text, const std::string& at) { entry.format = parse_format(text, at); });
-  entry.bytes = reader.get<int64_t>("bytes", 0, "a whole number");
+  entry.bytes = reader.get<int64_t>("bytes", 0, "an integer");
   entry.digests = {reader.get<std::string>("sha256", "", "a text"), reader.get<std::string>("md5", "", "a text")};
   return entry;
 }
@@ -195,7 +195,7 @@ Manifest parse_manifest(const std::string& text, const std::string& where) {
   manifest.network = reader.get<std::string>("network", "", "a text");
   manifest.stage = reader.get<std::string>("stage", "", "a text");
   manifest.path = reader.get<std::string>("path", "", "a text");
-  manifest.samples = reader.get<int64_t>("samples", 0, "a whole number");
+  manifest.samples = reader.get<int64_t>("samples", 0, "an integer");
   manifest.graph = reader.get<std::string>("graph", "", "a text");
   Json values = reader.get<Json>("values", Json::array(), "a list");
   if (!values.is_array()) {

@@ -159,7 +159,7 @@ void read_number(const Json& json, const std::string& where, T& value) {
   if constexpr (std::integral<T>) {
     const bool fits = json.is_number_unsigned() ? std::in_range<T>(json.get<uint64_t>())
                                                 : json.is_number_integer() && std::in_range<T>(json.get<int64_t>());
-    if (!fits) refuse_value(json, where, fmt::format("a whole number of {} bits", 8 * sizeof(T)));
+    if (!fits) refuse_value(json, where, fmt::format("an integer of {} bits", 8 * sizeof(T)));
     value = json.get<T>();
   } else {
     if (!json.is_number() && !json.is_null()) refuse_value(json, where, "a number");

@@ -7,7 +7,7 @@ namespace halfstep::formats::paddle {
 void translate_concat(Translator& translator, const Node& node) {
   const std::vector<Operand> list = translator.in_list(node, {"X", 0});
   if (list.empty()) fail(errors::part_missing(node.where(), "the list of values"));
-  const auto axis = whole_number(translator.number(node, "axis", 1, 0));
+  const auto axis = integer(translator.number(node, "axis", 1, 0));
   const Operand result = list.size() == 1 ? list[0] : translator.make_one(node, "concat", list, {{"axis", axis}});
   translator.set(node, {"Out", 0}, result);
 }

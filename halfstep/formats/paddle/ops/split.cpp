@@ -4,7 +4,7 @@
 namespace halfstep::formats::paddle {
 
 void translate_split(Translator& translator, const Node& node) {
-  const auto axis = whole_number(translator.number(node, "axis", 2, 0));
+  const auto axis = integer(translator.number(node, "axis", 2, 0));
   translate_split(translator, node, axis, translator.integers(node, "sections", 1), node.integer("num", 0));
 }
 

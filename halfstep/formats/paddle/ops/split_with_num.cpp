@@ -4,7 +4,7 @@
 namespace halfstep::formats::paddle {
 
 void translate_split_with_num(Translator& translator, const Node& node) {
-  const auto axis = whole_number(translator.number(node, "axis", 1, 0));
+  const auto axis = integer(translator.number(node, "axis", 1, 0));
   translate_split(translator, node, axis, {}, node.integer("num", 0));
 }
 

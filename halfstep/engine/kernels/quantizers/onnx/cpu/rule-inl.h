@@ -39,14 +39,14 @@ HWY_INLINE V saturated_code(D d, V steps, V zero_point, CodeRange range) {
 
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V wrapped_code(D d, V steps, V zero_point, CodeRange range) {
-  const hn::RebindToSigned<D> whole_numbers;
+  const hn::RebindToSigned<D> integers;
   const V whole = hn::Round(steps);
   const auto fits = hn::Lt(hn::Abs(whole), hn::Set(d, 0x1p31F));
   const auto count =
-      hn::IfThenElse(hn::RebindMask(whole_numbers, fits), hn::ConvertTo(whole_numbers, hn::IfThenElseZero(fits, whole)),
-                     hn::Set(whole_numbers, INT32_MIN));
-  const auto code = hn::Add(count, hn::ConvertTo(whole_numbers, zero_point));
-  const auto low = hn::Set(whole_numbers, range.low), high = hn::Set(whole_numbers, range.high);
+      hn::IfThenElse(hn::RebindMask(integers, fits), hn::ConvertTo(integers, hn::IfThenElseZero(fits, whole)),
+                     hn::Set(integers, INT32_MIN));
+  const auto code = hn::Add(count, hn::ConvertTo(integers, zero_point));
+  const auto low = hn::Set(integers, range.low), high = hn::Set(integers, range.high);
   return simd::as_low_bits(d, hn::ConvertTo(d, hn::Min(hn::Max(code, low), high)));
 }
 
