@@ -5,7 +5,7 @@ namespace {
 
 int analyze(api::AnalyzeCommand& command, const Given&) {
   api::AnalyzeOptions& options = command.options;
-  options.platform = platform_of(command.target);
+  options.platform = platform_of(command.common, command.target);
   const auto [network, data] = load_both(command.common, command.model, command.data, options.quantize.preprocess);
   const api::AnalyzeResult analysis = api::analyze(network, data, options, settings_of(command.common));
   print_notes(analysis.sensitivity.notes);

@@ -20,7 +20,7 @@ int choose_bits(api::BitsCommand& command, const Given&) {
   const auto claim = require(command.out), program_claim = require(program);
   api::BitsOptions& options = command.options;
   options.allocation.budgets = allocation::parse_budgets(command.budget);
-  options.platform = platform_of(command.target);
+  options.platform = platform_of(command.common, command.target);
   options.prove = !program.path.empty();
   name_training_folder(options.train, options.quantize.repair, command.out);
   name_repair_folder(options.quantize.repair, command.out);

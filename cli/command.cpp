@@ -49,9 +49,18 @@ api::LoadedPair load_both(const api::CommonOptions& common, const std::filesyste
   return loaded;
 }
 
-std::optional<api::Platform> platform_of(const api::TargetOptions& target) {
+api::Platform load_platform(const api::CommonOptions& common, const api::TargetOptions& target) {
+  api::Platform platform = api::load_platform(target);
+  if (!common.json) {
+    for (const std::string& key : platform.earlier_keys)
+      print_notes({fmt::format("platform '{}': {} (0.2 removes the old spelling)", platform.name, key)});
+  }
+  return platform;
+}
+
+std::optional<api::Platform> platform_of(const api::CommonOptions& common, const api::TargetOptions& target) {
   if (target.platform.empty()) return std::nullopt;
-  return api::load_platform(target);
+  return load_platform(common, target);
 }
 
 void print_notes(const std::vector<std::string>& notes) {

@@ -40,8 +40,10 @@ api::Dataset load_data(const api::CommonOptions& common, const api::DataPath& da
 api::LoadedPair load_both(const api::CommonOptions& common, const std::filesystem::path& network,
                           const api::DataPath& data, const data::PreprocessOptions& preprocess);
 
+/// Loads the platform, and prints a note for each key that its record spells as an earlier version did.
+api::Platform load_platform(const api::CommonOptions& common, const api::TargetOptions& target);
 /// Loads the platform that the options name. Empty if they name none.
-std::optional<api::Platform> platform_of(const api::TargetOptions& target);
+std::optional<api::Platform> platform_of(const api::CommonOptions& common, const api::TargetOptions& target);
 
 /// Prints the notes of a report on standard error.
 void print_notes(const std::vector<std::string>& notes);

@@ -24,7 +24,7 @@ int print_audit(const api::InspectCommand& command) {
 int inspect(api::InspectCommand& command, const Given&) {
   if (command.audit || !command.why.empty()) return print_audit(command);
   api::InspectOptions& options = command.inspect;
-  if (auto platform = platform_of(command.target))
+  if (auto platform = platform_of(command.common, command.target))
     options.target = api::Target{std::move(*platform), command.quantize.prepare, command.quantize.pad_channels,
                                  command.convert, command.quantize.regions};
   const std::filesystem::path& path = command.model;

@@ -13,7 +13,7 @@ using api::PlatformCommand;
 
 /// Loads a platform of the arguments, with the overrides.
 api::Platform platform(const PlatformCommand& command, size_t i) {
-  return api::load_platform({command.arguments[i], command.target.overrides, ""});
+  return load_platform(command.common, {command.arguments[i], command.target.overrides, ""});
 }
 
 /// Writes a new platform. The name "mychip" follows from "mychip", "chips/mychip" and "mychip.yaml".
@@ -21,7 +21,7 @@ int write_new(const PlatformCommand& command) {
   std::filesystem::path path = command.arguments[0];
   if (path.extension() != ".yaml") path += ".yaml";
   const auto claim = require({path, command.overwrite});
-  const std::string text = api::new_platform(path.stem().string(), api::load_platform(command.target));
+  const std::string text = api::new_platform(path.stem().string(), load_platform(command.common, command.target));
   io::write_file(path, text);
   if (command.common.json) {
     print(command.common, quant::load_platform(path.string()));

@@ -6,7 +6,7 @@ namespace {
 
 /// Changes the bit widths of a prepared network without samples. Prepares and calibrates any other network.
 api::QuantizeResult quantized(const api::QuantizeCommand& command) {
-  const api::Platform platform = api::load_platform(command.target);
+  const api::Platform platform = load_platform(command.common, command.target);
   const auto [network, data] = load_both(command.common, command.model, command.data, command.options.preprocess);
   const api::QuantizeOptions& options = command.options;
   const bool is_prepared = api::stage_of(network) == api::Stage::prepared;

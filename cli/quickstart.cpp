@@ -28,7 +28,7 @@ void print_report(const api::QuickstartReport& report, const std::filesystem::pa
 api::QuickstartReport report_of(api::QuickstartCommand& command) {
   api::QuickstartRequest& request = command.request;
   api::require_free(request);
-  request.platform = api::load_platform(command.target);
+  request.platform = load_platform(command.common, command.target);
   if (command.model.empty()) {
     request.data = load_data(command.common, command.data, data::kMaxClasses);
   } else {

@@ -16,7 +16,7 @@ api::TrainOptions options_for(const api::TrainCommand& command, const Model& net
   const bool is_float = api::stage_of(network) == api::Stage::float_network;
   const bool has_target = given.has("platform") || given.has("overrides");
   if (!options.schedule.stages.empty() && (is_float || has_target))
-    options.schedule.platform = api::load_platform(target_of(command));
+    options.schedule.platform = load_platform(command.common, target_of(command));
   return options;
 }
 

@@ -29,7 +29,7 @@ void follow_up(BitsResult& bits, const Dataset& data, const BitsOptions& options
   if (!options.prove) return;
   Model integer = api::convert(model, options.convert).model;
   verify::VerifyReport equivalence = api::verify(model, integer, data, {}, settings);
-  bits.proof = {std::move(integer), std::move(paths)};
+  bits.proof = {std::move(integer), std::move(equivalence)};
 }
 
 }  // namespace

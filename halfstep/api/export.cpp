@@ -33,7 +33,7 @@ Model converted(const Model& network, bool approximate, std::vector<std::string>
     if (!quantizer.x().is_tensor() && quantizer.x().producer()) approximated.push_back(quantizer.x().name());
   }
   return quant::convert(prepared, {.float_fallback = true}).model;  // the writer of the file rejects or lists float
-                                                                   // fallbacks
+                                                                    // fallbacks
 }
 
 /// Returns the Model from which the file is written.

@@ -42,7 +42,7 @@ void warn(QuantizeResult& result, const data::Samples& samples, const train::Cal
 }
 
 repair::Report correct(Model& model, const data::Samples& samples, const train::CalibrateOptions& calibration,
-                    const repair::Options& options, ThreadPool& pool, const ProgressCallback& progress) {
+                       const repair::Options& options, ThreadPool& pool, const ProgressCallback& progress) {
   repair::Outcome outcome =
       in_words_of_convert(model, [&] { return repair::repair(model, samples, calibration, options, pool, progress); });
   model = std::move(outcome.model);

@@ -80,7 +80,7 @@ class Quickstart {
     report_.accuracy_integer = accuracy(integer);
     timed("verify", [&] {
       report_.equivalence = prove(paths_of(prepared, integer), prepared, parts_.test, {.seed = settings_.seed}, pool_,
-                            settings_.progress);
+                                  settings_.progress);
     });
     report_.peak_rss_bytes = peak_rss_bytes();
     return {std::move(network), std::move(prepared), std::move(integer), std::move(report_)};

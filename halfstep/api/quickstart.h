@@ -28,7 +28,7 @@ struct QuickstartReport {
   std::string tested;              ///< split of the data for all accuracies
   std::vector<std::string> notes;  ///< see notes_on
   bool has_accuracy = true;        ///< false for data without labels
-  train::TrainingHistory history;         ///< training history of fine-tuning; empty without fine-tuning
+  train::TrainingHistory history;  ///< training history of fine-tuning; empty without fine-tuning
   double accuracy_float = 0, accuracy_calibrated = 0, accuracy_finetuned = 0, accuracy_integer = 0;
   int64_t samples = 0, peak_rss_bytes = 0;
   int64_t float_bytes = 0, integer_bytes = 0;           ///< file sizes; 0 if nothing is written

@@ -28,7 +28,7 @@ struct TrainResult {
   std::vector<train::OperatorTime> operators;  ///< slowest first, with `profile`
   int64_t frozen_weights = 0;                  ///< weights frozen because they oscillated
   std::string renormalized;                    ///< result of recomputing running statistics, if the recipe requests it
-  train::TrainingHistory history;                     ///< training history by epoch; empty without keep_best
+  train::TrainingHistory history;              ///< training history by epoch; empty without keep_best
   std::string bits;                            ///< with a schedule, the bit widths of this stage
   std::vector<TrainResult> stages;             ///< with a schedule, the results of earlier stages
 };

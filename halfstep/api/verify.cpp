@@ -113,7 +113,7 @@ verify::ExecutionPaths paths_of(const Model& prepared, const Model& integer) {
 }
 
 verify::VerifyReport compare_on(const verify::ExecutionPaths& paths, const data::Samples& samples, ThreadPool& pool,
-                              const ProgressCallback& progress, std::optional<int64_t> batch) {
+                                const ProgressCallback& progress, std::optional<int64_t> batch) {
   const auto source = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
   const int64_t usable = data::usable(paths.unquantized, samples.size());
   if (usable == 0)
@@ -127,8 +127,8 @@ verify::VerifyReport compare_on(const verify::ExecutionPaths& paths, const data:
 }
 
 verify::VerifyReport prove(const verify::ExecutionPaths& paths, const Model& prepared, const data::Samples& samples,
-                         const verify::SemanticOptions& options, ThreadPool& pool, const ProgressCallback& progress,
-                         std::optional<int64_t> batch) {
+                           const verify::SemanticOptions& options, ThreadPool& pool, const ProgressCallback& progress,
+                           std::optional<int64_t> batch) {
   verify::VerifyReport report = compare_on(paths, samples, pool, progress, batch);
   if (prepared.source) {
     const auto inputs = [&](int64_t begin, int64_t count) { return samples.inputs(begin, count); };
@@ -142,7 +142,7 @@ verify::VerifyReport prove(const verify::ExecutionPaths& paths, const Model& pre
 }
 
 verify::VerifyReport verify(const Model& given, const Model& integer, const Dataset& data, const VerifyOptions& options,
-                          const Settings& settings) {
+                            const Settings& settings) {
   require_in_range(options);
   require_stage(given, Stage::prepared);
   Model prepared = given;

@@ -155,8 +155,8 @@ void check_c(Trial& trial) {
 
 void check_semantics(Trial& trial) {
   const verify::SemanticOptions options{.all = true};
-  for (const auto& [layer, semantics] : verify::check_semantics(passes::with_open_source(trial.prepared()), trial.integer(),
-                                                            options, trial.tools().pool)) {
+  for (const auto& [layer, semantics] : verify::check_semantics(passes::with_open_source(trial.prepared()),
+                                                                trial.integer(), options, trial.tools().pool)) {
     if (semantics.beyond == 0) continue;
     const verify::SemanticFault fault = semantics.first.value_or(verify::SemanticFault());
     throw Found{fmt::format("layer '{}': {} of {} codes are not what {} means; {} {} is {}, expected {}", layer,

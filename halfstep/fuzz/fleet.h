@@ -27,8 +27,8 @@ struct Report {
   std::vector<Outcome> outcomes;
   std::set<std::string> operators;
   bool plain = false, converts = false;
-  bool keeps_float = false;       ///< operators may stay in float, because of dynamic dimensions besides the batch or
-                                  ///< platform rules for quantizer placement
+  bool keeps_float = false;         ///< operators may stay in float, because of dynamic dimensions besides the batch or
+                                    ///< platform rules for quantizer placement
   std::set<std::string> fallbacks;  ///< operators that conversion left in float
   std::optional<Trial::Measured> quality;
   double seconds = 0;

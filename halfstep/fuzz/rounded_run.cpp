@@ -147,7 +147,8 @@ void RoundedRun::find_weights() {
   for (const Op& op : ops_) {
     const QuantInfo& quant = op.info().quant;
     for (const Value& result : op.results()) {
-      if (!moves(op)) roundings_[result.node()].kind = quant.trait == Trait::same_scale ? Kind::joined : Kind::activation;
+      if (!moves(op))
+        roundings_[result.node()].kind = quant.trait == Trait::same_scale ? Kind::joined : Kind::activation;
     }
     const auto operands = op.operands();
     for (size_t i = 0; i < operands.size(); ++i) {

@@ -225,9 +225,12 @@ void save_network(const Network& network, const std::filesystem::path& stem) {
   std::filesystem::remove(with_ending(stem, ".elsewhere.npz"));
   if (!network.elsewhere.empty())
     io::write_file(with_ending(stem, ".elsewhere.npz"), io::serialize_npz(network.elsewhere));
-  const nlohmann::json json = {
-      {"samples", network.samples}, {"batch", network.batch},           {"rows", network.rows},
-      {"plain", network.plain},     {"dynamic_batch", network.dynamic_batch}, {"on_codes", network.on_codes}};
+  const nlohmann::json json = {{"samples", network.samples},
+                               {"batch", network.batch},
+                               {"rows", network.rows},
+                               {"plain", network.plain},
+                               {"dynamic_batch", network.dynamic_batch},
+                               {"on_codes", network.on_codes}};
   const std::string text = json.dump();
   io::write_file(with_ending(stem, ".json"), std::as_bytes(std::span(text)));
 }

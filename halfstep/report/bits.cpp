@@ -9,8 +9,8 @@
 #include "halfstep/report/common/objects.h"
 #include "halfstep/report/common/text_table.h"
 #include "halfstep/report/repaired.h"
-#include "halfstep/report/verified.h"
 #include "halfstep/report/trained.h"
+#include "halfstep/report/verified.h"
 
 namespace halfstep::report {
 namespace {

@@ -13,9 +13,9 @@ std::string as_text(const quant::Conversion& conversion) {
   for (const auto& proof : conversion.proofs)
     table.add({proof.layer, std::to_string(proof.bound), std::to_string(proof.limit),
                fmt::format("{:.3f} %", 100.0 * static_cast<double>(proof.bound) / static_cast<double>(proof.limit))});
-  return fmt::format(
-      "{}\n{}\n", table.text(),
-      conversion.fallbacks.empty() ? "no float operator between quantize and dequantize" : as_text(conversion.fallbacks));
+  return fmt::format("{}\n{}\n", table.text(),
+                     conversion.fallbacks.empty() ? "no float operator between quantize and dequantize"
+                                                  : as_text(conversion.fallbacks));
 }
 
 std::string as_json(const quant::Conversion& conversion) {

@@ -22,8 +22,9 @@ std::string epochs_table(const train::TrainingHistory& history) {
   Table table({"epoch", history.has_labels ? "accuracy %" : "agreement %", "loss", ""});
   for (size_t epoch = 0; epoch < history.validation_results.size(); ++epoch) {
     const train::ValidationResult& validation_result = history.validation_results[epoch];
-    table.add({std::to_string(epoch), validation_result.right ? fmt::format("{:.2f}", 100 * *validation_result.right) : "-",
-               fmt::format("{:.4g}", validation_result.loss), static_cast<int64_t>(epoch) == history.best ? "written" : ""});
+    table.add(
+        {std::to_string(epoch), validation_result.right ? fmt::format("{:.2f}", 100 * *validation_result.right) : "-",
+         fmt::format("{:.4g}", validation_result.loss), static_cast<int64_t>(epoch) == history.best ? "written" : ""});
   }
   return table.text() + "\n";
 }

@@ -98,9 +98,20 @@ Command command_of(const nb::object& options) {
   return command;
 }
 
+/// Warns of keys that the record spells as an earlier version did.
+api::Platform load_platform(const api::TargetOptions& target) {
+  api::Platform platform = api::load_platform(target);
+  const nb::gil_scoped_acquire lock;
+  for (const std::string& key : platform.earlier_keys) {
+    const std::string text = "platform '" + platform.name + "': " + key + " (0.2 removes the old spelling)";
+    if (PyErr_WarnEx(PyExc_FutureWarning, text.c_str(), 2) < 0) throw nb::python_error();
+  }
+  return platform;
+}
+
 std::optional<api::Platform> platform_of(const api::TargetOptions& target) {
   if (target.platform.empty()) return std::nullopt;
-  return api::load_platform(target);
+  return load_platform(target);
 }
 
 template <class Result>
@@ -118,9 +129,9 @@ nb::tuple network_and_report(Result& result, Model& model) {
 Report inspect(const Network& network, const nb::object& options, const nb::object& progress) {
   auto command = command_of<api::InspectCommand>(options);
   return report_of(work(progress, command.common, [&](const api::Settings&) {
-    return api::inspect_target(
-        *network.model(), {api::load_platform(command.target), command.quantize.prepare, command.quantize.pad_channels,
-                           command.convert, command.quantize.regions});
+    return api::inspect_target(*network.model(),
+                               {load_platform(command.target), command.quantize.prepare, command.quantize.pad_channels,
+                                command.convert, command.quantize.regions});
   }));
 }
 
@@ -128,7 +139,7 @@ nb::tuple quantize(const Network& network, const api::Dataset& data, const nb::o
                    const nb::object& progress) {
   const auto command = command_of<api::QuantizeCommand>(options);
   auto result = work(progress, command.common, [&](const api::Settings& settings) {
-    return api::quantize(*network.model(), api::load_platform(command.target), data, command.options, settings);
+    return api::quantize(*network.model(), load_platform(command.target), data, command.options, settings);
   });
   return network_and_report(result, result.model);
 }

@@ -145,7 +145,8 @@ TEST(Allocation, SizesAreThoseOfTheConvertedNetwork) {
 TEST(Allocation, WidthsThatMustNotMeetDoNot) {
   const data::Dataset data = random_data();
   const quant::Platform platform = chip(
-      "[{op: linear, reads: [4], weights: [4], activations: [4, 8], reason: pairs}, {op: linear, weights: [8], activations: "
+      "[{op: linear, reads: [4], weights: [4], activations: [4, 8], reason: pairs}, {op: linear, weights: [8], "
+      "activations: "
       "[4, 8], reason: others}]");
   const Model model = three_layers(data, platform);
   const Allocation free = allocated(model, data, "size<=1000MB");
@@ -179,7 +180,8 @@ TEST(Allocation, FrontRisesAndUniformWidthsAreThere) {
     EXPECT_GT(found.front[i].costs.bitops, found.front[i - 1].costs.bitops);
     EXPECT_LE(found.front[i].sensitivity, found.front[i - 1].sensitivity);
   }
-  EXPECT_TRUE(std::ranges::any_of(found.uniform, [](const Point& one) { return one.what == "weights 4, activations 4"; }));
+  EXPECT_TRUE(
+      std::ranges::any_of(found.uniform, [](const Point& one) { return one.what == "weights 4, activations 4"; }));
   for (const Point& point : found.uniform) {
     if (point.costs.bitops <= 9e3) {
       EXPECT_LE(found.chosen.loss, point.loss);

@@ -63,7 +63,8 @@ TEST(Program, EndsForHundredsOfLayers) {
   Program program;
   Terms sizes;
   for (int layer = 0; layer < kLayers; ++layer) {
-    const double sensitivity = 0.1 + static_cast<double>(random.uniform()), size = static_cast<double>(100 + random.below(9));
+    const double sensitivity = 0.1 + static_cast<double>(random.uniform()),
+                 size = static_cast<double>(100 + random.below(9));
     Terms one;
     for (int width = kFewest; width <= kMost; ++width) {
       const int variable = program.add(sensitivity * std::exp2(-2 * width));

@@ -161,7 +161,8 @@ void expect_codes(const Pair& pair, const nlohmann::json& theirs, const quant::A
 
 /// Compares the scale and the zero point of an activation.
 void expect_scale(const Pair& pair, const nlohmann::json& theirs, const quant::AuditedQuantizer& ours) {
-  if (any_holds(kOtherActivations, pair.network, pair.backend) || any_holds(kOtherBitWidths, pair.network, pair.backend))
+  if (any_holds(kOtherActivations, pair.network, pair.backend) ||
+      any_holds(kOtherBitWidths, pair.network, pair.backend))
     return;
   // Codes from 0 on use their whole range here. MQBench spends half of them on negative values.
   const float spent = theirs["quant_min"] == 0 && theirs["qscheme"].get<std::string>().ends_with("symmetric") ? 2 : 1;

@@ -72,13 +72,14 @@ TEST(Remedies, QuantizeAndVerifyWarnWithOneThatHelps) {
   options.prepare.skip_layers = {"y"};
   const QuantizeResult corrected = quantize(two_heads(), platform, data, options, {});
   EXPECT_EQ(joined(corrected.notes), "");
-  const auto again = verify(corrected.model, quant::convert(corrected.model, {.float_fallback = true}).model, data, {}, {});
+  const auto again =
+      verify(corrected.model, quant::convert(corrected.model, {.float_fallback = true}).model, data, {}, {});
   EXPECT_EQ(joined(again.notes), "");
   EXPECT_GT(verify::worst_of(again.parts)->sums.sqnr_db(), 25) << "as was promised";
 }
 
-/// Beside the heads there are values of 66 MiB per sample that no relevant output reads. docs/guides/read_audit_and_proof.md states what is
-/// tried.
+/// Beside the heads there are values of 66 MiB per sample that no relevant output reads.
+/// docs/guides/read_audit_and_proof.md states what is tried.
 TEST(Remedies, QuantizeLeavesTheTriesOfLargeNetworksToAnalyze) {
   constexpr int kLong = 33;
   std::string body = "  t = reshape(x) {dims: [-1, 8, 1]}\n  v0 = expand(t) {dims: [1, 8, 65536]}\n";

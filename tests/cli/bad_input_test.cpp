@@ -168,10 +168,11 @@ TEST_F(BadInput, a_platform_that_cannot_be_done) {
                              "\nlegal:", "\nedges: {bits: 4}\nlegal:"));
   expect_values(kBadInput, {"record_key_twice", "twice.yaml:24", "edges", "17"},
                 {"quickstart", "--platform", "twice.yaml", "--out", "new"});
-  expect_values(kBadInput,
-                {"record_name_unsuitable", "platforms/generic_int8.yaml:1", "fused_activations.accumulates", "'leaky_relu'",
-                 "relu, relu6"},
-                {"quickstart", "--overrides", "fused_activations.accumulates=[leaky_relu, relu, relu6]", "--out", "new"});
+  expect_values(
+      kBadInput,
+      {"record_name_unsuitable", "platforms/generic_int8.yaml:1", "fused_activations.accumulates", "'leaky_relu'",
+       "relu, relu6"},
+      {"quickstart", "--overrides", "fused_activations.accumulates=[leaky_relu, relu, relu6]", "--out", "new"});
 }
 
 TEST_F(BadInput, unknown_operator) {

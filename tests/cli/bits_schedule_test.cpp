@@ -70,9 +70,10 @@ TEST_F(BitsSchedule, TheEndsOfTheNetworkKeepTheirWidths) {
 }
 
 TEST_F(BitsSchedule, ItsWidthsAreThoseOfANetworkThatIsPreparedSo) {
-  for (const std::vector<std::string>& more : {std::vector<std::string>{},
-                                               {"--overrides", "first_and_last.first=3", "--overrides", "first_and_last.last=3"},
-                                               {"--first-last-bits", "4"}}) {
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{},
+        {"--overrides", "first_and_last.first=3", "--overrides", "first_and_last.last=3"},
+        {"--first-last-bits", "4"}}) {
     std::vector<std::string> quantize = {"quantize",
                                          "straight/1-float/model.safetensors",
                                          "--platform",

@@ -45,12 +45,13 @@ TEST_F(Config, what_is_printed_is_read_back) {
 TEST_F(Config, values_of_every_kind_are_taken) {
   write(
       "epochs: 3\nlearning-rate: 1/4\nmean: [0.5, 1]\nflip: true\npreprocess: unit\nsize: 8x9\n"
-      "bits_schedule: [float, 8, 4/8]\noverrides: ['activations.rate=0.1', 'first_and_last.first=8']\nmixup: 0.25\nmodel: null\n");
+      "bits_schedule: [float, 8, 4/8]\noverrides: ['activations.rate=0.1', 'first_and_last.first=8']\nmixup: "
+      "0.25\nmodel: null\n");
   const std::string out = workspace_.expect(0, {"train", "--config", "run.yaml", "--print-config"}).out;
   for (const char* line :
        {"epochs: 3  #", "learning_rate: 0.25  #", "mean: [0.5, 1]  #", "flip: true  #", "preprocess: unit  #",
-        "size: 8x9  #", "bits_schedule: [float, 8, 4/8]  #", "overrides: [activations.rate=0.1, first_and_last.first=8]  #",
-        "mixup: 0.25  #", "model: null  # default"})
+        "size: 8x9  #", "bits_schedule: [float, 8, 4/8]  #",
+        "overrides: [activations.rate=0.1, first_and_last.first=8]  #", "mixup: 0.25  #", "model: null  # default"})
     EXPECT_NE(out.find(line), std::string::npos) << line << "\n" << out;
 }
 

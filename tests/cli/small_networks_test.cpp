@@ -56,8 +56,9 @@ TEST_F(SmallNetworks, single_weights_have_learned_scales) {
   text.add("Conv", {"r", "v"}, {"y"});
   text.output("y");
   for (const std::string platform : {"generic_int8", "pow2_int8"})
-    expect_all_verbs(text, {1, 4, 4},
-                     {"--platform", platform, "--weight-bits", "4", "--activation-bits", "4", "--first-last-bits", "4"});
+    expect_all_verbs(
+        text, {1, 4, 4},
+        {"--platform", platform, "--weight-bits", "4", "--activation-bits", "4", "--first-last-bits", "4"});
 }
 
 /// The steps of one summand are 2^-40 of those of the sum, so its codes have no effect on either execution path.

@@ -80,8 +80,9 @@ TEST_F(Target, four_broken_rules_are_said_at_once_and_their_remedies_lead_to_int
     EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
 
   const Words remedies = {"--pad-channels", "--skip-layers", "gate*"};
-  const auto left = workspace_.expect(kUnsupported, with({"inspect", "four.ir", "--json", "--float-fallback"}, remedies))
-                        .json()["target"];
+  const auto left =
+      workspace_.expect(kUnsupported, with({"inspect", "four.ir", "--json", "--float-fallback"}, remedies))
+          .json()["target"];
   EXPECT_EQ(texts(left["objections"], "verb"), Words{"train"});
   EXPECT_EQ(left["padded"], (Words{"conv1", "conv2", "dw", "conv3"}));
 }

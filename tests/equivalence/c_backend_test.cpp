@@ -30,20 +30,22 @@ TEST_P(CBackendOf, has_the_codes_of_the_integers) {
   expect_equal_in_c(prepared, with_compiler(kSanitized));
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Digits, CBackendOf,
-    testing::Values(Target{"generic_int8", 8, 8}, Target{"generic_int8", 2, 4}, Target{"magik_t40", 4, 4},
-                    Target{"pow2_int8", 4, 8}, Target{"signed_pow2_int8", 8, 8}, Target{"onnxruntime_int8", 8, 8},
-                    Target{"pytorch_fbgemm", 4, 8}, Target{"pytorch_x86", 7, 8}, Target{"magik_t40", 8, 12, {}},
-                    Target{"generic_int8", 8, 8, {{"requantize.rounding", "half_even"}}},
-                    Target{"generic_int8", 8, 8, {{"requantize.rounding", "half_away"}}},
-                    Target{"generic_int8", 8, 8, {{"requantize.rounding", "truncate"}}},
-                    Target{"generic_int8", 8, 8, {{"requantize.rounding", "doubled"}}}),
-    [](const auto& target) {
-      std::string name = fmt::format("{}_w{}f{}", target.param.platform, target.param.weights, target.param.activations);
-      for (const auto& [key, value] : target.param.overrides) name += "_" + value;
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Digits, CBackendOf,
+                         testing::Values(Target{"generic_int8", 8, 8}, Target{"generic_int8", 2, 4},
+                                         Target{"magik_t40", 4, 4}, Target{"pow2_int8", 4, 8},
+                                         Target{"signed_pow2_int8", 8, 8}, Target{"onnxruntime_int8", 8, 8},
+                                         Target{"pytorch_fbgemm", 4, 8}, Target{"pytorch_x86", 7, 8},
+                                         Target{"magik_t40", 8, 12, {}},
+                                         Target{"generic_int8", 8, 8, {{"requantize.rounding", "half_even"}}},
+                                         Target{"generic_int8", 8, 8, {{"requantize.rounding", "half_away"}}},
+                                         Target{"generic_int8", 8, 8, {{"requantize.rounding", "truncate"}}},
+                                         Target{"generic_int8", 8, 8, {{"requantize.rounding", "doubled"}}}),
+                         [](const auto& target) {
+                           std::string name = fmt::format("{}_w{}f{}", target.param.platform, target.param.weights,
+                                                          target.param.activations);
+                           for (const auto& [key, value] : target.param.overrides) name += "_" + value;
+                           return name;
+                         });
 
 /// Every kind of layer on codes, with tables, a product, windows that edges cut, and operators that move codes.
 constexpr const char* kKinds = R"(graph kinds(x: f32[?, $channels, $height, $width]) {
@@ -102,7 +104,8 @@ TEST_F(CBackend, OperatorsInFloatNeedLeaveAndAreNamed) {
   for (const char* platform : {"tensorrt", "academic"}) {
     SCOPED_TRACE(platform);
     Prepared prepared(platform);
-    verify::ExecutionPaths paths = api::paths_of(prepared.model, api::convert(prepared.model, {.float_fallback = true}).model);
+    verify::ExecutionPaths paths =
+        api::paths_of(prepared.model, api::convert(prepared.model, {.float_fallback = true}).model);
     const TemporaryFolder folder;
     EXPECT_EQ(name_of([&] { api::export_c(paths.integer, folder.path(), {.name = "net"}); }), "c_float_fallback");
     EXPECT_TRUE(std::filesystem::is_empty(folder.path()));

@@ -26,16 +26,18 @@ std::string label(const testing::TestParamInfo<BitWidths>& info) {
 
 class EveryTarget : public testing::TestWithParam<BitWidths> {};
 
-INSTANTIATE_TEST_SUITE_P(
-    ExecutionPaths, EveryTarget,
-    testing::Values(BitWidths{"generic_int8", {}, {}}, BitWidths{"generic_int8", 4, 4}, BitWidths{"generic_int8", 2, 3},
-                    BitWidths{"pow2_int8", {}, {}}, BitWidths{"pow2_int8", 4, 4}, BitWidths{"magik_t40", {}, {}},
-                    BitWidths{"magik_t40", 4, 8}, BitWidths{"magik_t40", 4, 4}, BitWidths{"magik_t40", 8, 10},
-                    BitWidths{"magik_t40", {}, 12}, BitWidths{"onnxruntime_int8", {}, {}}, BitWidths{"onnxruntime_int8", 4, 4},
-                    BitWidths{"pytorch_fbgemm", {}, {}}, BitWidths{"pytorch_fbgemm", 4, {}}, BitWidths{"pytorch_x86", {}, {}},
-                    BitWidths{"pytorch_x86", 4, {}}, BitWidths{"signed_pow2_int8", {}, {}}, BitWidths{"signed_pow2_int8", 4, 4},
-                    BitWidths{"signed_pow2_int8", {}, 16}),
-    label);
+INSTANTIATE_TEST_SUITE_P(ExecutionPaths, EveryTarget,
+                         testing::Values(BitWidths{"generic_int8", {}, {}}, BitWidths{"generic_int8", 4, 4},
+                                         BitWidths{"generic_int8", 2, 3}, BitWidths{"pow2_int8", {}, {}},
+                                         BitWidths{"pow2_int8", 4, 4}, BitWidths{"magik_t40", {}, {}},
+                                         BitWidths{"magik_t40", 4, 8}, BitWidths{"magik_t40", 4, 4},
+                                         BitWidths{"magik_t40", 8, 10}, BitWidths{"magik_t40", {}, 12},
+                                         BitWidths{"onnxruntime_int8", {}, {}}, BitWidths{"onnxruntime_int8", 4, 4},
+                                         BitWidths{"pytorch_fbgemm", {}, {}}, BitWidths{"pytorch_fbgemm", 4, {}},
+                                         BitWidths{"pytorch_x86", {}, {}}, BitWidths{"pytorch_x86", 4, {}},
+                                         BitWidths{"signed_pow2_int8", {}, {}}, BitWidths{"signed_pow2_int8", 4, 4},
+                                         BitWidths{"signed_pow2_int8", {}, 16}),
+                         label);
 
 // A7.1, A7.3
 TEST_P(EveryTarget, TrainingPathAndIntegerProgramAreEqual) {
@@ -267,7 +269,8 @@ TEST(ExecutionPaths, ReportNamesTheFirstDifferenceInBothLayouts) {
 using Override = std::pair<std::string, std::string>;
 
 class EveryShift : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(ExecutionPaths, EveryShift, testing::Values("half_up", "half_even", "half_away", "truncate", "doubled"),
+INSTANTIATE_TEST_SUITE_P(ExecutionPaths, EveryShift,
+                         testing::Values("half_up", "half_even", "half_away", "truncate", "doubled"),
                          [](const auto& name) { return std::string(name.param); });
 
 /// Every rounding of a shift, on codes of either sign, by both execution paths and by plain loops.

@@ -64,8 +64,9 @@ TEST_F(CInside, ACodeThatDiffersIsFoundAtItsIteration) {
   EXPECT_EQ(first->differing, 0);
   EXPECT_EQ(layer(report, "from_row").engine_differing, 0);
   const std::string verdict = report::verdict(report);
-  EXPECT_NE(verdict.find("first differing activation: scan 'cell', iteration 3: layer 'from_state': activation code 2 at "),
-            std::string::npos)
+  EXPECT_NE(
+      verdict.find("first differing activation: scan 'cell', iteration 3: layer 'from_state': activation code 2 at "),
+      std::string::npos)
       << verdict;
 }
 

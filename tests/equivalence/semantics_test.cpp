@@ -13,9 +13,9 @@
 #include "halfstep/quant/prepare/float_form.h"
 #include "halfstep/verify/equivalence/errors.h"
 #include "halfstep/verify/equivalence/layer_semantics.h"
-#include "halfstep/verify/equivalence/semantics.h"
 #include "halfstep/verify/equivalence/real_values.h"
 #include "halfstep/verify/equivalence/same_floats.h"
+#include "halfstep/verify/equivalence/semantics.h"
 #include "tests/equivalence/fixture.h"
 #include "tests/support/error.h"
 
@@ -55,8 +55,8 @@ TEST_P(SemanticsOn, EveryLayerIsWhatTheNetworkSays) {
   for (const auto& layer : layers) {
     EXPECT_GT(layer.semantics.compared, 0) << layer.layer;
     EXPECT_EQ(layer.semantics.beyond, 0) << layer.layer << " " << layer.semantics.first->what << " "
-                                       << layer.semantics.first->found << " for " << layer.semantics.first->expected << " "
-                                       << layer.semantics.first->real << " " << layer.semantics.first->says;
+                                         << layer.semantics.first->found << " for " << layer.semantics.first->expected
+                                         << " " << layer.semantics.first->real << " " << layer.semantics.first->says;
     EXPECT_LE(layer.semantics.largest, 1) << layer.layer;
   }
 }
@@ -258,13 +258,14 @@ TEST(Semantics, FoldedWeightsAreTheNetworks) {
 TEST(Semantics, NumbersThatAreTakenAwayAreCodes) {
   quant::PrepareOptions bit_widths;
   bit_widths.activation_bits = bit_widths.first_last_bits = 4;
-  Prepared prepared("pow2_int8", bit_widths, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/differences.ir", [](Model& model) {
-    model.tensors["number"] = Tensor::scalar(0.5782022F);
-    model.tensors["divisor"] = Tensor::scalar(1.3891F);
-    Tensor row(DType::f32, {8});
-    for (size_t i = 0; i < 8; ++i) row.data<float>()[i] = 0.37F * static_cast<float>(i) - 1.1F;
-    model.tensors["row"] = row;
-  });
+  Prepared prepared("pow2_int8", bit_widths, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/differences.ir",
+                    [](Model& model) {
+                      model.tensors["number"] = Tensor::scalar(0.5782022F);
+                      model.tensors["divisor"] = Tensor::scalar(1.3891F);
+                      Tensor row(DType::f32, {8});
+                      for (size_t i = 0; i < 8; ++i) row.data<float>()[i] = 0.37F * static_cast<float>(i) - 1.1F;
+                      model.tensors["row"] = row;
+                    });
   const Model integer = quant::convert(prepared.model, {.float_fallback = true}).model;
   EXPECT_EQ(wrong_layers(prepared, integer, prepared.pool), std::vector<std::string>());
   change_source(prepared.model, "less = sub(a=s, b=@number)", "less = add(a=s, b=@number)");
@@ -349,7 +350,7 @@ TEST(Semantics, WithoutTheNetworkItIsSaidThatNobodyLooked) {
   prepared.model.source = nullptr;
   verify::VerifyReport report;
   api::check_semantics(report, prepared.model, quant::convert(prepared.model).model, prepared.parts.test, {},
-                     prepared.pool, {});
+                       prepared.pool, {});
   EXPECT_EQ(report.unchecked,
             "the prepared Model does not have the network that it was made from, as files of earlier versions do not; "
             "quantize again");

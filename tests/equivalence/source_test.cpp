@@ -15,7 +15,8 @@ namespace {
 class Sources : public testing::Test {
  protected:
   Sources()
-      : network(train::create_network(HALFSTEP_SOURCE_DIR "/tests/equivalence/semantics.ir", data.sample_dims(), 10, 3)) {
+      : network(
+            train::create_network(HALFSTEP_SOURCE_DIR "/tests/equivalence/semantics.ir", data.sample_dims(), 10, 3)) {
     data::set_preprocess(network, {.scale = 1.0F / 16});
     Random random(5, 1);  // a weight of a gemm that the initializer does not treat as a layer with weights
     for (float& value : network.tensors.at("fc.w").data<float>()) value = 0.5F * random.normal();

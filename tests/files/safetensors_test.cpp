@@ -142,8 +142,7 @@ TEST(Safetensors, TensorEntries) {
   EXPECT_EQ(header_error(R"({"a":{"dtype":7}})"),
             errors::safetensors_header_value("m: header: tensor 'a': dtype", "7", "a string"));
   for (const char* bad : {"-1", "1.5", "9223372036854775808", "null", "true", "\"1\"", "{}"})
-    EXPECT_EQ(header_error(fmt::format(R"({{"a":{{"shape":[{}]}}}})", bad)).expected,
-              "an integer from 0 to 2^63 - 1")
+    EXPECT_EQ(header_error(fmt::format(R"({{"a":{{"shape":[{}]}}}})", bad)).expected, "an integer from 0 to 2^63 - 1")
         << bad;
 }
 

@@ -66,7 +66,8 @@ TEST(Metadata, EveryFieldComesBack) {
 
 TEST(Metadata, NumbersComeBackToTheBit) {
   Metadata metadata;
-  metadata.training_run = TrainingRun{.history = {.validation_results = {{{}, std::numeric_limits<double>::quiet_NaN()}}}};
+  metadata.training_run =
+      TrainingRun{.history = {.validation_results = {{{}, std::numeric_limits<double>::quiet_NaN()}}}};
   metadata.code_formats["x"].scale = 1e-45F;
   metadata.code_formats["x"].code_max = std::numeric_limits<int64_t>::max();
   metadata.code_formats["x"].code_min = std::numeric_limits<int64_t>::min();

@@ -33,7 +33,8 @@ std::string places(const std::string& body, const std::string& text, const std::
   requests.means = means;
   const Insertion found = insertion_of(graph, rules(text), requests);
   std::string result;
-  for (const auto& activation : found.activations) result += activation.value.name() + (activation.is_unsigned ? "+ " : " ");
+  for (const auto& activation : found.activations)
+    result += activation.value.name() + (activation.is_unsigned ? "+ " : " ");
   for (const Op op : found.weighted) result += "w:" + op.name() + " ";
   return result;
 }
@@ -194,11 +195,11 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& mistake) { return mistake.param.name; });
 
 TEST(Insertion, UnsignedCodesAreAnExceptionOfSignedOnes) {
-  EXPECT_EQ(diagnostic_of([] {
-              parse_platform("base: generic_int8\nplatform: mine\ninsert: {asks: [add], unsigned_behind: [relu]}",
-                             "p.yaml");
-            }),
-            at("p.yaml:3: insert.unsigned_behind", errors::insertion_key_without_effect("signed codes of activations")));
+  EXPECT_EQ(
+      diagnostic_of([] {
+        parse_platform("base: generic_int8\nplatform: mine\ninsert: {asks: [add], unsigned_behind: [relu]}", "p.yaml");
+      }),
+      at("p.yaml:3: insert.unsigned_behind", errors::insertion_key_without_effect("signed codes of activations")));
 }
 
 }  // namespace

@@ -139,8 +139,9 @@ TEST(LegalRules, WhatCannotBeSelectedIsObjectedTo) {
 
 TEST(LegalRules, WhatSaysNothingIsObjectedTo) {
   const std::string rule = kFile + "legal[0]";
-  EXPECT_EQ(error_of_rules("[{op: add, weights: [8], reason: a}]"),
-            at(rule + ".weights", errors::rule_does_not_fit_operators("operators without weights", "only activations")));
+  EXPECT_EQ(
+      error_of_rules("[{op: add, weights: [8], reason: a}]"),
+      at(rule + ".weights", errors::rule_does_not_fit_operators("operators without weights", "only activations")));
   EXPECT_EQ(error_of_rules("[{op: add, reason: a}]"), at(rule, errors::rule_without_consequence()));
   EXPECT_EQ(error_of_rules("[{op: add, refused: false, reason: a}]"), at(rule, errors::rule_without_consequence()));
   EXPECT_EQ(error_of_rules("[{op: add, refused: true, activations: [8], reason: a}]"),

@@ -46,7 +46,8 @@ TEST(Magik, WidthsAreThoseOfTheTables) {
   for (const char* chip : {"magik_t02", "magik_txx"}) {
     for (const int bits : {4, 8}) EXPECT_EQ(refusal(chip, kPlain, bits, bits), Diagnostics{}) << chip;
     EXPECT_TRUE(has(refusal(chip, kPlain, 6, 8), on("b", 6, errors::bits_not_legal("weights", chip, 6, "2, 4, 8"))));
-    EXPECT_TRUE(has(refusal(chip, kPlain, 8, 10), on("b", 6, errors::bits_not_legal("activations", chip, 10, "2, 4, 8"))));
+    EXPECT_TRUE(
+        has(refusal(chip, kPlain, 8, 10), on("b", 6, errors::bits_not_legal("activations", chip, 10, "2, 4, 8"))));
   }
 }
 

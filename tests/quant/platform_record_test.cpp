@@ -26,8 +26,9 @@ TEST(PlatformRecord, ReadsAsThePlatformThatItIs) {
 }
 
 TEST(PlatformRecord, KeepsWhatYamlCouldMisread) {
-  const Platform platform = load_platform(
-      "generic_int8", {{"platform", "'12'"}, {"legal", "[{op: add, activations: [8], reason: 'sums, products: {8}'}]"}});
+  const Platform platform =
+      load_platform("generic_int8",
+                    {{"platform", "'12'"}, {"legal", "[{op: add, activations: [8], reason: 'sums, products: {8}'}]"}});
   const Platform again = parse_platform(record_text(platform, true), "again.yaml");
   EXPECT_EQ(again.name, "12");
   ASSERT_EQ(again.legal.size(), 1U);
@@ -60,13 +61,14 @@ TEST(PlatformRecord, DifferencesAreOfWhatTheChipsCanDo) {
   using Changes = std::vector<std::vector<std::string>>;
   EXPECT_EQ(changes({{"platform", "other"}, {"doc", "Another."}, {"activations.rate", "5e-2"}, {"power_of_two", "no"}}),
             Changes());
-  EXPECT_EQ(
-      changes(
-          {{"activations.rate", "0.1"}, {"legal", "[{op: add, activations: [8], reason: a}]"}, {"share_scales", "[add]"}}),
-      Changes({{"activations.rate", "0.05", "0.1"},
-               {"share_scales", "[concat]", "[add]"},
-               {"legal[0]", "{trait: accumulates, activations: [8], reason: b}", "{op: add, activations: [8], reason: a}"},
-               {"legal[1]", "{trait: pointwise, activations: [4, 8], reason: c}", "-"}}));
+  EXPECT_EQ(changes({{"activations.rate", "0.1"},
+                     {"legal", "[{op: add, activations: [8], reason: a}]"},
+                     {"share_scales", "[add]"}}),
+            Changes({{"activations.rate", "0.05", "0.1"},
+                     {"share_scales", "[concat]", "[add]"},
+                     {"legal[0]", "{trait: accumulates, activations: [8], reason: b}",
+                      "{op: add, activations: [8], reason: a}"},
+                     {"legal[1]", "{trait: pointwise, activations: [4, 8], reason: c}", "-"}}));
 }
 
 /// A resolved record is complete without its base. It only suggests keys that the platform does not use in comments.

@@ -97,7 +97,8 @@ TEST(Platform, FormsThatKeepScalesHaveNoLeakyRelu) {
                                                     " form of requantization: relu, relu6",
                                                 "")));
   }
-  EXPECT_EQ(load_platform("pow2_int8", {{"fused_activations.weighted", "[leaky_relu]"}}).weighted_activations.size(), 1U);
+  EXPECT_EQ(load_platform("pow2_int8", {{"fused_activations.weighted", "[leaky_relu]"}}).weighted_activations.size(),
+            1U);
 }
 
 TEST(Platform, ScalesAreSharedAndKeptWhereThatIsPossible) {
@@ -469,9 +470,10 @@ TEST(Platform, WhatIsNoRecordIsRefused) {
 
 TEST(Platform, ObjectsToWidthsByTheFirstRuleThatHolds) {
   const Platform platform = load_platform(
-      "generic_int8", {{"legal",
-                        "[{op: conv2d, activations: [4, 8], weights: [8], reason: so it is built}, {op: sigmoid, refused: "
-                        "true, reason: no table is long enough}, {trait: weighted, weights: [2], reason: tiny}]"}});
+      "generic_int8",
+      {{"legal",
+        "[{op: conv2d, activations: [4, 8], weights: [8], reason: so it is built}, {op: sigmoid, refused: "
+        "true, reason: no table is long enough}, {trait: weighted, weights: [2], reason: tiny}]"}});
   using Objections = std::vector<Diagnostic>;
   const auto objections = [&](const char* name, int weight_bits, int activation_bits) {
     return platform.objections({.op = find_operator(name)}, weight_bits, activation_bits);

@@ -10,8 +10,8 @@
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/platform/errors.h"
 #include "halfstep/quant/prepare/errors.h"
-#include "halfstep/quant/prepare/float_form.h"
 #include "halfstep/quant/prepare/float_fallback.h"
+#include "halfstep/quant/prepare/float_form.h"
 #include "tests/quant/at.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
@@ -19,10 +19,10 @@
 namespace halfstep::quant {
 namespace {
 
+using test::activation_quantizers;
 using test::bare;
 using test::diagnostic_of;
 using test::diagnostics_of;
-using test::activation_quantizers;
 using test::images;
 using test::kind_of;
 using test::network;

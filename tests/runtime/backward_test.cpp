@@ -91,7 +91,8 @@ TEST(Backward, GoesThroughAllIterationsInMemoryOfTheRootOfTheirNumber) {
       EXPECT_EQ(value_of(history.made.last.at(0)), 0);
       ASSERT_EQ(history.made.rows.at(0).size(), static_cast<size_t>(count));
       for (int64_t i = 0; i < count; ++i) EXPECT_EQ(value_of(history.made.rows[0][static_cast<size_t>(i)]), i);
-      EXPECT_LE(static_cast<double>(history.most), std::max(40.0, 2.2 * std::sqrt(static_cast<double>(count)))) << count;
+      EXPECT_LE(static_cast<double>(history.most), std::max(40.0, 2.2 * std::sqrt(static_cast<double>(count))))
+          << count;
       EXPECT_LE(history.steps, 2 * count);
     }
   }

@@ -246,8 +246,8 @@ void expect_effects_of_whole_runs(const Model& model, const data::Dataset& data,
 TEST(Analyze, EffectsAreThoseOfWholeRuns) {
   for (const bool labelled : {true, false}) {
     const data::Dataset data = random_data(labelled);
-    expect_effects_of_whole_runs(prepared(two_layers(), data, {.weight_bits = 2, .activation_bits = 3, .first_last_bits = 4}),
-                                 data, true);
+    expect_effects_of_whole_runs(
+        prepared(two_layers(), data, {.weight_bits = 2, .activation_bits = 3, .first_last_bits = 4}), data, true);
   }
 }
 
@@ -352,7 +352,8 @@ TEST(Analyze, ARuinedChannelIsFirst) {
   EXPECT_GT(weights.seen.outliers.front().ratio, 20);
   ASSERT_FALSE(activations.seen.outliers.empty());
   EXPECT_EQ(activations.seen.outliers.front().channel, 3);
-  EXPECT_NE(activations.suggestions.front().find("channel 3 reaches"), std::string::npos) << activations.suggestions.front();
+  EXPECT_NE(activations.suggestions.front().find("channel 3 reaches"), std::string::npos)
+      << activations.suggestions.front();
   EXPECT_NE(activations.suggestions.front().find("--repair equalize"), std::string::npos);
 }
 

@@ -16,8 +16,8 @@ namespace {
 TEST(DifferentiableForm, IsInFloatWhereQuantizersLearnOtherwise) {
   const data::Dataset data = random_samples(false);
   const auto layers_on_codes = [&](const char* kind) {
-    Model model = quant::prepare(float_network(), quant::load_platform("generic_int8", {{"activations.quantizer", kind}}),
-                                 {4, 4, {}});
+    Model model = quant::prepare(float_network(),
+                                 quant::load_platform("generic_int8", {{"activations.quantizer", kind}}), {4, 4, {}});
     ThreadPool pool(1);
     calibrate(model, all_of(data), {.batch = 96, .batches = 1}, pool);
     return differentiable_form(model, {{"x", {16, 8}}}).graph.all<ops::QuantizedLinear>().size();

@@ -25,7 +25,8 @@ namespace halfstep::train {
 namespace {
 
 /// A calibrated network with its last layer multiplied by `factor`.
-Model prepared_network(const data::Dataset& data, const quant::PrepareOptions& bit_widths = {4, 4, {}}, float factor = 1) {
+Model prepared_network(const data::Dataset& data, const quant::PrepareOptions& bit_widths = {4, 4, {}},
+                       float factor = 1) {
   Model model = float_network();
   for (float& weight : model.tensors.at("v").data<float>()) weight *= factor;
   Model prepared = quant::prepare(model, quant::load_platform("generic_int8"), bit_widths);
@@ -62,7 +63,8 @@ TEST(SplitValidation, TakesATenthInWholeNumbers) {
   EXPECT_EQ(validation_split_of(2, 1), 1);
   EXPECT_EQ(validation_split_of(2000, 16), 192);
   EXPECT_EQ(validation_split_of(32, 16), 16);
-  EXPECT_EQ(test::diagnostic_of([&] { validation_split_of(31, 16); }), errors::too_few_samples_to_hold_out("random", 31, 32));
+  EXPECT_EQ(test::diagnostic_of([&] { validation_split_of(31, 16); }),
+            errors::too_few_samples_to_hold_out("random", 31, 32));
 }
 
 TEST(SplitValidation, DependsOnTheSeed) {

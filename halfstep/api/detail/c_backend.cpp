@@ -65,7 +65,8 @@ class Machine {
     const bool is_given = !options.c_folder.empty();
     const std::string name =
         is_given ? program_in(options.c_folder) : formats::c::to_c_identifier(integer.graph.name());
-    program_ = formats::c::c_program(integer, {.name = name, .hooks = true, .float_fallback = true, .extents = extents});
+    program_ =
+        formats::c::c_program(integer, {.name = name, .hooks = true, .float_fallback = true, .extents = extents});
     for (const formats::c::CLayer& layer : program_.layers) layers_.emplace(layer.name, &layer);
     const std::filesystem::path sources = is_given ? options.c_folder : folder_.path();
     if (!is_given) {

@@ -14,6 +14,7 @@ namespace halfstep::api {
 /// files live as long as the paths. Throws if there is no C form, or if the folder has no program with hooks or the
 /// program of another Model. Also throws, with the output of the tool, if the compiler fails, or if the program fails
 /// or does not end. `extents` are the extents of the samples, for arguments with dynamic dimensions.
-void add_c(verify::ExecutionPaths& paths, const CProgramOptions& options, const std::map<std::string, Dims>& extents = {});
+void add_c(verify::ExecutionPaths& paths, const CProgramOptions& options,
+           const std::map<std::string, Dims>& extents = {});
 
 }  // namespace halfstep::api

@@ -124,8 +124,8 @@ void add_semantics(verify::VerifyReport& report, std::vector<verify::LayerSemant
 }
 
 void check_semantics(verify::VerifyReport& report, const Model& prepared, const Model& integer,
-                   const data::Samples& samples, const verify::SemanticOptions& options, ThreadPool& pool,
-                   const ProgressCallback& progress) {
+                     const data::Samples& samples, const verify::SemanticOptions& options, ThreadPool& pool,
+                     const ProgressCallback& progress) {
   if (!prepared.source) {
     report.unchecked =
         "the prepared Model does not have the network that it was made from, as files of earlier versions do not; "
@@ -136,7 +136,8 @@ void check_semantics(verify::VerifyReport& report, const Model& prepared, const 
   const AllSamples all{*prepared.source, samples};
   report.semantic_samples = options.all ? all.size() : std::min(all.size(), all.stored() + kGivenSamples);
   const Model opened = passes::with_open_source(prepared);
-  add_semantics(report, verify::check_semantics(opened, integer, all, report.semantic_samples, options, pool, progress));
+  add_semantics(report,
+                verify::check_semantics(opened, integer, all, report.semantic_samples, options, pool, progress));
 }
 
 }  // namespace halfstep::api

@@ -41,7 +41,7 @@ void add_semantics(verify::VerifyReport& report, std::vector<verify::LayerSemant
 /// `report`. It uses the stored samples and the first 64 given ones, or all samples if the options request it. If the
 /// check is impossible, `report` receives the reason.
 void check_semantics(verify::VerifyReport& report, const Model& prepared, const Model& integer,
-                   const data::Samples& samples, const verify::SemanticOptions& options, ThreadPool& pool,
-                   const ProgressCallback& progress);
+                     const data::Samples& samples, const verify::SemanticOptions& options, ThreadPool& pool,
+                     const ProgressCallback& progress);
 
 }  // namespace halfstep::api

@@ -161,7 +161,8 @@ std::vector<RealOutput> real_outputs(const Model& integer) {
 }
 
 /// Returns the codes that correspond to the network's outputs.
-verify::Engine outputs_alone(const std::shared_ptr<Engine>& engine, size_t session, const verify::ExecutionPaths& paths) {
+verify::Engine outputs_alone(const std::shared_ptr<Engine>& engine, size_t session,
+                             const verify::ExecutionPaths& paths) {
   return [=, outputs = real_outputs(paths.integer)](const Tensors& inputs) {
     const Tensors all = engine->run(session, inputs);
     Tensors codes;
@@ -191,7 +192,8 @@ void add_variants(verify::ExecutionPaths& paths, const std::shared_ptr<Engine>& 
 /// Rejects float fallbacks that feed codes, because float sums of different engines are not bit-identical.
 void require_codes(verify::ExecutionPaths& paths) {
   const auto fallbacks = quant::fallbacks_into_codes(paths.integer);
-  if (!fallbacks.empty()) fail(errors::float_layers_in_onnxruntime(paths.integer.graph.name(), quant::describe(fallbacks)));
+  if (!fallbacks.empty())
+    fail(errors::float_layers_in_onnxruntime(paths.integer.graph.name(), quant::describe(fallbacks)));
   if (const auto others = quant::float_fallback(paths.integer); !others.empty())
     paths.notes.push_back(fmt::format(
         "onnxruntime computes {} in sums of its own; what they give was not compared, no code is made of it",
@@ -211,8 +213,8 @@ std::map<std::string, DType> codes_inside(const Model& integer) {
 }
 
 /// Outputs of the file: first the outputs of the network, then the layers, then the recorded values.
-void add_inside(verify::ExecutionPaths& paths, const std::shared_ptr<Engine>& engine, const formats::onnx::Recorded& recorded,
-                size_t session) {
+void add_inside(verify::ExecutionPaths& paths, const std::shared_ptr<Engine>& engine,
+                const formats::onnx::Recorded& recorded, size_t session) {
   if (!recorded.left_out.empty())
     paths.notes.push_back(fmt::format(
         "onnxruntime does not show what is in a branch or a loop inside of a scan, which was compared by its results: "

@@ -119,7 +119,7 @@ StageBits OptionText<StageBits>::read(const OptionEntry&, Text word, Text) { ret
 std::string OptionText<StageBits>::write(const StageBits& value) {
   if (value.in_float()) return "float";
   return value.weights == value.activations ? std::to_string(value.weights)
-                                         : fmt::format("{}/{}", value.weights, value.activations);
+                                            : fmt::format("{}/{}", value.weights, value.activations);
 }
 
 LayerBits OptionText<LayerBits>::read(const OptionEntry&, Text word, Text where) {

@@ -35,8 +35,9 @@ std::function<void(verify::ExecutionPaths&, const std::map<std::string, Dims>&)>
   } catch (const Error&) {
     return {};
   }
-  return
-      [options](verify::ExecutionPaths& paths, const std::map<std::string, Dims>& extents) { add_c(paths, options, extents); };
+  return [options](verify::ExecutionPaths& paths, const std::map<std::string, Dims>& extents) {
+    add_c(paths, options, extents);
+  };
 }
 
 using Clock = std::chrono::steady_clock;

@@ -115,10 +115,12 @@ ValidationSplit split_validation(const Samples& samples, int64_t at_once, uint64
   const int64_t size = samples.size();
   const int64_t wanted = std::min(kMost, std::max(size / kShare, std::min(kFew, size / kFewShare)));
   const int64_t validation_split = std::max<int64_t>(1, wanted / at_once) * at_once;
-  if (validation_split + at_once > size) fail(errors::too_few_samples_to_hold_out(samples.data->name, size, 2 * at_once));
+  if (validation_split + at_once > size)
+    fail(errors::too_few_samples_to_hold_out(samples.data->name, size, 2 * at_once));
   const auto order = Random(seed, kStream).permutation(size);
   std::vector<bool> is_validation(static_cast<size_t>(size));
-  for (int64_t i = 0; i < validation_split; ++i) is_validation[static_cast<size_t>(order[static_cast<size_t>(i)])] = true;
+  for (int64_t i = 0; i < validation_split; ++i)
+    is_validation[static_cast<size_t>(order[static_cast<size_t>(i)])] = true;
   ValidationSplit parts{samples, samples};
   parts.train.indices.clear();
   parts.validation_split.indices.clear();

@@ -8,8 +8,8 @@
 #include "halfstep/core/ir/metadata/given_names.h"
 #include "halfstep/core/ir/shapes/infer.h"
 #include "halfstep/core/ir/verify_graph.h"
-#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/dynamic_dims.h"
+#include "halfstep/formats/builder/errors.h"
 
 namespace halfstep::formats {
 namespace {

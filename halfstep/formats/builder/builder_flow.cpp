@@ -5,8 +5,8 @@
 
 #include "halfstep/core/ir/shapes/infer.h"
 #include "halfstep/formats/builder/builder.h"
-#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/dynamic_dims.h"
+#include "halfstep/formats/builder/errors.h"
 
 namespace halfstep::formats {
 namespace {

@@ -264,7 +264,8 @@ Operand reshaped_to(Builder& builder, const Node& node, const Operand& x, const 
   }
   if (std::ranges::count(dims, -1) == 0 && std::ranges::count(dims, 0) == 1) std::ranges::replace(dims, 0, -1);
   if (std::ranges::count(dims, -1) <= 1) return builder.reshaped(node, x, dims);
-  if (std::ranges::count(dims, -1) > 2) fail(errors::depends_on_extents("a result with more than two dynamic dimensions"));
+  if (std::ranges::count(dims, -1) > 2)
+    fail(errors::depends_on_extents("a result with more than two dynamic dimensions"));
   const size_t at = open.back();
   const OpenAxis from = axis_of(builder, node, extents[at]);
   dims[at] = 1;  // the extent of `from` replaces it

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "halfstep/core/base/attribute.h"
-#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/dynamic_dims.h"
+#include "halfstep/formats/builder/errors.h"
 
 namespace halfstep::formats {
 namespace {

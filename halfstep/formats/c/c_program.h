@@ -17,7 +17,7 @@ struct Case {
 struct COptions {
   std::string name;                          ///< name of the network, a C identifier
   bool hooks = false;                        ///< adds a function that shows every layer
-  bool float_fallback = false;                ///< allows operators that stay in float, in C's float32
+  bool float_fallback = false;               ///< allows operators that stay in float, in C's float32
   std::map<std::string, Dims> extents = {};  ///< extents of arguments with dynamic dimensions other than the samples
 };
 
@@ -51,9 +51,9 @@ struct CProgram {
   std::vector<CPort> inputs, outputs;
   std::vector<CLayer> layers;  ///< values that hooks show, in order
   size_t arena_bytes = 0, arena_alignment = 4, weight_bytes = 0, constant_bytes = 0;
-  bool uses_floats = false;          ///< NAME_run has float operations
-  bool uses_math = false;            ///< needs the C library's functions on floats (-lm)
-  bool counts_iterations = false;    ///< has a loop that only its own condition ends
+  bool uses_floats = false;            ///< NAME_run has float operations
+  bool uses_math = false;              ///< needs the C library's functions on floats (-lm)
+  bool counts_iterations = false;      ///< has a loop that only its own condition ends
   std::vector<std::string> fallbacks;  ///< layers that stay in float
 };
 

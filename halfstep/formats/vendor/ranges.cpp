@@ -74,7 +74,8 @@ std::string tensor_of(const ops::FakeQuantize& quantizer) {
 /// Returns the ranges of activations, and of values that were reshaped to one.
 std::vector<Range> moved_activations(const Ranges& ranges) {
   std::vector<Range> activations;
-  std::ranges::copy_if(ranges.all, std::back_inserter(activations), [](const Range& range) { return !range.is_weight; });
+  std::ranges::copy_if(ranges.all, std::back_inserter(activations),
+                       [](const Range& range) { return !range.is_weight; });
   activations.insert(activations.end(), ranges.behind_moves.begin(), ranges.behind_moves.end());
   return activations;
 }

@@ -41,11 +41,11 @@ struct Unsuited {};
 
 struct Style {
   int64_t opset = 17;
-  bool plain = true;       ///< f32, with operators that platforms have on codes
-  bool simple = true;      ///< with `plain`: only in the forms that platforms support
-  bool rows = true;        ///< the first axis of every input counts samples, and operators keep samples separate
+  bool plain = true;          ///< f32, with operators that platforms have on codes
+  bool simple = true;         ///< with `plain`: only in the forms that platforms support
+  bool rows = true;           ///< the first axis of every input counts samples, and operators keep samples separate
   bool dynamic_batch = true;  ///< with `rows`: the number of samples is dynamic in the file
-  bool same_batch = true;  ///< every input has the same first extent
+  bool same_batch = true;     ///< every input has the same first extent
   bool hostile_names = false;
   int64_t batch = 2;
   int64_t widest = 8;  ///< largest extent

@@ -26,7 +26,7 @@ struct Network {
   int64_t samples = 0, batch = 1;
   bool rows = false;                             ///< each sample's results depend only on that sample
   bool plain = false;                            ///< uses only operators that platforms have on codes
-  bool dynamic_batch = false;                       ///< with `rows`: the number of samples is dynamic in the file
+  bool dynamic_batch = false;                    ///< with `rows`: the number of samples is dynamic in the file
   std::map<std::string, Described> values = {};  ///< results of nodes, by name
   Tensors elsewhere = {};                        ///< inputs of one run with other extents than the samples (may be
                                                  ///< empty)

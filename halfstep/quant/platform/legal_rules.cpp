@@ -88,14 +88,14 @@ void read_properties(LegalRule& rule, const YamlReader& reader) {
 /// Reports a list of bit widths that is empty, or contains no bit width of the general rule. No bit width would be
 /// legal.
 void object_to_bit_widths(const YamlReader& reader, const std::string& key, const std::vector<int64_t>& bit_widths,
-                      const std::vector<int64_t>& general, const std::string& of) {
+                          const std::vector<int64_t>& general, const std::string& of) {
   const auto is_general = [&](int64_t bits) { return std::ranges::find(general, bits) != general.end(); };
   if (reader.has(key) && bit_widths.empty()) {
     reader.object(key, errors::rule_bit_widths_empty());
   } else if (!bit_widths.empty() && std::ranges::none_of(bit_widths, is_general)) {
     reader.object(key,
                   errors::rule_bit_widths_not_legal(fmt::format("{}", fmt::join(bit_widths, ", ")), of,
-                                                fmt::format("{}", fmt::join(general, ", "))),
+                                                    fmt::format("{}", fmt::join(general, ", "))),
                   {of + ".legal_bits"});
   }
 }

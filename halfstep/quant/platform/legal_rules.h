@@ -33,13 +33,13 @@ Selected selected(Op op);
 struct LegalRule {
   std::string op = {}, reason = {};
   Trait trait = Trait::none;
-  std::string where = {};                            ///< one of layer_properties(), or "" for all layers
-  int64_t kernel_above = 0, stride_above = 0;        ///< selects larger windows or strides only, 0: any
-  int64_t inputs_above = 0;                          ///< selects operations with more inputs only, 0: any number
-  std::vector<int64_t> reads = {};                   ///< all input codes have one of these bit widths, empty: any
-  bool refused = false;                              ///< the target does not have the operator
+  std::string where = {};                               ///< one of layer_properties(), or "" for all layers
+  int64_t kernel_above = 0, stride_above = 0;           ///< selects larger windows or strides only, 0: any
+  int64_t inputs_above = 0;                             ///< selects operations with more inputs only, 0: any number
+  std::vector<int64_t> reads = {};                      ///< all input codes have one of these bit widths, empty: any
+  bool refused = false;                                 ///< the target does not have the operator
   std::vector<int64_t> activations = {}, weights = {};  ///< legal bit widths, empty: the general rule
-  std::vector<int64_t> gives = {};                   ///< legal bit widths of the result, empty: as `activations`
+  std::vector<int64_t> gives = {};                      ///< legal bit widths of the result, empty: as `activations`
 
   bool selects(const Selected& operation) const;
 };

@@ -12,6 +12,7 @@
 #include "halfstep/core/arith/rounding.h"
 #include "halfstep/core/base/diagnostics/nearest.h"
 #include "halfstep/passes/graph/traits.h"
+#include "halfstep/quant/platform/earlier_keys.h"
 #include "halfstep/quant/platform/errors.h"
 #include "halfstep/quant/platform/record_names.h"
 #include "halfstep/quant/platform/yaml_reader.h"
@@ -360,7 +361,8 @@ namespace {
 /// `derived`: files that build on this one.
 Platform parse(const RecordSource& source, const Overrides& overrides, std::vector<std::string> derived) {
   const YAML::Node root = parse_yaml(source.text, source.file);
-  for (const auto& [path, value] : overrides) override_field(root, path, value);
+  std::vector<std::string> earlier_keys = rename_earlier_keys(root);
+  for (const auto& [path, value] : overrides) override_field(root, current_path(path), value);
   derived.push_back(source.file);
   Base base = base_of(root, derived);
   YamlDocument document(root, source.file, platform_keys(), base.record);
@@ -372,6 +374,7 @@ Platform parse(const RecordSource& source, const Overrides& overrides, std::vect
   }
   const YamlReader record = document.reader();
   Platform platform;
+  platform.earlier_keys = std::move(earlier_keys);
   platform.name = record.text("platform");
   platform.doc = record.text("doc");
   read_weights(platform, record.map("weights"));

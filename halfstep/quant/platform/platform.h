@@ -47,16 +47,16 @@ struct Platform {
   std::string weight_observer;                   ///< a name from quant/platform/observers.h
   std::string activation_observer;
   ObserverNumbers observer_numbers;
-  std::optional<QuantizerKind> weight_quantizer, activation_quantizer;  ///< absent: lsq or fixed, see low_bits_below and
-                                                                     ///< low_bits_learned
+  std::optional<QuantizerKind> weight_quantizer, activation_quantizer;  ///< absent: lsq or fixed, see low_bits_below
+                                                                        ///< and low_bits_learned
   QuantizerNumbers quantizer_numbers;
-  bool signed_activations = false;         ///< signed codes for activations
-  std::string activation_zero_points;      ///< affine or offset, for signed activations symmetric or centered
-  double rate = 0.05;                   ///< weight of a new batch in the moving average of an activation range
-  int low_bits_below = 8;               ///< quantizers with fewer bits use low_bits_observer and low_bits_learned
-  std::string low_bits_observer;        ///< "": the observer for more bits
-  bool low_bits_learned = true;         ///< scales are parameters (LSQ)
-  std::optional<int> first_last_bits;         ///< default for the first and last layers with weights, absent: as other layers
+  bool signed_activations = false;     ///< signed codes for activations
+  std::string activation_zero_points;  ///< affine or offset, for signed activations symmetric or centered
+  double rate = 0.05;                  ///< weight of a new batch in the moving average of an activation range
+  int low_bits_below = 8;              ///< quantizers with fewer bits use low_bits_observer and low_bits_learned
+  std::string low_bits_observer;       ///< "": the observer for more bits
+  bool low_bits_learned = true;        ///< scales are parameters (LSQ)
+  std::optional<int> first_last_bits;  ///< default for the first and last layers with weights, absent: as other layers
   int first_layers = 1, last_layers = 1;  ///< number of first and last layers
   bool power_of_two = false;
   std::string requantize;  ///< fixed_point, power_of_two, float32, fbgemm, x86
@@ -74,6 +74,7 @@ struct Platform {
   DumpLayout dump;                          ///< layout of values written for a comparison with the chip
   std::optional<InsertionRules> insertion;  ///< absent: every operator with an integer implementation has quantizers
   std::string no_integers;                  ///< reason why the target has no integer arithmetic, "" if it has
+  std::vector<std::string> earlier_keys;    ///< notes on keys that the record spells as version 0.1 did
   std::string text;                         ///< the resolved record: base, overrides and defaults applied
 
   /// Reasons why the operation is refused, or cannot have these bit widths. Empty if it is legal. weight_bits 0 means

@@ -1,4 +1,5 @@
-// The keys of a platform record. Reading, `platform new`, `platform keys` and docs/reference/platform_keys.md all use this list.
+// The keys of a platform record. Reading, `platform new`, `platform keys` and docs/reference/platform_keys.md all use
+// this list.
 #pragma once
 
 #include <limits>

@@ -220,7 +220,8 @@ class Auditor {
   /// Adds an operation with weights that is no float fallback and lacks a quantizer, with the operands that lack one.
   static void add_missing(Op op, std::vector<FloatFallback>& in_float) {
     if (op.info().quant.weight < 0) return;
-    const bool is_fallback = std::ranges::any_of(in_float, [&](const auto& fallback) { return fallback.layer == op.name(); });
+    const bool is_fallback =
+        std::ranges::any_of(in_float, [&](const auto& fallback) { return fallback.layer == op.name(); });
     if (is_fallback) return;
     std::string missing;
     if (!op.in(op.info().quant.weight).producer<FakeQuantize>()) missing = "its weight has no quantizer";

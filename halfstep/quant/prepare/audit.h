@@ -65,7 +65,7 @@ struct Audit {
 struct TensorStory {
   std::string tensor;                               ///< name in the source file, or the name in the query
   std::vector<const AuditedQuantizer*> quantizers;  ///< all quantizers of the tensor: a weight has one per reader
-  const FloatFallback* in_float = nullptr;            ///< the operation that computes it, if that operation is in float
+  const FloatFallback* in_float = nullptr;          ///< the operation that computes it, if that operation is in float
   std::string has_codes_of;                         ///< the value whose codes it contains in another order, or ""
   std::vector<std::string> goes_to;                 ///< operations that read it, for example "conv2d 'c'"
 };

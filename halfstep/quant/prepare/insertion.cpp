@@ -215,7 +215,8 @@ class Inserter {
       if (!reads && !is_end(unit.result())) continue;
       for (Op op : unit.ops) found_.edges.insert(op.node());
       for (const Value input : unit.inputs) {
-        if (const auto at = index_.find(input.node()); at != index_.end()) found_.activations[at->second].is_first_or_last = true;
+        if (const auto at = index_.find(input.node()); at != index_.end())
+          found_.activations[at->second].is_first_or_last = true;
       }
     }
   }

@@ -15,11 +15,11 @@ struct Insertion {
   /// An activation with a quantizer.
   struct Activation {
     Value value;
-    std::string reason;        ///< the rule that asked for it
-    bool is_unsigned = false;  ///< on a target with signed activations: codes start at 0
-    bool is_first_or_last = false;      ///< read by one of the first or last operations of the network
+    std::string reason;             ///< the rule that asked for it
+    bool is_unsigned = false;       ///< on a target with signed activations: codes start at 0
+    bool is_first_or_last = false;  ///< read by one of the first or last operations of the network
   };
-  std::vector<Activation> activations;                 ///< in the order of discovery
+  std::vector<Activation> activations;           ///< in the order of discovery
   std::set<const detail::ValueNode*> quantized;  ///< values of `activations`
   std::vector<Op> weighted;                      ///< operations whose weights have quantizers
   std::set<const detail::OpNode*> edges;         ///< operations that read an input or compute an output of the network

@@ -42,7 +42,8 @@ std::vector<Diagnostic> WidthRules::objections(const QuantizedStep& step, const 
   std::set<int> bit_widths;
   for (const auto& quantizer : activations) bit_widths.insert(bits(quantizer));
   std::vector<Diagnostic> objections;
-  for (const int width : bit_widths) {  // a wrong weight width is reported once, for any number of activation bit_widths
+  for (const int width :
+       bit_widths) {  // a wrong weight width is reported once, for any number of activation bit_widths
     for (Diagnostic& one : platform_.objections(selection, step.weight ? bits(step.weight) : 0, width)) {
       one.layer = op.name();
       one.where = op.where();

@@ -20,7 +20,7 @@ struct QuantizerPlace {
       false;  ///< activation on a target with signed activations: codes from 0, zero point 0 if no value is negative
   std::vector<Value> also_seen = {};  ///< tensors that the observer also reads, without a quantizer
   bool sees_also_alone = false;       ///< the observer reads only also_seen: other elements are never read as codes
-  bool is_first_or_last = false;               ///< at the first or last layer, with its own bit width
+  bool is_first_or_last = false;      ///< at the first or last layer, with its own bit width
   double reach = 0;  ///< elements further than this below the maximum of their row are ignored, 0: no limit
 };
 

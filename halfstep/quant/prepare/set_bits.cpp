@@ -11,9 +11,9 @@
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/platform/selector.h"
 #include "halfstep/quant/prepare/errors.h"
+#include "halfstep/quant/prepare/layer_bits.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/quant/prepare/quantizer.h"
-#include "halfstep/quant/prepare/layer_bits.h"
 
 namespace halfstep::quant {
 namespace {

@@ -7,7 +7,7 @@
 namespace halfstep::report {
 
 /// Version of all JSON reports. Incremented for every change that breaks an existing reader.
-inline constexpr int kSchema = 1;
+inline constexpr int kSchema = 2;
 
 /// Serializes a report with the schema as its first key.
 inline std::string to_text(const nlohmann::ordered_json& report) {

@@ -105,16 +105,17 @@ std::string layers_section(const NetworkReport& report) {
     const LayerParts own = parts_of(parts, name);
     const verify::LayerReport* proof = proof_of(report, name);
     const QuantizerAnalysis* activations = own.activations;
-    rows.push_back({code(name),
-                    proof         ? escaped(proof->layer.op)
-                    : own.weights ? escaped(own.weights->quantizer.op)
-                                  : "-",
-                    own.weights ? std::to_string(own.weights->quantizer.bits) : "-",
-                    proof ? std::to_string(proof->layer.activation_bits) : "-",
-                    proof ? fmt::format("{:.4g}", proof->layer.scale) : "-", clipped(own.weights), clipped(activations),
-                    proof ? decibel_text(proof->sqnr_db) : "-",
-                    activations && activations->seen.reached ? fmt::format("{:.4f}", activations->seen.reached->cosine()) : "-",
-                    proof ? grouped(proof->differing + proof->parameters_differing) : "-", time_of(report, name)});
+    rows.push_back(
+        {code(name),
+         proof         ? escaped(proof->layer.op)
+         : own.weights ? escaped(own.weights->quantizer.op)
+                       : "-",
+         own.weights ? std::to_string(own.weights->quantizer.bits) : "-",
+         proof ? std::to_string(proof->layer.activation_bits) : "-",
+         proof ? fmt::format("{:.4g}", proof->layer.scale) : "-", clipped(own.weights), clipped(activations),
+         proof ? decibel_text(proof->sqnr_db) : "-",
+         activations && activations->seen.reached ? fmt::format("{:.4f}", activations->seen.reached->cosine()) : "-",
+         proof ? grouped(proof->differing + proof->parameters_differing) : "-", time_of(report, name)});
   }
   return html_table({"layer", "operator", "bits of weights", "of activations", "scale", "weights clipped %",
                      "activations clipped %", "SQNR dB", "cosine", "codes that differ", "&micro;s"},
@@ -132,7 +133,8 @@ std::string sensitivity_section(const NetworkReport& report) {
   std::string suggestions;
   for (const QuantizerAnalysis& one : quantizers) {
     if (bars.size() < kMost)
-      bars.push_back({place_of(one.quantizer), fmt::format("{:.4g} {}", one.sensitivity, points(one.alone.right)), one.sensitivity});
+      bars.push_back({place_of(one.quantizer), fmt::format("{:.4g} {}", one.sensitivity, points(one.alone.right)),
+                      one.sensitivity});
     for (const std::string& suggestion : one.suggestions)
       suggestions += fmt::format("<li>{}: {}</li>\n", escaped(place_of(one.quantizer)), escaped(suggestion));
   }
@@ -167,8 +169,8 @@ std::string histograms_section(const NetworkReport& report) {
 std::string audit_section(const NetworkReport& report) {
   std::vector<std::vector<std::string>> rows;
   for (const quant::AuditedQuantizer& one : report.audited.audit.quantizers)
-    rows.push_back({code(one.tensor), one.is_weight ? "weight" : "activation", escaped(one.reason), escaped(one.quantizer),
-                    escaped(one.observer), std::to_string(one.bits)});
+    rows.push_back({code(one.tensor), one.is_weight ? "weight" : "activation", escaped(one.reason),
+                    escaped(one.quantizer), escaped(one.observer), std::to_string(one.bits)});
   std::string text = html_table({"tensor", "kind", "why it has codes", "quantizer", "observer", "bits"}, rows, 5);
   if (report.audited.audit.in_float.empty()) return text;
   text += "<p>In float:</p>\n<ul>\n";
@@ -263,7 +265,7 @@ std::string validation_line(const NetworkReport& report) {
   const sensitivity::Analysis& result = report.analysis.sensitivity;
   const auto text = [&](const char* what, const train::ValidationResult& validation_result) {
     return validation_result.right ? fmt::format("{} {} %", what, percent(*validation_result.right))
-                          : fmt::format("{} loss {:.4g}", what, validation_result.loss);
+                                   : fmt::format("{} loss {:.4g}", what, validation_result.loss);
   };
   return fmt::format("{} on {} samples of {}: {}, {}, {}",
                      result.has_labels ? "accuracy" : "agreement with the float network", grouped(result.samples),

@@ -29,7 +29,8 @@ std::string Table::text() const {
   for (const auto& row : rows_) {
     std::string line;
     for (size_t c = 0; c < bit_widths.size(); ++c)
-      line += right[c] ? fmt::format("{:>{}}  ", row[c], bit_widths[c]) : fmt::format("{:<{}}  ", row[c], bit_widths[c]);
+      line +=
+          right[c] ? fmt::format("{:>{}}  ", row[c], bit_widths[c]) : fmt::format("{:<{}}  ", row[c], bit_widths[c]);
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }

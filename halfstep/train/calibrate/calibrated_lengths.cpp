@@ -147,10 +147,10 @@ std::vector<std::string> CalibratedLengths::warnings() const {
     inputs.push_back(fmt::format("'{}' {}", name, to_string(dims)));
   }
   const std::string further = behind_ == 0 ? "" : fmt::format(" and of {} more", behind_);
-  return {
-      fmt::format("the ranges of '{}'{} depend on dynamic dimensions, and hold for {}; for longer inputs give the largest "
-                  "extent (--max-length)",
-                  fmt::join(first_, "', '"), further, fmt::join(inputs, ", "))};
+  return {fmt::format(
+      "the ranges of '{}'{} depend on dynamic dimensions, and hold for {}; for longer inputs give the largest "
+      "extent (--max-length)",
+      fmt::join(first_, "', '"), further, fmt::join(inputs, ", "))};
 }
 
 }  // namespace halfstep::train

@@ -11,7 +11,7 @@
 namespace halfstep::train {
 
 struct Wide {
-  Model model;                     ///< the network with activations as further outputs
+  Model model;                        ///< the network with activations as further outputs
   std::set<std::string> activations;  ///< their output names, possibly including original outputs
 };
 

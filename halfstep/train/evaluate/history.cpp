@@ -25,8 +25,8 @@ Json json_of(const TrainingHistory& history, const ValidationResult& validation_
 }
 
 /// Evaluates `answers` on whole batches for `model`, against a teacher or labels.
-ValidationResult tallied(const Answers& answers, const Model& model, const data::Samples& samples, const Answers& teacher,
-                 const Spreads& spreads) {
+ValidationResult tallied(const Answers& answers, const Model& model, const data::Samples& samples,
+                         const Answers& teacher, const Spreads& spreads) {
   const int64_t batch = data::evaluation_batch(model, samples), end = data::usable(model, samples.size());
   Tally tally(model.graph.body().output_names().front(), spreads);
   for (int64_t begin = 0; begin < end; begin += batch) {
@@ -53,7 +53,8 @@ bool TrainingHistory::gains(const ValidationResult& validation_result) const {
 
 bool TrainingHistory::add(const ValidationResult& validation_result) {
   validation_results.push_back(validation_result);
-  const bool is_best = gains(validation_result) && (best == 0 || validation_result.loss < validation_results[static_cast<size_t>(best)].loss);
+  const bool is_best = gains(validation_result) &&
+                       (best == 0 || validation_result.loss < validation_results[static_cast<size_t>(best)].loss);
   if (is_best) best = static_cast<int64_t>(validation_results.size()) - 1;
   return is_best;
 }
@@ -76,15 +77,16 @@ std::string best_text(const TrainingHistory& history) {
 
 std::string to_text(const TrainingHistory& history) {
   Json json = {{"samples", history.samples}, {"has_labels", history.has_labels}, {"results", Json::array()}};
-  for (const ValidationResult& validation_result : history.validation_results) json["results"].push_back(json_of(history, validation_result));
+  for (const ValidationResult& validation_result : history.validation_results)
+    json["results"].push_back(json_of(history, validation_result));
   if (history.teacher) json["teacher"] = json_of(history, *history.teacher);
   json["best_epoch"] = history.best;
   json["ended_below"] = history.ended_below();
   return json.dump();
 }
 
-ValidationResult evaluate_on(const Model& model, const data::Samples& samples, const Answers& teacher, const Spreads& spreads,
-                     ThreadPool& pool, const IterationWatch& watch) {
+ValidationResult evaluate_on(const Model& model, const data::Samples& samples, const Answers& teacher,
+                             const Spreads& spreads, ThreadPool& pool, const IterationWatch& watch) {
   BatchRunner runner(evaluation_form(model), {}, pool, watch);
   return tallied(answers_of(runner), model, samples, teacher, spreads);
 }

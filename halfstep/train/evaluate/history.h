@@ -24,8 +24,8 @@ inline constexpr double kLeastGain = 0.25;
 struct TrainingHistory : HistoryRecord {
   /// Adds the validation result of the next epoch. Returns whether it is the best so far.
   bool add(const ValidationResult& validation_result);
-  /// Whether `validation_result` is better than the start: a lower loss with a higher accuracy, or with the same accuracy a loss
-  /// lower by kLeastGain. Without an accuracy, the loss decides.
+  /// Whether `validation_result` is better than the start: a lower loss with a higher accuracy, or with the same
+  /// accuracy a loss lower by kLeastGain. Without an accuracy, the loss decides.
   bool gains(const ValidationResult& validation_result) const;
   /// Whether the last epoch has a lower accuracy or a higher loss than the start.
   bool ended_below() const;
@@ -42,8 +42,8 @@ std::string to_text(const TrainingHistory& history);
 
 /// Evaluates `model` (of any stage) on whole batches of `samples`. With a teacher, its outputs replace labels, and
 /// distances are divided by `spreads`. With a null teacher, the samples must have labels.
-ValidationResult evaluate_on(const Model& model, const data::Samples& samples, const Answers& teacher, const Spreads& spreads,
-                     ThreadPool& pool, const IterationWatch& watch = {});
+ValidationResult evaluate_on(const Model& model, const data::Samples& samples, const Answers& teacher,
+                             const Spreads& spreads, ThreadPool& pool, const IterationWatch& watch = {});
 /// Evaluates the outputs of `answers` for the first outputs of `model` against labels.
 ValidationResult evaluate_on(const Answers& answers, const Model& model, const data::Samples& samples);
 

@@ -10,9 +10,9 @@
 
 namespace halfstep::train {
 
-/// `model` (of any stage) with a dynamic batch (passes::dynamic_batch), so that training and measurements do not depend on
-/// the batch size of its file. passes::close_batch reverts it. Both forms must have the same bits on some test samples.
-/// If they do not, or if the batch is already dynamic, returns `model` itself.
+/// `model` (of any stage) with a dynamic batch (passes::dynamic_batch), so that training and measurements do not depend
+/// on the batch size of its file. passes::close_batch reverts it. Both forms must have the same bits on some test
+/// samples. If they do not, or if the batch is already dynamic, returns `model` itself.
 Model with_dynamic_batch(const Model& model, const data::Samples& samples, ThreadPool& pool);
 
 /// Like above, tested on `inputs`, which hold at least two batches of the model.

@@ -12,8 +12,8 @@
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/passes/graph/dynamic_batch.h"
 #include "halfstep/passes/quantized/learned_parts.h"
-#include "halfstep/train/evaluate/executable.h"
 #include "halfstep/train/evaluate/activations.h"
+#include "halfstep/train/evaluate/executable.h"
 #include "halfstep/train/evaluate/tally.h"
 #include "halfstep/train/evaluate/teacher.h"
 #include "halfstep/train/loop/errors.h"
@@ -312,7 +312,8 @@ Answers Fit::teachers_answers() const {
 
 ValidationResult Fit::validation_result_of_split(const Model& network) const {
   const Answers teacher = is_taught() ? teachers_answers() : Answers();
-  return evaluate_on(network, samples_.validation_split, teacher, running_->taught.outputs, pool_, options_.watch_iterations);
+  return evaluate_on(network, samples_.validation_split, teacher, running_->taught.outputs, pool_,
+                     options_.watch_iterations);
 }
 
 void Fit::find_validation(const ProgressCallback& progress) {

@@ -45,7 +45,7 @@ struct TrainingState {
   std::map<std::string, Tensor> tensors;  ///< parameters, state and optimizer state, by name
   std::map<std::string, Tensor> average;  ///< averaged parameters, empty without averaging
   std::map<std::string, Tensor> best;     ///< the network at epoch history.best, empty: the initial network
-  TrainingHistory history;                          ///< validation results, empty without keep_best
+  TrainingHistory history;                ///< validation results, empty without keep_best
   int64_t epoch = 0;                      ///< number of finished epochs
 };
 

@@ -20,7 +20,7 @@ struct RunOutcome {
   int64_t first_epoch = 0;               ///< number of epochs finished before
   bool was_finished = false;             ///< the run was complete and nothing changed
   double loss = 0;                       ///< mean loss of the last epoch
-  TrainingHistory history;                         ///< validation results
+  TrainingHistory history;               ///< validation results
   StepTimes times;                       ///< times of the steps in this call
   int64_t frozen_weights = 0;            ///< number of weights frozen because they oscillated
   std::optional<std::string> note = {};  ///< set if steps do not have the requested number of samples

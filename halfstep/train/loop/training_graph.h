@@ -32,7 +32,7 @@ std::string spread_tensor(const std::string& output);
 /// Additions of a recipe to a step.
 struct Beside {
   Spreads activations = {};  ///< spreads of further outputs, whose distance from a teacher's is added to the loss
-  double scale_rate = 1;  ///< learning-rate multiplier for learned scales
+  double scale_rate = 1;     ///< learning-rate multiplier for learned scales
 };
 
 /// Appends the loss to `step`, a graph with known extents, with its arguments and state. `spreads` lists the outputs

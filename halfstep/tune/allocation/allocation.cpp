@@ -41,7 +41,8 @@ class Allocator {
         pool_(pool),
         progress_(progress),
         trial_(sensitivity::FloatNetwork(prepared).in_float(), samples, options.samples, seed, pool),
-        layout_(layout_of(specialize(prepared, samples.extents(data::batch_of(prepared, 1))), options.choose_first_last)) {}
+        layout_(
+            layout_of(specialize(prepared, samples.extents(data::batch_of(prepared, 1))), options.choose_first_last)) {}
 
   Allocation run() {
     if (std::ranges::all_of(layout_.groups, [](const Group& group) { return group.bit_widths.size() < 2; }))
@@ -107,7 +108,8 @@ class Allocator {
           layout_, [&](const Assignment& assignment) { return with_bit_widths(assignment); }, samples_, pool_);
       if (!prices_.latencies->differ)
         notes_.emplace_back(
-            "on this processor all bit_widths cost the same time, to what measuring errs by: a budget of latency decides "
+            "on this processor all bit_widths cost the same time, to what measuring errs by: a budget of latency "
+            "decides "
             "nothing; give the board's times with --table");
     }
     if (prices_.latencies)

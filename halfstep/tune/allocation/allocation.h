@@ -21,7 +21,7 @@ struct Point {
   std::string what;  ///< "chosen", "weights 4, activations 4"
   Assignment assignment;
   Costs costs;
-  double sensitivity = 0;                   ///< sum of the sensitivities of the single bit widths
+  double sensitivity = 0;            ///< sum of the sensitivities of the single bit widths
   double loss = 0;                   ///< distance of the whole quantized network to the float network
   std::optional<double> right = {};  ///< accuracy, or agreement with the float network without labels
 };
@@ -33,11 +33,11 @@ struct Allocation {
   Point before, chosen;
   double bound = 0;  ///< no legal assignment within the budgets has less total sensitivity
   int64_t nodes = 0;
-  Costs measured;                                ///< costs of the integer program
-  std::vector<Point> uniform = {};               ///< uniform bit widths, as far as they are legal
-  std::vector<Point> front = {};                 ///< along the first budget, cheapest first
+  Costs measured;                                       ///< costs of the integer program
+  std::vector<Point> uniform = {};                      ///< uniform bit widths, as far as they are legal
+  std::vector<Point> front = {};                        ///< along the first budget, cheapest first
   std::vector<std::map<int, double>> sensitivity = {};  ///< by group and bit width
-  train::ValidationResult in_float;                      ///< accuracy of the float network, without a distance
+  train::ValidationResult in_float;                     ///< accuracy of the float network, without a distance
   bool has_labels = false;
   int64_t samples = 0;
   std::string latency_source = {};  ///< "this machine, 1 thread", "" without latencies

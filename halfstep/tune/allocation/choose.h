@@ -13,7 +13,7 @@ namespace halfstep::allocation {
 
 /// Sensitivity and cost of every bit width.
 struct Prices {
-  std::vector<std::map<int, double>> sensitivity;          ///< sensitivity by group and bit width
+  std::vector<std::map<int, double>> sensitivity;   ///< sensitivity by group and bit width
   std::vector<std::map<int, double>> weight_bytes;  ///< by layer and bit width of its weight, empty without a weight
   double other_bytes = 0;                           ///< stored bytes that do not depend on bit widths
   std::optional<Latencies> latencies = {};
@@ -26,8 +26,8 @@ struct Prices {
 
 struct Choice {
   Assignment assignment;
-  double sensitivity = 0;   ///< sum of the sensitivities
-  double bound = 0;  ///< no legal assignment within the budgets has less total sensitivity
+  double sensitivity = 0;  ///< sum of the sensitivities
+  double bound = 0;        ///< no legal assignment within the budgets has less total sensitivity
   int64_t nodes = 0;
 };
 

@@ -168,7 +168,8 @@ Latencies read_table(const std::filesystem::path& path, const Layout& layout) {
   return latencies;
 }
 
-Latencies measure(const Layout& layout, const WithBitWidths& with_bit_widths, const data::Samples& samples, ThreadPool& pool) {
+Latencies measure(const Layout& layout, const WithBitWidths& with_bit_widths, const data::Samples& samples,
+                  ThreadPool& pool) {
   Latencies latencies;
   latencies.by_storage = true;
   latencies.source = fmt::format("this machine, {} thread{}", pool.threads(), pool.threads() == 1 ? "" : "s");
@@ -177,8 +178,8 @@ Latencies measure(const Layout& layout, const WithBitWidths& with_bit_widths, co
     for (const int activations : ways(layout, false)) {
       const Assignment assignment = stored_so(layout, weights, activations);
       try {
-        programs.emplace_back(assignment,
-                              Timed(quant::convert(with_bit_widths(assignment), {.float_fallback = true}).model, samples));
+        programs.emplace_back(
+            assignment, Timed(quant::convert(with_bit_widths(assignment), {.float_fallback = true}).model, samples));
       } catch (const Error& error) {
         latencies.notes.push_back(fmt::format("weights as {} bits and activations as {} bits could not be measured: {}",
                                               weights, activations, error.what()));

@@ -28,9 +28,9 @@ struct Latencies {
   std::optional<double> of(const Layer& layer, const Layout& layout, int weight_bits, int read_bits) const;
 };
 
-/// Reads a csv table `layer,weights,activations,milliseconds`, with or without a header. weights is the bits of a layer's
-/// weight (empty or 0 without a weight), activations the bits of its input. Throws if a layer with weights is missing, or
-/// if a line does not belong to this network. The message lists all of them.
+/// Reads a csv table `layer,weights,activations,milliseconds`, with or without a header. weights is the bits of a
+/// layer's weight (empty or 0 without a weight), activations the bits of its input. Throws if a layer with weights is
+/// missing, or if a line does not belong to this network. The message lists all of them.
 Latencies read_table(const std::filesystem::path& path, const Layout& layout);
 
 /// Returns the prepared network with other bit widths, calibrated.
@@ -38,7 +38,8 @@ using WithBitWidths = std::function<Model(const Assignment&)>;
 
 /// Measures integer programs on this machine, one sample at a time. The programs run in turns, and the fastest run of
 /// each layer counts. Bit widths with the same storage class run the same instructions and are measured once.
-Latencies measure(const Layout& layout, const WithBitWidths& with_bit_widths, const data::Samples& samples, ThreadPool& pool);
+Latencies measure(const Layout& layout, const WithBitWidths& with_bit_widths, const data::Samples& samples,
+                  ThreadPool& pool);
 
 /// Time of the fastest run of an integer program, in milliseconds.
 double run_time(const Model& integer, const data::Samples& samples, ThreadPool& pool);

@@ -108,7 +108,7 @@ class Reader {
   }
 
   void try_bit_widths(const QuantizedStep& step, const std::vector<int>& meeting, size_t next, Clash& chosen,
-                  std::vector<Clash>& allowed, std::vector<Clash>& clashes) const {
+                      std::vector<Clash>& allowed, std::vector<Clash>& clashes) const {
     if (next < meeting.size()) {
       for (const int width : layout_.groups[static_cast<size_t>(meeting[next])].bit_widths) {
         chosen.emplace_back(meeting[next], width);

@@ -10,11 +10,11 @@ namespace halfstep::repair {
 struct Learning {
   const char* name;
   Grain grain;
-  bool rounds_weights;   ///< learn to round each weight up or down, otherwise weights are rounded to nearest
+  bool rounds_weights;      ///< learn to round each weight up or down, otherwise weights are rounded to nearest
   bool rounds_activations;  ///< quantize activations while weights are learned
-  bool learns_steps;     ///< learn step sizes of activations, and of weights unless rounds_weights
-  double keep = 1;       ///< share of activation elements to quantize, the others stay float
-  bool weighs = false;   ///< weight elements by their influence on the network's outputs
+  bool learns_steps;        ///< learn step sizes of activations, and of weights unless rounds_weights
+  double keep = 1;          ///< share of activation elements to quantize, the others stay float
+  bool weighs = false;      ///< weight elements by their influence on the network's outputs
 };
 
 /// Learns all blocks in order. The inputs of a block are the outputs of the learned blocks before it.

@@ -17,12 +17,14 @@ Judge::Judge(const Model& prepared, data::Samples samples, train::Spreads spread
 
 train::ValidationResult Judge::operator()(const Model& model) const {
   train::BatchRunner teacher(teacher_, {}, pool_);
-  train::ValidationResult validation_result = train::evaluate_on(model, samples_, train::answers_of(teacher), spreads_, pool_);
+  train::ValidationResult validation_result =
+      train::evaluate_on(model, samples_, train::answers_of(teacher), spreads_, pool_);
   if (has_labels()) validation_result.right = train::accuracy(model, samples_, pool_);
   return validation_result;
 }
 
-bool gains(const train::ValidationResult& first, const train::ValidationResult& before, const train::ValidationResult& after, int64_t samples) {
+bool gains(const train::ValidationResult& first, const train::ValidationResult& before,
+           const train::ValidationResult& after, int64_t samples) {
   if (!(after.loss < before.loss)) return false;
   if (!first.right || !after.right) return true;
   constexpr double kByChance = 2;  // standard errors of the difference, a confidence of 95 %

@@ -34,6 +34,7 @@ class Judge {
 /// Whether `after` is closer to the float network than `before`, and not significantly less accurate than `first`. The
 /// limit is two standard errors of the difference for this number of samples. A few samples are enough to compare
 /// distances, but not accuracies.
-bool gains(const train::ValidationResult& first, const train::ValidationResult& before, const train::ValidationResult& after, int64_t samples);
+bool gains(const train::ValidationResult& first, const train::ValidationResult& before,
+           const train::ValidationResult& after, int64_t samples);
 
 }  // namespace halfstep::repair

@@ -20,7 +20,8 @@ constexpr Method kMethods[] = {
      &learn_adaround},
     {{"brecq", "the same block by block with rounded activations, whose step sizes learn too (BRECQ)", true, kNear},
      &learn_brecq},
-    {{"qdrop", "as brecq, with half of the activations' elements unrounded by chance (QDrop)", true, kNear}, &learn_qdrop},
+    {{"qdrop", "as brecq, with half of the activations' elements unrounded by chance (QDrop)", true, kNear},
+     &learn_qdrop},
     {{"wide", "gives 16 bits to the activations that gain most by them, where the platform has such", false, kFar},
      &widen_activations},
 };

@@ -36,19 +36,19 @@ inline bool any(const Options& options) { return !options.methods.empty(); }
 /// Result of one method.
 struct Step {
   std::string name;
-  std::string what;               ///< a sentence with numbers: the change, or the reason for none
+  std::string what;                       ///< a sentence with numbers: the change, or the reason for none
   train::ValidationResult before, after;  ///< on held-out samples, equal without a change
-  bool changed = false;           ///< whether the method returned another network
-  bool kept = false;              ///< whether this network was better (gains) and is kept
+  bool changed = false;                   ///< whether the method returned another network
+  bool kept = false;                      ///< whether this network was better (gains) and is kept
   double seconds = 0;
 };
 
 struct Report {
-  int64_t learned = 0, validation_split = 0;    ///< numbers of samples
-  bool has_labels = false;               ///< `right` is accuracy, without labels agreement with the float network
-  std::vector<Step> steps;               ///< in the order in which they were tried
-  train::ValidationResult first, last;           ///< before the first step and after the last one
-  std::optional<std::string> note = {};  ///< set if the network has a fixed batch (train::fixed_batch_note)
+  int64_t learned = 0, validation_split = 0;  ///< numbers of samples
+  bool has_labels = false;                    ///< `right` is accuracy, without labels agreement with the float network
+  std::vector<Step> steps;                    ///< in the order in which they were tried
+  train::ValidationResult first, last;        ///< before the first step and after the last one
+  std::optional<std::string> note = {};       ///< set if the network has a fixed batch (train::fixed_batch_note)
 };
 
 struct Outcome {
@@ -65,8 +65,8 @@ void require_free(const Options& options);
 /// Removes the blocks of a run from its folder, and the folder if it is then empty. Call it after the result is saved.
 void remove_checkpoints(const Options& options);
 
-/// Corrects the calibrated network `prepared`. Holds out a part of the calibration samples (data::split_validation) as a
-/// validation split. A method's result is kept if it is closer to the float network there, and not less accurate than
+/// Corrects the calibrated network `prepared`. Holds out a part of the calibration samples (data::split_validation) as
+/// a validation split. A method's result is kept if it is closer to the float network there, and not less accurate than
 /// `prepared` (gains, in judge.h). Otherwise it is reverted. Returns `prepared` itself if no method helps. Throws if
 /// there are too few samples, or if a layer computes NaN or infinities.
 Outcome repair(const Model& prepared, const data::Samples& samples, const train::CalibrateOptions& calibration,

@@ -21,7 +21,7 @@ struct Reader {
   std::string layer, weight;
   int64_t groups = 1, run = 1;
   std::string activations;  ///< input of the layer, before its quantizer
-  size_t axis = 1;       ///< channel axis of that input
+  size_t axis = 1;          ///< channel axis of that input
   int64_t channel_of(int64_t output, int64_t outputs, int64_t input, int64_t inputs) const {
     return (output / (outputs / groups) * inputs + input) / run;
   }

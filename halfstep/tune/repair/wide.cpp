@@ -47,9 +47,10 @@ Change widen_activations(const State& state, const Scene& scene) {
       candidates.push_back({step.name(), scene.judge(*wide).loss});
   }
   if (candidates.empty())
-    return {{},
-            (all == 0 ? "no activations have 8 bits" : "the platform has no activations of 16 bits for any of its layers") +
-                left_inside(state.model)};
+    return {
+        {},
+        (all == 0 ? "no activations have 8 bits" : "the platform has no activations of 16 bits for any of its layers") +
+            left_inside(state.model)};
   std::ranges::stable_sort(candidates, {}, &Candidate::distance);
   Model best = state.model;
   double distance = before;

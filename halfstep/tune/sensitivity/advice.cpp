@@ -142,9 +142,9 @@ Advice rounding(const Case& about) {
   constexpr int kFewBits = 4;
   const bool counts = about.one.sensitivity > 0 && about.one.sensitivity >= kGreatPart * about.all_sensitivity;
   if (!about.quantizer().is_weight || about.quantizer().bits > kFewBits || !counts) return {};
-  return {
-      {fmt::format("{} bits and {:.0f} % of all sensitivity", about.quantizer().bits, 100 * about.one.sensitivity / about.all_sensitivity),
-       {{"--repair", {"ranges,adaround"}}}}};
+  return {{fmt::format("{} bits and {:.0f} % of all sensitivity", about.quantizer().bits,
+                       100 * about.one.sensitivity / about.all_sensitivity),
+           {{"--repair", {"ranges,adaround"}}}}};
 }
 
 using Rule = Advice (*)(const Case&);

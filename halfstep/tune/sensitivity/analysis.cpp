@@ -195,10 +195,10 @@ class Analyzer {
     const auto inside = std::ranges::count_if(
         network_.places(), [](const Place& place) { return place.is_computed() && is_in_region(place.quantizer); });
     if (inside > 0)
-      analysis.notes.push_back(
-          fmt::format("{} quantizers of activations are inside of branches and loops: what reaches them behind the others "
-                      "was not measured, and they have no Hessian and no gradients",
-                      inside));
+      analysis.notes.push_back(fmt::format(
+          "{} quantizers of activations are inside of branches and loops: what reaches them behind the others "
+          "was not measured, and they have no Hessian and no gradients",
+          inside));
     if (!analysis.has_labels)
       analysis.notes.emplace_back(
           "without labels of classes accuracy cannot be computed: loss is the distance to the float network's outputs, "

@@ -48,8 +48,8 @@ struct QuantizerAnalysis {
   Change without;  ///< from the network with all quantizers to that without this one
   std::vector<ObservedRange> ranges = {};
   std::optional<Curvature> curvature = {};  ///< absent if gradients do not reach the quantizer
-  double sensitivity = 0;                          ///< sensitivity, see sensitivity_of
-  bool is_badly_scaled = false;                   ///< badly scaled, see mark_badly_scaled
+  double sensitivity = 0;                   ///< sensitivity, see sensitivity_of
+  bool is_badly_scaled = false;             ///< badly scaled, see mark_badly_scaled
   std::vector<Suggestion> advice = {};
   std::vector<std::string> suggestions = {};  ///< `advice` as text
 };
@@ -67,7 +67,8 @@ struct Analysis {
   int64_t samples = 0;
   bool has_labels = false;  ///< without labels, loss is the distance to the float network, and right is agreement with
                             ///< it
-  train::ValidationResult in_float, rounded, on_codes;  ///< without quantizers, with all in float arithmetic, with integers
+  train::ValidationResult in_float, rounded,
+      on_codes;  ///< without quantizers, with all in float arithmetic, with integers
   /// Badly scaled quantizers first, most wasted bits first. Then by decreasing sensitivity. Ties are in graph order.
   std::vector<QuantizerAnalysis> quantizers = {};
   std::vector<std::string> notes = {};  ///< values that could not be computed, with the reason

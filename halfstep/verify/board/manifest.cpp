@@ -138,6 +138,7 @@ Entry entry_of(const Json& json, const std::string& where, std::vector<Diagnosti
   entry.layer = reader.get<std::string>("layer", "", "a text");
   entry.op = reader.get<std::string>("op", "", "a text");
   entry.what = reader.get<std::string>("what", "activation", "a text");
+  if (entry.what == "feature") entry.what = "activation";  // as dumps of version 0.1 call it
   read_type(entry, reader);
   if (const auto zero = reader.optional<int64_t>("zero_point", "an integer"))
     entry.codes =

@@ -37,8 +37,9 @@ struct Entry {
   std::string name = {};   ///< name of the value or tensor
   std::string layer = {};  ///< operator that computes the value or reads the tensor
   std::string op = {};
-  std::string what = "activation";  ///< "activation", or the port of the layer that reads the tensor: "w", "b", "multiplier"
-  Type type = {DType::u8, {}};   ///< type in the network, for samples [n, ...]
+  std::string what =
+      "activation";  ///< "activation", or the port of the layer that reads the tensor: "w", "b", "multiplier"
+  Type type = {DType::u8, {}};      ///< type in the network, for samples [n, ...]
   std::optional<Codes> codes = {};  ///< absent for float values and parameters
   Layout layout = {};
   std::string file = {};

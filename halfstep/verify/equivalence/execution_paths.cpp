@@ -142,8 +142,8 @@ struct ActivationCount {
 };
 
 /// Compares codes of activations. Samples are on the first axis. If `whole`, the tensors are one sample.
-void compare_activations(const Layer& layer, ActivationCount count, const Tensor& a, const Tensor& b, int64_t first_sample,
-                      bool whole) {
+void compare_activations(const Layer& layer, ActivationCount count, const Tensor& a, const Tensor& b,
+                         int64_t first_sample, bool whole) {
   if (a.dims() != b.dims())
     fail(errors::program_does_not_match(fmt::format("layer '{}'", layer.name), to_string(b.type()),
                                         to_string(a.type())));
@@ -163,8 +163,8 @@ void compare_activations(const Layer& layer, ActivationCount count, const Tensor
   const auto at = static_cast<size_t>(*result.first);
   const Dims position = position_of(index, sample_dims);
   count.first = Difference{
-      "activation",   index,      nhwc_index(position, sample_dims), first_sample + *result.first / sample_size, position,
-      codes_a[at], codes_b[at]};
+      "activation", index,      nhwc_index(position, sample_dims), first_sample + *result.first / sample_size, position,
+      codes_a[at],  codes_b[at]};
 }
 
 /// Adds a layer's codes. `begun` marks samples that differ in an earlier layer, and is updated. Returns the number of
@@ -332,7 +332,7 @@ const LayerReport* VerifyReport::first_of_engine() const {
 }
 
 VerifyReport compare_paths(const ExecutionPaths& paths, const BatchSource& source, int64_t samples, int64_t batch,
-                         ThreadPool& pool, const ProgressCallback& progress) {
+                           ThreadPool& pool, const ProgressCallback& progress) {
   require_layers(paths);
   batch = std::min(batch, paths.most_samples);
   VerifyReport report;
@@ -359,7 +359,7 @@ VerifyReport compare_paths(const ExecutionPaths& paths, const BatchSource& sourc
       const Layer& layer = paths.layers[i];
       LayerReport& layer_report = report.layers[i];
       compare_activations(layer, {layer_report.compared, layer_report.differing, layer_report.activation},
-                       training.at(layer.name), integer.at(layer.name), begin, paths.whole);
+                          training.at(layer.name), integer.at(layer.name), begin, paths.whole);
       const ActivationCount of_engine{layer_report.engine_compared, layer_report.engine_differing, layer_report.engine};
       const Tensor& codes = integer.at(layer.name);
       if (const auto shown = engine.find(layer.name); shown != engine.end()) {

@@ -13,9 +13,9 @@
 #include "halfstep/core/ir/model.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/verify/equivalence/batch_source.h"
-#include "halfstep/verify/equivalence/semantics.h"
 #include "halfstep/verify/equivalence/output_parts.h"
 #include "halfstep/verify/equivalence/same_floats.h"
+#include "halfstep/verify/equivalence/semantics.h"
 #include "halfstep/verify/equivalence/whole_network.h"
 
 namespace halfstep::verify {
@@ -36,8 +36,8 @@ struct Layer {
 
 /// The first difference between two tensors. Activations have a position in both layouts, for the shape of one sample.
 struct Difference {
-  /// "weight", "bias", "multiplier", "shift", "w_scale" (compared by its bits) or "activation". "count" if the numbers of
-  /// executions of a layer in a branch or loop differ. `first` and `second` are then its element counts for a batch.
+  /// "weight", "bias", "multiplier", "shift", "w_scale" (compared by its bits) or "activation". "count" if the numbers
+  /// of executions of a layer in a branch or loop differ. `first` and `second` are then its element counts for a batch.
   std::string what;
   int64_t index = 0;   ///< flat row-major (NCHW) index in the tensor, for a activation in its sample
   int64_t nhwc = 0;    ///< activations with four axes: the flat index in NHWC order
@@ -53,7 +53,7 @@ struct LayerReport {
   int64_t compared = 0, differing = 0;                ///< activation codes
   int64_t engine_compared = 0, engine_differing = 0;  ///< activation codes of the integer program and the engine
   int64_t parameters_compared = 0, parameters_differing = 0;  ///< weight, bias, multiplier and shift codes
-  std::optional<Difference> parameter, activation, engine;       ///< first difference of each kind
+  std::optional<Difference> parameter, activation, engine;    ///< first difference of each kind
   /// Signal-to-quantization-noise ratio in dB against the unquantized network. Infinite without differences, NaN if
   /// that network has no such value.
   double sqnr_db = 0;
@@ -130,7 +130,7 @@ struct ExecutionPaths {
 /// Compares parameter codes first, then the activations of every layer on every sample. Runs `batch` samples at a time,
 /// or fewer if the engine has a smaller limit.
 VerifyReport compare_paths(const ExecutionPaths& paths, const BatchSource& source, int64_t samples, int64_t batch,
-                         ThreadPool& pool, const ProgressCallback& progress = {});
+                           ThreadPool& pool, const ProgressCallback& progress = {});
 
 /// Flips the top bit of one weight code of an integer program. `place` is LAYER:INDEX. Throws if there is no such layer
 /// or element.

@@ -11,8 +11,8 @@
 #include "halfstep/verify/equivalence/code_bound.h"
 #include "halfstep/verify/equivalence/codings.h"
 #include "halfstep/verify/equivalence/layer_weights.h"
-#include "halfstep/verify/equivalence/semantics.h"
 #include "halfstep/verify/equivalence/real_values.h"
+#include "halfstep/verify/equivalence/semantics.h"
 
 namespace halfstep::verify {
 
@@ -45,8 +45,8 @@ struct SemanticGraphs {
 /// Compares one code of the program with the code of `steps`. A difference is a near tie if the code is within 1/2 +
 /// bound(saturated steps) of the saturated steps plus `middle`. Otherwise it is out of tolerance.
 template <class Bound, class MakeFault>
-void compare_code(Semantics& semantics, const CodeFormat& format, double steps, double middle, int64_t found, Bound bound,
-                  MakeFault make_fault) {
+void compare_code(Semantics& semantics, const CodeFormat& format, double steps, double middle, int64_t found,
+                  Bound bound, MakeFault make_fault) {
   ++semantics.compared;
   const int64_t expected = format.code(steps + middle);
   if (found == expected) return;

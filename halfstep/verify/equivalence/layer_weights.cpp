@@ -86,14 +86,14 @@ void compare_weights(const LayerWeights& weights, const Model& prepared, Semanti
         semantics, format, real / scale, 0.0, found, [](double saturated) { return kRounding * std::fabs(saturated); },
         [&] {
           return SemanticFault{"weight",
-                              i,
-                              -1,
-                              0,
-                              position_of(i, weights.codes.dims()),
-                              0,
-                              0,
-                              real,
-                              fmt::format("weight '{}' of the prepared network", quantizer.x().name())};
+                               i,
+                               -1,
+                               0,
+                               position_of(i, weights.codes.dims()),
+                               0,
+                               0,
+                               real,
+                               fmt::format("weight '{}' of the prepared network", quantizer.x().name())};
         });
   }
 }

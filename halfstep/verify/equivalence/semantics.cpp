@@ -199,8 +199,8 @@ class SemanticCheck {
 }  // namespace
 
 std::vector<LayerSemantics> check_semantics(const Model& prepared, const Model& integer, const BatchSource& source,
-                                        int64_t samples, const SemanticOptions& options, ThreadPool& pool,
-                                        const ProgressCallback& progress) {
+                                            int64_t samples, const SemanticOptions& options, ThreadPool& pool,
+                                            const ProgressCallback& progress) {
   const Dims first = options.whole ? Dims() : prepared.graph.arguments().front().dims();
   const int64_t batch = first.empty() || first[0] == kUnknown ? 1 : first[0];
   std::map<std::vector<Dims>, SemanticCheck> checks;  // by shapes of the inputs
@@ -217,7 +217,7 @@ std::vector<LayerSemantics> check_semantics(const Model& prepared, const Model& 
 }
 
 std::vector<LayerSemantics> check_semantics(const Model& prepared, const Model& integer, const SemanticOptions& options,
-                                        ThreadPool& pool) {
+                                            ThreadPool& pool) {
   HS_CHECK(prepared.source != nullptr);
   const Source& source = *prepared.source;
   const auto inputs = [&](int64_t begin, int64_t count) { return source.inputs(begin, count); };

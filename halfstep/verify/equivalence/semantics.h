@@ -36,9 +36,9 @@ struct SemanticFault {
 /// Results of the semantic check of one layer.
 struct Semantics {
   int64_t compared = 0;
-  int64_t near_ties = 0;              ///< differences within the bound of the requantization
-  int64_t beyond = 0;                 ///< differences out of tolerance
-  int64_t largest = 0;                ///< largest difference
+  int64_t near_ties = 0;               ///< differences within the bound of the requantization
+  int64_t beyond = 0;                  ///< differences out of tolerance
+  int64_t largest = 0;                 ///< largest difference
   std::optional<SemanticFault> first;  ///< first difference out of tolerance
 };
 
@@ -57,11 +57,11 @@ struct SemanticOptions {
 /// Checks the weights, then the results of every layer: all elements of the first sample, and a selection of further
 /// samples as in `options`. `prepared` must have a source. Throws Error if a layer has no counterpart there.
 std::vector<LayerSemantics> check_semantics(const Model& prepared, const Model& integer, const BatchSource& source,
-                                        int64_t samples, const SemanticOptions& options, ThreadPool& pool,
-                                        const ProgressCallback& progress = {});
+                                            int64_t samples, const SemanticOptions& options, ThreadPool& pool,
+                                            const ProgressCallback& progress = {});
 
 /// Runs check_semantics on the samples in the source of `prepared`.
 std::vector<LayerSemantics> check_semantics(const Model& prepared, const Model& integer, const SemanticOptions& options,
-                                        ThreadPool& pool);
+                                            ThreadPool& pool);
 
 }  // namespace halfstep::verify

@@ -115,7 +115,7 @@ void take_course(Metadata& metadata, const std::string& text, const std::string&
   for (Json& standing : course["standings"]) standing = standing_of_note(standing, where);
   if (course.contains("teacher")) course["teacher"] = standing_of_note(course["teacher"], where);
   course.erase("ended_below");
-  read(course, where, run_of(metadata).course);
+  read(course, where, run_of(metadata).history);
 }
 
 struct Note {
@@ -132,7 +132,7 @@ constexpr Note kNotes[] = {
     {"float_operators", take_json<&Metadata::float_operators>},
     {"quantizer_reasons", take_json<&Metadata::quantizer_reasons>},
     {"deviations", take_json<&Metadata::deviations>},
-    {"edge_scales", take_json<&Metadata::edge_scales>},
+    {"edge_scales", take_json<&Metadata::first_last_scales>},
     {"normalizations", take_json<&Metadata::normalizations>},
     {"learned_quantizers", take_json<&Metadata::learned_quantizers>},
     {"calibrated_lengths", take_json<&Metadata::calibrated_lengths>},

@@ -21,7 +21,7 @@ namespace halfstep::detail {
 using Json = nlohmann::json;
 
 struct AnyArchive {
-  void operator()(const char* /*key*/, auto& /*value*/) {}
+  void operator()(const char* /*key*/, auto& /*value*/, const char* /*earlier*/ = "") {}
 };
 template <class T>
 concept HasFields = requires(AnyArchive archive, T value) {
@@ -52,7 +52,7 @@ inline Json json_of(const PlatformRecord& record) { return record.text(); }
 class Writer {
  public:
   template <class T>
-  void operator()(const char* key, const T& value) {
+  void operator()(const char* key, const T& value, const char* /*earlier*/ = "") {
     if (!(value == T())) json_[key] = json_of(value);
   }
   /// Always written, because every reader needs the stage first.
@@ -134,9 +134,12 @@ class Reader {
   }
 
   template <class T>
-  void operator()(const char* key, T& value) {
+  /// `earlier` is a key of earlier files for the same field.
+  void operator()(const char* key, T& value, const char* earlier = "") {
     known_.emplace_back(key);
-    if (const auto found = json_.find(key); found != json_.end())
+    const bool is_earlier = *earlier != 0 && !json_.contains(key);
+    if (is_earlier) known_.emplace_back(earlier);
+    if (const auto found = json_.find(is_earlier ? earlier : key); found != json_.end())
       read(*found, fmt::format("{}.{}", where_, key), value);
   }
   void operator()(const char* key, Stage& stage);

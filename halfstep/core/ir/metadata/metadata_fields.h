@@ -77,7 +77,7 @@ void fields(auto& archive, Is<ValidationResult> auto& validation_result) {
 void fields(auto& archive, Is<HistoryRecord> auto& history) {
   archive("samples", history.samples);
   archive("has_labels", history.has_labels);
-  archive("results", history.validation_results);
+  archive("results", history.validation_results, "standings");
   archive("best_epoch", history.best);
   archive("teacher", history.teacher);
 }
@@ -89,7 +89,7 @@ void fields(auto& archive, Is<TrainingRun> auto& run) {
   archive("data_name", run.data_name);
   archive("data_digest", run.data_digest);
   archive("settings", run.settings);
-  archive("history", run.history);
+  archive("history", run.history, "course");
   archive("live", run.live);
   archive("average", run.average);
   archive("best", run.best);
@@ -105,7 +105,7 @@ void fields(auto& archive, Is<Metadata> auto& metadata) {
   archive("float_operators", metadata.float_operators);
   archive("quantizer_reasons", metadata.quantizer_reasons);
   archive("deviations", metadata.deviations);
-  archive("first_last_scales", metadata.first_last_scales);
+  archive("first_last_scales", metadata.first_last_scales, "edge_scales");
   archive("normalizations", metadata.normalizations);
   archive("learned_quantizers", metadata.learned_quantizers);
   archive("calibrated_lengths", metadata.calibrated_lengths);

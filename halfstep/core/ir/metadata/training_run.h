@@ -23,12 +23,12 @@ struct ValidationResult {
 
 /// Training history: results on the validation split.
 struct HistoryRecord {
-  int64_t samples = 0;                   ///< number of held-out samples
-  bool has_labels = false;               ///< true: `right` is accuracy; false: `right` is agreement with the teacher
+  int64_t samples = 0;      ///< number of held-out samples
+  bool has_labels = false;  ///< true: `right` is accuracy; false: `right` is agreement with the teacher
   std::vector<ValidationResult> validation_results = {};  ///< before training, then after each epoch
-  int64_t best = 0;                      ///< epoch with the least loss among those that improve on the start; 0: none
-  std::optional<ValidationResult> teacher = {};  ///< result of the teacher networks, if training uses them in addition to
-                                         ///< labels
+  int64_t best = 0;  ///< epoch with the least loss among those that improve on the start; 0: none
+  std::optional<ValidationResult> teacher = {};  ///< result of the teacher networks, if training uses them in addition
+                                                 ///< to labels
 
   bool operator==(const HistoryRecord&) const = default;
 };

@@ -15,8 +15,8 @@
 // of the operation that holds the region (core/ir/flow.h).
 //
 // A name is a word [A-Za-z_/][A-Za-z0-9_./-]* other than param, state, const, return, region, at. Or it is any text in
-// quotes, with the escapes \" \\ \n \t \xNN. Line breaks have no semantics. A comment runs from # to the end of the line.
-// The first operand may omit `PORT=`. `?` is an unknown extent. An integer is accepted for a float.
+// quotes, with the escapes \" \\ \n \t \xNN. Line breaks have no semantics. A comment runs from # to the end of the
+// line. The first operand may omit `PORT=`. `?` is an unknown extent. An integer is accepted for a float.
 #pragma once
 
 #include <string_view>

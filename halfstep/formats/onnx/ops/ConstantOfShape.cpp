@@ -1,8 +1,8 @@
 // A tensor filled with one value, whose extents may be dynamic.
 #include <algorithm>
 
-#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/dynamic_dims.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

@@ -1,6 +1,6 @@
 // Numbers from start on in steps, before limit. Both may depend on dynamic extents.
-#include "halfstep/formats/builder/number_steps.h"
 #include "halfstep/formats/builder/dynamic_dims.h"
+#include "halfstep/formats/builder/number_steps.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

@@ -1,8 +1,8 @@
 // Reshapes to known extents. 0 keeps an extent, or means 0 with allowzero.
 #include <algorithm>
 
-#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/dynamic_dims.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/dynamic_dims.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/open_resize.h"
 #include "halfstep/formats/onnx/translator.h"
 

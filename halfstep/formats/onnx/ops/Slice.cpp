@@ -1,8 +1,8 @@
 // Slices from starts to ends in steps along axes. Starts and ends may depend on dynamic extents if steps are positive.
 #include <fmt/format.h>
 
-#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/dynamic_dims.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include "halfstep/core/base/divide.h"
-#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/dynamic_dims.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

@@ -1,8 +1,8 @@
 // Repeats x along each axis. The counts may depend on dynamic extents.
 #include <algorithm>
 
-#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/builder/dynamic_dims.h"
+#include "halfstep/formats/builder/errors.h"
 #include "halfstep/formats/onnx/translator.h"
 
 namespace halfstep::formats::onnx {

@@ -1,6 +1,6 @@
 // Numbers from start on in steps, before end, which may depend on dynamic extents.
-#include "halfstep/formats/builder/number_steps.h"
 #include "halfstep/formats/builder/dynamic_dims.h"
+#include "halfstep/formats/builder/number_steps.h"
 #include "halfstep/formats/paddle/translator.h"
 
 namespace halfstep::formats::paddle {
