@@ -5,7 +5,7 @@ usage: bench/attention_train.py NETWORK.onnx [--batch 64] [--steps 12] [--rounds
        build/release/halfstep]
 
 NETWORK is an image classifier that `halfstep train` accepts. PyTorch's is the one of this project's measurements (three
-convolutions, five blocks of 96 with three heads and 288 hidden features), eager, with SGD. Images and labels are
+convolutions, five blocks of 96 with three heads and 288 hidden units), eager, with SGD. Images and labels are
 random. It prints medians of milliseconds over rounds in which both take turns, and ratios to Halfstep's float step.
 Needs numpy and onnx. Without torch its column is missing.
 """

@@ -25,7 +25,7 @@ SIDES = {"inception_v3": 299, "vit_h_14": 224}
 
 
 class Backbone(torch.nn.Module):
-    """Returns the feature maps of a detector as a tuple."""
+    """Returns the maps of a detector as a tuple."""
 
     def __init__(self, body):
         super().__init__()

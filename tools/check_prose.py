@@ -26,18 +26,17 @@ COMMITS = 30
 DEPRECATED = {
     r"\broads?\b": "execution path, back end",
     r"\bislands?\b": "float fallback",
-    r"\boperators in float fallback?\b": "float fallback",
+    r"\bfloat islands?\b": "float fallback",
     r"\bthe network that came in\b": "the source model",
     r"\bheld back\b": "validation split, held-out",
     r"\bmisfits?\b": "badly scaled quantizer",
     r"\bmend(s|ed|ing)?\b": "correct, correction",
-    r"\bdynamic dimensions?\b": "dynamic dimension",
+    r"\bopen extents?\b": "dynamic dimension",
     r"\breals\b": "real values, float values",
     r"\bwhole numbers?\b": "integer",
     r"\banew\b": "again, recomputed",
     r"\bwitness(es)?\b": "independent reference",
     r"\btaught\b": "distilled",
-    r"\bshares with\b": "shared scale group",
     r"\bfeature maps?\b|\bfeatures?\b": "activation",
 }
 
@@ -108,7 +107,7 @@ class Prose:
         sentences = (len(one.split()) for part in self.parts for one in SENTENCE.split(part))
         self.sentences = sorted(length for length in sentences if length > 2)
         self.words = sum(self.lengths)
-        self.text = "\n".join(self.parts)
+        self.text = re.sub(r"`[^`]*`|\"[^\"\n]*\"", "``", "\n".join(self.parts))  # code and quotations are no prose
 
     def median(self):
         return statistics.median(self.sentences) if self.sentences else 0

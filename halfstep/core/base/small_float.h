@@ -12,8 +12,8 @@ namespace halfstep {
 /// Semantics of the highest codes of a format.
 enum class TopCodes {
   ieee,   ///< the highest exponent encodes infinities and NaN
-  fn,     ///< all ones encodes NaN; no infinities
-  fnuz,   ///< the code of -0 is the only NaN; no infinities
+  fn,     ///< all ones encodes NaN, there are no infinities
+  fnuz,   ///< the code of -0 is the only NaN, there are no infinities
   finite  ///< no NaN, no infinities
 };
 

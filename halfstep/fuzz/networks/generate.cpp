@@ -10,7 +10,7 @@ namespace halfstep::fuzz {
 namespace {
 
 constexpr uint64_t kPlainOf = 5;  ///< one in this many is not plain
-constexpr size_t kPlainFeatures = 2, kWildFeatures = 6;
+constexpr size_t kPlainRecipes = 2, kWildRecipes = 6;
 constexpr int64_t kNewestOpset = 26;
 
 const std::vector<int64_t> kOpsets = {7, 9, 10, 11, 12, 13, 13, 14, 15, 16, 17, 17, 18, 19, 20, 21, 21, 22, 23, 24, 26};
@@ -31,21 +31,21 @@ const Recipes& recipes_of(bool plain) {
 }
 
 /// Operators that this network should have, in turn over the seeds.
-Recipes featured(uint64_t seed) {
+Recipes recipes_for(uint64_t seed) {
   const bool plain = is_plain(seed);
   const Recipes& recipes = recipes_of(plain);
-  const size_t count = plain ? kPlainFeatures : kWildFeatures;
+  const size_t count = plain ? kPlainRecipes : kWildRecipes;
   const uint64_t turn = plain ? seed - seed / kPlainOf : seed / kPlainOf;
-  Recipes features;
-  for (size_t i = 0; i < count; ++i) features.push_back(recipes[(turn * count + i) % recipes.size()]);
-  std::ranges::stable_sort(features, {}, &Recipe::until);  // the others fit many versions
-  return features;
+  Recipes chosen;
+  for (size_t i = 0; i < count; ++i) chosen.push_back(recipes[(turn * count + i) % recipes.size()]);
+  std::ranges::stable_sort(chosen, {}, &Recipe::until);  // the others fit many versions
+  return chosen;
 }
 
-/// An opset version that all features support. Features without a common version are removed.
-int64_t opset_for(Random& random, Recipes& features) {
+/// An opset version that all chosen recipes support. Recipes without a common version are removed.
+int64_t opset_for(Random& random, Recipes& chosen) {
   int64_t since = 7, until = kNewestOpset;
-  std::erase_if(features, [&](const Recipe& recipe) {
+  std::erase_if(chosen, [&](const Recipe& recipe) {
     if (std::max(since, recipe.since) > std::min(until, recipe.until)) return true;
     since = std::max(since, recipe.since), until = std::min(until, recipe.until);
     return false;
@@ -57,10 +57,10 @@ int64_t opset_for(Random& random, Recipes& features) {
   return possible.empty() ? since : possible[random.below(possible.size())];
 }
 
-Style style_for(Random& random, bool plain, Recipes& features) {
+Style style_for(Random& random, bool plain, Recipes& chosen) {
   const auto chance = [&](double p) { return random.uniform() < p; };
   Style style;
-  style.opset = opset_for(random, features);
+  style.opset = opset_for(random, chosen);
   style.plain = plain;
   style.simple = plain && chance(0.98);
   style.rows = plain || chance(0.3);
@@ -142,17 +142,17 @@ void add_layer(Maker& maker) {
 
 std::optional<Network> attempt(uint64_t seed, uint64_t number) {
   Random random(seed, 100 + number);
-  Recipes features = featured(seed);
+  Recipes chosen = recipes_for(seed);
   const bool plain = is_plain(seed);
-  Style style = style_for(random, plain, features);
+  Style style = style_for(random, plain, chosen);
   if (number > 0 && !plain) style.rows = false, style.same_batch = number % 2 == 1;
   Maker maker(seed * 64 + number, style);
   add_first_input(maker);
   if (plain || maker.chance(0.7)) add_layer(maker);
   bool has_all = true;
-  for (const Recipe& feature : features) {
+  for (const Recipe& recipe : chosen) {
     for (int64_t before = maker.between(0, 3); before > 0; --before) make(maker, pick(maker));
-    has_all = make_somehow(maker, feature) && has_all;
+    has_all = make_somehow(maker, recipe) && has_all;
   }
   for (int64_t after = maker.between(0, 4); after > 0; --after) make(maker, pick(maker));
   constexpr uint64_t kPatience = 4;

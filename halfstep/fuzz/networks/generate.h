@@ -23,7 +23,7 @@ struct Target {
   std::vector<std::pair<int, int>> bits;  ///< bit widths of weights and activations of some layers after calibration
   bool pad_channels = false;
 
-  /// As command-line options: "generic_int8 --overrides features.bits=4 --weight-bits 2".
+  /// As command-line options: "generic_int8 --overrides activations.bits=4 --weight-bits 2".
   std::string text() const;
 };
 

@@ -91,7 +91,7 @@ bool teaches_itself(const data::Samples& samples, const FitOptions& options) {
          (loss_for(samples, options) == Loss::teacher && options.teachers.empty());
 }
 
-/// The network with every value of the loss as an output. Outputs taught by another network in addition to labels are
+/// The network with every value of the loss as an output. Outputs that learn from another network in addition to labels are
 /// activations.
 Wide wide_for(const Model& model, const data::Samples& samples, const FitOptions& options) {
   Wide wide = with_activations(model, options.recipe.distill_activations);
