@@ -34,8 +34,11 @@ def sources_of(paths):
 
 
 def headers(build):
-    """Return the headers of others that the compiler read."""
-    lines = set(re.findall(r"^    (.+)$", output("ninja", "-C", build, "-t", "deps"), re.M))
+    """Return the headers of others that the compiler read for the extension."""
+    extension = max(build.glob("gen/python/halfstep/_core.*.so"), key=lambda path: path.stat().st_mtime)
+    inputs = output("ninja", "-C", build, "-t", "inputs", extension.relative_to(build)).splitlines()
+    objects = [path for path in inputs if path.endswith((".o", ".gch"))]
+    lines = set(re.findall(r"^    (.+)$", output("ninja", "-C", build, "-t", "deps", *objects), re.M))
     paths = {(build / line).resolve() for line in lines}
     foreign = sorted(str(path) for path in paths if "/usr/include/" in str(path) or "/site-packages/" in str(path))
     if not foreign:
