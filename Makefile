@@ -1,5 +1,5 @@
 # Each target is a short call of tools/steps.sh or a script; CMakePresets.json has the builds.
-.PHONY: quickstart install wheel test test-affected test-asan test-tsan check-deep bench format lint site
+.PHONY: quickstart install wheel test test-affected test-asan test-clang test-tsan check-deep bench format lint site
 
 # Installs what is missing (apt), builds build/release, runs the main job. Done steps are not repeated.
 quickstart:
@@ -25,6 +25,10 @@ test-affected:
 test-asan:
 	@tools/steps.sh test asan
 
+# With Clang 16 instead of GCC.
+test-clang:
+	@tools/steps.sh test clang
+
 test-tsan:
 	@tools/steps.sh test tsan
 
@@ -41,6 +45,6 @@ format:
 lint:
 	@tools/steps.sh lint release
 
-# The pages with references as a site, in build/site.
+# Builds the Python package, and of it and the pages a site with references, in build/site.
 site:
-	@tools/site.sh
+	@tools/steps.sh site release

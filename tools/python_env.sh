@@ -5,9 +5,9 @@ set -eu
 cd "$(dirname "$0")/.."
 packages="nanobind numpy pytest ml_dtypes"
 # Tests skip the parts that need a missing package. tests/networks uses onnxruntime, benchmarks write networks with
-# onnx, tests/pages uses pyyaml, and tools/check_format this clang-format. The versions of onnxruntime are those whose
-# arithmetic was measured (halfstep/api/detail/onnxruntime_backend.cpp).
-extras="onnxruntime>=1.31,<1.33 onnx safetensors pyyaml clang-format==14.0.6"
+# onnx, tests/pages uses pyyaml, tools/check_format this clang-format, and tools/check_workflows check-jsonschema. The
+# versions of onnxruntime are those whose arithmetic was measured (halfstep/api/detail/onnxruntime_backend.cpp).
+extras="onnxruntime>=1.31,<1.33 onnx safetensors pyyaml clang-format==14.0.6 check-jsonschema"
 venv=build/venv
 
 [ ! -e $venv/stamp ] || [ tools/python_env.sh -nt $venv/stamp ] || { echo "python: $venv is there"; exit 0; }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# tools/steps.sh quickstart|install|test|test-affected|bench|lint PRESET: set up, configure, build, then run the job. It
-# prints each step. A step that is already done prints that and costs nothing.
+# tools/steps.sh quickstart|install|test|test-affected|bench|lint|site PRESET: set up, configure, build, then run the
+# job. It prints each step. A step that is already done prints that and costs nothing.
 set -eu
 cd "$(dirname "$0")/.."
 job=$1
@@ -9,7 +9,7 @@ tree=build/$preset
 
 say() { printf '== %s/4 %s\n' "$1" "$2"; }
 
-# set_up build|checks: install the packages for either.
+# set_up build|checks|deep: install the packages for one of these.
 set_up() {
   stamp=build/setup.stamp
   [ "$1" = build ] || stamp=build/setup.$1.stamp
@@ -59,8 +59,9 @@ set_up build
 case $job in
   test | test-affected | lint) set_up checks ;;
 esac
+[ "$preset" != clang ] || set_up deep
 case $job in
-  test | test-affected) tools/python_env.sh ;;
+  test | test-affected | site) tools/python_env.sh ;;
 esac
 configure
 case $job in
@@ -95,5 +96,10 @@ case $job in
     build halfstep_gen
     say 4 "lint: clang-tidy"
     tools/check_lint.py "$tree" --all
+    ;;
+  site)
+    [ ! -e build/venv/stamp ] || build halfstep halfstep_python
+    say 4 "site: build/site"
+    tools/site.sh "$tree"
     ;;
 esac
