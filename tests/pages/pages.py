@@ -7,7 +7,8 @@ import pathlib
 import re
 
 ROOT = pathlib.Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "HACKING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+ROOT_PAGES = ("README.md", "HACKING.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+PAGES = [*(ROOT / name for name in ROOT_PAGES), *sorted((ROOT / "docs").rglob("*.md"))]
 
 # Float sums, and so trained weights, have other bits without AVX-512.
 HAS_FIGURES_OF_PAGES = "avx512f" in pathlib.Path("/proc/cpuinfo").read_text()
