@@ -92,24 +92,25 @@ def test_a_renamed_function_needs_the_listing_and_the_changelog(tree, file, name
 
     done = tree.check("--update")
     assert done.returncode == 1
-    assert done.stderr == f"CHANGELOG.md:1: {name} was removed, and the first section does not name it; add a line to it\n"
+    short = name.replace("halfstep::", "").replace("halfstep.", "hs.")
+    assert done.stderr == f"CHANGELOG.md:1: {name} was removed; name `{short}` in the first section\n"
 
-    tree.replace("CHANGELOG.md", "- A first version.", "- `verify` is called `prove`.")
+    tree.replace("CHANGELOG.md", "- A first version.", f"- `{short}` is called `prove`.")
     assert tree.check().returncode == 0
 
 
 def test_a_changed_signature_is_named(tree):
     tree.replace(VERIFY_H, "const std::string& other, ", "")
     assert "changed: halfstep::api::verify; run" in tree.check().stderr
-    tree.replace("CHANGELOG.md", "- A first version.", "- `verify` takes one network.")
+    tree.replace("CHANGELOG.md", "- A first version.", "- `api::verify` takes one network.")
     assert tree.check("--update").returncode == 0
 
 
 def test_a_member_is_named_with_its_class(tree):
     tree.replace(VERIFY_H, "bool equal", "bool same")
-    tree.replace("CHANGELOG.md", "- A first version.", "- Two networks can be equal.\n- A `Report` is short.")
-    assert "halfstep::api::Report::equal was removed" in tree.check("--update").stderr
-    tree.replace("CHANGELOG.md", "- A `Report` is short.", "- `Report::equal` is `same`.")
+    tree.replace("CHANGELOG.md", "- A first version.", "- A `Report` is short, and `equal` is `same`.")
+    assert "halfstep::api::Report::equal was removed; name `Report::equal`" in tree.check("--update").stderr
+    tree.replace("CHANGELOG.md", "and `equal`", "and `Report::equal`")
     assert tree.check().returncode == 0
 
 
