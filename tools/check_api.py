@@ -95,7 +95,7 @@ def cpp_listing(root, build):
     run = subprocess.run(arguments, input=paths, capture_output=True, text=True, check=True)
     tags = [json.loads(line) for line in run.stdout.splitlines()]
     tags = [tag for tag in tags if tag.get("_type") == "tag" and tag["kind"] in (*KINDS, "function", "member", "struct", "class", "enum", "variable", "macro")]
-    # What is inside of a private class is private too.
+    # Members of a private class are private too.
     hidden = {f"{tag['scope']}::{tag['name']}" for tag in tags if tag.get("access") in ("private", "protected") and tag["kind"] in ("class", "struct", "enum")}
     lines = {cpp_line(tag, hidden) for tag in tags if is_public(tag)}
     return sorted(lines - {None})
@@ -120,7 +120,7 @@ class Package:
         return self.trees[module]
 
     def definitions(self, module):
-        """Nodes of what a module defines, by name; a name that is overloaded has several."""
+        """Nodes of the names that a module defines. An overloaded name has several."""
         found = {}
         for node in self.tree(module).body:
             if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
@@ -262,7 +262,7 @@ def is_named(name, section):
 
 
 def check(root, file, stored, current):
-    """What is wrong with one listing."""
+    """Messages about one listing."""
     added, removed, changed = differences(stored, current)
     for what, names in (("added", added), ("removed", removed), ("changed", changed)):
         if names:
