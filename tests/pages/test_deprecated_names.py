@@ -42,13 +42,19 @@ def cpp():
     return re.findall(r'^using (\w+) HALFSTEP_DEPRECATED\("[\d.]+", "(\w+)"\)', text, re.MULTILINE)
 
 
+def records():
+    """Keys of platform records."""
+    text = (ROOT / "halfstep/quant/platform/earlier_keys.cpp").read_text()
+    return [pair for line in text.splitlines() if "EarlierKey" in line or "rename_key" in line for pair in re.findall(r'\{"([\w.]+)", "(\w+)"\}', line)]
+
+
 def rows():
     """Rows of the tables of the list: the words in code of each cell."""
     section = re.search(r"^### Deprecated\n(.*?)^### ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE | re.DOTALL)[1]
     return [[re.findall(r"`([^`]+)`", cell) for cell in line.split("|")[1:-1]] for line in section.splitlines() if line.startswith("| ")]
 
 
-@pytest.mark.parametrize("names", [options, python, cpp])
+@pytest.mark.parametrize("names", [options, python, cpp, records])
 def test_old_names_are_listed(names):
     """An option of one command may have the command in front."""
     pairs = list(names())
