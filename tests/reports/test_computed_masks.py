@@ -81,6 +81,7 @@ SPELLINGS = {
 }  # fmt: skip
 
 
+# A5.17
 @pytest.mark.parametrize("platform", ["generic_int8", "snpe", "vitis", "onnxruntime_int8", "magik_t40"])
 @pytest.mark.parametrize("spelling", SPELLINGS)
 @pytest.mark.parametrize("low", [-1e4, -1e9, -1e20, LOWEST], ids=["1e4", "1e9", "1e20", "lowest"])
@@ -112,7 +113,6 @@ def test_any_number_hides_on_any_platform(bench, platform, spelling, low):
     assert sqnr(found, expected) > 24
 
 
-# A5.19
 @pytest.mark.parametrize("behind", ["Identity", "Neg"])
 def test_mask_of_shares_is_refused(bench, behind):
     """(1 - mask) * -10000 hides where the mask is 0. A mask value of a half subtracts 5,000, which would be lost."""
@@ -157,6 +157,7 @@ def test_logarithm_of_a_mask(bench, spelling):
     judge(bench, network, {"x": x, "seen": seen}, fallbacks=True)
 
 
+# A5.19
 def test_mask_that_is_subtracted(bench):
     network = bench.folder / "net.onnx"
     low = numpy_helper.from_array(np.asarray(-LOWEST, np.float32), "low")
@@ -170,6 +171,7 @@ def test_mask_that_is_subtracted(bench):
     judge(bench, network, {"x": x, "ids": ids}, fallbacks=True)
 
 
+# A5.17
 def test_a_pad_of_infinity_that_no_maximum_reads_stays_in_float(bench):
     """On codes the fill would be the lowest code, and an elu does not map it to -1."""
     network, samples = bench.folder / "net.onnx", bench.folder / "data.npz"
