@@ -26,6 +26,7 @@ TEST(Accumulator, FarthestStepIsOfEitherEnd) {
 }
 
 /// A product of two 16-bit operands fits. Its product with any multiplier fits in int64.
+// A4.3, A6.1
 TEST(Accumulator, FormsWithMultipliersTakeSumsOfProductsOfSixteenBits) {
   EXPECT_LE(int64_t{32769} * 65535 * 65535, most_accumulated(Requantization::fixed_point));
   EXPECT_EQ(most_accumulated(Requantization::power_of_two), most_accumulated(Requantization::fixed_point));

@@ -29,6 +29,7 @@ TEST(Code, NanGivesTheLowestCode) {
 }
 
 // 1 / 3f is rounded, so a value of 7.5 steps by division is not 7.5 steps by the product.
+// A2.1
 TEST(Code, TheReciprocalIsRoundedFirst) {
   int differing = 0;
   for (int k = 0; k < 1000; ++k) {

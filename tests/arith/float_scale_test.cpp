@@ -39,6 +39,7 @@ TEST(FloatScale, AccumulatorsBecomeFloatsInOneRounding) {
 }
 
 /// A product adds the zero point before it rounds. A layer adds it afterwards.
+// A4.9
 TEST(FloatScale, ZeroPointsOfProductsAreInsideTheRounding) {
   EXPECT_EQ(float_product(Requantization::float32, 1.0F, 0.5F, 1.0F).code(1, 1), 2);
   EXPECT_EQ(float_product(Requantization::x86, 1.0F, 0.5F, 1.0F).code(1, 1), 1);
@@ -110,6 +111,7 @@ TEST(Engines, OneDnnAddsTheBiasInReals) {
 }
 
 /// oneDNN runs convolutions of up to 100 groups. FBGEMM runs everything else, and every layer of its own form.
+// A10.12
 TEST(Engines, X86ChoosesByTheLayer) {
   const auto is_onednn = [](Requantization form, int64_t groups) {
     return float_layer(form, {0.1F, 0.3F, 0.7F, 0.9F, {groups, false}}).zero_inside;
@@ -139,6 +141,7 @@ TEST(EngineSum, AddsRealsAndQuantizesByTheReciprocal) {
 
 /// Scales of 0.5 make sums multiples of a quarter. Ties round to even before FBGEMM adds the zero point, and after
 /// oneDNN adds it.
+// A4.7, A10.11, A10.12
 TEST(Engines, LayersByHand) {
   const auto code = [](Requantization form, const EngineLayer& layer, int32_t acc, float bias) {
     return float_layer(form, {0.5F, 0.5F, 0.5F, bias, layer}).code(acc, 3);

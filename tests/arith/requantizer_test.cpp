@@ -79,6 +79,7 @@ TEST(Requantizer, PowersOfTwoShift) {
 }
 
 /// Powers of two have a factor, whatever the bits of the multipliers for other scales.
+// A4.4
 TEST(Requantizer, PowersOfTwoNeedNoWideMultiplier) {
   for (const int bits : {15, 31}) {
     const RequantizeRule rule{.form = Requantization::power_of_two, .multiplier_bits = bits};
@@ -141,6 +142,7 @@ TEST(Sum, FactorsTooFarApartHaveNoCommonShift) {
 }
 
 /// A difference is the sum with a negative factor, in every form: each step of b counts below zero.
+// A4.11, A5.1
 TEST(Sum, ADifferenceHasAFactorBelowZero) {
   for (const Requantization form : {Requantization::fixed_point, Requantization::power_of_two, Requantization::float32,
                                     Requantization::fbgemm, Requantization::x86}) {
@@ -166,6 +168,7 @@ TEST(Sum, PowersOfTwoAreExactAsLongAsBothFit) {
 }
 
 /// A summand whose steps are far smaller than those of the sum has no effect, in any form with shifts.
+// A4.11
 TEST(Sum, TheSmallerMayHaveAnyMagnitude) {
   for (const auto form : {Requantization::fixed_point, Requantization::power_of_two}) {
     const auto sum = sum_of(form, 0x1p-2F, 0x1p-35F);
@@ -184,6 +187,7 @@ TEST(Sum, PowerOfTwoTakesNothingElse) {
 }
 
 /// The backward pass of an engine uses the float32 factor and the engine's clamp.
+// A5.16
 TEST(Backward, IsThatOfFloat32ForEngines) {
   EXPECT_EQ(RequantizeRule{.form = Requantization::x86}.backward().form, Requantization::float32);
   EXPECT_EQ(RequantizeRule{.form = Requantization::power_of_two}.backward().form, Requantization::power_of_two);

@@ -53,6 +53,7 @@ TEST(Rounding, NanAndInfinitiesStay) {
 }
 
 // v + 1/2 is exact in double for a float of this size. In float32 it would round up to the next integer.
+// A1.2
 TEST(Rounding, HalfUpIsTheFloorOfTheExactSum) {
   Random random(1, 0);
   for (int i = 0; i < 200000; ++i) {

@@ -78,6 +78,7 @@ TEST_P(WideScale, IsExactOnRandomAccumulators) {
 }
 
 /// Products that are a tie or next to one. The deciding bits may lie among those that are dropped first.
+// A4.3
 TEST_P(WideScale, IsExactNextToTies) {
   Random random(48, static_cast<uint64_t>(rounding()));
   for (int32_t shift = kDroppedBits + 1; shift <= kMaxShift; ++shift) {
@@ -96,6 +97,7 @@ TEST_P(WideScale, IsExactNextToTies) {
 }
 
 /// A value outside the range of codes stays on its side, also after the zero point is added.
+// A4.3
 TEST_P(WideScale, KeepsTheSideOfWhatIsBeyondAllCodes) {
   constexpr Clamp kCodes = {-32768, 65535};
   for (int32_t shift = kMinShift; shift < kDroppedBits + kLeastRest; ++shift) {

@@ -54,6 +54,7 @@ TEST_P(AttentionOn, BothPathsAreEqualAndMeanIt) {
 }
 
 /// The shifts of other chips round differently.
+// A4.5
 TEST(Attention, RoundsAsThePlatformSays) {
   for (const char* rounding : {"half_even", "half_away", "truncate", "doubled"}) {
     Prepared prepared = attention("generic_int8", {{"requantize.rounding", rounding}});

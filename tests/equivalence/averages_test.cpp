@@ -31,6 +31,7 @@ TEST_P(AveragesOn, BothPathsAreEqual) {
 }
 
 /// Windows at the edges have 1 and 2 elements. Their factors are 4 and 2 times the factor of a full window.
+// A5.8
 TEST(Averages, HaveAMultiplierForEveryCount) {
   const auto conversion = quant::convert(averages("generic_int8").model);
   const ops::IntegerAvgPool2d cut(conversion.model.graph.op("cut").node());

@@ -212,6 +212,7 @@ TEST_F(CFlow, RegionsAreNested) {
 }
 
 /// Networks from files of several opsets, compared with the outputs of the engine that made them.
+// A7.1
 TEST_F(CFlow, NetworksOfFilesGiveTheSame) {
   for (const char* name : {"loop_if_ts17/model.onnx", "control_flow/model.onnx", "paddle_control_pir/model.json"}) {
     SCOPED_TRACE(name);

@@ -207,6 +207,7 @@ TEST_P(EveryCorruption, IsFoundAtItsLayer) {
 }
 
 /// The third evaluator is independent of the others, so it too must notice a changed network.
+// A7.2
 TEST(ExecutionPaths, PlainLoopsNoticeAChangedWeight) {
   Prepared prepared("generic_int8");
   const Tensor x = prepared.parts.test.inputs(0, 1).at("x");
@@ -274,6 +275,7 @@ INSTANTIATE_TEST_SUITE_P(ExecutionPaths, EveryShift,
                          [](const auto& name) { return std::string(name.param); });
 
 /// Every rounding of a shift, on codes of either sign, by both execution paths and by plain loops.
+// A4.5, A7.1
 TEST_P(EveryShift, RoundsTheSameOnAllPaths) {
   for (const char* codes : {"unsigned", "signed"}) {
     Prepared prepared("generic_int8", {},

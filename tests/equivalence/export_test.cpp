@@ -152,6 +152,7 @@ int64_t count(const formats::onnx::ExportedFile& file, const std::string& op) {
 }
 
 /// A function on codes replaces a table only where it reproduces every code of the table.
+// A9.6
 TEST(Export, ATableOfAFunctionIsThatFunctionOfTheEngine) {
   const TemporaryFolder folder;
   const std::string path = (folder / "n.ir").string();

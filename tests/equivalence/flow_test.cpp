@@ -56,6 +56,7 @@ TEST(FlowPaths, HoldEveryLayerToWhatTheNetworkMeans) {
 }
 
 /// A quantizer's range covers its values in all iterations of all samples.
+// A3.8
 TEST(FlowPaths, ObserveAllIterations) {
   Flow flow;
   const Model cell = region_model(flow.source, *flow.source.graph.op("cell").regions()[0], "cell");

@@ -41,6 +41,7 @@ TEST(Masks, LeaveNothingButTheConditionInFloat) {
 
 /// Expects a scale from the largest distance in a row that matters for 64 elements and 8 bits, and not from the number
 /// in a mask.
+// A3.13
 TEST(Masks, LeaveAScale) {
   const Prepared prepared = masks();
   for (const auto& quantizer : prepared.model.graph.all<ops::FakeQuantize>()) {

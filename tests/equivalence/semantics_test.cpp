@@ -139,6 +139,7 @@ TEST_P(EveryMisreading, IsFoundThoughThePathsAgree) {
 }
 
 /// Errors in the integer program alone, which the comparison of execution paths would find too.
+// A12.1, A12.2
 TEST(Semantics, FindsParametersThatAreNotTheLayers) {
   struct Case {
     const char* layer;
@@ -255,6 +256,7 @@ TEST(Semantics, FoldedWeightsAreTheNetworks) {
 }
 
 /// The source model has the numbers, and the program has their codes, with few bits here.
+// A5.4, A12.5
 TEST(Semantics, NumbersThatAreTakenAwayAreCodes) {
   quant::PrepareOptions bit_widths;
   bit_widths.activation_bits = bit_widths.first_last_bits = 4;
@@ -285,6 +287,7 @@ TEST(Semantics, AMeanOfOneValueIsThatValue) {
 
 /// A stored number is exact unless a layer reads its codes. Operators that only unread operators read do not end a
 /// layer.
+// A12.5
 TEST(Semantics, LimitsAreExact) {
   const auto limit = [](Model& model) { model.tensors["limit"] = Tensor::scalar(0.185412F).reshaped({}); };
   for (const char* platform : {"pow2_int8", "generic_int8"}) {
@@ -303,6 +306,7 @@ TEST(Semantics, ClipsWithoutLimitsGiveWhatTheyRead) {
 }
 
 /// The limit of an activation is rounded to the nearest code, however shifts round.
+// A12.5
 TEST(Semantics, ALimitIsItsNearestCode) {
   const auto enlarge = [](Model& model) {
     for (float& weight : model.tensors.at("c.w").data<float>()) weight *= 64;
@@ -324,6 +328,7 @@ TEST(Semantics, OfTensorsThatHaveTheNamesOfValues) {
 
 /// The preparation replaces a product, a reshape and a sum by a layer and a reshape. The value between them is new, and
 /// here it is in float with rounded weights.
+// A12.4
 TEST(Semantics, NewFloatValuesAreTakenAsTheProgramGivesThem) {
   for (const char* platform : {"pplcuda", "snpe", "tengine_u8", "pplw8a16"}) {
     SCOPED_TRACE(platform);

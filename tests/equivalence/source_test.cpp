@@ -84,6 +84,7 @@ TEST_F(Sources, AllElementsOfAllSamplesAreChecked) {
 }
 
 /// The source model has an average that excludes padding. Both execution paths count the padding.
+// A12.8
 TEST_F(Sources, AverageOverPaddingIsFoundAndTheLayerNamed) {
   Model prepared = quantized(8);
   Source source = *prepared.source;

@@ -73,6 +73,7 @@ TEST(accumulators, products_of_extreme_codes) {
 }
 
 /// The largest product with every shift. From shift 49 on, adding half a step overflows 64 bits.
+// A4.1
 TEST(accumulators, integer_products_under_every_shift) {
   for (const Codes a : extremes(65535)) {
     for (const Codes b : extremes(65535)) {
@@ -106,6 +107,7 @@ TEST(accumulators, products_beyond_2_to_the_47_are_refused) {
 }
 
 /// Rows of extreme codes times a column of them: 2^38 for 64 products of 16 bits, on both execution paths.
+// A4.3, A5.1
 TEST(accumulators, matrix_products_of_extreme_codes) {
   for (const int64_t depth : {1, 4, 64, 1000}) {
     for (const Codes a : extremes(65535)) {
@@ -162,6 +164,7 @@ void expect_averages(DType dtype, const Dims& x_dims, const AverageCase& window,
 }
 
 /// 65536 elements of 16 bits have the largest sum that is multiplied at once: 2^32 - 65536.
+// A5.1, A5.8
 TEST(accumulators, averages_of_extreme_codes) {
   for (const Codes codes : extremes(65535)) {
     for (const double y_scale : {1.0, 2.00001, 1e-4}) {
@@ -248,6 +251,7 @@ struct LongestSum {
 
 /// The largest numbers of products by 8-bit weights that 32 bits hold: sums of 2147319810 and 2147481735. A float32
 /// holds the sum of 518 products of bytes.
+// A5.2
 TEST(accumulators, layers_of_extreme_codes) {
   for (const LongestSum& sum : {LongestSum{DType::u16, 65535, 258}, LongestSum{DType::u8, 255, 66311}}) {
     for (const int32_t zero_point : {0, sum.last}) {

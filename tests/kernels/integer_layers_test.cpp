@@ -115,6 +115,7 @@ TEST(integer_layers, long_sums_are_exact) {
 
 /// Accumulators at the ends of int32 and around zero with every kind of multiplier and shift, through a layer that adds
 /// its bias to zero.
+// A4.1
 TEST(integer_layers, requantize_extreme_accumulators) {
   const std::vector<int32_t> accumulators = {
       INT32_MIN, INT32_MIN + 1, -1073741824, -65537,        -3,       -2, -1, 0, 1, 2, 3,
@@ -198,6 +199,7 @@ TEST(integer_layers, power_of_two_shifts_over_their_range) {
 }
 
 /// Vectors of reference/fqat.md, section 16.2: half a step rounds towards plus infinity.
+// A4.1
 TEST(integer_layers, rounds_half_towards_plus_infinity) {
   KernelCase use = LayerCase({.linear = true, .n = 1, .c = 1, .o = 6}, {.y_zero_point = 50}).integer();
   use.in[IntegerLinear::in::w] = Tensor(DType::i8, {6, 1});

@@ -60,6 +60,7 @@ TEST(Softmax, NeitherOverflowsNorTakesEmptyRows) {
 }
 
 /// A tail of e^-88 to e^-103 is a subnormal number other than 0: a ceil behind it results in 1.
+// A0.2
 TEST(Softmax, KeepsSubnormalTails) {
   std::vector<float> line(37, 0.0F);
   for (int i = 1; i < 37; ++i) line[static_cast<size_t>(i)] = -70.0F - static_cast<float>(i);

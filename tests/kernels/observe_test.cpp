@@ -95,6 +95,7 @@ TEST(ObserveRange, InfinitiesAreSkipped) {
 }
 
 /// The middle of the histogram bin that contains all magnitudes lies below them.
+// A3.5
 TEST(ObserveRange, OfOneMagnitudeIsARange) {
   for (const float sign : {-1.0F, 1.0F}) {
     const State state = observe({.method = "quantile"}, {values({sign * 1.45F, sign * 1.45F})});

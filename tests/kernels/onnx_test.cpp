@@ -278,6 +278,7 @@ int64_t code_value(const Tensor& codes, int64_t index) {
 }
 
 // 40,000 products of 255 * 255 exceed 2^31: the sum is taken modulo 2^32.
+// A9.4
 TEST(OnnxMatmul, SumsWrap) {
   const Tensor a = cyclic<uint8_t>(DType::u8, {2, 40000}, {255}), b = cyclic<uint8_t>(DType::u8, {40000, 3}, {255});
   const auto y =
@@ -347,6 +348,7 @@ TEST(OnnxConv, AutomaticPaddingPutsTheOddElementWhereItsNameSays) {
 }
 
 // Half a step and an odd zero point: the zero point is added after the rounding, but before it in an addition.
+// A9.4, A9.5
 TEST(OnnxRule, ZeroPointsAndTies) {
   const onnx::CodeRange range = {-128, 127};
   EXPECT_EQ(onnx::requantized(5, 0.5F, 1, range), 3);  // rint(2.5) + 1

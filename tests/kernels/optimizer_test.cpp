@@ -79,6 +79,7 @@ TEST(Optimizers, SgdFollowsItsRule) {
 }
 
 /// Values of scales after a step that would have moved them to `wanted`.
+// A2.10
 TEST(Optimizers, PositiveParametersAtMostHalveAndDouble) {
   const std::vector<float> from = {1, 1, 1, 1, 0x1p-22F, -1};
   const std::vector<float> wanted = {0.75F, -3, 5, 0, -1, 4};

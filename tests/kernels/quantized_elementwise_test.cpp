@@ -117,6 +117,7 @@ TEST(quantized_elementwise, sums_agree_on_both_paths) {
 
 /// PyTorch's sum by hand: fma(0.1, 24, -f32(0.1 * 19)) is 0.50000006 and rounds up. 0.1 * 5 would be a tie and round to
 /// 0. The zero point is added after the rounding.
+// A10.13
 TEST(quantized_elementwise, engine_sum_by_hand) {
   EXPECT_EQ(arith::EngineSum::of(0.1F, 19, 1.0F, 0, 1.0F, 21).code(24, 0), 22);
   EXPECT_EQ(arith::EngineSum::of(0.5F, 0, 1.0F, 0, 1.0F, 21).code(5, 0), 23);
@@ -159,6 +160,7 @@ TEST(quantized_elementwise, sum_by_hand) {
 
 /// 17 * 9 = 153 steps of 0.125 are 38.25 steps of 0.5, where the zero point 3 does not matter. 17 * 10 are 42.5 steps.
 /// The odd zero point is added before the rounding: rint(45.5) = 46, while rint(42.5) + 3 = 45.
+// A4.9, A9.7
 TEST(quantized_elementwise, float_product_by_hand) {
   CodesValue a(DType::u8, {2}, 0, 1, 0.25F, 0), b(DType::u8, {2}, 0, 2, 0.5F, 0);
   a.codes.data<uint8_t>()[0] = a.codes.data<uint8_t>()[1] = 17;
@@ -256,6 +258,7 @@ struct Engine {
 };
 
 /// Codes of onnxruntime's QLinearAveragePool. An integer sum of codes would differ at three places.
+// A4.9, A9.7
 TEST(quantized_elementwise, float_windows_are_those_of_onnxruntime) {
   Engine engine;
   const CodesTarget y{.scale = 0.068F, .zero_point = 123, .requantize = "float32"};

@@ -104,6 +104,7 @@ TEST(quantized_gradients, relu6_edge_does_not_move_with_the_scale) {
 }
 
 /// acc -7 with leaky_relu 0.25: the factor is 0.125, -0.875 rounds to -1, and r = -0.875.
+// A5.13, A5.14
 TEST(quantized_gradients, leaky_relu_scales_negative_accumulators) {
   const Tensor two = LayerCase::floats({2}).reshaped({1, 1});
   const Gradients got =
@@ -143,6 +144,7 @@ TEST(quantized_gradients, candidates_agree) {
 }
 
 /// The mask decides on codes, so it is compared bit for bit, on accumulators around every limit.
+// A5.13
 TEST(quantized_gradients, masks_are_exact) {
   Tensor acc(DType::i32, {4, 4000});
   for (int64_t i = 0; i < acc.size(); ++i) acc.data<int32_t>()[i] = static_cast<int32_t>(i % 4000) - 1500;
@@ -164,6 +166,7 @@ TEST(quantized_gradients, masks_are_exact) {
 
 /// A fixed scale needs no gradient, and a range of accumulators decides which gradients pass. The test covers the ends
 /// of int32, with all accumulators inside and with none inside.
+// A5.14
 TEST(quantized_gradients, of_a_fixed_scale_are_exact) {
   const std::vector<int32_t> ends = {INT32_MIN, INT32_MIN + 1, -1, 0, 1, INT32_MAX - 1, INT32_MAX};
   std::vector<GradientRule> all = rules();
@@ -240,6 +243,7 @@ TEST(quantized_gradients, a_function_without_a_slope_has_none) {
 
 /// Codes 4 and 8 are the values 0 and 2, with slopes 1/4 and s * (1 - s). Results of 0.5 and s lie on codes 102 and 104
 /// with steps of 0.25, and beyond the last code with steps of 0.001.
+// A5.15
 TEST(quantized_gradients, lookup_has_the_slope_of_the_function) {
   Tensor x(DType::u8, {2});
   x.data<uint8_t>()[0] = 4;
@@ -271,6 +275,7 @@ TEST(quantized_gradients, lookups_of_bytes_match_the_reference) {
 }
 
 /// Clipped values have gradient 0, even if the incoming gradient is NaN.
+// A5.15
 TEST(quantized_gradients, lookups_cut_off_nan) {
   Tensor x(DType::u8, {70});
   std::fill(x.data<uint8_t>().begin(), x.data<uint8_t>().end(), uint8_t{200});  // 98, far above the last code

@@ -60,6 +60,7 @@ TEST(ReduceSum, RefusalsSayWhy) {
 }
 
 /// With rows of zeros of both signs, of NaNs with two payloads, and of infinities only.
+// A0.1
 TEST(ReduceExtremes, RowsMatchTheReference) {
   const float infinity = std::numeric_limits<float>::infinity();
   const float nan = std::bit_cast<float>(0x7FC00001U), other = std::bit_cast<float>(0xFFC00002U);

@@ -25,6 +25,7 @@ float reference_value(const KernelCase& use) {
 }
 
 // round(1.3) - 1.3 inside, the limits minus the zero point outside. NaN adds nothing.
+// A2.5
 TEST(ScaleGrad, ReferenceFollowsTheLsqRule) {
   const auto one = [](float x, float out_grad) {
     return reference_value(scale_grad({0, 7, "half_even", "divide", "u8", 0.5}, -1, Tensor::scalar(x),
@@ -70,6 +71,7 @@ void expect_levels_agree(const QuantizerAttributes& attributes, const Layout& la
 
 // Sums depend on the order of their terms, so equal bits prove a single order at all levels and for any order of
 // pieces.
+// A0.1, A2.5
 TEST(ScaleGrad, EveryLevelGivesTheBitsOfTheReference) {
   uint64_t stream = 0;
   for (const auto& attributes : rounding_methods(-8, 7)) {

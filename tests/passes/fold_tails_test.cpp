@@ -88,6 +88,7 @@ TEST(FoldTails, FactorsMayBeZeroAndNegative) {
 }
 
 /// Factors whose product fits f32 while a single factor does not are multiplied in double.
+// A2.16
 TEST(FoldTails, ATailIsRoundedOnce) {
   Model model = sample_model(parse(R"(graph tail(x: f32[1, 1]) {
   param @w: f32[1, 1]

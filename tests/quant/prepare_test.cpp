@@ -176,6 +176,7 @@ TEST(Prepare, EdgesStayAtEightUnlessAsked) {
 }
 
 /// A mean uses the quantizer of its input, and so the same scale.
+// A10.13
 TEST(Prepare, MeansKeepTheirScaleWhereThePlatformDoes) {
   const Model model = images("  c = conv2d(x, w=@w)\n  p = global_avg_pool(c)\n  return p\n");
   const Model shared = prepared(model, "pytorch_x86"), apart = prepared(model, "onnxruntime_int8");

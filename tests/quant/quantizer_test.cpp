@@ -80,6 +80,7 @@ TEST(Quantizer, WidthsDecideCodesTypesAndWhoFindsTheScale) {
 }
 
 /// 1 / sqrt(elements * largest code), with the elements of one sample of an activation, or of one channel of a weight.
+// A2.6
 TEST(Quantizer, GradientsOfScalesAreScaledByWhatTheyCount) {
   const Model model = three();
   EXPECT_DOUBLE_EQ(quantizer(model, "x.q").gradient_scale(), 1 / std::sqrt(4.0 * 6 * 6 * 255));
@@ -101,6 +102,7 @@ TEST(Quantizer, ScalesFollowTheRangeThatWasSeen) {
 }
 
 /// A learned power of two is rounded between its tensor and the quantizer, and not after it is observed again.
+// A2.7
 TEST(Quantizer, LearnedPowersOfTwoAreRoundedOnTheWay) {
   Model model = calibrated(three("pow2_int8"), 0, 1);
   const Platform platform = platform_of(model);

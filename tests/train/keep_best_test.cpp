@@ -150,6 +150,7 @@ TEST(TrainingHistory, IsText) {
 
 /// The comparison is bit for bit, because the factor is a power of two. The loss and the last layer are both measured
 /// in standard deviations of the output.
+// A2.15
 TEST(Spread, MakesAFactorOfTheLastLayerCountForNothing) {
   const data::Dataset data = random_data(256);
   ThreadPool pool(1);
@@ -165,6 +166,7 @@ TEST(Spread, MakesAFactorOfTheLastLayerCountForNothing) {
 }
 
 /// At a learning rate that would move every scale below zero.
+// A2.10
 TEST(LearnedScales, StayPositive) {
   const data::Dataset data = random_data(256);
   for (const char* platform : {"generic_int8", "pow2_int8"}) {

@@ -48,6 +48,7 @@ TEST(Units, AreNeverMoreThanOneWithoutSpreads) {
 TEST(Units, AreNoneWhereScalesAreObserved) { EXPECT_TRUE(units_of(prepared({}), {}).empty()); }
 
 /// Only the layer that computes the output is measured in its standard deviation, whatever else the network has.
+// A2.9
 TEST(Units, OfTheLastLayerAreTheSpread) {
   const auto units = units_of(prepared({}), {{"c", 10.0F}});
   ASSERT_EQ(units.size(), 1U);

@@ -59,6 +59,7 @@ TEST(WholeNetwork, RowsOfOtherSamplesAreFound) {
 }
 
 /// Run alone, a sample reads the wrong row too: only the index shows it.
+// A12.9
 TEST(WholeNetwork, RowsOfTheSameSampleAreFound) {
   const WholeNetwork found = check(rows(8, 2), rows(8, 3));
   EXPECT_EQ(found.differing, 6);
@@ -67,6 +68,7 @@ TEST(WholeNetwork, RowsOfTheSameSampleAreFound) {
 }
 
 /// Where the source model mixes samples, other samples may change the result of one sample.
+// A12.10
 TEST(WholeNetwork, MixedSamplesAreNoFault) {
   const std::string mixes = "  t = reduce_sum(r) {axes: [0], keep_dims: true}\n  m = sub(a=r, b=t)\n";
   EXPECT_TRUE(check(rows(8, 2, mixes), rows(8, 2, mixes)).holds());
