@@ -31,7 +31,7 @@ std::string path_of(const api::DataPath& data) { return data.path.empty() ? api:
 
 void note_digits(const api::CommonOptions& common, const api::DataPath& data) {
   if (data.path.empty() && !common.json)
-    print_notes({"no --data: using the built-in digits (0.2 will require --data digits)"});
+    print_notes({"no --data: using the built-in digits (0.3 will require --data digits)"});
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ api::Platform load_platform(const api::CommonOptions& common, const api::TargetO
   api::Platform platform = api::load_platform(target);
   if (!common.json) {
     for (const std::string& key : platform.earlier_keys)
-      print_notes({fmt::format("platform '{}': {} (0.2 removes the old spelling)", platform.name, key)});
+      print_notes({fmt::format("platform '{}': {} (0.3 removes the old spelling)", platform.name, key)});
   }
   return platform;
 }

@@ -86,11 +86,11 @@ void collect(Parsed& parsed, Given& given) {
     if (slot->words.empty()) continue;
     const api::OptionEntry& entry = *slot->option->entry;
     if (!slot->deprecated.empty())
-      notes.push_back(fmt::format("{} is now {} (0.2 removes the old spelling)", slot->deprecated, entry.long_flag()));
+      notes.push_back(fmt::format("{} is now {} (0.3 removes the old spelling)", slot->deprecated, entry.long_flag()));
     given.on_command_line[std::string(entry.name)] = {slot->words, slot->where};
   }
   if (!parsed.unused_seed.empty())
-    notes.push_back(fmt::format("{}: --seed has no effect here and will be an error in 0.2", parsed.verb));
+    notes.push_back(fmt::format("{}: --seed has no effect here and will be an error in 0.3", parsed.verb));
   if (!given.has("json")) print_notes(notes);
 }
 

@@ -1,4 +1,4 @@
-// Deprecated names, to be removed in version 0.2.
+// Deprecated names, to be removed in version 0.3.
 #pragma once
 
 #include "halfstep/api/analyze.h"

@@ -23,7 +23,7 @@ Data = Union[None, str, "os.PathLike[str]", Dataset, Tensor, Mapping[str, Any], 
 """Samples as every verb accepts them.
 
 - A path of data that the command line reads: csv, IDX, image folders and archives, npz, safetensors. "digits" selects
-  the built-in digits. None does too, with a warning, until 0.2.
+  the built-in digits. None does too, with a warning, until 0.3.
 - An array [n, ...] of samples (a NumPy array, a CPU tensor that supports DLPack, a buffer), a pair (x, labels), or a
   dict of arrays by input name, optionally with "labels". Labels may be a list of integers.
 - Anything that iterates over such batches, such as a PyTorch DataLoader. It is read once, to its end, and kept in

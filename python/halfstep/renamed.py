@@ -21,7 +21,7 @@ def users_level() -> int:
 
 def warn(text: str) -> None:
     """Raise a FutureWarning, which Python shows by default, at the user's line."""
-    warnings.warn(f"{text}; the old form goes away in halfstep 0.2", FutureWarning, stacklevel=users_level())
+    warnings.warn(f"{text}; the old form goes away in halfstep 0.3", FutureWarning, stacklevel=users_level())
 
 
 def renamed(**names: str) -> Callable[[_F], _F]:

@@ -103,7 +103,7 @@ api::Platform load_platform(const api::TargetOptions& target) {
   api::Platform platform = api::load_platform(target);
   const nb::gil_scoped_acquire lock;
   for (const std::string& key : platform.earlier_keys) {
-    const std::string text = "platform '" + platform.name + "': " + key + " (0.2 removes the old spelling)";
+    const std::string text = "platform '" + platform.name + "': " + key + " (0.3 removes the old spelling)";
     if (PyErr_WarnEx(PyExc_FutureWarning, text.c_str(), 2) < 0) throw nb::python_error();
   }
   return platform;

@@ -26,7 +26,7 @@ def prepared(network, samples):
 
 
 def warned(text):
-    return pytest.warns(FutureWarning, match=f"{text}.*goes away in halfstep 0.2")
+    return pytest.warns(FutureWarning, match=f"{text}.*goes away in halfstep 0.3")
 
 
 @pytest.mark.parametrize("old", REPORTS)

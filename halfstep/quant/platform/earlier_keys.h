@@ -1,4 +1,4 @@
-// Keys of platform records that version 0.1 spelled otherwise. They are read until 0.2.
+// Keys of platform records that version 0.1 spelled otherwise. They are read until 0.3.
 #pragma once
 
 #include <yaml-cpp/yaml.h>
