@@ -49,4 +49,6 @@ def main(root):
 
 
 if __name__ == "__main__":
-    sys.exit(main(pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parent.parent)))
+    given = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path()
+    # ctest gives the folder of the build
+    sys.exit(main(given if (given / "halfstep").is_dir() else pathlib.Path(__file__).resolve().parent.parent))

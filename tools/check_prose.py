@@ -42,6 +42,7 @@ DEPRECATED = {
 
 FIELD = re.compile(r"///<\s*(of|that|as|what|the same|those|which)\b", re.IGNORECASE)
 SENTENCE = re.compile(r"(?<=[.!?:])\s+(?=[A-Z`(])")
+PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s{2,}\S+\s{2,})")  # an empty line, or the next row of an aligned list
 ITEM = re.compile(r"\n(?=\s*(?:[-*]|\d+\.)\s)")
 TEXTS = {"title", "doc", "explanation", "found", "expected", "remedy", "template", "summary", "note"}
 CODE = {".h", ".cpp", ".cu", ".cuh", ".inc"}
@@ -95,7 +96,7 @@ def paragraphs(path):
         found = [*docstrings(text), *blocks(text, r"(?:^[ \t]*#(?!!).*\n)+", r"^\s*#")]
     else:
         found = [*texts_of_yaml(yaml.safe_load(text)), *blocks(text, r"(?:^[ \t]*#.*\n)+", r"^\s*#")]
-    return (part for block in found for part in re.split(r"\n\s*\n", block))
+    return (part for block in found for part in PARAGRAPH.split(block))
 
 
 class Prose:

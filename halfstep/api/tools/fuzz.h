@@ -18,7 +18,7 @@ struct FuzzFinding {
   uint64_t seed = 0;
   std::string check, what;
   std::string target;           ///< platform and options, in command-line syntax
-  std::filesystem::path files;  ///< reduced network without file extension; "" without a folder
+  std::filesystem::path files;  ///< reduced network without file extension, "" without a folder
   int64_t nodes = 0;            ///< number of nodes of the reduced network
 };
 /// Accuracy of integer programs that contain one operator.
