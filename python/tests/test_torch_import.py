@@ -54,7 +54,7 @@ def module():
     return module
 
 
-def test_outputs_names_and_an_dynamic_batch(module):
+def test_outputs_names_and_a_dynamic_batch(module):
     network = hs.from_torch(module, torch.randn(1, 3, 8, 8))
     assert network.name == "Net" and network.stage == "float"
     assert network.inputs == {"image": ("f32", (None, 3, 8, 8))}

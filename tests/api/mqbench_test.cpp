@@ -310,7 +310,7 @@ class MqbenchIntegers : public Mqbench {};
 TEST_P(MqbenchIntegers, integers_are_the_training_network) {
   const Pair pair = Mqbench::pair();
   if (pair.record["activation_quantizers"].empty())
-    GTEST_SKIP() << pair.backend << " has no quantizer for a activation of " << pair.network;
+    GTEST_SKIP() << pair.backend << " has no quantizer for an activation of " << pair.network;
   if (pair.backend == "NNIE") {
     EXPECT_EQ(test::kind_of([&] { convert(pair.ours.model, {.float_fallback = true}); }), ErrorKind::unsupported);
     return;

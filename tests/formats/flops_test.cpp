@@ -29,7 +29,7 @@ TEST(Flops, the_rest_counts_its_largest_value_and_moves_count_nothing) {
   EXPECT_EQ(of("x: f32[2, 3]", "transpose(x) {perm: [1, 0]}"), 0);
 }
 
-TEST(Flops, are_unknown_with_an_dynamic_dim) {
+TEST(Flops, are_unknown_with_a_dynamic_dim) {
   EXPECT_EQ(of("x: f32[?, 3]", "relu(x)"), kUnknown);
   EXPECT_EQ(of("x: f32[?, 3], w: f32[5, 3]", "linear(x, w=w)"), kUnknown);
 }

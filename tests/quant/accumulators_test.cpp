@@ -84,7 +84,7 @@ TEST(AccumulatorProof, IsRefusedWithTheBound) {
 }
 
 // A5.8, A5.11
-TEST(ObstacleOnCodes, IsAnDynamicDimOrACountThatNoShiftDividesBy) {
+TEST(ObstacleOnCodes, IsADynamicDimOrACountThatNoShiftDividesBy) {
   const auto obstacle = [](const std::string& line, const std::string& x, Requantization form) {
     return obstacle_on_codes(Line(line, x).op(), form);
   };

@@ -111,7 +111,7 @@ TEST(Warnings, ValuesDependOnSamplesAndOnLengths) {
 }
 
 // A3.16
-TEST(Warnings, ARangeThatDependsOnAnDynamicDimHoldsForTheLargestOneNamed) {
+TEST(Warnings, ARangeThatDependsOnADynamicDimHoldsForTheLargestOneNamed) {
   const Outcome shorter = outcome_of(kPositions, {6, 4}, 0), longer = outcome_of(kPositions, {6, 4}, 0, 40);
   ASSERT_EQ(shorter.calibrated.warnings.size(), 1U);
   EXPECT_NE(shorter.calibrated.warnings[0].find("hold for 'x' [?, 6, 4]"), std::string::npos)

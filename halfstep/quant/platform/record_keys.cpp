@@ -74,7 +74,7 @@ std::vector<RecordKey> value_keys() {
        {.choices = kObservers}},
       quantizer_key("weights", "Of weights: h", "adaround", &QuantizerTraits::of_weights),
       {"activations", mapping, "What flows through the network, its inputs included."},
-      {"activations.bits", integer, "Bits of a activation where none are asked for.", "8", {.least = 2, .most = 16}},
+      {"activations.bits", integer, "Bits of an activation where none are asked for.", "8", {.least = 2, .most = 16}},
       {"activations.legal_bits",
        integers,
        "All bit_widths that activations can have.",
@@ -101,7 +101,7 @@ std::vector<RecordKey> value_keys() {
       quantizer_key("activations", "H", "pact", &QuantizerTraits::of_activations),
       {"activations.rate",
        number,
-       "The share that a new batch has in a activation's range.",
+       "The share that a new batch has in an activation's range.",
        "0.1",
        {.least = 1e-6, .most = 1}}};
 }

@@ -23,8 +23,8 @@ Wide with_activations(const Model& model, const std::vector<std::string>& patter
 struct Taught {
   Spreads outputs, activations;  ///< outputs is empty if the network learns from labels
 };
-/// `spreads` are those of the outputs of `wide`, which is `model` with activations. An output that is also a activation
-/// counts once.
+/// `spreads` are those of the outputs of `wide`, which is `model` with activations. An output that is also an
+/// activation counts once.
 Taught taught_by(Spreads spreads, const Wide& wide, const Model& model, bool learns_outputs);
 
 }  // namespace halfstep::train

@@ -39,7 +39,7 @@ struct Difference {
   /// "weight", "bias", "multiplier", "shift", "w_scale" (compared by its bits) or "activation". "count" if the numbers
   /// of executions of a layer in a branch or loop differ. `first` and `second` are then its element counts for a batch.
   std::string what;
-  int64_t index = 0;   ///< flat row-major (NCHW) index in the tensor, for a activation in its sample
+  int64_t index = 0;   ///< flat row-major (NCHW) index in the tensor, for an activation in its sample
   int64_t nhwc = 0;    ///< activations with four axes: the flat index in NHWC order
   int64_t sample = 0;  ///< activations: the sample, or in a branch or loop the first sample of the batch
   Dims position;       ///< index on each axis

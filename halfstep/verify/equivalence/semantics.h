@@ -23,7 +23,7 @@ namespace halfstep::verify {
 /// A code that is out of tolerance.
 struct SemanticFault {
   std::string what;                 ///< "weight" or "activation"
-  int64_t index = 0;                ///< flat row-major (NCHW) index in the tensor, for a activation in its sample
+  int64_t index = 0;                ///< flat row-major (NCHW) index in the tensor, for an activation in its sample
   int64_t nhwc = -1;                ///< activations with four axes: the flat index in NHWC order
   int64_t sample = 0;               ///< activations: the sample, or in a branch or loop the first sample of the batch
   Dims position;                    ///< index on each axis
