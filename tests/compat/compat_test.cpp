@@ -45,6 +45,9 @@ constexpr Sample kSamples[] = {
     {"pow2_int8_integer", Stage::integer, 341},
     {"pow2_int8_checkpoint", Stage::prepared, 340},
     {"tensorrt_prepared", Stage::prepared, 340},
+    {"v3_prepared", Stage::prepared, 336},
+    {"v3_trained", Stage::prepared, 336},
+    {"v3_integer", Stage::integer, 336},
 };
 
 TEST(EarlierFiles, OpenAndComputeWhatTheyComputed) {
@@ -66,6 +69,7 @@ constexpr Pair kPairs[] = {
     {"onnxruntime_int8_prepared", "onnxruntime_int8_integer", "onnxruntime_int8"},
     {"pact_trained", "pact_integer", "generic_int8"},
     {"pow2_int8_trained", "pow2_int8_integer", "pow2_int8"},
+    {"v3_trained", "v3_integer", "generic_int8"},
 };
 
 TEST(EarlierFiles, AreProvedEqual) {

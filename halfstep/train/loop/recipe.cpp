@@ -68,8 +68,9 @@ void Recipe::check() const {
 }
 
 std::string Recipe::text() const {
+  // Checkpoints of earlier versions have this text, and resume only with the same one.
   return fmt::format(
-      "{}, smoothing {}, mixup {}, scales {}, frozen above {}, activations {}, renormalized by {}, "
+      "{}, smoothing {}, mixup {}, scales {}, frozen above {}, features {}, renormalized by {}, "
       "teachers count {}",
       to_text(schedule), label_smoothing, mixup, scale_rate, freeze_oscillating, fmt::join(distill_activations, " "),
       renormalize, teacher_weight);
