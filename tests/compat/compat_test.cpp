@@ -88,17 +88,31 @@ TEST(EarlierFiles, ConvertToTheProgramsOfThen) {
   }
 }
 
+struct Checkpoint {
+  const char *file, *start, *end;
+  std::optional<int64_t> samples;
+};
+
+constexpr Checkpoint kCheckpoints[] = {
+    {"pow2_int8_checkpoint", "pow2_int8_prepared", "pow2_int8_trained", std::nullopt},
+    {"v3_checkpoint", "v3_prepared", "v3_trained", 300},
+};
+
 TEST(EarlierFiles, ACheckpointGoesOn) {
-  const test::TemporaryFolder folder;
-  std::filesystem::copy(sample("pow2_int8_checkpoint"), folder / "checkpoint_0002.safetensors");
-  TrainOptions options;
-  options.epochs = 4;
-  options.learning_rate = 0.02;
-  options.folder = folder.path();
-  options.resume = true;
-  const TrainResult trained = train(open("pow2_int8_prepared"), digits(), options, {});
-  EXPECT_EQ(trained.first_epoch, 2);
-  EXPECT_EQ(trained.digest, digest_hex(open("pow2_int8_trained")));
+  for (const Checkpoint& one : kCheckpoints) {
+    SCOPED_TRACE(one.file);
+    const test::TemporaryFolder folder;
+    std::filesystem::copy(sample(one.file), folder / "checkpoint_0002.safetensors");
+    TrainOptions options;
+    options.epochs = 4;
+    options.learning_rate = 0.02;
+    options.folder = folder.path();
+    options.resume = true;
+    const Dataset samples = one.samples ? data::load("digits") : digits();
+    const TrainResult trained = train(open(one.start), samples, options, {});
+    EXPECT_EQ(trained.first_epoch, 2);
+    EXPECT_EQ(trained.digest, digest_hex(open(one.end)));
+  }
 }
 
 TEST(EarlierFiles, DamagedOnesAreRefused) {

@@ -67,8 +67,8 @@ void Recipe::check() const {
   fail_on_any(std::move(objections));
 }
 
+// Checkpoints of earlier versions have this text, and resume only with the same one.
 std::string Recipe::text() const {
-  // Checkpoints of earlier versions have this text, and resume only with the same one.
   return fmt::format(
       "{}, smoothing {}, mixup {}, scales {}, frozen above {}, features {}, renormalized by {}, "
       "teachers count {}",
