@@ -52,7 +52,7 @@ def halfsteps(given, folder):
     for bits in (8, 4):
         prepared = folder / f"w{bits}a{bits}"
         output_of([given.program, "quantize", folder / "resnet20.onnx", "--calibrate", folder / "data.npz", "--weight-bits", bits, "--activation-bits", bits,
-                   "--edges", "8", "--overwrite", "--out", prepared])
+                   "--first-last-bits", "8", "--overwrite", "--out", prepared])
         yield Halfstep(given, f"halfstep W{bits}A{bits}", prepared, folder)
 
 

@@ -38,6 +38,15 @@ TEST(PlatformCommand, new_records_do_what_they_come_from) {
   }
 }
 
+TEST(PlatformCommand, earlier_keys_work_with_a_note) {
+  const Workspace workspace;
+  workspace.expect(0, {"platform", "new", "mine", "--from", "generic_int8"});
+  replace(workspace, "mine.yaml", "\nfirst_and_last:", "\nedges:");
+  const auto shown = workspace.expect(0, {"platform", "show", "mine.yaml"});
+  EXPECT_NE(shown.out.find("\nfirst_and_last:"), std::string::npos) << shown.out;
+  EXPECT_EQ(shown.err, "halfstep: note: platform 'mine': edges is now first_and_last (0.3 removes the old spelling)\n");
+}
+
 TEST(PlatformCommand, new_replaces_nothing_unasked) {
   Workspace workspace;
   workspace.expect(0, {"platform", "new", "mychip"});

@@ -108,7 +108,7 @@ TEST(EarlierFiles, ACheckpointGoesOn) {
     options.learning_rate = 0.02;
     options.folder = folder.path();
     options.resume = true;
-    const Dataset samples = one.samples ? data::load("digits") : digits();
+    const Dataset samples = one.samples ? data::digits(data::kMaxClasses, {.samples = *one.samples}) : digits();
     const TrainResult trained = train(open(one.start), samples, options, {});
     EXPECT_EQ(trained.first_epoch, 2);
     EXPECT_EQ(trained.digest, digest_hex(open(one.end)));

@@ -53,23 +53,23 @@ TEST(Platform, BuiltInRecordsAreRead) {
 }
 
 TEST(Platform, KeysGivenTwiceNameBothLines) {
-  EXPECT_EQ(error_with("edges: {bits: 8}", "edges: {bits: 8}\nedges: {bits: 4}"),
-            at("p.yaml:18: edges", errors::record_key_twice(17)));
+  EXPECT_EQ(error_with("first_and_last: {bits: 8}", "first_and_last: {bits: 8}\nedges: {bits: 4}"),
+            at("p.yaml:18: first_and_last", errors::record_key_twice(17)));
   EXPECT_EQ(error_with("  rate: 0.05", "  rate: 0.05\n  bits: 4"),
             at("p.yaml:16: activations.bits", errors::record_key_twice(10)));
   EXPECT_EQ(error_with("legal: []", "legal:\n  - {op: add, reason: a, activations: [8],\n     reason: b}"),
             at("p.yaml:26: legal[0].reason", errors::record_key_twice(25)));
-  EXPECT_EQ(error_of_override("generic_int8", "edges", "{bits: 8, bits: 4}"),
+  EXPECT_EQ(error_of_override("generic_int8", "first_and_last", "{bits: 8, bits: 4}"),
             at("platforms/generic_int8.yaml:1: first_and_last.bits", errors::record_key_twice(1)));
 }
 
 TEST(Platform, WhatIsNoYamlIsSaidInOurWords) {
   EXPECT_EQ(error_with("share_scales: [concat]", "share_scales: [concat"),
             errors::yaml_invalid("p.yaml:22: column 12"));
-  EXPECT_EQ(error_with("edges: {bits: 8}", "[a, b]: 8"), at("p.yaml:17: record", errors::record_key_not_text()));
-  EXPECT_EQ(error_with("edges: {bits: 8}", "edges: 8"),
-            at("p.yaml:17: edges", errors::record_section_without_keys("no mapping")));
-  EXPECT_EQ(error_with("edges: {bits: 8}", "edges: {bits: [8]}"),
+  EXPECT_EQ(error_with("first_and_last: {bits: 8}", "[a, b]: 8"), at("p.yaml:17: record", errors::record_key_not_text()));
+  EXPECT_EQ(error_with("first_and_last: {bits: 8}", "first_and_last: 8"),
+            at("p.yaml:17: first_and_last", errors::record_section_without_keys("no mapping")));
+  EXPECT_EQ(error_with("first_and_last: {bits: 8}", "first_and_last: {bits: [8]}"),
             at("p.yaml:17: first_and_last.bits", errors::record_value_kind("a list", "an integer")));
   EXPECT_EQ(error_with("share_scales: [concat]", "share_scales:"),
             at("p.yaml:22: share_scales", errors::record_value_kind("nothing", "a list of names")));
@@ -130,7 +130,7 @@ TEST(Platform, SaysAllMistakesAtOnce) {
            {"granularity: channel", "granularty: channel"},
            {"zero_points: affine", "zero_points: symmetric"},
            {"below: 8", "below: many"},
-           {"edges: {bits: 8}", "edges: {bits: 8}\nedges: {bits: 4}"},
+           {"first_and_last: {bits: 8}", "first_and_last: {bits: 8}\nedges: {bits: 4}"},
            {"form: fixed_point, multiplier_bits: 31", "form: float32, multiplier_bits: 15"},
            {"share_scales: [concat]", "share_scales: [conv2d, concat, concat]"},
            {"weighted: [relu, relu6, leaky_relu]", "weighted: [hard_swish]"},
@@ -143,7 +143,7 @@ TEST(Platform, SaysAllMistakesAtOnce) {
           at("p:7: weights.granularty", errors::record_key_unknown(", did you mean 'granularity'?")),
           at("p:13: activations.zero_points", errors::zero_points_need_signed_codes("symmetric")),
           at("p:16: low_bits.below", errors::record_value_kind("'many'", "an integer")),
-          at("p:18: edges", errors::record_key_twice(17)),
+          at("p:18: first_and_last", errors::record_key_twice(17)),
           at("p:20: requantize.multiplier_bits", errors::multiplier_bits_without_multiplier("float32", 15)),
           at("p:22: share_scales", errors::record_value_twice("concat")),
           at("p:22: share_scales",
@@ -242,7 +242,7 @@ INSTANTIATE_TEST_SUITE_P(
                 errors::record_value_kind("'maybe'", "true or false")},
         Mistake{"low_bits_with_more", "learned: true", "learned: true, rate: 1", "p.yaml:16: low_bits.rate",
                 errors::record_key_unknown("")},
-        Mistake{"wide_edges", "edges: {bits: 8}", "edges: {bits: 9}", "p.yaml:17: first_and_last.bits",
+        Mistake{"wide_edges", "first_and_last: {bits: 8}", "first_and_last: {bits: 9}", "p.yaml:17: first_and_last.bits",
                 errors::record_value_out_of_range(9, "2 to 8")},
         Mistake{"a_form_of_requantization", "form: fixed_point", "form: fixed", "p.yaml:19: requantize.form",
                 errors::record_value_not_a_choice("'fixed'", "fixed_point, power_of_two, float32, fbgemm, x86", "")},
@@ -443,7 +443,7 @@ TEST(Platform, NumbersFitTogether) {
        {{"requantize.rounding", "half_even"}, {"requantize.form", "float32"}, {"fused_activations.weighted", "[]"}}},
       {at(kRecord + "requantize.rounding", errors::doubled_rounding_needs_fixed_point()),
        {{"requantize.rounding", "doubled"}, {"requantize.multiplier_bits", "15"}}},
-      {at("platforms/generic_int8.yaml:17: edges", errors::first_last_with_insertion_rules(2, 1)),
+      {at("platforms/generic_int8.yaml:17: first_and_last", errors::first_last_with_insertion_rules(2, 1)),
        {{"first_and_last.first", "2"}, {"insert.asks", "[conv2d]"}}},
       {at(kRecord + "observers.steps", errors::observer_steps_too_few(10, 20)),
        {{"observers.steps", "10"}, {"observers.candidates", "20"}}},

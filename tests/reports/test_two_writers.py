@@ -110,7 +110,7 @@ def test_folder_that_a_killed_dump_left_goes(bench, network):
 def test_bits_go_on_with_their_epochs(bench, network):
     """Killed in the fine-tuning, without any repair: --resume reads the finished epochs, with the same result."""
     model, samples = network
-    words = ["bits", model, "--overrides", "weights.legal_bits=[4, 8]", "--choose-edges", "--platform", "generic_int8", "--data", samples, "--budget", "size<=100kB",
+    words = ["bits", model, "--overrides", "weights.legal_bits=[4, 8]", "--choose-first-last", "--platform", "generic_int8", "--data", samples, "--budget", "size<=100kB",
              "--epochs", 6, "--batch", 4, "--threads", 1]  # fmt: skip
     bench.run(*words, "--out", "whole")
     process = subprocess.Popen([PROGRAM, *map(str, words), "--out", "cut"], cwd=bench.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

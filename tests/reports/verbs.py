@@ -39,7 +39,7 @@ WRITES = {
         "export IN/snpe.st --format deploy --out there/chip",
     ],
     "bits": [
-        "bits IN/p.st --samples 16 --threads 1 --budget size<=50kB --choose-edges --epochs 1 --repair blocks "
+        "bits IN/p.st --samples 16 --threads 1 --budget size<=50kB --choose-first-last --epochs 1 --repair blocks "
         "--repair-steps 2 --program-out there/i.st --out there/p.st"
     ],
     "report": ["report IN/p.st IN/i.st SOME --analyzed 16 --out there/page.html"],

@@ -184,7 +184,7 @@ void read_arithmetic(Platform& platform, const YamlReader& record) {
   platform.low_bits_below = static_cast<int>(low.integer("below"));
   if (low.has("observer")) platform.low_bits_observer = low.text("observer");
   platform.low_bits_learned = low.boolean("learned");
-  if (record.has("edges")) read_first_last(platform, record, record.map("first_and_last"));
+  if (record.has("first_and_last")) read_first_last(platform, record, record.map("first_and_last"));
   platform.power_of_two = record.boolean("power_of_two");
   check_observer(record.map("weights"), platform.weight_observer, platform.power_of_two);
   check_observer(record.map("activations"), platform.activation_observer, platform.power_of_two);
