@@ -63,7 +63,7 @@ TEST(EarlierKeys, BesideTheirNewNameAreGivenTwice) {
 
 TEST(EarlierKeys, KeepTheirLinesInMessages) {
   const std::string text = replaced(earlier_record(), "zero_points: affine", "zero_points: afine");
-  const std::string wrong = test::diagnostic_of([&] { parse_platform(text, "p.yaml"); }).where.text();
+  const std::string wrong = test::diagnostic_of([&] { parse_platform(text, "p.yaml"); }).where;
   EXPECT_TRUE(wrong.starts_with("p.yaml:")) << wrong;
   EXPECT_TRUE(wrong.ends_with("activations.zero_points")) << wrong;
 }

@@ -240,7 +240,7 @@ std::string proof_section(const NetworkReport& report) {
       {"training network and integers", grouped(compared), grouped(differing)},
       {"integers and the network that came in", grouped(semantics), grouped(beyond)}};
   if (engine > 0) rows.push_back({"integers and " + escaped(report.with), grouped(engine), grouped(engine_differing)});
-  return html_table({"equivalence", "codes compared", "that differ"}, rows) +
+  return html_table({"paths", "codes compared", "that differ"}, rows) +
          fmt::format("<pre>{}</pre>\n", escaped(verdict(proof)));
 }
 
