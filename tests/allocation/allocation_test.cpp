@@ -142,7 +142,7 @@ TEST(Allocation, SizesAreThoseOfTheConvertedNetwork) {
 }
 
 /// A chip whose 4-bit weights can only read 4-bit codes.
-TEST(Allocation, WidthsThatMustNotMeetDoNot) {
+TEST(Allocation, BitWidthsThatMustNotMeetDoNot) {
   const data::Dataset data = random_data();
   const quant::Platform platform = chip(
       "[{op: linear, reads: [4], weights: [4], activations: [4, 8], reason: pairs}, {op: linear, weights: [8], "
@@ -172,7 +172,7 @@ TEST(Allocation, NumbersDependOnNoThreads) {
   EXPECT_EQ(one.chosen.loss, three.chosen.loss);
 }
 
-TEST(Allocation, FrontRisesAndUniformWidthsAreThere) {
+TEST(Allocation, FrontRisesAndUniformBitWidthsAreThere) {
   const data::Dataset data = random_data();
   const Allocation found = allocated(three_layers(data, chip()), data, "bitops<=9k");
   ASSERT_GT(found.front.size(), 3U);

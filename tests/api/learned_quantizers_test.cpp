@@ -100,7 +100,7 @@ TEST_P(LearnedQuantizers, TrainAndBecomeIntegers) {
 }
 
 /// Bit widths can change afterwards. Learned values follow.
-TEST_P(LearnedQuantizers, TakeOtherWidths) {
+TEST_P(LearnedQuantizers, TakeOtherBitWidths) {
   const Model wide = change_bits(GetParam().quantized(), {{.selector = "conv4", .weights = 8, .activations = 8}}).model;
   const auto integer = convert(wide);
   const auto proof = verify(wide, integer.model, digits(), {}, {});

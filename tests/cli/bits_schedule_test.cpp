@@ -58,7 +58,7 @@ TEST_F(BitsSchedule, EveryStageIsReportedAndLeavesItsNetwork) {
   EXPECT_EQ(digest_of("straight/model.safetensors"), straight["digest"]);
 }
 
-TEST_F(BitsSchedule, TheEndsOfTheNetworkKeepTheirWidths) {
+TEST_F(BitsSchedule, TheEndsOfTheNetworkKeepTheirBitWidths) {
   const auto wide = bits("straight/2-w8f8/model.safetensors"), narrow = bits("straight/model.safetensors");
   std::set<std::string> kept;
   for (const auto& [value, width] : wide) {
@@ -69,7 +69,7 @@ TEST_F(BitsSchedule, TheEndsOfTheNetworkKeepTheirWidths) {
   EXPECT_EQ(kept, (std::set<std::string>{"x", "conv1.w", "mean", "head.w", "head"}));
 }
 
-TEST_F(BitsSchedule, ItsWidthsAreThoseOfANetworkThatIsPreparedSo) {
+TEST_F(BitsSchedule, ItsBitWidthsAreThoseOfANetworkThatIsPreparedSo) {
   for (const std::vector<std::string>& more :
        {std::vector<std::string>{},
         {"--overrides", "first_and_last.first=3", "--overrides", "first_and_last.last=3"},

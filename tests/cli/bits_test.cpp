@@ -98,7 +98,7 @@ TEST_F(Bits, text_and_repeated_runs) {
   bits(2, {"--budget", "bitops<=40M", "--out", "a.safetensors"});
 }
 
-TEST_F(Bits, latency_says_where_widths_make_no_difference) {
+TEST_F(Bits, latency_says_where_bit_widths_make_no_difference) {
   const nlohmann::json report = bits(0, {"--budget", "latency<=1s", "--json", "--out", "fast.safetensors"}).json();
   EXPECT_GT(report["chosen"]["costs"]["latency_ms"], 0);
   EXPECT_GT(report["measured"]["latency_ms"], 0);

@@ -223,7 +223,7 @@ TEST_F(Options, AnOptionWithoutItsValueIsNamed) {
 }
 
 /// Regression: zero meant that the option was not given.
-TEST_F(Options, ZeroBitsAreNotTheWidthsOfThePlatform) {
+TEST_F(Options, ZeroBitsAreNotTheBitWidthsOfThePlatform) {
   for (const char* option : {"--weight-bits", "--activation-bits", "--first-last-bits"}) {
     EXPECT_EQ(workspace->error(2, {"quickstart", option, "0", "--out", "new"}),
               errors::number_out_of_range(fmt::format("quickstart: {}", option), 0, "1 to 32"));

@@ -19,7 +19,7 @@ std::map<std::string, int> bits_of(Workspace& workspace, std::vector<std::string
   return bits;
 }
 
-TEST(Quantize, widths_reach_every_layer) {
+TEST(Quantize, bit_widths_reach_every_layer) {
   Workspace workspace;
   workspace.expect(0, {"train", "--epochs", "1", "--out", "float"});
   for (const auto& [tensor, bits] : bits_of(workspace, {})) EXPECT_EQ(bits, 8) << tensor;

@@ -97,7 +97,7 @@ TEST_F(CAttention, HasTheCodesOfTheIntegersInEveryRounding) {
   }
 }
 
-TEST_F(CAttention, HasTheCodesOfOtherWidths) {
+TEST_F(CAttention, HasTheCodesOfOtherBitWidths) {
   Prepared narrow("generic_int8", bit_widths(4, 4), {}, kAttention);
   expect_equal_in_c(narrow, with_compiler(kSanitized));
   expect_equal_in_c_on("generic_int8", kImages, {{"activations.legal_bits", "[8, 16]"}}, bit_widths(8, 16));

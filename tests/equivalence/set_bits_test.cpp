@@ -8,7 +8,7 @@ namespace halfstep::test {
 namespace {
 
 // A7.1
-TEST(SetBits, ChangesWidthsAtAnyTime) {
+TEST(SetBits, ChangesBitWidthsAtAnyTime) {
   Prepared p("generic_int8");
   quant::set_bits(p.model, "conv[345]", 4, 4);
   EXPECT_EQ(quant::bits_of(ops::FakeQuantize(p.model.graph.op("conv4.w.q").node())), 4);

@@ -66,7 +66,7 @@ TEST_F(Sources, AreStoredWithoutSamplesForPrivacy) {
   EXPECT_EQ(diagnostic_of([&] { quantized(-1); }), errors::number_out_of_range("keep_samples", -1, "at least 0"));
 }
 
-TEST_F(Sources, SurviveOtherWidthsAndTraining) {
+TEST_F(Sources, SurviveOtherBitWidthsAndTraining) {
   const Model prepared = api::change_bits(quantized(2), {{"c*", 2, std::nullopt}}).model;
   EXPECT_EQ(prepared.source->sample_count(), 2);
   const auto report = verified(api::train(prepared, data, {.epochs = 2}, {}).model);

@@ -164,7 +164,7 @@ TEST(Fuzzer, WorkersNeedASocket) {
   EXPECT_EQ(name, "worker_not_started");
 }
 
-TEST(Quality, OfAnswersThatAreFartherThanWidthsAllow) {
+TEST(Quality, OfAnswersThatAreFartherThanBitWidthsAllow) {
   EXPECT_LT(worst_quality(answers({kSamples, kChannels, 4})).excess(), 3);
   const Quality worse = worst_quality(answers({kSamples, kChannels, 4}, 8));
   EXPECT_GT(worse.excess(), 14);

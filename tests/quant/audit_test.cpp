@@ -39,7 +39,7 @@ TEST(Audit, SaysWhatHasCodesAndWhy) {
   EXPECT_EQ(r.axis, -1);
 }
 
-TEST(Audit, WidthsAndLearnedScalesAreThoseOfTheQuantizers) {
+TEST(Audit, BitWidthsAndLearnedScalesAreThoseOfTheQuantizers) {
   const std::string three =
       "  c = conv2d(x, w=@w)\n  r = relu(c)\n  d = conv2d(r, w=@v)\n  e = conv2d(d, w=@u)\n  return e\n";
   const Audit found = audit(prepared(images(three), "pow2_int8", {4, 4, {}}));

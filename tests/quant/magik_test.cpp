@@ -35,7 +35,7 @@ const std::string kDepthwise = "  a = conv2d(x, w=@w) " + kSame +
                                kSame + "  e = conv2d(c, w=@w) " + kSame + "  return e\n";
 const std::string kPlain = kConv + "  c = conv2d(b, w=@w) " + kSame + "  return c\n";
 
-TEST(Magik, WidthsAreThoseOfTheTables) {
+TEST(Magik, BitWidthsAreThoseOfTheTables) {
   for (const char* chip : {"magik_t40", "magik_t41"}) {
     for (const int bits : {4, 8}) EXPECT_EQ(refusal(chip, kPlain, bits, bits), Diagnostics{}) << chip;
     for (const int bits : {10, 12}) EXPECT_EQ(refusal(chip, kPlain, 8, bits), Diagnostics{}) << chip;
@@ -52,7 +52,7 @@ TEST(Magik, WidthsAreThoseOfTheTables) {
 }
 
 /// The legal bits of an operator's result depend on its input.
-TEST(Magik, WidthsComeInPairs) {
+TEST(Magik, BitWidthsComeInPairs) {
   EXPECT_EQ(refusal("magik_t40", kDepthwise, 4, 4), Diagnostics{});
   EXPECT_EQ(refusal("magik_t40", kDepthwise, 4, 8), Diagnostics{});
   EXPECT_EQ(refusal("magik_t40", kDepthwise, 8, 4),
@@ -99,7 +99,7 @@ TEST(Magik, WhatAChipLacksIsRefused) {
   EXPECT_TRUE(refused("magik_t02", joined(9), "concat"));
 }
 
-TEST(Magik, ChangedWidthsAreHeldAgainstThePairsToo) {
+TEST(Magik, ChangedBitWidthsAreHeldAgainstThePairsToo) {
   const Model model =
       test::network("graph g(x: f32[?, 32, 8, 8]) {\n  param @w: f32[32, 32, 3, 3]\n  param @d: f32[32, 1, 3, 3]\n" +
                     kDepthwise + "}\n");

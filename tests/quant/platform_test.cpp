@@ -66,7 +66,8 @@ TEST(Platform, KeysGivenTwiceNameBothLines) {
 TEST(Platform, WhatIsNoYamlIsSaidInOurWords) {
   EXPECT_EQ(error_with("share_scales: [concat]", "share_scales: [concat"),
             errors::yaml_invalid("p.yaml:22: column 12"));
-  EXPECT_EQ(error_with("first_and_last: {bits: 8}", "[a, b]: 8"), at("p.yaml:17: record", errors::record_key_not_text()));
+  EXPECT_EQ(error_with("first_and_last: {bits: 8}", "[a, b]: 8"),
+            at("p.yaml:17: record", errors::record_key_not_text()));
   EXPECT_EQ(error_with("first_and_last: {bits: 8}", "first_and_last: 8"),
             at("p.yaml:17: first_and_last", errors::record_section_without_keys("no mapping")));
   EXPECT_EQ(error_with("first_and_last: {bits: 8}", "first_and_last: {bits: [8]}"),
@@ -242,8 +243,8 @@ INSTANTIATE_TEST_SUITE_P(
                 errors::record_value_kind("'maybe'", "true or false")},
         Mistake{"low_bits_with_more", "learned: true", "learned: true, rate: 1", "p.yaml:16: low_bits.rate",
                 errors::record_key_unknown("")},
-        Mistake{"wide_edges", "first_and_last: {bits: 8}", "first_and_last: {bits: 9}", "p.yaml:17: first_and_last.bits",
-                errors::record_value_out_of_range(9, "2 to 8")},
+        Mistake{"wide_edges", "first_and_last: {bits: 8}", "first_and_last: {bits: 9}",
+                "p.yaml:17: first_and_last.bits", errors::record_value_out_of_range(9, "2 to 8")},
         Mistake{"a_form_of_requantization", "form: fixed_point", "form: fixed", "p.yaml:19: requantize.form",
                 errors::record_value_not_a_choice("'fixed'", "fixed_point, power_of_two, float32, fbgemm, x86", "")},
         Mistake{"a_form_that_needs_other_scales", "form: fixed_point", "form: power_of_two",
@@ -468,7 +469,7 @@ TEST(Platform, WhatIsNoRecordIsRefused) {
               at("p.yaml:1: record", errors::record_without_keys(found)));
 }
 
-TEST(Platform, ObjectsToWidthsByTheFirstRuleThatHolds) {
+TEST(Platform, ObjectsToBitWidthsByTheFirstRuleThatHolds) {
   const Platform platform = load_platform(
       "generic_int8",
       {{"legal",

@@ -231,7 +231,7 @@ TEST(Prepare, AlreadyQuantizedNetworksAreRefused) {
 
 using Diagnostics = std::vector<Diagnostic>;
 
-TEST(Prepare, IllegalWidthsAreRefused) {
+TEST(Prepare, IllegalBitWidthsAreRefused) {
   const Model model = images("  c = conv2d(x, w=@w)\n  d = conv2d(c, w=@v)\n  e = conv2d(d, w=@u)\n  return e\n");
   const test::Overrides any = {{"channels.multiple", "1"}};
   const auto refused = [&](const char* platform, const PrepareOptions& options, const test::Overrides& overrides = {}) {

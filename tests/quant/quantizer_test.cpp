@@ -59,7 +59,7 @@ TEST(Quantizer, AWeightHasAScaleForEachChannelAndSignedCodes) {
 }
 
 // A2.21
-TEST(Quantizer, WidthsDecideCodesTypesAndWhoFindsTheScale) {
+TEST(Quantizer, BitWidthsDecideCodesTypesAndWhoFindsTheScale) {
   Model model = three("magik_t40");
   const Platform platform = platform_of(model);
   const auto set = [&](const std::string& name, int bits) {

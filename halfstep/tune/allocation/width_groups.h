@@ -19,7 +19,7 @@ struct Group {
   std::vector<std::string> quantizers;  ///< names of the quantizers
   bool is_weight = false;
   int now = 8;
-  std::vector<int> widths;  ///< legal bit widths, ascending, or a single one if there is no choice
+  std::vector<int> bit_widths;  ///< legal bit widths, ascending, or a single one if there is no choice
 };
 
 /// An operation on codes.
