@@ -57,7 +57,7 @@ TEST(EarlierNotes, BecomeFields) {
   expected.float_operators = {{"s", "no codes"}};
   expected.quantizer_reasons = {{"x", "rule"}};
   expected.deviations = {{"y", "two"}};
-  expected.edge_scales = EdgeScales{"s.scale"};
+  expected.first_last_scales = FirstLastScales{"s.scale"};
   expected.normalizations = {{"c", "w", "b", "q", "r", "s", "t", "m", "v", 0.5, 0.25, true}};
   expected.learned_quantizers = {{QuantizerKind::pact, "s", "z", "f", "o", "h", "l", "w", "r", "c", 0.5}};
   expected.calibrated_lengths = {{"x", {kUnknown, 16}}};
@@ -70,7 +70,7 @@ TEST(EarlierNotes, BecomeFields) {
       .data_name = "my digits",
       .data_digest = "4567",
       .settings = {{"batch", "32"}, {"teachers", ""}, {"recipe", "a: b"}},
-      .course = {17, true, {{0.25, 0.5}, {std::nullopt, 0.125}}, 1, Standing{1.0, 2.0}},
+      .history = {17, true, {{0.25, 0.5}, {std::nullopt, 0.125}}, 1, ValidationResult{1.0, 2.0}},
       .live = "live:",
       .average = "average:",
       .best = "best:",
