@@ -20,7 +20,7 @@ std::string as_json(const api::QuickstartReport& report) {
                         {"calibrated", report.accuracy_calibrated},
                         {"finetuned", report.accuracy_finetuned},
                         {"integer", report.accuracy_integer}};
-  if (!report.validation_results.validation_results.empty())
+  if (!report.history.validation_results.empty())
     json["validation"] = nlohmann::ordered_json::parse(train::to_text(report.history));
   for (const auto& [stage, seconds] : report.seconds) json["seconds"][stage] = seconds;
   json["peak_rss_bytes"] = report.peak_rss_bytes;

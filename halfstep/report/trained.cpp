@@ -70,7 +70,7 @@ nlohmann::ordered_json json_of_stage(const api::TrainResult& trained) {
                                  {"step_milliseconds", trained.step_milliseconds},
                                  {"frozen_weights", trained.frozen_weights},
                                  {"renormalized", trained.renormalized}};
-  if (!trained.validation_results.validation_results.empty())
+  if (!trained.history.validation_results.empty())
     json["validation"] = nlohmann::ordered_json::parse(train::to_text(trained.history));
   for (const train::OperatorTime& time : trained.operators)
     json["operators"].push_back(

@@ -99,7 +99,7 @@ Command command_of(const nb::object& options) {
 }
 
 /// Warns of keys that the record spells as an earlier version did.
-api::Platform load_platform(const api::TargetOptions& target) {
+api::Platform platform_with_warnings(const api::TargetOptions& target) {
   api::Platform platform = api::load_platform(target);
   const nb::gil_scoped_acquire lock;
   for (const std::string& key : platform.earlier_keys) {
@@ -111,7 +111,7 @@ api::Platform load_platform(const api::TargetOptions& target) {
 
 std::optional<api::Platform> platform_of(const api::TargetOptions& target) {
   if (target.platform.empty()) return std::nullopt;
-  return load_platform(target);
+  return platform_with_warnings(target);
 }
 
 template <class Result>
@@ -130,8 +130,8 @@ Report inspect(const Network& network, const nb::object& options, const nb::obje
   auto command = command_of<api::InspectCommand>(options);
   return report_of(work(progress, command.common, [&](const api::Settings&) {
     return api::inspect_target(*network.model(),
-                               {load_platform(command.target), command.quantize.prepare, command.quantize.pad_channels,
-                                command.convert, command.quantize.regions});
+                               {platform_with_warnings(command.target), command.quantize.prepare,
+                                command.quantize.pad_channels, command.convert, command.quantize.regions});
   }));
 }
 
@@ -139,7 +139,7 @@ nb::tuple quantize(const Network& network, const api::Dataset& data, const nb::o
                    const nb::object& progress) {
   const auto command = command_of<api::QuantizeCommand>(options);
   auto result = work(progress, command.common, [&](const api::Settings& settings) {
-    return api::quantize(*network.model(), load_platform(command.target), data, command.options, settings);
+    return api::quantize(*network.model(), platform_with_warnings(command.target), data, command.options, settings);
   });
   return network_and_report(result, result.model);
 }
