@@ -39,7 +39,7 @@ TEST(PlatformCommand, new_records_do_what_they_come_from) {
 }
 
 TEST(PlatformCommand, earlier_keys_work_with_a_note) {
-  const Workspace workspace;
+  Workspace workspace;
   workspace.expect(0, {"platform", "new", "mine", "--from", "generic_int8"});
   replace(workspace, "mine.yaml", "\nfirst_and_last:", "\nedges:");
   const auto shown = workspace.expect(0, {"platform", "show", "mine.yaml"});

@@ -56,7 +56,7 @@ TEST(EarlierKeys, AreAcceptedInOverrides) {
 
 TEST(EarlierKeys, BesideTheirNewNameAreGivenTwice) {
   const std::string text = replaced(record_of_today(), "\nfirst_and_last:", "\nedges: {bits: 4}\nfirst_and_last:");
-  const Diagnostics found = test::diagnostics_of([&] { parse_platform(text, "p.yaml"); });
+  const auto found = test::diagnostics_of([&] { parse_platform(text, "p.yaml"); });
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found.front().entry, &errors::record_key_twice_entry);
 }

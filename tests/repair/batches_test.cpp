@@ -71,7 +71,7 @@ TEST(Batches, EveryMethodMakesTheSameOfEach) {
       const auto where = fmt::format("{}, batch {}", method.name, batch);
       EXPECT_EQ(other.report.steps[0].what, open.report.steps[0].what) << where;
       EXPECT_EQ(other.report.last.loss, open.report.last.loss) << where;
-      EXPECT_EQ(other.report.validation_results, open.report.validation_results) << where;
+      EXPECT_EQ(other.report.validation_split, open.report.validation_split) << where;
       EXPECT_FALSE(other.report.note.has_value()) << where;
       for (const auto& [name, tensor] : open.model.tensors)
         EXPECT_TRUE(tensor.same_bits(other.model.tensors.at(name))) << name << ": " << where;
