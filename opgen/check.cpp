@@ -49,10 +49,10 @@ const Port& like_port(const Port& port, const std::string& name, const Record& r
             did_you_mean(name, port_names(record.inputs)));
   const bool is_input = record.input(port.name) == &port;
   if (is_input && found >= &port)
-    fail_at(at_key(port.source, "like"), "the input {} does not stand before {}", name, port.name);
+    fail_at(at_key(port.source, "like"), "the input {} must come before {}", name, port.name);
   if (found->variadic) fail_at(at_key(port.source, "like"), "the input {} is variadic", name);
   if (!found->always_there() && (found->unless.empty() || found->unless != port.unless))
-    fail_at(at_key(port.source, "like"), "the input {} may be absent where {} is there", name, port.name);
+    fail_at(at_key(port.source, "like"), "the input {} may be absent although {} is present", name, port.name);
   return *found;
 }
 
@@ -69,13 +69,13 @@ void check_first_type(const Port& port, const Record& record) {
     if (like != nullptr && like->variadic) fail_at(port.source, "the input {} is variadic", like->name);
     const bool may_be_silent = choice.kind == TypeSpec::Kind::attribute || (like != nullptr && !like->always_there());
     if (may_be_silent == (&choice == &choices.back()))
-      fail_at(port.source, "of a list of types the last, and no other, says a dtype in every case");
+      fail_at(port.source, "the last type of a list, and no other, must determine a dtype in every case");
   }
 }
 
 void check_ports(const Record& record) {
   for (const Port& port : record.inputs) {
-    if (port.variadic && &port != &record.inputs.back()) fail_at(port.source, "a variadic input must stand last");
+    if (port.variadic && &port != &record.inputs.back()) fail_at(port.source, "a variadic input must be last");
     if (port.variadic && !port.always_there()) fail_at(port.source, "a variadic input can be empty, but not optional");
     if (port.optional && !port.unless.empty()) fail_at(port.source, "'optional' and 'unless' exclude each other");
     if (!port.state_of.empty())
@@ -87,10 +87,10 @@ void check_ports(const Record& record) {
   for (const Port& port : record.outputs) {
     if (port.optional) fail_at(port.source, "an output is not optional");
     if (port.variadic != !record.flow.empty() || (port.variadic && record.outputs.size() != 1))
-      fail_at(port.source, "an operator with 'flow', and no other, has any number of outputs, under one name");
+      fail_at(port.source, "only an operator with 'flow' has a variadic output, and it must have one");
     if (port.variadic) continue;
     if (!port.dims) fail_at(port.source, "the output has no dims");
-    if (port.dims->open) fail_at(port.dims->source, "'...' leaves extents of an output unsaid");
+    if (port.dims->open) fail_at(port.dims->source, "'...' leaves extents of an output undefined");
     check_presence(port, record);
     check_like(port, record);
     if (port.type.kind == TypeSpec::Kind::first) check_first_type(port, record);
@@ -213,7 +213,7 @@ void check_flops(Record& record) {
   scope.check_as(flops.expr, ExprType::integer, flops.source);
   walk(flops.expr, [&flops](const Expr& part) {
     if (part.is(Expr::Kind::name) && part.type != ExprType::port)
-      fail_at(flops.source, "'{}' is no port, as flops needs", part.text);
+      fail_at(flops.source, "'{}' is not a port, as flops needs", part.text);
   });
 }
 
@@ -221,7 +221,7 @@ void check_quant(const Record& record) {
   if (!record.quant) return;
   const Quant& quant = *record.quant;
   if ((quant.trait == "accumulates") == quant.accumulates.empty())
-    fail_at(quant.source, "trait {} {} 'accumulates', which says what is added up", quant.trait,
+    fail_at(quant.source, "trait {} {} 'accumulates', which names the accumulated terms", quant.trait,
             quant.accumulates.empty() ? "needs" : "has no");
   for (const std::string& port : {quant.weight, quant.factor, quant.bias, quant.fill, quant.index, quant.magnitude}) {
     if (!port.empty() && record.input(port) == nullptr)

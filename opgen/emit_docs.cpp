@@ -23,7 +23,7 @@ void describe_attributes(Text& text, const Record& record) {
 void describe_gradient(Text& text, const Record& record) {
   const Gradient& gradient = record.gradient;
   if (record.has_gradient_of_regions()) {
-    text.line("Gradient: made of those of its regions.\n");
+    text.line("Gradient: computed from the gradients of its regions.\n");
     return;
   }
   if (gradient.rule == Gradient::Rule::none) {

@@ -28,7 +28,7 @@ void write_enum(Text& text, const Enum& type) {
   text.line("}};");
   text.line("constexpr std::string_view name({} value) {{ return k{}Names[static_cast<size_t>(value)]; }}", type.name,
             type.name);
-  text.line("/// Nothing where there is none of that name.");
+  text.line("/// Returns nullopt for an unknown name.");
   text.line("constexpr std::optional<{}> parse_{}(std::string_view text) {{", type.name, snake(type.name));
   text.line("  const auto* const found = std::find(k{}Names.begin() + 1, k{}Names.end(), text);", type.name, type.name);
   text.line("  if (found == k{}Names.end()) return std::nullopt;", type.name);

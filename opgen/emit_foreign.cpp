@@ -73,8 +73,7 @@ std::string emit_foreign_docs(const Records& records, const Importer& importer) 
       "halfstep/formats/{}/ops/. Types",
       importer.folder);
   text.line(
-      "and extents are those of our operators: docs/operators.md. `halfstep inspect FILE` says what of a file is not "
-      "supported.\n");
+      "and extents are those of our operators: docs/operators.md. `halfstep inspect FILE` lists unsupported nodes.\n");
   text.line("| operator | {} | becomes | names |\n| --- | --- | --- | --- |",
             importer.formats.size() > 1 ? "format" : "opset");
   for (const auto& [name, row] : rows_of(records, importer))

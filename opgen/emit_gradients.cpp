@@ -270,9 +270,10 @@ std::string emit_gradients_header() {
 
 namespace halfstep::passes {
 
-/// Builds the gradients of the operands of `op` that are `wanted`, by flat position; a null value means none.
-/// `out_grads` lie by output port, a null value semantics zero: an operand whose gradient reads it has none.
-/// Throws unsupported where a gradient is wanted and the operator has none.
+/// Builds the gradients of the operands of `op` that are `wanted`, by flat position. A null value means none.
+/// `out_grads` has one value for each output port. A null value means zero. An operand whose gradient reads it has no
+/// gradient.
+/// Throws unsupported if a gradient is wanted and the operator has none.
 std::vector<Value> build_gradient(Builder& builder, Op op, std::span<const Value> out_grads, const std::vector<bool>& wanted);
 
 }  // namespace halfstep::passes

@@ -142,7 +142,7 @@ std::string emit_ops_header(const Records& records) {
 
 std::string emit_ops_records(const Records& records) {
   Text text;
-  text.add(generated_by("Positions in all_operators(), the records in it, and what these share."));
+  text.add(generated_by("Positions in all_operators(), its records, and their shared parts."));
   text.line("#pragma once\n");
   text.line("#include <cstddef>\n");
   text.line("#include \"halfstep/core/ir/op_record.h\"");

@@ -83,7 +83,7 @@ std::string emit_python(const Records& records) {
   text.line("\"\"\"Every operator as a function. Written by opgen from the records in ops/.\n");
   text.line(
       "Operands are NumPy arrays, buffers or CPU tensors of any library that speaks DLPack; results are new memory in");
-  text.line("the kind that came in. Operands go by position or keyword, attributes by keyword.\n\"\"\"\n");
+  text.line("the same kind as the operands. Pass operands by position or keyword, attributes by keyword.\n\"\"\"\n");
   text.line("from halfstep._core import operator as _operator\n");
   write_names(text, records);
   for (const Record* record : callable(records)) write_function(text, *record);

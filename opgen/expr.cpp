@@ -74,7 +74,7 @@ class Lexer {
       if (rest.starts_with(symbol)) return 2;
     }
     if (std::string_view("+-*/%<>()[],.=").find(rest[0]) == std::string_view::npos)
-      fail_at(source_, "'{}' in '{}' has no semantics here", rest[0], text_);
+      fail_at(source_, "'{}' in '{}' is not allowed here", rest[0], text_);
     return 1;
   }
 

@@ -88,13 +88,13 @@ class Joined {
 
   const Part& placed(const std::string& fragment, const Yaml& place) const {
     if (place.is_map() || place.is_list() || place.is_scalar())
-      fail_at(place.source(), "found {}, expected nothing behind the place of a fragment", place.shape());
+      fail_at(place.source(), "found {}, expected nothing after the fragment", place.shape());
     std::vector<std::string> known;
     for (const Part& part : parts_) {
       if (part.fragment == fragment) return part;
       if (!part.fragment.empty()) known.push_back(part.fragment);
     }
-    fail_at(place.source(), "no fragment '{}' in use has anything here{}", fragment, did_you_mean(fragment, known));
+    fail_at(place.source(), "no used fragment '{}' has an entry here{}", fragment, did_you_mean(fragment, known));
   }
 
   const Parts& parts_;

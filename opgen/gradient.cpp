@@ -113,7 +113,7 @@ void load_block(Records& records, Record& record, const Yaml& yaml) {
   if (yaml.is_scalar())
     fail_at(yaml.source(), "found '{}', expected a gradient for each input, or {{none: WHY}}", yaml.text());
   if (yaml.has("none")) {
-    if (yaml.items().size() != 1) fail_at(yaml.source(), "'none' stands alone");
+    if (yaml.items().size() != 1) fail_at(yaml.source(), "'none' must be the only key");
     record.gradient.why_none = yaml.at("none").text();
     return;
   }

@@ -26,7 +26,7 @@ class Checker {
     const Record* callee = find(records_, expr.text);
     if (rest == expr.keywords.end() || callee == nullptr) return found;
     const std::vector<std::string> shared = shared_attributes(expr, *callee);
-    if (shared.empty()) fail_at(source_, "{} has no attribute that '...' could hand on", callee->name);
+    if (shared.empty()) fail_at(source_, "{} has no attribute that '...' could pass on", callee->name);
     const auto place = expr.args.erase(expr.args.begin() + (rest - expr.keywords.begin()));
     std::vector<Expr> values(shared.size());
     for (size_t i = 0; i < shared.size(); ++i) values[i].text = shared[i];
@@ -49,12 +49,12 @@ class Checker {
     } else if (expr.is(Kind::call)) {
       const Record& callee = check_call(expr);
       if (callee.outputs.size() != 1)
-        fail_at(source_, "{} has several outputs, say which: {}(...).{}", callee.name, callee.name,
+        fail_at(source_, "{} has several outputs, select one: {}(...).{}", callee.name, callee.name,
                 callee.outputs[0].name);
     } else if (expr.is(Kind::name)) {
       check_name(expr, taker);
     } else {
-      fail_at(source_, "'{}' is no value, expected a port or a call of an operator", to_text(expr));
+      fail_at(source_, "'{}' is not a value, expected a port or a call of an operator", to_text(expr));
     }
   }
 
@@ -178,13 +178,13 @@ class Checker {
       case Kind::call: return extent_type(expr);
       case Kind::unary:
         if (expr.text == "not" && attribute_type(expr.args[0]) == "bool") return "bool";
-        fail_at(source_, "'{}' is no attribute value", to_text(expr));
+        fail_at(source_, "'{}' is not an attribute value", to_text(expr));
       case Kind::list:
         for (const Expr& element : expr.args) {
-          if (attribute_type(element) != "int") fail_at(source_, "'{}' is no int", to_text(element));
+          if (attribute_type(element) != "int") fail_at(source_, "'{}' is not an int", to_text(element));
         }
         return "ints";
-      default: fail_at(source_, "'{}' is no attribute value", to_text(expr));
+      default: fail_at(source_, "'{}' is not an attribute value", to_text(expr));
     }
   }
 
@@ -201,10 +201,10 @@ class Checker {
     const bool is_dim = call.text == "dim" && call.args.size() == 2 && call.args[1].is(Kind::integer);
     const bool is_rank = call.text == "rank" && call.args.size() == 1;
     if (!is_dim && !is_rank)
-      fail_at(source_, "'{}' is no attribute value, expected dim(x, 2) or rank(x)", to_text(call));
+      fail_at(source_, "'{}' is not an attribute value, expected dim(x, 2) or rank(x)", to_text(call));
     const Expr& value = call.args[0];
     const Port* port = value.is(Kind::name) ? record_.input(value.text) : nullptr;
-    if (port == nullptr || port->variadic) fail_at(source_, "'{}' is no input with one value", to_text(value));
+    if (port == nullptr || port->variadic) fail_at(source_, "'{}' is not an input with one value", to_text(value));
     return "int";
   }
 

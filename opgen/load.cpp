@@ -65,7 +65,7 @@ TypeSpec load_type(const Yaml& yaml, const Record& record, bool is_output) {
   if (is_output && yaml.is_scalar()) {
     if (const AttributeSpec* attribute = record.attribute(yaml.text())) {
       if (!std::holds_alternative<std::string>(attribute->value))
-        fail_at(yaml.source(), "the attribute {} is no string that could name a dtype", attribute->name);
+        fail_at(yaml.source(), "the attribute {} is not a string, so it cannot name a dtype", attribute->name);
       return {TypeSpec::Kind::attribute, {}, yaml.text()};
     }
   }
@@ -107,7 +107,7 @@ Port load_port(std::string name, const Yaml& yaml, const Record& record, bool is
   port.name = std::move(name);
   if (is_output && port.variadic) {
     if (!yaml.is_scalar() || yaml.text() != "regions")
-      fail_at(yaml.source(), "any number of outputs have the types that 'regions' give, and are written so");
+      fail_at(yaml.source(), "a variadic output takes its types from regions, so its type must be 'regions'");
     port.type = {TypeSpec::Kind::classed, *find_type_class("any"), {}};
     return port;
   }
@@ -120,7 +120,7 @@ Port load_port(std::string name, const Yaml& yaml, const Record& record, bool is
   if (yaml.has("dims")) port.dims = load_dims(yaml.at("dims"));
   if (yaml.has("like")) {
     const Yaml like = yaml.at("like");
-    if (port.dims && yaml.has("type")) fail_at(like.source(), "'like' has no semantics beside both 'type' and 'dims'");
+    if (port.dims && yaml.has("type")) fail_at(like.source(), "'like' cannot be combined with both 'type' and 'dims'");
     if (!yaml.has("type")) port.type = {TypeSpec::Kind::like, {}, like.text()};
     if (!port.dims) port.dims = {like.source(), true, like.text(), {}, {}, {}, false};
   }
@@ -201,7 +201,7 @@ Quant load_quant(const Yaml& yaml) {
 /// Reads the value after "=", with the type of the attribute.
 Attribute foreign_value(const std::string& text, const std::string& ours, const Yaml& yaml, const Record& record) {
   const AttributeSpec* attribute = record.attribute(ours);
-  if (attribute == nullptr) fail_at(yaml.source(), "'{}' is no attribute that could have a value", ours);
+  if (attribute == nullptr) fail_at(yaml.source(), "'{}' is not an attribute with a value", ours);
   return value_like(Yaml(YAML::Load(text.empty() ? "''" : text), yaml.source()), attribute->value);
 }
 

@@ -94,7 +94,7 @@ std::map<std::string, std::vector<double>> load_numbers(const Yaml& yaml, const 
   if (!yaml.has(key)) return numbers;
   for (const auto& [port, list] : yaml.at(key).items()) {
     if (record.input(port) == nullptr)
-      fail_at(list.source(), "'{}' is no input{}", port, did_you_mean(port, input_names(record)));
+      fail_at(list.source(), "'{}' is not an input{}", port, did_you_mean(port, input_names(record)));
     for (const Yaml& element : list.elements()) numbers[port].push_back(to_number(element));
   }
   return numbers;
@@ -133,7 +133,8 @@ std::vector<Choice> load_choices(std::vector<Choice> choices, const Yaml& yaml, 
         } else if (const auto dtype = parse_dtype(element.text())) {
           next.dtypes[key] = *dtype;
         } else {
-          fail_at(element.source(), "found '{}', expected a dtype for {}, which is no attribute", element.text(), key);
+          fail_at(element.source(), "found '{}', expected a dtype for {}, which is not an attribute", element.text(),
+                  key);
         }
       }
     }

@@ -54,10 +54,10 @@ void check_condition(const Expr& condition, const Record& record, const Source& 
     if (!std::holds_alternative<int64_t>(spec.value))
       fail_at(source, "the attribute {} is of type {}, expected int", spec.name, type_name(spec.value));
     if (!is_whole(condition.args[1]))
-      fail_at(source, "'{}' is no integer to compare {} with", to_text(condition.args[1]), spec.name);
+      fail_at(source, "'{}' is not an integer to compare {} with", to_text(condition.args[1]), spec.name);
   } else if (condition.is(Kind::binary) || condition.is(Kind::unary)) {
     if (condition.text != "and" && condition.text != "or" && condition.text != "not")
-      fail_at(source, "'{}' is no condition", to_text(condition));
+      fail_at(source, "'{}' is not a condition", to_text(condition));
     for (const Expr& part : condition.args) check_condition(part, record, source);
   } else {
     const AttributeSpec& spec = attribute_of(condition, record, source);

@@ -108,7 +108,7 @@ std::string first_comment(const std::string& file) {
     text.erase(0, end + 1);
   }
   if (comment.empty())
-    fail(errors::record_wrong(fmt::format("{}:1: found no comment that says what the function does", file)));
+    fail(errors::record_wrong(fmt::format("{}:1: found no comment that describes the function", file)));
   return comment;
 }
 

@@ -86,13 +86,12 @@ void write_results(Text& text, const Record& record) {
 
 void write_errors(Text& text, const Record& record) {
   write_section(text, "Raises");
-  write_item(text, record.rules.empty()
-                       ? "Error: where dtypes or dims differ from the above."
-                       : "Error: where dtypes or dims differ from the above, or a rule does not hold:");
+  write_item(text, record.rules.empty() ? "Error: dtypes or dims do not match the above."
+                                        : "Error: dtypes or dims do not match the above, or a rule does not hold:");
   for (const NamedExpr& rule : record.rules) text.add(wrapped(rule.name + ": " + rule.text, "        ", kWidth));
   const bool can_lack =
       std::any_of(record.outputs.begin(), record.outputs.end(), [](const Port& port) { return !port.unless.empty(); });
-  if (can_lack) text.line("    AbsentResultError: when a result is asked for that the attributes switch off.");
+  if (can_lack) text.line("    AbsentResultError: a requested result is disabled by the attributes.");
 }
 
 void write_gradient_of(Text& text, const Record& record) {

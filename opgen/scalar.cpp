@@ -44,7 +44,7 @@ class ScalarChecker {
       case Kind::call: return call_type(expr);
       case Kind::unary: return same(expr, expr.text == "not" ? ExprType::boolean : ExprType::real);
       case Kind::binary: return binary_type(expr);
-      default: fail_at(source_, "'{}' has no semantics among scalars", to_text(expr));
+      default: fail_at(source_, "'{}' is not defined for scalars", to_text(expr));
     }
   }
 
@@ -57,7 +57,7 @@ class ScalarChecker {
     const std::string& op = expr.text;
     if (op == "and" || op == "or") return same(expr, ExprType::boolean);
     same(expr, ExprType::real);
-    if (op == "//" || op == "%" || op == "in") fail_at(source_, "'{}' has no semantics among scalars", op);
+    if (op == "//" || op == "%" || op == "in") fail_at(source_, "'{}' is not defined for scalars", op);
     return op[0] == '<' || op[0] == '>' || op[0] == '=' || op[0] == '!' ? ExprType::boolean : ExprType::real;
   }
 
@@ -71,7 +71,7 @@ class ScalarChecker {
     }
     if (std::holds_alternative<bool>(spec->value)) return ExprType::boolean;
     if (!std::holds_alternative<int64_t>(spec->value) && !std::holds_alternative<double>(spec->value))
-      fail_at(source_, "the attribute {} is no number", expr.text);
+      fail_at(source_, "the attribute {} is not a number", expr.text);
     return ExprType::real;
   }
 

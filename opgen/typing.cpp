@@ -88,8 +88,8 @@ void Scope::check(Expr& expr, const Source& source) const {
       check_as(expr.args[1], ExprType::integer, source);
       expr.type = ExprType::integer;
       return;
-    case Kind::list: fail_at(source, "the list {} stands elsewhere than after 'in'", to_text(expr));
-    case Kind::member: fail_at(source, "'.{}' has no semantics here", expr.text);
+    case Kind::list: fail_at(source, "the list {} is allowed only after 'in'", to_text(expr));
+    case Kind::member: fail_at(source, "'.{}' is not allowed here", expr.text);
   }
 }
 
@@ -120,7 +120,7 @@ void Scope::check_call(Expr& expr, const Source& source) const {
   if (expr.text == "len") {
     check(expr.args[0], source);
     const std::set<ExprType> lists = {ExprType::integers, ExprType::reals, ExprType::texts};
-    if (!lists.contains(expr.args[0].type)) fail_at(source, "'{}' is no list", to_text(expr.args[0]));
+    if (!lists.contains(expr.args[0].type)) fail_at(source, "'{}' is not a list", to_text(expr.args[0]));
     return;
   }
   for (size_t i = 0; i < parameters.size(); ++i) check_as(expr.args[i], parameters[i], source);
@@ -146,7 +146,7 @@ void Scope::check_unary(Expr& expr, const Source& source) const {
     check_as(expr.args[0], ExprType::boolean, source);
   } else {
     check(expr.args[0], source);
-    if (!is_number(expr.args[0].type)) fail_at(source, "'{}' is no number", to_text(expr.args[0]));
+    if (!is_number(expr.args[0].type)) fail_at(source, "'{}' is not a number", to_text(expr.args[0]));
   }
   expr.type = expr.args[0].type;
 }
@@ -161,7 +161,7 @@ void Scope::check_binary(Expr& expr, const Source& source) const {
   widen(b, a);
   const auto fits = [&](bool holds) {
     if (!holds)
-      fail_at(source, "'{}': {} and {} do not go with '{}'", to_text(expr), name(a.type), name(b.type), expr.text);
+      fail_at(source, "'{}': {} and {} do not fit '{}'", to_text(expr), name(a.type), name(b.type), expr.text);
   };
   fits(a.type == b.type);
   const std::string& op = expr.text;
@@ -187,11 +187,11 @@ void Scope::check_member_of(Expr& expr, const Source& source) const {
   Expr& value = expr.args[0];
   Expr& list = expr.args[1];
   check(value, source);
-  if (!list.is(Kind::list) || list.args.empty()) fail_at(source, "'{}' is no list, as 'in' needs", to_text(list));
+  if (!list.is(Kind::list) || list.args.empty()) fail_at(source, "'{}' is not a list, as 'in' needs", to_text(list));
   for (Expr& element : list.args) check_as(element, value.type, source);
   const bool is_dtype = value.type == ExprType::dtype && value.is(Kind::call);
   if (!is_number(value.type) && value.type != ExprType::text && !is_dtype)
-    fail_at(source, "'{}' is {}, which 'in' cannot look for", to_text(value), name(value.type));
+    fail_at(source, "'{}' is {}, which 'in' does not support", to_text(value), name(value.type));
   expr.type = ExprType::boolean;
 }
 

@@ -52,9 +52,9 @@ Yaml::Entries Yaml::items() const {
   for (const auto& item : node_) {
     const std::string& key = item.first.Scalar();
     const Source where = source_of(item.first, source_.path.empty() ? key : source_.path + "." + key);
-    if (!item.first.IsScalar()) fail_at(where, "found a key that is no text");
+    if (!item.first.IsScalar()) fail_at(where, "found a key that is not text");
     const auto [first, is_new] = lines.emplace(key, where.line);
-    if (!is_new) fail_at(where, "the key is given twice, before in line {}", first->second);
+    if (!is_new) fail_at(where, "duplicate key, first in line {}", first->second);
     items.emplace_back(key, Yaml(item.second, where));
   }
   return items;

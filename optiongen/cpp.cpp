@@ -218,7 +218,7 @@ void write_commands(const Descriptions& all, const std::string& out) {
     included.merge(headers(all, verb.command.options));
   }
   included.insert("halfstep/api/inputs/option.h");
-  write(out + "/halfstep/api/commands.h", fmt::format("{}// A verb with all that it is told, and each option of it by "
+  write(out + "/halfstep/api/commands.h", fmt::format("{}// Verbs with their options, and each option by "
                                                       "name.\n#pragma once\n\n{}{}\nnamespace halfstep::api "
                                                       "{{\n{}\n{}\n}}  // namespace halfstep::api\n",
                                                       kMade, kSystem, includes_of(included), structs, declared));

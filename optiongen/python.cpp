@@ -162,7 +162,7 @@ void write_python(const Descriptions& all, const std::string& out) {
     functions += function(all, verb);
   }
   write(out + "/python/halfstep/options.py",
-        fmt::format(fmt::runtime(kImports), "What each verb can be told: its keywords as one value.") +
+        fmt::format(fmt::runtime(kImports), "Options of each verb as one value.") +
             "from collections.abc import Mapping, Sequence\nfrom dataclasses import dataclass\nfrom typing import "
             "TYPE_CHECKING, Any, Literal\n\nfrom "
             "halfstep.option_values import Options\n\nif TYPE_CHECKING:\n    from halfstep.option_values import "
@@ -170,7 +170,7 @@ void write_python(const Descriptions& all, const std::string& out) {
             classes);
   write(
       out + "/python/halfstep/verbs.py",
-      fmt::format(fmt::runtime(kImports), "What is done to networks: the names of the command line and of C++.") +
+      fmt::format(fmt::runtime(kImports), "The verbs, with the names of the command line and of C++.") +
           "from collections.abc import Mapping, Sequence\nfrom typing import TYPE_CHECKING, Any, Callable, Literal\n\n"
           "from halfstep import _run\nfrom halfstep.datasets import Data\nfrom halfstep.model import Model\n"
           "from halfstep.progress import Progress\nfrom halfstep.renamed import renamed\n" +

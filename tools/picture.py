@@ -19,12 +19,12 @@ def text(x, y, words, colour=INK, anchor="start", weight="normal"):
 
 def head():
     names = ((LAYER, "layer", "start"), (OPERATOR, "operator", "start"), (BITS, "bits", "start"), (CODES, "codes compared", "end"),
-             (BAR, "signal to noise beside float, dB", "start"), (DIFFER, "differ", "end"))
+             (BAR, "SQNR against float, dB", "start"), (DIFFER, "differ", "end"))
     return [text(x, TOP - 14, name, FAINT, anchor) for x, name, anchor in names]
 
 
 def row(layer, y):
-    bits = " ".join(f"{kind}{layer[key]}" for kind, key in (("w", "weight_bits"), ("f", "activation_bits")) if layer[key])
+    bits = " ".join(f"{kind}{layer[key]}" for kind, key in (("w", "weight_bits"), ("a", "activation_bits")) if layer[key])
     length = round(LONGEST * min(layer["sqnr_db"], MOST_DECIBELS) / MOST_DECIBELS)
     differing = layer["differing"] + layer["parameters_differing"]
     return [text(LAYER, y, layer["name"], weight="bold"), text(OPERATOR, y, layer["op"], FAINT), text(BITS, y, bits, FAINT),
@@ -38,7 +38,7 @@ def picture(report):
     layers, accuracy, size = report["layers"], report["accuracy"], report["model_bytes"]
     end = TOP + ROW * len(layers)
     compared = sum(layer["compared"] + layer["parameters_compared"] for layer in layers)
-    lines = [text(LAYER, 34, f"{report['platform']}: the network that was trained and the integers, code for code", weight="bold"), *head()]
+    lines = [text(LAYER, 34, f"{report['platform']}: prepared model and integer program, code for code", weight="bold"), *head()]
     for i, layer in enumerate(layers):
         lines += row(layer, TOP + ROW * i + 10)
     verdict = f"{'equal' if report['equal'] else 'not equal'}: {compared:,} codes over {report['samples']} test samples"

@@ -24,7 +24,7 @@ def row(key):
 
 def table(program):
     listed = subprocess.run([program, "platform", "keys", "--json"], check=True, capture_output=True, text=True, timeout=600)
-    head = "\n| key | what it says | values | default | example |\n| --- | --- | --- | --- | --- |\n"
+    head = "\n| key | description | values | default | example |\n| --- | --- | --- | --- | --- |\n"
     return head + "".join(row(key) for key in json.loads(listed.stdout)["keys"])
 
 

@@ -43,13 +43,14 @@ Model model_of(const Model& network, const ExportOptions& options, ExportForm fo
   if (form == ExportForm::floats) {
     if (stage == Stage::integer)
       fail(errors::wrong_stage(place_of(network), "an integer program", "a network with float weights",
-                               "export the network that it came from"));
+                               "export its source network"));
     Model closed = network;
     passes::close_learned_parts(closed);
     return closed;
   }
   if (stage == Stage::float_network)
-    fail(errors::wrong_stage(place_of(network), "a float network", "a prepared or integer one", "run quantize first"));
+    fail(errors::wrong_stage(place_of(network), "a float network", "a prepared network or an integer program",
+                             "run quantize first"));
   return stage == Stage::prepared ? converted(network, options.approximate, approximated) : network;
 }
 

@@ -26,7 +26,8 @@ Model program_of(const Model& network, const ExportCOptions& options) {
     case Stage::prepared: return quant::convert(network, {.float_fallback = options.float_fallback}).model;
     case Stage::float_network: break;
   }
-  fail(errors::wrong_stage(place_of(network), "a float network", "a prepared or integer one", "run quantize first"));
+  fail(errors::wrong_stage(place_of(network), "a float network", "a prepared network or an integer program",
+                           "run quantize first"));
 }
 
 /// Samples for calls of the program, `count` samples per call.

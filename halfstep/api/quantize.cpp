@@ -58,10 +58,10 @@ QuantizeResult quantize(const Model& network, const Platform& platform, const Da
   if (stage == Stage::prepared && repair::any(options.repair)) return repair(network, data, options, settings);
   if (stage == Stage::prepared)
     fail(errors::wrong_stage(place_of(network), "a prepared network", "a float network",
-                             "name layers whose bits are to change, repair it, or start from the float network"));
+                             "set the bits of layers, repair it, or start from the float network"));
   if (stage == Stage::integer)
     fail(errors::wrong_stage(place_of(network), "an integer program", "a float or prepared network",
-                             "give the one that it was made of"));
+                             "use its source network"));
   Model model = quant::own_weights(quant::with_regions(network, options.regions), options.prepare);
   data::change_preprocess(model, options.preprocess);
   const auto parts = parts_for(model, data);
@@ -115,11 +115,11 @@ Model prepared_of(const Model& network, const Dataset& data, const std::optional
   const Stage stage = stage_of(network);
   if (stage == Stage::integer)
     fail(errors::wrong_stage(place_of(network), "an integer program", "a float or prepared network",
-                             "give the one that it was made of"));
+                             "use its source network"));
   if (stage == Stage::float_network) {
     if (platform) return quantize(network, *platform, data, options, settings).model;
     fail(errors::no_platform(network.graph.name(), "a platform to quantize it for",
-                             "name one (--platform), or give a prepared network"));
+                             "set one (--platform), or pass a prepared network"));
   }
   Model model = network;
   data::change_preprocess(model, options.preprocess);

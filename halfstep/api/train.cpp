@@ -47,7 +47,7 @@ TrainResult train(const Model& given, const Dataset& data, const TrainOptions& o
   const Stage stage = stage_of(network);
   if (stage == Stage::integer)
     fail(errors::wrong_stage(place_of(network), "an integer program", "a prepared or float network",
-                             "train the prepared network it came from"));
+                             "train its prepared network"));
   if (stage == Stage::float_network) {
     network = clone(network);
     passes::layer_forms(network);  // operators as files have them (a clip from 0 to 6) may lack a gradient

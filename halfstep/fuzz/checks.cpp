@@ -46,7 +46,7 @@ Tensors run_or_blame(Trial& trial) {
       throw Skipped{others.reason, error.what()};
     }
     if (error.kind() != ErrorKind::bad_input) throw;
-    throw Found{fmt::format("refused as wrong, and onnxruntime runs it: {}", error.what())};
+    throw Found{fmt::format("rejected as invalid, but onnxruntime runs it: {}", error.what())};
   }
 }
 
@@ -69,7 +69,7 @@ void check_engine(Trial& trial) {
 
 void check_source(Trial& trial) {
   const Network& network = trial.network();
-  if (network.expected.empty()) throw Skipped{"nobody's outputs are there"};
+  if (network.expected.empty()) throw Skipped{"no reference outputs"};
   Tensors expected;
   for (const auto& [name, tensor] : network.expected) expected.emplace(name, tensor.rows(0, network.batch));
   require_close(trial, trial.bound(), run_model(trial.bound(), trial.inputs(), trial.tools().pool), expected);
@@ -159,7 +159,7 @@ void check_semantics(Trial& trial) {
                                                                 trial.integer(), options, trial.tools().pool)) {
     if (semantics.beyond == 0) continue;
     const verify::SemanticFault fault = semantics.first.value_or(verify::SemanticFault());
-    throw Found{fmt::format("layer '{}': {} of {} codes are not what {} means; {} {} is {}, expected {}", layer,
+    throw Found{fmt::format("layer '{}': {} of {} codes are out of tolerance of {}; {} {} is {}, expected {}", layer,
                             semantics.beyond, semantics.compared, fault.says, fault.what, fault.index, fault.found,
                             fault.expected)};
   }
@@ -194,29 +194,29 @@ std::string message_form(const std::string& message) {
 
 const std::vector<Check>& all_checks() {
   static const std::vector<Check> kChecks = {
-      {"engine", "float numbers against onnxruntime's", check_engine},
-      {"source", "float numbers against those of who wrote the file", check_source},
+      {"engine", "float results against onnxruntime", check_engine},
+      {"source", "float results against the expected outputs of the file", check_source},
       {"reference", "fused kernels against references without fusion", check_reference},
       {"bypassed", "the prepared network without its quantizers against the float one", check_bypassed},
       {"equivalence", "training path against integer program, code for code", check_equivalence},
       {"semantics", "integer program against the float operators of the network, in float64", check_semantics},
-      {"quality", "integer program against the float network, in dB that its bit_widths allow", check_quality},
-      {"answers", "samples that have another answer than in the float network", check_answers},
-      {"parts", "channels that lie within one step of what they share it with", check_parts},
-      {"integers", "layers with a tail that must have no operator in float", check_integers},
+      {"quality", "integer program against the float network, in dB that its bit widths allow", check_quality},
+      {"answers", "samples with another answer than in the float network", check_answers},
+      {"parts", "channels within one step of a scale that they share", check_parts},
+      {"integers", "layers with a tail, which must have no operator in float", check_integers},
       {"extents", "dynamic dimensions at other extents than the samples'", check_extents},
-      {"lengths", "ranges that other extents leave, and no warning says so", check_lengths},
-      {"splits", "scales from files of batch 1, n and open, on 1 and 2 threads", check_splits},
+      {"lengths", "ranges that other extents exceed without a warning", check_lengths},
+      {"splits", "scales from files of batch 1, n and dynamic batch, on 1 and 2 threads", check_splits},
       {"threads", "the integer program on 1, 2 and 4 threads", check_threads, 2},
       {"levels", "the integer program at every CPU level", check_levels, 2},
-      {"batches", "samples one by one against together", check_batches, 2},
+      {"batches", "samples one by one against one batch", check_batches, 2},
       {"files", "Models and texts written and read again", check_files, 2},
       {"exports", "ONNX files that are written", check_exports, 3},
       {"c", "the integer program as C, code for code", check_c, 50},
-      {"repairs", "a repaired network on both paths, one method of each", check_repairs, kRepairsEvery},
-      {"training", "a step moves, and a run goes on with the same bits", check_training, 5},
-      {"remedies", "objections that inspect has to the platform: each with a remedy", check_remedies},
-      {"memory", "memory of all of the above against a bound of the network's size", check_memory},
+      {"repairs", "a corrected network on both paths, with one method each", check_repairs, kRepairsEvery},
+      {"training", "a training step changes parameters, and a resumed run has the same bits", check_training, 5},
+      {"remedies", "objections of inspect to the platform, each with a remedy", check_remedies},
+      {"memory", "memory of all checks above against a bound from the network's size", check_memory},
   };
   return kChecks;
 }
@@ -243,11 +243,11 @@ std::vector<Outcome> look(Trial& trial, std::string_view only, const std::functi
       outcome = {outcome.check, known && helps ? Verdict::refused : Verdict::found,
                  (!meant   ? ""
                   : !known ? "refused: "
-                  : !helps ? "refused without a remedy: "
+                  : !helps ? "rejected without a remedy: "
                            : "") +
                      std::string(error.what())};
     } catch (const std::exception& error) {
-      outcome = {outcome.check, Verdict::found, fmt::format("no error of ours: {}", error.what())};
+      outcome = {outcome.check, Verdict::found, fmt::format("not an error of Halfstep: {}", error.what())};
     }
     outcomes.push_back(std::move(outcome));
   }

@@ -139,31 +139,31 @@ std::string engine_habit(const Network& network, const Tensors& found, const Ten
     return "a rounding, logarithm or atanh shows onnxruntime's sigmoid or tanh";
   const double behind = largest_magnitude(network.inputs);  // bound of a factor of a sigmoid or tanh
   if (share(operators, kApproximated) && largest_difference(found, engine) <= kApproximation * behind)
-    return "its sigmoid and tanh are that far off, whatever their size";
+    return "its sigmoid and tanh have this error at any magnitude";
   if (operators.contains("MeanVarianceNormalization") && share(operators, kChoosing))
     return "a choice shows how the normalization of equal numbers is rounded";
   if (operators.contains("MeanVarianceNormalization") && is_slightly_smaller(found, engine))
     return "its MeanVarianceNormalization adds nothing to the deviation";
   const double of_squares = std::max(kApproximation * behind * behind, kLostBySquares * largest_magnitude(found));
   if (share(operators, kOfSquares) && largest_difference(found, engine) <= of_squares)
-    return "its GroupNormalization loses what squares round";
-  if (has_last_of_i32(engine)) return "its sums and products beyond 32 bits saturate";
+    return "its GroupNormalization loses rounding errors of squares";
+  if (has_last_of_i32(engine)) return "its sums and products of more than 32 bits saturate";
   const Tensors doubles = those_of(found, [](DType dtype) { return dtype == DType::f64; });
   if (share(operators, kInFloat) && !doubles.empty() && largest_difference(doubles, engine) <= kApproximation * behind)
-    return "its activations have numbers of f32 for doubles";
+    return "its activations use f32 values for doubles";
   if (operators.contains("Resize") && (has_no_number(found) || has_no_number(engine)))
-    return "its interpolation reads nothing where the weight is 0";
+    return "its interpolation skips elements of weight 0";
   if (share(operators, kRecurrent) && has_nan(found)) return "its recurrent cells clip NaN";
   if (share(operators, kMaxima) && has_no_number(found))
-    return "its maxima leave out NaN in some places, and those of nothing are the lowest finite number";
+    return "its maxima skip NaN in some places, and the maximum of no elements is the lowest finite number";
   const bool makes_nan = share(operators, kPartial) || operators.contains("BitCast");
   const bool chooses_of_nan = makes_nan && share(operators, kArguments);
   if ((reads_places(network) || chooses_of_nan) &&
       largest_difference(those_of(found, is_float), engine) <= kApproximation * behind)
-    return "its maxima of nothing, of NaN and of numbers that rounding orders lie elsewhere";
+    return "its maxima of no elements, of NaN, and of values that rounding orders are at other positions";
   if (operators.contains("Hardmax") && has_computed_variance(network)) return "its Hardmax takes NaN for the largest";
-  if (has_lowest(engine)) return "its maxima of nothing are the lowest finite number";
-  if (share(operators, kPartial) && (has_nan(found) || has_nan(engine))) return "NaN outside of a function's domain";
+  if (has_lowest(engine)) return "its maxima of no elements are the lowest finite number";
+  if (share(operators, kPartial) && (has_nan(found) || has_nan(engine))) return "NaN outside a function's domain";
   return "";
 }
 

@@ -76,8 +76,8 @@ struct Sums {
   std::string why_not(const Grid& grid) const {
     const bool drawn_finite = std::ranges::all_of(drawn, [](double one) { return std::isfinite(one); });
     if (!is_finite || !drawn_finite) return "an output is not finite";
-    if (std::max(high, -low) < kLeastMagnitude) return "an output is nothing";
-    if (decibels(signal, expected(grid)) < kLeastExpected) return "the bit_widths say too little";
+    if (std::max(high, -low) < kLeastMagnitude) return "an output is nearly 0";
+    if (decibels(signal, expected(grid)) < kLeastExpected) return "the bit widths allow too much noise";
     return agrees(grid) ? "" : "draws of noise differ";
   }
 };
@@ -332,7 +332,7 @@ bool has_weights_of_zeros(const Model& prepared) {
 /// Reports a finding, unless a crushed part explains it: values computed from such a part are lost too.
 [[noreturn]] void say(Trial& trial, std::string finding) {
   if (is_named_as_crushed(trial)) throw Skipped{"quantize warns of a crushed part"};
-  if (has_weights_of_zeros(trial.prepared())) throw Skipped{"weights of zeros leave the bias large steps"};
+  if (has_weights_of_zeros(trial.prepared())) throw Skipped{"zero weights give the bias large steps"};
   throw Found{std::move(finding)};
 }
 
@@ -346,7 +346,7 @@ void check_quality(Trial& trial) {
   constexpr double kExact = 200;  // upper bound for outputs without noise
   trial.measure({std::min(worst.sqnr, kExact), std::max(worst.excess(), -kExact)});
   if (worst.excess() > margin_of(worst.elements))
-    say(trial, fmt::format("{}: {:.1f} dB to the float network, its bit_widths allow {:.1f} dB", worst.what, worst.sqnr,
+    say(trial, fmt::format("{}: {:.1f} dB to the float network, its bit widths allow {:.1f} dB", worst.what, worst.sqnr,
                            worst.expected));
 }
 
@@ -360,8 +360,8 @@ void check_parts(Trial& trial) {
   const auto part = crushed_part(trial.answered());
   const bool is_named = is_named_as_crushed(trial);  // runs even without such a part, to check that the search succeeds
   if (!part || is_named) return;
-  if (!trial.network().rows) throw Skipped{"calibration may see samples beside others than these"};
-  throw Found{fmt::format("{}: {:.1f} dB to the float network, with steps of its own {:.1f} dB, and no warning",
+  if (!trial.network().rows) throw Skipped{"calibration may see other samples too"};
+  throw Found{fmt::format("{}: {:.1f} dB to the float network, with its own steps {:.1f} dB, and no warning",
                           part->what, part->sqnr, part->expected)};
 }
 

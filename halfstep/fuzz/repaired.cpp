@@ -11,7 +11,7 @@ namespace halfstep::fuzz {
 void check_repairs(Trial& trial) {
   const auto methods = repair::method_list();
   const repair::MethodInfo& method = methods[trial.seed() / kRepairsEvery % methods.size()];
-  if (trial.samples().size() < 2) throw Skipped{"too few samples to hold some back"};
+  if (trial.samples().size() < 2) throw Skipped{"too few samples for a validation split"};
   const repair::Options options{.methods = {method.name}, .steps = 4, .batch = 4};
   const Model repaired = repair::repair(trial.prepared(), trial.samples(), {}, options, trial.tools().pool).model;
   const Model integer = quant::convert(repaired, {.float_fallback = true}).model;

@@ -121,7 +121,7 @@ void RoundedRun::require_smooth(const Op& op, size_t operand) const {
   const bool is_place = says_places(op, static_cast<int>(operand));
   if (is_place) throw Skipped{"places depend on the inputs"};
   if (goes_in_steps(op) || (is_float(value.dtype()) && !is_float(op.results().front().dtype())))
-    throw Skipped{"a function goes in steps or has poles"};
+    throw Skipped{"a function has steps or poles"};
 }
 
 void RoundedRun::find_data() {

@@ -76,7 +76,7 @@ Tensors outputs_elsewhere(Trial& trial, const Model& model, const std::string& s
       const auto answer = trial.tools().engine->run(trial.bytes(), trial.network().elsewhere);
       if (!answer.refusal.empty()) throw Skipped{"onnxruntime: " + message_form(answer.refusal), error.what()};
     }
-    throw Found{fmt::format("the {} network takes the extents of the samples alone: {}", stage, error.what())};
+    throw Found{fmt::format("the {} network accepts only the extents of the samples: {}", stage, error.what())};
   }
 }
 
@@ -170,7 +170,7 @@ void check_lengths(Trial& trial) {
     const ops::ObserveRange observer = quant::observer_of(quantizer);
     if (leaves(at->second, known.at(at->first), prepared.tensors.at(observer.low().name()),
                prepared.tensors.at(observer.high().name()), quant::bits_of(quantizer)))
-      throw Found{fmt::format("'{}' depends on extents alone and leaves its range, without a warning", at->first)};
+      throw Found{fmt::format("'{}' depends only on extents and exceeds its range, without a warning", at->first)};
   }
 }
 

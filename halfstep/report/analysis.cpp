@@ -130,8 +130,9 @@ std::string suggestions_of(const sensitivity::Analysis& analysis) {
     for (const std::string& suggestion : one.suggestions)
       text += fmt::format("  {}: {}\n", place_of(one.quantizer), suggestion);
   }
-  return text.empty() ? "nothing stands out\n"
-                      : "what may be done, badly_scaled first, then the most harmful (options of quantize):\n" + text;
+  return text.empty()
+             ? "no suggestions\n"
+             : "suggestions (options of quantize), badly scaled quantizers first, then by sensitivity:\n" + text;
 }
 
 }  // namespace
@@ -155,7 +156,7 @@ std::string as_text(const api::AnalyzeResult& analysis) {
   for (size_t i = 0; i < std::min(kMostRows, result.quantizers.size()); ++i) table.add(row_of(result.quantizers[i]));
   text += table.text();
   if (result.quantizers.size() > kMostRows)
-    text += fmt::format("{} more with less sensitivity: --json has all\n", result.quantizers.size() - kMostRows);
+    text += fmt::format("{} more with lower sensitivity: --json lists all\n", result.quantizers.size() - kMostRows);
   return text + "\n" + suggestions_of(result);
 }
 

@@ -30,7 +30,7 @@ std::string in_words(const ScaledBy& scaled) {
   const std::string what = scaled.what == "sums" ? "" : scaled.what + " ";
   if (!scaled.powers_of_two) return fmt::format("{}x {}", what, span(scaled.least, scaled.most));
   const int right_least = -std::ilogb(scaled.most), right_most = -std::ilogb(scaled.least);
-  if (right_least == 0 && right_most == 0) return what + "as they are";
+  if (right_least == 0 && right_most == 0) return what + "unchanged";
   const bool is_left = right_most <= 0;
   const int first = is_left ? -right_most : right_least, last = is_left ? -right_least : right_most;
   return fmt::format("{}shift {} by {}{}", what, is_left ? "left" : "right", first,
@@ -68,7 +68,7 @@ std::string describe_weight(const AuditedQuantizer& weight) {
 }
 
 std::string describe_codes(const AuditedQuantizer& codes) {
-  return fmt::format("f{} {}..{}{}", codes.bits, codes.code_min, codes.code_max, learning(codes));
+  return fmt::format("a{} {}..{}{}", codes.bits, codes.code_min, codes.code_max, learning(codes));
 }
 
 /// The range that the codes represent, or "not calibrated".
@@ -129,8 +129,8 @@ std::string as_text(const quant::Audit& audit) {
   for (const AuditedQuantizer& quantizer : audit.quantizers) {
     if (quantizer.is_weight) weights[quantizer.layer] = &quantizer;
   }
-  std::vector<std::string> columns = {"layer", "operator", "weights",         "codes",      "reach",
-                                      "scale", "zero",     "sums are scaled", "shares with"};
+  std::vector<std::string> columns = {"layer", "operator", "weights",        "codes",      "range",
+                                      "scale", "zero",     "requantization", "scale group"};
   const bool has_paths = std::ranges::any_of(audit.quantizers, [](const auto& one) { return !one.path.empty(); });
   if (has_paths) columns.push_back("inside");
   Table table(columns);
@@ -142,7 +142,7 @@ std::string as_text(const quant::Audit& audit) {
     table.add(std::move(row));
   }
   std::string text = table.text() + (audit.in_float.empty() ? "" : "\n" + as_text(audit.in_float));
-  if (!audit.deviations.empty()) text += "\nunlike MQBench (--insert-as mqbench has its quantizers):\n";
+  if (!audit.deviations.empty()) text += "\ndifferences from MQBench (--insert-as mqbench reproduces its placement):\n";
   for (const auto& [tensor, what] : audit.deviations) text += fmt::format("  {}: {}\n", tensor, what);
   return text;
 }
@@ -151,18 +151,18 @@ namespace {
 
 std::string sentence_of(const AuditedQuantizer& one) {
   std::string text = fmt::format("{}: {}{}{}\n", one.is_weight ? "weight, quantized" : "quantized", one.reason,
-                                 one.path.empty() ? "" : ", inside of ", one.path);
+                                 one.path.empty() ? "" : ", in ", one.path);
   text += fmt::format("  codes      {} bits, {} to {} ({})\n", one.bits, one.code_min, one.code_max, one.code_type);
   const auto [least, most] = std::ranges::minmax(one.scale);
   text += fmt::format("  scale      {}{}, zero point {}{}\n", span(least, most),
                       one.axis < 0 ? "" : fmt::format(" ({} channels on axis {})", one.scale.size(), one.axis),
                       one.zero_point[0], one.power_of_two ? ", a power of two" : "");
-  text += fmt::format("  reals      {}; found by {}{}\n", describe_range(one), one.observer, learning(one));
+  text += fmt::format("  range      {}; observer {}{}\n", describe_range(one), one.observer, learning(one));
   if (!one.layer.empty())
-    text += fmt::format("  {} {} '{}'{}\n", one.is_weight ? "read by   " : "given by  ", one.op, one.layer,
-                        one.activation == "none" ? "" : " with " + one.activation + " in it");
-  if (!one.scaled_by.empty()) text += fmt::format("  sums       {}\n", in_words(one.scaled_by));
-  if (!one.shares.empty()) text += fmt::format("  shares its scale with {}\n", fmt::join(one.shares, ", "));
+    text += fmt::format("  {} {} '{}'{}\n", one.is_weight ? "read by   " : "output of ", one.op, one.layer,
+                        one.activation == "none" ? "" : " with fused " + one.activation);
+  if (!one.scaled_by.empty()) text += fmt::format("  requantize {}\n", in_words(one.scaled_by));
+  if (!one.shares.empty()) text += fmt::format("  same scale as {}\n", fmt::join(one.shares, ", "));
   return text;
 }
 
@@ -171,12 +171,13 @@ std::string sentence_of(const AuditedQuantizer& one) {
 std::string as_text(const quant::TensorStory& story) {
   std::string text = story.tensor + "\n";
   for (const AuditedQuantizer* one : story.quantizers) text += sentence_of(*one);
-  if (!story.has_codes_of.empty()) text += fmt::format("has the codes of '{}', in other places\n", story.has_codes_of);
+  if (!story.has_codes_of.empty())
+    text += fmt::format("has the codes of '{}', at other positions\n", story.has_codes_of);
   if (story.quantizers.empty() && story.has_codes_of.empty()) text += "has no quantizer\n";
   if (story.in_float != nullptr)
-    text += fmt::format("given in float by {} '{}': {}\n", story.in_float->op, story.in_float->layer,
+    text += fmt::format("computed in float by {} '{}': {}\n", story.in_float->op, story.in_float->layer,
                         story.in_float->reason);
-  if (!story.goes_to.empty()) text += fmt::format("goes to {}\n", fmt::join(story.goes_to, ", "));
+  if (!story.goes_to.empty()) text += fmt::format("read by {}\n", fmt::join(story.goes_to, ", "));
   return text;
 }
 

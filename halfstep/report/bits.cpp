@@ -75,8 +75,8 @@ std::string costs_text(const allocation::Allocation& result) {
   }
   const double gap = result.chosen.sensitivity - result.bound;
   return text + (gap <= 1e-6 * std::max(1.0, result.chosen.sensitivity)
-                     ? "no legal bit_widths within the budget have a lower predicted loss (gap 0)\n"
-                     : fmt::format("predicted loss within {:.4g} of the least that is possible\n", gap));
+                     ? "no legal bit widths within the budget have a lower predicted loss (gap 0)\n"
+                     : fmt::format("predicted loss at most {:.4g} above the possible minimum\n", gap));
 }
 
 ordered_json to_json(const Costs& costs) {
@@ -120,9 +120,9 @@ ordered_json groups_in_json(const allocation::Allocation& result) {
 
 /// The steps that followed the choice of bit widths, or commands for them.
 std::string follow_up_text(const api::BitsResult& bits) {
-  std::string text = "the network is prepared and calibrated with these bit_widths";
+  std::string text = "the network is prepared and calibrated with these bit widths";
   if (!bits.repaired && !bits.trained && !bits.proof)
-    return text + ". Then, as need be: quantize --repair, train, convert, verify\n";
+    return text + ". Next steps, as needed: quantize --repair, train, convert, verify\n";
   text += "\n";
   if (bits.repaired) text += "\n" + as_text(*bits.repaired);
   if (bits.trained) text += "\n" + as_text(*bits.trained);
@@ -134,7 +134,7 @@ std::string follow_up_text(const api::BitsResult& bits) {
 
 std::string as_text(const api::BitsResult& bits) {
   const allocation::Allocation& result = bits.allocation;
-  Table points = table_of_points(result, "bit_widths");
+  Table points = table_of_points(result, "bit widths");
   points.add(row_of(result.before));
   for (const Point& point : result.uniform) points.add(row_of(point));
   points.add(row_of(result.chosen));

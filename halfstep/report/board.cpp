@@ -25,28 +25,29 @@ std::string place_text(const board::Place& place) {
                      place.sample, indices);
 }
 
-/// The result of applying the guess, for example "so read, 0 of 4096 differ".
+/// The result of applying the guess, for example "with this correction, 0 of 4096 differ".
 std::string proof_text(const Guess& guess, const ValueComparison& value) {
   switch (guess.proof) {
     case board::Proof::exact: {
-      const std::string all = fmt::format("so read, {} of {} differ", guess.differing, guess.compared);
-      return guess.left > 0 ? all + fmt::format("; of the others it says nothing") : all;
+      const std::string all = fmt::format("with this correction, {} of {} differ", guess.differing, guess.compared);
+      return guess.left > 0 ? all + fmt::format("; it predicts nothing for the others") : all;
     }
-    case board::Proof::near: return fmt::format("so read, all {} are right to a code", guess.compared);
+    case board::Proof::near: return fmt::format("with this correction, all {} are within one code", guess.compared);
     case board::Proof::partial:
-      return fmt::format("so read, {} of {} differ, in place of {}", guess.differing, guess.compared, value.differing);
+      return fmt::format("with this correction, {} of {} differ, instead of {}", guess.differing, guess.compared,
+                         value.differing);
     case board::Proof::place: break;
   }
-  return guess.differing == 0 ? "by the places of all that differ"
-                              : fmt::format("by the places of all but {} that differ", guess.differing);
+  return guess.differing == 0 ? "it explains the positions of all that differ"
+                              : fmt::format("it explains the positions of all but {} that differ", guess.differing);
 }
 
 std::string first_text(const Comparison& comparison) {
   const ValueComparison& value = comparison.values[*comparison.differing];
-  std::string text = fmt::format("first to differ: '{}'", value.name);
+  std::string text = fmt::format("first difference: '{}'", value.name);
   if (value.what != "activation") text += fmt::format(" ({} of layer '{}')", value.what, value.layer);
   if (!value.op.empty()) text += fmt::format(", {}", value.op);
-  if (value.state == State::other_size) return text + ": has another size\n";
+  if (value.state == State::other_size) return text + ": the sizes differ\n";
   text += fmt::format(": {} of {} elements, by at most {}, {} dB\n", grouped(value.differing), grouped(value.elements),
                       value.largest, decibel_text(value.sqnr_db));
   if (value.place) text += "  " + place_text(*value.place) + "\n";
@@ -58,7 +59,7 @@ std::string guesses_text(const Comparison& comparison) {
   std::string text;
   for (const Guess& guess : comparison.guesses)
     text += fmt::format("{} {}: {}\n", text.empty() ? "most likely" : "or", guess.sentence, proof_text(guess, value));
-  if (text.empty()) text = "nothing that is known explains it\n";
+  if (text.empty()) text = "no known cause explains it\n";
   if (!comparison.undiagnosed.empty()) text += fmt::format("note: {}\n", comparison.undiagnosed);
   return text;
 }
@@ -138,9 +139,8 @@ std::string as_text(const Comparison& comparison) {
     if (value.state == State::equal && !renamed) continue;
     any = true;
     const bool there = value.state == State::equal || value.state == State::differs;
-    const std::string state = renamed
-                                  ? fmt::format("{}, called '{}' there", board::name(value.state), value.second_name)
-                                  : std::string(board::name(value.state));
+    const std::string state = renamed ? fmt::format("{}, named '{}' there", board::name(value.state), value.second_name)
+                                      : std::string(board::name(value.state));
     table.add({value.name, value.op, there ? std::to_string(value.elements) : "-",
                there ? std::to_string(value.differing) : "-", there ? fmt::format("{:.6g}", value.largest) : "-",
                there ? decibel_text(value.sqnr_db) : "-", state});

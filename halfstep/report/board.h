@@ -12,7 +12,8 @@ namespace halfstep::report {
 std::string as_text(const board::Manifest& manifest);
 std::string as_json(const board::Manifest& manifest);
 
-/// The values that differ, the position of the first difference, and its most likely cause. See docs/guides/debug_board.md.
+/// The values that differ, the position of the first difference, and its most likely cause. See
+/// docs/guides/debug_board.md.
 std::string as_text(const board::Comparison& comparison);
 /// One line, for example "equal: 23 values, 104,732 elements, 0 differ".
 std::string sentence(const board::Comparison& comparison);

@@ -114,15 +114,15 @@ std::string table_of(const Comparison& comparison) {
 
 std::string as_html(const Comparison& comparison) {
   std::string page =
-      fmt::format("<h1>{}</h1>\n<p><code>{}</code> beside <code>{}</code>: {}.</p>\n", escaped(comparison.network),
+      fmt::format("<h1>{}</h1>\n<p><code>{}</code> and <code>{}</code>: {}.</p>\n", escaped(comparison.network),
                   escaped(comparison.first), escaped(comparison.second), escaped(sentence(comparison)));
   for (const std::string& note : comparison.notes) page += fmt::format("<p>{}</p>\n", escaped(note));
   page += "<h2>Values</h2>\n" + strip(comparison);
   if (comparison.differing) {
     const ValueComparison& value = comparison.values[*comparison.differing];
-    page += fmt::format("<h2>First to differ: <code>{}</code></h2>\n", escaped(value.name));
+    page += fmt::format("<h2>First difference: <code>{}</code></h2>\n", escaped(value.name));
     const std::string text = as_text(comparison);
-    const size_t begin = text.find("first to differ"), end = text.rfind("\n\n");
+    const size_t begin = text.find("first difference"), end = text.rfind("\n\n");
     page += fmt::format("<pre class=\"guess\">{}</pre>\n", escaped(text.substr(begin, end - begin)));
     page += map_of(comparison.heat) + channels_of(comparison.heat);
   }

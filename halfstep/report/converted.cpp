@@ -9,7 +9,7 @@
 namespace halfstep::report {
 
 std::string as_text(const quant::Conversion& conversion) {
-  Table table({"layer", "accumulator at most", "may reach", "share"});
+  Table table({"layer", "accumulator bound", "limit", "share"});
   for (const auto& proof : conversion.proofs)
     table.add({proof.layer, std::to_string(proof.bound), std::to_string(proof.limit),
                fmt::format("{:.3f} %", 100.0 * static_cast<double>(proof.bound) / static_cast<double>(proof.limit))});

@@ -22,8 +22,8 @@ std::string text_of(const Counts& counts) {
 }
 
 std::string parts_text(const api::DataReport& data) {
-  if (data.tested == "all samples") return fmt::format("{} samples train and test\n", data.test);
-  const std::string val = data.val > 0 ? fmt::format(", {} are held back in training (val/)", data.val) : "";
+  if (data.tested == "all samples") return fmt::format("{} samples for both training and tests\n", data.test);
+  const std::string val = data.val > 0 ? fmt::format(", {} validate (val/)", data.val) : "";
   return fmt::format("{} train{}, {} test ({})\n", data.train, val, data.test, data.tested);
 }
 
@@ -38,10 +38,10 @@ std::string values_text(const api::DataReport& data) {
   if (data.measured == 0) return "";
   std::string text = fmt::format("values   {:g} to {:g} in {} samples, mean {}, std {}\n", data.least, data.most,
                                  data.measured, list_of(data.mean, 1), list_of(data.deviation, 1));
-  if (!data.raw) return text + "         taken as they are\n";
+  if (!data.raw) return text + "         used as they are\n";
   if (data.most > 1 && data.least >= 0 && data.most <= 255) {
     const double largest = data.most > 16 ? 255 : data.most;
-    text += fmt::format("         --scale 1/{:g} --mean {} --std {} makes them 0 and 1\n", largest,
+    text += fmt::format("         --scale 1/{:g} --mean {} --std {} makes mean and std 0 and 1\n", largest,
                         list_of(data.mean, 1 / largest), list_of(data.deviation, 1 / largest));
   }
   return text;
@@ -61,7 +61,7 @@ std::string as_text(const api::DataReport& data) {
                         text_of(data.sizes));
   text += values_text(data);
   if (!data.skipped.empty())
-    text += fmt::format("left out {}, the first: {}\n", data.skipped.size(), data.skipped.front());
+    text += fmt::format("skipped {}, the first: {}\n", data.skipped.size(), data.skipped.front());
   return text;
 }
 

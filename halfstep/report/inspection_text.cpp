@@ -26,7 +26,7 @@ std::string ports_text(const char* title, const std::vector<formats::Port>& port
     if (port.has_default) continue;
     const auto taken = dims.find(port.name);
     text += fmt::format("{:12}{}: {}{}\n", title, port.name, port.type,
-                        taken == dims.end() ? "" : fmt::format(", here {}", to_string(taken->second)));
+                        taken == dims.end() ? "" : fmt::format(", assumed {}", to_string(taken->second)));
   }
   return text;
 }
@@ -59,9 +59,9 @@ std::string nodes_text(const std::vector<formats::NodeLine>& nodes) {
 std::string program_text(const api::ForeignInspection& found) {
   if (!found.program) return "";
   const runtime::MemoryReport memory = runtime::memory_of(*found.program);
-  return fmt::format("{:12}{} for one run, a multiplication and an addition being two\n", "operations",
+  return fmt::format("{:12}{} per run (a multiply-add counts as two)\n", "operations",
                      grouped(flops(found.model->graph))) +
-         fmt::format("{:12}{} of activations at their peak ({} without sharing), {} of weights as they are run\n",
+         fmt::format("{:12}{} of activations at the peak ({} without shared memory), {} of weights at run time\n",
                      "memory", bytes_text(memory.planned), bytes_text(memory.naive), bytes_text(memory.tensors));
 }
 
@@ -77,7 +77,7 @@ std::string issue_text(const formats::Issue& issue) {
   std::string text = fmt::format("  {}: {}\n    {} {}: {}\n", issue.op, issue.what(), issue.nodes.size(),
                                  issue.nodes.size() == 1 ? "node" : "nodes", names_text(issue.nodes));
   if (!issue.nearest.empty()) text += fmt::format("    nearest supported: {}\n", issue.nearest);
-  return text + fmt::format("    to do: {}\n", issue.remedy());
+  return text + fmt::format("    remedy: {}\n", issue.remedy());
 }
 
 std::string issues_text(const formats::Coverage& coverage, bool values) {
@@ -93,10 +93,10 @@ std::string coverage_text(const formats::Coverage& coverage) {
   std::string text;
   if (!coverage.complete()) text += "\nnot supported\n" + issues_text(coverage, false);
   const std::string values = issues_text(coverage, true);
-  if (!values.empty()) text += "\nsupported by `run` alone, which has the inputs\n" + values;
+  if (!values.empty()) text += "\nsupported only by `run`, which has the inputs\n" + values;
   if (coverage.unchecked > 0)
-    text += fmt::format("\nof {} nodes behind these only the operators were looked up\n", coverage.unchecked);
-  return text + "operations and memory depend on them, and are not known\n";
+    text += fmt::format("\nonly the operators were checked of {} nodes after these\n", coverage.unchecked);
+  return text + "operations and memory depend on these nodes and are unknown\n";
 }
 
 std::string target_text(const std::optional<api::TargetInspection>& target) {
@@ -109,7 +109,7 @@ std::string assumed_text(const api::Inspection& found) {
   for (const Value open : found.model.graph.arguments()) {
     const Value closed = found.compiled.graph.value(open.name());
     if (closed && closed.type() != open.type())
-      text += fmt::format("here {}: {}\n", open.name(), to_string(closed.type()));
+      text += fmt::format("assumed {}: {}\n", open.name(), to_string(closed.type()));
   }
   return text;
 }

@@ -31,7 +31,7 @@ Json value_of(const std::optional<std::string>& text) { return text ? Json(*text
 }  // namespace
 
 std::string as_text(const api::PlatformCheck& check) {
-  if (check.holds()) return fmt::format("{}: no mistakes\n", check.file);
+  if (check.holds()) return fmt::format("{}: no errors\n", check.file);
   std::string text;
   for (const Diagnostic& one : check.objections) text += fmt::format("{}: {}\n", one.where, one.reason());
   return text;
@@ -48,7 +48,7 @@ std::string as_text(const quant::Platform& platform) { return quant::record_text
 std::string as_json(const quant::Platform& platform) { return to_text({{"platform", quant::record_json(platform)}}); }
 
 std::string as_text(const api::PlatformComparison& found) {
-  if (found.differences.empty()) return fmt::format("{} and {} do the same\n", found.first, found.second);
+  if (found.differences.empty()) return fmt::format("{} and {} are equivalent\n", found.first, found.second);
   Table table({"key", found.first, found.second});
   for (const auto& one : found.differences) table.add({one.path, one.first.value_or("-"), one.second.value_or("-")});
   return table.text();

@@ -15,17 +15,16 @@ std::string as_text(const api::QuantizeResult& quantized) {
   std::string text =
       fmt::format("platform {}: {}\n\n{}", quantized.platform.name, quantized.platform.doc, as_text(quantized.audit));
   if (!std::ranges::all_of(quantized.audit.in_float, &quant::FloatFallback::is_outside))
-    text += "convert needs --float-fallback to keep them\n";
+    text += "convert accepts them only with --float-fallback\n";
   if (!quantized.padded.empty())
-    text += fmt::format("\npadded with channels of zeros: {}; outputs are as they were\n",
-                        fmt::join(quantized.padded, ", "));
+    text += fmt::format("\nzero-padded channels: {}; outputs are unchanged\n", fmt::join(quantized.padded, ", "));
   if (quantized.normalizations > 0) {
     text += fmt::format(
-        "\n{} batch norms are part of the layers before them; float layers move by {:.1e} of their largest "
-        "value at most",
+        "\n{} batch norms are folded into the layers before them; outputs of float layers change by at most {:.1e} of "
+        "their largest value",
         quantized.normalizations, quantized.difference);
     if (quantized.batch_norms != "folded")
-      text += fmt::format("; training sees them {}, integers have them folded", quantized.batch_norms);
+      text += fmt::format("; training computes them {}, the integer program has them folded", quantized.batch_norms);
     text += "\n";
   }
   if (quantized.samples > 0)

@@ -35,8 +35,8 @@ std::string as_text(const repair::Report& repaired) {
   std::string text = table.text() + "\n";
   for (const repair::Step& step : repaired.steps) text += fmt::format("{}: {}\n", step.name, step.what);
   return text + fmt::format(
-                    "\nlearned from {} samples, judged on {} held back: {} {} became {}, distance {:.3g} to the "
-                    "float network became {:.3g}\n",
+                    "\ncorrected with {} samples, judged on {} validation samples: {} {} became {}, distance {:.3g} to "
+                    "the float network became {:.3g}\n",
                     repaired.learned, repaired.validation_split, name_of_right(repaired), percent(repaired.first),
                     percent(repaired.last), repaired.first.loss, repaired.last.loss);
 }

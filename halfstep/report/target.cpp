@@ -26,7 +26,7 @@ std::string reason_text(const std::vector<const Diagnostic*>& same) {
   Diagnostic reason = *same.front();
   const std::string remedy = std::exchange(reason.remedy, "");
   return fmt::format("  {}\n    at: {}\n{}", reason.reason(), places_of(same),
-                     remedy.empty() ? "" : fmt::format("    to do: {}\n", remedy));
+                     remedy.empty() ? "" : fmt::format("    remedy: {}\n", remedy));
 }
 
 std::string verb_text(const api::VerbObjections& verb) {
@@ -41,7 +41,7 @@ std::string verb_text(const api::VerbObjections& verb) {
       same->push_back(&one);
     }
   }
-  std::string text = fmt::format("{} refuses\n", verb.verb);
+  std::string text = fmt::format("{} rejects\n", verb.verb);
   for (const auto& reason : reasons) text += reason_text(reason);
   return text;
 }
@@ -51,10 +51,9 @@ std::string verb_text(const api::VerbObjections& verb) {
 std::string as_text(const api::TargetInspection& found) {
   std::string text;
   for (const auto& verb : found.verbs) text += verb_text(verb);
-  if (text.empty()) text = "quantize, convert and train take the network\n";
+  if (text.empty()) text = "quantize, convert and train accept the network\n";
   text = fmt::format("for {}\n\n{}", found.platform, text);
-  if (!found.padded.empty())
-    text += fmt::format("\npadded with channels of zeros: {}\n", fmt::join(found.padded, ", "));
+  if (!found.padded.empty()) text += fmt::format("\nzero-padded channels: {}\n", fmt::join(found.padded, ", "));
   for (const std::string& note : found.notes) text += fmt::format("\nnote: {}\n", note);
   return found.fallbacks.empty() ? text : text + "\n" + as_text(found.fallbacks);
 }

@@ -125,7 +125,7 @@ std::string as_chrome_trace(const api::ExecutionTrace& trace) {
 std::string as_log(const api::ExecutionTrace& trace) {
   std::string text;
   write_log(trace.instructions, "", text);
-  if (trace.left_out > 0) text += fmt::format("{} later runs of regions are left out\n", trace.left_out);
+  if (trace.left_out > 0) text += fmt::format("{} later runs of regions are omitted\n", trace.left_out);
   return text;
 }
 

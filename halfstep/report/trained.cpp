@@ -12,7 +12,7 @@ namespace {
 
 std::string accuracy_text(const api::TrainResult& trained) {
   if (!trained.accuracy) return fmt::format("{} samples without labels, ", trained.samples);
-  return fmt::format("accuracy {:.2f} % of {} samples ({}), ", 100 * *trained.accuracy, trained.samples,
+  return fmt::format("accuracy {:.2f} % on {} samples ({}), ", 100 * *trained.accuracy, trained.samples,
                      trained.tested);
 }
 
@@ -24,7 +24,7 @@ std::string epochs_table(const train::TrainingHistory& history) {
     const train::ValidationResult& validation_result = history.validation_results[epoch];
     table.add(
         {std::to_string(epoch), validation_result.right ? fmt::format("{:.2f}", 100 * *validation_result.right) : "-",
-         fmt::format("{:.4g}", validation_result.loss), static_cast<int64_t>(epoch) == history.best ? "written" : ""});
+         fmt::format("{:.4g}", validation_result.loss), static_cast<int64_t>(epoch) == history.best ? "kept" : ""});
   }
   return table.text() + "\n";
 }
@@ -40,7 +40,7 @@ std::string recipe_text(const api::TrainResult& trained) {
 std::string operators_table(const api::TrainResult& trained) {
   double all = 0;
   for (const train::OperatorTime& time : trained.operators) all += time.milliseconds;
-  Table table({"operator", "kernel", "calls", "ms of a step", "share %"});
+  Table table({"operator", "kernel", "calls", "ms per step", "share %"});
   for (const train::OperatorTime& time : trained.operators)
     table.add({time.op, time.kernel, fmt::format("{:g}", time.calls), fmt::format("{:.3f}", time.milliseconds),
                fmt::format("{:.1f}", 100 * time.milliseconds / all)});
@@ -49,9 +49,9 @@ std::string operators_table(const api::TrainResult& trained) {
 
 std::string text_of_stage(const api::TrainResult& trained) {
   if (trained.was_finished)
-    return fmt::format("finished already after {} epochs, nothing changed; {}digest {}\n", trained.epochs,
+    return fmt::format("already finished after {} epochs, nothing changed; {}digest {}\n", trained.epochs,
                        accuracy_text(trained), trained.digest);
-  return fmt::format("{}{}{}{}loss {:.4f}, {:.1f} ms a step, digest {}\n{}", epochs_table(trained.history),
+  return fmt::format("{}{}{}{}loss {:.4f}, {:.1f} ms per step, digest {}\n{}", epochs_table(trained.history),
                      history_text(trained.history), recipe_text(trained), accuracy_text(trained), trained.loss,
                      trained.step_milliseconds, trained.digest,
                      trained.operators.empty() ? "" : operators_table(trained));

@@ -9,13 +9,12 @@ std::string history_text(const train::TrainingHistory& history) {
   const auto& validation_results = history.validation_results;
   const std::string start = text_of(history, validation_results.front());
   const std::string best = text_of(history, validation_results[static_cast<size_t>(history.best)]);
-  const std::string written = history.best == 0
-                                  ? "no epoch did better: written as it was given"
-                                  : fmt::format("{} after epoch {}, which was written", best, history.best);
-  std::string text = fmt::format("on {} samples held back: {} at the start; {}\n", history.samples, start, written);
-  if (history.teacher) text += fmt::format("the teacher has {} on them\n", text_of(history, *history.teacher));
+  const std::string written = history.best == 0 ? "no epoch improved the validation result: the initial model was kept"
+                                                : fmt::format("{} after epoch {}, which was kept", best, history.best);
+  std::string text = fmt::format("on {} validation samples: {} at the start; {}\n", history.samples, start, written);
+  if (history.teacher) text += fmt::format("teacher on the same samples: {}\n", text_of(history, *history.teacher));
   if (history.ended_below())
-    text += fmt::format("training ended below where it began: {} after epoch {}\n",
+    text += fmt::format("the last epoch is worse than the initial model: {} after epoch {}\n",
                         text_of(history, validation_results.back()), validation_results.size() - 1);
   return text;
 }

@@ -15,8 +15,8 @@ namespace halfstep::report {
 namespace {
 
 std::string bits(const verify::Layer& layer) {
-  return layer.weight_bits ? fmt::format("w{} f{}", *layer.weight_bits, layer.activation_bits)
-                           : fmt::format("f{}", layer.activation_bits);
+  return layer.weight_bits ? fmt::format("w{} a{}", *layer.weight_bits, layer.activation_bits)
+                           : fmt::format("a{}", layer.activation_bits);
 }
 
 /// Whether an external engine took part in the comparison.
@@ -45,7 +45,7 @@ std::string place_of(const Fault& fault) {
 
 std::string describe(const verify::LayerReport& report, const verify::Difference& difference, const Pair& pair = {}) {
   if (difference.what == "count")
-    return fmt::format("{} ran another number of times: {} made {} elements, {} {}{})", name_of(report, difference),
+    return fmt::format("{}: iteration counts differ: {} computed {} elements, {} {}{})", name_of(report, difference),
                        pair.first, difference.first, pair.second, difference.second, place_of(difference));
   std::string text =
       fmt::format("{}: {} code {} at {}: {} {}, {} {}", name_of(report, difference), difference.what, difference.index,
@@ -57,12 +57,12 @@ std::string describe(const verify::LayerReport& report, const verify::Difference
   return text + ")";
 }
 
-/// A mismatch of the semantic check, with the value of the source model, for example "conv2d 'c' {...} gives 0.25".
+/// A mismatch of the semantic check, with the value of the source model, for example "conv2d 'c' {...} computes 0.25".
 std::string describe(const verify::LayerReport& report, const verify::SemanticFault& fault) {
   std::string text =
-      fmt::format("{}: {} code {} at {}: integer program {}, the network that came in {}: {}{} {}",
-                  name_of(report, fault), fault.what, fault.index, to_string(fault.position), fault.found,
-                  fault.expected, fault.says, fault.what == "activation" ? " gives" : " is", fault.real);
+      fmt::format("{}: {} code {} at {}: integer program {}, source model {}: {}{} {}", name_of(report, fault),
+                  fault.what, fault.index, to_string(fault.position), fault.found, fault.expected, fault.says,
+                  fault.what == "activation" ? " computes" : " is", fault.real);
   if (fault.what != "activation") return text;
   text += place_of(fault);
   if (fault.nhwc >= 0) text += fmt::format(", NCHW index {}, NHWC index {}", fault.index, fault.nhwc);
@@ -83,14 +83,16 @@ std::string semantic_verdict(const verify::VerifyReport& report) {
     if (layer.semantics->first) text += describe(layer, *layer.semantics->first) + "\n";
   }
   for (const auto& fault : report.floats->faults)
-    text += fmt::format("value '{}': element {} of the float network is {} when prepared, {} as it came in\n",
-                        fault.value, fault.index, fault.found, fault.expected);
+    text +=
+        fmt::format("value '{}': element {} of the float network is {} in the prepared model, {} in the source model\n",
+                    fault.value, fault.index, fault.found, fault.expected);
   if (!report.floats->structure.empty())
-    text += fmt::format("the prepared network {}, which the network that came in does not become\n",
+    text += fmt::format("the prepared network {}, unlike the source model after the same rewriting\n",
                         report.floats->structure);
   return text +
-         fmt::format("semantics: {} codes against the network that came in over {} samples, {} near ties, {} beyond\n",
-                     compared, report.semantic_samples, near_ties, beyond);
+         fmt::format(
+             "semantics: {} codes compared with the source model over {} samples, {} near ties, {} out of tolerance\n",
+             compared, report.semantic_samples, near_ties, beyond);
 }
 
 /// The result of the check of a whole batch against the source model. "" if it passed or did not run.
@@ -105,9 +107,9 @@ std::string whole_verdict(const verify::VerifyReport& report) {
                     whole.integers);
   if (whole.sample)
     text += fmt::format(
-        "output '{}' of sample {} depends on the other samples of its batch: {:.3g} of its length from the output of "
+        "output '{}' of sample {} depends on the other samples of its batch: relative distance {:.3g} to the output of "
         "the "
-        "sample alone; the source model gives both alike ({} of {} samples)\n",
+        "sample alone. In the source model both are equal ({} of {} samples)\n",
         whole.sample->output, whole.sample->sample, whole.sample->difference, whole.moved, whole.batch);
   return text;
 }
@@ -148,7 +150,7 @@ std::string poor_part(const std::vector<verify::OutputPart>& parts) {
 std::string outputs_verdict(const verify::VerifyReport& report) {
   std::string text = "outputs: ";
   text += std::isfinite(report.cosine) ? fmt::format("cosine {:.6f} to the float network", report.cosine)
-                                       : "no cosine to the float network, as values are infinite or no numbers";
+                                       : "no cosine to the float network, because values are infinite or NaN";
   if (report.agreement) text += fmt::format(", the same answer for {:.2f} % of the samples", 100 * *report.agreement);
   return text + "\n" + poor_part(report.parts);
 }
@@ -158,9 +160,9 @@ std::string worth(const verify::VerifyReport& report) {
   if (report.accuracy)
     return fmt::format("; {:.1f} % accuracy, float {:.1f} %", 100 * report.accuracy->integer,
                        100 * report.accuracy->unquantized);
-  return report.agreement
-             ? fmt::format("; the float network's answer for {:.1f} % of the samples", 100 * *report.agreement)
-             : "";
+  return report.agreement ? fmt::format("; the same answer as the float network for {:.1f} % of the samples",
+                                        100 * *report.agreement)
+                          : "";
 }
 
 nlohmann::ordered_json json_of(const verify::SemanticFault& fault) {
@@ -268,8 +270,8 @@ nlohmann::ordered_json json_of(const verify::LayerReport& report, bool with_engi
 
 std::string layers_table(const verify::VerifyReport& report) {
   const bool engine = has_engine(report);
-  std::vector<std::string> columns = {"layer",     "operator",  "bits",   "scale",  "compared",
-                                      "differing", "near ties", "beyond", "SQNR dB"};
+  std::vector<std::string> columns = {"layer",     "operator",         "bits",   "scale", "compared", "differing",
+                                      "near ties", "out of tolerance", "SQNR dB"};
   if (engine) columns.push_back("engine differing");
   const bool has_paths =
       std::ranges::any_of(report.layers, [](const auto& layer) { return !layer.layer.path.empty(); });
@@ -300,14 +302,15 @@ std::string sentence(const verify::VerifyReport& report) {
     engine += layer.engine_differing;
   }
   const std::string codes = fmt::format("({} of {} codes differ)", grouped(differing), grouped(compared));
-  if (differing > 0) return fmt::format("integers are not those of the training network {}{}", codes, worth(report));
-  const std::string text = fmt::format("integers equal the training network {}", codes);
-  if (engine > 0) return fmt::format("{}, but not the engine ({} differ){}", text, grouped(engine), worth(report));
+  if (differing > 0)
+    return fmt::format("the integer program differs from the prepared model {}{}", codes, worth(report));
+  const std::string text = fmt::format("the integer program equals the prepared model {}", codes);
+  if (engine > 0) return fmt::format("{}, but {} codes differ from the engine{}", text, grouped(engine), worth(report));
   if (report.whole && !report.whole->holds())
     return fmt::format("{}, but {} differ from the source model on a whole batch{}", text,
                        report.whole->differing > 0 ? "indices" : "samples", worth(report));
   if (!report.equal())
-    return fmt::format("{}, but do not mean what the network that came in says{}", text, worth(report));
+    return fmt::format("{}, but the semantic check against the source model failed{}", text, worth(report));
   return text + worth(report);
 }
 
@@ -340,7 +343,7 @@ std::string verdict(const verify::VerifyReport& report) {
 
 std::string variants_table(const verify::VerifyReport& report) {
   if (report.variants.empty()) return "";
-  Table table({"engine's variant", "codes", "differing", "share", "largest", "first in"});
+  Table table({"engine variant", "codes", "differing", "share", "largest", "first difference in"});
   for (const auto& variant : report.variants) {
     const double share = variant.compared > 0
                              ? 100.0 * static_cast<double>(variant.differing) / static_cast<double>(variant.compared)

@@ -228,6 +228,6 @@ def __getattr__(name: str) -> Any:
     if name in _RENAMED:
         from halfstep.renamed import warn
 
-        warn(f"halfstep.{name} is called halfstep.{_RENAMED[name]}")
+        warn(f"halfstep.{name} is now halfstep.{_RENAMED[name]}")
         return operator.attrgetter(_RENAMED[name])(sys.modules[__name__])
     raise AttributeError(f"module 'halfstep' has no attribute {name!r}")

@@ -120,9 +120,9 @@ def evaluate(
     network: Model, data: Data, metric: Callable[[Any, Any], float] | None, options: given.EvalOptions, progress: Progress
 ) -> EvalResult:
     if metric is not None:
-        warn("evaluate: a metric of yours is evaluate_metric(network, batches, metric)")
+        warn("evaluate: for your own metric, call evaluate_metric(network, batches, metric)")
         if options.preprocess is not None:
-            raise TypeError("evaluate: preprocess is for raw samples; a metric gets batches as the network takes them")
+            raise TypeError("evaluate: preprocess applies to raw samples; a metric receives batches in the form that the network takes")
         return evaluate_metric(network, cast("Iterable[Any]", data), metric)
     accuracy, samples, among, tested, notes, loss = _core.evaluate(network.core, load(data, network), options, callback(progress))
     _warn(notes)

@@ -98,7 +98,7 @@ class array(_core.Array):
 
     def __len__(self) -> int:
         if not self.shape:
-            raise TypeError("len() of an array without axes")
+            raise TypeError("len() of a 0-d array")
         return self.shape[0]
 
     def __iter__(self) -> Iterator[array]:
@@ -561,7 +561,7 @@ def value_and_grad(function: Callable[..., array], argument: int = 0) -> Callabl
         with enable_grad(), capture(False):  # The result can be differentiated again.
             value = function(*args[:argument], wanted, *args[argument + 1 :], **kwargs)
         if not isinstance(value, array) or value.size != 1:
-            raise TypeError(f"grad: {getattr(function, '__name__', 'the function')} gives {value!r}, expected one element")
+            raise TypeError(f"grad: {getattr(function, '__name__', 'the function')} returned {value!r}, expected one element")
         return value, gradients([value], [wanted])[0]
 
     return both

@@ -75,7 +75,7 @@ def _results(results: Any, names: list[str]) -> list[array]:
         results = list(results.values())
     results = list(results) if isinstance(results, (list, tuple)) else [results]
     if not results or not all(isinstance(each, array) for each in results):
-        raise TypeError("network: found a result that is no array, expected arrays, or a dict of them by name")
+        raise TypeError("network: found a result that is not an array, expected arrays, or a dict of them by name")
     return results
 
 

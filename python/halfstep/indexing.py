@@ -28,7 +28,7 @@ def _place(index: int, x: array, axis: int) -> int:
     """Return the index if it is valid for the axis. If it is not, a captured function depends on the extent."""
     extent = x._extents[axis]
     if extent is None:
-        raise TypeError(f"index: found {index} for axis {axis}, whose extent is open while a network is traced, expected all of it")
+        raise TypeError(f"index: found {index} for axis {axis}, whose extent is dynamic while a network is traced, expected all of it")
     if not -extent <= index < extent:
         raise IndexError(f"index {index} of axis {axis}, which has {x.shape[axis]}")
     return index
@@ -41,7 +41,7 @@ def _is_array(key: Any) -> bool:
 def _bounds(key: slice, x: array, axis: int) -> tuple[int, int, int]:
     """Return the start, end and step of a slice in the form that the operator takes."""
     if x._extents[axis] is None:
-        raise TypeError(f"index: found a slice of axis {axis}, whose extent is open while a network is traced, expected all of it")
+        raise TypeError(f"index: found a slice of axis {axis}, whose extent is dynamic while a network is traced, expected all of it")
     step = 1 if key.step is None else key.step.__index__()
     if step == 0:
         raise ValueError("index: found a slice of step 0, expected another")

@@ -136,7 +136,7 @@ class Captured:
             try:
                 lost = core.changed(number)
                 if tracing.doubts or lost:
-                    raise NotRebuilt(tracing.doubts or f"that it changes {lost}, which cannot be done again at each call")
+                    raise NotRebuilt(tracing.doubts or f"that it changes {lost}, which cannot be repeated in each call")
                 outcome = _Outcome(apart.take(result), changes(before, found.guards, apart))
             except NotRebuilt as problem:
                 core.forget(number)
@@ -163,10 +163,10 @@ class Captured:
     def _give_up(self, reason: str, args: Any, kwargs: dict[str, Any], shown: int, *result: Any) -> Any:
         """Run the function step by step from now on."""
         self._eager = reason
-        self.why_recaptured.append(f"it runs step by step from here on: {reason}")
+        self.why_recaptured.append(f"it runs step by step from now on: {reason}")
         code = getattr(self._function, "__code__", None)
         where = f" ({code.co_filename}:{code.co_firstlineno})" if code is not None else ""
-        warnings.warn(f"captured function '{self._name}'{where} runs step by step from here on: {reason}", stacklevel=4)
+        warnings.warn(f"captured function '{self._name}'{where} runs step by step from now on: {reason}", stacklevel=4)
         if result:
             return result[0]
         with skipping_prints(shown):
@@ -255,7 +255,7 @@ def cond(condition: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     def branch(function: Callable[..., Any]) -> Callable[[Arrays], Arrays]:
         def run(arrays: Arrays) -> Arrays:
             forms.append(Form(function(*given.make(arrays))))
-            forms[-1].expect(forms[0], "cond", "what otherwise() gives")
+            forms[-1].expect(forms[0], "cond", "the result of otherwise()")
             return forms[-1].arrays
 
         return run
@@ -292,7 +292,7 @@ def while_loop(condition: Callable[..., Any], body: Callable[..., Any], *states:
     def run(given: Arrays) -> Arrays:
         result = body(*first.make(given))
         following = Form((result,) if len(states) == 1 else tuple(result))
-        following.expect(first, "while_loop", "what the body gives")
+        following.expect(first, "while_loop", "the result of the body")
         return following.arrays
 
     last = first.make(_core.while_loop(decide, run, first.arrays, at_most))

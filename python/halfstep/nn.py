@@ -436,5 +436,5 @@ def mse_loss(input: array, target: Any) -> array:
 
 def mse(found: array, expected: Any) -> array:
     """Former name of mse_loss."""
-    warn("nn.mse is called nn.mse_loss")
+    warn("nn.mse is now nn.mse_loss")
     return mse_loss(found, expected)

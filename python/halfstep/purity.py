@@ -117,23 +117,23 @@ def is_of_python(value: Any) -> bool:
 def check_class(cls: type) -> None:
     """Raise NotGuarded for a class in C whose objects may have hidden state."""
     if not is_known_class(cls):
-        raise NotGuarded(f"class {cls.__module__}.{cls.__qualname__}, of which it is not known what its objects depend on; make them outside and pass numbers")
+        raise NotGuarded(f"class {cls.__module__}.{cls.__qualname__}, whose objects may have hidden state; create them outside and pass numbers")
 
 
 def check_function(value: Any, what: str) -> None:
     """Raise NotGuarded for an unknown function in C, which other C code may call unseen."""
     if type(value) is types.BuiltinFunctionType and not is_known_function(value):
-        raise NotGuarded(f"{name_of(value)} ({what}), which may give or do something else in each call; call it outside and pass what it gives")
+        raise NotGuarded(f"{name_of(value)} ({what}), which may behave differently in each call; call it outside and pass its result")
 
 
 def check_value(value: Any, what: str) -> None:
     """Raise NotGuarded for a value that guards cannot check."""
     cls = type(value)
     if hasattr(cls, "__next__"):
-        raise NotGuarded(f"a {cls.__name__} ({what}), which is used up while it is read; pass a list or a tuple")
+        raise NotGuarded(f"a {cls.__name__} ({what}), which can be read only once; pass a list or a tuple")
     is_plain = issubclass(cls, (bool, int, float, complex, str, bytes, list, dict, set, tuple, frozenset, BaseException, types.SimpleNamespace))
     if not is_plain and cls is not object and not is_of_python(value):
-        raise NotGuarded(f"a {cls.__name__} ({what}), whose state cannot be looked at; use lists, dicts and objects of Python")
+        raise NotGuarded(f"a {cls.__name__} ({what}), whose state cannot be checked; use lists, dicts and Python objects")
 
 
 class Judge:
@@ -174,4 +174,4 @@ class Judge:
 
 def _why(found: str, frame: types.FrameType) -> str:
     where = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-    return f"{found} ({where}), which may give or do something else in each call; call it outside and pass what it gives"
+    return f"{found} ({where}), which may behave differently in each call; call it outside and pass its result"

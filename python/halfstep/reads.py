@@ -77,7 +77,7 @@ class Reads:
     def _place(self, kind: str, container: Any, key: Any, what: str, *value: Any) -> None:
         """Add the guard alone. Other code cannot continue from this value unseen."""
         if len(self.guards) >= _LIMIT:
-            raise NotGuarded(f"more than {_LIMIT} values that it may depend on, at {what}; pass what it needs as arguments")
+            raise NotGuarded(f"more than {_LIMIT} values that it may depend on, at {what}; pass the values that it needs as arguments")
         if kind in ("dict", "attribute"):
             place = kind, id(container), key
             if place in self._places:
@@ -104,7 +104,7 @@ class Reads:
         self.codes.update((id(each), each) for each in codes_in(code))
         names = names_in(code)
         for hidden in sorted(names.attributes & SHOWN):
-            raise NotGuarded(f"'{hidden}' of an object of the interpreter (in '{function.__name__}'), which shows what is not looked at")
+            raise NotGuarded(f"'{hidden}' of an object of the interpreter (in '{function.__name__}'), which exposes values that are not checked")
         self._attributes |= names.attributes
         self._constants |= names.constants
         self._stored |= names.stored
@@ -217,7 +217,7 @@ class Reads:
         """
         attributes = attributes_of(value)
         if attributes:
-            raise NotGuarded(f"an array ({what}) with attributes, which are not looked at; hold them beside it")
+            raise NotGuarded(f"an array ({what}) with attributes, which are not checked; store them outside the array")
         if attributes is not None and (self._looks_up or self._stored):
             self._place("keys", attributes, (), f"attributes of {what}")
             self.before.append((attributes, {}))
@@ -350,7 +350,7 @@ class Reads:
             if type(value) not in (list, tuple):
                 self.walk(type(value), what)
                 if attributes_of(value):
-                    raise NotGuarded(f"a {type(value).__name__} ({what}) with attributes, which are not looked at; use a dataclass")
+                    raise NotGuarded(f"a {type(value).__name__} ({what}) with attributes, which are not checked; use a dataclass")
         elif type(value) is dict:
             for key, each in value.items():
                 self.arguments(key, what, depth + 1)
@@ -418,7 +418,7 @@ class Elements:
         if isinstance(self.value, bytearray):
             return (bytes(self.value),)
         if self.value.dtype.hasobject:
-            raise NotGuarded("an array of objects of NumPy, which cannot be compared from call to call")
+            raise NotGuarded("a NumPy array of objects, which cannot be compared between calls")
         return str(self.value.dtype), self.value.shape, self.value.tobytes()
 
     def __eq__(self, other: object) -> bool:

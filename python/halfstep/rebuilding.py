@@ -90,7 +90,7 @@ def _maker(plan: _Plan, number: int, parts: list[Make]) -> Make:
 def _plan(value: Any) -> _Plan:
     cls = type(value)
     if isinstance(value, (list, set, dict)) and getattr(value, "__dict__", None):
-        raise NotRebuilt(f"a {cls.__name__} with attributes, which cannot be made anew for each call")
+        raise NotRebuilt(f"a {cls.__name__} with attributes, which cannot be recreated for each call")
     if isinstance(value, (tuple, frozenset)):
         return _Plan(list(value), None, getattr(cls, "_make", cls))
     if isinstance(value, (list, set)):
@@ -108,7 +108,7 @@ def _plan(value: Any) -> _Plan:
         return _Plan([], None, lambda _: value)
     names = [name for each in cls.__mro__ for name in slots_of(each) if hasattr(value, name)]
     if isinstance(value, (BaseException, types.FunctionType)) or not (names or hasattr(value, "__dict__")) or not is_of_python(value):
-        raise NotRebuilt(f"a value of type {cls.__name__}, which cannot be made anew for each call")
+        raise NotRebuilt(f"a value of type {cls.__name__}, which cannot be recreated for each call")
     attributes = getattr(value, "__dict__", {})
 
     def fill(made: Any, parts: list[Any]) -> None:

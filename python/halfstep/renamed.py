@@ -21,7 +21,7 @@ def users_level() -> int:
 
 def warn(text: str) -> None:
     """Raise a FutureWarning, which Python shows by default, at the user's line."""
-    warnings.warn(f"{text}; the old form goes away in halfstep 0.3", FutureWarning, stacklevel=users_level())
+    warnings.warn(f"{text}; halfstep 0.3 removes the old form", FutureWarning, stacklevel=users_level())
 
 
 def renamed(**names: str) -> Callable[[_F], _F]:
@@ -31,7 +31,7 @@ def renamed(**names: str) -> Callable[[_F], _F]:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             for old in names.keys() & kwargs.keys() if kwargs else ():
-                warn(f"{function.__qualname__.removesuffix('.__init__')}: the argument '{old}' is called '{names[old]}'")
+                warn(f"{function.__qualname__.removesuffix('.__init__')}: the argument '{old}' is now '{names[old]}'")
                 kwargs[names[old]] = kwargs.pop(old)
             return function(*args, **kwargs)
 

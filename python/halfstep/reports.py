@@ -106,7 +106,7 @@ class Diagnostics(Report):
     @property
     def verdict(self) -> str:
         count = len(self.objections)
-        return f"{count} objection{'' if count == 1 else 's'} on the way to {self.values['platform']}"
+        return f"{count} objection{'' if count == 1 else 's'} for {self.values['platform']}"
 
     def __bool__(self) -> bool:
         return self.values["holds"]

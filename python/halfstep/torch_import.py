@@ -70,7 +70,7 @@ def from_torch(
         except _core.Error as error:
             reason = str(error)
         fixed = _imported(module, _copied(arguments), _copied(given), None, title)
-    warnings.warn(f"{title}: the batch stays that of the example: {reason}", stacklevel=2)
+    warnings.warn(f"{title}: the batch size of the example is fixed: {reason}", stacklevel=2)
     return fixed
 
 
@@ -188,7 +188,7 @@ def _reason(error: BaseException) -> str:
     frames = [frame for cause in chain for frame in traceback.extract_tb(cause.__traceback__)]
     own = [frame for frame in frames if _is_own(frame.filename)]
     place = f"; at {os.path.basename(own[-1].filename)}:{own[-1].lineno}: {own[-1].line}" if own else ""
-    return f"{said}{place}; what the module does must not depend on values, and it must not change its arguments"
+    return f"{said}{place}; the module must not depend on values, and must not change its arguments"
 
 
 def _is_own(file: str) -> bool:

@@ -83,7 +83,7 @@ class TorchModule(torch.nn.Module):
                 continue
             if (now.dtype, now.device, now.shape) != (shared.dtype, shared.device, shared.shape):
                 raise TypeError(
-                    f"{name}: found {_text(now)}, expected {_text(shared)}, as the network has it; undo what changed it, "
+                    f"{name}: found {_text(now)}, expected {_text(shared)}, as in the network; undo the change, "
                     "for instance with module.to('cpu', torch.float32)"
                 )
             with torch.no_grad():

@@ -48,7 +48,7 @@ class Reader {
   }
 
   Attribute list(PyObject* value) const {
-    const nb::object items = owned(PySequence_Fast(value, "an attribute is no sequence"));
+    const nb::object items = owned(PySequence_Fast(value, "an attribute is not a sequence"));
     std::vector<int64_t> integers;
     std::vector<double> reals;
     std::vector<std::string> texts;

@@ -101,7 +101,7 @@ class CapturedFunction {
 
 CapturedFunction::Mismatch CapturedFunction::mismatch(Entry& entry, const Flat& flat, std::vector<PyObject*>& objects,
                                                       Arrays& arrays) {
-  if (entry.words != flat.words) return {"arguments: found others in number, kind or order", 0};
+  if (entry.words != flat.words) return {"arguments: their number, kind or order differs", 0};
   for (size_t i = 0; i < flat.constants.size(); ++i) {
     if (!is_same(flat.constants[i], entry.constants[i].ptr()))
       return {fmt::format("an argument: found {}, expected {}", short_repr(flat.constants[i]),
@@ -111,7 +111,7 @@ CapturedFunction::Mismatch CapturedFunction::mismatch(Entry& entry, const Flat& 
   objects = flat.arrays;
   for (const Guard& guard : entry.guards) {
     if (std::ranges::find(flat.containers, guard.container()) != flat.containers.end())
-      return {fmt::format("{}: found it among the arguments too", guard.what()), 2};
+      return {fmt::format("{}: it is also an argument", guard.what()), 2};
     if (!guard.holds(objects)) {
       const auto [found, expected] = guard.compared();
       return {fmt::format("{}: found {}, expected {}", guard.what(), found, expected), 2};
@@ -146,7 +146,7 @@ nb::object CapturedFunction::call(const nb::args& args, const nb::kwargs& kwargs
     const capture::Captured::Run run = entry->programs->run(arrays, effect);
     if (!run.results)
       return capture_(args, kwargs, number, run.effects,
-                      entry->crowded.empty() ? "a decision came out as it never did" : entry->crowded,
+                      entry->crowded.empty() ? "a decision has a new outcome" : entry->crowded,
                       !entry->crowded.empty());
     const auto object_for = [&](const Array& result) {
       for (size_t k = 0; k < arrays.size(); ++k) {

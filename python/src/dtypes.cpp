@@ -139,8 +139,8 @@ nb::dlpack::dtype dlpack_dtype(DType dtype) {
   for (const DlpackType& type : kDlpackTypes) {
     if (dtype == type.dtype) return type.type;
   }
-  fail(errors::no_dtype_of_library("DLPack", fmt::format("{} of one code in a byte", name(dtype)),
-                                   "give arrays of numpy with ml_dtypes, which have it"));
+  fail(errors::no_dtype_of_library("DLPack", fmt::format("{} with one code in each byte", name(dtype)),
+                                   "pass NumPy arrays with ml_dtypes, which supports it"));
 }
 
 bool is_masked(DType dtype) { return dtype == DType::i2 || dtype == DType::i4; }

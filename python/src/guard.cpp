@@ -172,11 +172,12 @@ std::pair<std::string, std::string> Guard::compared() const {
     case Kind::keys:
       return {short_repr(nb::list(nb::borrow<nb::dict>(container_).keys()).ptr()), short_repr(key_.ptr())};
     case Kind::object:
-      return {short_repr(nb::handle(container()).type().ptr()), "the class and the __dict__ that it had"};
-    case Kind::function: return {"others", "the code, the defaults, the attributes and the names that it had"};
-    case Kind::type: return {"others", "the attributes and the bases that it had"};
+      return {short_repr(nb::handle(container()).type().ptr()), "the class and the __dict__ of the captured call"};
+    case Kind::function:
+      return {"changes", "the code, the defaults, the attributes and the names of the captured call"};
+    case Kind::type: return {"changes", "the attributes and the bases of the captured call"};
     case Kind::items:
-    case Kind::equal: return {"others", "those of the call that was captured"};
+    case Kind::equal: return {"changes", "the values of the captured call"};
     default: return {short_repr(find().ptr()), is_array_ ? "an array" : short_repr(expected_.ptr())};
   }
 }

@@ -50,7 +50,7 @@ PyObject* item(PyObject* self, Py_ssize_t index) {
     if (index-- == 0) found = object;
   });
   if (found == nullptr) {
-    PyErr_SetString(PyExc_IndexError, "there are not that many results");
+    PyErr_SetString(PyExc_IndexError, "result index out of range");
     return nullptr;
   }
   Py_INCREF(found);
@@ -119,7 +119,7 @@ PyObject* list_names(PyObject* self, PyObject*) {
 /// Makes the same results with other objects, passed in order.
 PyObject* with_items(PyObject* self, PyObject* items) {
   if (PyTuple_Check(items) == 0 || PyTuple_GET_SIZE(items) != length(self)) {
-    PyErr_SetString(PyExc_TypeError, "expected a tuple of as many results");
+    PyErr_SetString(PyExc_TypeError, "expected a tuple with the same number of results");
     return nullptr;
   }
   PyObject* object = named_type->tp_alloc(named_type, Py_SIZE(self));

@@ -88,22 +88,20 @@ Tensors joined(const nb::list& batches) {
       std::vector<Tensor>& list = parts[name];
       const auto sample = [](const Tensor& t) { return std::span(t.dims()).subspan(1); };
       if (tensor.dims().empty())
-        fail(
-            errors::batches_differ(fmt::format("batch {}: '{}'", i, name), "one number", "samples along a first axis"));
+        fail(errors::batches_differ(fmt::format("batch {}: '{}'", i, name), "one value", "samples along a first axis"));
       const bool fits = list.empty() ? i == 0
                                      : list.front().dtype() == tensor.dtype() &&
                                            std::ranges::equal(sample(list.front()), sample(tensor));
       if (!fits && list.empty())
-        fail(errors::batches_differ(fmt::format("batch {}: '{}'", i, name), "a tensor",
-                                    "none, as in the batches before it"));
+        fail(errors::batches_differ(fmt::format("batch {}: '{}'", i, name), "a tensor", "none, as in earlier batches"));
       if (!fits)
         fail(errors::batches_differ(fmt::format("batch {}: '{}'", i, name), to_string(tensor.type()),
-                                    to_string(list.front().type()) + ", as in the batches before it"));
+                                    to_string(list.front().type()) + ", as in earlier batches"));
       list.push_back(tensor);
     }
     if (batch.size() != parts.size())
       fail(errors::batches_differ(fmt::format("batch {}", i), fmt::format("{} tensors", batch.size()),
-                                  fmt::format("{}, as in the batches before it", parts.size())));
+                                  fmt::format("{}, as in earlier batches", parts.size())));
   }
   Tensors all;
   for (const auto& [name, list] : parts) {

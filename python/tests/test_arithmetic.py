@@ -30,7 +30,7 @@ def test_centered_codes_are_all_codes_around_zero(network, digits):
 # A2.20
 def test_layers_with_zero_points_of_weights_compute_in_float(network, digits):
     prepared = hs.quantize(network, "tengine_u8", data=digits)
-    in_float = {row["tensor"] for row in prepared.report.in_float if row["reason"] == "weights with zero points have no form on codes"}
+    in_float = {row["tensor"] for row in prepared.report.in_float if row["reason"] == "weights with zero points have no integer implementation"}
     weights = [row for row in prepared.report.quantizers if row["kind"] == "weight"]
     assert in_float == {row["layer"] for row in weights}
     assert all((row["code_min"], row["code_max"]) == (0, 255) and any(row["zero_point"]) for row in weights)

@@ -71,7 +71,7 @@ def test_compare_names_the_fault_and_proves_it(ours, tmp_path):
     report = hs.compare(ours, board)
     assert not report and report.differs == "conv4"
     assert report.guesses[0]["name"] == "height_width" and report.guesses[0]["differing"] == 0
-    assert "so read, 0 of" in str(report) and "<svg" in report.html
+    assert "with this correction, 0 of" in str(report) and "<svg" in report.html
 
 
 def test_a_network_is_a_side(program, samples, ours):

@@ -87,12 +87,12 @@ def test_what_is_wrong_is_said(photos, network):
         hs.evaluate(network, photos, preprocess={"resize": 9, "size": [8, 8]})
     with raises("unknown_name", match="'imagnet'"):
         hs.evaluate(network, photos, preprocess="imagnet")
-    with pytest.warns(UserWarning, match="raw values from .* go to network 'digits' as they are"):
+    with pytest.warns(UserWarning, match="raw values from .* go to network 'digits' unchanged"):
         hs.evaluate(network, photos, preprocess={"scale": 1})
     (photos / "train/dark/bad.jpg").write_bytes(b"no picture")
     with raises("images_unreadable", match="bad.jpg"):
         hs.datasets.load(photos)
-    with pytest.warns(UserWarning, match="1 of 33 images were left out: .*bad.jpg"):
+    with pytest.warns(UserWarning, match="1 of 33 images were skipped: .*bad.jpg"):
         hs.evaluate(network, hs.datasets.load(photos, skip_bad=True))
     with raises("options_of_paths"):
         hs.datasets.load(np.zeros((4, 3)), label="none")

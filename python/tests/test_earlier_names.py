@@ -26,12 +26,12 @@ def prepared(network, samples):
 
 
 def warned(text):
-    return pytest.warns(FutureWarning, match=f"{text}.*goes away in halfstep 0.3")
+    return pytest.warns(FutureWarning, match=f"{text}.*halfstep 0.3 removes the old form")
 
 
 @pytest.mark.parametrize("old", REPORTS)
 def test_reports(old):
-    with warned(f"halfstep.{old} is called halfstep.{REPORTS[old]}"):
+    with warned(f"halfstep.{old} is now halfstep.{REPORTS[old]}"):
         assert getattr(hs, old) is getattr(hs, REPORTS[old])
     assert old not in hs.__all__ and REPORTS[old] in hs.__all__
 
@@ -53,7 +53,7 @@ def test_a_report_is_a_data_frame(prepared, monkeypatch):
 
 
 def test_data_sets(samples):
-    with warned("halfstep.dataset is called halfstep.datasets.load"):
+    with warned("halfstep.dataset is now halfstep.datasets.load"):
         assert len(hs.dataset(samples)) == 400
     digits = hs.datasets.digits()
     assert len(digits) == 1797 and digits.arrays()["x"].shape == (1797, 1, 8, 8) and "20 train, 20 test" in repr(hs.datasets.digits(samples=20))
@@ -74,9 +74,9 @@ def test_a_metric_of_ones_own(network, samples, prepared):
 
     score = hs.evaluate_metric(network, samples, right)
     assert score.samples == 400 and float(score) == pytest.approx(hs.evaluate(network, hs.datasets.load(samples, all=True)))
-    with warned("evaluate: a metric of yours is evaluate_metric"):
+    with warned("evaluate: for your own metric, call evaluate_metric"):
         assert hs.evaluate(network, samples, metric=right) == score
-    with warned("evaluate"), pytest.raises(TypeError, match="a metric gets batches"):
+    with warned("evaluate"), pytest.raises(TypeError, match="a metric receives batches"):
         hs.evaluate(network, samples, metric=right, preprocess="unit")
 
 

@@ -12,10 +12,10 @@ import pytest
 EXAMPLES = pathlib.Path(__file__).parents[2] / "examples"
 # Smallest arguments of each script, its requirements, and the end of its output.
 SCRIPTS = {
-    "from_torch.py": (["--side", "32", "--bits", "8"], ("torchvision", "onnxscript"), "8 bits: integers equal the training network (0 of "),
+    "from_torch.py": (["--side", "32", "--bits", "8"], ("torchvision", "onnxscript"), "8 bits: the integer program equals the prepared model (0 of "),
     "own_loop.py": (["--epochs", "1"], ("torch", "onnxscript", "onnxruntime"), "0 differ on three paths"),
     "own_network.py": (["--epochs", "2"], (), "over 359 samples, 0 differ"),
-    "recurrent.py": (["--steps", "3"], (), "integers equal the training network (0 of "),
+    "recurrent.py": (["--steps", "3"], (), "the integer program equals the prepared model (0 of "),
     "quickstart.py": (["--epochs", "2"], (), "over 359 samples, 0 differ"),
 }
 
@@ -46,4 +46,4 @@ def test_notebook(tmp_path):
     assert not [output for cell in cells for output in cell["outputs"] if output["output_type"] == "error"]
     script = tmp_path / "workbench.py"
     script.write_text("\n".join("".join(cell["source"]) for cell in cells) + "\nprint(repr(proof))\n")
-    assert "VerifyReport: integers equal the training network (0 of" in printed(script, ("torch", "onnxscript", "onnxruntime"), [], tmp_path)
+    assert "VerifyReport: the integer program equals the prepared model (0 of" in printed(script, ("torch", "onnxscript", "onnxruntime"), [], tmp_path)

@@ -93,8 +93,8 @@ def test_markers_are_nothing_to_pytorch_and_bound_what_is_quantized():
 
 def test_rule_1_the_number_of_outputs_does_not_hold():
     message = refusal(module := Marked(outputs=3))
-    assert "rule output-count" in message and "found 2, behind 'conv1', 'conv2', expected 3" in message
-    assert "put one OutputNOp instance right behind each layer" in message
+    assert "rule output-count" in message and "found 2, after 'conv1', 'conv2', expected 3" in message
+    assert "insert one OutputNOp directly after each layer that computes an output" in message
     assert line_of(module, "self.end1(") in message and line_of(module, "self.end2(") in message
 
 
@@ -152,8 +152,8 @@ def test_rule_3_a_marker_behind_a_concat():
             return self.end1(torch.cat([self.conv1(x), self.conv2(x)], 1))
 
     message = refusal(module := Cat(outputs=1))
-    assert "rule output-behind-layer: concat 'cat' stands between OutputNOp and what computes its values: 'conv1', 'conv2'" in message
-    assert "put one OutputNOp right behind each of these, and the concat behind those" in message
+    assert "rule output-behind-layer: concat 'cat' is between OutputNOp and the layers that compute its values: 'conv1', 'conv2'" in message
+    assert "insert one OutputNOp directly after each of these layers, and the concat after the OutputNOp operators" in message
     assert line_of(module, "self.end1(") in message
 
 
@@ -165,7 +165,7 @@ def test_rule_3_an_output_without_a_marker():
 
     message = refusal(module := Missing(outputs=1))
     assert "rule unmarked-output: this conv2d reads 'relu', which leaves the region without an OutputNOp" in message
-    assert "put one right behind 'relu', and count it" in message and line_of(module, "self.conv2(") in message
+    assert "insert one directly after 'relu', and increment `outputs`" in message and line_of(module, "self.conv2(") in message
 
 
 def test_rule_3_a_region_that_begins_nowhere_or_ends_nowhere():
@@ -178,8 +178,8 @@ def test_rule_3_a_region_that_begins_nowhere_or_ends_nowhere():
         def forward(self, x):
             return self.conv1(self.body(x))
 
-    assert "rule missing-input: a region ends here, and no InputNOp is in front of it" in refusal(NoInput())
-    assert "rule missing-output: a region begins here, and no OutputNOp is behind it" in refusal(NoOutput())
+    assert "rule missing-input: a region ends here, but no InputNOp precedes it" in refusal(NoInput())
+    assert "rule missing-output: a region begins here, but no OutputNOp follows" in refusal(NoOutput())
 
 
 def test_rule_3_crossed_markers_and_what_comes_back():
@@ -192,7 +192,7 @@ def test_rule_3_crossed_markers_and_what_comes_back():
             a = self.end1(self.conv1(self.body(x)))
             return self.end2(self.conv2(a))
 
-    assert "rule crossed-markers: a region ends here, in front of where it begins; exchange the two" in refusal(Crossed(outputs=1))
+    assert "rule crossed-markers: a region ends here, before it begins; exchange the two markers" in refusal(Crossed(outputs=1))
     assert "rule missing-input" in refusal(Again())
 
 
@@ -289,7 +289,7 @@ def test_a_region_by_names_is_the_one_that_markers_make():
     marked = quantized(Marked())
     assert [q["scale"] for q in prepared.report.values["quantizers"]] == [q["scale"] for q in marked.report.values["quantizers"]]
     assert hs.inspect(network(Plain()), "magik_t40", regions="x:conv[12]")
-    with pytest.raises(hs.Error, match=r"region 'x:head': 'head' fits no layer and no input"):
+    with pytest.raises(hs.Error, match=r"region 'x:head': 'head' matches no layer and no input"):
         quantized(Plain(), regions="x:head")
 
 

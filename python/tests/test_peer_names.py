@@ -92,5 +92,5 @@ OLD = {
 
 @pytest.mark.parametrize("name", OLD)
 def test_old_names_work_with_a_warning(name):
-    with pytest.warns(FutureWarning, match="goes away in halfstep"):
+    with pytest.warns(FutureWarning, match="halfstep 0.3 removes the old form"):
         OLD[name]()

@@ -138,7 +138,7 @@ def test_a_batch_that_cannot_stay_open_is_said():
         def forward(self, x):
             return x.reshape(2, 12) * torch.arange(2.0).reshape(2, 1)
 
-    with pytest.warns(UserWarning, match="the batch stays that of the example"):
+    with pytest.warns(UserWarning, match="the batch size of the example is fixed"):
         network = hs.from_torch(Flat(), torch.randn(2, 3, 4))
     assert network.inputs == {"x": ("f32", (2, 3, 4))}
 

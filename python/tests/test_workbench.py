@@ -311,7 +311,7 @@ def test_unsupported_is_its_own_error(network, samples):
 def test_inspect_says_everything_with_remedies(network, samples):
     strict = {"channels.multiple": 48, "channels.above": 1}
     found = hs.inspect(network, "magik_t40", activation_bits=9, overrides=strict)
-    assert not found and found.verdict.endswith("objections on the way to magik_t40")
+    assert not found and found.verdict.endswith("objections for magik_t40")
     assert {one["verb"] for one in found.objections} == {"quantize"}
     assert {"activations on magik_t40", "magik_t40 needs channels in multiples of 48 above 1"} == {one["problem"] for one in found.objections}
     assert all(one["remedy"] and one["layer"] for one in found.objections)

@@ -367,7 +367,7 @@ TEST(DataNotes, RawValuesWithoutPreprocessingAreSaid) {
   data::set_preprocess(network, data::Preprocess());
   const Evaluation raw = evaluate(network, data, {}, {});
   ASSERT_EQ(raw.notes.size(), 1U);
-  EXPECT_TRUE(raw.notes[0].starts_with("pictures: raw values from 20 to 219 go to network 'digits' as they are"))
+  EXPECT_TRUE(raw.notes[0].starts_with("pictures: raw values from 20 to 219 go to network 'digits' unchanged"))
       << raw.notes[0];
   EXPECT_TRUE(evaluate(network, data, {.preprocess = {.preset = "unit"}}, {}).notes.empty());
 }

@@ -60,11 +60,12 @@ TEST(Errors, StagesOfNetworks) {
   const auto exported = [&](const Model& model, const std::string& format) {
     return diagnostic_of([&] { export_onnx(model, folder / "n.onnx", {.format = format}); });
   };
-  EXPECT_EQ(exported(network(), "qdq"), errors::wrong_stage("network 'digits'", "a float network",
-                                                            "a prepared or integer one", "run quantize first"));
+  EXPECT_EQ(exported(network(), "qdq"),
+            errors::wrong_stage("network 'digits'", "a float network", "a prepared network or an integer program",
+                                "run quantize first"));
   EXPECT_EQ(exported(integer(), "float"),
             errors::wrong_stage("network 'digits'", "an integer program", "a network with float weights",
-                                "export the network that it came from"));
+                                "export its source network"));
   EXPECT_EQ(exported(network(), "tflite"), errors::not_a_choice("format", "tflite", "float, qdq or qoperator"));
   EXPECT_EQ(exported(prepared(), "qdq"), errors::requantization_not_in_onnx("digits", "fixed_point"));
   io::write_file(folder / "net.bin", std::string_view("weights for the board\n"));
@@ -82,10 +83,10 @@ TEST(Errors, Schedules) {
   EXPECT_EQ(trained(network(), {}, platform), errors::platform_without_schedule("generic_int8"));
   EXPECT_EQ(trained(network(), {{8, 8}, {0, 0}}, platform), errors::schedule_with_late_float());
   EXPECT_EQ(trained(network(), {{8, 8}}, {}),
-            errors::no_platform("digits", "the platform of the schedule", "name one (--platform)"));
+            errors::no_platform("digits", "the platform of the schedule", "set one (--platform)"));
   EXPECT_EQ(trained(prepared(), {{8, 8}}, platform),
             errors::wrong_stage("network 'digits'", "a prepared network", "a float network for a platform",
-                                "leave the platform out"));
+                                "omit the platform"));
   EXPECT_EQ(trained(prepared(), {{0, 0}}, {}),
             errors::wrong_stage("network 'digits'", "a prepared network", "a float network for a stage in float",
                                 "start from the float network"));
@@ -97,7 +98,7 @@ TEST(Errors, SamplesThatANetworkDoesNotTake) {
               parts_for(linear("x: f32[?, 6]"), make_data({{"x", Tensor(DType::f32, {8, 7})}}, "rows"));
             }),
             errors::samples_of_other_shape("rows", "x", "[?, 7]", "[?, 6]", "g",
-                                           "give a data set of matching shape (--data)"));
+                                           "pass a data set of matching shape (--data)"));
   EXPECT_EQ(diagnostic_of([] { values_of(linear("x: f32[64, 6]"), rows(), {}, {}); }),
             errors::too_few_samples("g", 8, 64));
   EXPECT_EQ(diagnostic_of([] {
@@ -130,7 +131,7 @@ TEST(Errors, Images) {
   EXPECT_EQ(taken({.preset = "unit"}),
             errors::images_of_other_size(
                 name, "6 x 20 pixels", "8 x 8, which network 'g' takes",
-                "give --resize 8 --crop 8 (short side, then the middle) or --size 8x8 (whatever the proportion)"));
+                "set --resize 8 --crop 8 (short side, then center) or --size 8x8 (changes the aspect ratio)"));
 }
 
 TEST(Errors, ArraysOfARun) {
@@ -264,7 +265,7 @@ TEST(Errors, AnswersOfProgramsInC) {
   EXPECT_EQ(answered("", {}), errors::c_program_reads_no_sample());
   EXPECT_EQ(answered("", inputs).entry, &errors::c_answer_incomplete_entry);
   EXPECT_EQ(answered(R"(printf '\005\000\000\000ab')", inputs),
-            errors::c_answer_incomplete("the end at byte 4, within a layer", "whole layers"));
+            errors::c_answer_incomplete("the end at byte 4, within a layer", "complete layers"));
   EXPECT_EQ(answered(R"(printf '\001\000\000\000z\007\000\000\000\001\000\000\000')", inputs),
             errors::c_layer_of_other_type("z", 7, 1, "a layer of the network"));
 }

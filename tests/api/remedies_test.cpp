@@ -47,7 +47,7 @@ TEST(Remedies, QuantizeNamesInfiniteValues) {
       3);
   const QuantizeResult quantized = quantize(network, quant::load_platform("generic_int8"), samples(), {}, {});
   const std::string warning =
-      "'l': some of its numbers are infinite, which become the ends of its range; keep it in float (--skip-layers l)\n";
+      "'l': some values are infinite and are clipped to the ends of its range; keep it in float (--skip-layers l)\n";
   EXPECT_EQ(joined(quantized.notes), warning);
   EXPECT_NE(joined(verify(quantized.model, convert(quantized.model).model, samples(), {}, {}).notes).find(warning),
             std::string::npos);
@@ -57,11 +57,11 @@ TEST(Remedies, QuantizeAndVerifyWarnWithOneThatHelps) {
   const Dataset data = samples();
   const Platform platform = quant::load_platform("generic_int8");
   const QuantizeResult crushed = quantize(two_heads(), platform, data, {}, {});
-  for (const char* words : {"'scores': values from ", "--skip-layers 'y' brings that to "})
+  for (const char* words : {"'scores': values from ", "--skip-layers 'y' improves it to "})
     EXPECT_NE(joined(crushed.notes).find(words), std::string::npos) << words << " in " << joined(crushed.notes);
   const auto proof = verify(crushed.model, convert(crushed.model).model, data, {}, {});
   EXPECT_TRUE(proof.equal());
-  EXPECT_NE(joined(proof.notes).find("--skip-layers 'y' brings that to "), std::string::npos) << joined(proof.notes);
+  EXPECT_NE(joined(proof.notes).find("--skip-layers 'y' improves it to "), std::string::npos) << joined(proof.notes);
   EXPECT_GT(proof.cosine, 0.999);
   const verify::OutputPart* const worst = verify::worst_of(proof.parts);
   ASSERT_NE(worst, nullptr);
@@ -91,9 +91,9 @@ TEST(Remedies, QuantizeLeavesTheTriesOfLargeNetworksToAnalyze) {
   for (float& value : x.data<float>()) value = random.normal();
   const Dataset data = make_data({{"x", x}}, "random", {.all = true});
   const QuantizeResult quantized = quantize(network, quant::load_platform("generic_int8"), data, {}, {});
-  EXPECT_NE(joined(quantized.notes).find("; 'halfstep analyze' tries what may help"), std::string::npos)
+  EXPECT_NE(joined(quantized.notes).find("; 'halfstep analyze' tries remedies"), std::string::npos)
       << joined(quantized.notes);
-  EXPECT_EQ(joined(quantized.notes).find("brings that to"), std::string::npos);
+  EXPECT_EQ(joined(quantized.notes).find("improves it to"), std::string::npos);
 }
 
 /// Vitis starts its search at scale 1 when weights are small (docs/arithmetic.md, power_floor).
@@ -101,11 +101,11 @@ TEST(Remedies, QuantizeAndVerifyNameATensorThatBecomesZero) {
   Model network = two_heads(1);
   for (float& value : network.tensors.at("v").data<float>()) value *= 0.001F;
   const std::string says =
-      "and all become 0, as observer power_floor gives scale 1; quantize with --overrides "
+      "and all become 0, because observer power_floor returned scale 1; quantize with --overrides "
       "weights.observer=minmax";
   const Dataset data = samples();
   const QuantizeResult lost = quantize(network, quant::load_platform("vitis"), data, {}, {});
-  EXPECT_NE(joined(lost.notes).find("'v': its numbers lie from "), std::string::npos) << joined(lost.notes);
+  EXPECT_NE(joined(lost.notes).find("'v': its values range from "), std::string::npos) << joined(lost.notes);
   EXPECT_NE(joined(lost.notes).find(says), std::string::npos) << joined(lost.notes);
   const auto integer = quant::convert(lost.model, {.float_fallback = true}).model;
   EXPECT_NE(joined(verify(lost.model, integer, data, {}, {}).notes).find(says), std::string::npos);
@@ -127,13 +127,13 @@ TEST(Remedies, AnalysisAdvisesWhatHelps) {
   for (const auto& one : analysis.sensitivity.quantizers) {
     for (const std::string& suggestion : one.suggestions) {
       const size_t option = suggestion.find("--");
-      const bool has_gain = option == std::string::npos || suggestion.find(" brings that to ") != std::string::npos ||
+      const bool has_gain = option == std::string::npos || suggestion.find(" improves it to ") != std::string::npos ||
                             suggestion.find(" (loss ", option) != std::string::npos;
       EXPECT_TRUE(has_gain) << suggestion;
       all += suggestion + "\n";
     }
   }
-  EXPECT_NE(all.find("--skip-layers 'y' brings that to "), std::string::npos) << all;
+  EXPECT_NE(all.find("--skip-layers 'y' improves it to "), std::string::npos) << all;
   options.tries = 0;
   for (const auto& one : analyze(two_heads(), data, options, {}).sensitivity.quantizers) {
     for (const std::string& suggestion : one.suggestions)

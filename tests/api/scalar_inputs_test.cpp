@@ -111,8 +111,8 @@ TEST(ScalarInputs, OtherSamplesAreRefusedByName) {
   Tensors columns = samples("x");
   columns.at("steps") = columns.at("steps").reshaped({kSamples, 1});
   EXPECT_EQ(test::diagnostic_of([&] { parts_for(network(), make_data(columns, "columns")); }),
-            errors::samples_of_other_shape("columns", "steps", "[1] for each sample", "one number for each sample",
-                                           "steps", "give a tensor [n]"));
+            errors::samples_of_other_shape("columns", "steps", "[1] for each sample", "one value for each sample",
+                                           "steps", "pass a tensor [n]"));
   EXPECT_EQ(test::diagnostic_of([&] { parts_for(network("4"), make_data(samples("x"), "fours")); }),
             errors::one_value_for_several_samples("fours", "steps", "steps", 4, "x"));
 }

@@ -120,7 +120,7 @@ TEST(Sequences, AreRefusedByANetworkOfReals) {
   const Tensors doubles = {{"reals", Tensor(DType::f64, {kSamples, 6})}, {"labels", Tensor(DType::i64, {kSamples})}};
   EXPECT_EQ(test::diagnostic_of([&] { evaluate(wide, make_data(doubles, "words"), {}, {}); }),
             errors::samples_of_other_type("words", "reals", "f32", "f64", "g",
-                                          "data sets hold no f64, so export the network with an input of f32"));
+                                          "data sets cannot contain f64; export the network with an f32 input"));
 }
 
 }  // namespace

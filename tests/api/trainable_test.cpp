@@ -148,7 +148,7 @@ TEST(Trainable, MistakesAreNamed) {
   EXPECT_EQ(test::kind_of([&] { run.backward({}); }), ErrorKind::bad_input);
   EXPECT_EQ(test::diagnostic_of([&] { Trainable(convert(prepared(8)).model); }),
             errors::wrong_stage("network 'digits'", "an integer program", "a prepared or float network",
-                                "train the prepared network it came from"));
+                                "train its prepared network"));
 }
 
 TEST(Trainable, ScalesStayPositive) {

@@ -113,7 +113,7 @@ TEST(Flow, SaysWhatARegionCannotBe) {
   EXPECT_EQ(diagnostic_of([&] {
               cond(condition, [](const Arrays& in) -> Arrays { return {number(item(in[0]))}; }, same, {array({1})});
             }),
-            errors::contents_asked_in_region("the first branch of cond", "its elements",
+            errors::contents_asked_in_region("the first branch of cond", "elements",
                                              "an argument of the first branch of cond"));
   Array leaked;
   cond(condition,
@@ -123,7 +123,7 @@ TEST(Flow, SaysWhatARegionCannotBe) {
        },
        same, {x});
   EXPECT_EQ(diagnostic_of([&] { apply("neg", {leaked}); }),
-            errors::contents_asked_after_trace("its elements", "'neg' of the first branch of cond"));
+            errors::contents_asked_after_trace("elements", "'neg' of the first branch of cond"));
   EXPECT_EQ(diagnostic_of([&] { cond(condition, [](const Arrays&) -> Arrays { return {uniform({2})}; }, same, {x}); }),
             errors::random_numbers_in_region("the first branch of cond"));
   const auto never = [&](const Arrays&) -> Arrays { return {condition}; };

@@ -50,7 +50,7 @@ TEST(Function, IsCapturedAgainForCallsOfAnotherKind) {
   const Switched in_training(training);
   function({a, b});
   EXPECT_EQ(function.why_recaptured(),
-            (std::vector<std::string>{"array 1: found the same array as another one, expected one of its own",
+            (std::vector<std::string>{"array 1: found the same array as another argument, expected a separate array",
                                       "array 0: found f32[1], expected f32[2]",
                                       "array 0: found f32[2], differentiable, with its gradient, expected f32[1]",
                                       "training mode: found true, expected false"}));

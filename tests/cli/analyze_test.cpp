@@ -97,10 +97,10 @@ TEST_F(Analyze, the_ruined_layer_is_named) {
 TEST_F(Analyze, refusals_say_what_to_do) {
   EXPECT_EQ(workspace->error(2, {"analyze", "quick/float.safetensors"}),
             errors::no_platform("digits", "a platform to quantize it for",
-                                "name one (--platform), or give a prepared network"));
+                                "set one (--platform), or pass a prepared network"));
   EXPECT_EQ(workspace->error(2, {"analyze", "quick/integer.safetensors"}),
             errors::wrong_stage("network 'digits'", "an integer program", "a float or prepared network",
-                                "give the one that it was made of"));
+                                "use its source network"));
   expect_values({"analyze", "quick/prepared.safetensors", "--data", "none.csv"}, {"cannot_be_read", "none.csv"});
   EXPECT_EQ(workspace->error(2, {"analyze", "quick/prepared.safetensors", "--part", "half"}),
             errors::not_a_choice("analyze: --part", "half", "test, train"));
@@ -129,8 +129,7 @@ TEST_F(Analyze, without_labels_and_with_one_sample) {
   EXPECT_EQ(report["in_float"]["loss"], 0.0);
   EXPECT_NE(report["notes"][0].get<std::string>().find("accuracy cannot be computed"), std::string::npos);
   const auto one = workspace->expect(0, {"analyze", "quick/prepared.safetensors", "--data", "x.npz", "--samples", "1"});
-  EXPECT_NE(one.err.find("1 sample: shares of right answers move in steps of 100 points"), std::string::npos)
-      << one.err;
+  EXPECT_NE(one.err.find("only 1 sample: accuracy has a resolution of 100 points"), std::string::npos) << one.err;
 }
 
 /// Names that would need quoting in a shell or a page.

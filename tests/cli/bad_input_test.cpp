@@ -132,7 +132,7 @@ TEST_F(BadInput, samples_of_another_size) {
   put("narrow.csv", "1,2,3,4,0\n1,2,3,4,1\n1,2,3,4,0\n");
   expect_error(kBadInput,
                errors::samples_of_other_shape("narrow.csv", "x", "[?, 1, 2, 2]", "[?, 1, 8, 8]", "digits",
-                                              "give a data set of matching shape (--data)"),
+                                              "pass a data set of matching shape (--data)"),
                {"eval", "--model", "quick/float.safetensors", "--data", "narrow.csv"});
 }
 
@@ -269,7 +269,7 @@ TEST_F(BadInput, a_network_of_the_wrong_stage) {
       {"convert", "quick/float.safetensors", "--out", "new.safetensors"});
   expect_error(kBadInput,
                errors::wrong_stage("network 'digits'", "a prepared network", "a float network",
-                                   "name layers whose bits are to change, repair it, or start from the float network"),
+                                   "set the bits of layers, repair it, or start from the float network"),
                {"quantize", "quick/prepared.safetensors", "--out", "new.safetensors"});
   expect_error(
       kBadInput,
@@ -277,7 +277,7 @@ TEST_F(BadInput, a_network_of_the_wrong_stage) {
       {"verify", "quick", "--integer", "quick/prepared.safetensors"});
   expect_error(kBadInput,
                errors::wrong_stage("network 'digits'", "an integer program", "a prepared or float network",
-                                   "train the prepared network it came from"),
+                                   "train its prepared network"),
                {"train", "--model", "quick/integer.safetensors", "--epochs", "1", "--out", "new"});
 }
 
@@ -308,14 +308,14 @@ TEST_F(BadInput, files_of_another_kind) {
     expect_error(kBadInput, expected, {"eval", "net.bin"});
   };
   expect_kind(std::string("PK\x03\x04\0\0\0\0archive/data.pkl", 24), "a PyTorch file", onnx);
-  expect_kind(std::string("\x80\x02}q\0.......", 12), "a Python pickle, as old PyTorch files are", onnx);
-  expect_kind("\x89PNG\r\n\x1a\n........", "a PNG image", "samples are given apart from the network");
+  expect_kind(std::string("\x80\x02}q\0.......", 12), "a Python pickle, as in old PyTorch files", onnx);
+  expect_kind("\x89PNG\r\n\x1a\n........", "a PNG image", "pass samples separately from the network");
   expect_kind("weights for the board\n", "a text", "");
-  expect_kind("....TFL3........", "a TensorFlow Lite file", "export the network that it was made from to ONNX");
+  expect_kind("....TFL3........", "a TensorFlow Lite file", "export its source network to ONNX");
   expect_error(kBadInput,
                errors::not_a_network_file(
                    "quick", "a folder",
-                   "name a file in it, such as float.safetensors, integer.safetensors, prepared.safetensors"),
+                   "choose a file in it, such as float.safetensors, integer.safetensors, prepared.safetensors"),
                {"inspect", "quick"});
 }
 

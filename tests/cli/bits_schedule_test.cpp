@@ -151,7 +151,7 @@ TEST_F(BitsSchedule, WhatMakesNoSenseIsRefused) {
       {{"--platform", "magik_t40"}, errors::option_needs_another("train", "--platform", "--bits-schedule")},
       {{"--model", prepared, "--bits-schedule", "8,4", "--overrides", "activations.rate=0.1"},
        errors::wrong_stage("network 'digits'", "a prepared network", "a float network for a platform",
-                           "leave the platform out")},
+                           "omit the platform")},
       {{"--model", prepared, "--bits-schedule", "float,4"},
        errors::wrong_stage("network 'digits'", "a prepared network", "a float network for a stage in float",
                            "start from the float network")},

@@ -109,10 +109,10 @@ TEST_F(Bits, refusals_write_nothing) {
   expect_values(3, {"budget_out_of_reach", "generic_int8"}, {"--budget", "size<=1kB"});
   expect_values(2, {"budget_malformed", "'size<=big'"}, {"--budget", "size<=big"});
   expect_error(errors::no_platform("digits", "a platform to quantize it for",
-                                   "name one (--platform), or give a prepared network"),
+                                   "set one (--platform), or pass a prepared network"),
                {"--budget", "size<=50kB"}, "float");
   expect_error(errors::wrong_stage("network 'digits'", "an integer program", "a float or prepared network",
-                                   "give the one that it was made of"),
+                                   "use its source network"),
                {"--budget", "size<=50kB"}, "integer");
   expect_values(2, {"cannot_be_read", "none.csv"}, {"--budget", "latency<=1ms", "--table", "none.csv"});
   test::write_text(*workspace / "board.csv", "layer,weights,activations,milliseconds\nconv1,8,8,1\n");

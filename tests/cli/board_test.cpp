@@ -153,7 +153,8 @@ TEST_F(Board, a_difference_has_its_place_in_every_layout) {
   EXPECT_EQ((*conv)["first"]["index"]["NCHW"], at);
   EXPECT_EQ((*conv)["first"]["index"]["NHWC"], 64 * 16 + (2 * 4 + 3) * 64 + 37);
   EXPECT_EQ((*conv)["first"]["index"]["NDHWC32"], 64 * 16 + 512 + (2 * 4 + 3) * 32 + 5);
-  EXPECT_NE(report["notes"][0].get<std::string>().find("has the SHA-256 of"), std::string::npos) << report["notes"];
+  EXPECT_NE(report["notes"][0].get<std::string>().find("do not match their SHA-256"), std::string::npos)
+      << report["notes"];
 }
 
 TEST_F(Board, a_bare_file_and_a_folder_of_them_are_read_like_ours) {
@@ -194,7 +195,7 @@ TEST_F(Board, a_page_needs_nothing_else_and_escapes_names) {
   write(file_of("board", "conv4"), std::string(2 * 64 * 16, '\1'));
   workspace->expect(1, {"compare", "ours", "board", "--html", "board.html"});
   const std::string page = contents("board.html");
-  for (const char* part : {"<svg", "prefers-color-scheme: dark", "first to differ: &#39;conv4&#39;", "</html>"})
+  for (const char* part : {"<svg", "prefers-color-scheme: dark", "first difference: &#39;conv4&#39;", "</html>"})
     EXPECT_NE(page.find(part), std::string::npos) << part;
   for (const char* part : {"<script", "http:", "https:", " src="})
     EXPECT_EQ(page.find(part), std::string::npos) << part;

@@ -31,9 +31,9 @@ TEST(PlatformCommand, new_records_do_what_they_come_from) {
     const std::string name = platform["name"], mine = "my_" + name;
     EXPECT_NE(platform["doc"], "");
     workspace.expect(0, {"platform", "new", mine, "--from", name});
-    EXPECT_EQ(workspace.expect(0, {"platform", "check", mine + ".yaml"}).out, mine + ".yaml: no mistakes\n");
+    EXPECT_EQ(workspace.expect(0, {"platform", "check", mine + ".yaml"}).out, mine + ".yaml: no errors\n");
     EXPECT_EQ(workspace.expect(0, {"platform", "diff", name, mine + ".yaml"}).out,
-              name + " and " + mine + ".yaml do the same\n");
+              name + " and " + mine + ".yaml are equivalent\n");
     EXPECT_NE(workspace.expect(0, {"platform", "list"}).out.find(name), std::string::npos);
   }
 }
@@ -180,7 +180,7 @@ TEST(PlatformCommand, rules_of_a_record_reach_the_verbs) {
   EXPECT_NE(at_four.find(depthwise), std::string::npos) << at_four;
   EXPECT_EQ(at_eight.find("weights on mychip"), std::string::npos) << at_eight;
   for (const std::string& text : {at_four, at_eight})
-    EXPECT_NE(text.find("mychip has no sigmoid: the chip has no tables\n    at: net.ir:6: node 'gate'\n"),
+    EXPECT_NE(text.find("mychip does not support sigmoid: the chip has no tables\n    at: net.ir:6: node 'gate'\n"),
               std::string::npos)
         << text;
 }

@@ -59,7 +59,7 @@ TEST(Quantize, the_audit_is_in_words) {
         .out;
   };
   const std::string shifts = text("pow2_int8"), factors = text("generic_int8");
-  for (const char* part : {"conv2d + relu6", "w8, scale", "f8 0..255", "shift right by "})
+  for (const char* part : {"conv2d + relu6", "w8, scale", "a8 0..255", "shift right by "})
     EXPECT_NE(shifts.find(part), std::string::npos) << shifts;
   EXPECT_NE(factors.find("(32 channels)"), std::string::npos) << factors;
   EXPECT_EQ(factors.find("shift right"), std::string::npos) << factors;

@@ -172,12 +172,12 @@ TEST_F(Verify, ends_in_a_sentence) {
   EXPECT_EQ(report["accuracy"]["integer"], integer);
   EXPECT_EQ(report["accuracy"]["float"], real);
   const std::string worth = fmt::format("; {:.1f} % accuracy, float {:.1f} %", 100 * integer, 100 * real);
-  const std::string sentence = "integers equal the training network (0 of 4,561,700 codes differ)" + worth;
+  const std::string sentence = "the integer program equals the prepared model (0 of 4,561,700 codes differ)" + worth;
   EXPECT_EQ(report["verdict"], sentence);
   EXPECT_TRUE(workspace->expect(0, {"verify", "quick"}).out.ends_with("\n\n" + sentence + "\n"));
   const auto wrong = workspace->expect(1, {"verify", "quick", "--inject", "conv4:17", "--json"}).json();
   const auto verdict = wrong["verdict"].get<std::string>();
-  EXPECT_TRUE(verdict.starts_with("integers are not those of the training network (")) << verdict;
+  EXPECT_TRUE(verdict.starts_with("the integer program differs from the prepared model (")) << verdict;
   EXPECT_NE(verdict.find(fmt::format("float {:.1f} %", 100 * real)), std::string::npos) << verdict;
 }
 

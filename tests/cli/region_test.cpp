@@ -22,7 +22,7 @@ TEST(Region, IsQuantizedConvertedAndVerifiedWithoutLeave) {
   EXPECT_NE(done.out.find("outside of the quantized region"), std::string::npos) << done.out;
   EXPECT_EQ(done.out.find("--float-fallback"), std::string::npos) << done.out;
   workspace.expect(0, {"convert", "p", "--out", "i"});
-  EXPECT_NE(workspace.expect(0, {"verify", "p", "i"}).out.find("integers equal the training network (0 of"),
+  EXPECT_NE(workspace.expect(0, {"verify", "p", "i"}).out.find("the integer program equals the prepared model (0 of"),
             std::string::npos);
   workspace.expect(0, {"train", "p", "--epochs", "1", "--out", "tuned"});
   workspace.expect(0, {"convert", "tuned/model.safetensors", "--out", "j"});
@@ -49,7 +49,7 @@ TEST(Region, IsBoundByMarkersOfATextToo) {
   EXPECT_NE(fine.out.find("outside of the quantized region"), std::string::npos) << fine.out << fine.err;
   const auto wrong = workspace.expect(3, inspect("wrong.ir"));
   for (const char* part :
-       {"rule output-count", "rule output-behind-layer: flatten 'f' stands between OutputNOp", "wrong.ir:8: node 'o'"})
+       {"rule output-count", "rule output-behind-layer: flatten 'f' is between OutputNOp", "wrong.ir:8: node 'o'"})
     EXPECT_NE(wrong.out.find(part), std::string::npos) << wrong.out;
 }
 

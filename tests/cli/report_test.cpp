@@ -52,8 +52,8 @@ TEST_F(Report, the_page_has_what_the_json_has) {
 TEST_F(Report, a_network_without_integers_says_why_there_is_no_proof) {
   workspace->expect(0, {"quantize", "quick/float.safetensors", "--skip-layers", "conv2", "--out", "part.safetensors"});
   const auto outcome = workspace->expect(1, words({"part.safetensors"}));
-  EXPECT_NE(outcome.out.find("no integers, so no proof"), std::string::npos) << outcome.out;
-  EXPECT_NE(page().find("There is no proof"), std::string::npos);
+  EXPECT_NE(outcome.out.find("no integer program, so no proof"), std::string::npos) << outcome.out;
+  EXPECT_NE(page().find("No proof: "), std::string::npos);
 }
 
 TEST_F(Report, names_are_text) {

@@ -79,7 +79,7 @@ TEST_F(Resume, of_a_finished_run_says_so_and_changes_nothing) {
   const auto before = test::listing(*workspace / "straight");
   const auto written = std::filesystem::last_write_time(*workspace / "straight/model.safetensors");
   const auto again = workspace->expect(0, {"train", "--epochs", "6", "--seed", "5", "--out", "straight", "--resume"});
-  EXPECT_NE(again.out.find("straight: finished already after 6 epochs, nothing changed"), std::string::npos)
+  EXPECT_NE(again.out.find("straight: already finished after 6 epochs, nothing changed"), std::string::npos)
       << again.out;
   EXPECT_EQ(test::listing(*workspace / "straight"), before);
   EXPECT_EQ(std::filesystem::last_write_time(*workspace / "straight/model.safetensors"), written);
@@ -119,7 +119,7 @@ TEST_F(Resume, knows_the_data_by_content) {
   test::write_text(*workspace / "same.csv", csv);
   workspace->expect(0, with("one.csv", ""));
   const auto same = workspace->expect(0, with("same.csv", "--resume"));
-  EXPECT_NE(same.out.find("finished already after 1 epochs"), std::string::npos) << same.out;
+  EXPECT_NE(same.out.find("already finished after 1 epochs"), std::string::npos) << same.out;
   std::string changed = csv;
   for (size_t i = 0; i < changed.size(); ++i) {
     if (i == 0 || changed[i - 1] == '\n') changed[i] = changed[i] == '1' ? '2' : '1';

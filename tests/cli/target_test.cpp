@@ -76,7 +76,7 @@ TEST_F(Target, four_broken_rules_are_said_at_once_and_their_remedies_lead_to_int
        {"needs channels in multiples of 32 above 12: found 16 in and 24 out", "(--pad-channels)",
         "activations on magik_t40: found 10 bits, expected 4, 8 (tables of sigmoid and silu have 4- or 8-bit codes)",
         "(--skip-layers NAME)", "1 operator (hardmax 'share') cannot become integers", "(--float-fallback)",
-        "hardmax has no gradient, so that nothing before it can be trained", "quickstart --tune-epochs 0"})
+        "hardmax has no gradient, so layers before it cannot be trained", "quickstart --tune-epochs 0"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in " << text;
 
   const Words remedies = {"--pad-channels", "--skip-layers", "gate*"};
@@ -100,7 +100,7 @@ TEST_F(Target, what_inspect_says_the_verbs_say) {
 
 TEST_F(Target, a_network_that_fits_is_said_to) {
   const auto outcome = workspace_.expect(0, {"inspect", "digits/model.safetensors", "--platform", "generic_int8"});
-  EXPECT_NE(outcome.out.find("quantize, convert and train take the network"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("quantize, convert and train accept the network"), std::string::npos) << outcome.out;
   workspace_.expect(0, {"quantize", "digits/model.safetensors", "--out", "prepared"});
   workspace_.expect(0, {"inspect", "prepared", "--platform", "generic_int8"});
   EXPECT_EQ(workspace_.error(2, {"inspect", "prepared", "--platform", "magik_t40"}),

@@ -31,7 +31,7 @@ TEST(Train, profile_names_the_operators) {
   EXPECT_EQ(calls["softmax_cross_entropy"], 1.0);
   EXPECT_GE(calls["sgd_momentum"], 2.0);
   const auto text = workspace.expect(0, {"train", "--epochs", "1", "--profile", "--out", "run", "--overwrite"});
-  EXPECT_NE(text.out.find(" ms a step, digest"), std::string::npos) << text.out;
+  EXPECT_NE(text.out.find(" ms per step, digest"), std::string::npos) << text.out;
   EXPECT_NE(text.out.find("operator"), std::string::npos) << text.out;
 }
 
@@ -71,11 +71,11 @@ TEST(Train, says_how_a_given_network_did) {
       0, {"quantize", "float/model.safetensors", "--weight-bits", "4", "--activation-bits", "4", "--out", "prepared"});
   const auto done = workspace.expect(
       0, {"train", "--model", "prepared", "--distill", "--epochs", "2", "--learning-rate", "0.01", "--out", "good"});
-  EXPECT_NE(done.out.find("on 143 samples held back: agreement "), std::string::npos) << done.out;
-  EXPECT_NE(done.out.find("after epoch 2, which was written\n"), std::string::npos) << done.out;
-  EXPECT_EQ(done.out.find("ended below"), std::string::npos) << done.out;
-  EXPECT_NE(done.err.find("held back: 100 %  at the start: agreement "), std::string::npos) << done.err;
-  EXPECT_NE(done.err.find("held back: 100 %  after epoch 2: agreement "), std::string::npos) << done.err;
+  EXPECT_NE(done.out.find("on 143 validation samples: agreement "), std::string::npos) << done.out;
+  EXPECT_NE(done.out.find("after epoch 2, which was kept\n"), std::string::npos) << done.out;
+  EXPECT_EQ(done.out.find("the last epoch is worse"), std::string::npos) << done.out;
+  EXPECT_NE(done.err.find("validation: 100 %  at the start: agreement "), std::string::npos) << done.err;
+  EXPECT_NE(done.err.find("validation: 100 %  after epoch 2: agreement "), std::string::npos) << done.err;
 }
 
 /// A teacher for a quantized network and for a float network. An unusable file is refused before any work.
@@ -88,12 +88,12 @@ TEST(Train, learns_from_a_teacher) {
   for (const std::string& model : {start, std::string("prepared")}) {
     const auto done = workspace.expect(0, {"train", model, "--teacher", teacher, "--distill", "--epochs", "2",
                                            "--learning-rate", "0.02", "--overwrite", "--out", "alone"});
-    EXPECT_NE(done.out.find("held back: agreement "), std::string::npos) << done.out;
-    EXPECT_NE(done.out.find(", which was written\n"), std::string::npos) << done.out;
+    EXPECT_NE(done.out.find("validation samples: agreement "), std::string::npos) << done.out;
+    EXPECT_NE(done.out.find(", which was kept\n"), std::string::npos) << done.out;
     const auto both =
         workspace.expect(0, {"train", model, "--teacher", teacher, "--epochs", "1", "--overwrite", "--out", "both"});
-    EXPECT_NE(both.out.find("on 143 samples held back: accuracy "), std::string::npos) << both.out;
-    EXPECT_NE(both.out.find("the teacher has accuracy "), std::string::npos) << both.out;
+    EXPECT_NE(both.out.find("on 143 validation samples: accuracy "), std::string::npos) << both.out;
+    EXPECT_NE(both.out.find("teacher on the same samples: accuracy "), std::string::npos) << both.out;
   }
   workspace.expect(2,
                    {"train", "prepared", "--epochs", "1", "--resume", "--out", "both"});  // the first run had a teacher
@@ -112,7 +112,8 @@ TEST(Train, gives_back_a_network_that_it_would_have_ruined) {
   const std::vector<std::string> train = {"train", "--model",         "prepared", "--distill", "--epochs",
                                           "1",     "--learning-rate", "20",       "--out",     "bad"};
   const auto done = workspace.expect(0, train);
-  EXPECT_NE(done.out.find("no epoch did better: written as it was given\ntraining ended below where it began: "),
+  EXPECT_NE(done.out.find("no epoch improved the validation result: the initial model was kept\nthe last epoch is "
+                          "worse than the initial model: "),
             std::string::npos)
       << done.out;
   auto again = train;

@@ -305,7 +305,7 @@ TEST(FlowRules, SayWhatGoesBackward) {
                                   "at least 2: the condition and the states"));
   EXPECT_EQ(
       backward_error("(a: f32[2, 3]) { m = is_nan(x=a) n = reduce_max(x=m) {keep_dims: false} return n, a, a }", back),
-      errors::region_values("t.ir:2: node 'r'", "backward", "outputs of region step behind its condition", 2,
+      errors::region_values("t.ir:2: node 'r'", "backward", "outputs of region step after its condition", 2,
                             "1, the states"));
   EXPECT_EQ(backward_error(step, "(b: f32[2, 3], c: f32[2, 3]) { return c }"),
             errors::region_values("t.ir:2: node 'r'", "backward", "arguments of region back", 2, 3));

@@ -48,14 +48,14 @@ TEST(Csv, LineNumbersCountEveryLine) {
   for (int i = 0; i < 906; ++i) text += pixels(65) + "\n";
   const test::Bytes packed = test::gzipped(test::to_bytes(text + pixels(63) + "\n"));
   EXPECT_EQ(diagnostic_of([&] { read_csv(*io::decompressed(io::memory_source(packed, "digits.csv.gz"))); }),
-            errors::csv_cells("digits.csv.gz: line 907", 63, "65 as in the line before it"));
+            errors::csv_cells("digits.csv.gz: line 907", 63, "65, as in the line before it"));
 }
 
 TEST(Csv, ColumnCounts) {
   const std::string good = pixels(5) + "\n";
-  EXPECT_EQ(parse_error(good + pixels(4)), errors::csv_cells("d.csv: line 2", 4, "5 as in the line before it"));
-  EXPECT_EQ(parse_error(good + "\n0"), errors::csv_cells("d.csv: line 3", 1, "5 as in the line before it"));
-  EXPECT_EQ(parse_error(good + pixels(6)), errors::csv_cells("d.csv: line 2", 6, "5 as in the line before it"));
+  EXPECT_EQ(parse_error(good + pixels(4)), errors::csv_cells("d.csv: line 2", 4, "5, as in the line before it"));
+  EXPECT_EQ(parse_error(good + "\n0"), errors::csv_cells("d.csv: line 3", 1, "5, as in the line before it"));
+  EXPECT_EQ(parse_error(good + pixels(6)), errors::csv_cells("d.csv: line 2", 6, "5, as in the line before it"));
   EXPECT_EQ(parse_error("7\n"), errors::csv_cells("d.csv: line 1", 1, "pixels and a label"));
 }
 
@@ -80,7 +80,7 @@ TEST(Csv, Labels) {
 TEST(Csv, Quotes) {
   EXPECT_EQ(parse_error("1,\"2\n"),
             errors::csv_quote("d.csv: line 1", "the end of the line in a quoted cell", "its closing quote"));
-  EXPECT_EQ(parse_error("1,\"2\"3\n"), errors::csv_quote("d.csv: line 1", "more behind a quoted cell", "a comma"));
+  EXPECT_EQ(parse_error("1,\"2\"3\n"), errors::csv_quote("d.csv: line 1", "text after a quoted cell", "a comma"));
 }
 
 TEST(Csv, EmptyFiles) {

@@ -162,7 +162,7 @@ TEST(Dataset, ImagesThatDoNotBelongTogether) {
             errors::too_many_classes("s.tar", 3, 2));
   EXPECT_EQ(error({{"a/1.png", "deflated.npz"}}), errors::images_unreadable("s.tar", 1, 1));
   EXPECT_EQ(error({{"a/1.txt", "grey.png"}, {"a/2.txt", "grey.png"}}),
-            errors::no_samples("s.tar", "NAME.png or NAME.jpg, in folders named by their classes where it has any"));
+            errors::no_samples("s.tar", "NAME.png or NAME.jpg, in one folder for each class if there are classes"));
   EXPECT_EQ(error({{"train/a/1.png", "grey.png"}, {"test/b/1.png", "grey.png"}}),
             errors::class_without_training("s.tar", "test/b/1.png", "b"));
 }
@@ -232,7 +232,7 @@ TEST(Dataset, PathsThatLeadNowhere) {
             errors::cannot_be_read(none.string(), "no such file or folder"));
   EXPECT_EQ(diagnostic_of([&] { load_dataset(folder.path()); }),
             errors::no_samples(folder.path().string(),
-                               "NAME.png or NAME.jpg, in folders named by their classes where it has any"));
+                               "NAME.png or NAME.jpg, in one folder for each class if there are classes"));
   EXPECT_EQ(diagnostic_of([] { load_dataset(Bytes(1), "a.parquet"); }), errors::data_set_form_unknown("a.parquet"));
   put(folder / "images", idx({1, 2, 2}, 4, 7));
   EXPECT_EQ(diagnostic_of([&] { load_idx_file(folder / "images", 10); }),

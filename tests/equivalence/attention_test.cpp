@@ -31,7 +31,7 @@ TEST(Attention, HasNothingInFloat) {
   const FloatOperators in_float = attention("pow2_int8").model.metadata.float_operators;
   EXPECT_EQ(in_float.size(), 7U);  // the norms, and operators that only lead to float values
   for (const char* norm : {"norm", "root"})
-    EXPECT_EQ(in_float.at(norm), "it multiplies by numbers that are no powers of two");
+    EXPECT_EQ(in_float.at(norm), "it multiplies by values that are not powers of two");
 }
 
 class AttentionOn : public testing::TestWithParam<std::pair<const char*, int>> {};

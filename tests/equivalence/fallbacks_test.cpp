@@ -89,7 +89,7 @@ TEST(Fallbacks, AreExportedByLeaveAlone) {
   formats::onnx::ExportOptions options{.form = formats::onnx::ExportForm::qoperator};
   EXPECT_EQ(diagnostic_of([&] { formats::onnx::export_model(integer, options, ""); }),
             errors::not_exact_in_form("fallbacks.ir:13: node 'placed'",
-                                      "stays in float, where runtimes have sums of their own", ""));
+                                      "stays in float, where runtimes add in other orders", ""));
   options.approximate = true;
   EXPECT_EQ(formats::onnx::export_model(integer, options, "").report.approximated.size(), 6U);
 }

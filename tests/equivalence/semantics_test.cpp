@@ -357,8 +357,7 @@ TEST(Semantics, WithoutTheNetworkItIsSaidThatNobodyLooked) {
   api::check_semantics(report, prepared.model, quant::convert(prepared.model).model, prepared.parts.test, {},
                        prepared.pool, {});
   EXPECT_EQ(report.unchecked,
-            "the prepared Model does not have the network that it was made from, as files of earlier versions do not; "
-            "quantize again");
+            "the prepared Model does not contain its source model (older files do not); quantize again");
 }
 
 /// Semantic check of one code against a float value in steps.

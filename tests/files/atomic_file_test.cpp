@@ -25,8 +25,7 @@ namespace {
 using test::diagnostic_of;
 
 Diagnostic in_no_folder(const std::filesystem::path& path) {
-  return errors::cannot_be_written(path.string(), "no such file or directory",
-                                   "make the folder that it is to lie in, or name another");
+  return errors::cannot_be_written(path.string(), "no such file or directory", "create its folder, or choose another");
 }
 
 TEST(AtomicFile, WritesAndReplaces) {
@@ -78,7 +77,7 @@ TEST(AtomicFile, OfSeveralAllAreWrittenOrNone) {
   const Diagnostic error = error_on_full_disk([&] {
     write_files({{folder / "a", bytes(fits)}, {folder / "b", bytes(is_too_large)}, {folder / "c", bytes(fits)}});
   });
-  EXPECT_EQ(error, errors::cannot_be_written((folder / "b").string(), "file too large", "name another place"));
+  EXPECT_EQ(error, errors::cannot_be_written((folder / "b").string(), "file too large", "choose another path"));
   EXPECT_EQ(names_in(folder.path()), std::set<std::string>{"a"});
   EXPECT_EQ(read_text_file(folder / "a"), "old");
   write_files({{folder / "a", bytes(fits)}, {folder / "b", bytes(is_too_large)}});
@@ -90,7 +89,7 @@ TEST(AtomicFile, LeavesNoTemporaryWhenTheDiskIsFull) {
   const test::TemporaryFolder folder;
   write_file(folder / "a", "old");
   const Diagnostic error = error_on_full_disk([&] { write_file(folder / "a", std::string(5000, 'x')); });
-  EXPECT_EQ(error, errors::cannot_be_written((folder / "a").string(), "file too large", "name another place"));
+  EXPECT_EQ(error, errors::cannot_be_written((folder / "a").string(), "file too large", "choose another path"));
   EXPECT_EQ(names_in(folder.path()), std::set<std::string>{"a"});
   EXPECT_EQ(read_text_file(folder / "a"), "old");
 }

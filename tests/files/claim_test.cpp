@@ -112,7 +112,7 @@ TEST(Claim, ErrorsNameThePath) {
   const test::TemporaryFolder folder;
   EXPECT_EQ(diagnostic_of([&] { Claim::of_name(folder / "none" / "a"); }),
             errors::cannot_be_written((folder / "none" / "a").string(), "no such file or directory",
-                                      "make the folder that it is to lie in, or name another"));
+                                      "create its folder, or choose another"));
   write_file(folder / "file", "");
   EXPECT_EQ(diagnostic_of([&] { Claim::of_folder(folder / "file"); }),
             errors::output_not_a_folder((folder / "file").string(), "a file"));

@@ -168,12 +168,13 @@ TEST(Npy, Headers) {
             errors::npy_size("a", "4 bytes of data", "those of f32[2]"));
   EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }", 0),
             errors::npy_size("a", "0 bytes of data", "those of f32[4611686018427387904, 4]"));
-  EXPECT_EQ(parse("{'descr': '<c8', 'fortran_order': False, 'shape': (), }"),
-            errors::npy_type_unsupported("a", "an array of '<c8'", "save array.real and array.imag apart, as float32"));
+  EXPECT_EQ(
+      parse("{'descr': '<c8', 'fortran_order': False, 'shape': (), }"),
+      errors::npy_type_unsupported("a", "an array of '<c8'", "save array.real and array.imag separately, as float32"));
   EXPECT_EQ(parse("{'descr': '|O', 'fortran_order': False, 'shape': (), }"),
             errors::npy_type_unsupported("a", "an array of '|O'", "save numbers (array.astype('float32'))"));
   EXPECT_EQ(parse("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (), }"),
-            errors::npy_type_unsupported("a", "a structured array", "save each field as an array of its own"));
+            errors::npy_type_unsupported("a", "a structured array", "save each field as its own array"));
   EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, }"), errors::npy_header_damaged("a", 42));
   EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': 0, 'shape': (1,), }"), errors::npy_header_damaged("a", 34));
   EXPECT_EQ(parse("{'descr': '<f4', 'shape': (-1,), }"), errors::npy_header_damaged("a", 27));

@@ -166,7 +166,7 @@ TEST(Safetensors, SizesAndOffsets) {
   EXPECT_EQ(one(entry("U8", "[3]", "[1,4]")),
             errors::safetensors_layout("m: tensor 'a'", "there is a gap before it", 1, 0));
   EXPECT_EQ(one(entry("U8", "[3]", "[0,3]")),
-            errors::safetensors_layout("m", "there is a gap behind the tensors", 3, 4));
+            errors::safetensors_layout("m", "there is a gap after the tensors", 3, 4));
   std::string ones = "[1";
   for (int i = 0; i < 64; ++i) ones += ",1";
   EXPECT_EQ(one(entry("F32", ones + "]", "[0,4]")),

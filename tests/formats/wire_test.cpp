@@ -88,7 +88,7 @@ TEST(Wire, every_truncated_file_is_refused) {
 
 TEST(Wire, names_what_is_no_protobuf) {
   EXPECT_EQ(diagnostic_of([] { short_text("\x0f\x01"); }),
-            errors::message_field_wrong("m.onnx", 0, "the tag 15", "that of a field of a protobuf message"));
+            errors::message_field_wrong("m.onnx", 0, "the tag 15", "the tag of a field of a protobuf message"));
   EXPECT_EQ(diagnostic_of([] { short_text(std::string("\x3a\x05\x0a", 3)); }),
             errors::message_cut_off("m.onnx", 1, "a field", 5, 1));
   EXPECT_EQ(diagnostic_of([] { short_text(std::string(20, '\xff')); }), errors::message_number_cut_off("m.onnx", 0));

@@ -301,7 +301,8 @@ TEST(Growth, VerbsThatWrite) {
   });
 }
 
-/// Each try runs everything behind its quantizer: docs/guides/find_sensitive_layers.md. Memory grows with the layers only.
+/// Each try runs everything behind its quantizer: docs/guides/find_sensitive_layers.md. Memory grows with the layers
+/// only.
 TEST(Growth, TriesByLayers) {
   const auto analyzing = [](const Model& prepared, const Model&, const Dataset& data) {
     analyze(prepared, data, {}, one_thread());

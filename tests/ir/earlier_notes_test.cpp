@@ -94,7 +94,7 @@ TEST(EarlierNotes, DamagedOnesAreNamed) {
   expect("quantizers_as_arithmetic", "\"a\" b", "\"[\\\"a\\\" b]\"", "JSON");
   expect("code_formats", "[]", "[]", "an object");
   expect("code_formats", R"({"x":[1,2]})", "[1,2]", "a list of four numbers");
-  expect("code_formats", R"({"x":[1,0.5,2,3]})", "0.5", "a whole number of 64 bits");
+  expect("code_formats", R"({"x":[1,0.5,2,3]})", "0.5", "an integer of 64 bits");
   expect("table.gate", "sigmoid 1", "\"sigmoid 1\"", "a function with its number and the codes of two sides");
   expect("train.epoch", "soon", "\"soon\"", "JSON");
   expect("train.settings", "batch 32", "\"batch 32\"", "a name and a value with ': ' between them");

@@ -177,7 +177,7 @@ TEST(Quality, OfAnIntegerProgramThatIsMadeWorse) {
   Target narrow = kGeneric;
   narrow.overrides = {{"activations.observer", "quantile"}, {"observers.share", "0.6"}};
   const std::string found = finding(check_quality, convolution(), narrow);
-  EXPECT_NE(found.find("dB to the float network, its bit_widths allow"), std::string::npos) << found;
+  EXPECT_NE(found.find("dB to the float network, its bit widths allow"), std::string::npos) << found;
 }
 
 TEST(Answers, OfAnotherSample) {

@@ -42,7 +42,7 @@ TEST(Expr, Errors) {
   EXPECT_EQ(error_in("a b"), where + "bad expression 'a b': found 'b', expected the end");
   EXPECT_EQ(error_in("(a"), where + "bad expression '(a': found the end, expected ')'");
   EXPECT_EQ(error_in("f(a=1, b)"), where + "bad expression 'f(a=1, b)': a positional argument of f after a named one");
-  EXPECT_EQ(error_in("a ? b"), where + "'?' in 'a ? b' has no semantics here");
+  EXPECT_EQ(error_in("a ? b"), where + "'?' in 'a ? b' is not allowed here");
   EXPECT_EQ(error_in("'open"), where + "a quote in ''open' is not closed");
   EXPECT_EQ(error_in("1.2.3"), where + "'1.2.3' is not a number");
   EXPECT_EQ(error_in("99999999999999999999"), where + "'99999999999999999999' is not a number");

@@ -97,14 +97,14 @@ TEST(ObstacleOnCodes, IsADynamicDimOrACountThatNoShiftDividesBy) {
   EXPECT_EQ(obstacle("global_avg_pool(x)", "[?, 1, 6, 8]", Requantization::power_of_two),
             "its windows have 48 elements, expected a power of two");
   EXPECT_EQ(obstacle("global_avg_pool(x)", "[1, 1, ?, 8]", Requantization::fixed_point),
-            "what its windows hold depends on dynamic dimensions");
+            "the number of elements in its windows depends on dynamic dimensions");
   EXPECT_EQ(obstacle("mul(x, b=x)", "[?, 6]", Requantization::power_of_two), "");
   EXPECT_EQ(diagnostic_of([] { proof_of("global_avg_pool(x)", "[1, 1, ?, 8]", 255); }),
             errors::window_of_dynamic_dims("g.ir:2: node 'y'"));
   const std::string open = "[1, 1, ?, ?]";
   EXPECT_EQ(obstacle(excluding + "true}", open, Requantization::fixed_point), "");
   EXPECT_EQ(obstacle(excluding + "false}", open, Requantization::fixed_point),
-            "what its windows hold depends on dynamic dimensions");
+            "the number of elements in its windows depends on dynamic dimensions");
   expect_proof(proof_of("avg_pool2d(x) {kernel: [3, 3], stride: [1, 1]}", open, 255, Requantization::float32), 9 * 255,
                arith::kMostInInt32);
 }

@@ -29,7 +29,7 @@ TEST(Audit, SaysWhatHasCodesAndWhy) {
   EXPECT_TRUE(found.in_float.empty());
   const AuditedQuantizer &x = of(found, "x"), &r = of(found, "r"), &w = of(found, "w");
   EXPECT_EQ(x.reason, "input of the network");
-  EXPECT_EQ(r.reason, "result of conv2d 'c' with relu 'r' in it");
+  EXPECT_EQ(r.reason, "result of conv2d 'c' with fused relu 'r'");
   EXPECT_EQ(w.reason, "weight of conv2d 'c'");
   EXPECT_EQ(r.layer, "c");
   EXPECT_EQ(r.activation, "relu");
@@ -124,7 +124,7 @@ TEST(TensorStory, SaysWhyATensorHasAQuantizerOrNone) {
   EXPECT_TRUE(d.quantizers.empty());
   ASSERT_NE(d.in_float, nullptr);
   EXPECT_EQ(d.in_float->reason,
-            "its result 'd' has no quantizer on tensorrt (insert.gives and insert.outputs ask for one)");
+            "its result 'd' has no quantizer on tensorrt (insert.gives and insert.outputs add one)");
   ASSERT_EQ(w.quantizers.size(), 1U);
   EXPECT_EQ(test::diagnostic_of([&] { story_of(model, found, "cc"); }),
             errors::tensor_unknown(model.graph.name(), "cc", ", did you mean 'c'?"));

@@ -43,8 +43,8 @@ TEST(CodePlan, ReasonsForFloat) {
       "  k = conv2d(c, w=m)\n";
   EXPECT_EQ(in_float(images(body + "  return r, t, m, c\n")),
             (FloatOperators{{"k", "its weight 'm' is computed"},
-                            {"r", "only reals come to it"},
-                            {"s", "log_softmax has no form on codes"}}));
+                            {"r", "its inputs are all float values"},
+                            {"s", "log_softmax has no integer implementation"}}));
 }
 
 TEST(CodePlan, ComputedOperandsHaveNoCodes) {
@@ -71,7 +71,7 @@ const char* const kRows =
 TEST(CodePlan, IndexArithmeticHasNoCodes) {
   const FloatOperators found = in_float(network(kRows));
   EXPECT_EQ(found.at("c"), "it computes indices or masks");
-  EXPECT_EQ(found.at("s"), "only reals come to it");
+  EXPECT_EQ(found.at("s"), "its inputs are all float values");
   EXPECT_EQ(found.at("m"), "it computes indices or masks");
   EXPECT_FALSE(found.contains("y"));
 }
@@ -86,8 +86,8 @@ TEST(CodePlan, MovedTensorsAreTensors) {
                 "  y = concat(x=[h, t]) {axis: 1}\n  return y\n}\n"));
   };
   const FloatOperators reals = behind("log_softmax(x)");
-  EXPECT_EQ(reals.at("y"), "only reals come to it");
-  EXPECT_EQ(reals.at("t"), "only reals come to it");
+  EXPECT_EQ(reals.at("y"), "its inputs are all float values");
+  EXPECT_EQ(reals.at("t"), "its inputs are all float values");
   const FloatOperators codes = behind("linear(x, w=@w)");
   EXPECT_FALSE(codes.contains("y") || codes.contains("t"));
 }
@@ -136,8 +136,8 @@ TEST(CodePlan, InfinitiesHideFromSoftmaxesAlone) {
     return in_float(model);
   };
   const std::string refused =
-      "it fills with {}, which leaves no scale for other numbers where anything but a maximum or a softmax of the last "
-      "axis reads it";
+      "it fills with {}, so the scale is too coarse for other values; only a maximum or a softmax over the last axis "
+      "may read it";
   const std::string softmax = "\n  return s\n}\n", both = "\n  return s, t\n}\n", axis = " {axis: 0}\n  return s\n}\n";
   EXPECT_EQ(with(softmax, -INFINITY), FloatOperators());
   EXPECT_EQ(with(softmax, -3e38F), FloatOperators());

@@ -17,9 +17,9 @@ TEST(FloatFallbacks, AreListedInTheOrderOfTheGraph) {
   ASSERT_EQ(fallbacks.size(), 2U);
   EXPECT_EQ(fallbacks[0].layer, "s");
   EXPECT_EQ(fallbacks[0].op, "log_softmax");
-  EXPECT_EQ(fallbacks[0].reason, "log_softmax has no form on codes");
+  EXPECT_EQ(fallbacks[0].reason, "log_softmax has no integer implementation");
   EXPECT_EQ(fallbacks[1].layer, "a");
-  EXPECT_EQ(fallbacks[1].reason, "only reals come to it");
+  EXPECT_EQ(fallbacks[1].reason, "its inputs are all float values");
 }
 
 /// Ids and their extents stay the same in an integer program.

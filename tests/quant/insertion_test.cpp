@@ -141,8 +141,8 @@ TEST(Insertion, EveryValueSaysWhyItHasAQuantizer) {
   const Insertion found = insertion_of(graph, rules("{asks: [conv2d], gives: [conv2d], passes: [relu]}"), {});
   std::vector<std::string> reasons;
   for (const auto& activation : found.activations) reasons.push_back(activation.reason);
-  EXPECT_EQ(reasons, (std::vector<std::string>{"asked for by conv2d 'c'", "asked for by conv2d 'd'",
-                                               "result of conv2d 'c', behind relu 'r'", "result of conv2d 'd'"}));
+  EXPECT_EQ(reasons, (std::vector<std::string>{"requested by conv2d 'c'", "requested by conv2d 'd'",
+                                               "result of conv2d 'c', after relu 'r'", "result of conv2d 'd'"}));
 }
 
 struct Mistake {
@@ -159,39 +159,39 @@ TEST_P(InsertionMistakes, AreNamed) {
 
 INSTANTIATE_TEST_SUITE_P(
     OfRecords, InsertionMistakes,
-    testing::Values(Mistake{"nobody_wants_any", "{fuses: [relu]}", "", errors::insertion_rules_ask_nothing()},
-                    Mistake{"an_unknown_kind", "{asks: [conv3]}", ".asks",
-                            errors::record_name_unsuitable("conv3", "kinds of operators", ", did you mean 'conv'?")},
-                    Mistake{"weights_of_what_has_none", "{asks: [add], weights: [add]}", ".weights",
-                            errors::record_name_unsuitable("add", "operators that store weights", "")},
-                    Mistake{"unknown_ends", "{asks: [add], inputs: sometimes}", ".inputs",
-                            errors::record_value_not_a_choice("'sometimes'", "asked, always, never", "")},
-                    Mistake{"an_unknown_key", "{asks: [add], merge: []}", ".merge",
-                            errors::record_key_unknown(", did you mean 'merges'?")},
-                    Mistake{"no_activation", "{asks: [add], fuses: [hard_swish]}", ".fuses",
-                            errors::record_name_unsuitable("hard_swish", "activations that a layer can take in", "")},
-                    Mistake{"a_merge_of_an_unknown_kind", "{asks: [add], merges: [{of: mull, into: add}]}",
-                            ".merges[0].of",
-                            errors::record_name_unsuitable("mull", "a kind of operator", ", did you mean 'mul'?")},
-                    Mistake{"half_a_merge", "{asks: [add], merges: [{of: mul}]}", ".merges[0].into",
-                            errors::record_list_key_missing()},
-                    Mistake{"an_idle_merge", "{asks: [conv2d], merges: [{of: mul, into: add}]}", ".merges[0]",
-                            errors::merge_without_effect("mul", "add")},
-                    Mistake{"half_a_propagation", "{asks: [conv2d], propagates: {through: [flatten], to: []}}",
-                            ".propagates", errors::propagation_without_effect()},
-                    Mistake{"gives_and_skips", "{asks: [add], gives: [add, relu], skips: [relu]}", ".skips",
-                            errors::skips_contradict("relu", "gives")},
-                    Mistake{"passes_and_skips", "{asks: [add], gives: [add], passes: [relu], skips: [relu]}", ".skips",
-                            errors::skips_contradict("relu", "passes")},
-                    Mistake{"outputs_that_are_given", "{gives: [add], outputs: never}", ".outputs",
-                            errors::outputs_contradict_gives()},
-                    Mistake{"idle_passes", "{asks: [add], passes: [relu]}", ".passes",
-                            errors::insertion_key_without_effect("gives, whose quantizers it moves")},
-                    Mistake{"no_quirks", "{asks: [add], as: mqbench}", ".as", errors::mqbench_without_quirks()},
-                    Mistake{"idle_skips", "{gives: [add], skips: [relu]}", ".skips",
-                            errors::insertion_key_without_effect("asks, of which it makes exceptions")},
-                    Mistake{"idle_signs", "{asks: [add], sign_of_inputs: [add]}", ".sign_of_inputs",
-                            errors::insertion_key_without_effect("unsigned_behind, whose codes they may have")}),
+    testing::Values(
+        Mistake{"nobody_wants_any", "{fuses: [relu]}", "", errors::insertion_rules_ask_nothing()},
+        Mistake{"an_unknown_kind", "{asks: [conv3]}", ".asks",
+                errors::record_name_unsuitable("conv3", "kinds of operators", ", did you mean 'conv'?")},
+        Mistake{"weights_of_what_has_none", "{asks: [add], weights: [add]}", ".weights",
+                errors::record_name_unsuitable("add", "operators that store weights", "")},
+        Mistake{"unknown_ends", "{asks: [add], inputs: sometimes}", ".inputs",
+                errors::record_value_not_a_choice("'sometimes'", "asked, always, never", "")},
+        Mistake{"an_unknown_key", "{asks: [add], merge: []}", ".merge",
+                errors::record_key_unknown(", did you mean 'merges'?")},
+        Mistake{"no_activation", "{asks: [add], fuses: [hard_swish]}", ".fuses",
+                errors::record_name_unsuitable("hard_swish", "activation functions that a layer can fuse", "")},
+        Mistake{"a_merge_of_an_unknown_kind", "{asks: [add], merges: [{of: mull, into: add}]}", ".merges[0].of",
+                errors::record_name_unsuitable("mull", "a kind of operator", ", did you mean 'mul'?")},
+        Mistake{"half_a_merge", "{asks: [add], merges: [{of: mul}]}", ".merges[0].into",
+                errors::record_list_key_missing()},
+        Mistake{"an_idle_merge", "{asks: [conv2d], merges: [{of: mul, into: add}]}", ".merges[0]",
+                errors::merge_without_effect("mul", "add")},
+        Mistake{"half_a_propagation", "{asks: [conv2d], propagates: {through: [flatten], to: []}}", ".propagates",
+                errors::propagation_without_effect()},
+        Mistake{"gives_and_skips", "{asks: [add], gives: [add, relu], skips: [relu]}", ".skips",
+                errors::skips_contradict("relu", "gives")},
+        Mistake{"passes_and_skips", "{asks: [add], gives: [add], passes: [relu], skips: [relu]}", ".skips",
+                errors::skips_contradict("relu", "passes")},
+        Mistake{"outputs_that_are_given", "{gives: [add], outputs: never}", ".outputs",
+                errors::outputs_contradict_gives()},
+        Mistake{"idle_passes", "{asks: [add], passes: [relu]}", ".passes",
+                errors::insertion_key_without_effect("gives, whose quantizers it moves")},
+        Mistake{"no_quirks", "{asks: [add], as: mqbench}", ".as", errors::mqbench_without_quirks()},
+        Mistake{"idle_skips", "{gives: [add], skips: [relu]}", ".skips",
+                errors::insertion_key_without_effect("asks, to which it lists exceptions")},
+        Mistake{"idle_signs", "{asks: [add], sign_of_inputs: [add]}", ".sign_of_inputs",
+                errors::insertion_key_without_effect("unsigned_behind, which it propagates")}),
     [](const auto& mistake) { return mistake.param.name; });
 
 TEST(Insertion, UnsignedCodesAreAnExceptionOfSignedOnes) {

@@ -38,21 +38,21 @@ struct Kind {
 };
 
 const std::vector<Kind> kKinds = {
-    {"rnn", recurrent("rnn", 1), "rnn has no form on codes", "write its gates with linear layers"},
-    {"gru", recurrent("gru", 3), "gru has no form on codes", "write its gates with linear layers"},
-    {"lstm", recurrent("lstm", 4), "lstm has no form on codes", "write its gates with linear layers"},
+    {"rnn", recurrent("rnn", 1), "rnn has no integer implementation", "write its gates with linear layers"},
+    {"gru", recurrent("gru", 3), "gru has no integer implementation", "write its gates with linear layers"},
+    {"lstm", recurrent("lstm", 4), "lstm has no integer implementation", "write its gates with linear layers"},
     {"einsum",
      "graph g(x: f32[5, 9]) {\n  param @w: f32[9, 7]\n  y = einsum(x=[x, @w]) {equation: \"ij,jk->ik\"}\n  return "
      "y\n}\n",
-     "einsum has no form on codes", "write it as a MatMul"},
+     "einsum has no integer implementation", "write it as a MatMul"},
     {"batched",
      "graph g(x: f32[2, 5, 4]) {\n  param @w: f32[2, 4, 3]\n  y = matmul_broadcast(a=x, b=@w)\n  return y\n}\n",
-     "matmul_broadcast has no form on codes", "one stored matrix on the right"},
+     "matmul_broadcast has no integer implementation", "one stored matrix on the right"},
     {"einsum_of_activations",
      "graph g(a: f32[5, 9], b: f32[9, 7]) {\n  y = einsum(x=[a, b]) {equation: \"ij,jk->ik\"}\n  return y\n}\n",
-     "einsum has no form on codes", "write it as a MatMul"},
+     "einsum has no integer implementation", "write it as a MatMul"},
     {"left", "graph g(x: f32[2, 4, 5]) {\n  param @w: f32[3, 4]\n  y = matmul_broadcast(a=@w, b=x)\n  return y\n}\n",
-     "matmul_broadcast has no form on codes", "one stored matrix on the right"},
+     "matmul_broadcast has no integer implementation", "one stored matrix on the right"},
     {"activations", "graph g(a: f32[3, 4, 5], b: f32[3, 5, 6]) {\n  y = matmul(a=a, b=b)\n  return y\n}\n",
      "matmul: a product of two activations has no weights", "the layers around it"},
     {"computed",

@@ -78,7 +78,8 @@ TEST(Platform, WhatIsNoYamlIsSaidInOurWords) {
 
 TEST(Platform, ActivationsAreThoseThatOperatorsTakeIn) {
   const std::string accumulates = "platforms/generic_int8.yaml:1: fused_activations.accumulates";
-  const std::string form = "activations that such operators take in with the fixed_point form of requantization: ";
+  const std::string form =
+      "activation functions that such operators can fuse with the fixed_point form of requantization: ";
   EXPECT_EQ(error_of_override("generic_int8", "fused_activations.accumulates", "[leaky_relu, relu, relu6]"),
             at(accumulates, errors::record_name_unsuitable("leaky_relu", form + "relu, relu6", "")));
   EXPECT_EQ(error_of_override("generic_int8", "fused_activations.accumulates", "[rellu]"),
@@ -94,7 +95,7 @@ TEST(Platform, FormsThatKeepScalesHaveNoLeakyRelu) {
     EXPECT_EQ(error_of_override(platform, "fused_activations.weighted", "[leaky_relu]"),
               at("platforms/" + platform + ".yaml:1: fused_activations.weighted",
                  errors::record_name_unsuitable("leaky_relu",
-                                                "activations that such operators take in with the " + form +
+                                                "activation functions that such operators can fuse with the " + form +
                                                     " form of requantization: relu, relu6",
                                                 "")));
   }
@@ -104,7 +105,7 @@ TEST(Platform, FormsThatKeepScalesHaveNoLeakyRelu) {
 
 TEST(Platform, ScalesAreSharedAndKeptWhereThatIsPossible) {
   const std::string share_scales = "platforms/generic_int8.yaml:1: share_scales";
-  const std::string joining = "operators that several values of codes go into";
+  const std::string joining = "operators that read several values of codes";
   EXPECT_EQ(error_of_override("generic_int8", "share_scales", "[concatt]"),
             at(share_scales, errors::record_name_unsuitable("concatt", joining, ", did you mean 'concat'?")));
   for (const std::string op : {"softmax", "relu", "conv2d", "flatten"}) {
@@ -113,7 +114,7 @@ TEST(Platform, ScalesAreSharedAndKeptWhereThatIsPossible) {
   }
   EXPECT_EQ(load_platform("generic_int8", {{"share_scales", "[concat, add, mul]"}}).share_scales.size(), 3U);
 
-  const std::string expected = "operators on codes whose result has a scale of its own";
+  const std::string expected = "operators on codes whose result has its own scale";
   const std::map<std::string, std::string> refused = {{"log_softmax", ""},
                                                       {"relu", ", did you mean 'celu'?"},
                                                       {"concat", ""},
@@ -138,23 +139,23 @@ TEST(Platform, SaysAllMistakesAtOnce) {
            {"legal: []", "legal: [{op: add, weights: [8], reason: why}]"}})
     text = replaced(text, from, to);
   EXPECT_EQ(test::kind_of([&] { parse_platform(text, "p"); }), ErrorKind::bad_input);
-  EXPECT_EQ(
-      test::diagnostics_of([&] { parse_platform(text, "p"); }),
-      (std::vector<Diagnostic>{
-          at("p:7: weights.granularty", errors::record_key_unknown(", did you mean 'granularity'?")),
-          at("p:13: activations.zero_points", errors::zero_points_need_signed_codes("symmetric")),
-          at("p:16: low_bits.below", errors::record_value_kind("'many'", "an integer")),
-          at("p:18: first_and_last", errors::record_key_twice(17)),
-          at("p:20: requantize.multiplier_bits", errors::multiplier_bits_without_multiplier("float32", 15)),
-          at("p:22: share_scales", errors::record_value_twice("concat")),
-          at("p:22: share_scales",
-             errors::record_name_unsuitable("conv2d", "operators that several values of codes go into", "")),
-          at("p:23: fused_activations.weighted",
-             errors::record_name_unsuitable(
-                 "hard_swish",
-                 "activations that such operators take in with the float32 form of requantization: relu, relu6", "")),
-          at("p:25: legal[0].weights",
-             errors::rule_does_not_fit_operators("operators without weights", "only activations"))}));
+  EXPECT_EQ(test::diagnostics_of([&] { parse_platform(text, "p"); }),
+            (std::vector<Diagnostic>{
+                at("p:7: weights.granularty", errors::record_key_unknown(", did you mean 'granularity'?")),
+                at("p:13: activations.zero_points", errors::zero_points_need_signed_codes("symmetric")),
+                at("p:16: low_bits.below", errors::record_value_kind("'many'", "an integer")),
+                at("p:18: first_and_last", errors::record_key_twice(17)),
+                at("p:20: requantize.multiplier_bits", errors::multiplier_bits_without_multiplier("float32", 15)),
+                at("p:22: share_scales", errors::record_value_twice("concat")),
+                at("p:22: share_scales",
+                   errors::record_name_unsuitable("conv2d", "operators that read several values of codes", "")),
+                at("p:23: fused_activations.weighted",
+                   errors::record_name_unsuitable("hard_swish",
+                                                  "activation functions that such operators can fuse with the float32 "
+                                                  "form of requantization: relu, relu6",
+                                                  "")),
+                at("p:25: legal[0].weights",
+                   errors::rule_does_not_fit_operators("operators without weights", "only activations"))}));
 }
 
 /// A mistake in a form leads to no objections against keys that depend on it.
@@ -249,11 +250,12 @@ INSTANTIATE_TEST_SUITE_P(
                 errors::record_value_not_a_choice("'fixed'", "fixed_point, power_of_two, float32, fbgemm, x86", "")},
         Mistake{"a_form_that_needs_other_scales", "form: fixed_point", "form: power_of_two",
                 "p.yaml:19: requantize.form", errors::power_of_two_form_needs_scales()},
-        Mistake{
-            "a_form_without_leaky_relu", "form: fixed_point", "form: float32", "p.yaml:22: fused_activations.weighted",
-            errors::record_name_unsuitable(
-                "leaky_relu",
-                "activations that such operators take in with the float32 form of requantization: relu, relu6", "")},
+        Mistake{"a_form_without_leaky_relu", "form: fixed_point", "form: float32",
+                "p.yaml:22: fused_activations.weighted",
+                errors::record_name_unsuitable("leaky_relu",
+                                               "activation functions that such operators can fuse with the float32 "
+                                               "form of requantization: relu, relu6",
+                                               "")},
         Mistake{"a_short_multiplier", "multiplier_bits: 31", "multiplier_bits: 14",
                 "p.yaml:19: requantize.multiplier_bits", errors::record_value_out_of_range(14, "15 to 31")},
         Mistake{"a_method", "method: divide", "method: multiply", "p.yaml:20: rounding.method",
@@ -416,16 +418,16 @@ TEST(Platform, KindsOfQuantizersFitTheirNumbers) {
     return errors::quantizer_kind_does_not_fit(name, property, expected);
   };
   const std::vector<std::pair<Diagnostic, Fields>> mistakes = {
-      {at(kRecord + "activations.quantizer", kind("tqt", "learns powers of two", "power_of_two: true")),
+      {at(kRecord + "activations.quantizer", kind("tqt", "learns power-of-two scales", "power_of_two: true")),
        {{"activations.quantizer", "tqt"}}},
-      {at(kRecord + "weights.quantizer", kind("lsq_plus", "learns zero points", "affine ones")),
+      {at(kRecord + "weights.quantizer", kind("lsq_plus", "learns zero points", "affine zero points")),
        {{"weights.quantizer", "lsq_plus"}}},
-      {at(kRecord + "weights.quantizer", kind("apot", "learns scales of any size", "power_of_two: false")),
+      {at(kRecord + "weights.quantizer", kind("apot", "learns arbitrary scales", "power_of_two: false")),
        {{"weights.quantizer", "apot"}, {"power_of_two", "true"}}},
       {at(kRecord + "weights.quantizer", kind("nnie", "has codes of 8 bits", "legal_bits: [8]")),
        {{"weights.quantizer", "nnie"}}},
       {at(kRecord + "activations.quantizer",
-          kind("nnie", "has as many levels below 0 as above", "symmetric or centered zero points")),
+          kind("nnie", "has equally many levels below and above 0", "symmetric or centered zero points")),
        {{"activations.quantizer", "nnie"}, {"activations.legal_bits", "[8]"}}},
       {at(kRecord + "quantizers.keep", errors::record_value_out_of_range(0, "0.01 to 1")), {{"quantizers.keep", "0"}}},
   };

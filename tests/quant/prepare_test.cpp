@@ -191,7 +191,7 @@ TEST(Prepare, LeavesTheRecordAndTheReasonsInTheModel) {
   const Model model = prepared(images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  return s\n"),
                                "generic_int8", {}, {{"activations.rate", "0.25"}});
   EXPECT_EQ(platform_of(model).rate, 0.25);
-  EXPECT_EQ(model.metadata.float_operators, (FloatOperators{{"s", "log_softmax has no form on codes"}}));
+  EXPECT_EQ(model.metadata.float_operators, (FloatOperators{{"s", "log_softmax has no integer implementation"}}));
   EXPECT_TRUE(is_prepared(model));
 }
 
@@ -295,7 +295,8 @@ TEST(Prepare, LayersStayInFloatWhenTheyAreAskedTo) {
   EXPECT_EQ(fallbacks({}), "");
   EXPECT_EQ(fallbacks({"d"}), "d (asked for as 'd') ");
   EXPECT_EQ(fallbacks({"r"}), "r (asked for as 'r') ");  // it would have been fused
-  EXPECT_EQ(fallbacks({"c", "[d]"}), "c (asked for as 'c') r (only reals come to it) d (asked for as '[d]') ");
+  EXPECT_EQ(fallbacks({"c", "[d]"}),
+            "c (asked for as 'c') r (its inputs are all float values) d (asked for as '[d]') ");
   const Diagnostic asked = errors::layer_stays_in_float("", "conv2d: asked for as '*'", "");
   auto all = diagnostics_of([&] { fallbacks({"*"}); });
   ASSERT_EQ(all.size(), 4U);

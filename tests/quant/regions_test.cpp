@@ -110,10 +110,10 @@ TEST(Regions, AMarkerBehindAConcatOrAReshapeIsNamedWithTheLayers) {
 }
 
 TEST(Regions, AMarkerBehindALayerWithoutCodesSaysWhy) {
-  EXPECT_EQ(diagnostic_of([] {
-              test::prepared(images(kBegin + "  m = log_softmax(r) {axis: 1}\n  o = output_nop(m)\n  return o\n"));
-            }),
-            on("o", 10, errors::marker_behind_float_layer("log_softmax", "m", "log_softmax has no form on codes")));
+  EXPECT_EQ(
+      diagnostic_of(
+          [] { test::prepared(images(kBegin + "  m = log_softmax(r) {axis: 1}\n  o = output_nop(m)\n  return o\n")); }),
+      on("o", 10, errors::marker_behind_float_layer("log_softmax", "m", "log_softmax has no integer implementation")));
 }
 
 TEST(Regions, AllThatIsWrongIsSaidAtOnce) {

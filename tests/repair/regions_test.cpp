@@ -104,11 +104,11 @@ TEST_F(RepairOfRegions, WhatMethodsLeaveIsNamed) {
     return std::ranges::find(outcome.report.steps, method, &Step::name)->what;
   };
   for (const char* method : {"bias", "batchnorm"})
-    EXPECT_NE(what(method).find("first, second (inside of branches and loops)"), std::string::npos) << what(method);
+    EXPECT_NE(what(method).find("first, second (inside branches and loops)"), std::string::npos) << what(method);
   for (const char* method : {"blocks", "adaround"})
     EXPECT_EQ(what(method), "the network has branches or loops, and is not cut into blocks");
   for (const char* method : {"smooth", "wide"})
-    EXPECT_NE(what(method).find("left out: what is inside of if 'r'"), std::string::npos) << what(method);
+    EXPECT_NE(what(method).find("left out: layers inside if 'r'"), std::string::npos) << what(method);
   EXPECT_LT(outcome.report.last.loss, outcome.report.first.loss);
 }
 

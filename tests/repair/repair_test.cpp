@@ -136,7 +136,7 @@ TEST(Repair, WidensActivationsWhereThePlatformCan) {
   for (float& weight : one.model.tensors.at("w").data<float>())  // the remaining error is the rounding of activations
     weight = std::round(weight / 0.7F * 127) * 0.7F / 127;
   const Outcome refused = repair(one.model, one.samples(), {}, {{"wide"}}, one.pool);
-  EXPECT_EQ(refused.report.steps[0].what, "the platform has no activations of 16 bits for any of its layers");
+  EXPECT_EQ(refused.report.steps[0].what, "the platform allows no activations of 16 bits for any of its layers");
   one.model.metadata.platform =
       PlatformRecord(quant::load_platform("generic_int8", {{"activations.legal_bits", "[8, 16]"}}).text);
   const Outcome outcome = repair(one.model, one.samples(), {}, {{"wide"}}, one.pool);

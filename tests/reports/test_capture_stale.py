@@ -36,7 +36,7 @@ def setting(put):
 def test_arrays_of_another_thread():
     with ThreadPoolExecutor(1) as pool:
         function = hs.jit(lambda x: pool.submit(lambda: x * 3).result() + 1)
-        with pytest.warns(UserWarning, match="runs step by step from here on"):
+        with pytest.warns(UserWarning, match="runs step by step from now on"):
             assert [function(hs.array([value])).tolist() for value in (1.0, 2.0, 3.0)] == [[4.0], [7.0], [10.0]]
 
 

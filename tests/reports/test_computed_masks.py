@@ -24,7 +24,7 @@ def test_reported_masks(bench, shared, network):
 def test_mask_of_whole_numbers_needs_no_float(bench, shared):
     case = shared / "reports" / "mask_from_input"
     ended = bench.run("inspect", case / "c42_in_fmin.onnx", "--platform", "generic_int8")
-    assert "quantize, convert and train take the network" in ended.out
+    assert "quantize, convert and train accept the network" in ended.out
 
 
 def attention(path, scores_plus, inputs, nodes=(), tensors=(), seed=0):
@@ -250,4 +250,4 @@ def test_an_output_of_hidden_scores_has_no_cosine(bench):
     deployed = bench.deploy("n.onnx", "data.npz", fallbacks=True)
     assert deployed.differing == 0
     said = bench.run("verify", deployed.prepared, deployed.integer, "--data", "data.npz").out
-    assert "outputs: no cosine to the float network, as values are infinite or no numbers" in said
+    assert "outputs: no cosine to the float network, because values are infinite or NaN" in said

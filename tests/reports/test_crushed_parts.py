@@ -9,7 +9,7 @@ import pytest
 from conftest import sqnr
 
 WARNING = re.compile(r"'(?P<part>[^']+)'(?: at indices .* of axis \d+)?: values from \S+ to \S+(?: behind '[^']+')? span \S+ steps of (?P<step>\S+?),? ")
-PROMISE = re.compile(r"--skip-layers '(?P<name>[^']+)'(?: --skip-layers '[^']+')* brings that to (?P<decibels>[\d.]+) dB")
+PROMISE = re.compile(r"--skip-layers '(?P<name>[^']+)'(?: --skip-layers '[^']+')* improves it to (?P<decibels>[\d.]+) dB")
 ORDINARY = ["mobilenet_v2_w050_ts17", "mobilenet_v3_small_w050_ts11", "resnet20_cifar10", "shufflenet_v2_x0_5_ts13", "vit_cifar10"]
 
 

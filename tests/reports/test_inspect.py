@@ -78,5 +78,5 @@ def test_what_cannot_be_imported_is_refused_for_a_platform(bench, shared, networ
     ended = bench.run("quantize", case / f"{network}.onnx", "--data", case / f"{network}.npz", "--out", "p", code=3)
     assert f"{objection['where']}: " in ended.err and objection["remedy"] in ended.err
     ended = bench.run("inspect", case / f"{network}.onnx", "--platform", "generic_int8", code=3)
-    assert "quantize refuses" in ended.out and f"to do: {objection['remedy']}" in ended.out
+    assert "quantize rejects" in ended.out and f"remedy: {objection['remedy']}" in ended.out
     bench.run("inspect", case / f"{network}.onnx")

@@ -21,7 +21,7 @@ def test_quantized_by_onnxruntime(bench, shared):
 def test_quantized_by_brevitas(bench, shared):
     case = shared / "reports" / "quantized_onnx"
     ended = bench.run("quantize", case / "c64_brevitas.onnx", "--data", case / "c64_brevitas.npz", "--out", "p")
-    assert "the network is quantized already: " in ended.err and "give the float network that it was made of" in ended.err
+    assert "the network is already quantized: " in ended.err and "use the float source model" in ended.err
     (note,) = bench.run("inspect", case / "c64_brevitas.onnx", "--platform", "generic_int8", "--json").report["target"]["notes"]
     assert note in ended.err
     assert f"note: {note}" in bench.run("inspect", case / "c64_brevitas.onnx", "--platform", "generic_int8").out
@@ -35,7 +35,7 @@ def test_numbers_below_the_smallest_scale(bench, shared):
     for factor, is_too_small in ((1, False), (1e-3, False), (1e-6, True), (1e-8, True), (1e-20, True)):
         np.savez(bench.folder / "x.npz", x=x * np.float32(factor))
         ended = bench.run("quantize", network, "--data", "x.npz", "--out", "p", "--overwrite")
-        assert ("have hardly any codes, as no scale is below 2^-23" in ended.err) == is_too_small, factor
+        assert ("use few codes, because no scale is below 2^-23" in ended.err) == is_too_small, factor
     bench.run("convert", "p", "--out", "i")
     ended = bench.run("verify", "p", "i", "--data", "x.npz", code=None)
     assert "cosine 1.0" not in ended.out

@@ -83,7 +83,7 @@ TEST(Crushed, AnOperandOfAConcatUnderASharedScale) {
   EXPECT_GE(part.output.index, 4) << "boxes come first";
   EXPECT_LT(part.output.sums.sqnr_db(), 1);
   const std::string sentence = sentence_of(part);
-  for (const char* words : {"'scores': values from ", " steps of ", "shares with 'boxes'", "output 'y' at index "})
+  for (const char* words : {"'scores': values from ", " steps of ", "is shared with 'boxes'", "output 'y' at index "})
     EXPECT_NE(sentence.find(words), std::string::npos) << words << " in " << sentence;
   EXPECT_EQ(remedies_for(heads.model, part).front(), (Remedy{"--skip-layers", {"y"}}));
 }

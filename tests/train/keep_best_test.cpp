@@ -83,7 +83,7 @@ TEST(KeepsBest, EndsWithTheBestOfTheEpochs) {
   std::vector<std::string> notes;
   while (!fit.finished())
     fit.run_epoch([&](const Progress& progress) {
-      if (progress.stage == "held back") notes.emplace_back(progress.note);
+      if (progress.stage == "validation") notes.emplace_back(progress.note);
     });
   const TrainingHistory& history = fit.state().history;
   ASSERT_EQ(history.validation_results.size(), 7U);
@@ -294,7 +294,7 @@ TEST_F(InAFolder, WhatBecomesNoNumberKeepsTheBestState) {
   const auto all = test::diagnostics_of([&] { train(model, data, options_for(1e38)); });
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[0].entry, &errors::training_diverged_entry);
-  EXPECT_EQ(all[1], errors::best_state_kept((*this / "model.safetensors").string(), "the network as it was given"));
+  EXPECT_EQ(all[1], errors::best_state_kept((*this / "model.safetensors").string(), "the initial model"));
   EXPECT_EQ(digest(load_model(*this / "model.safetensors")), digest(model));
 }
 
@@ -304,7 +304,7 @@ TEST_F(InAFolder, WhatCannotRunKeepsTheBestState) {
   const Model model = prepared_network(data);
   const auto all = test::diagnostics_of([&] { train(model, data, options_for(1e38)); });
   ASSERT_FALSE(all.empty());
-  EXPECT_EQ(all.back(), errors::best_state_kept((*this / "model.safetensors").string(), "the network as it was given"));
+  EXPECT_EQ(all.back(), errors::best_state_kept((*this / "model.safetensors").string(), "the initial model"));
   EXPECT_EQ(digest(load_model(*this / "model.safetensors")), digest(model));
 }
 

@@ -88,9 +88,10 @@ Outcome outcome_of(const char* network, const Dims& sample, float limit, std::op
 // A3.15
 TEST(Warnings, ABranchThatNoSampleTakesHasTheRangesOfThoseThatWouldTakeIt) {
   const Outcome never = outcome_of(kGate, {8}, 1e9F), always = outcome_of(kGate, {8}, -1e9F);
-  EXPECT_EQ(never.calibrated.warnings,
-            std::vector<std::string>{"if 'r': region 'then': none of 32 samples takes it; its ranges are those of "
-                                     "samples that do not, give some that do"});
+  EXPECT_EQ(
+      never.calibrated.warnings,
+      std::vector<std::string>{"if 'r': region 'then': none of 32 samples takes it, so its ranges come from other "
+                               "samples; add samples that take it"});
   EXPECT_EQ(always.calibrated.warnings.size(), 1U);
   EXPECT_NE(always.calibrated.warnings[0].find("region 'else'"), std::string::npos);
   for (const char* value : {"p", "q"}) {
@@ -114,7 +115,7 @@ TEST(Warnings, ValuesDependOnSamplesAndOnLengths) {
 TEST(Warnings, ARangeThatDependsOnADynamicDimHoldsForTheLargestOneNamed) {
   const Outcome shorter = outcome_of(kPositions, {6, 4}, 0), longer = outcome_of(kPositions, {6, 4}, 0, 40);
   ASSERT_EQ(shorter.calibrated.warnings.size(), 1U);
-  EXPECT_NE(shorter.calibrated.warnings[0].find("hold for 'x' [?, 6, 4]"), std::string::npos)
+  EXPECT_NE(shorter.calibrated.warnings[0].find("valid for 'x' [?, 6, 4]"), std::string::npos)
       << shorter.calibrated.warnings[0];
   EXPECT_EQ(longer.calibrated.warnings, std::vector<std::string>());
   EXPECT_LT(shorter.high("s"), 12);

@@ -236,7 +236,7 @@ TEST(OpChecks, AGradientOfTheWrongFormFails) {
     return std::vector<Value>(wanted.size());
   };
   EXPECT_EQ(gradient_of("fake_channel_wise_quantize_dequantize_abs_max x=f32[3,5]", nothing).text,
-            "the rule gives no operand a gradient");
+            "the rule computes no gradient for any operand");
 }
 
 TEST(OpChecks, WhatHasNoGradientIsSkipped) {

@@ -201,7 +201,7 @@ class Machine {
   std::pair<const formats::c::CLayer*, Tensor> next_layer(const std::string& output, size_t& at) const {
     const auto take = [&](size_t count) {
       if (output.size() - at < count)
-        fail(errors::c_answer_incomplete(fmt::format("the end at byte {}, within a layer", at), "whole layers"));
+        fail(errors::c_answer_incomplete(fmt::format("the end at byte {}, within a layer", at), "complete layers"));
       at += count;
       return std::string_view(output).substr(at - count, count);
     };

@@ -37,7 +37,7 @@ std::vector<Diagnostic> objections_to_training(const Model& prepared) {
     for (const std::string& output : train::float_outputs(prepared, extents)) spreads[output] = 1.0F;
     train::training_graph(prepared, extents, train::Loss::teacher, spreads, {});
   });
-  add_remedy(objections, "use the network without training, which alone needs gradients");
+  add_remedy(objections, "use the network without training, because only training needs gradients");
   return objections;
 }
 
@@ -70,8 +70,8 @@ TargetInspection inspect_target(const Model& network, const Target& target) {
   require_in_range(target.prepare);
   const Stage stage = stage_of(network);
   if (stage == Stage::integer)
-    fail(errors::wrong_stage(place_of(network), "an integer program, which is made for its platform",
-                             "a float or prepared network", "give the one that it was made of"));
+    fail(errors::wrong_stage(place_of(network), "an integer program, which already has a platform",
+                             "a float or prepared network", "use its source network"));
   TargetInspection found{target.platform.name, {{"quantize", {}}, {"convert", {}}, {"train", {}}}, {}, {}};
   if (auto note = note_on_quantizers(network)) found.notes.push_back(std::move(*note));
   Model prepared = network;

@@ -127,9 +127,7 @@ void check_semantics(verify::VerifyReport& report, const Model& prepared, const 
                      const data::Samples& samples, const verify::SemanticOptions& options, ThreadPool& pool,
                      const ProgressCallback& progress) {
   if (!prepared.source) {
-    report.unchecked =
-        "the prepared Model does not have the network that it was made from, as files of earlier versions do not; "
-        "quantize again";
+    report.unchecked = "the prepared Model does not contain its source model (older files do not); quantize again";
     return;
   }
   report.floats = check_floats(prepared, samples, pool);

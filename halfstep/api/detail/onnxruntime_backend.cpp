@@ -88,7 +88,7 @@ class Engine {
   }
   std::string last_words() const {
     const std::string reason = last_line(io::read_text_file(folder_ / "errors"));
-    return reason.empty() ? "ended without a word" : reason;
+    return reason.empty() ? "ended without a message" : reason;
   }
 
   io::TemporaryFolder folder_;
@@ -184,7 +184,7 @@ void add_variants(verify::ExecutionPaths& paths, const std::shared_ptr<Engine>& 
   };
   add("qoperator, optimized, every layer", ExportForm::qoperator, true, true);
   add("qoperator, optimized, outputs", ExportForm::qoperator, true, false);
-  add("qdq, as it stands, every layer", ExportForm::qdq, false, true);
+  add("qdq, not optimized, every layer", ExportForm::qdq, false, true);
   add("qdq, optimized, every layer", ExportForm::qdq, true, true);
   add("qdq, optimized, outputs", ExportForm::qdq, true, false);
 }
@@ -196,7 +196,7 @@ void require_codes(verify::ExecutionPaths& paths) {
     fail(errors::float_layers_in_onnxruntime(paths.integer.graph.name(), quant::describe(fallbacks)));
   if (const auto others = quant::float_fallback(paths.integer); !others.empty())
     paths.notes.push_back(fmt::format(
-        "onnxruntime computes {} in sums of its own; what they give was not compared, no code is made of it",
+        "onnxruntime adds {} in another order; their results were not compared, because no code depends on them",
         quant::describe(others)));
 }
 
@@ -217,8 +217,7 @@ void add_inside(verify::ExecutionPaths& paths, const std::shared_ptr<Engine>& en
                 const formats::onnx::Recorded& recorded, size_t session) {
   if (!recorded.left_out.empty())
     paths.notes.push_back(fmt::format(
-        "onnxruntime does not show what is in a branch or a loop inside of a scan, which was compared by its results: "
-        "{}",
+        "onnxruntime hides values of branches and loops inside a scan; only their results were compared: {}",
         fmt::join(recorded.left_out, ", ")));
   const size_t first = paths.integer.graph.outputs().size() + names_of(paths).size();
   paths.inside = [=, values = recorded.values](const Tensors& inputs) {

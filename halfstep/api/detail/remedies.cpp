@@ -84,9 +84,9 @@ class Corrector {
   Corrector(const Model& prepared, const sensitivity::FloatAnswers& answers, const Trials& trials)
       : prepared_(prepared), answers_(answers), trials_(trials) {}
 
-  /// Returns "; --skip-layers 'y' brings that to 36.7 dB".
+  /// Returns "; --skip-layers 'y' improves it to 36.7 dB".
   std::string remedy_in_words(const sensitivity::CrushedPart& part) {
-    if (answers_.is_large && !trials_.for_large) return "; 'halfstep analyze' tries what may help";
+    if (answers_.is_large && !trials_.for_large) return "; 'halfstep analyze' tries remedies";
     constexpr size_t kMostTried = 5;
     constexpr double kHelps = 6, kMostDecibels = 200;  // one bit; shown for zero noise, as in reports
     std::vector<Remedy> remedies = sensitivity::remedies_for(prepared_, part);
@@ -98,11 +98,11 @@ class Corrector {
       const auto after = decibels_in(parts_with(remedy), part.output);
       if (!after || *after < most) continue;
       best =
-          fmt::format("; {} brings that to {:.1f} dB", sensitivity::text_of(remedy), std::min(*after, kMostDecibels));
+          fmt::format("; {} improves it to {:.1f} dB", sensitivity::text_of(remedy), std::min(*after, kMostDecibels));
       most = *after;
       if (most >= verify::kPoorPart) break;
     }
-    return best.empty() ? "; nothing that was tried helps" : best;
+    return best.empty() ? "; no remedy that was tried helps" : best;
   }
 
  private:
@@ -229,7 +229,7 @@ std::vector<CrushedWarning> warnings_on(const Model& prepared, const data::Sampl
       sensitivity::crushed_values(prepared, watched, trials.calibration.seed, trials.pool);
   for (const std::string& quantizer : crushed.infinite) {
     const std::string value = prepared.graph.op(quantizer).in(0).name();
-    warnings.push_back({quantizer, fmt::format("'{0}': some of its numbers are infinite, which become the ends of its "
+    warnings.push_back({quantizer, fmt::format("'{0}': some values are infinite and are clipped to the ends of its "
                                                "range; keep it in float (--skip-layers {0})",
                                                value)});
   }
@@ -246,15 +246,15 @@ std::vector<std::string> warnings_on_tensors(const quant::Audit& audit) {
   for (const quant::AuditedQuantizer& codes : audit.quantizers) {
     std::string why;
     if (codes.is_too_small())
-      why = "have hardly any codes, as no scale is below 2^-23; use units in which they are larger";
+      why = "use few codes, because no scale is below 2^-23; scale them up";
     else if (codes.loses_all())
-      why = fmt::format("all become 0, as observer {} gives scale {}; quantize with --overrides {}.observer=minmax",
-                        codes.observer, codes.scale.front(), codes.is_weight ? "weights" : "activations");
+      why = fmt::format(
+          "all become 0, because observer {} returned scale {}; quantize with --overrides {}.observer=minmax",
+          codes.observer, codes.scale.front(), codes.is_weight ? "weights" : "activations");
     if (why.empty()) continue;
-    notes.push_back(
-        fmt::format("'{}': its numbers lie from {} to {} and {}, or keep in float what reads them "
-                    "(--skip-layers NAME)",
-                    codes.tensor, *std::ranges::min_element(codes.low), *std::ranges::max_element(codes.high), why));
+    notes.push_back(fmt::format(
+        "'{}': its values range from {} to {} and {}, or keep the layers that read them in float (--skip-layers NAME)",
+        codes.tensor, *std::ranges::min_element(codes.low), *std::ranges::max_element(codes.high), why));
   }
   return notes;
 }

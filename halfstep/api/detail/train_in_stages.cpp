@@ -61,12 +61,12 @@ void check(const Model& network, const BitsSchedule& schedule) {
     fail(errors::schedule_with_late_float());
   if (stage == Stage::prepared && schedule.platform)
     fail(errors::wrong_stage(place_of(network), "a prepared network", "a float network for a platform",
-                             "leave the platform out"));
+                             "omit the platform"));
   if (stage == Stage::prepared && stages.front().in_float())
     fail(errors::wrong_stage(place_of(network), "a prepared network", "a float network for a stage in float",
                              "start from the float network"));
   if (stage == Stage::float_network && !schedule.platform)
-    fail(errors::no_platform(network.graph.name(), "the platform of the schedule", "name one (--platform)"));
+    fail(errors::no_platform(network.graph.name(), "the platform of the schedule", "set one (--platform)"));
   require_legal(network, schedule);
 }
 

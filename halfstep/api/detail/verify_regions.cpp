@@ -133,15 +133,15 @@ void verify_regions(verify::VerifyReport& report, const Model& prepared, const v
   for (int64_t begin = 0; paths.inside && begin < executions.end; begin += batch)
     recording.add(begin, paths.inside(source(begin, std::min(batch, executions.end - begin))));
   if (executions.left_out > 0)
-    report.notes.push_back(fmt::format(
-        "branches and loops: {} of the times that they ran were compared by their results alone", executions.left_out));
+    report.notes.push_back(
+        fmt::format("branches and loops: {} executions were compared only by their results", executions.left_out));
   for (size_t i = 0; i < holders.size(); ++i) {
     for (size_t region = 0; region < holders[i].regions().size(); ++region) {
       const auto quantizers = holders[i].regions()[region]->all<ops::FakeQuantize>();
       const auto found = executions.by_region.find({holders[i].name(), region});
       if (quantizers.empty()) continue;
       if (found == executions.by_region.end()) {
-        report.notes.push_back(fmt::format("{}: no sample enters its region {}, which was not compared",
+        report.notes.push_back(fmt::format("{}: no sample enters its region {}, so it was not compared",
                                            path_with(holders[i]), holders[i].info().regions[region]));
         continue;
       }

@@ -25,18 +25,18 @@ void require_fit(const Graph& graph, const Value& argument, const Dims& found, c
   const Dims& expected = argument.dims();
   if (expected.empty() && !found.empty())
     fail(errors::samples_of_other_shape(data.name, argument.name(), to_string(found) + " for each sample",
-                                        "one number for each sample", graph.name(), "give a tensor [n]"));
+                                        "one value for each sample", graph.name(), "pass a tensor [n]"));
   bool fits = expected.size() == found.size();
   for (size_t axis = 1; fits && axis < expected.size(); ++axis)
     fits = expected[axis] == kUnknown || expected[axis] == found[axis];
   if (!fits)
     fail(errors::samples_of_other_shape(data.name, argument.name(), to_string(found), to_string(expected), graph.name(),
-                                        "give a data set of matching shape (--data)"));
+                                        "pass a data set of matching shape (--data)"));
   if (const auto named = data.inputs.find(argument.name());
       named != data.inputs.end() && named->second.dtype() != argument.dtype())
     fail(errors::samples_of_other_type(
         data.name, argument.name(), name(named->second.dtype()), name(argument.dtype()), graph.name(),
-        argument.dtype() == DType::f64 ? "data sets hold no f64, so export the network with an input of f32"
+        argument.dtype() == DType::f64 ? "data sets cannot contain f64; export the network with an f32 input"
                                        : fmt::format("save the array as {}", name(argument.dtype()))));
 }
 
@@ -53,11 +53,11 @@ void require_single(const Graph& graph, const data::Samples& samples) {
 /// Returns a remedy for picture sizes: "--resize 256 --crop 224 or --size 224x224".
 std::string remedy_for(int64_t height, int64_t width) {
   constexpr int64_t kSmall = 64;
-  if (height == kUnknown || width == kUnknown) return "give --size HxW, or --resize N --crop N";
-  const std::string size = fmt::format("--size {}x{} (whatever the proportion)", height, width);
+  if (height == kUnknown || width == kUnknown) return "set --size HxW, or --resize N --crop N";
+  const std::string size = fmt::format("--size {}x{} (changes the aspect ratio)", height, width);
   if (height != width) return "give " + size;
   const int64_t resize = height <= kSmall ? height : height * 8 / 7;
-  return fmt::format("give --resize {} --crop {} (short side, then the middle) or {}", resize, height, size);
+  return fmt::format("set --resize {} --crop {} (short side, then center) or {}", resize, height, size);
 }
 
 /// Throws if a picture is smaller than the crop.
@@ -214,7 +214,7 @@ void add_range_note(const Model& model, const Dataset& data, std::vector<std::st
   const auto [least, most] = std::ranges::minmax(x.data<float>());
   if (std::max(-least, most) <= kLarge) return;
   notes.push_back(
-      fmt::format("{}: raw values from {} to {} go to network '{}' as they are; if it learned from others, say how: "
+      fmt::format("{}: raw values from {} to {} go to network '{}' unchanged; if it was trained on other values, set "
                   "--preprocess imagenet, cifar10 or unit, or --scale, --mean and --std",
                   data.name, least, most, model.graph.name()));
 }
@@ -232,7 +232,7 @@ std::vector<std::string> notes_on(const Model& model, const Dataset& data) {
   if (auto note = train::beyond_calibrated(model, parts.test.extents(1))) notes.push_back(std::move(*note));
   const auto& skipped = data.skipped();
   if (!skipped.empty())
-    notes.push_back(fmt::format("{}: {} of {} images were left out: {}{}", data.name, skipped.size(),
+    notes.push_back(fmt::format("{}: {} of {} images were skipped: {}{}", data.name, skipped.size(),
                                 static_cast<size_t>(data.size()) + skipped.size(),
                                 fmt::join(std::span(skipped).first(std::min(kShown, skipped.size())), ", "),
                                 skipped.size() > kShown ? ", ..." : ""));

@@ -71,7 +71,7 @@ Channels moments_of_batch(const Tensor& x) {
     std::rethrow_exception(fault);
   } catch (const Error& error) {
     std::vector<Diagnostic> diagnostics = error.diagnostics();
-    add_remedy(diagnostics, "--skip-bad leaves out what cannot be read");
+    add_remedy(diagnostics, "--skip-bad skips unreadable samples");
     throw Error(std::move(diagnostics));
   }
 }

@@ -75,8 +75,8 @@ Model with_closed_extents(Model model, const formats::Summary& summary, const st
       closed.push_back(fmt::format("'{}' of {} is {}", port.name, port.type, to_string(argument.type())));
   }
   if (!closed.empty())
-    model.metadata.closed_extents =
-        fmt::format("inputs have fixed extents, and the network takes no others: {}; {}", fmt::join(closed, ", "), why);
+    model.metadata.closed_extents = fmt::format(
+        "the inputs have fixed extents, and the network accepts no others: {}; {}", fmt::join(closed, ", "), why);
   return model;
 }
 
@@ -121,7 +121,7 @@ namespace {
 
 /// Returns "found a float network, expected a prepared one; run quantize first".
 Diagnostic other_stage(const std::string& place, Stage found, Stage expected) {
-  const std::string_view next = expected < found              ? "give the one that it was made of"
+  const std::string_view next = expected < found              ? "use its source network"
                                 : expected == Stage::prepared ? "run quantize first"
                                 : found == Stage::prepared    ? "run convert first"
                                                               : "run quantize and convert first";
@@ -137,8 +137,8 @@ std::optional<std::string> note_on_quantizers(const Model& model) {
   if (quantizers.empty()) return std::nullopt;
   for (std::string& name : quantizers) name = quote(name);
   return fmt::format(
-      "the network is quantized already: {} make codes, and stay in it as float arithmetic; give the float network "
-      "that it was made of",
+      "the network is already quantized: {} compute codes, and stay in it as float arithmetic; use the float source "
+      "model",
       fmt::join(quantizers, ", "));
 }
 

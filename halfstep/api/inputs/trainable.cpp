@@ -142,7 +142,7 @@ struct Trainable::Run::State {
 Trainable::Trainable(const Model& network, int threads) {
   if (stage_of(network) == Stage::integer)
     fail(errors::wrong_stage(place_of(network), "an integer program", "a prepared or float network",
-                             "train the prepared network it came from"));
+                             "train its prepared network"));
   state_ = std::make_shared<State>(network, threads);
 }
 Trainable::~Trainable() = default;

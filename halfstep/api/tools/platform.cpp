@@ -40,8 +40,7 @@ std::string new_platform(const std::string& name, const Platform& from) {
   require_name(name);
   const Platform renamed =
       quant::parse_platform(from.text, from.name, {{"platform", name}, {"doc", "Derived from " + from.name + "."}});
-  return fmt::format("# A platform of Halfstep; `halfstep platform check {}.yaml` says all that is wrong with it.\n\n",
-                     name) +
+  return fmt::format("# A platform of Halfstep; `halfstep platform check {}.yaml` lists all errors.\n\n", name) +
          quant::record_text(renamed, true);
 }
 

@@ -17,11 +17,11 @@ const char* remedy_for(int code) {
   switch (code) {
     case EACCES:
     case EPERM:
-    case EROFS: return "name a folder that takes new files, or have its permissions changed";
+    case EROFS: return "choose a writable folder, or change its permissions";
     case ENOSPC:
-    case EDQUOT: return "make room, or name a folder on another disk";
-    case ENOENT: return "make the folder that it is to lie in, or name another";
-    default: return "name another place";
+    case EDQUOT: return "free disk space, or choose a folder on another disk";
+    case ENOENT: return "create its folder, or choose another";
+    default: return "choose another path";
   }
 }
 

@@ -14,7 +14,7 @@ namespace {
 using std::string_view_literals::operator""sv;
 
 constexpr const char* kExport = "export it to ONNX, for instance with torch.onnx.export(module, example, 'model.onnx')";
-constexpr const char* kSamples = "samples are given apart from the network";
+constexpr const char* kSamples = "pass samples separately from the network";
 
 struct Signature {
   size_t at;
@@ -24,12 +24,12 @@ struct Signature {
 };
 
 constexpr std::array kSignatures = {
-    Signature{0, "\x80\x02"sv, "a Python pickle, as old PyTorch files are", kExport},
+    Signature{0, "\x80\x02"sv, "a Python pickle, as in old PyTorch files", kExport},
     Signature{0, "\x89PNG"sv, "a PNG image", kSamples},
     Signature{0, "\xFF\xD8\xFF"sv, "a JPEG image", kSamples},
-    Signature{0, "\x1F\x8B"sv, "a file compressed by gzip", "decompress it first, or did you mean samples?"},
-    Signature{0, "\x89HDF"sv, "an HDF5 file, as Keras writes them", "export it to ONNX, for instance with tf2onnx"},
-    Signature{4, "TFL3"sv, "a TensorFlow Lite file", "export the network that it was made from to ONNX"},
+    Signature{0, "\x1F\x8B"sv, "a file compressed by gzip", "decompress it first, or pass it as samples"},
+    Signature{0, "\x89HDF"sv, "an HDF5 file, for example from Keras", "export it to ONNX, for instance with tf2onnx"},
+    Signature{4, "TFL3"sv, "a TensorFlow Lite file", "export its source network to ONNX"},
     Signature{0, "#!"sv, "a script", ""},
     Signature{0, "graph "sv, "the text of a graph", "train --network reads it, and inspect"},
 };
@@ -54,7 +54,7 @@ FileKind kind_of_folder(const std::filesystem::path& path) {
   }
   std::ranges::sort(names);
   names.resize(std::min(names.size(), kMost));
-  return {"a folder", names.empty() ? "" : fmt::format("name a file in it, such as {}", fmt::join(names, ", "))};
+  return {"a folder", names.empty() ? "" : fmt::format("choose a file in it, such as {}", fmt::join(names, ", "))};
 }
 
 bool is_text(std::string_view head) {
@@ -72,7 +72,7 @@ FileKind file_kind(const std::filesystem::path& path) {
   std::array<char, 256> bytes{};
   stream.read(bytes.data(), bytes.size());
   const std::string_view head(bytes.data(), static_cast<size_t>(stream.gcount()));
-  if (stream.eof() && head.empty()) return {"an empty file", "was it written to its end?"};
+  if (stream.eof() && head.empty()) return {"an empty file", "check that it was written completely"};
   if (head.starts_with("PK\x03\x04")) return kind_of_zip(head);
   for (const Signature& known : kSignatures) {
     if (head.size() > known.at && head.substr(known.at).starts_with(known.bytes)) return {known.what, known.remedy};

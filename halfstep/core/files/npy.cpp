@@ -85,7 +85,7 @@ class HeaderParser {
   std::string quoted() {
     const char quote = peek();
     if (quote == '[')
-      fail(errors::npy_type_unsupported(where_, "a structured array", "save each field as an array of its own"));
+      fail(errors::npy_type_unsupported(where_, "a structured array", "save each field as its own array"));
     if (quote != '\'' && quote != '"') damaged();
     const size_t end = text_.find(quote, ++at_);
     if (end == std::string_view::npos) damaged();
@@ -136,7 +136,7 @@ DType dtype_of(const std::string& descr, const std::string& where) {
   const bool is_complex = descr.size() > 1 && descr[1] == 'c';
   fail(errors::npy_type_unsupported(
       where, fmt::format("an array of '{}'", descr),
-      is_complex ? "save array.real and array.imag apart, as float32" : "save numbers (array.astype('float32'))"));
+      is_complex ? "save array.real and array.imag separately, as float32" : "save numbers (array.astype('float32'))"));
 }
 
 /// Transposes `columns`, whose first axis is contiguous, to a tensor whose last axis is contiguous. Both have shape
@@ -185,7 +185,7 @@ Tensor parse_npy(std::span<const std::byte> bytes, const std::string& where) {
   }
   if (!fits || expected != data.size())
     fail(errors::npy_size(where, fmt::format("{} bytes of data", data.size()),
-                          fmt::format("those of {}", to_string(Type{dtype, dims}))));
+                          fmt::format("the bytes of {}", to_string(Type{dtype, dims}))));
   Tensor tensor =
       *header.fortran_order && dims.size() > 1 ? from_fortran_order(data.data(), dtype, dims) : Tensor(dtype, dims);
   if (!*header.fortran_order || dims.size() <= 1) std::copy(data.begin(), data.end(), tensor.raw());

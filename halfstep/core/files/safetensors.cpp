@@ -106,7 +106,7 @@ void check_layout(std::vector<Piece>& pieces, uint64_t data_size, const std::str
                                       piece.begin, at));
     at = piece.end;
   }
-  if (at != data_size) fail(errors::safetensors_layout(file, "there is a gap behind the tensors", at, data_size));
+  if (at != data_size) fail(errors::safetensors_layout(file, "there is a gap after the tensors", at, data_size));
 }
 
 Tensor copy_tensor(const Piece& piece, std::span<const std::byte> data, const std::string& file) {

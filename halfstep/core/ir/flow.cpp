@@ -152,7 +152,7 @@ std::vector<Type> iterated_results(Op op, const FlowParts& parts, const Handed& 
 std::vector<Type> backward_results(Op op, const FlowParts& parts) {
   const size_t given = iteration_outputs(op, states_of(parts)).size();
   if (given != parts.states)
-    reject(op, errors::region_values, "outputs of region step behind its condition", given,
+    reject(op, errors::region_values, "outputs of region step after its condition", given,
            fmt::format("{}, the states", parts.states));
   return iterated_results(op, parts, carried_of(parts));
 }

@@ -59,7 +59,7 @@ void check_samples(const Source& source) {
     fail(errors::source_samples(where, fmt::format("samples for {} arguments", source.samples.size()),
                                 graph.arguments().size()));
   if (counts.size() > 1)
-    fail(errors::source_samples(where, "other numbers of samples for its arguments", "as many for each"));
+    fail(errors::source_samples(where, "different numbers of samples for its arguments", "as many for each"));
 }
 
 void check_source(const Source& source) {

@@ -113,7 +113,7 @@ class CsvReader {
   void read_line(Cells cells, const std::string& where) {
     if (width_ < (label_.exists() ? 2U : 1U)) fail(errors::csv_cells(where, 1, "pixels and a label"));
     if (cells.size() != width_)
-      fail(errors::csv_cells(where, cells.size(), fmt::format("{} as in the line before it", width_)));
+      fail(errors::csv_cells(where, cells.size(), fmt::format("{}, as in the line before it", width_)));
     for (size_t column = counts_lines_ ? 1 : 0; column < width_; ++column) {
       if (column == label_.index) {
         add_label(cells[column], where, column);

@@ -87,7 +87,7 @@ void CsvLines::split(std::string_view line) {
         fail(errors::csv_quote(where(), "the end of the line in a quoted cell", "its closing quote"));
       end = line.find(separator, close);
       if (!trimmed(line.substr(close + 1, (end == std::string_view::npos ? line.size() : end) - close - 1)).empty())
-        fail(errors::csv_quote(where(), "more behind a quoted cell", "a comma"));
+        fail(errors::csv_quote(where(), "text after a quoted cell", "a comma"));
       cells_.push_back(line.substr(begin + 1, close - begin - 1));
     } else {
       cells_.push_back(trimmed(line.substr(0, end)));

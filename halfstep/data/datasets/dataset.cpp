@@ -58,7 +58,7 @@ Dataset from_csv(io::Source& source, const Reading& reading) {
 Dataset from_images(std::unique_ptr<const ImageTree> tree, const std::string& form, const Reading& reading) {
   const auto paths = tree->paths();
   if (paths.empty())
-    fail(errors::no_samples(reading.where, "NAME.png or NAME.jpg, in folders named by their classes where it has any"));
+    fail(errors::no_samples(reading.where, "NAME.png or NAME.jpg, in one folder for each class if there are classes"));
   const ImageLayout layout = layout_of(paths, reading.where, reading.classes);
   Dataset data{.form = form};
   const auto images = std::make_shared<const ImageSet>(std::move(tree), paths, reading.where, reading.options.skip_bad);

@@ -31,7 +31,7 @@ void require_finite(const Tensor& tensor, const std::string& name, const std::st
   const auto wrong = std::ranges::find_if_not(values, [](float value) { return std::isfinite(value); });
   if (wrong != values.end())
     fail(errors::not_finite(where, name, *wrong, (wrong - values.begin()) * tensor.dims()[0] / tensor.size(),
-                            *wrong < 0 ? "in a mask write the lowest float32, -3.4028235e38, in its place" : ""));
+                            *wrong < 0 ? "in a mask, replace it with the lowest float32, -3.4028235e38" : ""));
 }
 
 /// Throws if the first axes, which count samples, differ.

@@ -79,7 +79,7 @@ std::vector<ContentPtr> compute(const std::shared_ptr<const Recorded>& what, std
     return contents_of(*what, types_of(*what), {}, step, origin);
   }
   for (const Array& input : inputs) {
-    if (!input.content()->tensor.defined()) refuse_contents(*input.content(), "its elements");
+    if (!input.content()->tensor.defined()) refuse_contents(*input.content(), "elements");
   }
   const std::vector<std::string> further = on_tape ? further_of(*what, inputs) : std::vector<std::string>();
   std::vector<Tensor> tensors = run(*what, inputs, further);

@@ -39,7 +39,7 @@ const ContentPtr& Array::content() const {
 
 const Tensor& Array::tensor() const {
   const Content& now = *content();
-  if (!now.tensor.defined()) refuse_contents(now, "its elements");
+  if (!now.tensor.defined()) refuse_contents(now, "elements");
   return now.tensor;
 }
 

@@ -58,8 +58,8 @@ std::string CallKind::mismatch(const Arrays& inputs) const {
                          text(input.type, input.place, input.differentiable, input.keeps_gradient));
     if (first_same(inputs, i) != input.same_as)
       return fmt::format("array {}: found {}, expected {}", i,
-                         input.same_as == i ? "the same array as another one" : "another array",
-                         input.same_as == i ? "one of its own" : fmt::format("the same as array {}", input.same_as));
+                         input.same_as == i ? "the same array as another argument" : "another array",
+                         input.same_as == i ? "a separate array" : fmt::format("the same as array {}", input.same_as));
   }
   return {};
 }

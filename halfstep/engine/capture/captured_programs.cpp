@@ -19,10 +19,9 @@ std::string Programs::mismatch(const Arrays& inputs) {
   std::string why = kind_.mismatch(inputs);
   if (by_extents_.empty()) return why;
   const bool is_there = why.empty() ? find(inputs) || make(inputs) : kind_.is_but_for_extents(inputs) && make(inputs);
-  if (!is_there) return why.empty() ? "extents of arrays: found others" : why;
+  if (!is_there) return why.empty() ? "the extents of arrays differ" : why;
   if (!why.empty()) kind_.open(inputs);
-  if (!by_extents_.front()->fits(inputs))
-    return "arrays outside of the function: their gradients are not what they were";
+  if (!by_extents_.front()->fits(inputs)) return "arrays outside the function: their gradients changed";
   return {};
 }
 

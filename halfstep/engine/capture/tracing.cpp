@@ -59,9 +59,8 @@ Array Trace::argument(const Array& given) {
 
 Value Trace::add_constant(const Array& array) {
   const Content& content = *array.content();
-  if (!content.tensor.defined()) refuse_contents(content, "a use");
-  if (content.maker != thread_)
-    doubt("an array that was computed while it ran, but not by it, in another thread for one");
+  if (!content.tensor.defined()) refuse_contents(content, "contents");
+  if (content.maker != thread_) doubt("an array that other code computed while it ran, for example in another thread");
   return passes::add_tensor(model_, "constant", content.tensor.clone(), Role::constant);
 }
 
@@ -77,7 +76,7 @@ Value Trace::value_of(const Array& array) {
   const bool is_outer = was_there(*array.cell()) || (outer_ != nullptr && !content->tensor.defined());
   Value value;
   if (is_outer) {
-    if (!content->tensor.defined() && outer_ == nullptr) refuse_contents(*content, "a use");
+    if (!content->tensor.defined() && outer_ == nullptr) refuse_contents(*content, "contents");
     value = model_.graph.add_argument(model_.graph.unique_name("x"), content->type);
     arguments_.push_back(array);
   } else {
@@ -234,7 +233,7 @@ void decide(const Array& on) {
   if (trace == nullptr) return;
   note_extents(on);
   if (trace->kind() == Trace::Kind::region && on.cell()->born < trace->began())
-    refuse_contents(*on.content(), "its elements");
+    refuse_contents(*on.content(), "elements");
   if (trace->kind() == Trace::Kind::function) trace->decide(on);
 }
 

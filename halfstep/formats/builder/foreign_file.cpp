@@ -12,7 +12,7 @@ std::string Issue::what() const {
 
 std::string Issue::remedy() const {
   if (!reason.remedy.empty()) return reason.remedy;
-  return "write it with operators that are supported, or cut the network in front of it";
+  return "write it with supported operators, or cut the network before it";
 }
 
 bool Coverage::complete() const {

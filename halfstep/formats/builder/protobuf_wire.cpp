@@ -98,7 +98,7 @@ class Walker {
     const uint64_t number = tag >> 3;
     const auto wire = static_cast<Wire>(tag & 7);
     if (number == 0 || number >= 1U << 29 || wire == Wire::group || wire == Wire::group_end || (tag & 7) > 5)
-      reject_field(start, fmt::format("the tag {}", tag), "that of a field of a protobuf message");
+      reject_field(start, fmt::format("the tag {}", tag), "the tag of a field of a protobuf message");
     const size_t size = length(wire);
     const WireField* known = find_field(schema_[frames_.back().message], number);
     if (known == nullptr) {

@@ -80,7 +80,7 @@ class Emitter {
     require_elements(model_.graph);
     add_ports();
     add_all(model_.graph.body());
-    add_remedy(objections_, "keep it out of the network, or export another way");
+    add_remedy(objections_, "remove it from the network, or use another export format");
     fail_on_any(std::move(objections_));
     for (size_t i = 0; i < program_.outputs.size(); ++i) give(program_.outputs[i], outputs_[i]);
     program_.arena_bytes = plan_arena(body_);

@@ -213,10 +213,10 @@ class FlowText {
 bool is_stacked(Op op, Value result) { return static_cast<size_t>(result.port()) >= FlowParts(op).states; }
 
 std::string remedy_for(Op op, Value result) {
-  if (op.info().flow == Flow::branch) return "let both branches give values of the same extents";
+  if (op.info().flow == Flow::branch) return "use branches whose results have the same extents";
   if (!is_stacked(op, result))
-    return "let the state keep its extents, as large as it becomes, with what is not there filled";
-  return "let a scan stack it, or a state keep what is needed of it";
+    return "use a state of fixed extents, large enough for all iterations, and fill the rest";
+  return "stack it with a scan, or keep the needed part in a state";
 }
 
 }  // namespace
@@ -234,7 +234,7 @@ void require_known_extents(const Graph& graph) {
       const bool has_regions = op.info().flow != Flow::none;
       objections.push_back(
           placed(errors::c_run_time_extents(op.where(), op.info().name, result.name(), to_string(result.type()),
-                                            has_regions ? remedy_for(op, result) : "keep it out of the network"),
+                                            has_regions ? remedy_for(op, result) : "remove it from the network"),
                  op.name(), op.where()));
     }
   }

@@ -54,7 +54,8 @@ Scale float_sum(Body& body, const ops::IntegerAdd& add) {
               "&" + body.object(name_of(add.name(), "q"), "float_sum",
                                 float_sum_text(add, engine) + ", " + clamp_text(add), 32)};
   Words words = scale.words();
-  words["what"] = engine ? "made real, added, and made codes." : "each times a factor, rounded once more.";
+  words["what"] = engine ? "converted to real values, added, and converted to codes."
+                         : "each times a factor, with one more rounding.";
   words["sum_lines"] = engine ? kEngineSum : kFloatSum;
   body.kernels.use("added", words);
   return scale;

@@ -28,15 +28,14 @@ std::string floats_comment(const SourceParts& parts) {
   const CProgram& program = parts.program;
   if (!program.uses_floats)
     return fmt::format(
-        " * {0}_run has no floating point. {0}_quantize and {0}_dequantize have; {1}_NO_FLOAT leaves them "
-        "out.\n",
+        " * {0}_run uses no floating point. {0}_quantize and {0}_dequantize use it; {1}_NO_FLOAT omits them.\n",
         program.name, upper(program.name));
   std::string text = fmt::format(
-      " * {0}_run computes in float32, since codes are made so on this platform: the compiler must neither fuse\n"
+      " * {0}_run computes in float32, because this platform computes codes so: the compiler must neither fuse\n"
       " * operations nor reorder them (-ffp-contract=off, no -ffast-math).\n",
       program.name);
   if (!program.fallbacks.empty()) {
-    text += fmt::format(" * {} of its layers stay in float, and their last bits depend on the C library:\n",
+    text += fmt::format(" * {} of its layers stay in float. Their last bits depend on the C library:\n",
                         program.fallbacks.size());
     for (const std::string& layer : program.fallbacks) text += " *   " + c_comment(layer) + "\n";
   }
@@ -47,14 +46,14 @@ std::string introduction(const SourceParts& parts) {
   const CProgram& program = parts.program;
   std::string text = fmt::format(
       "/* The network \"{}\" in integers, as C99 for any processor. Written by halfstep export --format c.\n *\n"
-      " * A call of {}_run takes\n",
+      " * Inputs of {}_run:\n",
       c_comment(parts.network), program.name);
   for (const CPort& port : program.inputs) text += port_comment(port, "argument");
-  text += " * and gives\n";
+  text += " * Outputs:\n";
   for (const CPort& port : program.outputs) text += port_comment(port, "output");
   text += " *\n" + floats_comment(parts);
   text += fmt::format(
-      " * It takes no memory from the heap and keeps nothing between calls.\n *\n"
+      " * It allocates no memory and keeps no state between calls.\n *\n"
       " * Flash: {} bytes of weights, {} bytes of other constants, and the code.\n"
       " * RAM:   {}_ARENA_BYTES between layers ({} bytes), and less than 2 KiB of stack.\n */\n",
       program.weight_bytes, program.constant_bytes - program.weight_bytes, upper(program.name), program.arena_bytes);
@@ -72,7 +71,7 @@ std::string port_macros(const CProgram& program, const CPort& port) {
 std::string iterations_text(const CProgram& program) {
   if (!program.counts_iterations) return "";
   return fmt::format(
-      "/* A loop that its own condition did not end after {0}_MAX_ITERATIONS, where that is defined for {1}.c. */\n"
+      "/* A loop exceeded {0}_MAX_ITERATIONS, if that is defined when {1}.c is compiled. */\n"
       "#define {0}_TOO_MANY_ITERATIONS 3\n",
       upper(program.name), program.name);
 }
@@ -83,23 +82,22 @@ std::string run_declarations(const SourceParts& parts) {
   std::string text = fmt::format(
       "/* Bytes that {2}_run_in needs, at an address that is a multiple of {1}_ARENA_ALIGNMENT. */\n"
       "#define {1}_ARENA_BYTES {0}\n#define {1}_ARENA_ALIGNMENT {4}\n\n"
-      "/* What is returned. */\n#define {1}_OK 0\n#define {1}_ARENA_TOO_SMALL 1\n#define {1}_ARENA_MISALIGNED 2\n{5}\n"
-      "/* In memory of the caller, which may be used for other things between calls: several threads may run the\n"
-      " * network at once, each in an arena of its own. What goes in, what comes out and the arena do not overlap. "
+      "/* Return values. */\n#define {1}_OK 0\n#define {1}_ARENA_TOO_SMALL 1\n#define {1}_ARENA_MISALIGNED 2\n{5}\n"
+      "/* Runs in memory of the caller, which may be used for other purposes between calls. Several threads may run\n"
+      " * the network at once, each in its own arena. Inputs, outputs and the arena must not overlap. "
       "*/\nint {2}_run_in({3}, void *arena, size_t arena_bytes);\n\n",
       program.arena_bytes, name, program.name, parameters, program.arena_alignment, iterations_text(program));
   text += fmt::format(
-      "/* In an arena of its own, so that there may be one call at a time. {}_GIVEN_ARENA leaves it out. */\n"
+      "/* Runs in a static arena, so only one call may run at a time. {}_GIVEN_ARENA omits it. */\n"
       "#ifndef {}_GIVEN_ARENA\nint {}_run({});\n#endif\n\n",
       name, name, program.name, parameters);
   if (!parts.hooks) return text;
   return text +
          fmt::format(
-             "/* Shows a layer: its name, what it gives, the number of elements and the bytes of each. Images are\n"
-             " * [samples][rows][columns][channels]. A layer in a branch or a loop is shown each time that it runs. "
-             "*/\n"
+             "/* Receives a layer: its name, its result, the number of elements and the bytes of each. Images are\n"
+             " * [samples][rows][columns][channels]. Called at each execution of a layer in a branch or a loop. */\n"
              "typedef void (*{0}_hook)(const char *layer, const void *codes, size_t count, int bytes, void *user);\n\n"
-             "/* As {0}_run_in, and shows every layer. */\n"
+             "/* Like {0}_run_in, and passes every layer to the hook. */\n"
              "int {0}_run_showing({1}, void *arena, size_t arena_bytes, {0}_hook hook, void *user);\n\n",
              program.name, parameters);
 }
@@ -135,9 +133,9 @@ std::string header_text(const SourceParts& parts) {
   for (const EndText& end : parts.end_texts) {
     const bool quantizes = end.verb == "quantize";
     text +=
-        fmt::format("/* {}, {} float32 numbers {} as the network has them: {}. */\nvoid {}({});\n",
-                    quantizes ? "Codes of reals" : "Reals of codes", count_elements(end.port.type.dims),
-                    quantizes ? "that lie" : "to lie", extents(end.port.type.dims), end_function(program, end),
+        fmt::format("/* {}, {} float32 values {} in the order of the network: {}. */\nvoid {}({});\n",
+                    quantizes ? "Codes of real values" : "Real values of codes", count_elements(end.port.type.dims),
+                    quantizes ? "stored" : "to store", extents(end.port.type.dims), end_function(program, end),
                     quantizes ? fmt::format("const float *reals, {} *{}", c_type(end.port.type.dtype), end.port.name)
                               : fmt::format("const {} *{}, float *reals", c_type(end.port.type.dtype), end.port.name));
   }

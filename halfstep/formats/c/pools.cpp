@@ -72,7 +72,7 @@ Scale mean_scale(Body& body, const ops::IntegerAvgPool2d& op, const std::vector<
   const std::string fields = "    const float *count;\n    float x_scale, y_scale;\n";
   body.kernels.use(
       "scalar/float_scale",
-      {{"what", "a sum of reals over a count, as onnxruntime has it"},
+      {{"what", "a sum of real values over a count, as in onnxruntime"},
        {"fields", fields},
        {"scale", "scale_mean"},
        {"code", "code_mean"},

@@ -104,14 +104,15 @@ Reduction reduction_of(const Body& body, Op op) {
 Words float_reduction_words(Op op) {
   if (op.is<ops::ReduceMax, ops::ReduceMin>()) {
     const bool is_max = op.is<ops::ReduceMax>();
-    return {{"what", is_max ? "The largest of reals, NaN where one is." : "The smallest of reals, NaN where one is."},
+    return {{"what", is_max ? "The largest of real values, or NaN if there is one."
+                            : "The smallest of real values, or NaN if there is one."},
             {"type", "float"},
             {"start", "from[0]"},
             {"next", fmt::format("value {} made || value != value ? value : made", is_max ? ">" : "<")},
             {"end", "made"}};
   }
   const bool is_mean = op.is<ops::ReduceMean>();
-  return {{"what", is_mean ? "Means of reals, sums in double." : "Sums of reals in double."},
+  return {{"what", is_mean ? "Means of real values, with sums in double." : "Sums of real values in double."},
           {"type", "double"},
           {"start", "0.0"},
           {"next", "made + value"},

@@ -167,7 +167,7 @@ Scale fbgemm_layer(Body& body, Op op, const std::vector<float>& w_scales, const 
   }
   writer.real_array("bias", steps);
   writer.real_array("factor", factors);
-  return writer.in_float("the bias of the channel, times a factor, as FBGEMM has it",
+  return writer.in_float("the bias of the channel, times a factor, as in FBGEMM",
                          std::string("    const float raised = whole + q->bias[channel];\n"
                                      "    const float steps = raised * q->factor[channel];\n") +
                              kRounded);
@@ -188,7 +188,7 @@ Scale onednn_layer(Body& body, Op op, const std::vector<float>& w_scales, const 
                                  ? "    const float sized = whole * q->x_scale;\n    const float scaled = sized * "
                                    "q->scale[channel];\n"
                                  : "    const float scaled = whole * q->scale[channel];\n";
-  return writer.in_float("times a scale, the bias of the channel, times a factor, as oneDNN has it",
+  return writer.in_float("times a scale, the bias of the channel, times a factor, as in oneDNN",
                          scaled +
                              "    const float raised = scaled + q->bias[channel];\n"
                              "    const float steps = raised * q->factor;\n" +

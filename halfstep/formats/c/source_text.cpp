@@ -10,8 +10,8 @@ namespace {
 constexpr const char* kFloatGuards =
     "#include <float.h>\n\n"
     "#if FLT_EVAL_METHOD < 0 || FLT_EVAL_METHOD > 1 || FLT_MANT_DIG != 24 || DBL_MANT_DIG != 53\n"
-    "#error \"codes are made in float32 here, which this compiler computes otherwise\"\n#endif\n"
-    "#ifdef __FAST_MATH__\n#error \"codes are made in float32 here: compile without -ffast-math\"\n#endif\n"
+    "#error \"codes are computed in float32, but this compiler uses another precision\"\n#endif\n"
+    "#ifdef __FAST_MATH__\n#error \"codes are computed in float32: compile without -ffast-math\"\n#endif\n"
     "#if defined(__clang__)\n#pragma STDC FP_CONTRACT OFF\n#elif defined(__GNUC__)\n"
     "#pragma GCC optimize(\"fp-contract=off\")\n#endif\n";
 
@@ -97,7 +97,7 @@ std::string run_parameters(const CProgram& program) {
 
 std::string source_text(const SourceParts& parts) {
   std::string text = fmt::format(
-      "/* The network \"{}\" in integers: {}.h says how to call it. */\n#include \"{}.h\"\n\n"
+      "/* The network \"{}\" in integers. {}.h describes how to call it. */\n#include \"{}.h\"\n\n"
       "#include <string.h>\n",
       c_comment(parts.network), parts.program.name, parts.program.name);
   if (parts.body.uses_math) text += "#include <math.h>\n";

@@ -54,7 +54,7 @@ std::string static_arrays(const std::vector<CPort>& ports, const std::string& pr
 
 CFile test_program(const CProgram& program, const std::vector<Case>& cases) {
   std::string text = fmt::format(
-      "/* Tests {0}.c on {1} samples: exit code 0 where every output is the one expected. */\n#include <stdio.h>\n\n"
+      "/* Tests {0}.c on {1} samples: exit code 0 if every output is as expected. */\n#include <stdio.h>\n\n"
       "#include \"{0}.h\"\n\n#define CASES {1}\n\n",
       program.name, cases.size());
   text += arrays(program.inputs, "given", cases, &Case::inputs) +

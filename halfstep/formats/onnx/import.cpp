@@ -24,7 +24,7 @@ Port port_of(const proto::ValueInfo& info) {
   port.is_tensor = port.type.empty();
   if (!port.is_tensor) return port;
   if (!info.type().has_tensor_type()) {
-    port.type = "of no stated type";
+    port.type = "without a type";
     return port;
   }
   const auto& tensor = info.type().tensor_type();

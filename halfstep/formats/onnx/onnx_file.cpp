@@ -104,7 +104,7 @@ std::shared_ptr<const io::MappedFile> OnnxFile::external_file(const std::string&
   const std::filesystem::path path(location);
   const auto leaves = [](const std::filesystem::path& part) { return part == ".."; };
   if (folder_.empty())
-    fail(errors::external_path(where, quote(location), "a model that is a file, as its folder has external data"));
+    fail(errors::external_path(where, quote(location), "a model in a file, because its folder contains external data"));
   if (location.empty() || path.is_absolute() || std::any_of(path.begin(), path.end(), leaves) ||
       location.find('\0') != std::string::npos)
     fail(errors::external_path(where, quote(location), "a path below the model's folder"));

@@ -79,7 +79,7 @@ class IntegerExporter {
     if (op.is<ops::IntegerLookup>()) return add_lookup(ops::IntegerLookup(op.node()));
     const bool has_regions = op.info().flow != Flow::none;
     if (!has_regions && is_float(op.out(0).dtype()))
-      approximate(op, "stays in float, where runtimes have sums of their own", "");
+      approximate(op, "stays in float, where runtimes add in other orders", "");
     nodes_.add(op);  // moves codes, or is a float fallback
   }
 

@@ -137,7 +137,7 @@ Summary PaddleFile::summary() const {
   for (size_t i = 0; i < program_.outputs.size(); ++i) {
     const auto claim = program_.blocks[0].values.find(program_.outputs[i]);
     const bool known = claim != program_.blocks[0].values.end();
-    summary.outputs.push_back({output_name(i), known ? type_text(claim->second) : "of no stated type",
+    summary.outputs.push_back({output_name(i), known ? type_text(claim->second) : "without a type",
                                known ? claim->second.dims : Dims(), true, false});
   }
   for (const Block& block : program_.blocks) {

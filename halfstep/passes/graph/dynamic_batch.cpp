@@ -69,7 +69,7 @@ class Choices {
 void set_in_float(Model& model, const Op& op, bool is_in_float) {
   FloatOperators& all = model.metadata.float_operators;
   if (is_in_float)
-    all.emplace(op.name(), "it repeats stored numbers for each sample");
+    all.emplace(op.name(), "it repeats stored values for each sample");
   else
     all.erase(op.name());
 }

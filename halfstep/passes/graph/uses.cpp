@@ -114,7 +114,7 @@ ValueSet dependents(const Block& block, ValueSet found) {
 
 void expect_extents(const detail::ValueNode& value, Value made) {
   if (made.dims() == value.type.dims) return;
-  fail(errors::defect("passes", fmt::format("'{}' is {}, and '{}', which stands for it, is {}", value.name,
+  fail(errors::defect("passes", fmt::format("'{}' is {}, and '{}', which replaces it, is {}", value.name,
                                             to_string(value.type), made.name(), to_string(made.type()))));
 }
 

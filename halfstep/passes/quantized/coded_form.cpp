@@ -102,7 +102,7 @@ void require_coded_form(Op main, Op activation) {
   const auto agrees = [](int64_t extent, int64_t made) { return extent == kUnknown || extent == made; };
   if (!std::ranges::equal(wanted, found, agrees))
     fail(errors::code_form_refused(
-        main.where(), fmt::format("{} gives extents [{}], this {} [{}]", form.target->name, fmt::join(found, ", "),
+        main.where(), fmt::format("{} computes extents [{}], this {} [{}]", form.target->name, fmt::join(found, ", "),
                                   main.info().name, fmt::join(wanted, ", "))));
 }
 

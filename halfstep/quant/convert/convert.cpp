@@ -56,7 +56,7 @@ class Converter final : passes::CodedRebuild {
         stand_in(step);
       }
     }
-    add_remedy(found_.objections, "calibrate again, or keep the layer in float (--skip-layers NAME)");
+    add_remedy(found_.objections, "recalibrate, or keep the layer in float (--skip-layers NAME)");
     fail_on_any(std::move(found_.objections));
     finish_network();
     note_formats(steps);
@@ -351,7 +351,7 @@ class Converter final : passes::CodedRebuild {
       case Accumulation::contraction:
         require(step, rule.for_product(format(0).scale, format(1).scale, y.scale, product));
         return set_factor(attributes, product);
-      case Accumulation::none: HS_CHECK(false && "an accumulator without a record of what is added up");
+      case Accumulation::none: HS_CHECK(false && "an accumulator without a record of its terms");
     }
   }
 

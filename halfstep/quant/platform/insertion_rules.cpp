@@ -80,10 +80,10 @@ void object_to_idle_rules(const InsertionRules& rules, const YamlReader& insert,
   if (rules.asks.empty() && rules.gives.empty())
     insert.object("", errors::insertion_rules_ask_nothing(), {"insert.asks", "insert.gives"});
   needs("passes", rules.passes, "gives, whose quantizers it moves", !rules.gives.empty());
-  needs("skips", rules.skips, "asks, of which it makes exceptions", !rules.asks.empty());
+  needs("skips", rules.skips, "asks, to which it lists exceptions", !rules.asks.empty());
   const bool is_signed = record.map("activations").text("codes") == "signed";
   needs("unsigned_behind", rules.unsigned_behind, "signed codes of activations", is_signed);
-  needs("sign_of_inputs", rules.sign_of_inputs, "unsigned_behind, whose codes they may have",
+  needs("sign_of_inputs", rules.sign_of_inputs, "unsigned_behind, which it propagates",
         is_signed && !rules.unsigned_behind.empty());
 }
 

@@ -12,7 +12,8 @@ class YamlReader;
 /// Whether inputs or outputs of a network are quantized: only if an operator asks for it, always, or never.
 enum class Ends { asked, always, never };
 
-/// Deviations of MQBench, which are mistakes or follow from its implementation. docs/reference/platform_keys.md describes each.
+/// Deviations of MQBench, which are mistakes or follow from its implementation. docs/reference/platform_keys.md
+/// describes each.
 enum class QuirkKind {
   deconvolutions_alone,  ///< a transposed convolution without a normalization does not fuse with an activation
   single_output,         ///< a network with several outputs has no last operation

@@ -81,7 +81,7 @@ void read_properties(LegalRule& rule, const YamlReader& reader) {
   if (reader.has("inputs_above")) rule.inputs_above = reader.integer("inputs_above");
   if (rule.inputs_above > 0 && !is_any(rule, [](const OpInfo& op) { return op.has_variadic_input(); }))
     reader.object("inputs_above",
-                  errors::rule_does_not_fit_operators("operators of a fixed number of inputs", "a concat"));
+                  errors::rule_does_not_fit_operators("operators with a fixed number of inputs", "a concat"));
   rule.reads = reader.integers("reads");
 }
 

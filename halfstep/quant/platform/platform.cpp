@@ -146,18 +146,18 @@ void check_quantizer(const Platform& platform, const YamlReader& side, Quantizer
       side.object("quantizer", errors::quantizer_kind_does_not_fit(traits_of(kind).name, property, expected), {other});
   };
   const bool has_powers = platform.power_of_two;
-  require(kind != tqt || has_powers, "learns powers of two", "power_of_two: true", "power_of_two");
-  require(!has_powers || (kind != lsq_plus && kind != qdrop && kind != apot), "learns scales of any size",
+  require(kind != tqt || has_powers, "learns power-of-two scales", "power_of_two: true", "power_of_two");
+  require(!has_powers || (kind != lsq_plus && kind != qdrop && kind != apot), "learns arbitrary scales",
           "power_of_two: false", "power_of_two");
   const std::string zero = side.path_of("zero_points"), legal = side.path_of("legal_bits");
-  require(kind != lsq_plus || zero_points == "affine", "learns zero points", "affine ones", zero);
+  require(kind != lsq_plus || zero_points == "affine", "learns zero points", "affine zero points", zero);
   require(kind != pact || zero_points != "offset", "learns the ends of a range", "zero points that are not offset",
           zero);
   require(kind != nnie || zero_points == "symmetric" || zero_points == "centered",
-          "has as many levels below 0 as above", "symmetric or centered zero points", zero);
+          "has equally many levels below and above 0", "symmetric or centered zero points", zero);
   require(kind != nnie || bits.legal == std::vector<int64_t>{8}, "has codes of 8 bits", "legal_bits: [8]", legal);
   require(kind != apot || std::ranges::all_of(bits.legal, [](int64_t width) { return width <= 8; }),
-          "has codes of 2 to 8 bits", "legal_bits of no more", legal);
+          "has codes of 2 to 8 bits", "legal_bits of at most 8", legal);
 }
 
 void read_quantizers(Platform& platform, const YamlReader& record) {
@@ -233,10 +233,11 @@ std::vector<std::string> fusable_activations(Trait trait, const std::string& for
 
 std::vector<std::string> read_fused(const YamlReader& reader, Trait trait, const std::string& form) {
   const auto able = fusable_activations(trait, form);
-  return read_names(reader, std::string(halfstep::name(trait)), able,
-                    fmt::format("activations that such operators take in with the {} form of requantization: {}", form,
-                                fmt::join(able, ", ")),
-                    {"requantize.form"});
+  return read_names(
+      reader, std::string(halfstep::name(trait)), able,
+      fmt::format("activation functions that such operators can fuse with the {} form of requantization: {}", form,
+                  fmt::join(able, ", ")),
+      {"requantize.form"});
 }
 
 /// Layers that compute in float have quantizers only if insertion rules ask for them.

@@ -16,7 +16,7 @@
 namespace halfstep::quant {
 namespace {
 
-constexpr const char* kOpen = "what its windows hold depends on dynamic dimensions";
+constexpr const char* kOpen = "the number of elements in its windows depends on dynamic dimensions";
 
 bool is_average(Op op) { return op.info().quant.accumulates == Accumulation::window; }
 
@@ -114,15 +114,15 @@ std::string obstacle_on_codes(Op op, arith::Requantization form) {
   if (quant.trait == Trait::normalizes || quant.accumulates == Accumulation::axes ||
       quant.accumulates == Accumulation::contraction) {
     if (traits.keeps_scales)
-      return fmt::format("{} has no form on codes that requantize in {}", op.info().name, traits.name);
+      return fmt::format("{} has no integer implementation with {} requantization", op.info().name, traits.name);
   }
-  if (quant.factor >= 0 && traits.powers_of_two) return "it multiplies by numbers that are no powers of two";
+  if (quant.factor >= 0 && traits.powers_of_two) return "it multiplies by values that are not powers of two";
   if (quant.accumulates == Accumulation::axes) {
     const auto count = averaged_elements(op);
-    if (!count) return "how many elements its mean is of depends on dynamic dimensions";
-    if (*count == 0) return "its mean is of no elements";
+    if (!count) return "the number of elements in its mean depends on dynamic dimensions";
+    if (*count == 0) return "its mean has no elements";
     if (traits.powers_of_two && !is_power_of_two(*count))
-      return fmt::format("its mean is of {} elements, expected a power of two", *count);
+      return fmt::format("its mean has {} elements, expected a power of two", *count);
     return {};
   }
   if (!is_average(op)) return {};

@@ -130,9 +130,9 @@ class Auditor {
     const Op op = !row.is_weight ? main_of(quantizer) : uses.empty() ? Op() : uses[0].first;
     row.activation = "none";
     if (!op) {
-      row.reason = row.is_weight      ? "nothing reads it"
+      row.reason = row.is_weight      ? "unused"
                    : row.path.empty() ? "input of the network"
-                                      : "comes from outside";
+                                      : "value from outside the region";
     } else {
       add_layer(quantizer, op, row);
     }
@@ -146,7 +146,7 @@ class Auditor {
     if (row.is_weight) return;
     if (const Op activation = quantizer.x().producer(); activation != op) {
       row.activation = activation.info().quant.activation;
-      row.reason += fmt::format(" with {} in it", named(activation));
+      row.reason += fmt::format(" with fused {}", named(activation));
     }
     if (op.is<FakeQuantize>()) row.reason = fmt::format("another scale for codes of '{}'", op.in(0).name());
     row.scaled_by = factors(quantizer, op);

@@ -29,7 +29,7 @@ namespace {
 using Reason = std::optional<std::string>;
 
 constexpr const char* kAskedFor = "asked for as ";
-constexpr const char* kOnlyReals = "only reals come to it";
+constexpr const char* kOnlyReals = "its inputs are all float values";
 constexpr const char* kIndices = "it computes indices or masks";
 
 /// A normalization over an axis other than the last one, or over several axes.
@@ -47,7 +47,7 @@ Reason refusal(Op op, Op activation) {
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;  // an internal error must not become a float fallback
     if (normalizes_other_axes(op))
-      return fmt::format("{} over other axes than the last has no form on codes", op.info().name);
+      return fmt::format("{} over axes other than the last has no integer implementation", op.info().name);
     return placed(error.diagnostics().front(), "", op.where()).reason();
   }
 }
@@ -78,22 +78,23 @@ class Planner {
  private:
   Reason why_float(Op op) const {
     if (const auto asked = asked_.find(op.node()); asked != asked_.end()) return asked->second;
-    if (op.info().flow != Flow::none) return "what is in it has quantizers of its own";
+    if (op.info().flow != Flow::none) return "its regions have their own quantizers";
     if (std::ranges::find(platform_.in_float, op.info().name) != platform_.in_float.end())
       return fmt::format("{} computes it in float", platform_.name);
     const QuantInfo& quant = op.info().quant;
     const auto inputs = passes::activation_inputs(op);
     const bool computes = passes::computes_codes(op);
     if (!(passes::moves_codes(op) || computes) || inputs.empty() || op.results().size() != 1)
-      return fmt::format("{} has no form on codes", op.info().name);
+      return fmt::format("{} has no integer implementation", op.info().name);
     for (const Value input : inputs) {
       if (input.dtype() != DType::f32) return why_not_float32(input);
       if (input.is_tensor() && quant.weight >= 0)
-        return fmt::format("operand '{}' is a tensor, which only a weight is in a {}", input.name(), op.info().name);
+        return fmt::format("operand '{}' is a stored tensor; in a {} only a weight may be one", input.name(),
+                           op.info().name);
       if (auto reason = why_no_codes(input)) return reason;
     }
     if (std::ranges::all_of(op.operands(), [](Value v) { return !v || v.is_tensor(); }))
-      return "all it reads is stored";
+      return "all its operands are stored";
     if (auto reason = why_no_tensor(op, "weight", quant.weight)) return reason;
     if (auto reason = why_no_tensor(op, "factor", quant.factor)) return reason;
     if (auto reason = why_no_tensor(op, "bias", quant.bias)) return reason;
@@ -105,7 +106,7 @@ class Planner {
     if (indices_.contains(op)) return kIndices;
     if (!platform_.no_integers.empty()) return platform_.no_integers;
     if (quant.weight >= 0 && platform_.weight_zero_points == "affine")
-      return "weights with zero points have no form on codes";
+      return "weights with zero points have no integer implementation";
     if (!computes) return std::nullopt;
     if (auto reason = refusal(op, {})) return reason;
     const std::string obstacle = obstacle_on_codes(op, *arith::parse_requantization(platform_.requantize));
@@ -145,8 +146,8 @@ class Planner {
     if (!hides || (number < 0 && reads_maxima(op.out(0)))) return std::nullopt;
     if (number < 0 && insertion_ == nullptr && passes::reach_of(origin_of(op), 1) > 0) return std::nullopt;
     return fmt::format(
-        "it fills with {}, which leaves no scale for other numbers where anything but a maximum or a softmax of the "
-        "last axis reads it",
+        "it fills with {}, so the scale is too coarse for other values; only a maximum or a softmax over the last axis "
+        "may read it",
         number);
   }
 
@@ -208,16 +209,14 @@ class Planner {
     const auto inputs = passes::activation_inputs(op);
     for (const Value input : inputs) {
       if (!codes_of(input))
-        return fmt::format("'{}' has no quantizer on {} (--also {} asks for one)", input.name(), platform_.name,
-                           op.name());
+        return fmt::format("'{}' has no quantizer on {} (--also {} adds one)", input.name(), platform_.name, op.name());
       if (passes::moves_codes(op) && codes_of(input) != codes_of(inputs[0]))
-        return fmt::format("'{}' and '{}' have scales of their own on {}", inputs[0].name(), input.name(),
-                           platform_.name);
+        return fmt::format("'{}' and '{}' have different scales on {}", inputs[0].name(), input.name(), platform_.name);
     }
     if (passes::moves_codes(op)) return std::nullopt;
     const Value result = (activation ? activation : op).out(0);
     if (!is_quantized(result))
-      return fmt::format("its result '{}' has no quantizer on {} (insert.gives and insert.outputs ask for one)",
+      return fmt::format("its result '{}' has no quantizer on {} (insert.gives and insert.outputs add one)",
                          result.name(), platform_.name);
     if (op.info().quant.weight >= 0 && std::ranges::find(insertion_->weighted, op) == insertion_->weighted.end())
       return fmt::format("its weight has no quantizer on {}", platform_.name);

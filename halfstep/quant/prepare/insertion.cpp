@@ -163,7 +163,7 @@ class Inserter {
       if (input.dtype() != DType::f32 || merges(from, unit) || propagates(from, input)) continue;
       if ((is_input && rules_.inputs == Ends::never) || (from != nullptr && is_skipped(*from))) continue;
       if (rules_.outputs == Ends::never && is_output(input)) continue;
-      add(input, "asked for by " + named(unit));
+      add(input, "requested by " + named(unit));
     }
   }
 
@@ -172,7 +172,7 @@ class Inserter {
     const Value result = unit.result();
     for (const Unit* reader : readers(result)) {
       if (lists(rules_.passes, reader->kind)) {
-        add(reader->result(), fmt::format("result of {}, behind {}", named(unit), named(*reader)));
+        add(reader->result(), fmt::format("result of {}, after {}", named(unit), named(*reader)));
       } else if (!merges(&unit, *reader)) {
         add(result, "result of " + named(unit));
       }
@@ -258,12 +258,12 @@ std::map<std::string, std::string> deviations_from_mqbench(const Graph& graph, c
     for (const auto& one : ours.activations) {
       const auto same = std::ranges::find(theirs.activations, one.value, &Insertion::Activation::value);
       if (same == theirs.activations.end())
-        note(one, "MQBench puts no quantizer here");
+        note(one, "MQBench inserts no quantizer here");
       else if (has_edges && same->is_first_or_last != one.is_first_or_last)
-        note(one, "MQBench does not take this for an end of the network");
+        note(one, "MQBench does not treat this as an input or output of the network");
     }
     for (const auto& one : theirs.activations) {
-      if (!ours.has(one.value)) note(one, "MQBench puts a quantizer here");
+      if (!ours.has(one.value)) note(one, "MQBench inserts a quantizer here");
     }
   }
   return found;

@@ -47,8 +47,7 @@ std::vector<Diagnostic> WidthRules::objections(const QuantizedStep& step, const 
     for (Diagnostic& one : platform_.objections(selection, step.weight ? bits(step.weight) : 0, width)) {
       one.layer = op.name();
       one.where = op.where();
-      one.remedy =
-          one.expected.empty() ? "keep the layer in float (--skip-layers NAME)" : "give it one of these (--bits)";
+      one.remedy = one.expected.empty() ? "keep the layer in float (--skip-layers NAME)" : "use one of these (--bits)";
       if (std::ranges::find(objections, one) == objections.end()) objections.push_back(std::move(one));
     }
   }

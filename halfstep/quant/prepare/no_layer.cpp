@@ -30,8 +30,8 @@ constexpr std::array kWays = {
     Way{"lstm", kGates},
     Way{"rnn", kGates},
     Way{"einsum", "write it as a MatMul"},
-    Way{"matmul_broadcast", "write it as a MatMul by one stored matrix on the right, or as a convolution"},
-    Way{"conv", "write it as convolutions over one axis or two"},
+    Way{"matmul_broadcast", "write it as a MatMul with one stored matrix on the right, or as a convolution"},
+    Way{"conv", "write it as convolutions over one or two axes"},
 };
 
 const Way* find_way(std::string_view op) {
@@ -56,12 +56,12 @@ bool multiplies(Op op) {
 
 std::string remedy_for(const LayerInFloat& layer) {
   const std::string& reason = layer.reason;
-  if (was_asked_for(reason)) return "leave it out of what stays in float (--skip-layers)";
-  if (reason == kTwoActivations) return "quantize it with the layers around it";
-  if (reason.ends_with(" is computed")) return "store it in the file, as exporters do with constants";
+  if (was_asked_for(reason)) return "remove it from --skip-layers";
+  if (reason == kTwoActivations) return "quantize it together with the layers around it";
+  if (reason.ends_with(" is computed")) return "store it in the file as a constant";
   const Way* way = find_way(layer.op);
-  if (way != nullptr && reason.ends_with(" has no form on codes")) return way->remedy;
-  return "write it as a layer that has a form on codes (docs/arithmetic.md, section 5)";
+  if (way != nullptr && reason.ends_with(" has no integer implementation")) return way->remedy;
+  return "write it as a layer with an integer implementation (docs/arithmetic.md, section 5)";
 }
 
 /// The operation of `given` with the name of the layer, or else at its location. Null if neither exists.

@@ -281,7 +281,7 @@ class Preparation {
       for (Diagnostic& one : platform_.objections(selection(op), weight_bits, points_[point].bits)) {
         one.remedy = one.expected.empty()
                          ? kFloat
-                         : "ask for one of these (--weight-bits, --activation-bits, --first-last-bits), or " + kFloat;
+                         : "use one of these (--weight-bits, --activation-bits, --first-last-bits), or " + kFloat;
         object(op, std::move(one));
       }
     }
@@ -327,7 +327,7 @@ class Preparation {
     const bool can_pad = passes::can_pad_channels(op, platform_.channels);
     object(op, errors::channels_not_a_multiple(platform_.name, platform_.channels.multiple, platform_.channels.above,
                                                op.in(0).dims()[1], op.out(0).dims()[1],
-                                               can_pad ? "pad it with zeros (--pad-channels)" : "widen it"));
+                                               can_pad ? "pad it with zeros (--pad-channels)" : "increase them"));
   }
 
   /// The quantizer outside of a region whose codes this value of the region has, with equal bits. Empty for a state,

@@ -9,7 +9,7 @@
 namespace halfstep::report {
 
 std::string as_text(const std::vector<quant::FloatFallback>& fallbacks) {
-  Table table({"stays in float", "operator", "because"});
+  Table table({"float fallback", "operator", "reason"});
   for (const auto& fallback : fallbacks) table.add({fallback.layer, fallback.op, fallback.reason});
   return fmt::format("{} in float, between dequantize and quantize\n{}",
                      fallbacks.size() == 1 ? "1 operator stays" : fmt::format("{} operators stay", fallbacks.size()),

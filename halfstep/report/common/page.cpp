@@ -117,8 +117,8 @@ std::string layers_section(const NetworkReport& report) {
          activations && activations->seen.reached ? fmt::format("{:.4f}", activations->seen.reached->cosine()) : "-",
          proof ? grouped(proof->differing + proof->parameters_differing) : "-", time_of(report, name)});
   }
-  return html_table({"layer", "operator", "bits of weights", "of activations", "scale", "weights clipped %",
-                     "activations clipped %", "SQNR dB", "cosine", "codes that differ", "&micro;s"},
+  return html_table({"layer", "operator", "weight bits", "activation bits", "scale", "weights clipped %",
+                     "activations clipped %", "SQNR dB", "cosine", "differing codes", "&micro;s"},
                     rows, 2);
 }
 
@@ -140,21 +140,22 @@ std::string sensitivity_section(const NetworkReport& report) {
   }
   if (bars.empty()) return "";
   std::string text = fmt::format(
-      "<p>What a quantizer costs in loss, on {} samples of {}; points: of {} where it is "
-      "alone. In front stand those whose range wastes codes, whatever it costs on these samples.</p>\n{}",
+      "<p>Increase of the loss by each quantizer, on {} samples of {}. Points: change of {} by this quantizer alone. "
+      "Badly scaled quantizers come first, whatever their sensitivity on these samples.</p>\n{}",
       grouped(report.analysis.sensitivity.samples), escaped(report.analysis.part),
       report.analysis.sensitivity.has_labels ? "accuracy" : "agreement with the float network",
       bar_plot(bars, "Sensitivity by quantizer"));
-  return text + (suggestions.empty() ? "<p>Nothing stands out.</p>\n"
-                                     : "<p>What may be done, as options of <code>quantize</code>:</p>\n<ul>\n" +
-                                           suggestions + "</ul>\n");
+  return text + (suggestions.empty()
+                     ? "<p>No suggestions.</p>\n"
+                     : "<p>Suggestions, as options of <code>quantize</code>:</p>\n<ul>\n" + suggestions + "</ul>\n");
 }
 
 std::string histograms_section(const NetworkReport& report) {
   constexpr size_t kOpen = 2;
   std::string text =
-      "<p>Heights are square roots, so that tails are seen; dashed lines are the ends of the codes' "
-      "range, and outlined bars beyond them are clipped.</p>\n";
+      "<p>Heights are square roots of counts, so that tails are visible. Dashed lines are the ends of the "
+      "representable "
+      "range. Values of outlined bars are clipped.</p>\n";
   size_t count = 0;
   for (const QuantizerAnalysis& one : report.analysis.sensitivity.quantizers) {
     const std::string place = place_of(one.quantizer);
@@ -171,7 +172,7 @@ std::string audit_section(const NetworkReport& report) {
   for (const quant::AuditedQuantizer& one : report.audited.audit.quantizers)
     rows.push_back({code(one.tensor), one.is_weight ? "weight" : "activation", escaped(one.reason),
                     escaped(one.quantizer), escaped(one.observer), std::to_string(one.bits)});
-  std::string text = html_table({"tensor", "kind", "why it has codes", "quantizer", "observer", "bits"}, rows, 5);
+  std::string text = html_table({"tensor", "kind", "reason", "quantizer", "observer", "bits"}, rows, 5);
   if (report.audited.audit.in_float.empty()) return text;
   text += "<p>In float:</p>\n<ul>\n";
   for (const quant::FloatFallback& fallback : report.audited.audit.in_float)
@@ -192,7 +193,7 @@ std::string training_section(const NetworkReport& report) {
     loss.x.push_back(x);
     loss.y.push_back(validation_result.loss);
   }
-  std::string text = fmt::format("<p>On {} samples held back; kept: {}.</p>\n", grouped(report.history->samples),
+  std::string text = fmt::format("<p>On {} validation samples; kept: {}.</p>\n", grouped(report.history->samples),
                                  escaped(train::best_text(*report.history)));
   if (!right.x.empty()) text += line_plot({right}, "epoch", right.name + " %");
   return text + line_plot({loss}, "epoch", "loss");
@@ -220,11 +221,11 @@ std::string bits_section(const NetworkReport& report) {
   for (const api::TriedBitWidths& one : report.bit_widths)
     rows.push_back({escaped(one.kind), escaped(one.what), grouped(static_cast<int64_t>(one.bytes)),
                     fmt::format("{:.4g}", one.loss), one.right ? percent(*one.right) : "-"});
-  return text + html_table({"kind", "bit_widths", "bytes", "distance", "right %"}, rows, 2);
+  return text + html_table({"kind", "bit widths", "bytes", "distance", "right %"}, rows, 2);
 }
 
 std::string proof_section(const NetworkReport& report) {
-  if (!report.proof) return fmt::format("<p>There is no proof: {}</p>\n", escaped(report.unproved));
+  if (!report.proof) return fmt::format("<p>No proof: {}</p>\n", escaped(report.unproved));
   const verify::VerifyReport& proof = *report.proof;
   int64_t compared = 0, differing = 0, engine = 0, engine_differing = 0, semantics = 0, beyond = 0;
   for (const verify::LayerReport& layer : proof.layers) {
@@ -237,17 +238,18 @@ std::string proof_section(const NetworkReport& report) {
     beyond += layer.semantics->beyond;
   }
   std::vector<std::vector<std::string>> rows = {
-      {"training network and integers", grouped(compared), grouped(differing)},
-      {"integers and the network that came in", grouped(semantics), grouped(beyond)}};
-  if (engine > 0) rows.push_back({"integers and " + escaped(report.with), grouped(engine), grouped(engine_differing)});
-  return html_table({"paths", "codes compared", "that differ"}, rows) +
+      {"prepared model and integer program", grouped(compared), grouped(differing)},
+      {"integer program and source model", grouped(semantics), grouped(beyond)}};
+  if (engine > 0)
+    rows.push_back({"integer program and " + escaped(report.with), grouped(engine), grouped(engine_differing)});
+  return html_table({"paths", "codes compared", "differing"}, rows) +
          fmt::format("<pre>{}</pre>\n", escaped(verdict(proof)));
 }
 
 std::string worst_section(const NetworkReport& report) {
   if (report.worst.empty()) return "";
   std::string text = fmt::format(
-      "<p>{} of {} samples are answered otherwise; those that are right in float come "
+      "<p>{} of {} samples have another answer than in float. Samples that are right in float come "
       "first.</p>\n<div class=\"samples\">\n",
       grouped(report.wrong), grouped(report.proof->samples));
   for (const api::WorstSample& one : report.worst) {
@@ -270,11 +272,11 @@ std::string validation_line(const NetworkReport& report) {
   return fmt::format("{} on {} samples of {}: {}, {}, {}",
                      result.has_labels ? "accuracy" : "agreement with the float network", grouped(result.samples),
                      report.analysis.part, text("without quantizers", result.in_float),
-                     text("with them", result.rounded), text("in integers", result.on_codes));
+                     text("with quantizers", result.rounded), text("in integers", result.on_codes));
 }
 
 std::string verdict_text(const NetworkReport& report) {
-  return report.proof ? sentence(*report.proof) : "no integers, so no proof: " + report.unproved;
+  return report.proof ? sentence(*report.proof) : "no integer program, so no proof: " + report.unproved;
 }
 
 }  // namespace
@@ -285,12 +287,12 @@ std::string as_html(const NetworkReport& report) {
     std::string body;
   };
   const std::vector<Section> sections = {{"layers", "Layers", layers_section(report)},
-                                         {"sensitivity", "Where it loses", sensitivity_section(report)},
+                                         {"sensitivity", "Sensitivity", sensitivity_section(report)},
                                          {"histograms", "Values and ranges", histograms_section(report)},
-                                         {"audit", "What has codes, and why", audit_section(report)},
-                                         {"bits", "Bits by what they cost", bits_section(report)},
+                                         {"audit", "Quantized tensors", audit_section(report)},
+                                         {"bits", "Bit widths and costs", bits_section(report)},
                                          {"training", "Training", training_section(report)},
-                                         {"proof", "The proof", proof_section(report)},
+                                         {"proof", "Proof", proof_section(report)},
                                          {"samples", "Worst samples", worst_section(report)}};
   const bool holds = report.proof && report.proof->equal();
   std::string body = fmt::format(

@@ -77,7 +77,7 @@ std::string dot(size_t kind, double x, double y) {
 
 std::string histogram_plot(const sensitivity::Histogram& histogram, double low, double high, const std::string& title) {
   const Bars bars = bars_of(histogram);
-  if (bars.counts.empty()) return "<p>no numbers</p>\n";
+  if (bars.counts.empty()) return "<p>no values</p>\n";
   const double most = *std::ranges::max_element(bars.counts);
   const double from = std::min(bars.low, low), to = std::max(bars.high, high);
   const auto place = [&](double value) { return kLeft + (kWidth - kLeft) * (value - from) / (to - from); };
@@ -98,7 +98,7 @@ std::string histogram_plot(const sensitivity::Histogram& histogram, double low, 
         fmt::format("\n<line class=\"end\" x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"4\" y2=\"{1:.0f}\"/>", place(end), kHigh);
   svg += "\n" + label(place(low), kHigh + 14, fmt::format("{:.4g}", low)) +
          label(place(high), kHigh + 14, fmt::format("{:.4g}", high), "end") +
-         label(kLeft, kHigh + 30, fmt::format("numbers {:.4g} to {:.4g}", bars.low, bars.high), "start");
+         label(kLeft, kHigh + 30, fmt::format("values {:.4g} to {:.4g}", bars.low, bars.high), "start");
   return svg + kClosing;
 }
 

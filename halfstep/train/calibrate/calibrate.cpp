@@ -115,9 +115,9 @@ class Calibration {
     UntakenBranches untaken(prepared_);
     while (untaken.find()) observe(untaken.entered(observing_));
     for (const std::string& branch : untaken.names())
-      result.warnings.push_back(
-          fmt::format("{}: none of {} samples takes it; its ranges are those of samples that do not, give some that do",
-                      branch, result.samples));
+      result.warnings.push_back(fmt::format(
+          "{}: none of {} samples takes it, so its ranges come from other samples; add samples that take it", branch,
+          result.samples));
     return result;
   }
 

@@ -130,8 +130,8 @@ std::optional<std::string> beyond_calibrated(const Model& model, const std::map<
     for (size_t axis = 1; axis < std::min(held.size(), dims.size()); ++axis) {
       if (dims[axis] > held[axis])
         return fmt::format(
-            "network '{}': input '{}' has the extent {} on axis {}, and its ranges hold up to {}; quantize it for such "
-            "inputs (--max-length {})",
+            "network '{}': input '{}' has the extent {} on axis {}, and its ranges are valid up to {}; quantize it for "
+            "such inputs (--max-length {})",
             model.graph.name(), name, dims[axis], axis, held[axis], dims[axis]);
     }
   }
@@ -147,10 +147,10 @@ std::vector<std::string> CalibratedLengths::warnings() const {
     inputs.push_back(fmt::format("'{}' {}", name, to_string(dims)));
   }
   const std::string further = behind_ == 0 ? "" : fmt::format(" and of {} more", behind_);
-  return {fmt::format(
-      "the ranges of '{}'{} depend on dynamic dimensions, and hold for {}; for longer inputs give the largest "
-      "extent (--max-length)",
-      fmt::join(first_, "', '"), further, fmt::join(inputs, ", "))};
+  return {
+      fmt::format("the ranges of '{}'{} depend on dynamic dimensions, and are valid for {}; for longer inputs set the "
+                  "largest extent (--max-length)",
+                  fmt::join(first_, "', '"), further, fmt::join(inputs, ", "))};
 }
 
 }  // namespace halfstep::train

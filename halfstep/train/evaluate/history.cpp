@@ -72,7 +72,7 @@ std::string text_of(const TrainingHistory& history, const ValidationResult& vali
 }
 
 std::string best_text(const TrainingHistory& history) {
-  return history.best == 0 ? "the network as it was given" : fmt::format("that of epoch {}", history.best);
+  return history.best == 0 ? "the initial model" : fmt::format("the state after epoch {}", history.best);
 }
 
 std::string to_text(const TrainingHistory& history) {

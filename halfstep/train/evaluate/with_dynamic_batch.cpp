@@ -59,8 +59,8 @@ Tensors inputs_of_batches(const Model& model, const data::Samples& samples) {
 std::optional<std::string> fixed_batch_note(const Model& model) {
   if (passes::has_dynamic_batch(model)) return std::nullopt;
   return fmt::format(
-      "network '{}' takes {} samples at once, and operators keep it from taking another number: training, repair and "
-      "analysis go by so many; export it with a dynamic batch",
+      "network '{}' takes {} samples at once, and its operators prevent another batch size: training, repair and "
+      "analysis use this batch size; export it with a dynamic batch",
       model.graph.name(), data::batch_of(model, 1));
 }
 

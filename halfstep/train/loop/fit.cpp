@@ -91,8 +91,8 @@ bool teaches_itself(const data::Samples& samples, const FitOptions& options) {
          (loss_for(samples, options) == Loss::teacher && options.teachers.empty());
 }
 
-/// The network with every value of the loss as an output. Outputs that learn from another network in addition to labels are
-/// activations.
+/// The network with every value of the loss as an output. Outputs that learn from another network in addition to labels
+/// are activations.
 Wide wide_for(const Model& model, const data::Samples& samples, const FitOptions& options) {
   Wide wide = with_activations(model, options.recipe.distill_activations);
   if (!options.teachers.empty() && loss_for(samples, options) != Loss::teacher) {
@@ -324,7 +324,7 @@ void Fit::find_validation(const ProgressCallback& progress) {
   const ValidationResult validation_result = validation_result_of_split(now);
   if (history.add(validation_result)) state_.best = std::move(now.tensors);
   const std::string when = state_.epoch == 0 ? "at the start" : fmt::format("after epoch {}", state_.epoch);
-  if (progress) progress({"held back", 1, 1, fmt::format("{}: {}", when, text_of(history, validation_result))});
+  if (progress) progress({"validation", 1, 1, fmt::format("{}: {}", when, text_of(history, validation_result))});
 }
 
 int64_t Fit::frozen_weights() const { return running_->oscillations ? running_->oscillations->frozen() : 0; }
@@ -340,14 +340,14 @@ BatchNormUpdate Fit::renormalized() const {
   const SeenBatches batches = {
       batch_, options_.recipe.renormalize, next_order(), {options_.augment, options_.seed, step}};
   if (renormalize(network, samples_.train, batches, pool_) == 0)
-    return closed(network, "running statistics stay: no batch norm follows its batches here");
+    return closed(network, "kept the running statistics: no batch norm tracks its batches here");
   if (options_.keep_best) {
     Model before = open_result();
     const ValidationResult was = validation_result_of_split(before), is = validation_result_of_split(network);
     if (is.right < was.right || !(is.loss <= was.loss))
-      return closed(before, "running statistics stay: the network was worse with new ones on what was held back");
+      return closed(before, "kept the running statistics: recomputed ones worsened the validation result");
   }
-  return closed(network, "running statistics of batch norms are taken anew");
+  return closed(network, "recomputed the running statistics of batch norms");
 }
 
 Model Fit::current() const { return passes::close_batch(open_current(), given_); }

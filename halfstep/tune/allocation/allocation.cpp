@@ -108,9 +108,8 @@ class Allocator {
           layout_, [&](const Assignment& assignment) { return with_bit_widths(assignment); }, samples_, pool_);
       if (!prices_.latencies->differ)
         notes_.emplace_back(
-            "on this processor all bit_widths cost the same time, to what measuring errs by: a budget of latency "
-            "decides "
-            "nothing; give the board's times with --table");
+            "on this processor all bit widths take the same time within measurement error, so a latency budget has no "
+            "effect; pass the board's times with --table");
     }
     if (prices_.latencies)
       notes_.insert(notes_.end(), prices_.latencies->notes.begin(), prices_.latencies->notes.end());
@@ -230,8 +229,8 @@ class Allocator {
     for (const Point& point : result.uniform) {
       if (!meets(point.costs) || !(point.loss < result.chosen.loss)) continue;
       notes_.push_back(
-          fmt::format("{} bits everywhere are within the budget and nearer to the float network than the "
-                      "bit_widths of the least predicted sensitivity: they are chosen",
+          fmt::format("{} bits everywhere are within the budget and closer to the float network than the bit widths "
+                      "with the lowest predicted loss, so they are chosen",
                       point.what));
       result.chosen = point;
       result.chosen.what = "chosen";
@@ -269,7 +268,7 @@ class Allocator {
     const Costs costs = prices_.of(layout_, nearest.assignment);
     std::vector<std::string> words;
     for (const Budget& budget : options_.budgets)
-      words.push_back(fmt::format("{} {}, where {} is asked for", name(budget.currency),
+      words.push_back(fmt::format("{} {}, and the budget is {}", name(budget.currency),
                                   in_words(budget.currency, costs.of(budget.currency)),
                                   in_words(budget.currency, budget.most)));
     fail(

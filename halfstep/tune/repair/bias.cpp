@@ -76,7 +76,7 @@ Model corrected_by_weights(const Model& model, const Model& reference, const std
 Change correct_biases(const State& state, const Scene& scene) {
   if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
   const std::vector<Layer> layers = layers_with_bias(state.model);
-  if (layers.empty()) return {{}, "no layer on codes has a bias of its own" + left_out(state.model)};
+  if (layers.empty()) return {{}, "no layer on codes has its own bias" + left_out(state.model)};
   std::vector<Watched> watched;
   for (const Layer& layer : layers) {
     watched.push_back({layer.op.out(0).name()});

@@ -77,7 +77,8 @@ std::pair<Model, int64_t> evened(Model model, const std::vector<ChannelGroup>& g
 Change equalize(const State& state, const Scene& scene) {
   if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
   const std::vector<ChannelGroup> groups = channel_groups_of_all(state.model);
-  if (groups.empty()) return {{}, "no layers are joined by what keeps a factor (relu, pools, sums)"};
+  if (groups.empty())
+    return {{}, "no layers are connected only by operators that preserve a factor (relu, pools, sums)"};
   constexpr float kOutlying = 4;
   Change best;
   double least_distance = 0;
@@ -89,13 +90,13 @@ Change equalize(const State& state, const Scene& scene) {
     if (best.state && distance >= least_distance) continue;
     least_distance = distance;
     best.what = fmt::format(
-        "evened {} out across {} groups of layers: weights of a group's channels were up to {:.3g} "
-        "times apart, and are {:.3g} times",
+        "equalized {} across {} groups of layers: the ratio between channels of a group was up to {:.3g}, and is up to "
+        "{:.3g}",
         least > 1 ? "outlying channels" : "channels", groups.size(), widest_spread(state.reference, groups),
         widest_spread(after, groups));
     best.state = State{after, after};
   }
-  if (!best.state) best.what = fmt::format("channels of {} groups are even already", groups.size());
+  if (!best.state) best.what = fmt::format("channels of {} groups are already equal", groups.size());
   return best;
 }
 

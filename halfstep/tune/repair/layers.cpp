@@ -127,8 +127,7 @@ std::string left_out(const Model& prepared) {
     if (op.info().quant.weight < 0) continue;
     const auto quantizer = op.in(op.info().quant.weight).producer<ops::FakeQuantize>();
     if (!quantizer) continue;  // float layer
-    const std::string reason =
-        is_in_region(op) ? "inside of branches and loops" : why_not_corrected(op, quantizer->x());
+    const std::string reason = is_in_region(op) ? "inside branches and loops" : why_not_corrected(op, quantizer->x());
     if (!reason.empty()) layers[reason].push_back(op.name());
   }
   std::vector<std::string> parts;
@@ -144,16 +143,16 @@ std::string left_inside(const Model& prepared) {
     std::string outermost = path.substr(0, path.find(": "));
     if (std::ranges::find(holders, outermost) == holders.end()) holders.push_back(std::move(outermost));
   }
-  return holders.empty() ? "" : fmt::format("; left out: what is inside of {}", fmt::join(holders, ", "));
+  return holders.empty() ? "" : fmt::format("; left out: layers inside {}", fmt::join(holders, ", "));
 }
 
 std::string why_weights_stay(const Model& prepared) {
   if (!prepared.metadata.normalizations.empty())
-    return "batch norms are kept for training, and make the weights anew; quantize with them folded";
+    return "batch norms are kept for training, and recompute the weights; quantize with folded batch norms";
   const auto& all = prepared.metadata.learned_quantizers;
   const auto made = std::ranges::find_if(all, [](const LearnedQuantizer& one) { return !one.raw.empty(); });
   if (made == all.end()) return {};
-  return fmt::format("quantizers of kind {} make the weights anew; training repairs such a network",
+  return fmt::format("quantizers of kind {} recompute the weights; train the network instead",
                      traits_of(made->kind).name);
 }
 

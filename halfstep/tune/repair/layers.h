@@ -38,7 +38,7 @@ std::vector<Layer> layers_with_bias(const Model& prepared);
 /// and loops. "" if there are none.
 std::string left_out(const Model& prepared);
 
-/// "; left out: what is inside of scan 'cell', while 'loop'": operations of the body that contain quantizers, "" if
+/// "; left out: layers inside scan 'cell', while 'loop'": operations of the body that contain quantizers, "" if
 /// none.
 std::string left_inside(const Model& prepared);
 

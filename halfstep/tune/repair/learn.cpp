@@ -99,14 +99,13 @@ class Learner {
     for (number_ = 0; number_ < blocks_.size(); ++number_) take(blocks_[number_]);
     if (nearer_ == 0)
       return {{},
-              fmt::format("of {} blocks {} have something to learn, and none came nearer to its float form{}",
-                          blocks_.size(), learned_, refused_)};
-    return {
-        State{result_, result_},
-        fmt::format("learned {} blocks one after the other, {} steps each on {} of {} samples; {} came nearer to their "
-                    "float form, to {:.0f} % of the squared distance in the geometric mean{}",
-                    learned_, scene_.options.steps, batch_, scene_.samples.size(), nearer_,
-                    100 * std::exp(ratios_ / static_cast<double>(nearer_)), refused_)};
+              fmt::format("{1} of {0} blocks can learn, and none came closer to its float form{2}", blocks_.size(),
+                          learned_, refused_)};
+    return {State{result_, result_},
+            fmt::format("learned {} blocks one after the other, {} steps each on {} of {} samples; {} came closer to "
+                        "their float form, to {:.0f} % of the squared distance in the geometric mean{}",
+                        learned_, scene_.options.steps, batch_, scene_.samples.size(), nearer_,
+                        100 * std::exp(ratios_ / static_cast<double>(nearer_)), refused_)};
   }
 
  private:

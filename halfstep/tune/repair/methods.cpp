@@ -8,21 +8,25 @@ namespace {
 constexpr double kNear = 1e-3, kFar = 1e-2;
 
 constexpr Method kMethods[] = {
-    {{"equalize", "brings the channels of neighbouring layers to one magnitude, by powers of two", false}, &equalize},
+    {{"equalize", "scales the channels of neighbouring layers to similar magnitudes, by powers of two", false},
+     &equalize},
     {{"smooth", "moves outlying channels of activations into the weights that read them", false}, &smooth},
-    {{"ranges", "searches ranges: percentiles, KL, MSE, and of weights what outputs make of them", false},
+    {{"ranges", "searches ranges: percentiles, KL, MSE, and for weights the errors of layer outputs", false},
      &search_ranges},
-    {{"batchnorm", "gives each channel of a layer the mean and variance that it has in float", false},
+    {{"batchnorm", "matches mean and variance of each channel of a layer to the float network", false},
      &match_statistics},
-    {{"bias", "takes the shift that rounding makes of a channel's mean out of its bias", false}, &correct_biases},
+    {{"bias", "corrects biases by the shift of each channel's mean that rounding causes", false}, &correct_biases},
     {{"blocks", "learns step sizes of weights and activations, block by block", true, kNear}, &learn_steps},
     {{"adaround", "learns layer by layer whether each weight is rounded up or down (AdaRound)", true, kNear},
      &learn_adaround},
-    {{"brecq", "the same block by block with rounded activations, whose step sizes learn too (BRECQ)", true, kNear},
+    {{"brecq",
+      "learns the rounding of weights block by block, with rounded activations whose step sizes are learned too "
+      "(BRECQ)",
+      true, kNear},
      &learn_brecq},
-    {{"qdrop", "as brecq, with half of the activations' elements unrounded by chance (QDrop)", true, kNear},
+    {{"qdrop", "as brecq, with a random half of the activations' elements unrounded (QDrop)", true, kNear},
      &learn_qdrop},
-    {{"wide", "gives 16 bits to the activations that gain most by them, where the platform has such", false, kFar},
+    {{"wide", "uses 16 bits for the activations that gain most, if the platform has them", false, kFar},
      &widen_activations},
 };
 

@@ -70,11 +70,10 @@ Change search_ranges(const State& state, const Scene& scene) {
   search.over(kOfActivations, false, scene);
   search.over(kOfWeights, true, scene);
   if (search.found.empty())
-    return {
-        {},
-        fmt::format("of {} observers of activations and {} of weights none comes nearer than the platform's, nor do "
-                    "ranges of weights by the errors of their layers' outputs",
-                    std::size(kOfActivations), std::size(kOfWeights))};
+    return {{},
+            fmt::format("none of {} observers of activations and {} of weights comes closer than the platform's "
+                        "observers, and neither do ranges of weights by the errors of their layers' outputs",
+                        std::size(kOfActivations), std::size(kOfWeights))};
   return {State{search.best, search.best}, fmt::format("took {}: distance {:.3g} instead of {:.3g}{}", search.found,
                                                        search.loss, before, search.left_out)};
 }

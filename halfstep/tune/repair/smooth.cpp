@@ -63,7 +63,7 @@ int64_t smooth_all(Model& model, const std::vector<ChannelGroup>& groups, const 
 Change smooth(const State& state, const Scene& scene) {
   if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
   const std::vector<ChannelGroup> groups = channel_groups(state.model);
-  if (groups.empty()) return {{}, "no layer reads channels that another one could scale" + left_inside(state.model)};
+  if (groups.empty()) return {{}, "no layer reads channels that another layer could scale" + left_inside(state.model)};
   std::vector<Watched> watched;
   for (const ChannelGroup& group : groups) {
     for (const Reader& reader : group.readers) watched.push_back({reader.activations, reader.axis});
@@ -86,7 +86,7 @@ Change smooth(const State& state, const Scene& scene) {
   }
   if (!best)
     return {{},
-            fmt::format("activations of {} groups of channels have no outliers that weights would take better{}",
+            fmt::format("moving outliers from activations into weights does not help in any of {} groups of channels{}",
                         groups.size(), left_inside(state.model))};
   return {State{*best, *best},
           fmt::format("moved {:.0f} % of the magnitude of {} channels from activations into weights, distance "

@@ -47,10 +47,10 @@ Change widen_activations(const State& state, const Scene& scene) {
       candidates.push_back({step.name(), scene.judge(*wide).loss});
   }
   if (candidates.empty())
-    return {
-        {},
-        (all == 0 ? "no activations have 8 bits" : "the platform has no activations of 16 bits for any of its layers") +
-            left_inside(state.model)};
+    return {{},
+            (all == 0 ? "no activations have 8 bits"
+                      : "the platform allows no activations of 16 bits for any of its layers") +
+                left_inside(state.model)};
   std::ranges::stable_sort(candidates, {}, &Candidate::distance);
   Model best = state.model;
   double distance = before;
@@ -72,8 +72,7 @@ Change widen_activations(const State& state, const Scene& scene) {
             fmt::format("16 bits for any of {} activations gain less than {:g} %{}", all, 100 * kLeastGain,
                         left_inside(state.model))};
   return {State{best, state.reference},
-          fmt::format("gave 16 bits to the activations of {} of {} layers ({}): distance {:.3g} "
-                      "instead of {:.3g}{}",
+          fmt::format("used 16 bits for the activations of {} of {} layers ({}): distance {:.3g} instead of {:.3g}{}",
                       count, all, layers, distance, before, left_inside(state.model))};
 }
 

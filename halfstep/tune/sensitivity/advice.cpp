@@ -72,12 +72,12 @@ struct Case {
   }
 };
 
-/// "channel 7 reaches 50x the median channel's magnitude", with the number of further outliers if any.
+/// "channel 7 is 50x as large as the median channel", with the number of further outliers if any.
 std::string outliers_in_words(const Watched& seen) {
   const Outlier& first = seen.outliers.front();
   std::string more;
-  if (seen.outliers.size() > 1) more = fmt::format(" ({} channels are beyond {:.0f}x)", seen.outliers.size(), kOutlier);
-  return fmt::format("channel {} reaches {:.0f}x as far as the median channel{}", first.channel, first.ratio, more);
+  if (seen.outliers.size() > 1) more = fmt::format(" ({} channels exceed {:.0f}x)", seen.outliers.size(), kOutlier);
+  return fmt::format("channel {} is {:.0f}x as large as the median channel{}", first.channel, first.ratio, more);
 }
 
 /// A suggestion if the rule applies.
@@ -87,14 +87,14 @@ Advice spread_of_weights(const Case& about) {
   if (!about.quantizer().is_weight || about.one.seen.outliers.empty()) return {};
   const std::string words = outliers_in_words(about.one.seen);
   if (about.quantizer().axis >= 0)
-    return {{words + ": each channel has a scale of its own, but what the layer gives has one",
+    return {{words + ": each channel has its own scale, but the layer's result has one scale",
              {{"--repair", {"equalize"}}}}};
   return {{words + " under one scale", {{"--repair", {"equalize"}}, {"--overrides", {"weights.granularity=channel"}}}}};
 }
 
 Advice spread_of_activations(const Case& about) {
   if (about.quantizer().is_weight || about.one.seen.outliers.empty()) return {};
-  return {{outliers_in_words(about.one.seen) + " under one scale, so that most channels have few codes",
+  return {{outliers_in_words(about.one.seen) + " under one scale, so most channels use few codes",
            {{"--repair", {"equalize"}}, {"--repair", {"smooth"}}}}};
 }
 
@@ -113,14 +113,14 @@ Advice wide(const Case& about) {
   const double reach = static_cast<double>(seen.high) - static_cast<double>(seen.low),
                range = static_cast<double>(seen.code_high) - static_cast<double>(seen.code_low);
   if (seen.alone.noise == 0 || !(reach < kNarrow * range)) return {};
-  return {{fmt::format("values reach from {:.4g} to {:.4g} and codes from {:.4g} to {:.4g}", seen.low, seen.high,
+  return {{fmt::format("values range from {:.4g} to {:.4g}, codes from {:.4g} to {:.4g}", seen.low, seen.high,
                        seen.code_low, seen.code_high),
            {{"--repair", {"ranges"}}}}};
 }
 
 Advice observer(const Case& about) {
   if (about.nearer() < kNearer || !about.is_harmful()) return {};
-  return {{fmt::format("another observer (for all layers) is {:.1f} dB nearer here", about.nearer()),
+  return {{fmt::format("another observer (for all layers) improves SQNR by {:.1f} dB here", about.nearer()),
            {{"--overrides", {fmt::format("{}={}", about.observer_key(), about.best_range()->observer)}}}}};
 }
 
@@ -130,19 +130,19 @@ Advice width(const Case& about) {
   const std::string& layer = about.quantizer().layer;
   if (about.points() < least || layer.empty()) return {};
   const std::string cost =
-      fmt::format("costs {:.1f} points by itself at {} bits", 100 * about.points(), about.quantizer().bits);
+      fmt::format("costs {:.1f} points alone at {} bits", 100 * about.points(), about.quantizer().bits);
   if (const int wider = about.wider(); wider > 0)
     return {{cost,
              {{"--bits",
                {layer + (about.quantizer().is_weight ? fmt::format("={}/", wider) : fmt::format("=/{}", wider))}}}}};
-  return {{cost + ", the most that it can have", {{"--skip-layers", {layer}}}}};
+  return {{cost + ", the widest legal bit width", {{"--skip-layers", {layer}}}}};
 }
 
 Advice rounding(const Case& about) {
   constexpr int kFewBits = 4;
   const bool counts = about.one.sensitivity > 0 && about.one.sensitivity >= kGreatPart * about.all_sensitivity;
   if (!about.quantizer().is_weight || about.quantizer().bits > kFewBits || !counts) return {};
-  return {{fmt::format("{} bits and {:.0f} % of all sensitivity", about.quantizer().bits,
+  return {{fmt::format("{} bits and {:.0f} % of the total sensitivity", about.quantizer().bits,
                        100 * about.one.sensitivity / about.all_sensitivity),
            {{"--repair", {"ranges,adaround"}}}}};
 }

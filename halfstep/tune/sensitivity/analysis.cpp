@@ -123,8 +123,8 @@ class Analyzer {
       watches[place].try_others(values);
     });
     if (left_out > 0)
-      analysis.notes.push_back(fmt::format(
-          "branches and loops: values of {} of the times that they ran were not seen; take fewer samples", left_out));
+      analysis.notes.push_back(
+          fmt::format("branches and loops: values of {} executions were not observed; use fewer samples", left_out));
   }
 
   void watch_activations(std::vector<Watch>& watches) {
@@ -195,18 +195,18 @@ class Analyzer {
     const auto inside = std::ranges::count_if(
         network_.places(), [](const Place& place) { return place.is_computed() && is_in_region(place.quantizer); });
     if (inside > 0)
-      analysis.notes.push_back(fmt::format(
-          "{} quantizers of activations are inside of branches and loops: what reaches them behind the others "
-          "was not measured, and they have no Hessian and no gradients",
-          inside));
+      analysis.notes.push_back(
+          fmt::format("{} quantizers of activations are inside branches and loops: their errors with all quantizers "
+                      "were not measured, and they have no Hessian and no gradients",
+                      inside));
     if (!analysis.has_labels)
       analysis.notes.emplace_back(
-          "without labels of classes accuracy cannot be computed: loss is the distance to the float network's outputs, "
-          "in units of their spread, and agreement with its answers stands for accuracy");
+          "without class labels, accuracy cannot be computed: loss is the distance to the float network's outputs, in "
+          "units of their standard deviation, and agreement with its answers replaces accuracy");
     if (analysis.samples < 100)
       analysis.notes.push_back(fmt::format(
-          "{} sample{}: shares of right answers move in steps of {:.3g} points, and ranges of channels are "
-          "those of these alone",
+          "only {} sample{}: accuracy has a resolution of {:.3g} points, and ranges of channels come from these "
+          "samples only",
           analysis.samples, analysis.samples == 1 ? "" : "s", 100.0 / static_cast<double>(analysis.samples)));
   }
 

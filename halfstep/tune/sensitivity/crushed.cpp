@@ -379,17 +379,17 @@ std::string sentence_of(const CrushedPart& part) {
   constexpr size_t kShown = 3;
   const std::string place =
       part.axis < 0 ? "" : fmt::format(" at indices {} of axis {}", ranges_of(part.indices), part.axis);
-  const std::string reader = part.reader.empty() ? "" : fmt::format(" behind '{}'", part.reader);
+  const std::string reader = part.reader.empty() ? "" : fmt::format(" after '{}'", part.reader);
   const std::string shared =
       part.quantizer.shares.empty()
           ? ""
           : fmt::format(
-                ", whose scale it shares with '{}'",
+                ", and its scale is shared with '{}'",
                 fmt::join(std::span(part.quantizer.shares).first(std::min(kShown, part.quantizer.shares.size())),
                           "', '"));
   return fmt::format(
-      "'{}'{}: values from {:.4g} to {:.4g}{} span {:.2g} steps of {:.4g}{}; this rounding alone leaves {} an SQNR of "
-      "{:.1f} dB",
+      "'{}'{}: values from {:.4g} to {:.4g}{} span {:.2g} steps of {:.4g}{}; this rounding alone reduces {} to an SQNR "
+      "of {:.1f} dB",
       part.quantizer.tensor, place, part.low, part.high, reader, part.steps, part.step, shared,
       verify::name_of(part.output), part.output.sums.sqnr_db());
 }

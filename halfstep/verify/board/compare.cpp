@@ -317,8 +317,8 @@ class Walk {
     try {
       if (numbers_of(evidence.rerun->run(pool_)) != evidence.expected) {
         result_.undiagnosed = fmt::format(
-            "the layer computed from the dumped inputs does not give its dumped codes, so that nothing was computed "
-            "again; are '{}' and its inputs of one run?",
+            "the layer recomputed from the dumped inputs does not produce its dumped codes, so no cause was searched; "
+            "check that '{}' and its inputs come from one run",
             evidence.entry.name);
         evidence.rerun.reset();
         return std::nullopt;

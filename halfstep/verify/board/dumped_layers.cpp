@@ -36,7 +36,7 @@ std::optional<Tensor> Layers::contents(Value operand, const std::vector<int64_t>
 std::optional<Rerun> Layers::rerun(const std::string& value, const std::vector<int64_t>& samples,
                                    std::string& why) const {
   if (!graph_) {
-    why = "neither side has the integer program, from which a layer is computed again";
+    why = "neither side has the integer program, which is needed to recompute a layer";
     return std::nullopt;
   }
   const Value result = graph_->value(value);
@@ -50,7 +50,7 @@ std::optional<Rerun> Layers::rerun(const std::string& value, const std::vector<i
     }
     const auto found = contents(operand, samples);
     if (!found) {
-      why = fmt::format("the layer was not computed again: the dump has no '{}', which it reads", operand.name());
+      why = fmt::format("the layer was not recomputed: the dump has no '{}', which the layer reads", operand.name());
       return std::nullopt;
     }
     rerun.operands.push_back(*found);

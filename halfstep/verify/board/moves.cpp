@@ -210,7 +210,7 @@ void few_bits(const Evidence& e, Verdicts& verdicts) {
   if (!e.entry.codes) return;
   for (int k = e.entry.codes->bits() - 1; k >= 1; --k) {
     const double range = std::exp2(k);
-    verdicts.predict(fmt::format("only the lower {} are there", counted(k, "bit")),
+    verdicts.predict(fmt::format("only the lower {} are present", counted(k, "bit")),
                      mapped(e, [&](double v) { return v - range * std::floor(v / range); }));
     verdicts.predict(fmt::format("the lower {} are 0", counted(k, "bit")),
                      mapped(e, [&](double v) { return range * std::floor(v / range); }));
@@ -220,7 +220,7 @@ void few_bits(const Evidence& e, Verdicts& verdicts) {
 void one_value(const Evidence& e, Verdicts& verdicts) {
   const double first = e.found.front();
   if (std::ranges::any_of(e.found, [&](double v) { return v != first; })) return;
-  verdicts.predict(fmt::format("nothing but {}: perhaps never written", first),
+  verdicts.predict(fmt::format("all elements are {}: perhaps never written", first),
                    mapped(e, [&](double) { return first; }));
 }
 
@@ -238,14 +238,14 @@ void blocks_of_channels(const Evidence& e, Verdicts& verdicts) {
                        placed(e, [&](int64_t& c, int64_t&, int64_t&) { c = wrapped(c - by, e.dims.c); }));
     const int64_t from = first / block * block;  // a channel of zeros can be correct by chance
     if (from == 0) continue;
-    verdicts.predict(fmt::format("channels from {} on are those from 0 on once more", from),
+    verdicts.predict(fmt::format("channels from {} on repeat the channels from 0 on", from),
                      placed(e, [&](int64_t& c, int64_t&, int64_t&) { c = c < from ? c : (c - from) % from; }));
     for (const double value : {0.0, e.zero_point()}) {
       Numbers result = e.expected;
       for (size_t i = 0; i < e.size(); ++i) {
         if (static_cast<int64_t>(i) / pixels % e.dims.c >= from) result[i] = value;
       }
-      verdicts.predict(fmt::format("nothing but {} from channel {} on", value, from), result);
+      verdicts.predict(fmt::format("all elements are {} from channel {} on", value, from), result);
     }
   }
 }
@@ -267,7 +267,7 @@ void left_out(const Evidence& e, Verdicts& verdicts) {
   if (!e.rerun || e.rerun->operands.empty() || !e.rerun->operands.front().defined()) return;
   const Numbers input = numbers_of(e.rerun->operands.front());
   if (input.size() == e.size() && input != e.expected)
-    verdicts.predict("the layer is left out: the codes are those of its input", input);
+    verdicts.predict("the layer is left out: its codes are the codes of its input", input);
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ void clamped(const Evidence& e, Verdicts& verdicts) {
   for (double& v : at_ends) v = std::clamp(v, low, high);
   for (double& v : above_zero) v = std::max(v, e.zero_point());
   verdicts.predict(fmt::format("clamped to {}..{}", low, high), at_ends);
-  if (e.zero_point() > e.lowest()) verdicts.predict("an activation too many: nothing below the zero point", above_zero);
+  if (e.zero_point() > e.lowest())
+    verdicts.predict("an extra activation function: no code is below the zero point", above_zero);
 }
 
 /// Differences start at a multiple of a block of channels.
@@ -81,7 +82,7 @@ void ties(const Evidence& e, Verdicts& verdicts) {
     const double steps = e.sums->steps(i), off = std::abs(steps - std::floor(steps) - 0.5);
     elsewhere += off > kNear ? 1 : 0;
   }
-  verdicts.place(e.sums ? "differences of one code at ties alone" : "differences of one code alone: another rounding",
+  verdicts.place(e.sums ? "differences of one code, only at ties" : "differences of one code: another rounding",
                  elsewhere, static_cast<int64_t>(e.size()));
 }
 
@@ -90,7 +91,7 @@ void one_code(const Evidence& e, Verdicts& verdicts) {
   for (size_t i = 0; i < e.size(); ++i) {
     if (std::abs(e.expected[i] - e.found[i]) > 1) return;
   }
-  verdicts.place("differences of one code alone, and not at ties: another rounding or multiplier", 0,
+  verdicts.place("differences of one code, not only at ties: another rounding or multiplier", 0,
                  static_cast<int64_t>(e.size()));
 }
 

@@ -252,9 +252,9 @@ void array_sign(const Evidence& evidence, Verdicts& verdicts) {
     }
     verdicts.reading("read with another sign: the same bits", wrapped);
     for (size_t i = 0; i < wrapped.size(); ++i) wrapped[i] = evidence.found[i] + range / 2;
-    verdicts.reading(fmt::format("codes less {}", range / 2), wrapped);
+    verdicts.reading(fmt::format("codes minus {}", range / 2), wrapped);
     for (size_t i = 0; i < wrapped.size(); ++i) wrapped[i] = evidence.found[i] - range / 2;
-    verdicts.reading(fmt::format("codes and {} more", range / 2), wrapped);
+    verdicts.reading(fmt::format("codes plus {}", range / 2), wrapped);
   }
 }
 

@@ -369,7 +369,7 @@ void padding(const Evidence& e, Verdicts& verdicts) {
              [&](Rerun& layer) { return fill_around(layer, code); });
   }
   if (e.rerun->has("count_include_pad"))
-    consider(e, verdicts, "padding counts where it should not, or the other way round", [](Rerun& layer) {
+    consider(e, verdicts, "padding is counted although it should not be, or the reverse", [](Rerun& layer) {
       layer.attributes["count_include_pad"] = !get<bool>(layer.attributes, "count_include_pad");
       return true;
     });

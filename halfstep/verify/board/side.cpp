@@ -39,7 +39,7 @@ std::optional<Diagnostic> contradiction(const Entry& entry) {
   if (entry.bytes == expected) return std::nullopt;
   return errors::manifest_value_unfit(
       fmt::format("value '{}'", entry.name), fmt::format("{} bytes", entry.bytes),
-      fmt::format("{}, which {} takes as {}", expected, to_string(entry.type), describe(entry.layout)));
+      fmt::format("{}, the size of {} as {}", expected, to_string(entry.type), describe(entry.layout)));
 }
 
 void note_changed(Side& side) {
@@ -56,8 +56,8 @@ void note_changed(Side& side) {
   const size_t count = changed.size();
   constexpr size_t kShown = 5;
   changed.resize(std::min(count, kShown));
-  side.notes.push_back(fmt::format("{}: {} of {} files are not those that its manifest has the SHA-256 of: {}{}",
-                                   side.name, count, side.manifest.entries.size(), fmt::join(changed, ", "),
+  side.notes.push_back(fmt::format("{}: {} of {} files do not match their SHA-256 in the manifest: {}{}", side.name,
+                                   count, side.manifest.entries.size(), fmt::join(changed, ", "),
                                    count > kShown ? ", ..." : ""));
 }
 

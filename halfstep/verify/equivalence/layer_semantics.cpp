@@ -36,7 +36,7 @@ Path path_to(Value value, const std::set<const detail::ValueNode*>& read, const 
     path.behind.push_back(op);
   }
   fail(errors::source_does_not_match(fmt::format("layer '{}'", layer),
-                                     fmt::format("no product with a weight behind '{}'", value.name()), "one"));
+                                     fmt::format("no product with a weight after '{}'", value.name()), "one"));
 }
 
 /// The axis with extent `channels` and `run` elements after it.

@@ -101,7 +101,7 @@ class FloatCheck {
       same = i < after.size() && before_quantizers(before[i]) == before_quantizers(counterpart(after[i]));
     if (!same)
       fail(errors::source_does_not_match(fmt::format("network '{}'", rewritten.graph.name()), "other outputs",
-                                         "those of the source model"));
+                                         "the outputs of the source model"));
   }
 
   /// The value of the source that corresponds to a value of the rewritten network, null if there is none.
@@ -227,10 +227,11 @@ class FloatCheck {
 };
 
 std::string difference(Op a, Op b) {
-  if (a.name() != b.name()) return fmt::format("has '{}' in place of '{}'", b.name(), a.name());
+  if (a.name() != b.name()) return fmt::format("has '{}' instead of '{}'", b.name(), a.name());
   if (&a.info() != &b.info()) return fmt::format("has {} '{}', not {}", b.info().name, b.name(), a.info().name);
-  if (!same_attributes(a.attributes(), b.attributes())) return fmt::format("has other attributes at '{}'", a.name());
-  return fmt::format("has other operands at '{}'", a.name());
+  if (!same_attributes(a.attributes(), b.attributes()))
+    return fmt::format("has different attributes at '{}'", a.name());
+  return fmt::format("has different operands at '{}'", a.name());
 }
 
 bool same_names(Value a, Value b) {
@@ -247,7 +248,7 @@ std::string first_difference(const Graph& a, const Graph& b) {
   for (size_t i = 0; i < std::min(before.size(), after.size()); ++i) {
     if (!same_op(before[i], after[i])) return difference(before[i], after[i]);
   }
-  if (before.size() == after.size()) return "has other types or outputs";
+  if (before.size() == after.size()) return "has different types or outputs";
   return fmt::format("has {} operators, not {}", after.size(), before.size());
 }
 

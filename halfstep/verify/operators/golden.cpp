@@ -218,7 +218,7 @@ class Golden {
       comparison.what = error.what();
       return one.error && error.kind() != ErrorKind::internal;
     }
-    if (one.error) comparison.what = fmt::format("gives a result, the original an error: {}", *one.error);
+    if (one.error) comparison.what = fmt::format("returns a result, but the original fails: {}", *one.error);
     return false;
   }
 

@@ -57,7 +57,7 @@ class GradientCheck {
   /// Compares with the gradients of `wide`, the same problem with the same numbers in f64.
   Outcome run_beside(GradientCheck& wide, const GradientBuilder& builder, CpuLevel level, ThreadPool& pool) {
     if (single_.op.results().empty()) return skipped("no output");
-    if (!differentiable_) return skipped("a rule that is no derivative is held against it in f32 alone");
+    if (!differentiable_) return skipped("a rule that is not a derivative is checked only in f32");
     try {
       if (Outcome built = build(builder); built.kind != Outcome::Kind::passed) return built;
       compute(level, pool);
@@ -115,8 +115,9 @@ class GradientCheck {
     }
     single_.model.graph.set_outputs(std::move(values), std::move(names));
     if (!reached_.empty()) return passed();
-    if (!is_float(single_.op.results().front().dtype())) return skipped("the result has no gradient, being no float");
-    return excepted_.empty() ? failed("the rule gives no operand a gradient") : skipped(excepted_);
+    if (!is_float(single_.op.results().front().dtype()))
+      return skipped("the result is not float, so it has no gradient");
+    return excepted_.empty() ? failed("the rule computes no gradient for any operand") : skipped(excepted_);
   }
 
   void compute(CpuLevel level, ThreadPool& pool) {

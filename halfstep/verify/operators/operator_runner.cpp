@@ -110,7 +110,7 @@ class Runner {
   void name_missing_levels(const OpTest& record) {
     if (!record.levels) return;
     for (int i = static_cast<int>(detected_cpu_level()) + 1; i <= static_cast<int>(CpuLevel::amx); ++i)
-      ++report_.skips[fmt::format("level {}: this machine does not have it", halfstep::name(static_cast<CpuLevel>(i)))];
+      ++report_.skips[fmt::format("level {}: not available on this machine", halfstep::name(static_cast<CpuLevel>(i)))];
   }
 
   template <class Check>

@@ -89,22 +89,22 @@ def random_numbers_in_a_region(jit):
     jit(lambda x: hs.scan(lambda s, e: (s + hs.uniform(()), e), hs.zeros(()), x))(array(1.0))
 
 
-@refused(TypeError, r"found a call of random.Random.random \(.*test_refused.py:\d+\), which may give or do something else in each call; call it outside", **FULL)
+@refused(TypeError, r"found a call of random.Random.random \(.*test_refused.py:\d+\), which may behave differently in each call; call it outside", **FULL)
 def random_numbers_of_python(jit):
     jit(lambda x: x * random.random())(array(1.0))
 
 
-@refused(TypeError, r"found a call of time.time \(.*test_refused.py:\d+\), which may give or do something else in each call; call it outside", **FULL)
+@refused(TypeError, r"found a call of time.time \(.*test_refused.py:\d+\), which may behave differently in each call; call it outside", **FULL)
 def the_time(jit):
     jit(lambda x: x * time.time())(array(1.0))
 
 
-@refused(TypeError, r"found a generator \(argument 0\), which is used up while it is read; pass a list or a tuple", **FULL)
+@refused(TypeError, r"found a generator \(argument 0\), which can be read only once; pass a list or a tuple", **FULL)
 def generator_as_an_argument(jit):
     jit(sum)(array(float(k)) for k in range(3))
 
 
-@refused(TypeError, r"found a deque \('queue' of the function around 'f'\), whose state cannot be looked at", **FULL)
+@refused(TypeError, r"found a deque \('queue' of the function around 'f'\), whose state cannot be checked", **FULL)
 def queue(jit):
     queue = deque([array(1.0)])
 
@@ -115,7 +115,7 @@ def queue(jit):
     jit(f)(array(1.0))
 
 
-@refused(TypeError, "found that it changes 'held' of the function around 'f', which cannot be done again at each call", **FULL)
+@refused(TypeError, "found that it changes 'held' of the function around 'f', which cannot be repeated in each call", **FULL)
 def writing_to_numpy(jit):
     held = np.zeros(1)
 
@@ -126,7 +126,7 @@ def writing_to_numpy(jit):
     jit(f)(array(1.0))
 
 
-@refused(TypeError, "found a value of type generator, which cannot be made anew for each call", **FULL)
+@refused(TypeError, "found a value of type generator, which cannot be recreated for each call", **FULL)
 def generator_as_a_result(jit):
     def f(x):
         yield x
@@ -134,7 +134,7 @@ def generator_as_a_result(jit):
     jit(f)(array(1.0))
 
 
-@refused(TypeError, r"found io.open \(built-in 'open'\), which may give or do something else", **FULL)
+@refused(TypeError, r"found io.open \(built-in 'open'\), which may behave differently", **FULL)
 def files(jit):
     def f(x):
         with open("/dev/null") as file:
@@ -184,7 +184,7 @@ def test_refused(make, error, message, settings):
 
 @pytest.mark.parametrize("make", [each[0] for each in REFUSED if each[3] and each[1] is TypeError], ids=lambda make: make.__name__)
 def test_without_full_graph_it_runs_step_by_step(make):
-    with pytest.warns(UserWarning, match="runs step by step from here on: found"):
+    with pytest.warns(UserWarning, match="runs step by step from now on: found"):
         make(hs.jit)
 
 
@@ -196,6 +196,6 @@ def test_a_decision_of_many_outcomes_runs_step_by_step_and_is_named():
     for value in range(9):
         captured(array(float(value)))
     assert captured.programs[0].programs == 9
-    with pytest.warns(UserWarning, match=rf"step by step from here on: the decision at .*test_refused.py:{f.__code__.co_firstlineno + 1} has more than 8 outcomes"):
+    with pytest.warns(UserWarning, match=rf"step by step from now on: the decision at .*test_refused.py:{f.__code__.co_firstlineno + 1} has more than 8 outcomes"):
         assert captured(array(10.0)).tolist() == [100.0]
     assert captured(array(3.0)).tolist() == [9.0]

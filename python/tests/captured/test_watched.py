@@ -61,7 +61,7 @@ def test_a_module_that_is_imported_puts_the_capture_off(tmp_path, monkeypatch):
 
 def test_the_reason_is_told():
     function = hs.jit(lambda x: x * (time.time() > 0))
-    with pytest.warns(UserWarning, match="runs step by step from here on"):
+    with pytest.warns(UserWarning, match="runs step by step from now on"):
         function(array(1.0))
-    assert function.why_recaptured[-1].startswith("it runs step by step from here on: found a call of time.time (")
+    assert function.why_recaptured[-1].startswith("it runs step by step from now on: found a call of time.time (")
     assert function(array(3.0)).tolist() == [3.0]

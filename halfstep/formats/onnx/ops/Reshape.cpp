@@ -32,7 +32,7 @@ void translate_Reshape(Translator& translator, const Node& node) {
     Dims dims;
     for (const Element& extent : extents) dims.push_back(extent ? *extent : -1);
     if (std::ranges::count(dims, -1) > 0)
-      fail(errors::reshape_to_nothing(node.where(), "-1 beside a 0 and allowzero", "0 without -1"));
+      fail(errors::reshape_to_nothing(node.where(), "both -1 and 0 with allowzero", "0 without -1"));
     if (!x.type().is_static() || count_elements(from) != 0)
       fail(errors::reshape_to_nothing(node.where(), to_string(x.type()), "no elements"));
     return translator.set(node, 0, Translator::known(Tensor(x.type().dtype, dims)));

@@ -17,7 +17,7 @@ void translate_assign_value(Translator& translator, const Node& node) {
   }
   Tensor tensor(dtype_of(node, "dtype"), node.integers("shape"));
   if (static_cast<int64_t>(elements.size()) != tensor.size())
-    fail(errors::wrong_count(node.where(), "elements", elements.size(), "those of " + to_string(tensor.type())));
+    fail(errors::wrong_count(node.where(), "elements", elements.size(), "the values of " + to_string(tensor.type())));
   for (size_t i = 0; i < elements.size(); ++i) store(tensor, static_cast<int64_t>(i), elements[i]);
   translator.set(node, {"Out", 0}, Translator::known(tensor));
 }

@@ -30,7 +30,7 @@ void translate_flatten(Translator& translator, const Node& node) {
     if (i == stop) dims.push_back(joined == kUnknown ? -1 : joined);
   }
   if (std::count(from.begin() + std::min(stop + 1, rank), from.end(), kUnknown) > 0)
-    fail(errors::depends_on_extents("a flatten with a dynamic dimension behind those that it joins"));
+    fail(errors::depends_on_extents("a flatten with a dynamic dimension after the dimensions that it joins"));
   translator.set(node, {"Out", 0}, rank == 0 ? translator.reshaped(node, x, {1}) : translator.reshaped(node, x, dims));
 }
 

@@ -38,7 +38,7 @@ inline Verdict accept_windows(const IntegerAvgPool2d& a, const AverageWindow& wi
   for (const int64_t divisor : divisors) {
     if (!steps.contains(divisor))
       return refuse(errors::attribute_does_not_fit("edge_counts", to_string(Attribute(a.edge_counts)),
-                                                   fmt::format("{} too, the elements of a window", divisor)));
+                                                   fmt::format("{} too, the number of elements of a window", divisor)));
   }
   return accept();
 }

@@ -140,7 +140,7 @@ HWY_INLINE hn::Vec<Packed<T, D>> narrow(D d, hn::Vec<D> v) {
   if constexpr (std::is_same_v<T, C>) {
     return v;
   } else if constexpr (std::is_same_v<C, double>) {
-    static_assert(std::is_same_v<T, float> || std::is_same_v<T, int32_t>, "rounding twice is not rounding");
+    static_assert(std::is_same_v<T, float> || std::is_same_v<T, int32_t>, "this type would be rounded twice");
     return hn::DemoteTo(packed, v);
   } else if constexpr (std::is_same_v<T, Half>) {
     // Uses F16C, which every AVX2 target has. It rounds as requested in any float environment and keeps subnormals.

@@ -122,7 +122,7 @@ Verdict accept_observer(const Problem& problem) {
   if (attributes.statistics != statistics)
     return refuse(
         errors::attribute_does_not_fit("statistics", attributes.statistics,
-                                       fmt::format("{} numbers a channel for {}", statistics, attributes.method)));
+                                       fmt::format("{} values per channel for {}", statistics, attributes.method)));
   if (attributes.reach != 0) return refuse(errors::attribute_does_not_fit("reach", attributes.reach, "0"));
   if (attributes.axis < 0) return accept();
   const int64_t channels = count_elements(problem.in[ObserveRange::in::low]->dims);

@@ -14,7 +14,7 @@ bool is_negative(int64_t value) { return value < 0; }
 void translate_Conv(Translator& translator, const Node& node) {
   const Operand x = translator.in(node, 0), w = translator.in(node, 1), b = translator.in(node, 2);
   if (!x.there() || !w.there() || w.dims().size() < 3 || w.dims().size() != x.dims().size())
-    fail(errors::wrong_extents(node.where(), "", "an input and weights of as many extents, at least 3"));
+    fail(errors::wrong_extents(node.where(), "", "an input and weights with equally many extents, at least 3"));
   const std::vector<int64_t> kernel = kernel_of(node, w);
   const Window window = window_of(node, x.dims(), kernel);
   if (std::any_of(window.pads.begin(), window.pads.end(), is_negative))

@@ -14,10 +14,10 @@ void translate_microsoft_QGemm(Translator& translator, const Node& node) {
     fail(errors::form_not_supported(node.where(), fmt::format("alpha {}", alpha), "1",
                                     "multiply its scale a_scale by it"));
   if (node.integer("transA", 0) != 0)
-    fail(errors::form_not_supported(node.where(), "transA = 1", "transA = 0", "transpose its input in front of it"));
+    fail(errors::form_not_supported(node.where(), "transA = 1", "transA = 0", "transpose its input before it"));
   if (!in[kYScale].there() || !in[kYZero].there())
     fail(errors::form_not_supported(node.where(), "a float result", "codes",
-                                    "give it y_scale and y_zero_point, and a DequantizeLinear behind it"));
+                                    "add y_scale and y_zero_point, and a DequantizeLinear after it"));
   if (in[kA].dims().size() != 2 || in[kB].dims().size() != 2)
     fail(errors::wrong_extents(node.where(), "", "two matrices"));
   if (node.integer("transB", 0) == 0)

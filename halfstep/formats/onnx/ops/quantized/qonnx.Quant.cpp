@@ -27,13 +27,14 @@ Bounds bounds_of(double bits, bool is_signed, bool is_narrow) {
 void translate_qonnx_Quant(Translator& translator, const Node& node) {
   const Operand x = translator.in(node, 0), scale = translator.in(node, 1);
   const Tensor zero = translator.contents(translator.in(node, 2)), bits = translator.contents(translator.in(node, 3));
-  if (bits.size() != 1) fail(errors::form_not_supported(node.where(), "a width for each element", "one width", ""));
+  if (bits.size() != 1)
+    fail(errors::form_not_supported(node.where(), "a bit width for each element", "one bit width", ""));
   if (node.text("rounding_mode", "ROUND") != "ROUND")
     fail(errors::form_not_supported(node.where(), "rounding_mode " + quote(node.text("rounding_mode", "")), "ROUND",
                                     ""));
   const double width = element(bits, 0);
   if (!(width >= 1 && width <= 24))
-    fail(errors::form_not_supported(node.where(), fmt::format("a width of {} bits", width), "1 to 24 bits", ""));
+    fail(errors::form_not_supported(node.where(), fmt::format("a bit width of {}", width), "1 to 24", ""));
   const Bounds bounds = bounds_of(width, node.integer("signed", 1) != 0, node.integer("narrow", 0) != 0);
   // Codes are in float32, which is exact up to 24 bits. The zero point is added outside of the rounding.
   const auto number = [&](double value) { return Translator::known(filled(DType::f32, {}, value)); };

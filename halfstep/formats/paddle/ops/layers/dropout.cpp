@@ -9,7 +9,7 @@ void translate_dropout(Translator& translator, const Node& node) {
   const Operand x = translator.require(node, {"X", 0});
   const double share = node.numbers_slots() ? translator.number(node, "p", 2, 0.5) : node.real("dropout_prob", 0.5);
   if (!node.flag("is_test", false) && share != 0)
-    fail(errors::form_not_supported(node.where(), "a node for training", "one for evaluation",
+    fail(errors::form_not_supported(node.where(), "a node for training", "a node for evaluation",
                                     "export the network for evaluation"));
   const std::string mode = node.text(node.numbers_slots() ? "mode" : "dropout_implementation", "downgrade_in_infer");
   Operand result = x;

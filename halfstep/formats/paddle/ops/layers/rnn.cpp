@@ -115,7 +115,7 @@ class Network {
 
 void translate_rnn(Translator& translator, const Node& node) {
   if (!node.flag("is_test", false) && node.real("dropout_prob", 0) != 0)
-    fail(errors::form_not_supported(node.where(), "a node for training", "one for evaluation",
+    fail(errors::form_not_supported(node.where(), "a node for training", "a node for evaluation",
                                     "export the network for evaluation"));
   node.real("dropout_prob", 0), node.integer("input_size", 0);  // only used in training, or given by the weights
   node.input({"", 4});                                          // state of dropout

@@ -98,8 +98,8 @@ HWY_INLINE DoubleVec code_lanes(const GradientRow& row, const BackwardRule& rule
          scale_terms<true>(rule, out_grad, code, half_of<true>(real) * factor);
 }
 
-/// The sum of `at(out_grads, codes, reals, grads, stream)` over the vectors of a row. An out_grad of 0 fills up the last
-/// vector.
+/// The sum of `at(out_grads, codes, reals, grads, stream)` over the vectors of a row. An out_grad of 0 fills up the
+/// last vector.
 template <class At>
 HWY_INLINE double sum_row(const GradientRow& row, At&& at) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));

@@ -171,7 +171,7 @@ struct Observe {
   RangeSlice range_of_slice = nullptr;
   ErrorSlice error_of_slice = nullptr;
 };
-static_assert(sizeof(Range) == sizeof(double), "terms stay aligned behind ranges");
+static_assert(sizeof(Range) == sizeof(double), "terms after ranges must be aligned");
 
 Verdict accept_observe(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
