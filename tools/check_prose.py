@@ -60,7 +60,7 @@ def paragraphs_of_page(text):
     for block in re.split(r"\n\s*\n", text):
         kept = "\n".join(line for line in block.splitlines() if not re.match(r"\s*(\||#|<|!\[|---)", line))
         for item in ITEM.split(kept):
-            yield re.sub(r"[`*_\[\]]", "", re.sub(r"^\s*(?:[-*]|\d+\.)\s", "", item))
+            yield re.sub(r"[*\[\]]", "", re.sub(r"^\s*(?:[-*]|\d+\.)\s", "", item))
 
 
 def blocks(text, pattern, mark):

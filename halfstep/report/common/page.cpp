@@ -242,7 +242,7 @@ std::string proof_section(const NetworkReport& report) {
       {"integer program and source model", grouped(semantics), grouped(beyond)}};
   if (engine > 0)
     rows.push_back({"integer program and " + escaped(report.with), grouped(engine), grouped(engine_differing)});
-  return html_table({"paths", "codes compared", "differing"}, rows) +
+  return html_table({"execution paths", "codes compared", "differing"}, rows) +
          fmt::format("<pre>{}</pre>\n", escaped(verdict(proof)));
 }
 
@@ -313,7 +313,7 @@ std::string as_json(const NetworkReport& report) {
   ordered_json json = {{"network", report.analysis.network},
                        {"platform", report.analysis.platform},
                        {"verdict", verdict_text(report)},
-                       {"validation_result", validation_line(report)},
+                       {"validation", validation_line(report)},
                        {"layers", layer_names(report)},
                        {"analysis", ordered_json::parse(as_json(report.analysis))},
                        {"proof", report.proof ? to_json(*report.proof) : ordered_json()}};
