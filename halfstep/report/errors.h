@@ -15,7 +15,7 @@ std::string as_text(const Error& error);
 /// {id, name, kind, layer, where, problem, found, expected, remedy}. Absent parts are "".
 nlohmann::ordered_json object_of(const Diagnostic& diagnostic);
 
-/// One line: {"schema": 1, "errors": [...]}.
+/// One line: {"schema": 2, "errors": [...]}.
 std::string as_json(const Error& error);
 
 /// A catalogue entry in the format of `halfstep explain`.

@@ -71,7 +71,7 @@ def test_it_shows_what_the_json_says(shown):
     said, page = shown
     text = " ".join(page.words)
     assert said["verdict"] in text
-    assert said["validation_result"] in text
+    assert said["validation"] in text
     for layer in said["layers"]:
         assert layer in page.words, layer
     for quantizer in said["analysis"]["quantizers"]:

@@ -165,7 +165,7 @@ TEST_F(BadInput, unknown_key_of_a_platform) {
 
 TEST_F(BadInput, a_platform_that_cannot_be_done) {
   put("twice.yaml", replaced(test::read_text(HALFSTEP_SOURCE_DIR "/platforms/generic_int8.yaml"),
-                             "\nlegal:", "\nedges: {bits: 4}\nlegal:"));
+                             "\nlegal:", "\nfirst_and_last: {bits: 4}\nlegal:"));
   expect_values(kBadInput, {"record_key_twice", "twice.yaml:24", "first_and_last", "17"},
                 {"quickstart", "--platform", "twice.yaml", "--out", "new"});
   expect_values(

@@ -121,7 +121,7 @@ TEST(PlatformCommand, diff_shows_both_sides) {
   Workspace workspace;
   workspace.expect(0, {"platform", "new", "mychip", "--overrides", "activations.rate=0.5"});
   const auto outcome = workspace.expect(kDifference, {"platform", "diff", "generic_int8", "mychip.yaml"});
-  EXPECT_EQ(outcome.out, "key            generic_int8  mychip.yaml\nfeatures.rate          0.05          0.5\n");
+  EXPECT_EQ(outcome.out, "key               generic_int8  mychip.yaml\nactivations.rate          0.05          0.5\n");
   const auto json = workspace.expect(kDifference, {"platform", "diff", "generic_int8", "mychip.yaml", "--json"}).json();
   EXPECT_EQ(json["differences"].size(), 1U);
   EXPECT_EQ(json["differences"][0]["second"], "0.5");

@@ -38,7 +38,7 @@ TEST_F(Report, the_page_has_what_the_json_has) {
   const std::string html = page();
   EXPECT_LT(html.size(), 2'000'000U);
   EXPECT_NE(html.find(json["verdict"].get<std::string>()), std::string::npos);
-  EXPECT_NE(html.find(json["validation_result"].get<std::string>()), std::string::npos);
+  EXPECT_NE(html.find(json["validation"].get<std::string>()), std::string::npos);
   for (const auto& layer : json["layers"])
     EXPECT_NE(html.find("<code>" + layer.get<std::string>() + "</code>"), std::string::npos) << layer;
   for (const auto& one : json["analysis"]["quantizers"]) {

@@ -76,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "pow2_int8"},
         PlanCase{"a_softmax_in_an_engine",
                  "  s = softmax(c) {axis: 1}\n  return s\n",
-                 {{"s", "softmax has no integer implementation that requantize in float32"}},
+                 {{"s", "softmax has no integer implementation with float32 requantization"}},
                  "onnxruntime_int8"},
         PlanCase{"what_only_reals_come_to",
                  "  s = log_softmax(c) {axis: 1}\n  r = sigmoid(s)\n  y = conv2d(r, w=@u)\n  return y\n",

@@ -64,7 +64,7 @@ TEST(Fallbacks, AreTheOnlyFloatsOfAnIntegerProgram) {
   quant::require_program(conversion.model);
   Model without = conversion.model;
   without.metadata.float_operators.erase("answer");
-  EXPECT_EQ(diagnostic_of([&] { quant::require_program(without); }).where.substr(0, 13), "fallbacks.ir:21");
+  EXPECT_EQ(diagnostic_of([&] { quant::require_program(without); }).where.substr(0, 15), "fallbacks.ir:21");
 }
 
 class FallbacksOn : public testing::TestWithParam<const char*> {};

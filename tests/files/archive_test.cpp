@@ -125,8 +125,8 @@ TEST(Tar, WildSizes) {
   EXPECT_EQ(with_size("1777777777"), errors::archive_cut_off("a.tar", "in file 'big'"));
 }
 
-/// A zip archive with one file, "für". `values` replace the bytes from `at` on in both of its headers, where `at`
-/// counts in the local header.
+/// A zip archive with one file, "f\303\274r". `values` replace the bytes from `at` on in both of its headers, where
+/// `at` counts in the local header.
 Bytes zip_with(size_t at, std::initializer_list<int> values) {
   Bytes bytes = serialize_zip({{"f\xC3\xBCr", to_bytes("hello")}});
   const size_t central = bytes.size() - 22 - 50;

@@ -165,9 +165,9 @@ TEST(Npy, Headers) {
   EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }"), Diagnostic{});
   EXPECT_EQ(parse("{\"shape\":(1,1),\"fortran_order\":True,\"descr\":\"=f4\"}\n"), Diagnostic{});
   EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"),
-            errors::npy_size("a", "4 bytes of data", "those of f32[2]"));
+            errors::npy_size("a", "4 bytes of data", "the bytes of f32[2]"));
   EXPECT_EQ(parse("{'descr': '<f4', 'fortran_order': False, 'shape': (4611686018427387904, 4), }", 0),
-            errors::npy_size("a", "0 bytes of data", "those of f32[4611686018427387904, 4]"));
+            errors::npy_size("a", "0 bytes of data", "the bytes of f32[4611686018427387904, 4]"));
   EXPECT_EQ(
       parse("{'descr': '<c8', 'fortran_order': False, 'shape': (), }"),
       errors::npy_type_unsupported("a", "an array of '<c8'", "save array.real and array.imag separately, as float32"));

@@ -431,9 +431,10 @@ TEST(Coverage, says_what_is_supported_instead) {
   EXPECT_EQ(nearest("Selu"), "Selu (selu): X float; alpha, gamma");
   EXPECT_EQ(nearest("Sellu"), nearest("Selu"));
   EXPECT_EQ(nearest("FusedMatMul", "com.microsoft").substr(0, 8), "MatMul (");
-  EXPECT_EQ(nearest("FusedCompress"),
-            "Compress: The slices for which a condition that is known holds; without an axis, "
-            "elements of all axes together.");
+  EXPECT_EQ(
+      nearest("FusedCompress"),
+      "Compress: Selects the slices for which a known condition holds, or elements of all axes together without an "
+      "axis.");
   EXPECT_EQ(nearest("ReduceSum").substr(0, 33), "supported");
   EXPECT_EQ(nearest("Wxyz"), "");
 }

@@ -101,7 +101,7 @@ TEST(Wire, ten_thousand_graphs_inside_each_other) {
   for (int i = 0; i < 10'000; ++i) graph = field(1, field(5, field(6, graph)));
   const Diagnostic deep = diagnostic_of([&] { short_text(field(7, graph)); });
   EXPECT_EQ(deep.entry, &errors::graphs_inside_each_other_entry);
-  EXPECT_EQ(deep.expected, "128 at most");
+  EXPECT_EQ(deep.expected, "at most 128");
 }
 
 TEST(Wire, fifty_megabytes_of_empty_messages) {

@@ -82,7 +82,8 @@ TEST(Magik, WhatAChipLacksIsRefused) {
   EXPECT_EQ(refusal("magik_t02", pooled(two), 8, 8), Diagnostics{});
   const auto refused = [](const std::string& chip, const std::string& body, const std::string& op) {
     return std::ranges::any_of(refusal(chip, body, 8, 8), [&](const Diagnostic& one) {
-      return one.entry == &errors::operator_refused_entry && one.problem.starts_with(chip + " has no " + op + ":");
+      return one.entry == &errors::operator_refused_entry &&
+             one.problem.starts_with(chip + " does not support " + op + ":");
     });
   };
   EXPECT_TRUE(refused("magik_t02", pooled(three), "max_pool2d"));

@@ -9,7 +9,7 @@ from conftest import sqnr
 
 
 def test_extents_are_no_float_work(bench, shared):
-    case = shared / "hunt" / "positions_fallbacks"
+    case = shared / "hunt" / "positions_islands"
     deployed = bench.deploy(case / "cls_expand.onnx", case / "d.npz")
     assert deployed.converted["float"] == []
     assert deployed.differing == 0
@@ -43,7 +43,7 @@ def test_one_hot_has_codes(bench, fed):
 
 @pytest.mark.parametrize("network", ["min", "bias_shared", "ln_ln", "ln_mul", "w_shared"])
 def test_shared_parameters(bench, shared, network):
-    case = shared / "hunt" / "shared_param_fallback"
+    case = shared / "hunt" / "shared_param_island"
     samples = case / ("min.npz" if network == "min" else "d.npz")
     deployed = bench.deploy(case / f"{network}.onnx", samples, fallbacks=True)
     assert deployed.differing == 0

@@ -50,7 +50,7 @@ def test_no_extent_that_is_tried(bench):
 
 
 def test_open_height_and_width_of_a_model(bench, shared):
-    case = shared / "reports" / "inspect_dynamic_dims"
+    case = shared / "reports" / "inspect_open_extents"
     deployed = bench.deploy(case / "c48_fcn.onnx", case / "c48_fcn.npz")
     for model in (deployed.prepared, deployed.integer):
         ended = bench.run("inspect", model, "--batch", 2)

@@ -179,7 +179,7 @@ def test_right_codes_hold_on_every_platform(bench, make):
 
 @pytest.mark.parametrize("platform", PLATFORMS)
 def test_right_codes_hold_in_reported_networks(bench, shared, platform):
-    folder = shared / "hunt" / "fallback_semantics"
+    folder = shared / "hunt" / "island_meaning"
     networks = sorted(folder.glob("*.onnx"))
     assert networks
     found = {network.stem: beyond(bench, network, samples_for(network, bench.folder), platform) for network in networks}

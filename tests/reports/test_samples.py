@@ -6,7 +6,7 @@ import pytest
 
 @pytest.fixture
 def network(shared):
-    case = shared / "reports" / "inspect_dynamic_dims"
+    case = shared / "reports" / "inspect_open_extents"
     with np.load(case / "c48_fcn.npz") as arrays:
         return case / "c48_fcn.onnx", arrays["x"]
 

@@ -13,7 +13,7 @@ from conftest import LIMIT, PROGRAM
 
 @pytest.fixture
 def network(bench, shared):
-    case = shared / "reports" / "inspect_dynamic_dims"
+    case = shared / "reports" / "inspect_open_extents"
     return case / "c48_fcn.onnx", case / "c48_fcn.npz"
 
 

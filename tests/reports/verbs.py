@@ -113,7 +113,7 @@ class Run:
     @property
     def errors(self):
         """The errors on standard error, as sentences or JSON, without notes and progress."""
-        lines = [line for line in self.err.splitlines() if line.startswith(("halfstep: ", '{"schema":1,"errors":'))]
+        lines = [line for line in self.err.splitlines() if line.startswith(("halfstep: ", '{"schema":2,"errors":'))]
         return [line for line in lines if not line.startswith("halfstep: note: ")]
 
 

@@ -192,7 +192,7 @@ TEST(Crushed, WhatAnActivationLeaves) {
   EXPECT_EQ(crushed[0].reader, "r");
   EXPECT_EQ(crushed[0].indices, std::vector<int64_t>{0});
   EXPECT_EQ(crushed[0].low, 0);
-  EXPECT_NE(sentence_of(crushed[0]).find(" behind 'r' span "), std::string::npos);
+  EXPECT_NE(sentence_of(crushed[0]).find(" after 'r' span "), std::string::npos);
 }
 
 /// These channels lie inside the network. Their reader weights them like the others.

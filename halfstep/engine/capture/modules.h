@@ -44,7 +44,7 @@ class Module {
   std::vector<std::pair<std::string, std::shared_ptr<Module>>> parts_;
 };
 
-/// x [..., in] -> [..., out]. Weights [out, in] and biases are initialized within ±1 / sqrt(in).
+/// x [..., in] -> [..., out]. Weights [out, in] and biases are initialized uniformly within 1 / sqrt(in) of 0.
 class Linear : public Module {
  public:
   Linear(int64_t in, int64_t out);
@@ -53,7 +53,7 @@ class Linear : public Module {
   Array weight, bias;
 };
 
-/// Images [n, in, h, w] -> [n, out, ...]. Weights [out, in, kernel, kernel] and biases are initialized within ±1 /
+/// Images [n, in, h, w] -> [n, out, ...]. Weights [out, in, kernel, kernel] and biases are initialized within 1 /
 /// sqrt(in * kernel * kernel).
 class Conv2d : public Module {
  public:
@@ -88,7 +88,7 @@ class LayerNorm : public Module {
   double epsilon_;
 };
 
-/// Looks up rows of a table [count, width] by i64 indices. The table is initialized uniformly within ±1.
+/// Looks up rows of a table [count, width] by i64 indices. The table is initialized uniformly from -1 to 1.
 class Embedding : public Module {
  public:
   Embedding(int64_t count, int64_t width);
@@ -125,7 +125,7 @@ class AvgPool2d : public MaxPool2d {
 };
 
 /// Returns the next h [n, width] = tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh) of x [n, in]. All
-/// parameters are initialized within ±1 / sqrt(width).
+/// parameters are initialized within 1 / sqrt(width).
 class RnnCell : public Module {
  public:
   RnnCell(int64_t in, int64_t width) : RnnCell(in, width, 1) {}
