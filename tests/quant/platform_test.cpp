@@ -65,7 +65,7 @@ TEST(Platform, KeysGivenTwiceNameBothLines) {
 
 TEST(Platform, WhatIsNoYamlIsSaidInOurWords) {
   EXPECT_EQ(error_with("share_scales: [concat]", "share_scales: [concat"),
-            errors::yaml_invalid("p.yaml:22: column 12"));
+            errors::yaml_invalid("p.yaml:22: column 18"));
   EXPECT_EQ(error_with("first_and_last: {bits: 8}", "[a, b]: 8"),
             at("p.yaml:17: record", errors::record_key_not_text()));
   EXPECT_EQ(error_with("first_and_last: {bits: 8}", "first_and_last: 8"),
@@ -167,8 +167,8 @@ TEST(Platform, SaysNothingThatFollowsFromAnotherMistake) {
   EXPECT_EQ(error_with("codes: unsigned\n  zero_points: affine", "codes: sgned\n  zero_points: symmetric"),
             at("p.yaml:12: activations.codes",
                errors::record_value_not_a_choice("'sgned'", "unsigned, signed", ", did you mean 'signed'?")));
-  EXPECT_EQ(error_with("legal: []", "legal: [{op: add, featurs: [8], reason: why}]"),
-            at("p.yaml:24: legal[0].featurs", errors::record_key_unknown(", did you mean 'activations'?")));
+  EXPECT_EQ(error_with("legal: []", "legal: [{op: add, activatons: [8], reason: why}]"),
+            at("p.yaml:24: legal[0].activatons", errors::record_key_unknown(", did you mean 'activations'?")));
   EXPECT_EQ(error_with("legal_bits: [2, 3, 4, 5, 6, 7, 8]\n  granularity", "legal_bits: [2, 9]\n  granularity"),
             at("p.yaml:6: weights.legal_bits", errors::record_value_out_of_range(9, "2 to 8")));
 }
