@@ -69,7 +69,7 @@ def test_arrays_of_a_thread_that_runs_already(end_of):
             found += captured(hs.array([value])).tolist()
     thread.join()
     assert found == [value * 3 + end_of([0]) for value in (1.0, 2.0, 3.0, 4.0)]
-    assert "array that was computed while it ran, but not by it" in captured.why_recaptured[-1]
+    assert "array that other code computed while it ran" in captured.why_recaptured[-1]
 
 
 def test_a_configuration():
