@@ -58,8 +58,8 @@ def main():
         report, seconds = finished(given, straight)
         for stage in [*report.get("stages", []), report]:
             first = stage["validation"]["results"][0]
-            print(f"{stage['bits']:<8} {100 * stage['accuracy']:.2f} % of {stage['samples']} test samples; held back {100 * first['accuracy']:.2f} % at the start, "
-                  f"best epoch {stage['validation_split']['best_epoch']}; digest {stage['digest']}")  # fmt: skip
+            print(f"{stage['bits']:<8} {100 * stage['accuracy']:.2f} % of {stage['samples']} test samples; validation {100 * first['accuracy']:.2f} % at the start, "
+                  f"best epoch {stage['validation']['best_epoch']}; digest {stage['digest']}")  # fmt: skip
         for number, moment in enumerate(given.kill.split(",")):
             stage, epoch = map(int, moment.split(":"))
             killed(given, resumed, f"{stage}-*/checkpoint_{epoch:04}.safetensors", *(["--resume"] if number else []))

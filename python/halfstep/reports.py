@@ -8,6 +8,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from halfstep.renamed import warn
+
 if TYPE_CHECKING:
     from halfstep.report_rows import AccumulatorRow, AssignmentRow, DiagnosticRow, DumpRow, FloatRow, GuessRow
     from halfstep.report_rows import LayerRow, QuantizerRow, SensitivityRow, ValidationRow
@@ -31,6 +33,9 @@ def _text(value: Any) -> str:
     return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
+_EARLIER = {"held_back": "validation_results", "float_islands": "float_fallback"}
+"""Properties of reports by their deprecated names."""
+
 Table = tuple[Sequence[Mapping[str, Any]], list[str]]
 """Rows, and the columns that a notebook shows of them."""
 
@@ -46,6 +51,13 @@ class Report:
     def values(self) -> dict[str, Any]:
         """The report in the form of the command line's JSON."""
         return json.loads(self._json)
+
+    def __getattr__(self, name: str) -> Any:
+        new = _EARLIER.get(name)
+        if new is None or not hasattr(type(self), new):
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
+        warn(f"{type(self).__name__}.{name} is now {new}")
+        return getattr(self, new)
 
     def __str__(self) -> str:
         return self._text.rstrip("\n")

@@ -90,3 +90,11 @@ def test_training_is_in_place_and_says_so(network, samples):
 def test_only_verbs_that_draw_numbers_take_a_seed():
     taken = {verb for verb in hs.__all__ if "seed" in getattr(getattr(hs, verb), "__annotations__", {}) and callable(getattr(hs, verb))}
     assert taken == {"analyze", "bits", "create_network", "quantize", "train", "verify"}
+
+
+def test_properties_of_reports(prepared):
+    program = hs.convert(prepared)
+    with warned("float_islands is now float_fallback"):
+        assert program.report.float_islands == program.report.float_fallback
+    with pytest.raises(AttributeError, match="no attribute 'held_back'"):
+        program.report.held_back  # noqa: B018

@@ -75,7 +75,7 @@ def test_says_what_cannot_be_a_network(classify):
         hs.network(classify, picture=(None, 1, 8, 8))
     with raises("contents_asked_in_region", match="network '<lambda>'"):
         hs.network(lambda x: x.relu() if x.sum() > 0 else x, x=(None, 3))
-    with pytest.raises(TypeError, match="a result that is no array"):
+    with pytest.raises(TypeError, match="a result that is not an array"):
         hs.network(lambda x: 3.0, x=(None, 3))
 
 

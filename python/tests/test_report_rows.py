@@ -30,7 +30,7 @@ def reports(samples, tmp_path_factory):
     return {
         "quantizers": (prepared.report.quantizers, rows.QuantizerRow),
         "in_float": (fallbacks.report.in_float, rows.FloatRow),
-        "validation": (fit.validation_split + unlabelled.validation_split, rows.ValidationRow),
+        "validation_results": (fit.validation_results + unlabelled.validation_results, rows.ValidationRow),
         "accumulators": (program.report.accumulators, rows.AccumulatorRow),
         "float_fallback": (hs.convert(fallbacks, float_fallback=True).report.float_fallback, rows.FloatRow),
         "objections": (hs.inspect(net, "magik_t02").objections, rows.DiagnosticRow),
@@ -57,7 +57,7 @@ def is_of(value, kind):
 
 
 @pytest.mark.parametrize(
-    "of", ["quantizers", "in_float", "validation", "accumulators", "float_fallback", "objections", "layers", "entries", "guesses", "sensitivities", "front"]
+    "of", ["quantizers", "in_float", "validation_results", "accumulators", "float_fallback", "objections", "layers", "entries", "guesses", "sensitivities", "front"]
 )
 def test_rows(reports, of):
     found, kind = reports[of]

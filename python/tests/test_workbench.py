@@ -243,7 +243,7 @@ BAD_DATA = [
     (Loader(np.zeros((4, 1, 8, 8), np.float32), np.zeros((4, 1, 8, 8), np.uint8)), {"name": "batches_differ", "where": "batch 1: 'x'", "found": "u8[4, 1, 8, 8]"}),
     (Loader({"x": np.zeros((4, 1, 8, 8), np.float32)}, {"y": np.zeros((4, 1), np.float32)}), {"name": "batches_differ", "where": "batch 1: 'y'"}),
     (np.full((4, 1, 8, 8), np.nan, np.float32), {}),
-    (np.float32(3), {"name": "batches_differ", "found": "one number"}),
+    (np.float32(3), {"name": "batches_differ", "found": "one value"}),
     (np.zeros((4, 3, 8, 8), np.float32), {"name": "samples_of_other_shape", "found": "[?, 3, 8, 8]"}),
     (np.zeros((0, 1, 8, 8), np.float32), {}),
     ((np.zeros((4, 1, 8, 8), np.float32), np.zeros(3, np.int32)), {}),
