@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare the codes of C programs with the integer program, for every layer.
 
-usage: bench/c_targets.py NETWORK[=DATA] ... [--program P] [--platforms a,b] [--bit_widths 8/8,4/8,4/4] [--targets a,b]
+usage: bench/c_targets.py NETWORK[=DATA] ... [--program P] [--platforms a,b] [--bit-widths 8/8,4/8,4/4] [--targets a,b]
        [--samples N]
 
 It runs all combinations of networks, platforms, bit widths, compilers and machines. NETWORK is a float Model or a
@@ -71,7 +71,7 @@ def main():
     parser.add_argument("networks", nargs="+")
     parser.add_argument("--program", default="build/release/halfstep")
     parser.add_argument("--platforms", default="generic_int8,pow2_int8,signed_pow2_int8,magik_t40,onnxruntime_int8,pytorch_fbgemm,pytorch_x86")
-    parser.add_argument("--bit_widths", default="8/8,4/8,4/4")
+    parser.add_argument("--bit-widths", default="8/8,4/8,4/4")
     parser.add_argument("--targets", default=",".join(TARGETS))
     parser.add_argument("--samples", type=int, default=8)
     options = parser.parse_args()

@@ -34,9 +34,9 @@ class Block(hs.nn.Module):
 
 class ResNet20(hs.nn.Module):
     def __init__(self):
-        bit_widths = [16, 16, 16, 16, 32, 32, 32, 64, 64, 64]
+        widths = [16, 16, 16, 16, 32, 32, 32, 64, 64, 64]
         self.conv, self.norm = hs.nn.Conv2d(3, 16, 3, 1, 1, bias=False), hs.nn.BatchNorm2d(16)
-        self.blocks = hs.nn.Sequential(*(Block(*pair) for pair in zip(bit_widths, bit_widths[1:])))
+        self.blocks = hs.nn.Sequential(*(Block(*pair) for pair in zip(widths, widths[1:])))
         self.head = hs.nn.Linear(64, 10)
 
     def forward(self, x):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Fine-tune networks without labels and print their accuracy before and after. No network may become worse.
 
-usage: bench/label_free.py FOLDER [--program build/release/halfstep] [--only NAME,...] [--bit_widths 8,4] [--settings
+usage: bench/label_free.py FOLDER [--program build/release/halfstep] [--only NAME,...] [--bit-widths 8,4] [--settings
        1e-3:1,1e-3:10] [--epochs 2] [--threads 2]
 
 FOLDER has NAME.onnx, each with one input x and logits as output, train.npz (x) and test.npz (x and labels), as
@@ -72,7 +72,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--program", type=pathlib.Path, default=pathlib.Path("build/release/halfstep"))
     parser.add_argument("--only", default="")
-    parser.add_argument("--bit_widths", default="8,4")
+    parser.add_argument("--bit-widths", default="8,4")
     parser.add_argument("--settings", default="1e-3:1,1e-3:10")
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--threads", type=int, default=2)

@@ -30,9 +30,9 @@ class Network:
         shortcut = x if stride == 1 and inputs == outputs else self.conv(x, inputs, outputs, 1, stride)
         return self.op("Relu", self.op("Add", y, shortcut))
 
-    def stages(self, x, bit_widths, blocks):
-        inputs = bit_widths[0]
-        for stage, outputs in enumerate(bit_widths):
+    def stages(self, x, widths, blocks):
+        inputs = widths[0]
+        for stage, outputs in enumerate(widths):
             for number in range(blocks):
                 x = self.block(x, inputs, outputs, 2 if stage > 0 and number == 0 else 1)
                 inputs = outputs

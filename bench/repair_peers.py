@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare post-training quantization with other tools on the same network, images and bit widths.
 
-usage: bench/repair_peers.py NETWORK.onnx DATA [--bit_widths 8/8 4/8 4/4] [--peers halfstep onnxruntime nncf aimet
+usage: bench/repair_peers.py NETWORK.onnx DATA [--bit-widths 8/8 4/8 4/4] [--peers halfstep onnxruntime nncf aimet
        neural_compressor torchao] [--images 256] [--seed 0] [--steps 1000] [--preprocess cifar10] [--program
        build/release/halfstep] [--threads 1] [--module FILE.py CLASS WEIGHTS.safetensors] [--epochs 1] [--learning-rate
        3e-4]
@@ -370,7 +370,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("network")
     parser.add_argument("data", type=pathlib.Path)
-    parser.add_argument("--bit_widths", nargs="+", default=["8/8", "4/8", "4/4"])
+    parser.add_argument("--bit-widths", nargs="+", default=["8/8", "4/8", "4/4"])
     parser.add_argument("--peers", nargs="+", default=list(PEERS), choices=PEERS)
     parser.add_argument("--images", type=int, default=256)
     parser.add_argument("--seed", type=int, default=0)

@@ -25,8 +25,8 @@ class Block(nn.Module):
 class ResNet20(nn.Module):
     def __init__(self):
         super().__init__()
-        bit_widths = [16] * 4 + [32] * 3 + [64] * 3
-        blocks = [Block(i, o, 1 if i == o else 2) for i, o in zip(bit_widths, bit_widths[1:])]
+        widths = [16] * 4 + [32] * 3 + [64] * 3
+        blocks = [Block(i, o, 1 if i == o else 2) for i, o in zip(widths, widths[1:])]
         self.body = nn.Sequential(conv_relu(3, 16), *blocks, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(64, 10))
         self.quant, self.dequant = quantization.QuantStub(), quantization.DeQuantStub()
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Tests cite the clauses of docs/arithmetic.md, and every clause has a test.
 
-A clause begins with its id in bold, such as **A3.2**. A test cites clauses in the comment directly above it: `// A3.2, A3.4` in C++,
-`# A3.2` in Python and in the cases of tests/passes/texts. The check fails for a clause that no test cites, a cited clause that does not exist, an id of two clauses, and a
-test file of an exactness folder (EXACT) that cites nothing.
+A clause begins with its id in bold, such as **A3.2**. A test cites clauses in the comment directly above it:
+`// A3.2, A3.4` in C++, `# A3.2` in Python and in the cases of tests/passes/texts. The check fails for a clause that no
+test cites, a cited clause that does not exist, an id of two clauses, and a test file of an exactness folder (EXACT)
+that cites nothing.
 
 usage: tools/check_clauses.py [BUILD]
 """
@@ -39,7 +40,6 @@ def tests_of(path):
             open_brackets += sum(line.count(bracket) for bracket in "([{") - sum(line.count(bracket) for bracket in ")]}")
         else:
             comment, open_brackets = [], 0
-
 
 
 def main(root=ROOT):

@@ -2,8 +2,9 @@
 """Check that a source raises and a test names every error of the catalogue. errorgen itself refuses duplicate ids or
 names, and entries without an explanation.
 
-usage: tools/check_errors.py [ROOT]
+usage: tools/check_errors.py [BUILD] [--root ROOT]
 """
+import argparse
 import pathlib
 import re
 import sys
@@ -38,7 +39,7 @@ def main(root):
             entries[name] = (path.relative_to(root), entry["id"])
     raised = words(root, ["halfstep", "cli", "python/src", "python/halfstep", "opgen"], {".cpp", ".h", ".cu", ".py"}, RAISED)
     tested = words(root, ["tests", "python/tests"], {".cpp", ".h", ".py", ".ir"}, TESTED)
-    wrong = []
+    wrong = [] if entries else [f"{root}: there is no errors.yaml"]
     for name, (path, identity) in entries.items():
         if name not in raised:
             wrong.append(f"{path}: {name}: no source raises it; remove the entry")
@@ -49,6 +50,7 @@ def main(root):
 
 
 if __name__ == "__main__":
-    given = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else pathlib.Path()
-    # ctest gives the folder of the build
-    sys.exit(main(given if (given / "halfstep").is_dir() else pathlib.Path(__file__).resolve().parent.parent))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", nargs="?", help="not used")
+    parser.add_argument("--root", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent)
+    sys.exit(main(parser.parse_args().root))

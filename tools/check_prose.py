@@ -11,6 +11,7 @@ import ast
 import collections
 import pathlib
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -26,7 +27,6 @@ COMMITS = 30
 DEPRECATED = {
     r"\broads?\b": "execution path, back end",
     r"\bislands?\b": "float fallback",
-    r"\bfloat islands?\b": "float fallback",
     r"\bthe network that came in\b": "the source model",
     r"\bheld back\b": "validation split, held-out",
     r"\bmisfits?\b": "badly scaled quantizer",
@@ -86,7 +86,7 @@ def texts_of_yaml(value, key=""):
 
 
 def paragraphs(path):
-    """What people read in a file, as paragraphs."""
+    """The prose of a file, as paragraphs."""
     text = path.read_text(errors="replace")
     if path.suffix == ".md":
         return paragraphs_of_page(text)
@@ -151,7 +151,7 @@ def deprecated_words(name, prose):
 
 
 def commits(root):
-    """Subjects with bodies of the last commits; nothing in a copy without history."""
+    """Subjects of the last commits. A copy without history has none."""
     run = subprocess.run(["git", "log", f"-{COMMITS}", "--no-merges", "--format=%s"], cwd=root, capture_output=True, text=True)
     return run.stdout.splitlines() if run.returncode == 0 else []
 
@@ -166,6 +166,8 @@ def subject_faults(subject):
 
 def spelling(root, names):
     """Tests misspell names on purpose."""
+    if shutil.which("codespell") is None:
+        return ["codespell is not installed: run tools/setup.sh"]
     command = ["codespell", "--ignore-words", "tools/spelling.txt", *(n for n in names if "tests/" not in n)]
     return subprocess.run(command, cwd=root, capture_output=True, text=True).stdout.splitlines()
 

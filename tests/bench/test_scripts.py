@@ -50,13 +50,13 @@ FORMS = {
         "{network} {photos} --preprocess unit --program {program} --images 24 --seeds 0 --steps 3 --cells 4/8:none,bias,qdrop", ("| 4/8 | qdrop |", "0 networks whose integers differ")
     ),
     "repair_peers.py": Form(
-        "{network} {photos} --preprocess unit --program {program} --images 24 --steps 3 --bit_widths 4/8", ("| 4/8 | halfstep | adaround | ",), ("onnx", "safetensors", "PIL"), hides=("| halfstep | calibrated | - |", "| halfstep | adaround | - |")
+        "{network} {photos} --preprocess unit --program {program} --images 24 --steps 3 --bit-widths 4/8", ("| 4/8 | halfstep | adaround | ",), ("onnx", "safetensors", "PIL"), hides=("| halfstep | calibrated | - |", "| halfstep | adaround | - |")
     ),
     "flow_speed.py": Form("--steps 3 --width 4 --batch 2 --samples 64 --rounds 1", ("float run ", "integers ", "W8A8 training "), ("onnx",)),
     "captured_speed.py": Form("--rounds 1", ("call of one operator", "what capturing it adds"), ()),
     "calibration_speed.py": Form("{network} --batch 4 --batches 2 --rounds 1", ("small ", "ms observed")),
     "c_targets.py": Form(
-        "{network}={folder}/test.npz --program {program} --platforms generic_int8 --bit_widths 4/8 --samples 2", ("| small | generic_int8 | 4/8 | 0 |",)
+        "{network}={folder}/test.npz --program {program} --platforms generic_int8 --bit-widths 4/8 --samples 2", ("| small | generic_int8 | 4/8 | 0 |",)
     ),
     "on_codes.py": Form("{network} --program {program} --samples 2", ("| network | on codes |", "/small | "), ("onnx",)),
     "c_speed.py": Form("{prepared} --program {program} --runs 3", ("of our kernels' speed", "weights")),
@@ -64,7 +64,7 @@ FORMS = {
         "{prepared} --program {program} --runs 3 --size 8", ("LiteRT, reference", "times as long as the C"), ("ai_edge_litert", "onnx", "safetensors")
     ),
     # Exit code 1: training on random labels may make the network worse.
-    "label_free.py": Form("{folder} --program {program} --only small --bit_widths 8 --settings 1e-3:1 --epochs 1", ("| small | 8/8 |", "1 trainings", " 0 failed"), codes=(0, 1)),
+    "label_free.py": Form("{folder} --program {program} --only small --bit-widths 8 --settings 1e-3:1 --epochs 1", ("| small | 8/8 |", "1 trainings", " 0 failed"), codes=(0, 1)),
     "label_free_networks.py": Form("{made} --epochs 1 --only squeezenet", ("squeezenet: ",), ("torch", "torchvision", "onnx")),
     "compare_faults.py": Form("{made} --program {program} --networks digits_8_8 --places 1", ("NHWC for NCHW", "no bias", "0 wrong claims of equality"), ()),
     "models.py": Form("{folder} --program {program} --only small", ("ok   small", "1 models, 0 failed")),

@@ -63,6 +63,15 @@ TEST(Manifest, says_all_that_is_wrong_at_once) {
   EXPECT_EQ(found, expected);
 }
 
+/// Dumps of version 0.1 have "feature" in place of "activation".
+TEST(Manifest, of_version_0_1_is_read) {
+  const std::string today = to_text(small()), now = "\"what\": \"activation\"";
+  std::string earlier = today;
+  ASSERT_NE(earlier.find(now), std::string::npos) << earlier;
+  earlier.replace(earlier.find(now), now.size(), "\"what\": \"feature\"");
+  EXPECT_EQ(to_text(parse_manifest(earlier, "m")), today);
+}
+
 TEST(Manifest, is_no_other_json) {
   EXPECT_EQ(test::diagnostic_of([] { parse_manifest("[1]", "m"); }),
             errors::manifest_value_unfit("m", "no JSON object", "the manifest of a dump"));

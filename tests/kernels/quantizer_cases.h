@@ -70,7 +70,7 @@ struct Layout {
   int64_t channels() const { return axis < 0 ? 1 : dims[axis]; }
 };
 
-/// Sizes around vector bit_widths of 4, 8 and 16, runs that start at every offset from a vector boundary, and empty
+/// Sizes around vector widths of 4, 8 and 16, runs that start at every offset from a vector boundary, and empty
 /// tensors.
 inline const std::vector<Layout>& layouts() {
   static const std::vector<Layout> all = {{{0}},

@@ -28,13 +28,15 @@ def options():
 
 
 def python():
-    """Pairs of renamed arguments and names."""
+    """Pairs of renamed arguments, names, and properties of reports."""
     for path in (ROOT / "python/halfstep").glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func) == "renamed":
                 yield from ((keyword.arg, keyword.value.value) for keyword in node.keywords)
             if path.name == "__init__.py" and isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_RENAMED":
                 yield from ((f"hs.{old}", f"hs.{new}") for old, new in ast.literal_eval(node.value).items())
+            if path.name == "reports.py" and isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_EARLIER":
+                yield from ast.literal_eval(node.value).items()
 
 
 def cpp():

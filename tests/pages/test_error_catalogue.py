@@ -73,9 +73,14 @@ def test_every_error_is_raised_and_tested(tmp_path, lacks):
     for path, text in {"halfstep/errors.yaml": GOOD, "halfstep/a.cpp": "fail(errors::too_small(a, b, c));", "tests/a.cpp": 'EXPECT_EQ(name, "too_small");'}.items():
         (tmp_path / path).parent.mkdir(exist_ok=True)
         (tmp_path / path).write_text("" if lacks and path.endswith("a.cpp") and path.startswith({"source": "halfstep", "test": "tests"}[lacks]) else text)
-    done = subprocess.run([sys.executable, ROOT / "tools/check_errors.py", tmp_path], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([sys.executable, ROOT / "tools/check_errors.py", "--root", tmp_path], capture_output=True, text=True, timeout=60)
     assert done.returncode == (1 if lacks else 0), done.stdout
     assert not lacks or f"no {lacks}" in done.stdout
+
+
+def test_a_tree_without_errors_is_refused(tmp_path):
+    done = subprocess.run([sys.executable, ROOT / "tools/check_errors.py", "--root", tmp_path], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (1, f"{tmp_path}: there is no errors.yaml\n")
 
 
 def test_entries_name_commands_and_options_that_there_are():

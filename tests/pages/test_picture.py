@@ -14,3 +14,9 @@ def test_picture(tmp_path):
     made = tmp_path / "proof.svg"
     subprocess.run([sys.executable, ROOT / "tools/picture.py", tmp_path / "quickstart_out/report.json", made], check=True, timeout=600)
     assert made.read_text() == (ROOT / "docs/proof.svg").read_text(), "tools/picture.py quickstart_out/report.json docs/proof.svg"
+
+
+def test_pipeline(tmp_path):
+    made = tmp_path / "pipeline.svg"
+    subprocess.run([sys.executable, ROOT / "tools/pipeline_picture.py", made], check=True, timeout=60)
+    assert made.read_text() == (ROOT / "docs/pipeline.svg").read_text(), "tools/pipeline_picture.py docs/pipeline.svg"

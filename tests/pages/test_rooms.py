@@ -57,3 +57,9 @@ def test_a_wing_stands_for_its_rooms(rooms):
     assert found.levels() == {"low": 1, "high": 2}
     assert found.room_of("halfstep/low/a/deep/x.cpp") == "low/a"
     assert found.room_of("halfstep/low/x.cpp") is None
+
+
+def test_cards_name_headers_that_exist(rooms):
+    cards = rooms.load().cards
+    missing = [f"{name}/{header}" for name, card in cards.items() for header in card["start"] if not (ROOT / "halfstep" / name / header).is_file()]
+    assert not missing

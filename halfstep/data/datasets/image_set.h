@@ -33,7 +33,7 @@ class ImageSet {
   /// Size of the picture under `frame`, rotated upright unless the frame ignores orientation.
   PictureSize size_of(int64_t index, const Frame& frame) const;
 
-  /// [c, h, w] of every sample. Heights or bit_widths that differ are kUnknown.
+  /// [c, h, w] of every sample. Heights or widths that differ are kUnknown.
   Dims sample_dims(const Frame& frame) const;
   /// u8 [h, w, c] of one picture. The number of channels is that of `frame` or of the set (colour if any picture has
   /// colour). Thread-safe.

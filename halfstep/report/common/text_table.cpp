@@ -17,20 +17,19 @@ bool is_number(const std::string& cell) {
 }  // namespace
 
 std::string Table::text() const {
-  std::vector<size_t> bit_widths(rows_[0].size(), 0);
+  std::vector<size_t> widths(rows_[0].size(), 0);
   std::vector<bool> right(rows_[0].size(), true);
   for (size_t r = 0; r < rows_.size(); ++r) {
-    for (size_t c = 0; c < bit_widths.size(); ++c) {
-      bit_widths[c] = std::max(bit_widths[c], rows_[r][c].size());
+    for (size_t c = 0; c < widths.size(); ++c) {
+      widths[c] = std::max(widths[c], rows_[r][c].size());
       if (r > 0 && !is_number(rows_[r][c])) right[c] = false;
     }
   }
   std::string out;
   for (const auto& row : rows_) {
     std::string line;
-    for (size_t c = 0; c < bit_widths.size(); ++c)
-      line +=
-          right[c] ? fmt::format("{:>{}}  ", row[c], bit_widths[c]) : fmt::format("{:<{}}  ", row[c], bit_widths[c]);
+    for (size_t c = 0; c < widths.size(); ++c)
+      line += right[c] ? fmt::format("{:>{}}  ", row[c], widths[c]) : fmt::format("{:<{}}  ", row[c], widths[c]);
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
