@@ -27,6 +27,7 @@ set(HALFSTEP_TEST_LINKS_sensitivity tune_sensitivity)
 set(HALFSTEP_TEST_LINKS_allocation tune_allocation)
 set(HALFSTEP_TEST_LINKS_verify verify_equivalence passes_gradient)
 set(HALFSTEP_TEST_LINKS_board verify_board)
+set(HALFSTEP_TEST_LINKS_corpus data_datasets formats_import engine_eager)
 set(HALFSTEP_TEST_LINKS_text passes_quantized passes_gradient passes_optimize engine_compile)
 set(HALFSTEP_TEST_LINKS_opgen core_base)
 set(HALFSTEP_TEST_LEVELS scalar avx2 avx512 vnni amx)
@@ -142,6 +143,11 @@ list(REMOVE_ITEM folders support fuzz cost consumer)
 foreach(folder IN LISTS folders)
   halfstep_test(${folder})
 endforeach()
+
+# The targets of libFuzzer, so that every build compiles them and runs their seeds.
+file(GLOB sources CONFIGURE_DEPENDS tests/fuzz/*.cpp)
+target_sources(test_corpus PRIVATE ${sources})
+target_compile_definitions(test_corpus PRIVATE HALFSTEP_REPLAY)
 
 # The unit of tools/check_build_cost.py.
 add_library(halfstep_calibrate OBJECT tests/cost/calibrate.cpp)

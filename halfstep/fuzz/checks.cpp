@@ -10,7 +10,7 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/fuzz/engine_habits.h"
 #include "halfstep/fuzz/perturbed_runs.h"
-#include "halfstep/passes/canonical/open_attention.h"
+#include "halfstep/passes/canonical/open_source.h"
 #include "halfstep/passes/quantized/bypass_quantizers.h"
 #include "halfstep/passes/quantized/training_form.h"
 #include "halfstep/train/evaluate/executable.h"

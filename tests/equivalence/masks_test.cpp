@@ -8,7 +8,7 @@
 
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/core/ir/ops.h"
-#include "halfstep/passes/canonical/open_attention.h"
+#include "halfstep/passes/canonical/open_source.h"
 #include "halfstep/quant/prepare/quantizer.h"
 #include "tests/equivalence/fixture.h"
 

@@ -3,7 +3,7 @@
 #include "tests/fuzz/target.h"
 
 HS_FUZZ_TARGET(bytes) {
-  using namespace halfstep::io;
+  using namespace halfstep::data;
   is_image_list(*memory_source(bytes, "fuzz"));
   read_image_list(*memory_source(bytes, "fuzz"), kMaxClasses, "");
 }

@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <map>
 #include <span>
+#include <string>
 
 #include "halfstep/core/base/status.h"
 
@@ -21,12 +24,29 @@ inline int run(Target target, const uint8_t* data, size_t size) {
   return 0;
 }
 
+/// All targets of a program with HALFSTEP_REPLAY, by name.
+inline std::map<std::string, Target*>& targets() {
+  static std::map<std::string, Target*> all;
+  return all;
+}
+
+inline std::string stem(const char* file) { return std::filesystem::path(file).stem().string(); }
+
 }  // namespace halfstep::fuzz
 
-/// Defines the function body that runs on `bytes`.
+/// Defines the function body that runs on `bytes`. With HALFSTEP_REPLAY it joins fuzz::targets() under the name of its
+/// source, otherwise it is the entry of libFuzzer.
+#ifdef HALFSTEP_REPLAY
+#define HS_FUZZ_TARGET(bytes)                                                               \
+  static void run_target(std::span<const std::byte> bytes);                                 \
+  [[maybe_unused]] static const bool joined =                                               \
+      halfstep::fuzz::targets().emplace(halfstep::fuzz::stem(__FILE__), run_target).second; \
+  static void run_target(std::span<const std::byte> bytes)
+#else
 #define HS_FUZZ_TARGET(bytes)                                               \
   static void run_target(std::span<const std::byte> bytes);                 \
   extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) { \
     return halfstep::fuzz::run(run_target, data, size);                     \
   }                                                                         \
   static void run_target(std::span<const std::byte> bytes)
+#endif

@@ -175,6 +175,7 @@ struct LayerCase {
     return {*arith::parse_requantization(rule.requantize),
             *arith::parse_activation(rule.activation),
             static_cast<int>(rule.bits),
+            0,
             rule.alpha,
             {rule.code_min, rule.code_max},
             *arith::parse_shift_rounding(rule.shift_rounding)};

@@ -8,7 +8,7 @@
 #include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/base/status.h"
-#include "halfstep/passes/canonical/open_attention.h"
+#include "halfstep/passes/canonical/open_source.h"
 #include "halfstep/passes/graph/dce.h"
 #include "halfstep/passes/quantized/bypass_quantizers.h"
 #include "halfstep/passes/quantized/learned_parts.h"

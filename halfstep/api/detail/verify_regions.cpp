@@ -12,7 +12,7 @@
 #include "halfstep/core/ir/flow.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/core/ir/region.h"
-#include "halfstep/passes/canonical/open_attention.h"
+#include "halfstep/passes/canonical/open_source.h"
 #include "halfstep/train/evaluate/executable.h"
 #include "halfstep/train/evaluate/tally.h"
 #include "halfstep/verify/equivalence/executions.h"
@@ -36,17 +36,18 @@ std::string path_with(Op holder) { return path_to(holder) + fmt::format("{} '{}'
 
 class RegionCheck {
  public:
+  /// `opened` is `prepared` with an open source, which has the regions that preparation makes of recurrent layers.
   /// `recording` has the values of the backend, or is null.
-  RegionCheck(const Model& prepared, const Model& integer, Op holder, size_t region,
+  RegionCheck(const Model& prepared, const Model& opened, const Model& integer, Op holder, size_t region,
               const std::vector<verify::Execution>& executions, verify::Recording* recording)
       : path_(path_with(holder)),
         prepared_(region_of(prepared, holder.name(), region, path_)),
         integer_(region_of(integer, holder.name(), region, path_)),
         executions_(executions),
         recording_(recording) {
-    if (prepared.source)
-      prepared_.source =
-          std::make_shared<const Source>(Source{region_of(prepared.source->network, holder.name(), region, path_), {}});
+    if (!prepared.source) return;
+    const Model& source = (prepared.source->network.graph.op(holder.name()) ? prepared : opened).source->network;
+    prepared_.source = std::make_shared<const Source>(Source{region_of(source, holder.name(), region, path_), {}});
   }
 
   void run(verify::VerifyReport& report, verify::SemanticOptions options, ThreadPool& pool) const {
@@ -132,6 +133,7 @@ void verify_regions(verify::VerifyReport& report, const Model& prepared, const v
   verify::Recording recording;
   for (int64_t begin = 0; paths.inside && begin < executions.end; begin += batch)
     recording.add(begin, paths.inside(source(begin, std::min(batch, executions.end - begin))));
+  const Model opened = passes::with_open_source(prepared);
   if (executions.left_out > 0)
     report.notes.push_back(
         fmt::format("branches and loops: {} executions were compared only by their results", executions.left_out));
@@ -145,7 +147,8 @@ void verify_regions(verify::VerifyReport& report, const Model& prepared, const v
                                            path_with(holders[i]), holders[i].info().regions[region]));
         continue;
       }
-      RegionCheck(prepared, paths.integer, holders[i], region, found->second, paths.inside ? &recording : nullptr)
+      RegionCheck(prepared, opened, paths.integer, holders[i], region, found->second,
+                  paths.inside ? &recording : nullptr)
           .run(report, options, pool);
     }
     if (progress) progress({"branches and loops", static_cast<double>(i + 1), static_cast<double>(holders.size()), ""});

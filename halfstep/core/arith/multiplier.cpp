@@ -37,6 +37,14 @@ std::optional<MultiplierPair> to_multiplier_pair(double a, double b, int bits) {
 
 bool is_power_of_two(double factor) { return positive(factor) && std::ldexp(1.0, std::ilogb(factor)) == factor; }
 
+Multiplier to_average(int64_t count, int bits) {
+  const double factor = 1.0 / static_cast<double>(count);
+  const int shift = bits - 1 - std::ilogb(factor);
+  const auto m = static_cast<uint32_t>(std::nearbyint(std::ldexp(factor, shift)));
+  const int zeros = std::min(std::countr_zero(m), shift);
+  return {static_cast<int32_t>(m >> zeros), shift - zeros};
+}
+
 std::optional<int32_t> to_shift(double factor) {
   if (!is_power_of_two(factor)) return std::nullopt;
   const int k = -std::ilogb(factor);

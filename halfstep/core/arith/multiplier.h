@@ -72,6 +72,10 @@ inline constexpr int32_t kMaxPowerShift = 32;
 
 bool is_power_of_two(double factor);
 
+/// Returns the factor m * 2^-shift nearest to 1 / count (half to even) with m below 2^bits, for chips that only shift.
+/// Exact for powers of two. `bits` is 1 to 15.
+Multiplier to_average(int64_t count, int bits);
+
 /// Returns k of a factor 2^-k. Returns nullopt if it is not a power of two or k is out of range.
 std::optional<int32_t> to_shift(double factor);
 

@@ -70,6 +70,17 @@ Status RequantizeRule::fixed(double factor, Requantizer& result) const {
   return {};
 }
 
+/// A shift by `factor`, after a multiplication by the integer of the average.
+Status RequantizeRule::averaging(double factor, int64_t count, Requantizer& result) const {
+  const auto k = to_shift(factor);
+  const Multiplier average = to_average(count, average_bits);
+  const int32_t shift = average.shift + k.value_or(0);
+  if (!k || shift < kMinShift || shift > kMaxShift)
+    return no_factor(form, factor / static_cast<double>(count), " of an average");
+  result = FixedScale{{average.m, shift}, {average.m, shift}, rounding};
+  return {};
+}
+
 Status RequantizeRule::floating(const FloatScale& scale, Requantizer& result) const {
   if (activation == Activation::leaky_relu)
     return Status(errors::requantization_lacks(traits(form).name, "leaky_relu"));
@@ -91,6 +102,7 @@ Status RequantizeRule::for_product(float a, float b, float y, Requantizer& resul
 
 Status RequantizeRule::for_pool(float x, float y, int64_t count, Requantizer& result) const {
   if (traits(form).keeps_scales) return floating(float_pool(form, x, y, static_cast<float>(count)), result);
+  if (traits(form).powers_of_two && average_bits > 0) return averaging(wide(x) / wide(y), count, result);
   return fixed(wide(x) / (wide(y) * static_cast<double>(count)), result);
 }
 

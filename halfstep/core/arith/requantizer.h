@@ -80,6 +80,7 @@ struct RequantizeRule {
   Requantization form = Requantization::fixed_point;
   Activation activation = Activation::none;
   int multiplier_bits = 31;
+  int average_bits = 0;  ///< power_of_two: bits of the factor of an average, 0 if only shifts average
   double alpha = 0.01;  ///< slope of leaky_relu
   Clamp codes = {};
   ShiftRounding rounding = ShiftRounding::half_up;  ///< for forms with multipliers or shifts
@@ -103,6 +104,7 @@ struct RequantizeRule {
 
  private:
   Status fixed(double factor, Requantizer& result) const;
+  Status averaging(double factor, int64_t count, Requantizer& result) const;
   Status floating(const FloatScale& scale, Requantizer& result) const;
 };
 

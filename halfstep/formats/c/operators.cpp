@@ -31,10 +31,10 @@ const std::map<const OpInfo*, Add>& forms() {
                                                       {&ops::Linear::record(), add_float_layer},
                                                       {&ops::AvgPool2d::record(), add_float_mean},
                                                       {&ops::GlobalAvgPool::record(), add_float_mean},
-                                                      {&ops::ReduceSum::record(), add_float_reduction},
-                                                      {&ops::ReduceMean::record(), add_float_reduction},
-                                                      {&ops::ReduceMax::record(), add_float_reduction},
-                                                      {&ops::ReduceMin::record(), add_float_reduction},
+                                                      {&ops::ReduceSum::record(), add_reduction},
+                                                      {&ops::ReduceMean::record(), add_reduction},
+                                                      {&ops::ReduceMax::record(), add_reduction},
+                                                      {&ops::ReduceMin::record(), add_reduction},
                                                       {&ops::Matmul::record(), add_float_product},
                                                       {&ops::Softmax::record(), add_float_softmax}};
   return kForms;

@@ -40,7 +40,7 @@ void require_float32(Op op);
 void add_pointwise(Body& body, Op op);
 void add_float_layer(Body& body, Op op);
 void add_float_mean(Body& body, Op op);
-void add_float_reduction(Body& body, Op op);
+void add_reduction(Body& body, Op op);
 void add_float_product(Body& body, Op op);
 void add_float_softmax(Body& body, Op op);
 

@@ -100,17 +100,20 @@ Reduction reduction_of(const Body& body, Op op) {
   return reduction;
 }
 
-/// Returns the words of text/fallbacks/float_reduction.c for a reduction of floats.
-Words float_reduction_words(Op op) {
-  if (op.is<ops::ReduceMax, ops::ReduceMin>()) {
-    const bool is_max = op.is<ops::ReduceMax>();
-    return {{"what", is_max ? "The largest of real values, or NaN if there is one."
-                            : "The smallest of real values, or NaN if there is one."},
-            {"type", "float"},
-            {"start", "from[0]"},
-            {"next", fmt::format("value {} made || value != value ? value : made", is_max ? ">" : "<")},
-            {"end", "made"}};
-  }
+/// Returns the words of text/reduction.c for the largest or smallest elements, of codes or real values.
+Words extreme_words(Op op) {
+  const bool is_max = op.is<ops::ReduceMax>(), is_real = is_float(op.in(0).dtype());
+  const char* sign = is_max ? ">" : "<";
+  return {{"what", fmt::format("The {} of {}.", is_max ? "largest" : "smallest",
+                               is_real ? "real values, or NaN if there is one" : "codes")},
+          {"type", c_type(op.in(0).dtype())},
+          {"start", "from[0]"},
+          {"next", fmt::format("value {} made{} ? value : made", sign, is_real ? " || value != value" : "")},
+          {"end", "made"}};
+}
+
+/// Returns the words for sums and means of real values.
+Words sum_words(Op op) {
   const bool is_mean = op.is<ops::ReduceMean>();
   return {{"what", is_mean ? "Means of real values, with sums in double." : "Sums of real values in double."},
           {"type", "double"},
@@ -160,13 +163,15 @@ void add_mean(Body& body, Op op) {
   body.say(fmt::format("{}({}, {}, {}, {}, {});", words["mean"], x, y, extents, mean.x_zero_point(), scale.object));
 }
 
-void add_float_reduction(Body& body, Op op) {
-  require_float32(op);
-  Words words = float_reduction_words(op);
-  words["reduce"] = "float_" + op.info().name;
-  body.uses_floats = true;
+void add_reduction(Body& body, Op op) {
+  const bool is_extreme = op.is<ops::ReduceMax, ops::ReduceMin>(), is_real = is_float(op.in(0).dtype());
+  if (is_real || !is_extreme) require_float32(op);
+  Words words = is_extreme ? extreme_words(op) : sum_words(op);
+  words["x"] = c_type(op.in(0).dtype());
+  words["reduce"] = (is_real ? "float" : tag(op.in(0).dtype())) + "_" + op.info().name;
+  body.uses_floats = body.uses_floats || is_real;
   body.kernels.use("axes");
-  body.kernels.use("fallbacks/float_reduction", words);
+  body.kernels.use("reduction", words);
   const std::string extents = reduction_of(body, op).object(body, op);
   const std::string x = memory_of(body, op, op.in(0), "x"), y = body.write(op.out(0));
   body.say(fmt::format("{}({}, {}, {});", words["reduce"], x, y, extents));

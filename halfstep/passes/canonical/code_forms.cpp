@@ -43,6 +43,8 @@ class CodeForms {
       if (masks_alone_) continue;
       if (op.is<ops::Div>()) rewrite_division(ops::Div(op.node()));
       if (op.is<ops::Clip>()) rewrite_clip(ops::Clip(op.node()));
+      if (op.is<ops::MaxOf>()) rewrite_extreme(op, ops::ReduceMax::record());
+      if (op.is<ops::MinOf>()) rewrite_extreme(op, ops::ReduceMin::record());
     }
     for (const ops::Select& select : model_.graph.all<ops::Select>()) rewrite_numbers(select);
     const std::vector<Op> ops = model_.graph.ops();
@@ -175,6 +177,33 @@ class CodeForms {
     const double beta = std::clamp(*highest, -kLargest, kLargest);
     const double alpha = std::clamp<double>(*lowest, -kLargest, beta);
     replace(clip, ops::HardTanh::record(), {clip.x()}, {{"alpha", alpha}, {"beta", beta}});
+  }
+
+  /// The extreme of several values is the extreme along a new axis, which they share after a concatenation.
+  void rewrite_extreme(Op op, const OpInfo& reduction) {
+    const Dims& dims = op.out(0).dims();
+    const std::vector<Value> operands = op.operands();
+    const bool is_known = std::ranges::all_of(dims.begin() + 1, dims.end(), [](int64_t e) { return e != kUnknown; });
+    if (operands.size() < 2 || dims.empty() || !is_known || std::ranges::any_of(operands, &Value::is_tensor)) return;
+    constexpr int64_t kAxis = 1;
+    std::vector<Value> parts;
+    for (Value part : operands) {
+      if (part.dims() != dims) part = inserted(op, ops::Expand::record(), {part}, {{"dims", expanded(dims)}});
+      parts.push_back(inserted(op, ops::Unsqueeze::record(), {part}, {{"axes", std::vector<int64_t>{kAxis}}}));
+    }
+    const Value all = inserted(op, ops::Concat::record(), parts, {{"axis", kAxis}});
+    replace(op, reduction, {all}, {{"axes", std::vector<int64_t>{kAxis}}, {"keep_dims", false}});
+  }
+
+  /// Extents that expand a value to `dims`. An unknown number of samples stays as it is.
+  static std::vector<int64_t> expanded(const Dims& dims) {
+    std::vector<int64_t> all(dims.begin(), dims.end());
+    if (all[0] == kUnknown) all[0] = 1;
+    return all;
+  }
+
+  Value inserted(Op before, const OpInfo& info, std::vector<Value> operands, Attributes attributes) {
+    return insert_before(model_.graph, before, info, std::move(operands), std::move(attributes)).out(0);
   }
 
   bool fill(Op old, Value x, const Mask& mask) {

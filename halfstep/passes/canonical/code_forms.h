@@ -13,7 +13,8 @@ inline constexpr float kHidden = -1e30F;
 /// and a number that hides (within_reach.h), or plus a tensor of these two numbers, perhaps moved in between. The guard
 /// of a softmax against rows that are hidden as a whole becomes another mask_fill, or is removed if no row can be. A
 /// division by a number becomes a product with its reciprocal, which differs by float32 rounding. A clip between
-/// numbers becomes a hard_tanh, whose limits are attributes.
+/// numbers becomes a hard_tanh, whose limits are attributes. The largest or smallest of several computed values becomes
+/// a reduction over their concatenation.
 void code_forms(Model& model);
 
 /// Rewrites only the masks.

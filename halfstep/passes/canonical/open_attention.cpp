@@ -6,7 +6,6 @@
 #include <string>
 
 #include "halfstep/core/ir/ops.h"
-#include "halfstep/passes/graph/open_sums.h"
 #include "halfstep/passes/graph/tensors.h"
 
 namespace halfstep::passes {
@@ -159,17 +158,6 @@ void open_attention(Model& model) {
   for (const ops::Attention& attention : model.graph.all<ops::Attention>()) {
     if (AttentionParts::can_open(attention)) AttentionParts(model, attention).run();
   }
-}
-
-Model with_open_source(const Model& prepared) {
-  Model result = prepared;
-  if (!prepared.source) return result;
-  Source opened = *prepared.source;
-  opened.network = clone(opened.network);
-  open_attention(opened.network);
-  open_sums(opened.network);
-  result.source = std::make_shared<Source>(std::move(opened));
-  return result;
 }
 
 }  // namespace halfstep::passes

@@ -9,8 +9,4 @@ namespace halfstep::passes {
 /// An attention stays if it outputs its scores, has lengths as an operand, or has windows over an unknown length.
 void open_attention(Model& model);
 
-/// Returns `prepared` with the attentions of its source decomposed this way, and sums of several values as in
-/// open_sums. It is the reference for layers of an attention or of such a sum.
-Model with_open_source(const Model& prepared);
-
 }  // namespace halfstep::passes

@@ -46,6 +46,10 @@ void add_tensors(const Block& region, std::vector<Value>& values) {
 
 }  // namespace
 
+bool is_stored_f32(Value value) {
+  return value && value.is_tensor() && !updater_of(value) && value.dtype() == DType::f32;
+}
+
 std::vector<Value> tensors_in(const Block& region) {
   std::vector<Value> tensors;
   add_tensors(region, tensors);

@@ -14,6 +14,9 @@ bool updates_state(Op op);
 /// Returns the operation that updates `tensor`, or null. Throws if there are two, naming both.
 Op updater_of(Value tensor);
 
+/// Whether the value is an f32 tensor that no operation updates.
+bool is_stored_f32(Value value);
+
 /// Returns each tensor once that operations of a region, or of regions inside it, read.
 std::vector<Value> tensors_in(const Block& region);
 

@@ -325,6 +325,7 @@ class Converter final : passes::CodedRebuild {
     return {form_of(step),
             *arith::parse_activation(step.activation_name()),
             static_cast<int>(step.quantizer.multiplier_bits()),
+            static_cast<int>(step.quantizer.average_bits()),
             step.alpha(),
             {y.code_min, y.code_max},
             *arith::parse_shift_rounding(step.quantizer.shift_rounding())};

@@ -103,6 +103,10 @@ void read_requantization(Platform& platform, const YamlReader& requantize) {
     requantize.object("multiplier_bits",
                       errors::multiplier_bits_without_multiplier(platform.requantize, platform.multiplier_bits),
                       {"requantize.form"});
+  platform.average_bits = static_cast<int>(requantize.integer("average_bits"));
+  if (platform.average_bits != 0 && platform.requantize != "power_of_two")
+    requantize.object("average_bits", errors::average_bits_without_shifts(platform.requantize, platform.average_bits),
+                      {"requantize.form"});
   read_shift_rounding(platform, requantize);
   if (platform.requantize == "power_of_two" && !platform.power_of_two)
     requantize.object("form", errors::power_of_two_form_needs_scales(), {"power_of_two"});

@@ -61,6 +61,7 @@ struct Platform {
   bool power_of_two = false;
   std::string requantize;  ///< fixed_point, power_of_two, float32, fbgemm, x86
   int multiplier_bits = 31;
+  int average_bits = 0;  ///< power_of_two: bits of the factor of an average, 0: averages only shift
   std::string shift_rounding = "half_up";
   std::string method, rounding;           ///< method and rounding of quantizers, see docs/arithmetic.md, section 2
   std::vector<std::string> share_scales;  ///< operators whose inputs share a scale

@@ -152,6 +152,13 @@ std::vector<RecordKey> arithmetic_keys() {
            "31 for forms without either.",
            "15",
            {.least = 15, .most = 31}},
+          {"requantize.average_bits",
+           integer,
+           "For power_of_two: bits of the integer n by which an average multiplies its sum before it shifts. 0: averages "
+           "only shift, so their windows hold a power of two of elements.",
+           "8",
+           {.least = 0, .most = 15},
+           "0"},
           {"requantize.rounding",
            text,
            "How a shift rounds the bits that it removes; doubled: in two steps, like a doubled product of 32 bits.",

@@ -108,27 +108,27 @@ std::optional<int64_t> averaged_elements(Op op) {
   return count;
 }
 
-std::string obstacle_on_codes(Op op, arith::Requantization form) {
+std::string obstacle_on_codes(Op op, arith::Requantization form, int average_bits) {
   const QuantInfo& quant = op.info().quant;
   const arith::RequantizationTraits& traits = arith::traits(form);
+  const bool needs_powers = traits.powers_of_two && average_bits == 0;
   if (quant.trait == Trait::normalizes || quant.accumulates == Accumulation::axes ||
       quant.accumulates == Accumulation::contraction) {
     if (traits.keeps_scales)
       return fmt::format("{} has no integer implementation with {} requantization", op.info().name, traits.name);
   }
-  if (quant.factor >= 0 && traits.powers_of_two) return "it multiplies by values that are not powers of two";
   if (quant.accumulates == Accumulation::axes) {
     const auto count = averaged_elements(op);
     if (!count) return "the number of elements in its mean depends on dynamic dimensions";
     if (*count == 0) return "its mean has no elements";
-    if (traits.powers_of_two && !is_power_of_two(*count))
+    if (needs_powers && !is_power_of_two(*count))
       return fmt::format("its mean has {} elements, expected a power of two", *count);
     return {};
   }
   if (!is_average(op)) return {};
   const auto counts = window_counts(op);
   if (!counts) return kOpen;
-  if (!arith::traits(form).powers_of_two) return {};
+  if (!needs_powers) return {};
   if (!is_power_of_two(counts->whole))
     return fmt::format("its windows have {} elements, expected a power of two", counts->whole);
   const auto odd = std::ranges::find_if_not(counts->cut, is_power_of_two);

@@ -38,7 +38,7 @@ std::optional<int64_t> averaged_elements(Op op);
 
 /// The reason why `op`, which accumulates without weights, cannot compute on codes under this form with any scales.
 /// Empty if it can.
-std::string obstacle_on_codes(Op op, arith::Requantization form);
+std::string obstacle_on_codes(Op op, arith::Requantization form, int average_bits);
 
 /// The proof of an operation that accumulates without weights. `farthest` has the largest |code - zero point| of each
 /// input. With 2^bits - 1 the proof holds for every zero point. Throws unsupported, with bound and limit, if the bound

@@ -14,6 +14,7 @@
 #include "halfstep/passes/canonical/code_forms.h"
 #include "halfstep/passes/canonical/index_arithmetic.h"
 #include "halfstep/passes/canonical/lone_affines.h"
+#include "halfstep/passes/canonical/norm_forms.h"
 #include "halfstep/passes/canonical/within_reach.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/graph/uses.h"
@@ -109,7 +110,11 @@ class Planner {
       return "weights with zero points have no integer implementation";
     if (!computes) return std::nullopt;
     if (auto reason = refusal(op, {})) return reason;
-    const std::string obstacle = obstacle_on_codes(op, *arith::parse_requantization(platform_.requantize));
+    const auto form = *arith::parse_requantization(platform_.requantize);
+    if (quant.factor >= 0 && arith::traits(form).powers_of_two &&
+        !passes::has_powers_of_two(model_, op.in(quant.factor)))
+      return "it multiplies by values that are not powers of two";
+    const std::string obstacle = obstacle_on_codes(op, form, platform_.average_bits);
     return obstacle.empty() ? std::nullopt : Reason(obstacle);
   }
 
@@ -187,8 +192,12 @@ class Planner {
     }
   }
 
-  /// Whether the value has no codes and no quantizer.
-  bool is_real(Value value) const { return plan_.is_real(value) && !is_quantized(value); }
+  /// Whether the value has no codes and no quantizer. Results of regions get a quantizer, since regions compute on
+  /// codes.
+  bool is_real(Value value) const {
+    const bool leaves_region = value.producer() && value.producer().info().flow != Flow::none;
+    return plan_.is_real(value) && !is_quantized(value) && !leaves_region;
+  }
 
   bool is_quantized(Value value) const { return insertion_ != nullptr && insertion_->has(value); }
 

@@ -8,7 +8,11 @@
 #include "halfstep/passes/canonical/computed_masks.h"
 #include "halfstep/passes/canonical/layer_forms.h"
 #include "halfstep/passes/canonical/lone_affines.h"
+#include "halfstep/passes/canonical/norm_forms.h"
 #include "halfstep/passes/canonical/open_attention.h"
+#include "halfstep/passes/canonical/open_recurrent.h"
+#include "halfstep/passes/canonical/prelu_forms.h"
+#include "halfstep/passes/canonical/spatial_forms.h"
 #include "halfstep/passes/graph/dce.h"
 #include "halfstep/passes/graph/separate_names.h"
 #include "halfstep/passes/quantized/pad_channels.h"
@@ -63,18 +67,27 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
     found.learned.merge(take_out_quantizers(model));
     passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may contain the training network
     passes::open_attention(model);
+    const bool becomes_codes = !platform.insertion || !platform.insertion->as_mqbench;
+    if (becomes_codes) passes::open_recurrent(model);
     for (const auto& mean : model.graph.all<ops::ReduceMean>()) {
       if (!mean.keep_dims()) found.means.insert(mean.name());
     }
     passes::layer_forms(model);
+    if (becomes_codes) {
+      passes::spatial_forms(model);
+      passes::norm_forms(model);
+      passes::prelu_forms(model);
+      if (platform.requantize == "power_of_two") passes::separate_norm_factors(model);
+    }
     const auto which = platform.insertion ? passes::Tails::norms_and_biases : passes::Tails::any;
     std::vector<passes::FoldedTail> tails = passes::fold_tails(model, which);
+    if (becomes_codes) passes::activations_before_moves(model.graph);
     if (!platform.insertion) {
       const auto takes = [&](Op layer) { return takes_in_codes(platform, layer); };
       std::ranges::move(passes::fold_lone_affines(model, takes), std::back_inserter(tails));
       passes::computed_masks(model);
       passes::code_forms(model);
-    } else if (!platform.insertion->as_mqbench) {  // the range of masked values would leave no codes for the others
+    } else if (becomes_codes) {  // the range of masked values would leave no codes for the others
       passes::computed_masks(model);
       passes::mask_forms(model);
     }

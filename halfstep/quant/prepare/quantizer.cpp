@@ -267,6 +267,7 @@ ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const
                                              .requantize = platform.requantize,
                                              .shift_rounding = platform.shift_rounding,
                                              .multiplier_bits = platform.multiplier_bits,
+                                             .average_bits = platform.average_bits,
                                              .name = value.name() + ".q"});
     if (weight) {
       reader.set_operand(reader.info().quant.weight, quantizer.out());

@@ -86,8 +86,15 @@ CodeBound scaled(const CodeFormat& y, double factor) {
   return bound_of(12 * kFloat, 4 * kFloat * (zero_point_of(y) + 1));
 }
 
+/// Relative error of a target that averages with an integer and a shift.
+double average_error(const CodeFormat& y) { return y.average_bits == 0 ? 0.0 : std::ldexp(1.0, -y.average_bits); }
+
 CodeBound mean(Op op, const CodeFormat& x, const CodeFormat& y) {
-  if (has_multipliers(y)) return scaled(y, x.scale / y.scale);
+  if (has_multipliers(y)) {
+    CodeBound bound = scaled(y, x.scale / y.scale);
+    bound.relative += average_error(y);
+    return bound;
+  }
   double window = 1;
   for (const int64_t extent : get<std::vector<int64_t>>(op.attributes(), "kernel"))
     window *= static_cast<double>(extent);
@@ -106,7 +113,9 @@ CodeBound added_up(const CodeFormat& y, double factor, int64_t terms, double lar
 CodeBound mean_over_axes(Op op, const CodeFormat& x, const CodeFormat& y) {
   const int64_t results = count_elements(op.out(0).dims());
   const int64_t count = results == 0 ? 1 : count_elements(op.in(0).dims()) / results;
-  return added_up(y, x.scale / y.scale / static_cast<double>(std::max<int64_t>(1, count)), count, reach(x));
+  CodeBound bound = added_up(y, x.scale / y.scale / static_cast<double>(std::max<int64_t>(1, count)), count, reach(x));
+  bound.relative += average_error(y);
+  return bound;
 }
 
 int64_t contracted(Op op) {

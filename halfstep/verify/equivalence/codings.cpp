@@ -28,7 +28,8 @@ CodeFormat format_of(const Model& prepared, const ops::FakeQuantize& quantizer) 
           ties_of(quantizer),
           quantizer.requantize(),
           static_cast<int>(quantizer.multiplier_bits()),
-          quantizer.shift_rounding()};
+          quantizer.shift_rounding(),
+          static_cast<int>(quantizer.average_bits())};
 }
 
 /// Whether `op`, a reader of `value`, was removed by preparation: a folded part of a layer's tail, or a quantizer of

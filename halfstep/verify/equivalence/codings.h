@@ -21,6 +21,7 @@ struct CodeFormat {
   std::string requantize;
   int multiplier_bits = 31;
   std::string shift_rounding = "half_up";
+  int average_bits = 0;
 
   /// The code of a real number that is given in steps of the scale. NaN has the lowest code.
   int64_t code(double steps) const;

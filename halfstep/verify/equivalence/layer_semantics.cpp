@@ -13,16 +13,18 @@
 namespace halfstep::verify {
 namespace {
 
+bool is_activation(Op op) { return op.info().quant.trait == Trait::fuses_into_producer; }
+
 /// The operand of `op` that belongs to the layer, if `op` can be between a product and the layer's result. Otherwise
 /// null.
 Value read_of_layer(Op op) {
   if (const Value scaled = scaled_and_moved(op)) return scaled;
-  return keeps_order(op) || op.is<ops::Transpose>() || is_quantizer(op) ? op.in(0) : Value();
+  return is_activation(op) || keeps_order(op) || op.is<ops::Transpose>() || is_quantizer(op) ? op.in(0) : Value();
 }
 
 /// The path from the product before `value` to `value`. Without a product, the path starts after the first value of
-/// `read`, the inputs of the layer.
-Path path_to(Value value, const std::set<const detail::ValueNode*>& read, const std::string& layer) {
+/// `read`, the inputs of the layer. Nothing if the walk meets neither.
+std::optional<Path> find_path(Value value, const std::set<const detail::ValueNode*>& read) {
   Path path;
   for (Value from = value; from; from = read_of_layer(path.behind.back())) {
     const Op op = from.producer();
@@ -35,8 +37,38 @@ Path path_to(Value value, const std::set<const detail::ValueNode*>& read, const 
     if (!op) break;
     path.behind.push_back(op);
   }
-  fail(errors::source_does_not_match(fmt::format("layer '{}'", layer),
-                                     fmt::format("no product with a weight after '{}'", value.name()), "one"));
+  return std::nullopt;
+}
+
+Path path_to(Value value, const std::set<const detail::ValueNode*>& read, const std::string& layer) {
+  auto path = find_path(value, read);
+  if (!path)
+    fail(errors::source_does_not_match(fmt::format("layer '{}'", layer),
+                                       fmt::format("no product with a weight after '{}'", value.name()), "one"));
+  return *path;
+}
+
+/// The parts of a layer: the coding itself, and codings that it reads and that the source model does not have.
+void add_parts(const std::vector<Coding>& codings, size_t place, std::vector<const Coding*>& parts) {
+  parts.push_back(&codings[place]);
+  for (const size_t operand : codings[place].operands) {
+    if (!codings[operand].source && !codings[operand].real) add_parts(codings, operand, parts);
+  }
+}
+
+/// Whether the source model multiplies by weights where the layer does. It does not where preparation made a layer of
+/// the factors of a normalization.
+bool source_has_weights(const std::vector<Coding>& codings, size_t place) {
+  std::vector<const Coding*> parts;
+  add_parts(codings, place, parts);
+  if (std::ranges::none_of(parts, [](const Coding* part) { return part->op.info().input("w") >= 0; })) return true;
+  std::set<const detail::ValueNode*> read;
+  for (const Coding* part : parts) {
+    for (const size_t operand : part->operands) {
+      if (codings[operand].source) read.insert(codings[operand].source.node());
+    }
+  }
+  return find_path(codings[place].source, read).has_value();
 }
 
 /// The axis with extent `channels` and `run` elements after it.
@@ -120,7 +152,8 @@ Reference reference_of(const std::vector<Coding>& codings, size_t place) {
     return part.real ? !is_float(part.op.out(0).dtype()) : std::ranges::all_of(part.operands, is_near);
   };
   const Coding& layer = codings[place];
-  return layer.source && std::ranges::all_of(layer.operands, is_near) ? Reference::source : Reference::prepared;
+  const bool has_same_inputs = layer.source && std::ranges::all_of(layer.operands, is_near);
+  return has_same_inputs && source_has_weights(codings, place) ? Reference::source : Reference::prepared;
 }
 
 LayerSemanticCheck::LayerSemanticCheck(SemanticGraphs& graphs, size_t place, Reference reference)
@@ -186,7 +219,8 @@ void LayerSemanticCheck::weigh(const Coding& part, LayerWeights weights) {
   WeighedLayer layer = path.product ? weighed_product(path, weights) : scaled_channels(path, part, weights);
   product_ = layer.op;
   for (const Op op : path.behind) {
-    if (op != layer.op && !op.is<ops::Transpose>()) layer.passed.emplace(op.node(), read_of_layer(op));
+    if (op != layer.op && !op.is<ops::Transpose>() && !is_activation(op))
+      layer.passed.emplace(op.node(), read_of_layer(op));
   }
   const Op last = out_.producer();
   const bool slopes = last && last != product_ && last.info().attribute("alpha") != nullptr;
@@ -201,12 +235,12 @@ void LayerSemanticCheck::weigh(const Coding& part, LayerWeights weights) {
 WeighedLayer LayerSemanticCheck::weighed_product(const Path& path, const LayerWeights& weights) {
   axis_ = axis_at_end(path, channel_axis(path.product), name());
   const Dims& has = path.product.in(weight_ports(path.product)->weight).dims();
-  WeighedLayer layer{path.product, {weights.reals(inputs_first(path.product))}, weights.bias, {}};
-  if (layer.weight.tensor.dims() != has)
+  if (count_elements(has) != weights.codes.size() ||
+      path.product.out(0).dims()[channel_axis(path.product)] != weights.codes.dims()[0])
     fail(errors::source_does_not_match(fmt::format("layer '{}'", name()),
                                        fmt::format("a weight of {} in {}", to_string(has), text_of(path.product)),
                                        to_string(weights.codes.dims())));
-  return layer;
+  return {path.product, {weights.reals_for(path.product)}, weights.bias, {}};
 }
 
 /// A layer without a product has one weight for each channel of the path's first input.
@@ -215,7 +249,7 @@ WeighedLayer LayerSemanticCheck::scaled_channels(const Path& path, const Coding&
   const int64_t run = count_elements(std::span(dims).subspan(2));
   const Value x = read_of_layer(path.behind.front());
   axis_ = axis_at_end(path, axis_with(x.dims(), weights.codes.size(), run), name());
-  return {path.behind.front(), {weights.reals(false)}, weights.bias, {}, x, run};
+  return {path.behind.front(), {weights.reals()}, weights.bias, {}, x, run};
 }
 
 /// Only for the source model, because a layer of the prepared network always has a product.

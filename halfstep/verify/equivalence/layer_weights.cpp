@@ -11,6 +11,7 @@
 #include "halfstep/verify/equivalence/errors.h"
 #include "halfstep/verify/equivalence/layer_semantics.h"
 #include "halfstep/verify/operators/numbers.h"
+#include "halfstep/verify/operators/product_elements.h"
 
 namespace halfstep::verify {
 namespace {
@@ -37,16 +38,30 @@ std::vector<double> raised(std::vector<float> scales, const std::vector<double>&
 
 }  // namespace
 
-Tensor LayerWeights::reals(bool turned) const {
-  const int64_t outputs = codes.dims()[0], run = taps();
-  Tensor reals(DType::f64, turned ? Dims{run, outputs} : codes.dims());
+Tensor LayerWeights::reals() const {
+  Tensor reals(DType::f64, codes.dims());
   auto to = reals.data<double>();
-  for (int64_t o = 0; o < outputs; ++o) {
-    const double scale = scales[scales.size() == 1 ? 0 : static_cast<size_t>(o)];
-    for (int64_t i = 0; i < run; ++i)
-      to[static_cast<size_t>(turned ? i * outputs + o : o * run + i)] = element(codes, o * run + i) * scale;
+  for (size_t i = 0; i < to.size(); ++i) {
+    const double scale = scales[scales.size() == 1 ? 0 : i / static_cast<size_t>(taps())];
+    to[i] = element(codes, static_cast<int64_t>(i)) * scale;
   }
   return reals;
+}
+
+Tensor LayerWeights::reals_for(Op product) const {
+  const Tensor reals = this->reals();
+  const Dims& dims = product.in(weight_ports(product)->weight).dims();
+  if (is_convolution(product))
+    return Tensor::of<double>(DType::f64, dims, ProductWindow(product).stored(reals.data<double>()));
+  if (!inputs_first(product)) return reals.reshaped(dims);
+  const int64_t outputs = codes.dims()[0], run = taps();
+  Tensor turned(DType::f64, dims);
+  for (int64_t o = 0; o < outputs; ++o) {
+    for (int64_t i = 0; i < run; ++i)
+      turned.data<double>()[static_cast<size_t>(i * outputs + o)] =
+          reals.data<double>()[static_cast<size_t>(o * run + i)];
+  }
+  return turned;
 }
 
 std::optional<LayerWeights> layer_weights(const Model& prepared, const Model& integer, const Coding& layer,

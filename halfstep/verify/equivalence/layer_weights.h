@@ -17,8 +17,10 @@ struct LayerWeights {
   std::vector<double> scales;   ///< by output channel, or one
   std::vector<double> bias;     ///< real values by output channel, empty without a bias
 
-  /// The real values of the codes in f64. Output channels are last if `turned` (matrices only).
-  Tensor reals(bool turned) const;
+  /// The real values of the codes in f64.
+  Tensor reals() const;
+  /// The same in the order in which `product`, an operator with as many weights, stores them.
+  Tensor reals_for(Op product) const;
   int64_t taps() const { return codes.size() / std::max<int64_t>(1, codes.dims()[0]); }
 };
 

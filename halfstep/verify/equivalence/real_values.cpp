@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <cstring>
+#include <map>
 #include <numeric>
 
 #include "halfstep/core/base/status.h"
@@ -16,8 +18,12 @@ namespace {
 /// Whether each element of the result only depends on the elements at the same position.
 bool is_pointwise(Op op) { return op.info().elementwise && is_float(op.out(0).dtype()); }
 
-/// The results of `op` on these operands, independent of the operand types in its graph.
-std::vector<Tensor> results_of(Op op, const std::vector<Tensor>& operands) {
+std::vector<Tensor> results_of_scan(Op op, const std::vector<Tensor>& operands, const Tensors& contents);
+
+/// The results of `op` on these operands, independent of the operand types in its graph. `contents` has the tensors of
+/// regions.
+std::vector<Tensor> results_of(Op op, const std::vector<Tensor>& operands, const Tensors& contents) {
+  if (op.is<ops::Scan>()) return results_of_scan(op, operands, contents);
   if (!op.regions().empty()) fail(errors::layer_not_evaluated_alone(op.where(), op.info().name));
   Graph graph;
   std::vector<Value> arguments;
@@ -25,6 +31,59 @@ std::vector<Tensor> results_of(Op op, const std::vector<Tensor>& operands) {
     arguments.push_back(operand.defined() ? graph.add_argument(graph.unique_name("x"), operand.type()) : Value());
   const Op single = graph.insert({&op.info(), arguments, op.attributes(), op.name(), op.location()});
   return compiler::evaluate(single, operands);
+}
+
+/// Results of a region on its arguments, operator by operator.
+std::vector<Tensor> results_of_region(const Block& region, const std::vector<Tensor>& arguments,
+                                      const Tensors& contents) {
+  std::map<const detail::ValueNode*, Tensor> values;
+  for (size_t i = 0; i < arguments.size(); ++i) values[region.arguments()[i].node()] = arguments[i];
+  const auto read = [&](Value value) {
+    if (!value) return Tensor();
+    return value.is_tensor() ? Numbers{contents.at(value.name())}.operand() : values.at(value.node());
+  };
+  for (const Op op : region.ops()) {
+    std::vector<Tensor> operands;
+    for (const Value operand : op.operands()) operands.push_back(read(operand));
+    const std::vector<Tensor> results = results_of(op, operands, contents);
+    for (size_t i = 0; i < results.size(); ++i) values[op.results()[i].node()] = results[i];
+  }
+  std::vector<Tensor> outputs;
+  for (const Value output : region.outputs()) outputs.push_back(read(output));
+  return outputs;
+}
+
+/// Element `i` of the first axis.
+Tensor row_of(const Tensor& stacked, int64_t i) {
+  Tensor row(stacked.dtype(), Dims(stacked.dims().begin() + 1, stacked.dims().end()));
+  std::memcpy(row.raw(), stacked.raw() + i * static_cast<int64_t>(row.bytes()), row.bytes());
+  return row;
+}
+
+std::vector<Tensor> results_of_scan(Op op, const std::vector<Tensor>& operands, const Tensors& contents) {
+  const ops::Scan scan(op.node());
+  const auto states = static_cast<size_t>(scan.states()), first_captured = states + static_cast<size_t>(scan.scanned());
+  const int64_t count = operands.at(states).dims()[0];
+  std::vector<Tensor> results(operands.begin(), operands.begin() + scan.states());
+  for (int64_t i = 0; i < count; ++i) {
+    std::vector<Tensor> arguments(results.begin(), results.begin() + scan.states());
+    for (size_t s = states; s < operands.size(); ++s)
+      arguments.push_back(s < first_captured ? row_of(operands[s], i) : operands[s]);
+    const std::vector<Tensor> made = results_of_region(*op.regions()[0], arguments, contents);
+    for (size_t r = 0; r < made.size(); ++r) {
+      if (r < states) {
+        results[r] = made[r];
+        continue;
+      }
+      if (i == 0) {
+        Dims dims = made[r].dims();
+        dims.insert(dims.begin(), count);
+        results.emplace_back(made[r].dtype(), dims);
+      }
+      std::memcpy(results[r].raw() + i * static_cast<int64_t>(made[r].bytes()), made[r].raw(), made[r].bytes());
+    }
+  }
+  return results;
 }
 
 /// Whether the operator multiplies its product by a number.
@@ -87,7 +146,7 @@ std::vector<double> RealValues::magnitudes(Value value, std::span<const int64_t>
     for (double& real : operands.back().data<double>()) real = std::fabs(real);
   }
   std::vector<double> results(indices.size());
-  Numbers{results_of(op, operands).front()}.read(indices, results);
+  Numbers{results_of(op, operands, contents_).front()}.read(indices, results);
   for (double& real : results) real = std::fabs(real);
   return results;
 }
@@ -122,7 +181,7 @@ Numbers RealValues::computed(Value value) {
   }
   std::vector<Tensor> operands;
   for (const Value operand : op.operands()) operands.push_back(operand ? whole(operand).operand() : Tensor());
-  const auto results = results_of(op, operands);
+  const auto results = results_of(op, operands, contents_);
   size_t place = 0;
   for (const Value result : op.results()) {
     if (result == value) break;
@@ -196,7 +255,7 @@ std::vector<double> RealValues::pointwise(Op op, std::span<const int64_t> indice
     const std::vector<double> reals = broadcast(operand, op.out(0).dims(), indices);
     operands.back() = Tensor::of<double>(DType::f64, {static_cast<int64_t>(reals.size())}, reals);
   }
-  const Tensor result = results_of(op, operands).front();
+  const Tensor result = results_of(op, operands, contents_).front();
   const auto reals = result.data<double>();
   return {reals.begin(), reals.end()};
 }

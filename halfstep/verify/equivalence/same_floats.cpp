@@ -180,35 +180,53 @@ class FloatCheck {
     return largest_of(values.elements(operand, all));
   }
 
-  /// The layer's result before reshapes and transposes that the source does not have. `value` has its elements in
-  /// another order. If there is no such layer, `value` itself.
-  Value unmoved(Value value) const {
-    Value layer = value;
-    for (Op op = layer.producer(); keeps_order(op) || op.is<ops::Transpose>(); op = layer.producer()) {
-      if (!op.in(0).producer() || counterpart(op.in(0))) break;
-      layer = op.in(0);
+  /// A layer whose result the source does not have, because an activation function or operators that move elements
+  /// follow. The result of the activation function, or of the layer without one, has its elements in the same order.
+  struct InnerLayer {
+    Value product, result;
+    double slope = 1;  ///< largest slope of the activation function
+  };
+
+  bool is_inner(Value value) const { return value.producer() && !counterpart(value); }
+
+  InnerLayer inner_layer(Value value) const {
+    InnerLayer found{value, value};
+    for (Op op = value.producer(); keeps_order(op) || op.is<ops::Transpose>(); op = found.result.producer()) {
+      if (!is_inner(op.in(0))) break;
+      found.result = op.in(0);
     }
-    return weight_ports(layer.producer()) ? layer : value;
+    found.product = found.result;
+    const Op last = found.result.producer();
+    if (found.result != value && last.info().quant.trait == Trait::fuses_into_producer && is_inner(last.in(0))) {
+      found.product = last.in(0);
+      const bool slopes = last.info().attribute("alpha") != nullptr;
+      found.slope = std::max(1.0, slopes ? std::fabs(get<double>(last.attributes(), "alpha")) : 1.0);
+    }
+    return weight_ports(found.product.producer()) ? found : InnerLayer{value, value};
   }
 
   /// For each element of the result of an operator with a weight, the sum of the magnitudes of its terms.
-  std::vector<double> magnitudes_of(RealValues& values, Value value, const std::vector<int64_t>& indices) const {
-    const Value layer = unmoved(value);
-    if (layer == value) return values.magnitudes(value, indices);
-    std::vector<int64_t> all(static_cast<size_t>(count_elements(layer.dims())));
+  std::vector<double> magnitudes_of(RealValues& values, const InnerLayer& layer, Value value,
+                                    const std::vector<int64_t>& indices) const {
+    if (layer.product == value) return values.magnitudes(value, indices);
+    const Dims& dims = layer.product.dims();
+    std::vector<int64_t> all(static_cast<size_t>(count_elements(dims)));
     std::iota(all.begin(), all.end(), int64_t{0});
-    const Numbers numbers{Tensor::of<double>(DType::f64, layer.dims(), values.magnitudes(layer, all))};
+    std::vector<double> magnitudes = values.magnitudes(layer.product, all);
+    for (double& magnitude : magnitudes) magnitude *= layer.slope;
+    const Numbers numbers{Tensor::of<double>(DType::f64, dims, magnitudes)};
     RealValues moved(rewritten_.graph, rewritten_.tensors);
     moved.begin([&](Value known) {
-      return known == layer ? &numbers : known == value ? nullptr : this->numbers(counterpart(known));
+      return known == layer.result ? &numbers : known == value ? nullptr : this->numbers(counterpart(known));
     });
     return moved.elements(value, indices);
   }
 
   std::vector<double> bounds_of(RealValues& values, Value value, const std::vector<int64_t>& indices,
                                 double largest) const {
-    if (!weight_ports(unmoved(value).producer())) return std::vector<double>(indices.size(), kInDouble * largest);
-    std::vector<double> bounds = magnitudes_of(values, value, indices);
+    const InnerLayer layer = inner_layer(value);
+    if (!weight_ports(layer.product.producer())) return std::vector<double>(indices.size(), kInDouble * largest);
+    std::vector<double> bounds = magnitudes_of(values, layer, value, indices);
     for (double& bound : bounds) bound = kFolding * bound + kInDouble * largest;
     return bounds;
   }

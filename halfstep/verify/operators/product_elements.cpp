@@ -123,12 +123,11 @@ size_t channel_axis(Op op) {
 }
 
 std::optional<Product> Product::of(Op op, const Numbers& weight) {
-  if (!op.is<ops::Conv2d>() && !is_plain_matrix_product(op)) return std::nullopt;
+  if (!is_convolution(op) && !is_plain_matrix_product(op)) return std::nullopt;
   return Product(op, weight);
 }
 
-Product::Product(Op op, const Numbers& weight)
-    : convolves_(op.is<ops::Conv2d>()), x_(op.in(0).dims()), y_(op.out(0).dims()) {
+Product::Product(Op op, const Numbers& weight) : y_(op.out(0).dims()) {
   const Tensor w = weight.operand();
   const auto elements = w.data<double>();
   const int64_t outputs = y_[channel_axis(op)];
@@ -140,52 +139,31 @@ Product::Product(Op op, const Numbers& weight)
         rows_[static_cast<size_t>(o * taps_ + i)] = elements[static_cast<size_t>(i * outputs + o)];
     }
   }
-  if (!convolves_) return;
-  const ops::Conv2d conv(op.node());
-  kernel_ = {w.dims()[2], w.dims()[3]};
-  stride_ = conv.stride();
-  dilation_ = conv.dilation();
-  pad_ = conv.pad();
-  groups_ = conv.groups();
+  if (!is_convolution(op)) return;
+  window_.emplace(op);
+  rows_ = window_->rows(elements);
 }
 
 Product::Place Product::place(int64_t element) const {
-  if (!convolves_) return {element / y_[1], element % y_[1]};
-  const int64_t plane = y_[2] * y_[3], channel = element / plane % y_[1], image = element / plane / y_[1];
-  const int64_t group = channel / (y_[1] / groups_);
-  return {(image * groups_ + group) * plane + element % plane, channel};
+  if (!window_) return {element / y_[1], element % y_[1]};
+  const int64_t plane = window_->plane(), channel = element / plane % y_[1], image = element / plane / y_[1];
+  const int64_t group = channel / (y_[1] / window_->groups());
+  return {(image * window_->groups() + group) * plane + element % plane, channel};
 }
 
 /// The place of the next channel at the same position, for any channel except the first.
 Product::Place Product::next(Place last) const {
-  const bool is_new_group = groups_ > 1 && (last.row + 1) % (y_[1] / groups_) == 0;
-  return {last.patch + (is_new_group ? y_[2] * y_[3] : 0), last.row + 1};
+  const bool is_new_group = window_ && window_->groups() > 1 && (last.row + 1) % (y_[1] / window_->groups()) == 0;
+  return {last.patch + (is_new_group ? window_->plane() : 0), last.row + 1};
 }
 
 void Product::fill(int64_t patch, std::vector<int64_t>& indices) const {
-  if (convolves_) return fill_window(patch, indices);
+  if (window_) return window_->fill(patch, indices);
   for (int64_t i = 0; i < taps_; ++i) indices[static_cast<size_t>(i)] = patch * taps_ + i;
 }
 
-void Product::fill_window(int64_t patch, std::vector<int64_t>& indices) const {
-  const int64_t plane = y_[2] * y_[3], oy = patch % plane / y_[3], ox = patch % y_[3];
-  const int64_t first_channel = patch / plane * (x_[1] / groups_);  // index over the channels of all images, by group
-  const int64_t top = oy * stride_[0] - pad_[0], left = ox * stride_[1] - pad_[1];
-  auto next = indices.begin();
-  for (int64_t c = 0; c < x_[1] / groups_; ++c) {
-    for (int64_t ky = 0; ky < kernel_[0]; ++ky) {
-      const int64_t y = top + ky * dilation_[0], row = ((first_channel + c) * x_[2] + y) * x_[3];
-      const bool is_row = y >= 0 && y < x_[2];
-      for (int64_t kx = 0; kx < kernel_[1]; ++kx) {
-        const int64_t x = left + kx * dilation_[1];
-        *next++ = is_row && x >= 0 && x < x_[3] ? row + x : -1;
-      }
-    }
-  }
-}
-
 std::vector<Product::Run> Product::runs_of(std::span<const int64_t> indices) const {
-  const int64_t step = convolves_ ? y_[2] * y_[3] : 1;  // distance of consecutive channels
+  const int64_t step = window_ ? window_->plane() : 1;  // distance of consecutive channels
   std::vector<Run> runs;
   Place at{};
   for (size_t i = 0; i < indices.size(); ++i) {

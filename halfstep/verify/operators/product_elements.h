@@ -7,6 +7,7 @@
 
 #include "halfstep/core/ir/graph.h"
 #include "halfstep/verify/operators/numbers.h"
+#include "halfstep/verify/operators/product_window.h"
 
 namespace halfstep::verify {
 
@@ -71,12 +72,10 @@ class Product {
   Place next(Place last) const;
   /// Indices of the elements of x in a patch, -1 in the padding.
   void fill(int64_t patch, std::vector<int64_t>& indices) const;
-  void fill_window(int64_t patch, std::vector<int64_t>& indices) const;
 
-  bool convolves_ = false;
-  Dims x_, y_, kernel_;  ///< extents; for a convolution [n, c, h, w], and [height, width] of its weight
-  std::vector<int64_t> stride_, dilation_, pad_;
-  int64_t groups_ = 1, taps_ = 0;
+  std::optional<ProductWindow> window_;  ///< of a convolution
+  Dims y_;
+  int64_t taps_ = 0;
   std::vector<double> rows_;  ///< [output channels, taps]
 };
 

@@ -39,6 +39,7 @@ RequantizeRule requantize_rule(const Typed& attributes) {
     rule.multiplier_bits = static_cast<int>(attributes.multiplier_bits);
     rule.rounding = shift_rounding(attributes);
   }
+  if constexpr (requires { attributes.average_bits; }) rule.average_bits = static_cast<int>(attributes.average_bits);
   if constexpr (requires { attributes.code_min; })
     rule.codes = {static_cast<int32_t>(attributes.code_min), static_cast<int32_t>(attributes.code_max)};
   return rule;

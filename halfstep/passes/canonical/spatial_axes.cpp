@@ -1,0 +1,71 @@
+#include "halfstep/passes/canonical/spatial_axes.h"
+
+#include <algorithm>
+
+namespace halfstep::passes {
+namespace {
+
+int64_t at(const std::vector<int64_t>& list, size_t place, int64_t otherwise) {
+  return list.empty() ? otherwise : list[place];
+}
+
+bool has_known_axes(const Dims& dims) {
+  return dims.size() > 2 && std::ranges::all_of(dims.begin() + 2, dims.end(), [](int64_t e) { return e > 0; });
+}
+
+template <class Layer>
+std::optional<SpatialAxes> axes_over(const Layer& layer, std::span<const int64_t> kernel) {
+  const Dims &x = layer.x().dims(), &out = layer.out().dims();
+  if (!has_known_axes(x) || !has_known_axes(out)) return std::nullopt;
+  const size_t rank = x.size() - 2;
+  SpatialAxes axes(rank);
+  for (size_t i = 0; i < rank; ++i) {
+    SpatialAxis& axis = axes[i];
+    axis = {kernel[i], at(layer.stride(), i, 1), at(layer.dilation(), i, 1)};
+    const int64_t extent = x[i + 2], windows = out[i + 2];
+    if (layer.auto_pad().starts_with("same")) {
+      axis.padding = same_padding(extent, windows, axis.stride, axis.span(), layer.auto_pad() == "same_upper");
+      continue;
+    }
+    axis.padding.before = at(layer.pad(), i, 0);
+    axis.padding.after = std::max(at(layer.pad(), i + rank, 0),
+                                  (windows - 1) * axis.stride + axis.span() - extent - axis.padding.before);
+  }
+  return axes;
+}
+
+}  // namespace
+
+std::optional<SpatialAxes> axes_of(const ops::Conv& conv) {
+  return axes_over(conv, std::span(conv.w().dims()).subspan(2));
+}
+std::optional<SpatialAxes> axes_of(const ops::MaxPool& pool) { return axes_over(pool, pool.kernel()); }
+std::optional<SpatialAxes> axes_of(const ops::AveragePool& pool) { return axes_over(pool, pool.kernel()); }
+
+std::vector<int64_t> strides_of(const ops::ConvTranspose& layer) {
+  const size_t rank = layer.x().dims().size() - 2;
+  return layer.stride().empty() ? std::vector<int64_t>(rank, 1) : layer.stride();
+}
+
+std::optional<SpatialAxes> axes_behind_zeros(const ops::ConvTranspose& layer) {
+  const Dims &x = layer.x().dims(), &out = layer.out().dims(), &w = layer.w().dims();
+  if (!has_known_axes(x) || !has_known_axes(out)) return std::nullopt;
+  const bool is_same = layer.auto_pad().starts_with("same");
+  const std::vector<int64_t> strides = strides_of(layer);
+  SpatialAxes axes(strides.size());
+  for (size_t i = 0; i < axes.size(); ++i) {
+    SpatialAxis& axis = axes[i];
+    axis = {w[i + 2], 1, at(layer.dilation(), i, 1)};
+    const int64_t filled = (x[i + 2] - 1) * strides[i] + 1;
+    int64_t removed = at(layer.pad(), i, 0);
+    if (is_same || !layer.output_shape().empty()) {
+      const int64_t surplus = filled + axis.span() - 1 + at(layer.output_padding(), i, 0) - out[i + 2];
+      removed = shared_padding(std::max<int64_t>(0, surplus), layer.auto_pad() == "same_upper").before;
+    }
+    axis.padding.before = axis.span() - 1 - removed;
+    axis.padding.after = out[i + 2] - 1 + axis.span() - filled - axis.padding.before;
+  }
+  return axes;
+}
+
+}  // namespace halfstep::passes

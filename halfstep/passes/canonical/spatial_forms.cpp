@@ -1,0 +1,331 @@
+#include "halfstep/passes/canonical/spatial_forms.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "halfstep/passes/canonical/spatial_axes.h"
+#include "halfstep/passes/graph/rewrite.h"
+#include "halfstep/passes/graph/tensors.h"
+#include "halfstep/passes/graph/traits.h"
+#include "halfstep/passes/graph/uses.h"
+
+namespace halfstep::passes {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+/// Returns the tensor with its axes in another order. Element [i, j, ...] of the result is element [i, j, ...] of the
+/// axes `perm`, counted from the end along those that `flipped` names.
+Tensor rearranged(const Tensor& tensor, const Ints& perm, const std::vector<bool>& flipped) {
+  const Dims& dims = tensor.dims();
+  std::vector<int64_t> strides(dims.size(), 1);
+  for (size_t axis = dims.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * dims[axis];
+  Dims extents;
+  for (const int64_t axis : perm) extents.push_back(dims[static_cast<size_t>(axis)]);
+  Tensor made(tensor.dtype(), extents);
+  const auto from = tensor.data<float>();
+  const auto to = made.data<float>();
+  for (size_t i = 0; i < to.size(); ++i) {
+    auto rest = static_cast<int64_t>(i);
+    int64_t source = 0;
+    for (size_t axis = extents.size(); axis-- > 0;) {
+      const int64_t place = rest % extents[axis];
+      rest /= extents[axis];
+      source += strides[static_cast<size_t>(perm[axis])] * (flipped[axis] ? extents[axis] - 1 - place : place);
+    }
+    to[i] = from[static_cast<size_t>(source)];
+  }
+  return made;
+}
+
+/// Index tensor [windows, kernel] of the elements that windows along a padded axis read.
+Tensor window_indices(int64_t windows, const SpatialAxis& axis) {
+  std::vector<int64_t> indices;
+  for (int64_t window = 0; window < windows; ++window) {
+    for (int64_t tap = 0; tap < axis.kernel; ++tap) indices.push_back(window * axis.stride + tap * axis.dilation);
+  }
+  return Tensor::of<int64_t>(DType::i64, {windows, axis.kernel}, indices);
+}
+
+int64_t windows_over(int64_t padded_extent, const SpatialAxis& axis) {
+  return (padded_extent - axis.span()) / axis.stride + 1;
+}
+
+class SpatialForms {
+ public:
+  explicit SpatialForms(Model& model) : model_(model) {}
+
+  void run() {
+    for (const Op op : model_.graph.ops()) {
+      if (op.results().size() != 1 || op.out(0).dtype() != DType::f32 || op.in(0).is_tensor()) continue;
+      old_ = op;
+      Value made;
+      if (op.is<ops::Conv>()) made = convolution(ops::Conv(op.node()));
+      if (op.is<ops::ConvTranspose>()) made = transposed(ops::ConvTranspose(op.node()));
+      if (op.is<ops::MaxPool>()) made = maximum(ops::MaxPool(op.node()));
+      if (op.is<ops::AveragePool>()) made = mean(ops::AveragePool(op.node()));
+      if (op.is<ops::GlobalMaxPool>()) made = global_maximum(op.in(0));
+      if (made) replace(model_.graph, op, made.producer());
+    }
+    for (const Value tensor : model_.graph.tensors()) {
+      if (tensor.unused()) erase_tensor(model_, tensor);
+    }
+  }
+
+ private:
+  /// A convolution, with weights [o, c / groups, ...].
+  struct Layer {
+    Value w, b;
+    int64_t groups;
+    SpatialAxes axes;
+  };
+
+  Value insert(const OpInfo& info, std::vector<Value> operands, Attributes attributes = {}) {
+    return insert_before(model_.graph, old_, info, std::move(operands), std::move(attributes)).out(0);
+  }
+  Value reshape(Value x, Ints dims) { return insert(ops::Reshape::record(), {x}, {{"dims", std::move(dims)}}); }
+  Value permute(Value x, Ints perm) { return insert(ops::Transpose::record(), {x}, {{"perm", std::move(perm)}}); }
+
+  Value convolution(const ops::Conv& conv) {
+    const auto axes = axes_of(conv);
+    if (!axes || !is_stored_f32(conv.w())) return {};
+    return convolve(conv.x(), {conv.w(), conv.b(), conv.groups(), *axes});
+  }
+
+  Value transposed(const ops::ConvTranspose& layer) {
+    const auto axes = axes_behind_zeros(layer);
+    if (!axes || !is_stored_f32(layer.w())) return {};
+    return convolve(with_zeros(layer.x(), strides_of(layer), *axes),
+                    {flipped(layer.w(), layer.groups()), layer.b(), layer.groups(), behind(*axes, strides_of(layer))});
+  }
+
+  /// Padding without the zeros after the last element, which with_zeros adds.
+  static SpatialAxes behind(SpatialAxes axes, const Ints& strides) {
+    for (size_t i = 0; i < axes.size(); ++i) axes[i].padding.after -= strides[i] - 1;
+    return axes;
+  }
+
+  /// Puts stride - 1 zeros behind every element along each axis.
+  Value with_zeros(Value x, const Ints& strides, const SpatialAxes& axes) {
+    Ints inner, after, dims{0, 0};
+    for (size_t i = 0; i < axes.size(); ++i) {
+      dims.push_back(x.dims()[i + 2] * strides[i]);
+      if (strides[i] == 1) continue;
+      inner.push_back(static_cast<int64_t>(i + 3 + inner.size()));
+      after.push_back(strides[i] - 1);
+    }
+    if (inner.empty()) return x;
+    Ints pads(inner.size(), 0);
+    pads.insert(pads.end(), after.begin(), after.end());
+    const Value apart = insert(ops::Unsqueeze::record(), {x}, {{"axes", inner}});
+    return reshape(insert(ops::Pad::record(), {apart}, {{"pads", pads}, {"axes", inner}}), dims);
+  }
+
+  /// Weights [c, o / groups, ...] of a transposed convolution as [o, c / groups, ...].
+  Value flipped(Value w, int64_t groups) {
+    Dims dims = w.dims();
+    const int64_t inputs = dims[0] / groups, outputs = dims[1];
+    return derived(w, ".flipped", [&](const Tensor& tensor) {
+      Dims split = dims;
+      split[0] = inputs;
+      split.insert(split.begin(), groups);
+      Ints perm(split.size());
+      std::iota(perm.begin(), perm.end(), int64_t{0});
+      std::swap(perm[1], perm[2]);
+      std::vector<bool> turns(split.size(), true);
+      turns[0] = turns[1] = turns[2] = false;
+      Dims made = dims;
+      made[0] = groups * outputs;
+      made[1] = inputs;
+      return rearranged(tensor.reshaped(split), perm, turns).reshaped(made);
+    });
+  }
+
+  /// Returns the tensor that `change` makes of `tensor`. Layers that share a tensor share the result.
+  template <class Change>
+  Value derived(Value tensor, const char* suffix, Change change) {
+    Value& made = derived_[{tensor.name(), suffix}];
+    if (!made)
+      made = add_tensor(model_, tensor.name() + suffix, change(model_.tensors.at(tensor.name())), tensor.role());
+    return made;
+  }
+
+  /// Inserts the convolution of x[n, c, ...].
+  Value convolve(Value x, const Layer& layer) {
+    switch (layer.axes.size()) {
+      case 1: return insert(ops::Squeeze::record(), {line(x, layer)}, {{"axes", Ints{2}}});
+      case 2: return image(cropped(x, layer.axes), layer);
+      default: return volume(x, layer);
+    }
+  }
+
+  Value line(Value x, Layer layer) {
+    const Dims dims = layer.w.dims();
+    layer.w = derived(layer.w, ".image", [&](const Tensor& w) { return w.reshaped({dims[0], dims[1], 1, dims[2]}); });
+    layer.axes.insert(layer.axes.begin(), SpatialAxis());
+    return image(cropped(insert(ops::Unsqueeze::record(), {x}, {{"axes", Ints{2}}}), layer.axes), layer);
+  }
+
+  /// Removes the elements of negative padding.
+  Value cropped(Value x, const SpatialAxes& axes) {
+    SpatialAxes negative = axes;
+    for (SpatialAxis& axis : negative) {
+      axis.padding = {std::min<int64_t>(axis.padding.before, 0), std::min<int64_t>(axis.padding.after, 0)};
+    }
+    return padded(x, negative, 2, {});
+  }
+
+  /// Pads the axes from `first` on.
+  Value padded(Value x, const SpatialAxes& axes, size_t first, Value fill) {
+    if (std::ranges::none_of(axes, &SpatialAxis::is_padded)) return x;
+    Ints pads, after, places;
+    for (const SpatialAxis& axis : axes) {
+      places.push_back(static_cast<int64_t>(first + places.size()));
+      pads.push_back(axis.padding.before);
+      after.push_back(axis.padding.after);
+    }
+    pads.insert(pads.end(), after.begin(), after.end());
+    return insert(ops::Pad::record(), {x, fill}, {{"pads", pads}, {"axes", places}});
+  }
+
+  Value image(Value x, const Layer& layer) {
+    const SpatialAxis &h = layer.axes[0], &w = layer.axes[1];
+    const auto pad = [](int64_t elements) { return std::max<int64_t>(elements, 0); };
+    return insert(
+        ops::Conv2d::record(), {x, layer.w, layer.b},
+        {{"groups", layer.groups},
+         {"stride", Ints{h.stride, w.stride}},
+         {"dilation", Ints{h.dilation, w.dilation}},
+         {"pad", Ints{pad(h.padding.before), pad(w.padding.before), pad(h.padding.after), pad(w.padding.after)}}});
+  }
+
+  /// Returns x[n, d, c, h, w], d padded, as images whose channels are those of all planes in a window:
+  /// [n * windows, groups * kernel * c / groups, h, w].
+  Value stacked(Value x, const SpatialAxis& depth, int64_t groups) {
+    const Dims dims = x.dims();
+    const int64_t windows = windows_over(dims[1], depth), inputs = dims[2] / groups;
+    const bool is_whole = windows == 1 && depth.kernel == dims[1];
+    if (!is_whole && (depth.kernel > 1 || depth.stride > 1)) x = gathered(x, 1, depth);
+    if (groups > 1 && depth.kernel > 1) {
+      const Value apart = reshape(x, {-1, depth.kernel, groups, inputs, dims[3], dims[4]});
+      x = permute(apart, {0, 2, 1, 3, 4, 5});
+    }
+    return reshape(x, {-1, depth.kernel * dims[2], dims[3], dims[4]});
+  }
+
+  /// Replaces an axis by two: the windows, and their elements.
+  Value gathered(Value x, size_t axis, const SpatialAxis& window) {
+    const Tensor indices = window_indices(windows_over(x.dims()[axis], window), window);
+    const Value places = add_tensor(model_, old_.name() + ".windows", indices, Role::constant);
+    return insert(ops::Gather::record(), {x, places}, {{"axis", static_cast<int64_t>(axis)}});
+  }
+
+  Value volume(Value x, Layer layer) {
+    const SpatialAxis depth = layer.axes[0];
+    layer.axes.erase(layer.axes.begin());
+    x = padded(permute(x, {0, 2, 1, 3, 4}), {depth}, 1, {});
+    const int64_t windows = windows_over(x.dims()[1], depth);
+    const Value images = cropped(stacked(x, depth, layer.groups), layer.axes);
+    layer.w = derived(layer.w, ".planes", [&](const Tensor& w) {
+      const Dims& dims = w.dims();
+      return rearranged(w, {0, 2, 1, 3, 4}, std::vector<bool>(5))
+          .reshaped({dims[0], dims[1] * dims[2], dims[3], dims[4]});
+    });
+    const Value made = image(images, layer);
+    const Dims& dims = made.dims();
+    return permute(reshape(made, {-1, windows, dims[1], dims[2], dims[3]}), {0, 2, 1, 3, 4});
+  }
+
+  Value maximum(const ops::MaxPool& pool) {
+    const auto axes = axes_of(pool);
+    if (!axes || pool.with_indices()) return {};
+    const bool is_dilated = std::ranges::any_of(*axes, [](const SpatialAxis& axis) { return axis.dilation > 1; });
+    if (is_dilated) return {};
+    Value x = pool.x();
+    if (std::ranges::any_of(*axes, &SpatialAxis::is_padded)) {
+      const Tensor lowest = Tensor::scalar(-std::numeric_limits<float>::infinity());
+      x = padded(x, *axes, 2, add_tensor(model_, old_.name() + ".lowest", lowest, Role::constant));
+    }
+    return largest(x, *axes);
+  }
+
+  Value largest(Value x, const SpatialAxes& axes) {
+    const auto over = [&](Value from, const SpatialAxis& h, const SpatialAxis& w) {
+      return insert(ops::MaxPool2d::record(), {from},
+                    {{"kernel", Ints{h.kernel, w.kernel}}, {"stride", Ints{h.stride, w.stride}}});
+    };
+    if (axes.size() == 2) return over(x, axes[0], axes[1]);
+    if (axes.size() == 1) {
+      x = over(insert(ops::Unsqueeze::record(), {x}, {{"axes", Ints{2}}}), SpatialAxis(), axes[0]);
+      return insert(ops::Squeeze::record(), {x}, {{"axes", Ints{2}}});
+    }
+    const Dims dims = x.dims();
+    const Value planes = over(reshape(x, {0, dims[1] * dims[2], dims[3], dims[4]}), axes[1], axes[2]);
+    const int64_t h = planes.dims()[2], w = planes.dims()[3];
+    const Value made = over(reshape(planes, {0, dims[1], dims[2], h * w}), axes[0], SpatialAxis());
+    return reshape(made, {0, 0, -1, h, w});
+  }
+
+  Value mean(const ops::AveragePool& pool) {
+    const auto axes = axes_of(pool);
+    if (!axes || std::ranges::any_of(*axes, [&](const SpatialAxis& a) { return !counts(pool, a); })) return {};
+    const bool is_image =
+        axes->size() == 2 && std::ranges::none_of(*axes, [](const auto& a) { return a.dilation > 1; });
+    return is_image ? Value() : mean_of_windows(padded(pool.x(), *axes, 2, {}), *axes);
+  }
+
+  /// Whether every element of a window counts in its mean.
+  static bool counts(const ops::AveragePool& pool, const SpatialAxis& axis) {
+    return pool.count_include_pad() ? !pool.ceil_mode() : !axis.is_padded();
+  }
+
+  Value mean_of_windows(Value x, const SpatialAxes& axes) {
+    Ints taken;
+    for (size_t i = axes.size(); i-- > 0;) x = gathered(x, i + 2, axes[i]);
+    for (size_t i = 0; i < axes.size(); ++i) taken.push_back(static_cast<int64_t>(2 * i + 3));
+    return insert(ops::ReduceMean::record(), {x}, {{"axes", taken}, {"keep_dims", false}});
+  }
+
+  Value global_maximum(Value x) {
+    Ints axes(x.dims().size() - 2);
+    std::iota(axes.begin(), axes.end(), int64_t{2});
+    return insert(ops::ReduceMax::record(), {x}, {{"axes", axes}, {"keep_dims", true}});
+  }
+
+  Model& model_;
+  Op old_;  ///< layer that is rewritten
+  std::map<std::pair<std::string, std::string>, Value> derived_;
+};
+
+/// Returns the operators between a conv2d and `activation`, from the first to the last. Empty if there is another
+/// operator or another reader.
+std::vector<Op> moves_before(Op activation) {
+  std::vector<Op> moves;
+  for (Value from = activation.in(0); only_reader(from); from = from.producer().in(0)) {
+    const Op op = from.producer();
+    if (op.is<ops::Conv2d>()) return {moves.rbegin(), moves.rend()};
+    if (!op || !op.is<ops::Squeeze, ops::Reshape, ops::Transpose>()) break;
+    moves.push_back(op);
+  }
+  return {};
+}
+
+}  // namespace
+
+void spatial_forms(Model& model) { SpatialForms(model).run(); }
+
+void activations_before_moves(Graph& graph) {
+  for (const Op op : graph.ops()) {
+    if (!has_trait(op, Trait::fuses_into_producer)) continue;
+    const std::vector<Op> moves = moves_before(op);
+    if (moves.empty()) continue;
+    const Op moved =
+        graph.insert({&op.info(), {moves[0].in(0)}, op.attributes(), op.name(), op.location()}, nullptr, moves[0]);
+    moves[0].set_operand(0, moved.out(0));
+    replace(graph, op, moves.back());
+  }
+}
+
+}  // namespace halfstep::passes

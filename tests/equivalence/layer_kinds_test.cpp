@@ -1,0 +1,63 @@
+// Kinds of layers that become integers through other operators: both execution paths have the same codes, every layer
+// computes as the source model says, and nothing stays in float.
+#include <gtest/gtest.h>
+
+#include "halfstep/verify/equivalence/same_floats.h"
+#include "halfstep/verify/equivalence/semantics.h"
+#include "tests/equivalence/fixture.h"
+
+namespace halfstep::test {
+namespace {
+
+struct Kind {
+  const char* network;
+  const char* platform;
+};
+
+std::vector<Kind> all_kinds() {
+  std::vector<Kind> kinds;
+  for (const char* network : {"decoder", "line", "volume", "norms", "slopes", "recurrent"}) {
+    for (const char* platform : {"generic_int8", "pow2_int8", "magik_t40"}) kinds.push_back({network, platform});
+  }
+  return kinds;
+}
+
+class LayerKinds : public testing::TestWithParam<Kind> {};
+std::string name_of_kind(const testing::TestParamInfo<Kind>& kind) {
+  return std::string(kind.param.network) + "_" + kind.param.platform;
+}
+INSTANTIATE_TEST_SUITE_P(Networks, LayerKinds, testing::ValuesIn(all_kinds()), name_of_kind);
+
+Prepared prepared_kind(const Kind& kind) {
+  return Prepared(kind.platform, {}, {},
+                  HALFSTEP_SOURCE_DIR "/tests/equivalence/kinds/" + std::string(kind.network) + ".ir");
+}
+
+// A5.25, A5.26, A5.27, A5.28, A7.1, A12.1
+TEST_P(LayerKinds, BecomeIntegersWithTheSameCodes) {
+  Prepared prepared = prepared_kind(GetParam());
+  const Model integer = quant::convert(prepared.model).model;
+  const auto report = prepared.compare(api::paths_of(prepared.model, integer));
+  for (const auto& layer : report.layers) {
+    EXPECT_GT(layer.compared, 0) << layer.layer.name;
+    EXPECT_EQ(layer.differing + layer.parameters_differing, 0) << layer.layer.name;
+  }
+  for (const auto& layer : verify::check_semantics(prepared.model, integer, {.all = true}, prepared.pool)) {
+    EXPECT_GT(layer.semantics.compared, 0) << layer.layer;
+    EXPECT_EQ(layer.semantics.beyond, 0) << layer.layer;
+  }
+}
+
+/// The network without quantizers has the values of the source model.
+// A12.6
+TEST_P(LayerKinds, KeepTheValuesOfTheSource) {
+  Prepared prepared = prepared_kind(GetParam());
+  const Model form = quant::float_form(prepared.model.source->network, quant::load_platform(GetParam().platform));
+  const auto report = verify::same_floats(prepared.model.source->network, form, prepared.parts.test.inputs(0, 3),
+                                          {.elements = 1000}, prepared.pool);
+  EXPECT_TRUE(report.faults.empty()) << report.faults.front().value;
+  EXPECT_GT(report.compared, 0);
+}
+
+}  // namespace
+}  // namespace halfstep::test
