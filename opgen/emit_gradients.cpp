@@ -1,5 +1,6 @@
 // halfstep/passes/gradient/gradients.cpp: a builder function for each operator with a gradient.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 
@@ -68,28 +69,29 @@ class GradientWriter {
 
   /// Finds calls shared by the gradients of several inputs. They are built once, inner ones first.
   void find_shared() {
-    std::map<std::string, std::set<std::string>> users;
     std::vector<std::string> order;
-    for (const NamedExpr& gradient : record_.gradient.inputs) {
-      if (is_variadic(gradient)) continue;
-      walk(gradient.expr, [&](const Expr& part) {
-        if (!part.is(Kind::call) || find(records_, part.text) == nullptr) return;
-        const std::string text = to_text(part);
-        if (users[text].empty()) order.push_back(text);
-        users[text].insert(gradient.name);
-        calls_[text] = &part;
-      });
+    const auto& gradients = record_.gradient.inputs;
+    for (auto gradient = gradients.rbegin(); gradient != gradients.rend(); ++gradient) {
+      if (!is_variadic(*gradient)) add_calls(gradient->expr, gradient->name, order);
     }
-    for (auto text = order.rbegin(); text != order.rend(); ++text) {
-      if (users[*text].size() > 1) shared_.push_back(*text);
-    }
-    users_ = std::move(users);
+    std::copy_if(order.begin(), order.end(), std::back_inserter(shared_),
+                 [this](const std::string& text) { return users_[text].size() > 1; });
     std::map<std::string, int> count;
     for (const std::string& text : shared_) {
       const std::string& op = calls_[text]->text;
       const int number = ++count[op];
       names_[text] = "shared_" + op + (number > 1 ? "_" + std::to_string(number) : "");
     }
+  }
+
+  /// Adds the calls in an expression to `order`, each after its arguments.
+  void add_calls(const Expr& part, const std::string& input, std::vector<std::string>& order) {
+    for (auto arg = part.args.rbegin(); arg != part.args.rend(); ++arg) add_calls(*arg, input, order);
+    if (!part.is(Kind::call) || find(records_, part.text) == nullptr) return;
+    const std::string text = to_text(part);
+    if (users_[text].empty()) order.push_back(text);
+    users_[text].insert(input);
+    calls_[text] = &part;
   }
 
   static std::string need_name(const std::string& port) { return "need_" + port; }

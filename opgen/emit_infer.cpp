@@ -36,6 +36,7 @@ class InferWriter {
       text_.line("             {},", dims_cpp(rule.expr));
       text_.line("             {{{}}});", join(facts_cpp(rule.expr), ", "));
     }
+    write_computed_extents();
     write_result();
     text_.line("}}");
     return text_.str();
@@ -145,6 +146,10 @@ class InferWriter {
                  ", {" + join(extents_cpp(*port.dims), ", ") + "}" + (port.dims->open ? ", true)" : ")"));
       }
     }
+  }
+
+  /// Shape functions rely on the rules, so these come before.
+  void write_computed_extents() {
     for (const Port& port : record_.inputs) {
       if (port.dims && port.dims->function)
         for_port(

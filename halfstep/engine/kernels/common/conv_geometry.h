@@ -1,4 +1,4 @@
-// Extents of a two-dimensional convolution.
+// Extents of a convolution over the height and width of images, or also over their depth.
 #pragma once
 
 #include <array>
@@ -7,6 +7,9 @@
 #include "halfstep/core/base/shape.h"
 
 namespace halfstep::kernels {
+
+/// The tensor of a convolution that an operator computes from the two others.
+enum class ConvPass { forward, grad_x, grad_w };
 
 /// x[n, c, h, w], weights[o, c / groups, kh, kw], out[n, o, oh, ow]. Weight tap (ky, kx) of out pixel (oy, ox) reads x
 /// pixel (oy * stride[0] - pad[0] + ky * dilation[0], ox * stride[1] - pad[1] + kx * dilation[1]). Outside of x there
@@ -17,14 +20,18 @@ struct ConvGeometry {
   int64_t groups, kh, kw;
   std::array<int64_t, 2> stride, dilation;
   std::array<int64_t, 4> pad;  ///< top, left, bottom, right
+  /// A third axis in front of the height.
+  struct Depth {
+    int64_t x = 1, out = 1, kernel = 1, stride = 1, dilation = 1, before = 0, after = 0;
+  } depth = {};
 
   int64_t group_in() const { return c / groups; }
   int64_t group_out() const { return o / groups; }
-  int64_t x_plane() const { return h * w; }
-  int64_t out_plane() const { return oh * ow; }
-  int64_t x_image() const { return c * h * w; }
-  int64_t out_image() const { return o * oh * ow; }
-  int64_t taps() const { return kh * kw; }
+  int64_t x_plane() const { return depth.x * h * w; }
+  int64_t out_plane() const { return depth.out * oh * ow; }
+  int64_t x_image() const { return c * x_plane(); }
+  int64_t out_image() const { return o * out_plane(); }
+  int64_t taps() const { return depth.kernel * kh * kw; }
   /// Number of weights of one output channel.
   int64_t filter() const { return group_in() * taps(); }
   int64_t weights() const { return o * filter(); }

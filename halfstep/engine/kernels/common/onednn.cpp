@@ -197,31 +197,44 @@ struct ConvTerms {
 
   explicit ConvTerms(const Convolution::Spec& spec) {
     const ConvGeometry& g = spec.geometry;
-    const memory::dims x_dims{g.n, g.c, g.h, g.w}, out_dims{g.n, g.o, g.oh, g.ow};
-    const int64_t i = g.group_in(), o = g.group_out(), taps = g.taps();
+    const ConvGeometry::Depth& d = g.depth;
+    const memory::dims x_dims = extents({g.n, g.c}, g, {d.x, g.h, g.w});
+    const memory::dims out_dims = extents({g.n, g.o}, g, {d.out, g.oh, g.ow});
+    const int64_t i = g.group_in(), o = g.group_out();
     // With one image the step to the next image has no effect. The dense step makes equal layouts compare equal.
     x = image_tensor(x_dims, spec.x, g.n == 1 ? g.x_image() : spec.x_image, spec.x_channels_last);
     out = image_tensor(out_dims, spec.out, g.n == 1 ? g.out_image() : spec.out_image, spec.out_channels_last);
+    const memory::dims kernel{d.kernel, g.kh, g.kw}, taps{g.kh * g.kw, g.kw, 1};
     const bool grouped = g.groups > 1;
-    const memory::dims filters = grouped ? memory::dims{g.groups, o, i, g.kh, g.kw} : memory::dims{o, i, g.kh, g.kw};
+    const memory::dims filters = extents(grouped ? memory::dims{g.groups, o, i} : memory::dims{o, i}, g, kernel);
     weights = {
         filters, data_type(spec.weights),
-        grouped ? memory::dims{o * spec.filter, spec.filter, taps, g.kw, 1} : memory::dims{spec.filter, taps, g.kw, 1}};
+        extents(grouped ? memory::dims{o * spec.filter, spec.filter, g.taps()} : memory::dims{spec.filter, g.taps()}, g,
+                taps)};
     any_x = {x_dims, data_type(spec.x), memory::format_tag::any};
     any_out = {out_dims, data_type(spec.out), memory::format_tag::any};
     any_weights = {filters, data_type(spec.weights), memory::format_tag::any};
     if (spec.bias) bias = {{g.o}, memory::data_type::f32, memory::format_tag::a};
-    stride = {g.stride[0], g.stride[1]};
-    dilation = {g.dilation[0] - 1, g.dilation[1] - 1};
-    pad_begin = {g.pad[0], g.pad[1]};
-    pad_end = {g.pad[2], g.pad[3]};
+    stride = extents({}, g, {d.stride, g.stride[0], g.stride[1]});
+    dilation = extents({}, g, {d.dilation - 1, g.dilation[0] - 1, g.dilation[1] - 1});
+    pad_begin = extents({}, g, {d.before, g.pad[0], g.pad[1]});
+    pad_end = extents({}, g, {d.after, g.pad[2], g.pad[3]});
   }
 
-  /// [n, c, h, w], stored in this order or channels-last.
+  /// `first`, followed by the numbers of the spatial axes. The depth is left out if no extent of it is above 1.
+  static memory::dims extents(memory::dims first, const ConvGeometry& g, const memory::dims& spatial) {
+    const bool has_depth = std::max({g.depth.x, g.depth.kernel, g.depth.out}) > 1;
+    first.insert(first.end(), spatial.begin() + (has_depth ? 0 : 1), spatial.end());
+    return first;
+  }
+
+  /// [n, c, ...], stored in this order or channels-last.
   static memory::desc image_tensor(const memory::dims& dims, DType dtype, int64_t image, bool channels_last) {
-    const int64_t c = dims[1], w = dims[3];
-    const memory::dims strides =
-        channels_last ? memory::dims{image, 1, w * c, c} : memory::dims{image, dims[2] * w, w, 1};
+    memory::dims strides(dims.size());
+    int64_t step = channels_last ? dims[1] : 1;
+    for (size_t axis = dims.size() - 1; axis >= 2; step *= dims[axis--]) strides[axis] = step;
+    strides[1] = channels_last ? 1 : step;
+    strides[0] = image;
     return {dims, data_type(dtype), strides};
   }
 

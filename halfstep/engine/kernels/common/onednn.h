@@ -25,7 +25,7 @@ Verdict accept_f32(const Problem& problem);
 /// are packed beforehand.
 class Convolution {
  public:
-  enum class Pass { forward, grad_x, grad_w };
+  using Pass = ConvPass;
 
   struct Spec {
     Pass pass = Pass::forward;

@@ -111,7 +111,7 @@ struct AlignState {
 Plan prepare_align(const Problem& problem) {
   const Dims& x = problem.in[RoiAlign::in::x]->dims;
   return {.state = std::make_shared<AlignState>(x[0], x[1], x[2], x[3], RoiAlign(problem.attributes)),
-          .phases = {problem.out[0]->dims[0]}};
+          .phases = {problem.in[RoiAlign::in::rois]->dims[0]}};
 }
 
 /// Four neighbours of a position in a plane and their weights. All weights are 0 outside.
@@ -198,60 +198,149 @@ struct Region {
   }
 };
 
+/// Calls visit(position in the plane, weight) for the neighbours of the samples of a bin that are inside.
+template <class Visit>
+void for_each_part(const AlignState& s, const Bins& across, const Bins& along, int64_t bin_row, int64_t bin_column,
+                   const Visit& visit) {
+  const Span rows = across.inside(bin_row, s.height), columns = along.inside(bin_column, s.width);
+  for (int64_t row = rows.first; row < rows.last; ++row) {
+    for (int64_t column = columns.first; column < columns.last; ++column) {
+      const Sample sample(s, across.place(bin_row, row), along.place(bin_column, column));
+      for (size_t k = 0; k < 4; ++k) visit(sample.at[k], sample.weight[k]);
+    }
+  }
+}
+
+/// A weighted neighbour of a sample. Samples outside are 0, without a position.
+struct Part {
+  double value = 0;
+  int64_t at = -1;
+  double weight = 0;
+};
+
+/// The first largest part of a bin.
+template <class T>
+Part largest_part(const AlignState& s, const Bins& across, const Bins& along, const T* plane, int64_t bin_row,
+                  int64_t bin_column) {
+  const Span rows = across.inside(bin_row, s.height), columns = along.inside(bin_column, s.width);
+  bool first = rows.first == 0 && columns.first == 0;
+  Part best;
+  for_each_part(s, across, along, bin_row, bin_column, [&](int64_t at, double weight) {
+    const double value = weight * to_double(plane[at]);
+    if (first || best.value < value) best = {value, at, weight};
+    first = false;
+  });
+  const bool has_outside = rows.size() * columns.size() < across.count * along.count;
+  return has_outside && best.value < 0 ? Part() : best;
+}
+
+/// Number of samples by which the sum of a bin is divided.
+double samples(const Bins& across, const Bins& along) {
+  return static_cast<double>(std::max<int64_t>(1, across.count * along.count));
+}
+
 /// The mean of the samples of a bin, or the largest of their weighted neighbours.
 template <class T>
 double bin_value(const AlignState& s, const Bins& across, const Bins& along, const T* plane, int64_t bin_row,
                  int64_t bin_column) {
-  const bool largest = s.attributes.mode == "max";
-  const Span rows = across.inside(bin_row, s.height), columns = along.inside(bin_column, s.width);
-  bool first = rows.first == 0 && columns.first == 0;
-  double value = 0;
-  for (int64_t row = rows.first; row < rows.last; ++row) {
-    for (int64_t column = columns.first; column < columns.last; ++column) {
-      const Sample sample(s, across.place(bin_row, row), along.place(bin_column, column));
-      for (size_t k = 0; k < 4; ++k) {
-        const double part = sample.weight[k] * to_double(plane[sample.at[k]]);
-        value = !largest ? value + part : first ? part : std::max(value, part);
-        first = false;
+  if (s.attributes.mode == "max") return largest_part(s, across, along, plane, bin_row, bin_column).value;
+  double sum = 0;
+  for_each_part(s, across, along, bin_row, bin_column,
+                [&](int64_t at, double weight) { sum += weight * to_double(plane[at]); });
+  return sum / samples(across, along);
+}
+
+/// Calls body(image, rows of bins, columns of bins) for a region, or returns the reason why it has none.
+template <class Body>
+Status with_region(const AlignState& s, const Call& call, int64_t index, const Body& body) {
+  using In = RoiAlign::in;
+  const RoiAlign& a = s.attributes;
+  const int64_t image = call.in[In::batch_indices].as<const int64_t>()[index];
+  if (image < 0 || image >= s.images)
+    return Status(errors::operand_index_out_of_range(fmt::format("image of region {}", index), image,
+                                                     fmt::format("0 to {}", s.images - 1)));
+  return with_any_float(call.in[In::rois].dtype, [&]<class T>() -> Status {
+    const T* roi = call.in[In::rois].as<const T>() + index * 4;
+    const double corners[4] = {to_double(roi[0]), to_double(roi[1]), to_double(roi[2]), to_double(roi[3])};
+    const Region region(a, corners);
+    if (!region.is_bounded()) return Status(errors::region_too_large(index, region.height, region.width, kMostPixels));
+    body(image, Bins(region.y, region.height, a.output_height, a.sampling_ratio),
+         Bins(region.x, region.width, a.output_width, a.sampling_ratio));
+    return {};
+  });
+}
+
+Status run_align(const Call& call, int, int64_t index) {
+  const auto& s = state_of<AlignState>(call);
+  const RoiAlign& a = s.attributes;
+  return with_region(s, call, index, [&](int64_t image, const Bins& rows, const Bins& columns) {
+    with_any_float(call.out[0].dtype, [&]<class T>() {
+      T* dst = call.out[0].as<T>() + index * s.channels * a.output_height * a.output_width;
+      for (int64_t c = 0; c < s.channels; ++c) {
+        const T* plane = call.in[RoiAlign::in::x].as<const T>() + (image * s.channels + c) * s.height * s.width;
+        for (int64_t row = 0; row < a.output_height; ++row) {
+          for (int64_t column = 0; column < a.output_width; ++column)
+            *dst++ = from_double<T>(bin_value(s, rows, columns, plane, row, column));
+        }
+      }
+    });
+  });
+}
+
+/// A piece is a plane of x.
+Plan prepare_align_grad(const Problem& problem) {
+  Plan plan = prepare_align(problem);
+  const Dims& x = problem.in[RoiAlignGrad::in::x]->dims;
+  plan.worker_scratch = static_cast<size_t>(x[2] * x[3]) * sizeof(double);
+  plan.phases = {x[0] * x[1]};
+  return plan;
+}
+
+/// Adds the gradients of the bins of a region, in order, to the elements of which they are made.
+template <class T>
+void add_region(const AlignState& s, const Bins& rows, const Bins& columns, const T* plane, const T* out_grad,
+                double* sums) {
+  const RoiAlign& a = s.attributes;
+  for (int64_t row = 0; row < a.output_height; ++row) {
+    for (int64_t column = 0; column < a.output_width; ++column) {
+      const double gradient = to_double(*out_grad++);
+      if (a.mode == "max") {
+        const Part part = largest_part(s, rows, columns, plane, row, column);
+        if (part.at >= 0) sums[part.at] += part.weight * gradient;
+      } else {
+        const double share = gradient / samples(rows, columns);
+        for_each_part(s, rows, columns, row, column, [&](int64_t at, double weight) { sums[at] += weight * share; });
       }
     }
   }
-  const int64_t samples = across.count * along.count;
-  if (!largest) return value / static_cast<double>(std::max<int64_t>(1, samples));
-  return rows.size() * columns.size() < samples ? std::max(value, 0.0) : value;
 }
 
-Status run_align(const Call& call, int, int64_t region_index) {
-  using In = RoiAlign::in;
+Status run_align_grad(const Call& call, int, int64_t piece) {
+  using In = RoiAlignGrad::in;
   const auto& s = state_of<AlignState>(call);
-  const RoiAlign& a = s.attributes;
-  const int64_t image = call.in[In::batch_indices].as<const int64_t>()[region_index];
-  if (image < 0 || image >= s.images)
-    return Status(errors::operand_index_out_of_range(fmt::format("image of region {}", region_index), image,
-                                                     fmt::format("0 to {}", s.images - 1)));
-  return with_any_float(call.out[0].dtype, [&]<class T>() -> Status {
-    const T* roi = call.in[In::rois].as<const T>() + region_index * 4;
-    const double corners[4] = {to_double(roi[0]), to_double(roi[1]), to_double(roi[2]), to_double(roi[3])};
-    const Region region(a, corners);
-    if (!region.is_bounded())
-      return Status(errors::region_too_large(region_index, region.height, region.width, kMostPixels));
-    const Bins rows(region.y, region.height, a.output_height, a.sampling_ratio);
-    const Bins columns(region.x, region.width, a.output_width, a.sampling_ratio);
-    T* dst = call.out[0].as<T>() + region_index * s.channels * a.output_height * a.output_width;
-    for (int64_t c = 0; c < s.channels; ++c) {
-      const T* plane = call.in[In::x].as<const T>() + (image * s.channels + c) * s.height * s.width;
-      for (int64_t row = 0; row < a.output_height; ++row) {
-        for (int64_t column = 0; column < a.output_width; ++column)
-          *dst++ = from_double<T>(bin_value(s, rows, columns, plane, row, column));
-      }
+  const int64_t size = s.height * s.width, regions = call.in[In::rois].dims[0];
+  const int64_t bins = s.attributes.output_height * s.attributes.output_width;
+  auto* sums = reinterpret_cast<double*>(call.worker_scratch);
+  std::fill_n(sums, size, 0.0);
+  Status status;
+  with_any_float(call.out[0].dtype, [&]<class T>() {
+    const T* plane = call.in[In::x].as<const T>() + piece * size;
+    for (int64_t index = 0; index < regions && status.ok(); ++index) {
+      status = with_region(s, call, index, [&](int64_t image, const Bins& rows, const Bins& columns) {
+        const T* out_grad = call.in[In::out_grad].as<const T>() + (index * s.channels + piece % s.channels) * bins;
+        if (image == piece / s.channels) add_region(s, rows, columns, plane, out_grad, sums);
+      });
     }
-    return {};
+    T* dst = call.out[0].as<T>() + piece * size;
+    for (int64_t i = 0; i < size; ++i) dst[i] = from_double<T>(sums[i]);
   });
+  return status;
 }
 
 }  // namespace
 
 extern const Kernel reference_non_maximum_suppression{"reference", accept_all, prepare_select, run_select};
 extern const Kernel reference_roi_align{"reference", accept_all, prepare_align, run_align};
+extern const Kernel reference_roi_align_grad{"reference", accept_all, prepare_align_grad, run_align_grad};
 
 }  // namespace halfstep::kernels

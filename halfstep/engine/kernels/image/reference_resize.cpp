@@ -20,7 +20,6 @@ struct AxisTable {
 };
 
 struct ResizeState {
-  Dims x;
   std::vector<AxisTable> tables;  ///< tables of the axes that change, in order
   bool extrapolates = false;
   double extrapolation = 0;
@@ -121,12 +120,10 @@ Verdict accept_resize(const Problem& problem) {
   return accept();
 }
 
-Plan prepare_resize(const Problem& problem) {
+/// The plan of a resize from x to out, or of its gradient, which has the same attributes.
+Plan plan_of(const Problem& problem, const Dims& x, const Dims& out) {
   const Resize a(problem.attributes);
-  const Dims& x = problem.in[0]->dims;
-  const Dims& out = problem.out[0]->dims;
   auto state = std::make_shared<ResizeState>();
-  state->x = x;
   state->extrapolates = a.coordinates == "tf_crop_and_resize";
   state->extrapolation = a.extrapolation_value;
   const size_t count = a.axes.empty() ? x.size() : a.axes.size();
@@ -156,6 +153,9 @@ Plan prepare_resize(const Problem& problem) {
   return {.state = std::move(state), .scratch = scratch};
 }
 
+Plan prepare_resize(const Problem& problem) { return plan_of(problem, problem.in[0]->dims, problem.out[0]->dims); }
+Plan prepare_grad(const Problem& problem) { return plan_of(problem, problem.out[0]->dims, problem.in[0]->dims); }
+
 /// Resamples one axis of a dense tensor of doubles.
 void resample(const AxisTable& table, const Dims& dims, const double* src, double* dst) {
   const Axis axis(dims, static_cast<int64_t>(table.axis));
@@ -175,12 +175,29 @@ void resample(const AxisTable& table, const Dims& dims, const double* src, doubl
   }
 }
 
-void extrapolate(const ResizeState& state, const Dims& dims, double* values) {
+/// The transpose of resample: adds each element of src to those from which resample computes it. dst has extents
+/// `dims`.
+void spread(const AxisTable& table, const Dims& dims, const double* src, double* dst) {
+  const Axis axis(dims, static_cast<int64_t>(table.axis));
+  std::fill_n(dst, count_elements(dims), 0.0);
+  for (int64_t o = 0; o < axis.outer; ++o) {
+    for (int64_t i = 0; i < table.out; ++i, src += axis.inner) {
+      for (int64_t k = i * table.width; k < (i + 1) * table.width; ++k) {
+        const double weight = table.weights[static_cast<size_t>(k)];
+        double* to = dst + (o * axis.extent + table.places[static_cast<size_t>(k)]) * axis.inner;
+        for (int64_t e = 0; e < axis.inner; ++e) to[e] += weight * src[e];
+      }
+    }
+  }
+}
+
+/// Stores `number` in the results that are extrapolated.
+void extrapolate(const ResizeState& state, const Dims& dims, double number, double* values) {
   for (const AxisTable& table : state.tables) {
     const Axis axis(dims, static_cast<int64_t>(table.axis));
     for (int64_t row = 0; row < axis.outer * axis.extent; ++row) {
       if (table.outside[static_cast<size_t>(row % axis.extent)])
-        std::fill_n(values + row * axis.inner, axis.inner, state.extrapolation);
+        std::fill_n(values + row * axis.inner, axis.inner, number);
     }
   }
 }
@@ -201,15 +218,34 @@ Status run_resize(const Call& call, int, int64_t) {
   with_number(call.out[0].dtype, [&]<class T>() {
     const T* src = call.in[0].as<const T>();
     for (int64_t i = 0; i < call.in[0].size(); ++i) values[i] = to_double(src[i]);
-    Dims dims = state.x;
+    Dims dims(call.in[0].dims.begin(), call.in[0].dims.end());
     for (const AxisTable& table : state.tables) {
       resample(table, dims, values, next);
       dims[table.axis] = table.out;
       std::swap(values, next);
     }
-    if (state.extrapolates) extrapolate(state, dims, values);
+    if (state.extrapolates) extrapolate(state, dims, state.extrapolation, values);
     T* dst = call.out[0].as<T>();
     for (int64_t i = 0; i < call.out[0].size(); ++i) dst[i] = element_of<T>(values[i]);
+  });
+  return {};
+}
+
+Status run_grad(const Call& call, int, int64_t) {
+  const auto& state = state_of<ResizeState>(call);
+  auto* values = reinterpret_cast<double*>(call.scratch);
+  double* next = values + state.buffer;
+  with_any_float(call.out[0].dtype, [&]<class T>() {
+    const T* out_grad = call.in[0].as<const T>();
+    for (int64_t i = 0; i < call.in[0].size(); ++i) values[i] = to_double(out_grad[i]);
+    Dims dims(call.in[0].dims.begin(), call.in[0].dims.end());
+    if (state.extrapolates) extrapolate(state, dims, 0, values);
+    for (auto table = state.tables.rbegin(); table != state.tables.rend(); ++table) {
+      dims[table->axis] = table->in;
+      spread(*table, dims, values, next);
+      std::swap(values, next);
+    }
+    for (int64_t i = 0; i < call.out[0].size(); ++i) call.out[0].as<T>()[i] = from_double<T>(values[i]);
   });
   return {};
 }
@@ -217,5 +253,6 @@ Status run_resize(const Call& call, int, int64_t) {
 }  // namespace
 
 extern const Kernel reference_resize{"reference", accept_resize, prepare_resize, run_resize};
+extern const Kernel reference_resize_grad{"reference", accept_resize, prepare_grad, run_grad};
 
 }  // namespace halfstep::kernels

@@ -5,8 +5,6 @@
 
 #include "halfstep/engine/kernels/norm/rows.h"
 #include "halfstep/engine/kernels/ops.h"
-#include "halfstep/engine/kernels/reduce/axes.h"
-#include "halfstep/engine/kernels/reduce/groups.h"
 
 namespace halfstep::kernels {
 namespace {
@@ -101,131 +99,11 @@ Status run_rms_norm(const Call& call, int, int64_t piece) {
   return {};
 }
 
-// local_response_norm
-
-struct ResponseState {
-  int64_t channels, plane;
-  LocalResponseNorm attributes;
-};
-
-Plan prepare_response(const Problem& problem) {
-  const Dims& x = problem.in[0]->dims;
-  int64_t plane = 1;
-  for (size_t i = 2; i < x.size(); ++i) plane *= x[i];
-  return {.state = std::make_shared<ResponseState>(x[1], plane, LocalResponseNorm(problem.attributes)),
-          .worker_scratch = static_cast<size_t>(plane) * sizeof(double),
-          .phases = {plane == 0 ? 0 : x[0] * x[1]}};
-}
-
-Status run_response(const Call& call, int, int64_t piece) {
-  const auto& [channels, plane, a] = state_of<ResponseState>(call);
-  const int64_t channel = piece % channels;
-  const int64_t first = std::max<int64_t>(0, channel - (a.size - 1) / 2);
-  const int64_t last = std::min(channels - 1, channel + a.size / 2);
-  auto* sums = reinterpret_cast<double*>(call.worker_scratch);
-  std::fill_n(sums, plane, 0.0);
-  with_any_float(call.out[0].dtype, [&]<class T>() {
-    const T* image = call.in[0].as<const T>() + (piece - channel) * plane;
-    for (int64_t c = first; c <= last; ++c) {
-      for (int64_t i = 0; i < plane; ++i) {
-        const double value = to_double(image[c * plane + i]);
-        sums[i] += value * value;
-      }
-    }
-    T* dst = call.out[0].as<T>() + piece * plane;
-    for (int64_t i = 0; i < plane; ++i) {
-      const double base = a.bias + a.alpha / static_cast<double>(a.size) * sums[i];
-      store(to_double(image[channel * plane + i]) / std::pow(base, a.beta), dst[i]);
-    }
-  });
-  return {};
-}
-
-// lp_normalization
-
-struct LpState {
-  Axis axis;
-  int64_t p;
-};
-
-Plan prepare_lp(const Problem& problem) {
-  const LpNormalization a(problem.attributes);
-  const Axis axis(problem.in[0]->dims, a.axis);
-  return {.state = std::make_shared<LpState>(axis, a.p), .phases = {axis.outer}};
-}
-
-Status run_lp(const Call& call, int, int64_t piece) {
-  const auto& [axis, p] = state_of<LpState>(call);
-  with_any_float(call.out[0].dtype, [&]<class T>() {
-    for (int64_t inner = 0; inner < axis.inner; ++inner) {
-      const int64_t begin = piece * axis.extent * axis.inner + inner;
-      const T* src = call.in[0].as<const T>() + begin;
-      double norm = 0;
-      for (int64_t i = 0; i < axis.extent; ++i) {
-        const double value = to_double(src[i * axis.inner]);
-        norm += p == 1 ? std::fabs(value) : value * value;
-      }
-      if (p == 2) norm = std::sqrt(norm);
-      T* dst = call.out[0].as<T>() + begin;
-      for (int64_t i = 0; i < axis.extent; ++i)
-        store(norm == 0 ? 0.0 : to_double(src[i * axis.inner]) / norm, dst[i * axis.inner]);
-    }
-  });
-  return {};
-}
-
-// mean_variance_normalization
-
-Plan prepare_mean_variance(const Problem& problem) {
-  const Dims& x = problem.in[0]->dims;
-  auto state = std::make_shared<Groups>(x, keepdims_extents(x, MeanVarianceNormalization(problem.attributes).axes));
-  const int64_t pieces = state->pieces();
-  const auto scratch = static_cast<size_t>(state->results()) * 2 * sizeof(double);
-  return {.state = std::move(state), .scratch = scratch, .phases = {pieces}};
-}
-
-/// Calls term(element, result) for every element of a piece.
-template <class Term>
-void for_each(const Groups& groups, int64_t piece, const Term& term) {
-  groups.for_each_run(piece, [&](int64_t first, int64_t result, int64_t count, bool together) {
-    for (int64_t i = 0; i < count; ++i) term(first + i, together ? result : result + i);
-  });
-}
-
-Status run_mean_variance(const Call& call, int, int64_t piece) {
-  const auto& groups = state_of<Groups>(call);
-  auto* means = reinterpret_cast<double*>(call.scratch);
-  double* deviations = means + groups.results();
-  const int64_t begin = piece * groups.piece_results(), end = begin + groups.piece_results();
-  const auto count = static_cast<double>(groups.count());
-  std::fill(means + begin, means + end, 0.0);
-  std::fill(deviations + begin, deviations + end, 0.0);
-  with_any_float(call.out[0].dtype, [&]<class T>() {
-    const T* src = call.in[0].as<const T>();
-    for_each(groups, piece, [&](int64_t i, int64_t result) { means[result] += to_double(src[i]); });
-    for (int64_t i = begin; i < end; ++i) means[i] /= count;
-    for_each(groups, piece, [&](int64_t i, int64_t result) {
-      const double rest = to_double(src[i]) - means[result];
-      deviations[result] += rest * rest;
-    });
-    for (int64_t i = begin; i < end; ++i) deviations[i] = std::sqrt(deviations[i] / count) + 1e-9;
-    T* dst = call.out[0].as<T>();
-    for_each(groups, piece, [&](int64_t i, int64_t result) {
-      store((to_double(src[i]) - means[result]) / deviations[result], dst[i]);
-    });
-  });
-  return {};
-}
-
 }  // namespace
 
 extern const Kernel reference_instance_norm{"reference", accept_all, prepare_groups<InstanceNorm>, run_groups};
 extern const Kernel reference_group_norm{"reference", accept_all, prepare_groups<GroupNorm>, run_groups};
 extern const Kernel reference_layer_norm{"reference", accept_all, prepare_rows<LayerNorm>, run_layer_norm};
 extern const Kernel reference_rms_norm{"reference", accept_all, prepare_rows<RmsNorm>, run_rms_norm};
-extern const Kernel reference_local_response_norm{"reference", accept_all, prepare_response, run_response};
-extern const Kernel reference_lp_normalization{"reference", accept_all, prepare_lp, run_lp};
-extern const Kernel reference_mean_variance_normalization{"reference", accept_all, prepare_mean_variance,
-                                                          run_mean_variance};
 
 }  // namespace halfstep::kernels

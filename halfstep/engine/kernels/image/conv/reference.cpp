@@ -25,11 +25,12 @@ double* sums_of(const Call& call) { return reinterpret_cast<double*>(call.worker
 
 template <class Typed>
 Plan prepare_forward(const Problem& problem) {
-  const Typed a(problem.attributes);
-  const auto g =
-      ConvWindow::of(a, problem.in[Typed::in::x]->dims, problem.in[Typed::in::w]->dims, problem.out[0]->dims);
+  const auto g = window_of<Typed>(problem, ConvPass::forward);
   Activation activation;
-  if constexpr (requires { a.activation; }) activation = Activation::of(a.activation, a.alpha);
+  if constexpr (requires { Typed::activation; }) {
+    const Typed a(problem.attributes);
+    activation = Activation::of(a.activation, a.alpha);
+  }
   return plan_of(g, g.out_plane(), g.n * g.o, activation);
 }
 
@@ -51,12 +52,12 @@ Status run_forward(const Call& call, int, int64_t piece) {
   const auto& [g, activation] = state_of<ConvState>(call);
   const int64_t n = piece / g.o, o = piece % g.o, begin = g.out_order.at(n, o), step = g.out_order.place;
   with_any_float(call.out[0].dtype, [&, &g = g, &activation = activation]<class T>() {
-    sum_windows(g, call.in[In::x].template as<const T>(), call.in[In::w].template as<const T>(), n, o, sums_of(call));
-    const T* residual = nullptr;
+    sum_windows(g, call.in[0].as<const T>(), call.in[In::w].template as<const T>(), n, o, sums_of(call));
+    const T *residual = nullptr, *bias = nullptr;
+    if constexpr (requires { In::b; }) bias = call.in[In::b].template as<const T>();
     if constexpr (requires { In::residual; }) residual = call.in[In::residual].template as<const T>();
     T* dst = call.out[0].as<T>() + begin;
-    store_plane(sums_of(call), g.out_plane(), call.in[In::b].template as<const T>(), o,
-                residual == nullptr ? nullptr : residual + begin, dst, step);
+    store_plane(sums_of(call), g.out_plane(), bias, o, residual == nullptr ? nullptr : residual + begin, dst, step);
     for (int64_t i = 0; i < g.out_plane(); ++i) activation.apply(dst + i * step, 1);
   });
   return {};
@@ -77,33 +78,9 @@ void sum_gradients(const ConvWindow& g, const T* out_grad, const T* w, int64_t n
   }
 }
 
-Plan prepare_grad_x(const Problem& problem) {
-  const auto g = ConvWindow::of(Conv2dGradX(problem.attributes), problem.out[0]->dims,
-                                problem.in[Conv2dGradX::in::w]->dims, problem.in[Conv2dGradX::in::out_grad]->dims);
-  return plan_of(g, g.plane(), g.n * g.c);
-}
-
-/// Padding before each axis of the result, from the attributes or from the excess of the full result.
-Axes padding_before(const ConvTranspose& a, const ConvWindow& g, size_t spatial) {
-  const bool same = a.auto_pad.starts_with("same");
-  if (a.output_shape.empty() && !same) return g.before;
-  Axes before = {};
-  for (size_t i = 0; i < spatial; ++i) {
-    const size_t axis = 3 - spatial + i;
-    const int64_t extra = a.output_padding.empty() ? 0 : a.output_padding[i];
-    const int64_t over = g.stride[axis] * (g.out[axis] - 1) + extra + g.span(axis) - g.in[axis];
-    before[axis] = shared_padding(std::max<int64_t>(0, over), a.auto_pad == "same_upper").before;
-  }
-  return before;
-}
-
-/// Plans a transposed convolution as the gradient of x of a convolution. That convolution maps this operator's result
-/// to its x.
-Plan prepare_transpose(const Problem& problem) {
-  const ConvTranspose a(problem.attributes);
-  const Dims& x = problem.in[ConvTranspose::in::x]->dims;
-  auto g = ConvWindow::of(a, problem.out[0]->dims, problem.in[ConvTranspose::in::w]->dims, x);
-  g.before = padding_before(a, g, x.size() - 2);
+template <class Typed>
+Plan prepare_transposed(const Problem& problem) {
+  const auto g = window_of<Typed>(problem, ConvPass::grad_x);
   return plan_of(g, g.plane(), g.n * g.c);
 }
 
@@ -121,9 +98,9 @@ Status run_transposed(const Call& call, int, int64_t piece) {
   return {};
 }
 
+template <class Typed>
 Plan prepare_grad_w(const Problem& problem) {
-  const auto g = ConvWindow::of(Conv2dGradW(problem.attributes), problem.in[Conv2dGradW::in::x]->dims,
-                                problem.out[0]->dims, problem.in[Conv2dGradW::in::out_grad]->dims);
+  const auto g = window_of<Typed>(problem, ConvPass::grad_w);
   return plan_of(g, g.filter(), g.o);
 }
 
@@ -145,8 +122,7 @@ void sum_filter(const ConvWindow& g, const T* x, const T* out_grad, int64_t o, d
 Status run_grad_w(const Call& call, int, int64_t o) {
   const ConvWindow& g = state_of<ConvState>(call).window;
   with_any_float(call.out[0].dtype, [&]<class T>() {
-    sum_filter(g, call.in[Conv2dGradW::in::x].as<const T>(), call.in[Conv2dGradW::in::out_grad].as<const T>(), o,
-               sums_of(call));
+    sum_filter(g, call.in[0].as<const T>(), call.in[1].as<const T>(), o, sums_of(call));
     store_plane<T>(sums_of(call), g.filter(), nullptr, o, nullptr, call.out[0].as<T>() + o * g.filter(), 1);
   });
   return {};
@@ -158,8 +134,15 @@ extern const Kernel reference_conv{"reference", accept_all, prepare_forward<Conv
 extern const Kernel reference_conv2d{"reference", accept_all, prepare_forward<Conv2d>, run_forward<Conv2d>};
 extern const Kernel reference_fused_conv2d{"reference", accept_all, prepare_forward<FusedConv2d>,
                                            run_forward<FusedConv2d>};
-extern const Kernel reference_conv2d_grad_x{"reference", accept_all, prepare_grad_x, run_transposed<Conv2dGradX>};
-extern const Kernel reference_conv_transpose{"reference", accept_all, prepare_transpose, run_transposed<ConvTranspose>};
-extern const Kernel reference_conv2d_grad_w{"reference", accept_all, prepare_grad_w, run_grad_w};
+extern const Kernel reference_conv_transpose_grad_x{"reference", accept_all, prepare_forward<ConvTransposeGradX>,
+                                                    run_forward<ConvTransposeGradX>};
+extern const Kernel reference_conv_grad_x{"reference", accept_all, prepare_transposed<ConvGradX>,
+                                          run_transposed<ConvGradX>};
+extern const Kernel reference_conv2d_grad_x{"reference", accept_all, prepare_transposed<Conv2dGradX>,
+                                            run_transposed<Conv2dGradX>};
+extern const Kernel reference_conv_transpose{"reference", accept_all, prepare_transposed<ConvTranspose>,
+                                             run_transposed<ConvTranspose>};
+extern const Kernel reference_conv_grad_w{"reference", accept_all, prepare_grad_w<ConvGradW>, run_grad_w};
+extern const Kernel reference_conv2d_grad_w{"reference", accept_all, prepare_grad_w<Conv2dGradW>, run_grad_w};
 
 }  // namespace halfstep::kernels

@@ -1,6 +1,7 @@
 // Convolutions over one to three axes, channels first or last, and the sums that define them.
 #pragma once
 
+#include "halfstep/engine/kernels/common/conv_geometry.h"
 #include "halfstep/engine/kernels/common/number_types.h"
 #include "halfstep/engine/kernels/common/window.h"
 
@@ -36,6 +37,40 @@ struct ConvWindow : Window {
   /// First channel of x that output channel `out_channel` reads.
   int64_t first_in(int64_t out_channel) const { return out_channel / group_out() * group_in(); }
 };
+
+/// The convolution from `result` to `x` of which a transposed convolution from x to result is the gradient.
+template <class Typed>
+ConvWindow transposed_window(const Typed& a, std::span<const int64_t> result, std::span<const int64_t> w,
+                             std::span<const int64_t> x) {
+  auto g = ConvWindow::of(a, result, w, x);
+  if (a.output_shape.empty() && !a.auto_pad.starts_with("same")) return g;
+  const size_t spatial = x.size() - 2;
+  for (size_t i = 0; i < spatial; ++i) {
+    const size_t axis = 3 - spatial + i;
+    const int64_t extra = a.output_padding.empty() ? 0 : a.output_padding[i];
+    const int64_t over = g.stride[axis] * (g.out[axis] - 1) + extra + g.span(axis) - g.in[axis];
+    const AxisPadding padding = shared_padding(std::max<int64_t>(0, over), a.auto_pad == "same_upper");
+    g.before[axis] = padding.before;
+    g.after[axis] = padding.after;
+  }
+  return g;
+}
+
+/// The convolution of an operator. Its first operand is x, or for grad_x the result. For grad_w the second one is the
+/// result.
+template <class Typed>
+ConvWindow window_of(const Problem& problem, ConvPass pass) {
+  const Typed a(problem.attributes);
+  const Dims &first = problem.in[0]->dims, &second = problem.in[1]->dims, &made = problem.out[0]->dims;
+  const Dims& x = pass == ConvPass::grad_x ? made : first;
+  const Dims& w = pass == ConvPass::grad_w ? made : second;
+  const Dims& result = pass == ConvPass::forward ? made : pass == ConvPass::grad_x ? first : second;
+  if constexpr (requires { a.output_shape; }) {
+    return transposed_window(a, x, w, result);
+  } else {
+    return ConvWindow::of(a, x, w, result);
+  }
+}
 
 /// An element in the form in which `Sum` adds it: floats as double, integers modulo 2^bits.
 template <class Sum, class T>

@@ -3,50 +3,16 @@
 #include <cmath>
 #include <memory>
 
-#include "halfstep/core/base/with_number_type.h"
-#include "halfstep/engine/kernels/common/number_types.h"
-#include "halfstep/engine/kernels/common/window.h"
 #include "halfstep/engine/kernels/image/pool/geometry.h"
-#include "halfstep/engine/kernels/ops.h"
+#include "halfstep/engine/kernels/image/pool/windows.h"
 
 namespace halfstep::kernels {
 namespace {
 
 template <class Typed>
-struct PoolState {
-  PoolWindow window;
-  Typed attributes;
-};
-
-template <class Typed>
-Plan plan_of(const Problem& problem, const Type& x, const Type& out, int64_t sums = 0) {
-  constexpr bool kLast = std::is_same_v<Typed, ChannelsLastMaxPool2d> || std::is_same_v<Typed, ChannelsLastAvgPool2d>;
-  const Typed a(problem.attributes);
-  const auto window = PoolWindow::of(a, x.dims, out.dims, kLast);
-  return {.state = std::make_shared<PoolState<Typed>>(window, a),
-          .worker_scratch = static_cast<size_t>(sums) * sizeof(double),
-          .phases = {window.planes()}};
-}
-
-template <class Typed>
 Plan prepare_pool(const Problem& problem) {
-  return plan_of<Typed>(problem, *problem.in[0], *problem.out[0]);
-}
-
-/// Calls the body for any element type that can be compared.
-template <class Body>
-void with_elements(DType dtype, Body&& body) {
-  is_float(dtype) ? with_any_float(dtype, body) : with_number_type(dtype, body);
-}
-
-/// Position of the first largest element of a window, or -1 if the window is outside.
-template <class T>
-int64_t place_of_largest(const Window& g, const T* plane, int64_t step, const Axes& p) {
-  int64_t best = -1;
-  g.for_each_place(p, [&](int64_t at) {
-    if (best < 0 || is_new_maximum(widen(plane[at * step]), widen(plane[best * step]))) best = at;
-  });
-  return best;
+  const auto state = window_state<Typed>(problem, *problem.in[0], *problem.out[0]);
+  return {.state = state, .phases = {state->window.planes()}};
 }
 
 /// Position in the plane if the first spatial axis counts fastest.
@@ -57,7 +23,7 @@ int64_t column_place(const Window& g, int64_t place) {
 
 template <class Typed>
 Status run_max(const Call& call, int, int64_t piece) {
-  const auto& state = state_of<PoolState<Typed>>(call);
+  const auto& state = state_of<WindowState<Typed>>(call);
   const Window& g = state.window;
   const auto store_place = [&](int64_t index, int64_t best) {
     if constexpr (requires { Typed::out::indices; }) {
@@ -80,35 +46,10 @@ Status run_max(const Call& call, int, int64_t piece) {
   return {};
 }
 
-Plan prepare_max_grad(const Problem& problem) {
-  using In = MaxPool2dGrad::in;
-  return plan_of<MaxPool2dGrad>(problem, *problem.in[In::x], *problem.in[In::out_grad]);
-}
-
-/// Adds each window's gradient, in the result's type, to its first largest element. Windows go in order.
-Status run_max_grad(const Call& call, int, int64_t piece) {
-  using In = MaxPool2dGrad::in;
-  const auto& state = state_of<PoolState<MaxPool2dGrad>>(call);
-  const Window& g = state.window;
-  with_number_type(call.in[In::x].dtype, [&]<class X>() {
-    const X* plane = call.in[In::x].as<const X>() + state.window.x_at(piece);
-    with_float(call.out[0].dtype, [&]<class T>() {
-      const T* out_grad = call.in[In::out_grad].as<const T>() + state.window.out_at(piece);
-      T* dst = call.out[0].as<T>() + state.window.x_at(piece);
-      std::fill_n(dst, g.plane(), T(0));
-      g.for_each_window([&](int64_t index, const Axes& p) {
-        const int64_t best = place_of_largest(g, plane, 1, p);
-        if (best >= 0) dst[best] += out_grad[index];
-      });
-    });
-  });
-  return {};
-}
-
 /// Stores result(sum of term(element) over a window, window) for the windows of a plane.
 template <class Typed, class Term, class Result>
 void reduce_plane(const Call& call, int64_t piece, Term&& term, Result&& result) {
-  const auto& state = state_of<PoolState<Typed>>(call);
+  const auto& state = state_of<WindowState<Typed>>(call);
   with_any_float(call.out[0].dtype, [&]<class T>() {
     const T* plane = call.in[0].as<const T>() + state.window.x_at(piece);
     T* dst = call.out[0].as<T>() + state.window.out_at(piece);
@@ -123,7 +64,7 @@ void reduce_plane(const Call& call, int64_t piece, Term&& term, Result&& result)
 
 template <class Typed>
 Status run_average(const Call& call, int, int64_t piece) {
-  const auto& state = state_of<PoolState<Typed>>(call);
+  const auto& state = state_of<WindowState<Typed>>(call);
   reduce_plane<Typed>(
       call, piece, [](double x) { return x; },
       [&](double sum, const Axes& p) {
@@ -132,27 +73,8 @@ Status run_average(const Call& call, int, int64_t piece) {
   return {};
 }
 
-Plan prepare_average_grad(const Problem& problem) {
-  const Dims& x = problem.out[0]->dims;
-  return plan_of<AvgPool2dGrad>(problem, *problem.out[0], *problem.in[AvgPool2dGrad::in::out_grad], x[2] * x[3]);
-}
-
-Status run_average_grad(const Call& call, int, int64_t piece) {
-  const auto& state = state_of<PoolState<AvgPool2dGrad>>(call);
-  const Window& g = state.window;
-  const float* out_grad = call.in[AvgPool2dGrad::in::out_grad].as<const float>() + state.window.out_at(piece);
-  auto* sums = reinterpret_cast<double*>(call.worker_scratch);
-  std::fill_n(sums, g.plane(), 0.0);
-  g.for_each_window([&](int64_t index, const Axes& p) {
-    const double part = double{out_grad[index]} / static_cast<double>(g.count(p, state.attributes.count_include_pad));
-    g.for_each_place(p, [&](int64_t at) { sums[at] += part; });
-  });
-  std::copy_n(sums, g.plane(), call.out[0].as<float>() + state.window.x_at(piece));
-  return {};
-}
-
 Status run_norm(const Call& call, int, int64_t piece) {
-  const auto power = static_cast<double>(state_of<PoolState<LpPool>>(call).attributes.p);
+  const auto power = static_cast<double>(state_of<WindowState<LpPool>>(call).attributes.p);
   reduce_plane<LpPool>(
       call, piece, [power](double x) { return std::pow(std::fabs(x), power); },
       [power](double sum, const Axes&) { return std::pow(sum, 1 / power); });
@@ -189,27 +111,17 @@ Status run_global_average(const Call& call, int, int64_t piece) {
   return {};
 }
 
-/// Codes of small floats cannot be compared as numbers.
-Verdict accept_numbers(const Problem& problem) {
-  const DType dtype = problem.in[0]->dtype;
-  if (is_small_float(dtype))
-    return refuse(errors::kernel_takes_other_types("x", name(dtype), "a type that is compared"));
-  return accept();
-}
-
 }  // namespace
 
 extern const Kernel reference_max_pool{"reference", accept_all, prepare_pool<MaxPool>, run_max<MaxPool>};
 extern const Kernel reference_max_pool2d{"reference", accept_numbers, prepare_pool<MaxPool2d>, run_max<MaxPool2d>};
 extern const Kernel reference_channels_last_max_pool2d{"reference", accept_numbers, prepare_pool<ChannelsLastMaxPool2d>,
                                                        run_max<ChannelsLastMaxPool2d>};
-extern const Kernel reference_max_pool2d_grad{"reference", accept_f32_f64, prepare_max_grad, run_max_grad};
 extern const Kernel reference_average_pool{"reference", accept_all, prepare_pool<AveragePool>,
                                            run_average<AveragePool>};
 extern const Kernel reference_avg_pool2d{"reference", accept_all, prepare_pool<AvgPool2d>, run_average<AvgPool2d>};
 extern const Kernel reference_channels_last_avg_pool2d{"reference", accept_all, prepare_pool<ChannelsLastAvgPool2d>,
                                                        run_average<ChannelsLastAvgPool2d>};
-extern const Kernel reference_avg_pool2d_grad{"reference", accept_all, prepare_average_grad, run_average_grad};
 extern const Kernel reference_lp_pool{"reference", accept_all, prepare_pool<LpPool>, run_norm};
 extern const Kernel reference_global_max_pool{"reference", accept_all, prepare_global, run_global_max};
 extern const Kernel reference_global_avg_pool{"reference", accept_all, prepare_global, run_global_average};

@@ -97,7 +97,7 @@ ConvCut::Place ConvCut::place(int64_t piece) const {
           .x = image * whole_.x_image() + first_in * whole_.x_plane(),
           .out = image * whole_.out_image() + first_out * whole_.out_plane(),
           .weights = weights_of(part),
-          .bias = first_out};
+          .bias = pass_ == Pass::grad_x ? first_in : first_out};
 }
 
 }  // namespace halfstep::kernels

@@ -28,17 +28,17 @@ class ConvCut {
     int64_t block, part;
     bool tail;
     int64_t images;
-    int64_t x, out, weights, bias;
+    int64_t x, out, weights;
+    int64_t bias;  ///< first channel of the tensor that the pass writes
   };
   Place place(int64_t piece) const;
   /// Offset of a part in the weights.
   int64_t weights_of(int64_t part) const;
-  /// Channels of out in a part.
+  /// Channels of out and of x in a part.
   int64_t part_out() const;
-
- private:
   int64_t part_in() const;
 
+ private:
   Pass pass_;
   ConvGeometry whole_;
   int64_t images_ = 1, blocks_ = 1, parts_ = 1;

@@ -1,4 +1,4 @@
-// conv2d, fused_conv2d and conv2d_grad_x through oneDNN. Constant weights are packed when the Program is compiled,
+// Convolutions and their gradients of x through oneDNN. Constant weights are packed when the Program is compiled,
 // others in a separate phase. Then every piece is one call.
 #include <memory>
 
@@ -6,6 +6,7 @@
 #include "halfstep/engine/kernels/common/activation.h"
 #include "halfstep/engine/kernels/common/float_types.h"
 #include "halfstep/engine/kernels/image/conv/cpu/cut.h"
+#include "halfstep/engine/kernels/image/conv/cpu/problem.h"
 #include "halfstep/engine/kernels/ops.h"
 
 namespace halfstep::kernels {
@@ -63,8 +64,11 @@ void pack_constant(ConvState& state, const Tensor& constant, size_t worker_scrat
   }
 }
 
-Plan plan_of(const Problem& problem, const ConvGeometry& g, Pass pass, bool bias, Activation activation,
-             size_t weights) {
+/// `bias`: oneDNN adds it.
+template <class Typed>
+Plan plan_of(const Problem& problem, Pass pass, bool bias, Activation activation = {}) {
+  constexpr size_t weights = Typed::in::w;
+  const ConvGeometry g = geometry_of(window_of<Typed>(problem, pass));
   auto state = std::make_shared<ConvState>(ConvCut(pass, g), g, activation);
   state->body = onednn::Convolution(state->cut.spec(false, bias));
   state->add_packings(false);
@@ -92,13 +96,26 @@ bool packs(const ConvState& state, int phase) {
 }
 
 template <class Typed>
+const float* bias_of(const Call& call) {
+  if constexpr (requires { Typed::in::b; }) return call.in[Typed::in::b].template as<const float>();
+  return nullptr;
+}
+
+template <class Typed>
 Plan prepare_forward(const Problem& problem) {
-  const Typed a(problem.attributes);
-  const ConvGeometry g =
-      conv_geometry(a, problem.in[Typed::in::x]->dims, problem.in[Typed::in::w]->dims, problem.out[0]->dims);
   Activation activation;
-  if constexpr (requires { a.activation; }) activation = Activation::of(a.activation, a.alpha);
-  return plan_of(problem, g, Pass::forward, problem.in[Typed::in::b] != nullptr, activation, Typed::in::w);
+  if constexpr (requires { Typed::activation; }) {
+    const Typed a(problem.attributes);
+    activation = Activation::of(a.activation, a.alpha);
+  }
+  bool bias = false;
+  if constexpr (requires { Typed::in::b; }) bias = problem.in[Typed::in::b] != nullptr;
+  return plan_of<Typed>(problem, Pass::forward, bias, activation);
+}
+
+template <class Typed>
+Plan prepare_grad_x(const Problem& problem) {
+  return plan_of<Typed>(problem, Pass::grad_x, false);
 }
 
 Verdict accept_plain(const Problem& problem) {
@@ -109,46 +126,60 @@ Verdict accept_plain(const Problem& problem) {
   return onednn::accept_f32(problem);
 }
 
-Plan prepare_grad_x(const Problem& problem) {
-  using In = Conv2dGradX::in;
-  const ConvGeometry g = conv_geometry(Conv2dGradX(problem.attributes), problem.out[0]->dims, problem.in[In::w]->dims,
-                                       problem.in[In::out_grad]->dims);
-  return plan_of(problem, g, Pass::grad_x, false, {}, In::w);
-}
-
+template <class Typed>
 Status run_forward(const Call& call, int phase, int64_t piece) {
-  using In = Conv2d::in;
   const auto& state = state_of<ConvState>(call);
-  const auto* weights = call.in[In::w].as<const float>();
+  const auto* weights = call.in[Typed::in::w].template as<const float>();
   if (packs(state, phase)) return state.pack(state.packings[piece], weights, call.scratch, call.worker_scratch);
   const ConvCut::Place place = state.cut.place(piece);
-  const auto* bias = call.in[In::b].as<const float>();
+  const float* bias = bias_of<Typed>(call);
   auto* dst = call.out[0].as<float>() + place.out;
-  Status status =
-      state.primitive(place.tail)
-          .forward(call.in[In::x].as<const float>() + place.x, state.weights_of(place, weights, call.scratch),
-                   bias == nullptr ? nullptr : bias + place.bias, dst, call.worker_scratch);
+  Status status = state.primitive(place.tail)
+                      .forward(call.in[0].as<const float>() + place.x, state.weights_of(place, weights, call.scratch),
+                               bias == nullptr ? nullptr : bias + place.bias, dst, call.worker_scratch);
   if (!status.ok()) return status;
   for (int64_t n = 0; n < place.images; ++n)
     state.activation.apply(dst + n * state.geometry.out_image(), state.cut.part_out() * state.geometry.out_plane());
   return {};
 }
 
+/// Adds the bias of a transposed convolution to the images of a piece.
+void add_bias(const ConvState& state, const ConvCut::Place& place, const float* bias, float* dst) {
+  const int64_t plane = state.geometry.x_plane();
+  for (int64_t n = 0; n < place.images; ++n, dst += state.geometry.x_image()) {
+    for (int64_t i = 0; i < state.cut.part_in() * plane; ++i) dst[i] += bias[place.bias + i / plane];
+  }
+}
+
+template <class Typed>
 Status run_grad_x(const Call& call, int phase, int64_t piece) {
-  using In = Conv2dGradX::in;
   const auto& state = state_of<ConvState>(call);
-  const auto* weights = call.in[In::w].as<const float>();
+  const auto* weights = call.in[Typed::in::w].template as<const float>();
   if (packs(state, phase)) return state.pack(state.packings[piece], weights, call.scratch, call.worker_scratch);
   const ConvCut::Place place = state.cut.place(piece);
-  return state.primitive(place.tail)
-      .grad_x(call.in[In::out_grad].as<const float>() + place.out, state.weights_of(place, weights, call.scratch),
-              call.out[0].as<float>() + place.x, call.worker_scratch);
+  auto* dst = call.out[0].as<float>() + place.x;
+  Status status = state.primitive(place.tail)
+                      .grad_x(call.in[0].as<const float>() + place.out, state.weights_of(place, weights, call.scratch),
+                              dst, call.worker_scratch);
+  if (const float* bias = bias_of<Typed>(call); status.ok() && bias != nullptr) add_bias(state, place, bias, dst);
+  return status;
 }
 
 }  // namespace
 
-extern const Kernel cpu_conv2d_onednn{"onednn", onednn::accept_f32, prepare_forward<Conv2d>, run_forward};
-extern const Kernel cpu_fused_conv2d_onednn{"onednn", accept_plain, prepare_forward<FusedConv2d>, run_forward};
-extern const Kernel cpu_conv2d_grad_x_onednn{"onednn", onednn::accept_f32, prepare_grad_x, run_grad_x};
+extern const Kernel cpu_conv_onednn{"onednn", accept_convolution<Conv, Pass::forward>, prepare_forward<Conv>,
+                                    run_forward<Conv>};
+extern const Kernel cpu_conv2d_onednn{"onednn", onednn::accept_f32, prepare_forward<Conv2d>, run_forward<Conv2d>};
+extern const Kernel cpu_fused_conv2d_onednn{"onednn", accept_plain, prepare_forward<FusedConv2d>,
+                                            run_forward<FusedConv2d>};
+extern const Kernel cpu_conv_transpose_grad_x_onednn{"onednn", accept_convolution<ConvTransposeGradX, Pass::forward>,
+                                                     prepare_forward<ConvTransposeGradX>,
+                                                     run_forward<ConvTransposeGradX>};
+extern const Kernel cpu_conv_grad_x_onednn{"onednn", accept_convolution<ConvGradX, Pass::grad_x>,
+                                           prepare_grad_x<ConvGradX>, run_grad_x<ConvGradX>};
+extern const Kernel cpu_conv2d_grad_x_onednn{"onednn", onednn::accept_f32, prepare_grad_x<Conv2dGradX>,
+                                             run_grad_x<Conv2dGradX>};
+extern const Kernel cpu_conv_transpose_onednn{"onednn", accept_convolution<ConvTranspose, Pass::grad_x>,
+                                              prepare_grad_x<ConvTranspose>, run_grad_x<ConvTranspose>};
 
 }  // namespace halfstep::kernels

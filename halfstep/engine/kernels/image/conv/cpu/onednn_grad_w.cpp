@@ -1,11 +1,12 @@
-// conv2d_grad_w through oneDNN. Each block of images yields a partial gradient, and these are added in the order of the
-// blocks.
+// Gradients of weights through oneDNN. Each block of images yields a partial gradient, and these are added in the order
+// of the blocks.
 #include <algorithm>
 #include <memory>
 
 #include "halfstep/core/base/divide.h"
 #include "halfstep/engine/kernels/common/float_types.h"
 #include "halfstep/engine/kernels/image/conv/cpu/cut.h"
+#include "halfstep/engine/kernels/image/conv/cpu/problem.h"
 #include "halfstep/engine/kernels/ops.h"
 
 namespace halfstep::kernels {
@@ -20,10 +21,9 @@ struct GradWState {
   onednn::Convolution body = {}, tail = {};
 };
 
+template <class Typed>
 Plan prepare(const Problem& problem) {
-  using In = Conv2dGradW::in;
-  const ConvGeometry g = conv_geometry(Conv2dGradW(problem.attributes), problem.in[In::x]->dims, problem.out[0]->dims,
-                                       problem.in[In::out_grad]->dims);
+  const ConvGeometry g = geometry_of(window_of<Typed>(problem, ConvPass::grad_w));
   auto state = std::make_shared<GradWState>(ConvCut(ConvCut::Pass::grad_w, g), g.weights());
   const ConvCut& cut = state->cut;
   state->body = onednn::Convolution(cut.spec(false, false));
@@ -49,7 +49,6 @@ void add_up(const float* partials, int64_t blocks, int64_t weights, int64_t piec
 }
 
 Status run(const Call& call, int phase, int64_t piece) {
-  using In = Conv2dGradW::in;
   const auto& state = state_of<GradWState>(call);
   auto* partials = reinterpret_cast<float*>(call.scratch);
   auto* dst = call.out[0].as<float>();
@@ -60,12 +59,14 @@ Status run(const Call& call, int phase, int64_t piece) {
   const ConvCut::Place place = state.cut.place(piece);
   float* to = state.cut.blocks() == 1 ? dst : partials + place.block * state.weights;
   return (place.tail ? state.tail : state.body)
-      .grad_w(call.in[In::x].as<const float>() + place.x, call.in[In::out_grad].as<const float>() + place.out,
-              to + place.weights, call.worker_scratch);
+      .grad_w(call.in[0].as<const float>() + place.x, call.in[1].as<const float>() + place.out, to + place.weights,
+              call.worker_scratch);
 }
 
 }  // namespace
 
-extern const Kernel cpu_conv2d_grad_w_onednn{"onednn", onednn::accept_f32, prepare, run};
+extern const Kernel cpu_conv_grad_w_onednn{"onednn", accept_convolution<ConvGradW, ConvPass::grad_w>,
+                                           prepare<ConvGradW>, run};
+extern const Kernel cpu_conv2d_grad_w_onednn{"onednn", onednn::accept_f32, prepare<Conv2dGradW>, run};
 
 }  // namespace halfstep::kernels

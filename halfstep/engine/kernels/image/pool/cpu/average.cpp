@@ -103,7 +103,7 @@ Verdict accept_global(const Problem& problem) {
 }  // namespace
 
 extern const Kernel cpu_avg_pool2d_planes{"planes", accept_average, prepare, run};
-extern const Kernel cpu_avg_pool2d_grad_planes{"planes", accept_all, prepare_grad, run_grad};
+extern const Kernel cpu_avg_pool2d_grad_planes{"planes", accept_f32, prepare_grad, run_grad};
 extern const Kernel cpu_global_avg_pool_planes{"planes", accept_global, prepare_global, run_global};
 
 }  // namespace halfstep::kernels
