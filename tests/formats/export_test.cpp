@@ -99,6 +99,25 @@ graph g(x: f32[1, 2, 4, 4]) {
     EXPECT_TRUE(run(reimported(model, {.opset = opset}), x).at("sum").same_bits(run(model, x).at("sum"))) << opset;
 }
 
+TEST(Export, windows_over_three_axes_and_transposed_products) {
+  const Model model = network(R"(
+graph g(x: f32[1, 2, 5, 6, 7]) {
+  param @w: f32[4, 1, 2, 1, 2]
+  param @b: f32[4]
+  conv = conv(x=x, w=@w, b=@b) {groups: 2, stride: [1, 2, 1], pad: [1, 0, 0, 0, 1, 0], dilation: [1, 1, 2]}
+  highest = max_pool(x=conv) {kernel: [2, 2, 2], stride: [2, 1, 2], ceil_mode: true, dilation: [1, 1, 1]}
+  mean = average_pool(x=highest) {kernel: [1, 2, 1], pad: [0, 1, 0, 0, 0, 0], count_include_pad: true}
+  product = matmul(a=mean, b=mean) {transpose_a: true}
+  both = matmul(a=product, b=mean) {transpose_b: true}
+  return both
+}
+)");
+  Tensor x(DType::f32, {1, 2, 5, 6, 7});
+  for (size_t i = 0; i < 420; ++i) x.data<float>()[i] = static_cast<float>(i * 37 % 101) / 64.0F - 0.75F;
+  for (const int64_t opset : {13, 18, 21})
+    EXPECT_TRUE(run(reimported(model, {.opset = opset}), x).at("both").same_bits(run(model, x).at("both"))) << opset;
+}
+
 /// Words that ONNX spells differently: auto_pad in capitals, modes of GridSample that opset 20 renamed.
 TEST(Export, words_are_those_of_the_opset) {
   const auto written = [](const std::string& inputs, const std::string& line, int64_t opset) {
