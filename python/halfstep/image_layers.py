@@ -302,11 +302,9 @@ class Upsample(Module):
         self.size: list[int] = [] if size is None else [size] if isinstance(size, int) else list(size)
         scales = () if scale_factor is None else (scale_factor,) if isinstance(scale_factor, (int, float)) else scale_factor
         self.scales = [float(each) for each in scales]
-        is_whole = all(each.is_integer() for each in self.scales)
-        unsupported("Upsample", {
-            "recompute_scale_factor": (recompute_scale_factor or None, None),
-            "align_corners": (bool(align_corners) and not is_whole, False),
-        })  # fmt: skip
+        unsupported("Upsample", {"recompute_scale_factor": (recompute_scale_factor or None, None)})
+        if align_corners and not all(each.is_integer() for each in self.scales):  # The extents of the result would count.
+            raise _core.error("layer_setting_unsupported", "Upsample: align_corners", f"True with scale_factor {scale_factor!r}", "whole factors, or a size")
         self.mode, self.align_corners = mode, bool(align_corners)
 
     def forward(self, x: array) -> array:

@@ -22,6 +22,8 @@ class _Recurrent(Module):
     def _make(
         self, input_size: int, hidden_size: int, num_layers: int, bias: bool, batch_first: bool, dropout: float, bidirectional: bool
     ) -> None:
+        if num_layers < 1:
+            raise _core.error("layer_setting_invalid", f"{type(self).__name__}: num_layers", str(num_layers), "1 or more")
         self.hidden_size, self.num_layers, self.bias, self.batch_first, self.bidirectional = hidden_size, num_layers, bias, batch_first, bidirectional
         self.dropout = Dropout(dropout)
         flat: list[array] = []
@@ -51,7 +53,8 @@ class RNN(_Recurrent):
 
     Each layer computes h = tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh) for each element, or relu.
     Parameters are weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, those of the other direction
-    (weight_ih_l0_reverse, ...), and so on by layer. Initial values are uniform in +-1 / sqrt(hidden_size).
+    (weight_ih_l0_reverse, ...), and so on by layer. Initial values are uniform in +-1 / sqrt(hidden_size). Change
+    parameters in place (`assign`, `load_state_dict`), because the layer keeps a list of them.
 
     Call it with x and, if it is not zeros, the first h [num_layers * directions, n, hidden_size]. It returns the
     outputs [length, n, directions * hidden_size] of the last layer, and the last h.

@@ -195,6 +195,24 @@ def test_is_a_network_with_a_dynamic_batch(case, tmp_path):
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
 
 
+def test_other_extents_need_no_capture():
+    lstm, out, encoder = nn.LSTM(4, 6), nn.Linear(6, 8), nn.TransformerEncoderLayer(8, 2, 16)
+    captured = hs.jit(lambda x: encoder(out(lstm(x)[0])), full_graph=True)
+    for shape in ((6, 3, 4), (9, 2, 4)):
+        x = hs.normal(shape)
+        np.testing.assert_array_equal(captured(x).numpy(), encoder(out(lstm(x)[0])).numpy())
+    assert captured.why_recaptured == []
+
+
+@pytest.mark.parametrize("name", ["encoder_settings", "attention_batch_first", "conv_transpose2d", "lstm_settings"])
+def test_layers_are_quantized(name):
+    head = {"conv_transpose2d": nn.Conv2d(3, 2, 1), "lstm_settings": nn.Linear(10, 2)}.get(name, nn.ReLU())
+    net = hs.network(nn.Sequential(LAYERS[name][0](), head), x=(None, *LAYERS[name][1][1:]))
+    samples = np.random.default_rng(0).standard_normal((16, *LAYERS[name][1][1:])).astype(np.float32)
+    prepared = hs.quantize(net, "generic_int8", data=samples)
+    assert hs.verify(prepared, hs.convert(prepared, float_fallback=True), samples).equal
+
+
 def test_weights_of_an_exported_layer_have_codes():
     hs.seed(1)
     layers = nn.Sequential(nn.Conv1d(4, 6, 3, padding=1), nn.ReLU(), nn.MaxPool1d(2), nn.Conv1d(6, 3, 3))
@@ -239,6 +257,20 @@ def test_states_of_recurrent_layers(kind, name, settings):
     expected = formulas.recurrent(name, layer.state_dict(), x, 5, first=first, **settings)
     for found, each in zip((output, *(last if name == "lstm" else (last,))), expected, strict=True):
         expect_close(found.numpy(), each)
+
+
+def test_a_recurrent_layer_moves_and_is_copied():
+    import copy
+    import pickle
+
+    layer, x = nn.GRU(4, 5, 2), hs.ones((6, 3, 4))
+    expected = layer(x)[0].numpy()
+    for made in (copy.deepcopy(layer), pickle.loads(pickle.dumps(layer)), layer.to("sim")):
+        assert len(made.parameters()) == 8
+        np.testing.assert_array_equal(made(x.to(made.weight_hh_l1.device))[0].cpu().numpy(), expected)
+        with hs.no_grad():
+            made.weight_hh_l1.assign(made.weight_hh_l1 * 2)
+        assert (made(x.to(made.weight_hh_l1.device))[0].cpu().numpy() != expected).any()
 
 
 def test_names_of_recurrent_parameters():
@@ -314,6 +346,7 @@ REFUSED = {
     "Conv2d: groups": ("layer_setting_invalid", lambda: nn.Conv2d(4, 6, 2, groups=4)),
     "Conv1d: padding": ("layer_setting_invalid", lambda: nn.Conv1d(2, 2, 2, 2, "same")),
     "GroupNorm: num_groups": ("layer_setting_invalid", lambda: nn.GroupNorm(4, 6)),
+    "GRU: num_layers": ("layer_setting_invalid", lambda: nn.GRU(2, 3, 0)),
     "RNN: nonlinearity": ("layer_setting_invalid", lambda: nn.RNN(2, 3, nonlinearity="gelu")),
     "MultiheadAttention: num_heads": ("layer_setting_invalid", lambda: nn.MultiheadAttention(6, 4)),
     "MultiheadAttention: is_causal": ("layer_setting_invalid", lambda: nn.MultiheadAttention(4, 2)(*[hs.ones((2, 1, 4))] * 3, is_causal=True)),

@@ -116,6 +116,10 @@ TEST(Layers, RefuseSettingsByName) {
             errors::layer_setting_invalid("Conv3d: kernel_size", "[1, 2]", "1 or 3 numbers"));
   EXPECT_EQ(refused([] { Conv1d(2, 2, {2}, {.padding_mode = "mirror"}); }),
             errors::layer_setting_invalid("Conv1d: padding_mode", "'mirror'", "zeros, reflect, replicate or circular"));
+  EXPECT_EQ(refused([] { Conv2d(4, 6, {2}, {.groups = 4}); }),
+            errors::layer_setting_invalid("Conv2d: groups", "4", "a divisor of 4 and 6 channels"));
+  EXPECT_EQ(refused([] { Gru(2, 3, {.num_layers = 0}); }),
+            errors::layer_setting_invalid("gru: num_layers", "0", "1 or more"));
   EXPECT_EQ(refused([] { Rnn(2, 3, {}, "gelu"); }),
             errors::layer_setting_invalid("RNN: nonlinearity", "'gelu'", "tanh or relu"));
   EXPECT_EQ(refused([] { MultiheadAttention(6, 4); }),

@@ -139,6 +139,8 @@ Array TransformerEncoderLayer::fed_forward(const Array& x) {
   return dropout_((*linear2_)(dropout_(apply(activation_, {(*linear1_)(x)}))));
 }
 
+Array TransformerEncoderLayer::operator()(const Array& x) { return (*this)(x, {}); }
+
 Array TransformerEncoderLayer::operator()(const Array& x, const layers::AttentionMasks& masks) {
   const auto sum = [](const Array& a, const Array& b) { return apply("add", {a, b}); };
   if (norm_first_) {

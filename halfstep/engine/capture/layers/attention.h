@@ -24,7 +24,7 @@ struct Attention {
 };
 
 struct AttentionParameters {
-  Arrays in_weights;  ///< of query, key and value: one array [3 * embed, embed], or three
+  Arrays in_weights;  ///< for query, key and value: one array [3 * embed, embed], or three
   Array in_bias;      ///< [3 * embed]
   Array out_weight, out_bias;
 };
@@ -74,7 +74,7 @@ struct TransformerOptions {
 class TransformerEncoderLayer : public Module {
  public:
   TransformerEncoderLayer(int64_t embed, int64_t heads, const TransformerOptions& options = {});
-  Array operator()(const Array& x) override { return (*this)(x, {}); }
+  Array operator()(const Array& x) override;
   Array operator()(const Array& x, const layers::AttentionMasks& masks);
 
  private:

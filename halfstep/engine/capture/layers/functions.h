@@ -32,7 +32,7 @@ struct Convolution {
   Axes pad;  ///< padding before each axis, then after each
   int64_t groups = 1;
   std::string pad_mode = "constant";  ///< a mode of `pad`
-  Axes output_padding = {};           ///< of a transposed convolution
+  Axes output_padding = {};           ///< for transposed convolutions
 };
 
 /// Cross-correlation of x [n, c, ...] with weight [out, c / groups, ...] over 1 to 3 axes, plus bias. One axis is

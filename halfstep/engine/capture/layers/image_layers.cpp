@@ -29,6 +29,14 @@ Kernel kernel_of(int64_t first, int64_t second, const Axes& kernel) {
   return made;
 }
 
+/// The number of groups of channels.
+int64_t divisor(const std::string& name, int64_t groups, int64_t in, int64_t out) {
+  if (groups < 1 || in % groups != 0 || out % groups != 0)
+    fail(errors::layer_setting_invalid(name + ": groups", std::to_string(groups),
+                                       fmt::format("a divisor of {} and {} channels", in, out)));
+  return groups;
+}
+
 Axes twice(const Axes& numbers) {
   Axes both = numbers;
   both.insert(both.end(), numbers.begin(), numbers.end());
@@ -52,7 +60,7 @@ Array filled(int64_t count, double value) { return full({DType::f32, {count}}, v
 Conv::Conv(const std::string& name, size_t axes, int64_t in, int64_t out, const Axes& kernel,
            const ConvOptions& options)
     : how_{by_axis(options.stride, axes, name + ": stride"), by_axis(options.dilation, axes, name + ": dilation"),
-           twice(by_axis(options.padding, axes, name + ": padding")), options.groups,
+           twice(by_axis(options.padding, axes, name + ": padding")), divisor(name, options.groups, in, out),
            pad_mode(name, options.padding_mode)} {
   const Kernel made = kernel_of(out, in / options.groups, by_axis(kernel, axes, name + ": kernel_size"));
   weight = parameter("weight", within(made.dims, made.fan_in));
@@ -61,12 +69,24 @@ Conv::Conv(const std::string& name, size_t axes, int64_t in, int64_t out, const 
 
 Array Conv::operator()(const Array& x) { return layers::conv(x, weight, bias, how_); }
 
+Conv1d::Conv1d(int64_t in, int64_t out, const Axes& kernel, const ConvOptions& options)
+    : Conv("Conv1d", 1, in, out, kernel, options) {}
+
+Conv2d::Conv2d(int64_t in, int64_t out, const Axes& kernel, const ConvOptions& options)
+    : Conv("Conv2d", 2, in, out, kernel, options) {}
+
+Conv2d::Conv2d(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad)
+    : Conv2d(in, out, Axes{kernel}, {.stride = {stride}, .padding = {pad}}) {}
+
+Conv3d::Conv3d(int64_t in, int64_t out, const Axes& kernel, const ConvOptions& options)
+    : Conv("Conv3d", 3, in, out, kernel, options) {}
+
 ConvTranspose::ConvTranspose(const std::string& name, size_t axes, int64_t in, int64_t out, const Axes& kernel,
                              const ConvTransposeOptions& options)
     : how_{by_axis(options.stride, axes, name + ": stride"),
            by_axis(options.dilation, axes, name + ": dilation"),
            twice(by_axis(options.padding, axes, name + ": padding")),
-           options.groups,
+           divisor(name, options.groups, in, out),
            "constant",
            by_axis(options.output_padding, axes, name + ": output_padding")} {
   const Kernel made = kernel_of(in, out / options.groups, by_axis(kernel, axes, name + ": kernel_size"));
@@ -76,6 +96,15 @@ ConvTranspose::ConvTranspose(const std::string& name, size_t axes, int64_t in, i
 
 Array ConvTranspose::operator()(const Array& x) { return layers::conv_transpose(x, weight, bias, how_); }
 
+ConvTranspose1d::ConvTranspose1d(int64_t in, int64_t out, const Axes& kernel, const ConvTransposeOptions& options)
+    : ConvTranspose("ConvTranspose1d", 1, in, out, kernel, options) {}
+
+ConvTranspose2d::ConvTranspose2d(int64_t in, int64_t out, const Axes& kernel, const ConvTransposeOptions& options)
+    : ConvTranspose("ConvTranspose2d", 2, in, out, kernel, options) {}
+
+ConvTranspose3d::ConvTranspose3d(int64_t in, int64_t out, const Axes& kernel, const ConvTransposeOptions& options)
+    : ConvTranspose("ConvTranspose3d", 3, in, out, kernel, options) {}
+
 MaxPool::MaxPool(const std::string& name, size_t axes, const Axes& kernel, const PoolOptions& options)
     : how_{by_axis(kernel, axes, name + ": kernel_size"),
            by_axis(options.stride.empty() ? kernel : options.stride, axes, name + ": stride"),
@@ -83,6 +112,23 @@ MaxPool::MaxPool(const std::string& name, size_t axes, const Axes& kernel, const
            twice(by_axis(options.padding, axes, name + ": padding")),
            options.ceil_mode,
            options.count_include_pad} {}
+
+Array MaxPool::operator()(const Array& x) { return layers::max_pool(x, how_); }
+
+MaxPool1d::MaxPool1d(const Axes& kernel, const PoolOptions& options) : MaxPool("MaxPool1d", 1, kernel, options) {}
+
+MaxPool2d::MaxPool2d(const Axes& kernel, const PoolOptions& options) : MaxPool("MaxPool2d", 2, kernel, options) {}
+
+MaxPool2d::MaxPool2d(int64_t kernel, int64_t stride, int64_t pad)
+    : MaxPool2d(Axes{kernel}, {.stride = {stride}, .padding = {pad}}) {}
+
+MaxPool3d::MaxPool3d(const Axes& kernel, const PoolOptions& options) : MaxPool("MaxPool3d", 3, kernel, options) {}
+
+Array AvgPool1d::operator()(const Array& x) { return layers::avg_pool(x, how_); }
+
+Array AvgPool2d::operator()(const Array& x) { return layers::avg_pool(x, how_); }
+
+Array AvgPool3d::operator()(const Array& x) { return layers::avg_pool(x, how_); }
 
 InstanceNorm::InstanceNorm(int64_t channels, double epsilon, bool affine) : channels_(channels), epsilon_(epsilon) {
   if (!affine) return;
@@ -104,5 +150,11 @@ Array GroupNorm::operator()(const Array& x) {
 }
 
 Prelu::Prelu(int64_t parameters, double initial) : weight(parameter("weight", filled(parameters, initial))) {}
+
+Array Prelu::operator()(const Array& x) { return layers::prelu(x, weight); }
+
+Upsample::Upsample(layers::Resampling how) : how_(std::move(how)) {}
+
+Array Upsample::operator()(const Array& x) { return layers::upsample(x, how_); }
 
 }  // namespace halfstep::capture

@@ -34,22 +34,18 @@ class Conv : public Module {
 
 class Conv1d : public Conv {
  public:
-  Conv1d(int64_t in, int64_t out, const layers::Axes& kernel, const ConvOptions& options = {})
-      : Conv("Conv1d", 1, in, out, kernel, options) {}
+  Conv1d(int64_t in, int64_t out, const layers::Axes& kernel, const ConvOptions& options = {});
 };
 
 class Conv2d : public Conv {
  public:
-  Conv2d(int64_t in, int64_t out, const layers::Axes& kernel, const ConvOptions& options)
-      : Conv("Conv2d", 2, in, out, kernel, options) {}
-  Conv2d(int64_t in, int64_t out, int64_t kernel, int64_t stride = 1, int64_t pad = 0)
-      : Conv2d(in, out, layers::Axes{kernel}, {.stride = {stride}, .padding = {pad}}) {}
+  Conv2d(int64_t in, int64_t out, const layers::Axes& kernel, const ConvOptions& options);
+  Conv2d(int64_t in, int64_t out, int64_t kernel, int64_t stride = 1, int64_t pad = 0);
 };
 
 class Conv3d : public Conv {
  public:
-  Conv3d(int64_t in, int64_t out, const layers::Axes& kernel, const ConvOptions& options = {})
-      : Conv("Conv3d", 3, in, out, kernel, options) {}
+  Conv3d(int64_t in, int64_t out, const layers::Axes& kernel, const ConvOptions& options = {});
 };
 
 struct ConvTransposeOptions {
@@ -77,34 +73,31 @@ class ConvTranspose : public Module {
 
 class ConvTranspose1d : public ConvTranspose {
  public:
-  ConvTranspose1d(int64_t in, int64_t out, const layers::Axes& kernel, const ConvTransposeOptions& options = {})
-      : ConvTranspose("ConvTranspose1d", 1, in, out, kernel, options) {}
+  ConvTranspose1d(int64_t in, int64_t out, const layers::Axes& kernel, const ConvTransposeOptions& options = {});
 };
 
 class ConvTranspose2d : public ConvTranspose {
  public:
-  ConvTranspose2d(int64_t in, int64_t out, const layers::Axes& kernel, const ConvTransposeOptions& options = {})
-      : ConvTranspose("ConvTranspose2d", 2, in, out, kernel, options) {}
+  ConvTranspose2d(int64_t in, int64_t out, const layers::Axes& kernel, const ConvTransposeOptions& options = {});
 };
 
 class ConvTranspose3d : public ConvTranspose {
  public:
-  ConvTranspose3d(int64_t in, int64_t out, const layers::Axes& kernel, const ConvTransposeOptions& options = {})
-      : ConvTranspose("ConvTranspose3d", 3, in, out, kernel, options) {}
+  ConvTranspose3d(int64_t in, int64_t out, const layers::Axes& kernel, const ConvTransposeOptions& options = {});
 };
 
 struct PoolOptions {
   layers::Axes stride = {};  ///< the kernel, if empty
   layers::Axes padding = {0};
-  layers::Axes dilation = {1};  ///< of maxima
+  layers::Axes dilation = {1};  ///< for maxima
   bool ceil_mode = false;
-  bool count_include_pad = true;  ///< of means
+  bool count_include_pad = true;  ///< for means
 };
 
 /// The largest element of each window, over 1 to 3 axes.
 class MaxPool : public Module {
  public:
-  Array operator()(const Array& x) override { return layers::max_pool(x, how_); }
+  Array operator()(const Array& x) override;
 
  protected:
   MaxPool(const std::string& name, size_t axes, const layers::Axes& kernel, const PoolOptions& options);
@@ -114,41 +107,37 @@ class MaxPool : public Module {
 
 class MaxPool1d : public MaxPool {
  public:
-  explicit MaxPool1d(const layers::Axes& kernel, const PoolOptions& options = {})
-      : MaxPool("MaxPool1d", 1, kernel, options) {}
+  explicit MaxPool1d(const layers::Axes& kernel, const PoolOptions& options = {});
 };
 
 class MaxPool2d : public MaxPool {
  public:
-  explicit MaxPool2d(const layers::Axes& kernel, const PoolOptions& options = {})
-      : MaxPool("MaxPool2d", 2, kernel, options) {}
-  MaxPool2d(int64_t kernel, int64_t stride, int64_t pad = 0)
-      : MaxPool2d(layers::Axes{kernel}, {.stride = {stride}, .padding = {pad}}) {}
+  explicit MaxPool2d(const layers::Axes& kernel, const PoolOptions& options = {});
+  MaxPool2d(int64_t kernel, int64_t stride, int64_t pad = 0);
 };
 
 class MaxPool3d : public MaxPool {
  public:
-  explicit MaxPool3d(const layers::Axes& kernel, const PoolOptions& options = {})
-      : MaxPool("MaxPool3d", 3, kernel, options) {}
+  explicit MaxPool3d(const layers::Axes& kernel, const PoolOptions& options = {});
 };
 
 /// The mean of each window.
 class AvgPool1d : public MaxPool1d {
  public:
   using MaxPool1d::MaxPool1d;
-  Array operator()(const Array& x) override { return layers::avg_pool(x, how_); }
+  Array operator()(const Array& x) override;
 };
 
 class AvgPool2d : public MaxPool2d {
  public:
   using MaxPool2d::MaxPool2d;
-  Array operator()(const Array& x) override { return layers::avg_pool(x, how_); }
+  Array operator()(const Array& x) override;
 };
 
 class AvgPool3d : public MaxPool3d {
  public:
   using MaxPool3d::MaxPool3d;
-  Array operator()(const Array& x) override { return layers::avg_pool(x, how_); }
+  Array operator()(const Array& x) override;
 };
 
 /// Normalizes each channel of each sample, over any number of axes. With `affine`, weight (first 1) and bias (first 0)
@@ -182,7 +171,7 @@ class GroupNorm : public Module {
 class Prelu : public Module {
  public:
   explicit Prelu(int64_t parameters = 1, double initial = 0.25);
-  Array operator()(const Array& x) override { return layers::prelu(x, weight); }
+  Array operator()(const Array& x) override;
 
   Array weight;
 };
@@ -190,8 +179,8 @@ class Prelu : public Module {
 /// Other spatial extents: by `size`, or by factors.
 class Upsample : public Module {
  public:
-  explicit Upsample(layers::Resampling how) : how_(std::move(how)) {}
-  Array operator()(const Array& x) override { return layers::upsample(x, how_); }
+  explicit Upsample(layers::Resampling how);
+  Array operator()(const Array& x) override;
 
  private:
   layers::Resampling how_;

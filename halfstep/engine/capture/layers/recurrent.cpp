@@ -93,6 +93,8 @@ Arrays recurrent(const Array& x, const Arrays& states, const Arrays& parameters,
 
 RecurrentLayers::RecurrentLayers(int64_t in, int64_t gates, layers::Recurrent how)
     : how_(std::move(how)), dropout_(how_.options.dropout) {
+  if (how_.options.num_layers < 1)
+    fail(errors::layer_setting_invalid(how_.op + ": num_layers", std::to_string(how_.options.num_layers), "1 or more"));
   const int64_t hidden = how_.hidden, outputs = how_.options.bidirectional ? 2 * hidden : hidden;
   for (int64_t layer = 0; layer < how_.options.num_layers; ++layer) {
     for (const char* direction : {"", "_reverse"}) {
@@ -122,5 +124,11 @@ Rnn::Rnn(int64_t in, int64_t hidden, const RecurrentOptions& options, const std:
   if (nonlinearity != "relu" && nonlinearity != "tanh")
     fail(errors::layer_setting_invalid("RNN: nonlinearity", fmt::format("'{}'", nonlinearity), "tanh or relu"));
 }
+
+Lstm::Lstm(int64_t in, int64_t hidden, const RecurrentOptions& options)
+    : RecurrentLayers(in, 4, {"lstm", "", hidden, options}) {}
+
+Gru::Gru(int64_t in, int64_t hidden, const RecurrentOptions& options)
+    : RecurrentLayers(in, 3, {"gru", "", hidden, options}) {}
 
 }  // namespace halfstep::capture

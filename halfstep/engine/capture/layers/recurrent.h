@@ -20,7 +20,7 @@ namespace layers {
 
 struct Recurrent {
   std::string op;               ///< lstm, gru or rnn
-  std::string activation = "";  ///< of rnn: Tanh or Relu
+  std::string activation = "";  ///< for rnn: Tanh or Relu
   int64_t hidden = 0;
   RecurrentOptions options = {};
 };
@@ -60,15 +60,13 @@ class Rnn : public RecurrentLayers {
 /// Long short-term memory. Rows of the weights are the gates input, forget, cell, output.
 class Lstm : public RecurrentLayers {
  public:
-  Lstm(int64_t in, int64_t hidden, const RecurrentOptions& options = {})
-      : RecurrentLayers(in, 4, {"lstm", "", hidden, options}) {}
+  Lstm(int64_t in, int64_t hidden, const RecurrentOptions& options = {});
 };
 
 /// Gated recurrent unit. Rows of the weights are the gates reset, update, new.
 class Gru : public RecurrentLayers {
  public:
-  Gru(int64_t in, int64_t hidden, const RecurrentOptions& options = {})
-      : RecurrentLayers(in, 3, {"gru", "", hidden, options}) {}
+  Gru(int64_t in, int64_t hidden, const RecurrentOptions& options = {});
 };
 
 }  // namespace halfstep::capture
