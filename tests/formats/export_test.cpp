@@ -175,6 +175,9 @@ TEST(Export, an_operator_newer_than_the_opset_is_refused) {
   EXPECT_EQ(refusal("hard_swish(x=x)", 13), errors::needs_other_opset(where, "hard_swish", 13, 14, "newer"));
   EXPECT_EQ(refusal("hard_swish(x=x)", 14), Diagnostic());
   EXPECT_EQ(refusal("mish(x=x)", 17), errors::needs_other_opset(where, "mish", 17, 18, "newer"));
+  const std::string resize = "resize(x=x) {sizes: [6], axes: [1]}";
+  EXPECT_EQ(refusal(resize, 17), errors::needs_other_opset(where, "resize", 17, 18, "newer"));
+  EXPECT_EQ(refusal(resize, 18), Diagnostic());
   const std::string group = "group_norm(x=x, scale=s, bias=s) {num_groups: 2}";
   EXPECT_EQ(refusal(group, 20), errors::needs_other_opset(where, "group_norm", 20, 21, "newer"));
   EXPECT_EQ(refusal(group, 21), Diagnostic());
