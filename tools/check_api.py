@@ -143,6 +143,12 @@ class Package:
         return {alias.asname or alias.name: node.module.removeprefix("halfstep.") for node in self.tree(module).body
                 if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("halfstep.") for alias in node.names}
 
+    def home(self, module, name):
+        """The module that defines a name, which `module` defines or imports."""
+        while name not in self.definitions(module) and name in self.origins(module):
+            module = self.origins(module)[name]
+        return module
+
 
 def signature(node, bound):
     arguments = ast.unparse(node.args)
@@ -189,21 +195,17 @@ def python_lines(package, module, name, path, public):
 def python_listing(root, build):
     """Lines of public names in Python."""
     package, lines = Package(root, build), set()
-    origins = package.origins("__init__")
     public = package.listed("__init__")
     for name in public:
         if name in MODULES:
             continue
-        module = origins.get(name, "__init__")
-        while name not in package.definitions(module) and name in package.origins(module):
-            module = package.origins(module)[name]
-        lines.update(python_lines(package, module, name, f"halfstep.{name}", public))
+        lines.update(python_lines(package, package.home("__init__", name), name, f"halfstep.{name}", public))
     for node in package.definitions("__init__").get("_RENAMED", []):
         lines.update(f"name halfstep.{old} = {new}" for old, new in ast.literal_eval(node.value).items())
     for module in MODULES:
         names = package.listed(module) or [name for name in package.definitions(module) if not name.startswith("_")]
         for name in names:
-            lines.update(python_lines(package, module, name, f"halfstep.{module}.{name}", names))
+            lines.update(python_lines(package, package.home(module, name), name, f"halfstep.{module}.{name}", names))
     return sorted(lines)
 
 

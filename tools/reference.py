@@ -77,6 +77,24 @@ def members(kind):
             yield markdown(ast.get_docstring(node))
 
 
+def module_nodes(module):
+    """Yield the public functions and classes of a module, and those that its __all__ lists and that it imports."""
+    body = ast.parse((ROOT / f"python/halfstep/{module}.py").read_text()).body
+    listed = next((ast.literal_eval(node.value) for node in body if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"), [])
+    for node in body:
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name[0] != "_":
+            yield node
+        elif isinstance(node, ast.ImportFrom) and {alias.name for alias in node.names} & set(listed):
+            yield from (each for each in module_nodes(node.module.removeprefix("halfstep.")) if each.name in listed)
+
+
+def constructor(node, found):
+    """Return the __init__ of a class or of a class that it derives from, else the node itself."""
+    made = next((part for part in node.body if getattr(part, "name", "") == "__init__"), None)
+    bases = [found[base.id][0] for base in getattr(node, "bases", []) if isinstance(base, ast.Name) and base.id in found]
+    return made or (constructor(bases[0], found) if bases and isinstance(bases[0], ast.ClassDef) else node)
+
+
 def python_page(build):
     found = definitions(build)
     kinds = {ast.FunctionDef: "Functions", ast.ClassDef: "Classes", ast.Assign: "Types"}
@@ -93,11 +111,10 @@ def python_page(build):
             text += members(node) if kind is ast.ClassDef else []
     for module in MODULES:
         text.append(f"\n## hs.{module}")
-        for node in ast.parse((ROOT / f"python/halfstep/{module}.py").read_text()).body:
-            if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name[0] != "_":
-                made = next((part for part in node.body if getattr(part, "name", "") == "__init__"), node)
-                text += [f"\n### {module}.{node.name}\n", *([signature(node.name, made)] if hasattr(made, "args") else []), markdown(ast.get_docstring(node)), ""]
-                text += members(node) if isinstance(node, ast.ClassDef) else []
+        for node in module_nodes(module):
+            made = constructor(node, found)
+            text += [f"\n### {module}.{node.name}\n", *([signature(node.name, made)] if hasattr(made, "args") else []), markdown(ast.get_docstring(node)), ""]
+            text += members(node) if isinstance(node, ast.ClassDef) else []
     return "\n".join(text)
 
 

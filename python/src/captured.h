@@ -12,6 +12,7 @@ namespace halfstep::python {
 void define_arrays(nb::module_& module);
 void define_captured(nb::module_& module);
 void define_regions(nb::module_& module);
+void define_layers(nb::module_& module);
 
 /// While this lives, the library uses the switches of Python's context (of a thread or a coroutine).
 class [[nodiscard]] InContext {
@@ -28,6 +29,7 @@ const Array* as_array_of_ours(PyObject* object);
 /// Makes the object for an array, of the class that the package registered.
 nb::object object_of(Array array);
 
+nb::list objects_of(const capture::Arrays& arrays);
 capture::Arrays arrays_in(const std::vector<nb::object>& objects);
 
 /// Wraps a Python function that maps a list of arrays to another one.

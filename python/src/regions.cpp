@@ -8,21 +8,15 @@ namespace halfstep::python {
 
 capture::Body body_of(const nb::object& function) {
   return [function](const capture::Arrays& given) {
-    nb::list list;
-    for (const Array& array : given) list.append(object_of(array));
-    return arrays_in(nb::cast<std::vector<nb::object>>(function(list)));
+    return arrays_in(nb::cast<std::vector<nb::object>>(function(objects_of(given))));
   };
 }
-
-namespace {
 
 nb::list objects_of(const capture::Arrays& arrays) {
   nb::list list;
   for (const Array& array : arrays) list.append(object_of(array));
   return list;
 }
-
-}  // namespace
 
 capture::Arrays arrays_in(const std::vector<nb::object>& objects) {
   capture::Arrays arrays;

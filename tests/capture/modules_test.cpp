@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "halfstep/engine/capture/errors.h"
+#include "halfstep/engine/capture/layers/image_layers.h"
 #include "halfstep/engine/capture/random_arrays.h"
 #include "halfstep/engine/capture/tape.h"
 #include "tests/capture/captured.h"

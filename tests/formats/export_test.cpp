@@ -99,6 +99,25 @@ graph g(x: f32[1, 2, 4, 4]) {
     EXPECT_TRUE(run(reimported(model, {.opset = opset}), x).at("sum").same_bits(run(model, x).at("sum"))) << opset;
 }
 
+TEST(Export, windows_over_three_axes_and_transposed_products) {
+  const Model model = network(R"(
+graph g(x: f32[1, 2, 5, 6, 7]) {
+  param @w: f32[4, 1, 2, 1, 2]
+  param @b: f32[4]
+  conv = conv(x=x, w=@w, b=@b) {groups: 2, stride: [1, 2, 1], pad: [1, 0, 0, 0, 1, 0], dilation: [1, 1, 2]}
+  highest = max_pool(x=conv) {kernel: [2, 2, 2], stride: [2, 1, 2], ceil_mode: true, dilation: [1, 1, 1]}
+  mean = average_pool(x=highest) {kernel: [1, 2, 1], pad: [0, 1, 0, 0, 0, 0], count_include_pad: true}
+  product = matmul(a=mean, b=mean) {transpose_a: true}
+  both = matmul(a=product, b=mean) {transpose_b: true}
+  return both
+}
+)");
+  Tensor x(DType::f32, {1, 2, 5, 6, 7});
+  for (size_t i = 0; i < 420; ++i) x.data<float>()[i] = static_cast<float>(i * 37 % 101) / 64.0F - 0.75F;
+  for (const int64_t opset : {13, 18, 21})
+    EXPECT_TRUE(run(reimported(model, {.opset = opset}), x).at("both").same_bits(run(model, x).at("both"))) << opset;
+}
+
 /// Words that ONNX spells differently: auto_pad in capitals, modes of GridSample that opset 20 renamed.
 TEST(Export, words_are_those_of_the_opset) {
   const auto written = [](const std::string& inputs, const std::string& line, int64_t opset) {
@@ -156,6 +175,9 @@ TEST(Export, an_operator_newer_than_the_opset_is_refused) {
   EXPECT_EQ(refusal("hard_swish(x=x)", 13), errors::needs_other_opset(where, "hard_swish", 13, 14, "newer"));
   EXPECT_EQ(refusal("hard_swish(x=x)", 14), Diagnostic());
   EXPECT_EQ(refusal("mish(x=x)", 17), errors::needs_other_opset(where, "mish", 17, 18, "newer"));
+  const std::string resize = "resize(x=x) {sizes: [6], axes: [1]}";
+  EXPECT_EQ(refusal(resize, 17), errors::needs_other_opset(where, "resize", 17, 18, "newer"));
+  EXPECT_EQ(refusal(resize, 18), Diagnostic());
   const std::string group = "group_norm(x=x, scale=s, bias=s) {num_groups: 2}";
   EXPECT_EQ(refusal(group, 20), errors::needs_other_opset(where, "group_norm", 20, 21, "newer"));
   EXPECT_EQ(refusal(group, 21), Diagnostic());

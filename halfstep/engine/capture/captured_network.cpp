@@ -9,6 +9,7 @@
 #include "halfstep/core/ir/flow.h"
 #include "halfstep/core/ir/region.h"
 #include "halfstep/core/ir/verify_graph.h"
+#include "halfstep/engine/capture/moved_parameters.h"
 #include "halfstep/engine/capture/tracing.h"
 #include "halfstep/passes/graph/prune_regions.h"
 #include "halfstep/passes/graph/tensors.h"
@@ -73,6 +74,7 @@ Model network_of(const std::string& name, const std::vector<NetworkInput>& input
   copy_into(trace.model().graph.body(), model.graph.body(), stand_in, outputs);
   model.graph.set_outputs(model.graph.outputs(), output_names);
   read_tensors_in_regions(model.graph);
+  store_moved_parameters(model);
   verify(model.graph);
   return model;
 }

@@ -8,19 +8,12 @@
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/engine/capture/apply.h"
 #include "halfstep/engine/capture/errors.h"
+#include "halfstep/engine/capture/layers/functions.h"
 #include "halfstep/engine/capture/random_arrays.h"
 #include "halfstep/engine/capture/tape.h"
 #include "halfstep/engine/capture/tracing.h"
 
 namespace halfstep::capture {
-namespace {
-
-Array within(const Dims& dims, int64_t fan_in) {
-  const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
-  return uniform(dims, -bound, bound);
-}
-
-}  // namespace
 
 Array Module::parameter(const std::string& name, Array initial) {
   initial.require_gradient();
@@ -30,6 +23,11 @@ Array Module::parameter(const std::string& name, Array initial) {
 Array Module::buffer(const std::string& name, Array initial) {
   arrays_.emplace_back(name, initial);
   return initial;
+}
+
+Array Module::within(const Dims& dims, int64_t fan_in) {
+  const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
+  return uniform(dims, -bound, bound);
 }
 
 void Module::add_part(std::string name, std::shared_ptr<Module> part) {
@@ -81,21 +79,11 @@ void Module::load_state(const Tensors& state) {
   for (auto& [name, array] : own) array.assign(Array(state.at(name).clone(), array.place()));
 }
 
-Linear::Linear(int64_t in, int64_t out)
-    : weight(parameter("weight", within({out, in}, in))), bias(parameter("bias", within({out}, in))) {}
-
-Array Linear::operator()(const Array& x) { return apply("linear", {x, weight, bias}); }
-
-Conv2d::Conv2d(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t pad)
-    : weight(parameter("weight", within({out, in, kernel, kernel}, in * kernel * kernel))),
-      bias(parameter("bias", within({out}, in * kernel * kernel))),
-      stride_(stride),
-      pad_(pad) {}
-
-Array Conv2d::operator()(const Array& x) {
-  return apply("conv2d", {x, weight, bias},
-               {{"stride", std::vector{stride_, stride_}}, {"pad", std::vector{pad_, pad_, pad_, pad_}}});
+Linear::Linear(int64_t in, int64_t out, bool has_bias) : weight(parameter("weight", within({out, in}, in))) {
+  if (has_bias) bias = parameter("bias", within({out}, in));
 }
+
+Array Linear::operator()(const Array& x) { return layers::linear(x, weight, bias); }
 
 BatchNorm2d::BatchNorm2d(int64_t channels)
     : weight(parameter("weight", full({DType::f32, {channels}}, 1))),
@@ -115,17 +103,17 @@ Array BatchNorm2d::operator()(const Array& x) {
   return results[0];
 }
 
-LayerNorm::LayerNorm(const Dims& shape, double epsilon)
-    : weight(parameter("weight", full({DType::f32, shape}, 1))),
-      bias(parameter("bias", full({DType::f32, shape}, 0))),
-      epsilon_(epsilon) {}
+LayerNorm::LayerNorm(const Dims& shape, double epsilon, bool has_bias)
+    : weight(parameter("weight", full({DType::f32, shape}, 1))), epsilon_(epsilon) {
+  if (has_bias) bias = parameter("bias", full({DType::f32, shape}, 0));
+}
 
 Array LayerNorm::operator()(const Array& x) {
   return apply("layer_norm", {x, weight, bias},
                {{"axis", -static_cast<int64_t>(weight.dims().size())}, {"epsilon", epsilon_}});
 }
 
-Embedding::Embedding(int64_t count, int64_t width) : weight(parameter("weight", within({count, width}, 1))) {}
+Embedding::Embedding(int64_t count, int64_t width) : weight(parameter("weight", normal({count, width}))) {}
 
 Array Embedding::operator()(const Array& ids) { return apply("gather", {weight, ids}, {{"axis", int64_t{0}}}); }
 
@@ -133,24 +121,7 @@ Dropout::Dropout(double rate) : rate_(rate) {
   if (!(rate >= 0 && rate < 1)) fail(errors::dropout_rate_out_of_range(rate));
 }
 
-Array Dropout::operator()(const Array& x) {
-  if (!switches().training || rate_ == 0) return x;
-  Switches there = switches();
-  there.place = x.place();
-  const Switched at_the_place(there);
-  const auto number = [&](double value) { return full({x.dtype(), {}}, value); };
-  note_extents(x);
-  const Array is_kept = apply("greater_or_equal", {uniform(x.dims()), full({DType::f32, {}}, rate_)});
-  return apply("select", {is_kept, apply("div", {x, number(1 - rate_)}), number(0)});
-}
-
-MaxPool2d::MaxPool2d(int64_t kernel, int64_t stride, int64_t pad)
-    : window_{{"kernel", std::vector{kernel, kernel}},
-              {"stride", std::vector{stride, stride}},
-              {"pad", std::vector{pad, pad, pad, pad}}} {}
-
-Array MaxPool2d::operator()(const Array& x) { return apply("max_pool2d", {x}, window_); }
-Array AvgPool2d::operator()(const Array& x) { return apply("avg_pool2d", {x}, window_); }
+Array Dropout::operator()(const Array& x) { return switches().training && rate_ > 0 ? layers::dropout(x, rate_) : x; }
 
 RnnCell::RnnCell(int64_t in, int64_t width, int64_t gates)
     : weight_ih(parameter("weight_ih", within({gates * width, in}, width))),

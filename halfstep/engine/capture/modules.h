@@ -36,6 +36,8 @@ class Module {
  protected:
   Array parameter(const std::string& name, Array initial);
   Array buffer(const std::string& name, Array initial);
+  /// Initial values, uniform within 1 / sqrt(fan_in) of 0.
+  static Array within(const Dims& dims, int64_t fan_in);
   void add_part(std::string name, std::shared_ptr<Module> part);
   const std::vector<std::pair<std::string, std::shared_ptr<Module>>>& parts() const { return parts_; }
 
@@ -47,23 +49,10 @@ class Module {
 /// x [..., in] -> [..., out]. Weights [out, in] and biases are initialized uniformly within 1 / sqrt(in) of 0.
 class Linear : public Module {
  public:
-  Linear(int64_t in, int64_t out);
+  Linear(int64_t in, int64_t out, bool has_bias = true);
   Array operator()(const Array& x) override;
 
   Array weight, bias;
-};
-
-/// Images [n, in, h, w] -> [n, out, ...]. Weights [out, in, kernel, kernel] and biases are initialized within 1 /
-/// sqrt(in * kernel * kernel).
-class Conv2d : public Module {
- public:
-  Conv2d(int64_t in, int64_t out, int64_t kernel, int64_t stride = 1, int64_t pad = 0);
-  Array operator()(const Array& x) override;
-
-  Array weight, bias;
-
- private:
-  int64_t stride_, pad_;
 };
 
 /// Normalizes images [n, channels, h, w] by the batch statistics in training and by the running statistics in
@@ -79,7 +68,7 @@ class BatchNorm2d : public Module {
 /// Normalizes over the last axes, which have the extents of `shape`.
 class LayerNorm : public Module {
  public:
-  explicit LayerNorm(const Dims& shape, double epsilon = 1e-5);
+  explicit LayerNorm(const Dims& shape, double epsilon = 1e-5, bool has_bias = true);
   Array operator()(const Array& x) override;
 
   Array weight, bias;
@@ -88,7 +77,8 @@ class LayerNorm : public Module {
   double epsilon_;
 };
 
-/// Looks up rows of a table [count, width] by i64 indices. The table is initialized uniformly from -1 to 1.
+/// Looks up rows of a table [count, width] by i64 indices. The table is initialized from a normal
+/// distribution.
 class Embedding : public Module {
  public:
   Embedding(int64_t count, int64_t width);
@@ -105,23 +95,6 @@ class Dropout : public Module {
 
  private:
   double rate_;
-};
-
-/// The largest value of each square window of images.
-class MaxPool2d : public Module {
- public:
-  MaxPool2d(int64_t kernel, int64_t stride, int64_t pad = 0);
-  Array operator()(const Array& x) override;
-
- protected:
-  Attributes window_;
-};
-
-/// The mean of each window. Padding counts as zeros.
-class AvgPool2d : public MaxPool2d {
- public:
-  using MaxPool2d::MaxPool2d;
-  Array operator()(const Array& x) override;
 };
 
 /// Returns the next h [n, width] = tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh) of x [n, in]. All

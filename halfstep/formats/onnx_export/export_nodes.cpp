@@ -1,6 +1,7 @@
 #include "halfstep/formats/onnx_export/export_nodes.h"
 
 #include <algorithm>
+#include <map>
 
 #include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/status.h"
@@ -144,6 +145,7 @@ void NodeExporter::add(Op op) {
   if (op.info().flow != Flow::none) return add_flow(op);
   if (op.is<ops::InputNop, ops::OutputNop>()) return alias(op.out(0), op.in(0));
   if (op.is<ops::Linear>()) return add_linear(op);
+  if (op.is<ops::Matmul>()) return add_matmul(op);
   if (op.is<ops::Reshape>()) return add_reshape(op);
   if (op.is<ops::ReshapeBy>()) return add_reshape_by(op);
   if (op.is<ops::Positions>()) return add_positions(op);
@@ -156,6 +158,9 @@ void NodeExporter::add(Op op) {
   if (op.is<ops::TopK>()) return add_top_k(op);
   if (op.is<ops::Lstm, ops::Gru, ops::Rnn>()) return add_recurrent(op);
   if (op.is<ops::GridSample>()) return add_grid_sample(op);
+  if (op.is<ops::Conv>()) return add_window(op, "Conv");
+  if (op.is<ops::MaxPool>()) return add_window(op, "MaxPool");
+  if (op.is<ops::AveragePool>()) return add_window(op, "AveragePool");
   // Attributes that ONNX requires, or for which ONNX has another default.
   if (op.is<ops::Concat>()) return add_by_record(op, "axis");
   if (op.is<ops::AvgPool2d>()) return add_by_record(op, "count_include_pad");
@@ -270,6 +275,45 @@ void NodeExporter::add_top_k(Op op) {
 /// ONNX requires the number of hidden values, which follows from the weights.
 void NodeExporter::add_recurrent(Op op) {
   add_by_record(op, {}, {{"hidden_size", op.in(op.info().input("r")).dims().back()}});
+}
+
+/// ONNX's product has no transposed operands.
+void NodeExporter::add_matmul(Op op) {
+  const ops::Matmul product(op.node());
+  const auto operand = [&](Value value, bool is_transposed) {
+    if (!is_transposed) return name(value);
+    std::vector<int64_t> perm;
+    for (size_t axis = 0; axis < value.dims().size(); ++axis) perm.push_back(static_cast<int64_t>(axis));
+    std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
+    const std::string turned = writer_.unique(op.name() + ".transposed");
+    writer_.add_node({"Transpose", turned, {name(value)}, {turned}, {{"perm", perm}}});
+    return turned;
+  };
+  NodeText node{"MatMul", op.name(), {}, {name(op.out(0))}};
+  node.inputs = {operand(product.a(), product.transpose_a()), operand(product.b(), product.transpose_b())};
+  writer_.add_node(node);
+}
+
+/// A window over any number of axes. In the records, ONNX's operator belongs to the operator on images.
+void NodeExporter::add_window(Op op, const std::string& foreign) {
+  static const std::map<std::string, std::string, std::less<>> kNames = {{"groups", "group"},
+                                                                         {"kernel", "kernel_shape"},
+                                                                         {"stride", "strides"},
+                                                                         {"dilation", "dilations"},
+                                                                         {"pad", "pads"}};
+  NodeText node{foreign, op.name(), {}, {}};
+  for (const Value operand : op.operands()) node.inputs.push_back(name(operand));
+  for (const Value result : op.results()) node.outputs.push_back(name(result));
+  while (node.inputs.back().empty()) node.inputs.pop_back();
+  for (const AttributeInfo& ours : op.info().attributes) {
+    const Attribute& value = op.attributes().at(ours.name);
+    const auto* list = std::get_if<std::vector<int64_t>>(&value);
+    const bool is_one = ours.name == "dilation" && std::ranges::all_of(*list, [](int64_t step) { return step == 1; });
+    if (is_one || ours.name == "with_indices" || (!ours.required && value == ours.default_value)) continue;
+    const auto theirs = kNames.find(ours.name);
+    node.attributes[theirs == kNames.end() ? ours.name : theirs->second] = foreign_value(ours.name, value);
+  }
+  writer_.add_node(node);
 }
 
 /// Opset 20 renamed its modes.

@@ -60,6 +60,8 @@ class NodeExporter {
   void add_grid_sample(Op op);
   void add_reshape(Op op);
   void add_reshape_by(Op op);
+  void add_matmul(Op op);
+  void add_window(Op op, const std::string& foreign);
   void add_positions(Op op);
   /// Returns the extent of a value as a list of one.
   std::string extent_of(Op op, Value value, int64_t axis);
