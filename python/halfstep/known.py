@@ -56,7 +56,7 @@ _MODULES = frozenset(
 )  # fmt: skip
 """Known modules in Python. Functions that they call count as theirs."""
 
-_OURS = frozenset(["__init__", "arrays", "dtypes", "functions", "indexing", "jit", "nn", "ops", "optim", "printing", "purity", "reads", "rebuilding", "renamed"])
+_OURS = frozenset(["__init__", "arrays", "dtypes", "functions", "indexing", "jit", "losses", "nn", "ops", "optim", "printing", "purity", "reads", "rebuilding", "renamed"])
 """Modules of the package that compute with arrays, and read and write no files."""
 
 

@@ -26,9 +26,9 @@ struct Reduced {
 /// A value that a loss takes.
 struct Operand {
   enum class Kind {
-    output,  ///< of the network
-    target,  ///< of the data
-    length   ///< of the data, for each sample. Optional
+    output,  ///< an output of the network
+    target,  ///< a target of the data
+    length   ///< a number for each sample, from the data. Optional
   };
   std::string name;
   Kind kind = Kind::output;
