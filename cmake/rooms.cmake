@@ -87,7 +87,7 @@ endfunction()
 # program is built as objects with hidden symbols.
 function(halfstep_face)
   add_library(halfstep_lib INTERFACE)
-  target_link_libraries(halfstep_lib INTERFACE halfstep_report halfstep_engine_capture)
+  target_link_libraries(halfstep_lib INTERFACE halfstep_report halfstep_engine_losses)
 
   file(GLOB sources CONFIGURE_DEPENDS cli/*.cpp)
   list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/cli/main.cpp)

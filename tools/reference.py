@@ -18,7 +18,7 @@ import yaml
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
-MODULES = ("datasets", "nn", "optim")
+MODULES = ("datasets", "losses", "nn", "optim")
 
 
 def public_names():

@@ -8,10 +8,15 @@
 #include "halfstep/api/inputs/model.h"
 #include "halfstep/passes/canonical/layer_forms.h"
 #include "halfstep/train/evaluate/executable.h"
+#include "halfstep/train/evaluate/loss_meter.h"
 #include "halfstep/train/loop/run_folder.h"
 
 namespace halfstep::api {
 namespace {
+
+losses::NamedLoss loss_of(const TrainOptions& options) {
+  return options.given_loss ? options.given_loss : losses::named_loss(options.loss);
+}
 
 train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t seed,
                               const train::IterationWatch& watch) {
@@ -24,6 +29,7 @@ train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t
   run.fit.seed = seed;
   run.fit.augment = options.augment;
   run.fit.recipe = options.recipe;
+  run.fit.loss = loss_of(options);
   run.fit.distill = options.distill;
   run.fit.teachers = options.teachers;
   run.fit.learning_rate = options.learning_rate.value_or(stage == Stage::float_network ? 0.05 : 0.001);
@@ -33,6 +39,12 @@ train::RunOptions run_options(const TrainOptions& options, Stage stage, uint64_t
   run.fit.profile = options.profile;
   run.fit.watch_iterations = watch;
   return run;
+}
+
+void check_targets(const TrainOptions& options, const Model& network, const data::TrainTest& parts, ThreadPool& pool) {
+  const losses::NamedLoss loss = loss_of(options);
+  if (!loss) return;
+  for (const data::Samples* samples : {&parts.train, &parts.test}) train::check_targets(loss, network, *samples, pool);
 }
 
 }  // namespace
@@ -54,6 +66,7 @@ TrainResult train(const Model& given, const Dataset& data, const TrainOptions& o
   }
   const auto parts = parts_for(network, data);
   ThreadPool pool(settings.threads);
+  check_targets(options, network, parts, pool);
   const train::IterationWatch watch = iteration_watch("training", options.max_iterations, settings.progress);
   const train::RunOptions run = run_options(options, stage, settings.seed, watch);
   auto outcome =
@@ -62,6 +75,7 @@ TrainResult train(const Model& given, const Dataset& data, const TrainOptions& o
   result.digest = digest_hex(outcome.model);
   if (data::have_answers(parts.test, outcome.model))
     result.accuracy = train::accuracy(outcome.model, parts.test, pool, watch);
+  if (run.fit.loss) result.tested_loss = train::evaluate_on(outcome.model, parts.test, run.fit.loss, pool, watch).loss;
   result.model = std::move(outcome.model);
   result.loss = outcome.loss;
   result.samples = parts.test.size();

@@ -15,13 +15,14 @@ namespace halfstep::api {
 /// Result of `train`.
 struct TrainResult {
   Model model;
-  std::string digest;              ///< digest of the trained weights
-  std::optional<double> accuracy;  ///< on the test split; absent without labels
-  double loss = 0;                 ///< training loss of the last epoch
-  int64_t samples = 0;             ///< number of samples of the test split
-  std::string tested;              ///< source of the test split: "val/", "a fifth of each class"
-  std::vector<std::string> notes;  ///< warnings, see notes_on
-  int64_t first_epoch = 0;         ///< epochs completed by earlier runs
+  std::string digest;                      ///< digest of the trained weights
+  std::optional<double> accuracy;          ///< on the test split; absent without labels
+  std::optional<double> tested_loss = {};  ///< given loss on the test split
+  double loss = 0;                         ///< training loss of the last epoch
+  int64_t samples = 0;                     ///< number of samples of the test split
+  std::string tested;                      ///< source of the test split: "val/", "a fifth of each class"
+  std::vector<std::string> notes;          ///< warnings, see notes_on
+  int64_t first_epoch = 0;                 ///< epochs completed by earlier runs
   int64_t epochs = 0;
   bool was_finished = false;                   ///< the run was already complete
   double step_milliseconds = 0;                ///< median without sample preparation; 0 if no step ran

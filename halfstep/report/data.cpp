@@ -55,6 +55,7 @@ std::string as_text(const api::DataReport& data) {
                                : fmt::format("classes  {}: {}\n", data.classes.size(), text_of(data.classes));
   text += "parts    " + parts_text(data);
   for (const auto& [name, type] : data.inputs) text += fmt::format("input    '{}' {}\n", name, to_string(type));
+  for (const auto& [name, type] : data.targets) text += fmt::format("target   '{}' {}\n", name, to_string(type));
   if (!data.sample.empty()) text += fmt::format("sample   {}\n", to_string(data.sample));
   if (!data.sizes.empty())
     text += fmt::format("sizes    {}{}\n", data.sizes.size() > 1 ? fmt::format("{}: ", data.sizes.size()) : "",
@@ -82,6 +83,7 @@ std::string as_json(const api::DataReport& data) {
                {"raw", data.raw},
                {"measured", data.measured}};
   for (const auto& [name, type] : data.inputs) json["inputs"][name] = to_string(type);
+  for (const auto& [name, type] : data.targets) json["targets"][name] = to_string(type);
   if (data.measured > 0) {
     json["least"] = data.least;
     json["most"] = data.most;

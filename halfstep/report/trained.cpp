@@ -11,9 +11,13 @@ namespace halfstep::report {
 namespace {
 
 std::string accuracy_text(const api::TrainResult& trained) {
+  const std::string where = fmt::format(" on {} samples ({}), ", trained.samples, trained.tested);
+  if (trained.tested_loss && trained.accuracy)
+    return fmt::format("accuracy {:.2f} %, loss {:.4g}{}training ", 100 * *trained.accuracy, *trained.tested_loss,
+                       where);
+  if (trained.tested_loss) return fmt::format("loss {:.4g}{}training ", *trained.tested_loss, where);
   if (!trained.accuracy) return fmt::format("{} samples without labels, ", trained.samples);
-  return fmt::format("accuracy {:.2f} % on {} samples ({}), ", 100 * *trained.accuracy, trained.samples,
-                     trained.tested);
+  return fmt::format("accuracy {:.2f} %{}", 100 * *trained.accuracy, where);
 }
 
 /// Validation results by epoch.
@@ -70,6 +74,7 @@ nlohmann::ordered_json json_of_stage(const api::TrainResult& trained) {
                                  {"step_milliseconds", trained.step_milliseconds},
                                  {"frozen_weights", trained.frozen_weights},
                                  {"renormalized", trained.renormalized}};
+  if (trained.tested_loss) json["tested_loss"] = *trained.tested_loss;
   if (!trained.history.validation_results.empty())
     json["validation"] = nlohmann::ordered_json::parse(train::to_text(trained.history));
   for (const train::OperatorTime& time : trained.operators)

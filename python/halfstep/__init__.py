@@ -23,7 +23,7 @@ import operator
 import sys
 from typing import Any
 
-from halfstep import _core, datasets, nn, ops, optim
+from halfstep import _core, datasets, losses, nn, ops, optim
 from halfstep._core import (
     AbsentResultError,
     Error,
@@ -168,6 +168,7 @@ __all__ = [
     "is_training",
     "jit",
     "load",
+    "losses",
     "matmul",
     "network",
     "nn",

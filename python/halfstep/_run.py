@@ -84,7 +84,12 @@ def change_bits(prepared: Model, layers: str, *, weight_bits: int | None = None,
 def train(network: Model, data: Data, teacher: Model | Sequence[Model], options: given.TrainOptions, progress: Progress) -> TrainReport:
     samples = load(data, network)
     teachers = [one.core for one in ([teacher] if isinstance(teacher, Model) else teacher)]
-    text, values = _core.train(network.core, samples, teachers, options, callback(progress))
+    name, make = "", None
+    if callable(options.loss):
+        from halfstep.given_loss import without_function  # Imported here because it loads twenty modules.
+
+        name, make, options = without_function(options)
+    text, values = _core.train(network.core, samples, teachers, name, make, options, callback(progress))
     fit = TrainReport(text, values)
     _warn(fit.values["notes"])
     return fit

@@ -25,7 +25,8 @@ Data = Union[None, str, "os.PathLike[str]", Dataset, Tensor, Mapping[str, Any], 
 - A path of data that the command line reads: csv, IDX, image folders and archives, npz, safetensors. "digits" selects
   the built-in digits. None does too, with a warning, until 0.3.
 - An array [n, ...] of samples (a NumPy array, a CPU tensor that supports DLPack, a buffer), a pair (x, labels), or a
-  dict of arrays by input name, optionally with "labels". Labels may be a list of integers.
+  dict of arrays by input name, optionally with "labels". Labels may be a list of integers. Floats in a pair are the
+  target of a loss, and in a dict targets are "target" or "target.NAME".
 - Anything that iterates over such batches, such as a PyTorch DataLoader. It is read once, to its end, and kept in
   memory.
 - A data set that `load` returned. It is not read again.
@@ -34,6 +35,7 @@ Values of u8 are raw, and the network's preprocessing applies to them. Values of
 """
 
 LABELS = "labels"
+TARGET = "target"
 
 
 def _is_array(value: Any) -> bool:
@@ -47,8 +49,18 @@ def _is_array(value: Any) -> bool:
 
 
 def _labels(value: Any) -> Any:
-    """Return labels as an array. They may be a list of integers."""
-    return array.array("i", cast("Iterable[int]", value)) if isinstance(value, (list, range)) else value
+    """Return labels as an array. They may be a list of numbers."""
+    if not isinstance(value, (list, range)):
+        return value
+    numbers = list(cast("Iterable[Any]", value))
+    return array.array("f" if any(isinstance(each, float) for each in numbers) else "i", numbers)
+
+
+def _name(labels: Any) -> str:
+    """Return the name of labels in a data set. Floats are the target of a loss."""
+    dtype = str(getattr(labels, "dtype", "")).rpartition(".")[2]
+    is_float = dtype.startswith(("f", "bf")) if dtype else memoryview(labels).format in ("e", "f", "d")
+    return TARGET if is_float else LABELS
 
 
 def _first_input(network: Model | None) -> str:
@@ -63,7 +75,7 @@ def _batch(item: Any, where: str, network: Model | None) -> dict[str, Any]:
         return {_first_input(network): item}
     parts = list(cast("Sequence[Any]", item)) if isinstance(item, (tuple, list)) else []
     if len(parts) == 2 and _is_array(parts[0]) and _is_array(labels := _labels(parts[1])):
-        return {"x": parts[0], LABELS: labels}
+        return {"x": parts[0], _name(labels): labels}
     if len(parts) == 1 and _is_array(parts[0]):
         return {_first_input(network): parts[0]}
     raise TypeError(

@@ -172,6 +172,11 @@ class TrainReport(Report):
         return self.values["accuracy"]
 
     @property
+    def tested_loss(self) -> float | None:
+        """Loss on the test part. None without the option `loss`."""
+        return self.values.get("tested_loss")
+
+    @property
     def digest(self) -> str:
         """Digest of the trained weights."""
         return self.values["digest"]
@@ -184,6 +189,8 @@ class TrainReport(Report):
     @property
     def verdict(self) -> str:
         shown = "no labels" if self.accuracy is None else f"accuracy {100 * self.accuracy:.2f} %"
+        if self.tested_loss is not None:
+            shown = f"tested loss {self.tested_loss:.4f}"
         return f"{shown}, loss {self.loss:.4f} after {self.values['epochs']} epochs"
 
     def _table(self) -> Table:

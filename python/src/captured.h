@@ -13,6 +13,7 @@ void define_arrays(nb::module_& module);
 void define_captured(nb::module_& module);
 void define_regions(nb::module_& module);
 void define_layers(nb::module_& module);
+void define_losses(nb::module_& module);
 
 /// While this lives, the library uses the switches of Python's context (of a thread or a coroutine).
 class [[nodiscard]] InContext {

@@ -259,8 +259,10 @@ class Tracing {
 
 std::string package;  ///< folder of the package
 
-/// Returns the current line of Python code outside of the package.
+/// Returns the current line of Python code outside of the package. None while a verb runs, which traces losses without
+/// the GIL.
 Location python_location() {
+  if (PyGILState_Check() == 0) return {};
   PyFrameObject* frame = PyEval_GetFrame();
   Py_XINCREF(frame);
   Location found;

@@ -44,6 +44,7 @@ NB_MODULE(_core, module) {
   define_captured(module);
   define_regions(module);
   define_layers(module);
+  define_losses(module);
   module.attr("__version__") = kVersion;
   module.def("operator", &make_operator, nb::arg("name"));
   module.def("program", &run_program, nb::arg("arguments"));

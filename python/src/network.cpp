@@ -135,6 +135,7 @@ nb::dict arrays_of_dataset(const api::Dataset& data) {
     copies.emplace("x", data.batch(all));
   }
   if (data.has_labels()) copies.emplace("labels", data.labels.clone());
+  for (const auto& [name, tensor] : data.targets) copies.emplace("target." + name, tensor.clone());
   return arrays_of(std::move(copies));
 }
 

@@ -150,9 +150,29 @@ nb::tuple change_bits(const Network& network, const std::string& selector, std::
   return network_and_report(result, result.model);
 }
 
+nb::list ports_of(const auto& ports, std::string (*argument)(const std::string&)) {
+  nb::list list;
+  for (const auto& [port, type] : ports)
+    list.append(nb::make_tuple(port, argument(port), std::string(name(type.dtype)), type.dims));
+  return list;
+}
+
+/// The loss that `make` traces for outputs and targets. The GIL is held where the last copy of it ends.
+losses::NamedLoss loss_of(const std::string& name, const nb::object& make) {
+  const auto held = std::make_shared<const nb::object>(make);
+  return {"Python function " + name, [held](const losses::Ports& ports) {
+            const nb::gil_scoped_acquire acquire;
+            const nb::object network = (*held)(ports_of(ports.outputs, losses::output_argument),
+                                               ports_of(ports.targets, losses::target_argument));
+            return *nb::cast<const Network&>(network).model();
+          }};
+}
+
 Report train_network(Network& network, const api::Dataset& data, const std::vector<const Network*>& teachers,
-                     const nb::object& options, const nb::object& progress) {
+                     const std::string& loss_name, const nb::object& loss, const nb::object& options,
+                     const nb::object& progress) {
   auto command = command_of<api::TrainCommand>(options);
+  if (!loss.is_none()) command.options.given_loss = loss_of(loss_name, loss);
   for (const Network* teacher : teachers) command.options.teachers.push_back(*teacher->model());
   command.options.schedule.platform = platform_of(command.target);
   api::TrainResult result;
@@ -288,7 +308,7 @@ void define_verbs(nb::module_& module) {
   const auto network = arg("network"), data = arg("data");
   verb("inspect", &inspect, network);
   verb("quantize", &quantize, network, data);
-  verb("train", &train_network, network, data, arg("teachers"));
+  verb("train", &train_network, network, data, arg("teachers"), arg("loss_name"), arg("loss").none());
   verb("convert", &convert, network);
   verb("verify", &verify, arg("prepared"), arg("integer"), data);
   verb("dump", &dump, network, data, arg("out"));

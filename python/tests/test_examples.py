@@ -16,6 +16,7 @@ SCRIPTS = {
     "own_loop.py": (["--epochs", "1"], ("torch", "onnxscript", "onnxruntime"), "0 differ on three paths"),
     "own_network.py": (["--epochs", "2"], (), "over 359 samples, 0 differ"),
     "recurrent.py": (["--steps", "3"], (), "the integer program equals the prepared model (0 of "),
+    "regression.py": (["--epochs", "2"], (), "the integer program equals the prepared model (0 of "),
     "quickstart.py": (["--epochs", "2"], (), "over 359 samples, 0 differ"),
 }
 

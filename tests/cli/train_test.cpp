@@ -18,6 +18,21 @@ TEST(Train, says_how_long_its_steps_take) {
   EXPECT_EQ(again["step_milliseconds"], 0.0) << "no step was left to run";
 }
 
+TEST(Train, a_loss_is_named_on_the_command_line) {
+  Workspace workspace;
+  const std::vector<std::string> train = {
+      "train",  "--data", "digits", "--epochs", "1", "--loss", "cross_entropy(label_smoothing=0.1) * 2",
+      "--json", "--out",  "run"};
+  const auto report = workspace.expect(0, train).json();
+  EXPECT_GT(report["accuracy"], 0.5);
+  EXPECT_GT(report["tested_loss"], 0.0);
+  const auto text = workspace.expect(0, {"train", "--data", "digits", "--epochs", "1", "--loss",
+                                         "cross_entropy(label_smoothing=0.1) * 2", "--out", "run", "--resume"});
+  EXPECT_NE(text.out.find("nothing changed"), std::string::npos) << text.out;
+  workspace.expect(2, {"train", "--data", "digits", "--epochs", "1", "--loss", "mse", "--out", "run", "--resume"});
+  workspace.expect(2, {"train", "--data", "digits", "--epochs", "1", "--loss", "mze", "--out", "other"});
+}
+
 TEST(Train, profile_names_the_operators) {
   Workspace workspace;
   const auto report = workspace.expect(0, {"train", "--epochs", "1", "--profile", "--json", "--out", "run"}).json();

@@ -21,7 +21,7 @@ FILES = {
     "python/halfstep/__init__.py": 'from halfstep.model import Model\nfrom halfstep.verbs import verify\n__all__ = ["Model", "nn", "verify"]\n_RENAMED = {"Network": "Model"}\n',
     "python/halfstep/model.py": "class _Base:\n    def save(self, path: str) -> None: ...\nclass Model(_Base):\n    stage: str\n    def _private(self): ...\n",
     "build/release/gen/python/halfstep/verbs.py": "def verify(one: Model, other: Model, *, batch: int = 1) -> bool: ...\n",
-    **{f"python/halfstep/{name}.py": "" for name in ("datasets", "magik", "nn", "ops", "optim", "options", "report_rows")},
+    **{f"python/halfstep/{name}.py": "" for name in ("datasets", "losses", "magik", "nn", "ops", "optim", "options", "report_rows")},
     "CHANGELOG.md": "# Changes\n\n## [0.2.0] - Unreleased\n\n### Added\n\n- A first version.\n\n## [0.1.0]\n\n- `verify` and `Report` are new.\n",
 }
 VERIFY_H, VERBS = "halfstep/api/verify.h", "build/release/gen/python/halfstep/verbs.py"

@@ -151,6 +151,8 @@ DataReport describe_data(const Dataset& data) {
   report.test = static_cast<int64_t>(parts.test.size());
   report.tested = parts.tested;
   for (const auto& [name, tensor] : data.inputs) report.inputs.emplace_back(name, tensor.type());
+  for (const auto& [name, tensor] : data.targets) report.targets.emplace_back(name, tensor.type());
+  if (data.masks) report.targets.emplace_back("target", Type{DType::i32, {data.size(), kUnknown, kUnknown}});
   if (data.has_x()) report.sample = data.sample_dims();
   if (data.images) report.sizes = sizes_of(*data.images);
   report.raw = data.raw && data.has_x();

@@ -17,6 +17,7 @@ struct DataReport {
   int64_t train = 0, val = 0, test = 0;  ///< samples per split; without labels train and test share all samples
   std::string tested = {};               ///< source of the test split: "val/"
   std::vector<std::pair<std::string, Type>> inputs = {};    ///< further named inputs, described by their types only
+  std::vector<std::pair<std::string, Type>> targets = {};   ///< targets of losses
   Dims sample = {};                                         ///< [c, h, w] or [columns]; kUnknown if sizes differ
   std::vector<std::pair<std::string, int64_t>> sizes = {};  ///< counts by picture size, such as "640 x 480", most
                                                             ///< frequent first

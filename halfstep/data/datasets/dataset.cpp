@@ -18,6 +18,7 @@
 #include "halfstep/data/datasets/image_layout.h"
 #include "halfstep/data/datasets/image_list.h"
 #include "halfstep/data/datasets/image_set.h"
+#include "halfstep/data/datasets/masks.h"
 #include "halfstep/data/datasets/split.h"
 
 namespace halfstep::data {
@@ -55,10 +56,32 @@ Dataset from_csv(io::Source& source, const Reading& reading) {
   return {.form = "csv", .x = data.x, .labels = data.labels, .classes = std::move(data.classes)};
 }
 
+void require_equal_sizes(const ImageSet& images, const ImageSet& masks, const std::string& where) {
+  for (int64_t i = 0; i < images.size(); ++i) {
+    const PictureSize found = masks.size_of(i, {}), expected = images.size_of(i, {});
+    if (found != expected)
+      fail(errors::mask_size_differs(where, masks.path(i), found.text(), expected.text() + " pixels"));
+  }
+}
+
+/// Pictures with masks. Folders are parts, and never classes.
+Dataset from_masks(std::shared_ptr<const ImageTree> tree, const PairedPaths& pairs, const std::string& form,
+                   const Reading& reading) {
+  Dataset data{.form = form + " with masks"};
+  data.images = std::make_shared<const ImageSet>(tree, pairs.images, reading.where, reading.options.skip_bad);
+  std::vector<std::string> kept;
+  for (const int64_t image : data.images->kept()) kept.push_back(pairs.masks[static_cast<size_t>(image)]);
+  data.masks = std::make_shared<const ImageSet>(std::move(tree), kept, reading.where, false, Pixels::classes);
+  require_equal_sizes(*data.images, *data.masks, reading.where);
+  describe(parts_only(pairs.images), data.images->kept(), data);
+  return data;
+}
+
 Dataset from_images(std::unique_ptr<const ImageTree> tree, const std::string& form, const Reading& reading) {
   const auto paths = tree->paths();
   if (paths.empty())
     fail(errors::no_samples(reading.where, "NAME.png or NAME.jpg, in one folder for each class if there are classes"));
+  if (const auto pairs = pairs_of(paths, reading.where)) return from_masks(std::move(tree), *pairs, form, reading);
   const ImageLayout layout = layout_of(paths, reading.where, reading.classes);
   Dataset data{.form = form};
   const auto images = std::make_shared<const ImageSet>(std::move(tree), paths, reading.where, reading.options.skip_bad);

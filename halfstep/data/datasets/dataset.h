@@ -32,11 +32,16 @@ struct Dataset {
   std::map<std::string, Tensor> inputs = {};    ///< named network inputs, [n, ...], empty if x is used
   /// i32 [n], or [n, ...] if samples have several labels. Each is in [0, classes.size()). Undefined without labels.
   Tensor labels = {};
-  std::vector<std::string> classes = {};  ///< names of the classes ("0", "1", ... for number labels)
-  std::optional<Split> split = {};        ///< the source's own parts or chosen samples, else see split.h
+  /// Values that a loss compares outputs with, f32 or i32 [n, ...]: `target`, NAME for a tensor target.NAME, and
+  /// lengths.
+  std::map<std::string, Tensor> targets = {};
+  std::shared_ptr<const ImageSet> masks = {};  ///< the target `target` of `images`, i32 [n, h, w]: class numbers
+  std::vector<std::string> classes = {};       ///< names of the classes ("0", "1", ... for number labels)
+  std::optional<Split> split = {};             ///< the source's own parts or chosen samples, else see split.h
   bool raw = true;  ///< values that need preprocessing. false for float tensors, which a network takes unchanged
 
   bool has_labels() const { return labels.defined(); }
+  bool has_answers() const { return has_labels() || !targets.empty() || masks != nullptr; }
   int64_t labels_each() const;  ///< number of labels of one sample, 0 without labels
   /// True if samples are a single tensor, not named `inputs`.
   bool has_x() const { return x.defined() || images != nullptr; }

@@ -69,7 +69,8 @@ Tensor Frame::apply(const Tensor& picture, size_t axis) const {
   Frame whole = *this;
   whole.crop = 0;
   const PictureSize resized = whole.of(found), kept = of(found);
-  const Tensor x = resample(resample(picture, axis + 1, resized.width), axis, resized.height);
+  const auto resize_axis = nearest ? resample_nearest : resample;
+  const Tensor x = resize_axis(resize_axis(picture, axis + 1, resized.width), axis, resized.height);
   return cut(cut(x, axis, margin(resized.height, kept.height), kept.height), axis + 1,
              margin(resized.width, kept.width), kept.width);
 }

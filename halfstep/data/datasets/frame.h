@@ -22,6 +22,7 @@ struct Frame {
   int64_t crop = 0;                  ///< side of the central square that is kept (0: everything)
   bool ignores_orientation = false;  ///< keep pictures as stored, ignoring the Exif orientation
   int64_t channels = 0;              ///< 1: grey, 3: colour, 0: like the data set
+  bool nearest = false;              ///< resizing takes the nearest pixel, for pictures of classes
 
   bool operator==(const Frame&) const = default;
   /// Whether it changes sizes.

@@ -31,6 +31,10 @@ Tensor decode_image(std::span<const std::byte> bytes, const std::string& name);
 Tensor decode_png(std::span<const std::byte> bytes, const std::string& name);
 Tensor decode_jpeg(std::span<const std::byte> bytes, const std::string& name);
 
+/// u8 [height, width, 1]: the values of the pixels of a PNG of up to 8 bits in grey, or their places in its palette.
+/// Throws for other images.
+Tensor decode_classes(std::span<const std::byte> bytes, const std::string& name);
+
 /// The header from the first bytes of an image. Throws if there are too few bytes.
 ImageHeader image_header(std::span<const std::byte> bytes, const std::string& name);
 ImageHeader png_header(std::span<const std::byte> bytes, const std::string& name);

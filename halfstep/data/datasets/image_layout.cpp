@@ -93,6 +93,18 @@ ImageLayout layout_of(const std::vector<std::string>& paths, const std::string& 
   return layout;
 }
 
+ImageLayout parts_only(const std::vector<std::string>& paths) {
+  ImageLayout layout;
+  for (const std::string& path : paths) {
+    ImagePlace place;
+    for (const std::string& folder : folders_of(path)) {
+      if (place.part.empty()) place.part = part_name(folder);
+    }
+    layout.places.push_back(std::move(place));
+  }
+  return layout;
+}
+
 void describe(const ImageLayout& layout, const std::vector<int64_t>& kept, Dataset& dataset) {
   dataset.classes = layout.classes;
   if (layout.has_labels()) dataset.labels = Tensor(DType::i32, {static_cast<int64_t>(kept.size())});

@@ -25,6 +25,9 @@ struct ImageLayout {
 /// part or a class, if val or test has a class that train lacks, or if there are more than `most` classes.
 ImageLayout layout_of(const std::vector<std::string>& paths, const std::string& where, int64_t most);
 
+/// The layout of paths with the part of the first folder that names one, and without classes.
+ImageLayout parts_only(const std::vector<std::string>& paths);
+
 /// Sets labels, classes and split of `dataset` for those images of the layout whose number is in `kept`.
 void describe(const ImageLayout& layout, const std::vector<int64_t>& kept, Dataset& dataset);
 

@@ -39,10 +39,11 @@ std::optional<Diagnostic> fault_of(const std::string& name, Work work) {
 
 }  // namespace
 
-ImageSet::ImageSet(std::unique_ptr<const ImageTree> files, const std::vector<std::string>& paths, std::string where,
-                   bool skip_bad)
-    : files_(std::move(files)), where_(std::move(where)) {
+ImageSet::ImageSet(std::shared_ptr<const ImageTree> files, const std::vector<std::string>& paths, std::string where,
+                   bool skip_bad, Pixels pixels)
+    : files_(std::move(files)), content_(pixels), where_(std::move(where)) {
   scan(paths, skip_bad);
+  if (content_ == Pixels::classes) return;
   for (const ImageHeader& header : headers_) channels_ = std::max(channels_, header.channels);
 }
 
@@ -102,6 +103,7 @@ Dims ImageSet::sample_dims(const Frame& frame) const {
 std::vector<std::byte> ImageSet::file(int64_t index) const { return files_->contents(path(index), kWhole); }
 
 Tensor ImageSet::picture(int64_t index, const Frame& frame) const {
+  if (content_ == Pixels::classes) return frame.apply(decode_classes(file(index), where_ + ": " + path(index)), 0);
   Tensor image = decode_image(file(index), where_ + ": " + path(index));
   if (!frame.ignores_orientation) image = upright(image, headers_[static_cast<size_t>(index)].orientation);
   return frame.apply(with_channels(image, frame.channels > 0 ? frame.channels : channels_), 0);

@@ -13,6 +13,9 @@
 
 namespace halfstep::data {
 
+/// Contents of pictures: colours, or the number of a class for each pixel (decode_classes).
+enum class Pixels { colours, classes };
+
 /// Memory is bounded: pixels are kept only if all of them fit into kMostKept. Otherwise each request decodes them
 /// again. A thread of its own decodes the next request ahead.
 class ImageSet {
@@ -21,8 +24,8 @@ class ImageSet {
 
   /// Reads the headers of `paths` in `files`. If some cannot be read, throws one Error for all of them that starts with
   /// `where`. With skip_bad, leaves them out instead. To find them, it decodes every picture.
-  ImageSet(std::unique_ptr<const ImageTree> files, const std::vector<std::string>& paths, std::string where,
-           bool skip_bad);
+  ImageSet(std::shared_ptr<const ImageTree> files, const std::vector<std::string>& paths, std::string where,
+           bool skip_bad, Pixels pixels = Pixels::colours);
 
   int64_t size() const { return static_cast<int64_t>(paths_.size()); }
   /// Numbers of the paths that were kept, ascending.
@@ -52,7 +55,8 @@ class ImageSet {
   void read_into(int64_t index, const Frame& frame, const PictureSize& size, uint8_t* to) const;
   void start_keeping(const Frame& frame, const Dims& sample) const;
 
-  std::unique_ptr<const ImageTree> files_;
+  std::shared_ptr<const ImageTree> files_;
+  Pixels content_;
   std::string where_;
   std::vector<std::string> paths_, skipped_;
   std::vector<int64_t> kept_;

@@ -1,4 +1,5 @@
 // libpng reports errors by longjmp, so functions that call setjmp must not own objects with a destructor.
+#include <fmt/format.h>
 #include <png.h>
 
 #include <array>
@@ -32,8 +33,9 @@ void on_read(png_structp png, png_bytep to, size_t count) {
   reader->left = reader->left.subspan(count);
 }
 
-/// Reads the header and requests 8-bit grey or RGB. Returns false if the image is damaged.
-bool read_png_header(png_structp png, png_infop info) {
+/// Reads the header and requests 8-bit grey or RGB, or with `as_stored` the numbers in the file, a byte each. Returns
+/// false if the image is damaged.
+bool read_png_header(png_structp png, png_infop info, bool as_stored) {
   constexpr png_uint_32 kMaxExtent = 1U << 15;
   constexpr png_alloc_size_t kMaxChunk = size_t{1} << 24;
   if (setjmp(png_jmpbuf(png)) != 0) return false;
@@ -41,9 +43,13 @@ bool read_png_header(png_structp png, png_infop info) {
   png_set_chunk_malloc_max(png, kMaxChunk);
   png_set_chunk_cache_max(png, 128);
   png_read_info(png, info);
-  png_set_expand(png);
-  png_set_strip_16(png);
-  png_set_strip_alpha(png);
+  if (as_stored) {
+    png_set_packing(png);
+  } else {
+    png_set_expand(png);
+    png_set_strip_16(png);
+    png_set_strip_alpha(png);
+  }
   png_set_interlace_handling(png);
   png_read_update_info(png, info);
   return true;
@@ -79,8 +85,9 @@ class Png {
   png_infop info_;
 };
 
-ImageHeader png_info_of(const Png& png, const PngReader& reader, const std::string& name) {
-  if (!read_png_header(png.png(), png.info())) fail(errors::image_damaged(name, "PNG", reader.message.data()));
+ImageHeader png_info_of(const Png& png, const PngReader& reader, const std::string& name, bool as_stored = false) {
+  if (!read_png_header(png.png(), png.info(), as_stored))
+    fail(errors::image_damaged(name, "PNG", reader.message.data()));
   ImageHeader header{{png_get_image_height(png.png(), png.info()), png_get_image_width(png.png(), png.info())},
                      png_get_channels(png.png(), png.info())};
   if (header.size.height * header.size.width > kMaxPixels)
@@ -99,16 +106,37 @@ ImageHeader png_header(std::span<const std::byte> bytes, const std::string& name
   return png_info_of(Png(reader), reader, name);
 }
 
-Tensor decode_png(std::span<const std::byte> bytes, const std::string& name) {
-  PngReader reader{bytes};
-  const Png png(reader);
-  const auto [size, channels, orientation] = png_info_of(png, reader, name);
+namespace {
+
+Tensor pixels_of(const Png& png, const PngReader& reader, const ImageHeader& header, const std::string& name) {
+  const auto& [size, channels, orientation] = header;
   HS_CHECK(png_get_rowbytes(png.png(), png.info()) == static_cast<size_t>(size.width * channels));
   Tensor image(DType::u8, {size.height, size.width, channels});
   std::vector<png_bytep> rows;
   for (int64_t y = 0; y < size.height; ++y) rows.push_back(image.data<uint8_t>().data() + y * size.width * channels);
   if (!read_png_pixels(png.png(), rows.data())) fail(errors::image_damaged(name, "PNG", reader.message.data()));
   return image;
+}
+
+}  // namespace
+
+Tensor decode_png(std::span<const std::byte> bytes, const std::string& name) {
+  PngReader reader{bytes};
+  const Png png(reader);
+  return pixels_of(png, reader, png_info_of(png, reader, name), name);
+}
+
+Tensor decode_classes(std::span<const std::byte> bytes, const std::string& name) {
+  if (bytes.size() < 8 || png_sig_cmp(reinterpret_cast<png_const_bytep>(bytes.data()), 0, 8) != 0)
+    fail(errors::mask_not_classes(name, "another kind of image"));
+  PngReader reader{bytes};
+  const Png png(reader);
+  const ImageHeader header = png_info_of(png, reader, name, true);
+  const int bits = png_get_bit_depth(png.png(), png.info());
+  if (header.channels != 1 || bits > 8)
+    fail(errors::mask_not_classes(
+        name, header.channels == 1 ? fmt::format("{} bits", bits) : fmt::format("{} channels", header.channels)));
+  return pixels_of(png, reader, header, name);
 }
 
 std::vector<std::byte> encode_png(const Tensor& image) {

@@ -87,4 +87,22 @@ Tensor resample(const Tensor& x, size_t axis, int64_t extent) {
   return result;
 }
 
+Tensor resample_nearest(const Tensor& x, size_t axis, int64_t extent) {
+  Dims dims = x.dims();
+  const int64_t old_extent = dims[axis];
+  if (old_extent == extent) return x;
+  const int64_t outer = count_elements(std::span(dims).first(axis));
+  const auto inner = static_cast<size_t>(count_elements(std::span(dims).subspan(axis + 1))) * size_of(x.dtype());
+  dims[axis] = extent;
+  Tensor result = Tensor::uninitialized(x.dtype(), std::move(dims));
+  std::byte* to = result.raw();
+  for (int64_t o = 0; o < outer; ++o) {
+    for (int64_t i = 0; i < extent; ++i) {
+      const int64_t from = o * old_extent + (2 * i + 1) * old_extent / (2 * extent);
+      to = std::copy_n(x.raw() + static_cast<size_t>(from) * inner, inner, to);
+    }
+  }
+  return result;
+}
+
 }  // namespace halfstep::data

@@ -11,5 +11,7 @@ namespace halfstep::data {
 /// 1. For u8 they are integer multiples of 2^-22, and the sum is rounded half up. f32 is summed in float64. Results are
 /// the same on every machine.
 Tensor resample(const Tensor& x, size_t axis, int64_t extent);
+/// Element i is the input at the centre m, rounded down, of any type.
+Tensor resample_nearest(const Tensor& x, size_t axis, int64_t extent);
 
 }  // namespace halfstep::data

@@ -53,7 +53,7 @@ void thin_out(std::vector<int64_t>& part, int64_t most) {
 
 Split parts_of(const Dataset& data) {
   if (data.split) return *data.split;
-  Split parts = data.has_labels() ? stratified(data) : everything(data);
+  Split parts = data.has_answers() ? stratified(data) : everything(data);
   if (parts.train.empty() || parts.test.empty()) fail(errors::split_impossible(data.name, data.size()));
   return parts;
 }

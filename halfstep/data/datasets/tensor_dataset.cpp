@@ -1,4 +1,6 @@
 // Data sets of named tensors: npz, safetensors, and tensors from Python.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -43,6 +45,10 @@ void require_equal_counts(const Dataset& data, const std::string& where) {
   }
   if (data.has_labels() && data.labels.dims()[0] != data.size())
     fail(errors::labels_and_samples_differ(where, data.labels.dims()[0], data.size()));
+  for (const auto& [name, tensor] : data.targets) {
+    if (tensor.dims()[0] != data.size())
+      fail(errors::sample_counts_differ(where, tensor.dims()[0], name, data.size(), data.inputs.begin()->first));
+  }
 }
 
 /// Converts u8 [n, h, w] and [n, h, w, channels] to [n, c, h, w]. Other tensors stay unchanged. The last axis counts
@@ -74,6 +80,34 @@ auto find_labels(const Tensors& tensors) {
     if (found->first == "labels" || beside_x) return found;
   }
   return tensors.end();
+}
+
+constexpr std::string_view kTarget = "target", kTargetPrefix = "target.";
+
+/// Whether a tensor holds targets of a loss, or lengths beside them.
+bool is_target(const std::string& name, const Tensors& tensors) {
+  if (name == kTarget || name.starts_with(kTargetPrefix)) return true;
+  return (name == "input_lengths" || name == "target_lengths") && tensors.contains(std::string(kTarget));
+}
+
+/// Floats as f32, integers as i32.
+Tensor to_target(const Tensor& raw, const std::string& name, const std::string& where) {
+  if (is_float(raw.dtype())) {
+    Tensor target = narrowed(raw);
+    if (target.dtype() != DType::f32) fail(errors::target_type(where, name, to_string(raw.type())));
+    require_finite(target, name, where);
+    return target;
+  }
+  if (bits_of(raw.dtype()) < 8 || raw.dtype() == DType::boolean)
+    fail(errors::target_type(where, name, to_string(raw.type())));
+  Tensor target(DType::i32, raw.dims());
+  for (int64_t i = 0; i < raw.size(); ++i) {
+    const double value = element(raw, i);
+    if (value < -2147483648.0 || value > 2147483647.0)
+      fail(errors::target_out_of_range(where, name, fmt::format("{:.0f}", value)));
+    target.data<int32_t>()[static_cast<size_t>(i)] = static_cast<int32_t>(value);
+  }
+  return target;
 }
 
 bool is_sample_tensor(const Tensor& x) {
@@ -138,6 +172,11 @@ Dataset dataset_of(const Tensors& tensors, const std::string& where, int64_t cla
     const auto& [name, tensor] = *at;
     if (at == labels) continue;
     if (tensor.dims().empty()) fail(errors::samples_without_axis(where, name, to_string(tensor.type())));
+    if (is_target(name, tensors)) {
+      const std::string own = name.starts_with(kTargetPrefix) ? name.substr(kTargetPrefix.size()) : name;
+      data.targets[own] = to_target(tensor, name, where);
+      continue;
+    }
     data.inputs[name] = narrowed(tensor);
     require_finite(data.inputs[name], name, where);
   }

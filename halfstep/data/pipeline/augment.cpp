@@ -15,11 +15,11 @@ namespace {
 /// Number of the first random stream. Streams of shuffling have the numbers of epochs.
 constexpr uint64_t kFirstStream = uint64_t{1} << 32;
 
-/// dst[x] = src[x + right], mirrored if `mirrored`, and 0 outside the row.
+/// dst[x] = src[x + right], mirrored if `mirrored`, and unchanged outside the row.
 void move_row(const float* src, int64_t width, int64_t right, bool mirrored, float* dst) {
   for (int64_t x = 0; x < width; ++x) {
     const int64_t from = (mirrored ? width - 1 - x : x) + right;
-    dst[x] = from >= 0 && from < width ? src[from] : 0.0F;
+    if (from >= 0 && from < width) dst[x] = src[from];
   }
 }
 
@@ -36,11 +36,12 @@ void Augment::check(const Dims& sample, const std::string& data) const {
   if (shift >= std::min(sample[1], sample[2])) fail(errors::shift_too_large(shift, sample[1], sample[2], data));
 }
 
-Tensor Augment::apply(const Tensor& x, uint64_t seed, uint64_t step) const {
+Tensor Augment::apply(const Tensor& x, uint64_t seed, uint64_t step, float outside) const {
   const Dims& dims = x.dims();
   const int64_t channels = dims[1], height = dims[2], width = dims[3];
   Random random(seed, kFirstStream + step);
-  Tensor result(DType::f32, dims);  // filled with zeros
+  Tensor result(DType::f32, dims);
+  std::ranges::fill(result.data<float>(), outside);
   for (int64_t n = 0; n < dims[0]; ++n) {
     const bool mirrored = flip && random.below(2) == 1;
     const auto distance = [&] {

@@ -16,7 +16,8 @@ struct Augment : AugmentFields {
   /// Throws unless samples of this shape are images [c, h, w] larger than the shift.
   void check(const Dims& sample, const std::string& data) const;
   /// Changes the images of a step, f32 [n, c, h, w]. The change of each image depends only on (seed, step, position).
-  Tensor apply(const Tensor& x, uint64_t seed, uint64_t step) const;
+  /// Pixels from outside of the image are `outside`.
+  Tensor apply(const Tensor& x, uint64_t seed, uint64_t step, float outside = 0) const;
 };
 
 }  // namespace halfstep::data

@@ -34,6 +34,18 @@ bool are_rows_of(const Dims& found, const Dims& expected) {
          count_elements(found) == count_elements(expected);
 }
 
+/// u8 [n, 1, h, w] as i32 [n, h, w], moved like the images.
+Tensor classes_of(const Tensor& masks, const Augmentation& augmentation) {
+  Tensor pixels(DType::f32, masks.dims());
+  std::ranges::copy(masks.data<uint8_t>(), pixels.data<float>().begin());
+  if (augmentation.how.any())
+    pixels = augmentation.how.apply(pixels, augmentation.seed, augmentation.step, Samples::kOutside);
+  Tensor classes(DType::i32, {masks.dims()[0], masks.dims()[2], masks.dims()[3]});
+  std::ranges::transform(pixels.data<float>(), classes.data<int32_t>().begin(),
+                         [](float pixel) { return static_cast<int32_t>(pixel); });
+  return classes;
+}
+
 }  // namespace
 
 Tensors Samples::inputs(int64_t begin, int64_t count, const std::vector<int64_t>* order,
@@ -77,6 +89,39 @@ std::map<std::string, Dims> Samples::extents(int64_t count) const {
 
 Tensor Samples::labels(int64_t begin, int64_t count, const std::vector<int64_t>* order) const {
   return data->batch_labels(chosen(indices, begin, count, order));
+}
+
+Frame Samples::mask_frame() const {
+  Frame frame = preprocess.frame;
+  frame.channels = 1;
+  frame.nearest = true;
+  return frame;
+}
+
+Tensors Samples::targets(int64_t begin, int64_t count, const std::vector<int64_t>* order,
+                         const Augmentation& augmentation) const {
+  const std::vector<int64_t> at = chosen(indices, begin, count, order);
+  Tensors targets;
+  for (const auto& [name, tensor] : data->targets) targets.emplace(name, data::rows_of(tensor, at));
+  if (data->has_labels()) targets.emplace("labels", data::rows_of(data->labels, at));
+  if (data->masks) targets.emplace("target", classes_of(data->masks->batch(at, mask_frame()), augmentation));
+  return targets;
+}
+
+std::map<std::string, Type> Samples::target_types(int64_t count) const {
+  std::map<std::string, Type> types;
+  const auto add = [&](const std::string& name, const Tensor& tensor) {
+    Dims dims = tensor.dims();
+    dims[0] = count;
+    types.emplace(name, Type{tensor.dtype(), std::move(dims)});
+  };
+  for (const auto& [name, tensor] : data->targets) add(name, tensor);
+  if (data->has_labels()) add("labels", data->labels);
+  if (data->masks) {
+    const Dims mask = data->masks->sample_dims(mask_frame());
+    types.emplace("target", Type{DType::i32, {count, mask[1], mask[2]}});
+  }
+  return types;
 }
 
 TrainTest split(const data::Dataset& data) {
@@ -141,10 +186,14 @@ std::string content_digest(const Samples& samples) {
   };
   if (samples.data->images) {
     for (const int64_t index : indices) hash.update(samples.data->images->file(index));
+    for (const int64_t index : indices) {
+      if (samples.data->masks) hash.update(samples.data->masks->file(index));
+    }
   }
   add(samples.argument, samples.data->x);
   for (const auto& [name, tensor] : samples.data->inputs) add(name, tensor);
   add("labels", samples.data->labels);
+  for (const auto& [name, tensor] : samples.data->targets) add("target." + name, tensor);
   return hash.hex128();
 }
 

@@ -39,8 +39,18 @@ struct Samples {
   Dims sample_dims() const;
   /// Concatenated labels of the same samples: i32 [count * data->labels_each()].
   Tensor labels(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr) const;
+  /// Targets of the same samples by name, for a loss. Labels are the target `labels`.
+  /// Masks move with their images, and pixels that move in from outside are kOutside.
+  Tensors targets(int64_t begin, int64_t count, const std::vector<int64_t>* order = nullptr,
+                  const Augmentation& augmentation = {}) const;
+  static constexpr float kOutside = 255;
+  /// Their types for `count` samples.
+  std::map<std::string, Type> target_types(int64_t count) const;
   /// Extents of the network's arguments for `count` samples. Picture sizes that differ are kUnknown.
   std::map<std::string, Dims> extents(int64_t count) const;
+
+ private:
+  Frame mask_frame() const;
 };
 
 /// The parts of a data set, see data/datasets/split.h.

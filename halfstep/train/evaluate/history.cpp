@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/train/evaluate/errors.h"
+#include "halfstep/train/evaluate/loss_meter.h"
 #include "halfstep/train/evaluate/tally.h"
 
 namespace halfstep::train {
@@ -24,22 +26,29 @@ Json json_of(const TrainingHistory& history, const ValidationResult& validation_
   return json;
 }
 
-/// Evaluates `answers` on whole batches for `model`, against a teacher or labels.
+/// A batch of samples with its inputs and outputs.
+struct Batch {
+  int64_t begin, count;
+  const Tensors &inputs, &outputs;
+};
+
+/// Evaluates `answers` on whole batches for `model`. `add` adds a batch to the tally.
 ValidationResult tallied(const Answers& answers, const Model& model, const data::Samples& samples,
-                         const Answers& teacher, const Spreads& spreads) {
+                         const Spreads& spreads, const std::function<void(Tally&, const Batch&)>& add) {
   const int64_t batch = data::evaluation_batch(model, samples), end = data::usable(model, samples.size());
   Tally tally(model.graph.body().output_names().front(), spreads);
   for (int64_t begin = 0; begin < end; begin += batch) {
     const int64_t count = std::min(batch, end - begin);
     const Tensors inputs = samples.inputs(begin, count);
-    const Tensors outputs = answers(inputs);
-    if (teacher) {
-      tally.add(outputs, teacher(inputs), count);
-    } else {
-      tally.add(outputs, samples.labels(begin, count));
-    }
+    add(tally, {begin, count, inputs, answers(inputs)});
   }
   return tally.validation_result();
+}
+
+ValidationResult against_labels(const Answers& answers, const Model& model, const data::Samples& samples) {
+  return tallied(answers, model, samples, {}, [&](Tally& tally, const Batch& batch) {
+    tally.add(batch.outputs, samples.labels(batch.begin, batch.count));
+  });
 }
 
 }  // namespace
@@ -88,11 +97,27 @@ std::string to_text(const TrainingHistory& history) {
 ValidationResult evaluate_on(const Model& model, const data::Samples& samples, const Answers& teacher,
                              const Spreads& spreads, ThreadPool& pool, const IterationWatch& watch) {
   BatchRunner runner(evaluation_form(model), {}, pool, watch);
-  return tallied(answers_of(runner), model, samples, teacher, spreads);
+  if (!teacher) return against_labels(answers_of(runner), model, samples);
+  return tallied(answers_of(runner), model, samples, spreads, [&](Tally& tally, const Batch& batch) {
+    tally.add(batch.outputs, teacher(batch.inputs), batch.count);
+  });
 }
 
-ValidationResult evaluate_on(const Answers& answers, const Model& model, const data::Samples& samples) {
-  return tallied(answers, model, samples, {}, {});
+ValidationResult evaluate_on(const Answers& answers, const Model& model, const data::Samples& samples,
+                             const losses::NamedLoss& loss, ThreadPool& pool) {
+  if (!loss) return against_labels(answers, model, samples);
+  LossMeter meter(loss, model.graph.body().output_names(), pool);
+  const bool has_classes = data::have_answers(samples, model);
+  return tallied(answers, model, samples, {}, [&](Tally& tally, const Batch& batch) {
+    tally.add(meter(batch.outputs, samples.targets(batch.begin, batch.count)), batch.count);
+    if (has_classes) tally.add_right(batch.outputs, samples.labels(batch.begin, batch.count));
+  });
+}
+
+ValidationResult evaluate_on(const Model& model, const data::Samples& samples, const losses::NamedLoss& loss,
+                             ThreadPool& pool, const IterationWatch& watch) {
+  BatchRunner runner(evaluation_form(model), {}, pool, watch);
+  return evaluate_on(answers_of(runner), model, samples, loss, pool);
 }
 
 }  // namespace halfstep::train

@@ -7,6 +7,7 @@
 
 #include "halfstep/core/ir/metadata/training_run.h"
 #include "halfstep/data/pipeline/samples.h"
+#include "halfstep/engine/losses/loss_network.h"
 #include "halfstep/train/evaluate/executable.h"
 
 namespace halfstep::train {
@@ -44,7 +45,12 @@ std::string to_text(const TrainingHistory& history);
 /// distances are divided by `spreads`. With a null teacher, the samples must have labels.
 ValidationResult evaluate_on(const Model& model, const data::Samples& samples, const Answers& teacher,
                              const Spreads& spreads, ThreadPool& pool, const IterationWatch& watch = {});
-/// Evaluates the outputs of `answers` for the first outputs of `model` against labels.
-ValidationResult evaluate_on(const Answers& answers, const Model& model, const data::Samples& samples);
+/// Evaluates the outputs of `answers` for the outputs of `model` by a loss. Without one, the first output learns
+/// labels. With labels for the first output, the result has an accuracy.
+ValidationResult evaluate_on(const Answers& answers, const Model& model, const data::Samples& samples,
+                             const losses::NamedLoss& loss, ThreadPool& pool);
+/// Evaluates the outputs of `model` itself.
+ValidationResult evaluate_on(const Model& model, const data::Samples& samples, const losses::NamedLoss& loss,
+                             ThreadPool& pool, const IterationWatch& watch = {});
 
 }  // namespace halfstep::train

@@ -47,6 +47,17 @@ void Tally::add(const Tensors& outputs, const Tensors& wanted, int64_t count) {
   samples_ += count;
 }
 
+void Tally::add(double loss, int64_t count) {
+  loss_ += loss * static_cast<double>(count);
+  samples_ += count;
+}
+
+void Tally::add_right(const Tensors& outputs, const Tensor& labels) {
+  const auto of_samples = labels.data<int32_t>();
+  count_right(largest_of_rows(rows_of_logits(outputs.at(first_), labels.size())),
+              {of_samples.begin(), of_samples.end()});
+}
+
 void Tally::add_distance(const Tensor& output, const Tensor& wanted, float spread, int64_t count) {
   const auto a = output.data<float>(), b = wanted.data<float>();
   double sum = 0;

@@ -25,6 +25,11 @@ class Tally {
   /// Adds outputs and those of a teacher for the same `count` samples.
   void add(const Tensors& outputs, const Tensors& wanted, int64_t count);
 
+  /// Adds the mean loss of `count` samples.
+  void add(double loss, int64_t count);
+  /// Counts the rows of the first output whose largest element is their label, without a loss.
+  void add_right(const Tensors& outputs, const Tensor& labels);
+
   ValidationResult validation_result() const;
 
  private:

@@ -6,12 +6,14 @@
 #include <chrono>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "halfstep/core/base/random.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/engine/compile/compile.h"
 #include "halfstep/passes/graph/dynamic_batch.h"
 #include "halfstep/passes/quantized/learned_parts.h"
+#include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/evaluate/activations.h"
 #include "halfstep/train/evaluate/executable.h"
 #include "halfstep/train/evaluate/tally.h"
@@ -28,6 +30,7 @@ struct Fit::Running {
   Teachers teachers;                         ///< used without labels, with activations, or with other networks
   Taught taught;                             ///< spreads of their outputs
   bool is_taught = false;                    ///< learns only from teachers, without labels
+  std::set<std::string> arguments = {};      ///< names of the step's arguments, some of which are targets
   int64_t classes = 0;                       ///< number of classes of soft labels (0: hard labels, or none)
   std::optional<Oscillations> oscillations;  ///< set if the recipe freezes weights
 };
@@ -42,13 +45,19 @@ int64_t batch_for(const Model& model, const data::Samples& samples, int64_t want
 }
 
 Loss loss_for(const data::Samples& samples, const FitOptions& options) {
-  if (!samples.data->has_labels() || options.distill) return Loss::teacher;
+  if (options.distill) return Loss::teacher;
+  if (options.loss) return Loss::given;
+  if (!samples.data->has_labels()) return Loss::teacher;
   return options.recipe.softens_labels() ? Loss::soft_labels : Loss::labels;
 }
 
 /// Throws if the network learns labels without a suitable output.
 void check_labels(const Model& model, const data::Samples& samples, const FitOptions& options) {
-  if (loss_for(samples, options) == Loss::teacher || data::have_answers(samples, model)) return;
+  const Loss loss = loss_for(samples, options);
+  const bool learns_nothing = loss == Loss::teacher && options.teachers.empty() && !options.distill;
+  if (learns_nothing && !quant::is_prepared(model) && !samples.data->targets.empty())
+    fail(errors::targets_without_loss(samples.data->name, samples.data->targets.begin()->first));
+  if (loss == Loss::teacher || loss == Loss::given || data::have_answers(samples, model)) return;
   const Value output = model.graph.outputs().front();
   fail(errors::labels_without_output(model.graph.name(), output.name(), to_string(output.type()), samples.data->name,
                                      samples.data->labels_each()));
@@ -64,6 +73,10 @@ void check_recipe(const Model& model, const data::Samples& samples, const FitOpt
   if (recipe.teacher_weight != 1 && (options.teachers.empty() || loss_for(samples, options) == Loss::teacher))
     fail(errors::teacher_weight_without_both(recipe.teacher_weight,
                                              options.teachers.empty() ? "teacher" : "labels to learn from"));
+  if (options.loss && (recipe.softens_labels() || options.distill))
+    fail(errors::loss_without_targets(options.loss.text, options.distill              ? "distill"
+                                                         : recipe.label_smoothing > 0 ? "label_smoothing"
+                                                                                      : "mixup"));
   if (recipe.mixup == 0) return;
   for (const Value argument : model.graph.arguments()) {
     if (argument.dtype() != DType::f32) fail(errors::mixup_of_integers(argument.name(), to_string(argument.type())));
@@ -82,7 +95,7 @@ Model step_graph(const Model& model, const data::Samples& train, const FitOption
     options.augment.check(train.data->has_x() ? train.sample_dims() : Dims(), train.data->name);
   const int64_t batch = batch_for(model, train, options.batch);
   return training_graph(model, train.extents(batch), loss_for(train, options), taught.outputs, options.optimizer,
-                        {taught.activations, options.recipe.scale_rate});
+                        {taught.activations, options.recipe.scale_rate, options.loss, train.target_types(batch)});
 }
 
 /// Whether the network's own float form teaches it.
@@ -187,8 +200,10 @@ Fit::Fit(const Model& model, const data::Samples& samples, const FitOptions& opt
   CompileOptions compile_options;
   compile_options.freeze_tensors = false;
   compile_options.watch_iterations = options.watch_iterations;
+  std::set<std::string> arguments;
+  for (const Value argument : step.graph.arguments()) arguments.insert(argument.name());
   running_ = std::make_unique<Running>(Running{compile(step, compile_options), std::move(teachers), std::move(taught),
-                                               is_taught, classes, std::move(oscillations)});
+                                               is_taught, std::move(arguments), classes, std::move(oscillations)});
   if (from) {
     go_on(std::move(*from));
     return;
@@ -227,7 +242,8 @@ std::vector<int64_t> Fit::next_order() const {
 Tensors Fit::step_inputs(int64_t step, const std::vector<int64_t>& order) {
   const int64_t begin = step % steps_per_epoch_ * batch_;
   const data::Samples& train = samples_.train;
-  Tensors inputs = train.inputs(begin, batch_, &order, {options_.augment, options_.seed, static_cast<uint64_t>(step)});
+  const data::Augmentation changes{options_.augment, options_.seed, static_cast<uint64_t>(step)};
+  Tensors inputs = train.inputs(begin, batch_, &order, changes);
   std::optional<Mixture> mixture;
   if (options_.recipe.mixup > 0) {
     mixture = mixture_of(options_.recipe.mixup, batch_, options_.seed, static_cast<uint64_t>(step));
@@ -239,7 +255,12 @@ Tensors Fit::step_inputs(int64_t step, const std::vector<int64_t>& order) {
       for (const auto& [name, spread] : *spreads) inputs.emplace(teacher_argument(name), wanted.at(name));
     }
   }
-  if (!is_taught()) {
+  if (options_.loss) {
+    for (auto& [name, target] : train.targets(begin, batch_, &order, changes)) {
+      const std::string argument = losses::target_argument(name);
+      if (running_->arguments.contains(argument)) inputs.emplace(argument, std::move(target));
+    }
+  } else if (!is_taught()) {
     Tensor labels = train.labels(begin, batch_, &order);
     if (running_->classes > 0) {
       labels = soft_targets(labels, running_->classes, options_.recipe.label_smoothing);
@@ -311,6 +332,8 @@ Answers Fit::teachers_answers() const {
 }
 
 ValidationResult Fit::validation_result_of_split(const Model& network) const {
+  if (options_.loss)
+    return evaluate_on(network, samples_.validation_split, options_.loss, pool_, options_.watch_iterations);
   const Answers teacher = is_taught() ? teachers_answers() : Answers();
   return evaluate_on(network, samples_.validation_split, teacher, running_->taught.outputs, pool_,
                      options_.watch_iterations);
@@ -320,7 +343,7 @@ void Fit::find_validation(const ProgressCallback& progress) {
   Model now = open_current();
   TrainingHistory& history = state_.history;
   if (history.validation_results.empty() && !is_taught() && !options_.teachers.empty())
-    history.teacher = evaluate_on(teachers_answers(), now, samples_.validation_split);
+    history.teacher = evaluate_on(teachers_answers(), now, samples_.validation_split, options_.loss, pool_);
   const ValidationResult validation_result = validation_result_of_split(now);
   if (history.add(validation_result)) state_.best = std::move(now.tensors);
   const std::string when = state_.epoch == 0 ? "at the start" : fmt::format("after epoch {}", state_.epoch);

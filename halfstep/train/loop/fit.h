@@ -13,6 +13,7 @@
 #include "halfstep/core/ir/model.h"
 #include "halfstep/core/machine/parallel.h"
 #include "halfstep/data/pipeline/samples.h"
+#include "halfstep/engine/losses/loss_network.h"
 #include "halfstep/passes/gradient/optimizer.h"
 #include "halfstep/train/evaluate/history.h"
 #include "halfstep/train/evaluate/with_dynamic_batch.h"
@@ -29,7 +30,9 @@ struct FitOptions {
   passes::OptimizerSpec optimizer;
   data::Augment augment;  ///< random changes of images
   Recipe recipe;          ///< activations become outputs beside the network's own (train/evaluate/activations.h)
-  bool distill = false;   ///< learn only from a teacher, although there are labels
+  /// Compares outputs with targets of the samples. Without it, the first output learns the labels.
+  losses::NamedLoss loss = {};
+  bool distill = false;  ///< learn only from a teacher, although there are labels
   /// Teachers instead of the network's own float form. The network learns from the mean of their outputs, in addition
   /// to labels if it uses labels.
   std::vector<Model> teachers = {};

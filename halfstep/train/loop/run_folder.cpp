@@ -22,6 +22,7 @@ RunKey key_of(const Model& model, const data::Samples& samples, const FitOptions
   add("preprocessing", to_text(samples.preprocess));
   add("images changed by", fit.augment.text());
   add("distilled", fit.distill);
+  if (fit.loss) add("loss", fit.loss.text);  // checkpoints of earlier versions have no loss
   std::vector<std::string> teachers;
   for (const Model& teacher : fit.teachers) teachers.push_back(digest_hex(teacher));
   add("teachers", fmt::format("{}", fmt::join(teachers, " ")));

@@ -2,6 +2,7 @@
 
 #include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/core/ir/region.h"
 #include "halfstep/passes/gradient/autodiff.h"
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/quant/prepare/prepare.h"
@@ -26,6 +27,31 @@ Value label_loss(Graph& graph, bool soft) {
   }
   const Value labels = passes::add_argument(graph, kLabels, {DType::i32, {logits.dims()[0]}});
   return ops::softmax_cross_entropy(builder, {.logits = logits, .labels = labels, .name = kLoss}).loss();
+}
+
+/// The loss of outputs and targets. Its targets become arguments.
+Value given_loss(Model& step, const Beside& beside) {
+  Graph& graph = step.graph;
+  const std::vector<Value> outputs = graph.outputs();
+  const std::vector<std::string> names = graph.body().output_names();
+  losses::Ports ports{{}, beside.targets};
+  std::map<std::string, Value> values;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    ports.outputs.emplace_back(names[i], outputs[i].type());
+    values.emplace(losses::output_argument(names[i]), outputs[i]);
+  }
+  const Model loss = beside.loss.network(ports);
+  const auto stand_in = [&](Value value) {
+    Value& made = values[value.name()];
+    if (!made && value.is_tensor())
+      made = passes::add_tensor(step, value.name(), loss.tensors.at(value.name()), Role::constant);
+    if (!made) made = passes::add_argument(graph, value.name(), value.type());
+    return made;
+  };
+  copy_into(loss.graph.body(), graph.body(), stand_in, loss.graph.outputs());
+  const Value result = graph.outputs().front();
+  graph.set_outputs(outputs, names);
+  return result;
 }
 
 /// mean((output - teacher)^2) / spread^2 as f32 [1].
@@ -83,8 +109,10 @@ passes::Gradients gradients_of(Model& step, Value loss) {
 std::string teacher_argument(const std::string& output) { return "teacher." + output; }
 std::string spread_tensor(const std::string& output) { return "teacher." + output + ".spread"; }
 
-Value add_loss(Model& step, Loss loss, const Spreads& spreads) {
-  const Value of_labels = loss == Loss::teacher ? Value() : label_loss(step.graph, loss == Loss::soft_labels);
+Value add_loss(Model& step, Loss loss, const Spreads& spreads, const Beside& beside) {
+  Value of_labels;
+  if (loss == Loss::given) of_labels = given_loss(step, beside);
+  if (loss == Loss::labels || loss == Loss::soft_labels) of_labels = label_loss(step.graph, loss == Loss::soft_labels);
   return with_distances(of_labels, step, spreads);
 }
 
@@ -94,7 +122,7 @@ Model training_graph(const Model& model, const std::map<std::string, Dims>& exte
   Model step = differentiable_form(model, extents);
   Spreads all = spreads;
   all.insert(beside.activations.begin(), beside.activations.end());
-  const Value value = add_loss(step, loss, all);
+  const Value value = add_loss(step, loss, all, beside);
   const auto gradients = gradients_of(step, value);
   passes::OptimizerSpec spec = optimizer;
   if (is_prepared) {

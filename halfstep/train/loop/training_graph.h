@@ -2,6 +2,7 @@
 #pragma once
 
 #include "halfstep/core/ir/model.h"
+#include "halfstep/engine/losses/loss_network.h"
 #include "halfstep/passes/gradient/optimizer.h"
 #include "halfstep/train/evaluate/history.h"
 
@@ -20,6 +21,7 @@ inline constexpr double kClipNorm = 1.0;
 enum class Loss {
   labels,       ///< softmax cross-entropy of the first output, [batch, classes] or [batch, ..., classes]
   soft_labels,  ///< cross-entropy with a share of each class
+  given,        ///< a loss of outputs and targets (Beside::loss)
   teacher       ///< squared distance to a teacher's f32 outputs: the mean for each output, in units of its spread,
                 ///< summed
 };
@@ -31,13 +33,15 @@ std::string spread_tensor(const std::string& output);
 
 /// Additions of a recipe to a step.
 struct Beside {
-  Spreads activations = {};  ///< spreads of further outputs, whose distance from a teacher's is added to the loss
-  double scale_rate = 1;     ///< learning-rate multiplier for learned scales
+  Spreads activations = {};     ///< spreads of further outputs, whose distance from a teacher's is added to the loss
+  double scale_rate = 1;        ///< learning-rate multiplier for learned scales
+  losses::NamedLoss loss = {};  ///< the loss for Loss::given
+  std::map<std::string, Type> targets = {};  ///< targets that it can read
 };
 
 /// Appends the loss to `step`, a graph with known extents, with its arguments and state. `spreads` lists the outputs
 /// whose distance from a teacher's is added, also to a loss of labels.
-Value add_loss(Model& step, Loss loss, const Spreads& spreads);
+Value add_loss(Model& step, Loss loss, const Spreads& spreads, const Beside& beside = {});
 
 /// A step of `model` (float, or prepared and then on codes) on arguments of these extents: the loss, gradients of every
 /// parameter and the optimizer's update in place. Outputs are the loss and, for a prepared network, the norm of the
