@@ -2,6 +2,7 @@
 // computes as the source model says, and nothing stays in float.
 #include <gtest/gtest.h>
 
+#include "halfstep/core/ir/ops.h"
 #include "halfstep/verify/equivalence/same_floats.h"
 #include "halfstep/verify/equivalence/semantics.h"
 #include "tests/equivalence/fixture.h"
@@ -16,7 +17,7 @@ struct Kind {
 
 std::vector<Kind> all_kinds() {
   std::vector<Kind> kinds;
-  for (const char* network : {"decoder", "line", "volume", "norms", "slopes", "recurrent"}) {
+  for (const char* network : {"decoder", "line", "volume", "norms", "slopes", "recurrent", "resizes"}) {
     for (const char* platform : {"generic_int8", "pow2_int8", "magik_t40"}) kinds.push_back({network, platform});
   }
   return kinds;
@@ -57,6 +58,30 @@ TEST_P(LayerKinds, KeepTheValuesOfTheSource) {
                                           {.elements = 1000}, prepared.pool);
   EXPECT_TRUE(report.faults.empty()) << report.faults.front().value;
   EXPECT_GT(report.compared, 0);
+}
+
+TEST(LayerKindsByRules, TakeATransposedConvolutionAsOneUnit) {
+  Prepared prepared = prepared_kind({"decoder", "tensorrt"});
+  for (const char* layer : {"up", "wide", "odd"}) {
+    const std::string reason = prepared.model.metadata.float_operators.contains(layer) ? "in float" : "on codes";
+    EXPECT_EQ(reason, "on codes") << layer;
+  }
+  const Model integer = quant::convert(prepared.model, {.float_fallback = true}).model;
+  const auto report = prepared.compare(api::paths_of(prepared.model, integer));
+  for (const auto& layer : report.layers)
+    EXPECT_EQ(layer.differing + layer.parameters_differing, 0) << layer.layer.name;
+}
+
+/// Coupled gates have no form as a scan.
+TEST(LayerKindsInFloat, NameTheirReason) {
+  const auto couple = [](Model& model) {
+    const ops::Lstm lstm = model.graph.all<ops::Lstm>().front();
+    Attributes attributes = lstm.attributes();
+    attributes["input_forget"] = true;
+    lstm.set_attributes(attributes);
+  };
+  Prepared prepared("generic_int8", {}, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/kinds/recurrent.ir", couple);
+  EXPECT_EQ(prepared.model.metadata.float_operators.at("lstm"), "lstm has no integer implementation");
 }
 
 }  // namespace

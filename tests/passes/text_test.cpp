@@ -18,8 +18,12 @@
 #include "halfstep/passes/canonical/fold_tails.h"
 #include "halfstep/passes/canonical/layer_forms.h"
 #include "halfstep/passes/canonical/lone_affines.h"
+#include "halfstep/passes/canonical/norm_forms.h"
 #include "halfstep/passes/canonical/open_attention.h"
+#include "halfstep/passes/canonical/open_recurrent.h"
 #include "halfstep/passes/canonical/pool_forms.h"
+#include "halfstep/passes/canonical/prelu_forms.h"
+#include "halfstep/passes/canonical/spatial_forms.h"
 #include "halfstep/passes/gradient/autodiff.h"
 #include "halfstep/passes/gradient/optimizer.h"
 #include "halfstep/passes/graph/close_extents.h"
@@ -128,6 +132,7 @@ Pass on_model() {
 
 const std::map<std::string, Pass>& all_passes() {
   static const std::map<std::string, Pass> passes = {
+      {"activations_before_moves", on_graph<activations_before_moves>()},
       {"add_optimizer", {run_add_optimizer, false}},
       {"autodiff", {run_autodiff, false}},
       {"bypass_quantizers", on_model<bypass_quantizers>()},
@@ -154,7 +159,9 @@ const std::map<std::string, Pass>& all_passes() {
       {"join_pixels", on_graph<join_pixels>()},
       {"late_reshapes", on_graph<late_reshapes>()},
       {"layer_forms", on_model<layer_forms>()},
+      {"norm_forms", on_model<norm_forms>()},
       {"open_attention", on_model<open_attention>()},
+      {"open_recurrent", on_model<open_recurrent>()},
       {"open_sums", on_model<open_sums>()},
       {"pad_channels", {run_pad_channels}},
       {"pool_forms", on_model<pool_forms>()},
@@ -163,8 +170,11 @@ const std::map<std::string, Pass>& all_passes() {
       {"replace", {run_replace}},
       {"set_mode",
        {[](Work& work, const Arguments& arguments) { set_mode(work.model.graph, mode_of(arguments.at(0))); }}},
+      {"prelu_forms", on_model<prelu_forms>()},
       {"prune_regions", on_graph<prune_regions>()},
+      {"separate_norm_factors", on_model<separate_norm_factors>()},
       {"simplify", on_graph<simplify>()},
+      {"spatial_forms", {[](Work& work, const Arguments& arguments) { spatial_forms(work.model, !arguments.empty()); }}},
       {"split_code_layers", on_model<split_code_layers>()},
       {"split_layers", on_model<split_layers>()},
   };

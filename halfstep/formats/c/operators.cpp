@@ -25,6 +25,7 @@ const std::map<const OpInfo*, Add>& forms() {
                                                       {&ops::IntegerNorm::record(), add_norm},
                                                       {&ops::IntegerMatmul::record(), add_matmul},
                                                       {&ops::IntegerReduceMean::record(), add_mean},
+                                                      {&ops::IntegerResize::record(), add_resize},
                                                       {&ops::Quantize::record(), add_quantize},
                                                       {&ops::Dequantize::record(), add_dequantize},
                                                       {&ops::Conv2d::record(), add_float_layer},

@@ -41,6 +41,7 @@ void add_pointwise(Body& body, Op op);
 void add_float_layer(Body& body, Op op);
 void add_float_mean(Body& body, Op op);
 void add_reduction(Body& body, Op op);
+void add_resize(Body& body, Op op);
 void add_float_product(Body& body, Op op);
 void add_float_softmax(Body& body, Op op);
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "halfstep/passes/canonical/spatial_axes.h"
+#include "halfstep/passes/graph/resampling.h"
 #include "halfstep/passes/graph/rewrite.h"
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/passes/graph/traits.h"
@@ -55,7 +56,7 @@ int64_t windows_over(int64_t padded_extent, const SpatialAxis& axis) {
 
 class SpatialForms {
  public:
-  explicit SpatialForms(Model& model) : model_(model) {}
+  SpatialForms(Model& model, bool keeps_resizes) : model_(model), keeps_resizes_(keeps_resizes) {}
 
   void run() {
     for (const Op op : model_.graph.ops()) {
@@ -67,6 +68,7 @@ class SpatialForms {
       if (op.is<ops::MaxPool>()) made = maximum(ops::MaxPool(op.node()));
       if (op.is<ops::AveragePool>()) made = mean(ops::AveragePool(op.node()));
       if (op.is<ops::GlobalMaxPool>()) made = global_maximum(op.in(0));
+      if (op.is<ops::Resize>() && !keeps_resizes_) made = nearest(op);
       if (made) replace(model_.graph, op, made.producer());
     }
     for (const Value tensor : model_.graph.tensors()) {
@@ -288,6 +290,24 @@ class SpatialForms {
     return insert(ops::ReduceMean::record(), {x}, {{"axes", taken}, {"keep_dims", false}});
   }
 
+  /// Selects the nearest elements along one axis after another.
+  Value nearest(Op resize) {
+    const Dims &from = resize.in(0).dims(), &to = resize.out(0).dims();
+    const arith::Resampling resampling = resampling_of(resize);
+    const bool is_known = std::equal(from.begin() + 1, from.end(), to.begin() + 1,
+                                     [](int64_t a, int64_t b) { return a != kUnknown && b != kUnknown; });
+    if (resampling.mode != "nearest" || resampling.coordinates == "tf_crop_and_resize" || !is_known || from[0] != to[0])
+      return {};
+    Value x = resize.in(0);
+    for (const arith::ResampledAxis& axis : arith::resampled_axes(resampling, from, to)) {
+      if (axis.axis == 0) return {};
+      const Tensor places = Tensor::of<int64_t>(DType::i64, {axis.out}, axis.places);
+      const Value stored = add_tensor(model_, old_.name() + ".places", places, Role::constant);
+      x = insert(ops::Gather::record(), {x, stored}, {{"axis", static_cast<int64_t>(axis.axis)}});
+    }
+    return x == resize.in(0) ? Value() : x;
+  }
+
   Value global_maximum(Value x) {
     Ints axes(x.dims().size() - 2);
     std::iota(axes.begin(), axes.end(), int64_t{2});
@@ -295,6 +315,7 @@ class SpatialForms {
   }
 
   Model& model_;
+  bool keeps_resizes_;
   Op old_;  ///< layer that is rewritten
   std::map<std::pair<std::string, std::string>, Value> derived_;
 };
@@ -314,7 +335,7 @@ std::vector<Op> moves_before(Op activation) {
 
 }  // namespace
 
-void spatial_forms(Model& model) { SpatialForms(model).run(); }
+void spatial_forms(Model& model, bool keeps_resizes) { SpatialForms(model, keeps_resizes).run(); }
 
 void activations_before_moves(Graph& graph) {
   for (const Op op : graph.ops()) {

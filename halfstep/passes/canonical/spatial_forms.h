@@ -11,12 +11,14 @@ namespace halfstep::passes {
 /// - conv_transpose is a convolution with flipped weights over x with zeros between its elements.
 /// - A layer over one axis is a layer over two, of which the first has extent 1.
 /// - A convolution over three axes is one over the last two. Its channels are those of all planes in a window.
+/// - A resize to the nearest elements selects them along one axis after another.
 /// - A maximum over three axes is a maximum over the last two, then over the first. A mean is a mean of gathered
 ///   windows.
 ///
 /// Weights with one value for each output channel keep the channels on axis 0. Layers stay unchanged if their spatial
-/// extents or weights are not known, or if padding would count as elements of a mean.
-void spatial_forms(Model& model);
+/// extents or weights are not known, or if padding would count as elements of a mean. With `keeps_resizes` every resize
+/// stays, for targets whose rules name it.
+void spatial_forms(Model& model, bool keeps_resizes = false);
 
 /// Moves an activation function that follows a conv2d and operators that move its result to the conv2d, which can then
 /// fuse it.

@@ -346,6 +346,7 @@ class Converter final : passes::CodedRebuild {
         return set_average_factors(step, attributes, *window_counts(step.main), format(0).scale, y);
       case Accumulation::sum: return set_sum_factors(step, attributes, format(0), format(1), y);
       case Accumulation::axes:
+      case Accumulation::taps:
         require(step, rule.for_pool(format(0).scale, y.scale, *averaged_elements(step.main), product));
         return set_factor(attributes, product);
       case Accumulation::product:

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "halfstep/core/arith/multiplier.h"
 #include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/graph/resampling.h"
 #include "halfstep/quant/prepare/errors.h"
 
 namespace halfstep::quant {
@@ -66,6 +68,32 @@ AccumulatorProof sum_proof(arith::Requantization form, std::span<const int64_t> 
   return {{}, (farthest[0] + farthest[1]) * kMultiplier, std::numeric_limits<int64_t>::max() - kLargestHalf};
 }
 
+/// The axes that a resampling changes. Nothing if they depend on dynamic dimensions.
+std::optional<std::vector<arith::ResampledAxis>> resampled_axes(Op op) {
+  const Dims &x = op.in(0).dims(), &out = op.out(0).dims();
+  for (size_t axis = 0; axis < x.size(); ++axis) {
+    const bool is_batch = axis == 0 && x[axis] == kUnknown && out[axis] == kUnknown;
+    if (!is_batch && (x[axis] == kUnknown || out[axis] == kUnknown)) return std::nullopt;
+  }
+  return arith::resampled_axes(passes::resampling_of(op), x, out);
+}
+
+/// Sum of the integer weights of an element of a resampling. Nothing if it depends on dynamic dimensions.
+std::optional<int64_t> sum_of_weights(Op op) {
+  const auto axes = resampled_axes(op);
+  if (!axes) return std::nullopt;
+  return int64_t{1} << (arith::weight_bits(axes->size()) * static_cast<int>(axes->size()));
+}
+
+/// Largest sum of magnitudes of the weights of an element of a resampling, relative to their sum. Only cubic weights
+/// are negative, and theirs have a sum of magnitudes below 3 along an axis for any coefficient from -1 to 0.
+int64_t excess_of_weights(Op op) {
+  if (get<std::string>(op.attributes(), "mode") != "cubic") return 1;
+  int64_t excess = 1;
+  for (size_t axis = 0; axis < resampled_axes(op)->size(); ++axis) excess *= 3;
+  return excess;
+}
+
 }  // namespace
 
 std::optional<WindowCounts> window_counts(Op op) {
@@ -93,6 +121,7 @@ std::optional<WindowCounts> window_counts(Op op) {
 }
 
 std::optional<int64_t> averaged_elements(Op op) {
+  if (op.info().quant.accumulates == Accumulation::taps) return sum_of_weights(op);
   if (op.info().quant.accumulates != Accumulation::axes) return std::nullopt;
   const Dims& dims = op.in(0).dims();
   const auto rank = static_cast<int64_t>(dims.size());
@@ -113,9 +142,15 @@ std::string obstacle_on_codes(Op op, arith::Requantization form, int average_bit
   const arith::RequantizationTraits& traits = arith::traits(form);
   const bool needs_powers = traits.powers_of_two && average_bits == 0;
   if (quant.trait == Trait::normalizes || quant.accumulates == Accumulation::axes ||
-      quant.accumulates == Accumulation::contraction) {
+      quant.accumulates == Accumulation::contraction || quant.accumulates == Accumulation::taps) {
     if (traits.keeps_scales)
       return fmt::format("{} has no integer implementation with {} requantization", op.info().name, traits.name);
+  }
+  if (quant.accumulates == Accumulation::taps) {
+    if (get<std::string>(op.attributes(), "coordinates") == "tf_crop_and_resize") return "it extrapolates";
+    if (!resampled_axes(op)) return "its extents depend on dynamic dimensions";
+    const double cubic = std::fabs(get<double>(op.attributes(), "cubic_coeff_a"));
+    return cubic <= 1 ? "" : fmt::format("its cubic coefficient is {}, expected -1 to 1", cubic);
   }
   if (quant.accumulates == Accumulation::axes) {
     const auto count = averaged_elements(op);
@@ -142,6 +177,7 @@ AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<
   AccumulatorProof proof{{}, farthest[0] * farthest.back(), arith::most_accumulated(form)};  // proof of a product
   if (counts) proof = average_proof(*counts, form, farthest[0]);
   if (const auto count = averaged_elements(op)) proof.bound = *count * farthest[0];
+  if (op.info().quant.accumulates == Accumulation::taps) proof.bound *= excess_of_weights(op);
   if (op.info().quant.accumulates == Accumulation::contraction)
     proof.bound = farthest_stored(farthest[0]) * farthest_stored(farthest.back());
   if (const int64_t depth = contracted_elements(op); depth != kUnknown) proof.bound *= depth;

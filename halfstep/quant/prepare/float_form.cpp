@@ -74,7 +74,7 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
     }
     passes::layer_forms(model);
     if (becomes_codes) {
-      passes::spatial_forms(model);
+      passes::spatial_forms(model, platform.insertion.has_value());
       passes::norm_forms(model);
       passes::prelu_forms(model);
       if (platform.requantize == "power_of_two") passes::separate_norm_factors(model);

@@ -118,6 +118,25 @@ CodeBound mean_over_axes(Op op, const CodeFormat& x, const CodeFormat& y) {
   return bound;
 }
 
+/// Each weight along an axis has an error of half a unit, and one of them takes the rest. Units are at least 2^-10.
+CodeBound resampled(Op op, const CodeFormat& x, const CodeFormat& y) {
+  const ops::IntegerResize resize(op.node());
+  constexpr double kUnit = 0x1p-11, kCubic = 1.5;  // weights of the other axes have magnitudes up to kCubic in all
+  const size_t axes = std::max<size_t>(1, resize.axes().empty() ? op.in(0).dims().size() : resize.axes().size());
+  double width = resize.mode() == "nearest" ? 0 : resize.mode() == "linear" ? 2 : 4;
+  if (resize.antialias()) {
+    for (size_t axis = 0; axis < op.in(0).dims().size(); ++axis) {
+      const double shrink = static_cast<double>(op.in(0).dims()[axis]) / static_cast<double>(op.out(0).dims()[axis]);
+      width = std::max(width, std::ceil(4 * shrink) + 2);
+    }
+  }
+  CodeBound bound = scaled(y, x.scale / y.scale);
+  const double unit = axes > 2 ? 2 * kUnit : kUnit;
+  const double changed = static_cast<double>(std::min<size_t>(axes, 3));
+  bound.absolute[0] += kCubic * changed * width * unit * reach(x) * x.scale / y.scale;
+  return bound;
+}
+
 int64_t contracted(Op op) {
   const Dims& a = op.in(0).dims();
   return ops::IntegerMatmul(op.node()).transpose_a() ? a[a.size() - 2] : a.back();
@@ -163,6 +182,7 @@ CodeBound code_bound(Op op, const std::vector<CodeFormat>& x, const CodeFormat& 
   if (op.is<ops::IntegerMul>()) return scaled(y, x.at(0).scale * x.at(1).scale / y.scale);
   if (op.is<ops::IntegerAvgPool2d>()) return mean(op, x.at(0), y);
   if (op.is<ops::IntegerReduceMean>()) return mean_over_axes(op, x.at(0), y);
+  if (op.is<ops::IntegerResize>()) return resampled(op, x.at(0), y);
   if (op.is<ops::IntegerMatmul>()) return matrix_product(op, x.at(0), x.at(1), y);
   if (op.is<ops::IntegerSoftmax>()) return softmax(op, y);
   if (op.is<ops::IntegerRescale>()) return scaled(y, x.at(0).scale / y.scale);

@@ -12,6 +12,7 @@ namespace halfstep::kernels {
 namespace {
 
 struct IntegerResizeState {
+  explicit IntegerResizeState(const Attributes& all) : attributes(all) {}
   IntegerResize attributes;
   std::vector<arith::ResampledAxis> axes;  ///< axes of a piece
   std::vector<std::vector<int32_t>> weights;
@@ -21,8 +22,7 @@ struct IntegerResizeState {
 };
 
 Plan prepare(const Problem& problem) {
-  auto state = std::make_shared<IntegerResizeState>();
-  state->attributes = IntegerResize(problem.attributes);
+  auto state = std::make_shared<IntegerResizeState>(problem.attributes);
   const Dims& x = problem.in[IntegerResize::in::x]->dims;
   state->axes = arith::resampled_axes(resampling_of(state->attributes), x, problem.out[0]->dims);
   const size_t first = state->axes.empty() ? x.size() : state->axes.front().axis;
@@ -38,7 +38,7 @@ Plan prepare(const Problem& problem) {
   state->out = count_elements(dims);
   const int64_t pieces = count_elements(std::span(x).first(first));
   const size_t scratch = 2 * static_cast<size_t>(state->buffer) * sizeof(int64_t);
-  return {.state = std::move(state), .phases = {pieces}, .worker_scratch = scratch};
+  return {.state = std::move(state), .worker_scratch = scratch, .phases = {pieces}};
 }
 
 void resample(const arith::ResampledAxis& table, const std::vector<int32_t>& weights, const Dims& dims,
@@ -80,6 +80,6 @@ Status run(const Call& call, int, int64_t piece) {
 
 }  // namespace
 
-extern const Kernel reference_integer_resize{"reference", accept_all, prepare, run};
+extern const Kernel reference_integer_resize{"reference", accept_resampling<IntegerResize>, prepare, run};
 
 }  // namespace halfstep::kernels

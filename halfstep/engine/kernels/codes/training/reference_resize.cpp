@@ -84,6 +84,6 @@ Status run(const Call& call, int, int64_t piece) {
 
 }  // namespace
 
-extern const Kernel reference_quantized_resize{"reference", accept_all, prepare, run};
+extern const Kernel reference_quantized_resize{"reference", accept_resampling<QuantizedResize>, prepare, run};
 
 }  // namespace halfstep::kernels
