@@ -221,9 +221,10 @@ struct ConvTerms {
     pad_end = extents({}, g, {d.after, g.pad[2], g.pad[3]});
   }
 
-  /// `first`, followed by the numbers of the spatial axes. The depth is left out if no extent of it is above 1.
+  /// `first`, followed by the numbers of the spatial axes. The depth is left out if it is one element without padding.
   static memory::dims extents(memory::dims first, const ConvGeometry& g, const memory::dims& spatial) {
-    const bool has_depth = std::max({g.depth.x, g.depth.kernel, g.depth.out}) > 1;
+    const ConvGeometry::Depth& d = g.depth;
+    const bool has_depth = d.x > 1 || d.kernel > 1 || d.out > 1 || d.before > 0;
     first.insert(first.end(), spatial.begin() + (has_depth ? 0 : 1), spatial.end());
     return first;
   }
