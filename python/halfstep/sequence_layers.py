@@ -14,7 +14,7 @@ from halfstep.modules import Module, parameter, unsupported, within
 
 class _Recurrent(Module):
     """Layers of one operator. `_activation` belongs to RNN. `_flat` has the parameters in order, because a captured
-    function is slow to guard a lookup of attributes by computed names.
+    function that looks up computed names depends on all attributes of all objects.
     """
 
     _op, _gates, _activation = "", 1, ""

@@ -369,6 +369,12 @@ def test_a_sequential_has_the_names_of_torch():
     layers.load_state_dict({**layers.state_dict(), "1.num_batches_tracked": np.array(5)})
 
 
+@pytest.mark.parametrize("layer, shape", [(nn.Conv1d(3, 3, 3), (2, 3, 4, 4)), (nn.Conv2d(3, 3, 3), (3, 3, 9)), (nn.MaxPool1d(2), (2, 3, 4, 4)), (nn.MaxPool2d(2), (3, 3, 9))])
+def test_refuses_an_input_with_other_axes(layer, shape):
+    with pytest.raises(hs.Error, match="node '(conv|max_pool)"):
+        layer(hs.ones(shape))
+
+
 def test_loads_a_state_of_torch():
     torch = pytest.importorskip("torch")
     pairs = [

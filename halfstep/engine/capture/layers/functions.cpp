@@ -34,7 +34,8 @@ Array or_filled(const Array& given, const Array& x, int64_t count, double value)
 bool fits_plane(const Array& x, const Pool& how) {
   const int64_t padding = *std::ranges::max_element(how.pad);
   const int64_t shortest = spatial_axes(x) == 1 ? 1 : *std::ranges::min_element(how.kernel);
-  return spatial_axes(x) <= 2 && !how.ceil_mode && (padding == 0 || padding < shortest) &&
+  return spatial_axes(x) <= 2 && spatial_axes(x) == how.kernel.size() && !how.ceil_mode &&
+         (padding == 0 || padding < shortest) &&
          std::ranges::all_of(how.dilation, [](int64_t step) { return step == 1; });
 }
 
@@ -139,11 +140,11 @@ Array conv(const Array& x, const Array& weight, const Array& bias, const Convolu
     std::ranges::fill(plain.pad, 0);
     plain.pad_mode = "constant";
   }
-  if (spatial_axes(x) == 1) {
+  if (x.dims().size() == 3 && weight.dims().size() == 3) {
     const Convolution plane{as_plane(plain.stride, 1), as_plane(plain.dilation, 1), as_plane(plain.pad, 0), how.groups};
     return as_line(conv(as_plane(padded), as_plane(weight), bias, plane));
   }
-  return apply(spatial_axes(x) == 2 ? "conv2d" : "conv", {padded, weight, bias},
+  return apply(weight.dims().size() == 4 ? "conv2d" : "conv", {padded, weight, bias},
                {{"groups", how.groups}, {"stride", plain.stride}, {"dilation", plain.dilation}, {"pad", plain.pad}});
 }
 
