@@ -77,7 +77,7 @@ def test_prepared_networks_learn_by_a_loss():
 
 
 def sequences(labels):
-    """Three steps for each label, which shift a peak along the features."""
+    """Three steps for each label, which move a peak through the numbers of a step."""
     steps = 3 * labels.shape[1]
     x = RANDOM.normal(0, 0.1, (len(labels), steps, 5)).astype(np.float32)
     for n, row in enumerate(labels):
