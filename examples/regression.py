@@ -32,7 +32,7 @@ def samples(count: int) -> dict[str, np.ndarray]:
         x, y = random.integers(0, 6, 2)
         width, height = random.integers(2, [9 - x, 9 - y])
         picture[0, y : y + height, x : x + width] += value
-        box[:] = x, y, x + width, y + height
+        box[:] = np.array([x, y, x + width, y + height]) / 8
     return {"x": pictures, "target.box": boxes, "target.brightness": brightness}
 
 
@@ -42,9 +42,9 @@ def main() -> None:
     given = parser.parse_args()
 
     data = samples(1000)
-    net = hs.network(Finder(), x=(None, 1, 8, 8))
-    report = hs.train(net, data, loss="giou(output=box) + smooth_l1(output=box) * 0.5 + mse(output=brightness)", epochs=given.epochs)
-    print(report)
+    net = hs.network(Finder(), picture=(None, 1, 8, 8))
+    loss = "giou(output=box) + l1(output=box) * 2 + mse(output=brightness)"
+    print(hs.train(net, data, loss=loss, epochs=given.epochs, learning_rate=0.02))
     prepared = hs.quantize(net, "generic_int8", data=data)
     print(hs.verify(prepared, hs.convert(prepared), data))
 

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "halfstep/report/common/json.h"
 #include "halfstep/report/common/objects.h"
 #include "halfstep/report/common/text_table.h"
@@ -23,12 +25,19 @@ std::string accuracy_text(const api::TrainResult& trained) {
 /// Validation results by epoch.
 std::string epochs_table(const train::TrainingHistory& history) {
   if (history.validation_results.empty()) return "";
-  Table table({"epoch", history.has_labels ? "accuracy %" : "agreement %", "loss", ""});
+  const bool has_right =
+      std::ranges::any_of(history.validation_results, [](const auto& each) { return each.right.has_value(); });
+  std::vector<std::string> header = {"epoch", "loss", ""};
+  if (has_right) header.insert(header.begin() + 1, history.has_labels ? "accuracy %" : "agreement %");
+  Table table(std::move(header));
   for (size_t epoch = 0; epoch < history.validation_results.size(); ++epoch) {
     const train::ValidationResult& validation_result = history.validation_results[epoch];
-    table.add(
-        {std::to_string(epoch), validation_result.right ? fmt::format("{:.2f}", 100 * *validation_result.right) : "-",
-         fmt::format("{:.4g}", validation_result.loss), static_cast<int64_t>(epoch) == history.best ? "kept" : ""});
+    std::vector<std::string> row = {std::to_string(epoch), fmt::format("{:.4g}", validation_result.loss),
+                                    static_cast<int64_t>(epoch) == history.best ? "kept" : ""};
+    if (has_right)
+      row.insert(row.begin() + 1,
+                 validation_result.right ? fmt::format("{:.2f}", 100 * *validation_result.right) : "-");
+    table.add(std::move(row));
   }
   return table.text() + "\n";
 }

@@ -1,5 +1,8 @@
 """Training with losses of outputs and targets."""
 
+import struct
+import zlib
+
 import numpy as np
 import pytest
 
@@ -25,7 +28,7 @@ def test_a_network_learns_real_values():
     assert report.accuracy is None
     assert losses[-1] < losses[0] / 4
     assert report.tested_loss < losses[0] / 4
-    assert "accuracy" not in report.validation_results[0]
+    assert "accuracy" not in report.validation_results[0] and "accuracy" not in str(report)
     assert report.verdict.startswith("tested loss")
 
 
@@ -74,7 +77,7 @@ def test_prepared_networks_learn_by_a_loss():
 
 
 def sequences(labels):
-    """Three steps for each label, which shift a peak along the features."""
+    """Three steps for each label, which move a peak through the numbers of a step."""
     steps = 3 * labels.shape[1]
     x = RANDOM.normal(0, 0.1, (len(labels), steps, 5)).astype(np.float32)
     for n, row in enumerate(labels):
@@ -157,3 +160,40 @@ def test_the_description_of_data_has_its_targets():
     described = hs.inspect_data(regression())
     assert described.values["targets"] == {"target": "f32[200, 1]"}
     assert "target   'target' f32[200, 1]" in str(described)
+
+
+def png(path, pixels):
+    """Write a PNG in grey."""
+    height, width = pixels.shape
+    rows = b"".join(b"\0" + row.astype(np.uint8).tobytes() for row in pixels)
+    chunks = [(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    body = b"".join(struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in chunks)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + body)
+
+
+def test_masks_in_a_folder_are_learned(tmp_path):
+    for number in range(60):
+        picture = RANDOM.integers(0, 256, (9, 8))
+        part = "train" if number < 48 else "val"
+        png(tmp_path / part / "images" / f"{number}.png", picture)
+        png(tmp_path / part / "masks" / f"{number}.png", np.where(picture == 255, 255, picture > 128))
+
+    class Net(nn.Module):
+        def __init__(self):
+            self.conv = nn.Conv2d(1, 2, 1)
+
+        def forward(self, x):
+            return self.conv(x)
+
+    net = hs.network(Net(), x=(None, 1, 8, 8))
+    preprocess = {"crop": 8, "scale": 1 / 64, "mean": 2.0}
+    report = hs.train(net, str(tmp_path), loss="cross_entropy(ignore=255)", epochs=30, flip=True, shift=1, preprocess=preprocess)
+    losses = [each["loss"] for each in report.validation_results]
+    assert losses[-1] < losses[0] / 2
+    assert report.values["tested"] == "val/"
+    png(tmp_path / "train" / "masks" / "3.png", np.full((9, 8), 2))
+    with pytest.raises(hs.Error) as raised:
+        hs.train(net, str(tmp_path), loss="cross_entropy(ignore=255)", epochs=1)
+    assert raised.value.id == "HS4020"
+    assert "sample 23, loss" in raised.value.where  # images are in the order of their names

@@ -53,35 +53,75 @@ bool can_be_wrong(const losses::Ports& ports) {
   return std::ranges::any_of(ports.targets, [](const auto& target) { return !is_float(target.second.dtype); });
 }
 
-}  // namespace
-
-void check_targets(const losses::NamedLoss& loss, const Model& network, const data::Samples& samples,
-                   ThreadPool& pool) {
-  const int64_t each = data::batch_of(network, 1);
-  const losses::Ports ports = ports_of(network, samples, each);
+/// Outputs of zeros.
+Tensors outputs_of(const losses::Ports& ports) {
   Tensors outputs;
-  for (const auto& [name, type] : ports.outputs) {
-    if (!is_known(type)) return;
-    outputs.emplace(name, Tensor(type.dtype, type.dims));
-  }
-  loss.network(ports);  // an error of its own, and of no sample
-  if (!can_be_wrong(ports)) return;
-  LossMeter meter(loss, network.graph.body().output_names(), pool);
-  for (const std::vector<int64_t>* part : {&samples.indices, &samples.validation}) {
-    data::Samples checked = samples;
-    checked.indices = *part;
-    for (int64_t begin = 0; begin + each <= checked.size(); begin += each) {
+  for (const auto& [name, type] : ports.outputs) outputs.emplace(name, Tensor(type.dtype, type.dims));
+  return outputs;
+}
+
+/// Runs the loss on the targets of many samples at once, and of one after the other where that fails.
+class TargetCheck {
+ public:
+  TargetCheck(const losses::NamedLoss& loss, const Model& network, const data::Samples& samples, ThreadPool& pool)
+      : loss_(loss),
+        network_(network),
+        few_(data::batch_of(network, 1)),
+        many_(data::batch_of(network, kAtOnce)),
+        outputs_of_few_(outputs_of(ports_of(network, samples, few_))),
+        outputs_of_many_(outputs_of(ports_of(network, samples, many_))),
+        meter_(loss, network.graph.body().output_names(), pool) {}
+
+  void run(const data::Samples& samples) {
+    int64_t begin = 0;
+    for (; begin + many_ <= samples.size(); begin += many_) {
       try {
-        meter(outputs, checked.targets(begin, each));
+        meter_(outputs_of_many_, samples.targets(begin, many_));
+      } catch (const Error&) {
+        one_by_one(samples, begin, begin + many_);
+        throw;
+      }
+    }
+    one_by_one(samples, begin, samples.size());
+  }
+
+ private:
+  static constexpr int64_t kAtOnce = 64;
+
+  void one_by_one(const data::Samples& samples, int64_t begin, int64_t end) {
+    for (; begin + few_ <= end; begin += few_) {
+      try {
+        meter_(outputs_of_few_, samples.targets(begin, few_));
       } catch (const Error& error) {
         Diagnostic refused = error.diagnostics().front();  // its place is an operator of the loss
-        refused.where =
-            fmt::format("{}: sample {}, loss {}", samples.data->name, (*part)[static_cast<size_t>(begin)], loss.text);
-        refused.layer = network.graph.body().output_names().front();
+        refused.where = fmt::format("{}: sample {}, loss {}", samples.data->name,
+                                    samples.indices[static_cast<size_t>(begin)], loss_.text);
+        refused.layer = network_.graph.body().output_names().front();
         fail(std::move(refused));
       }
     }
   }
+
+  const losses::NamedLoss& loss_;
+  const Model& network_;
+  int64_t few_, many_;
+  Tensors outputs_of_few_, outputs_of_many_;
+  LossMeter meter_;
+};
+
+}  // namespace
+
+void check_targets(const losses::NamedLoss& loss, const Model& network, const data::Samples& samples,
+                   ThreadPool& pool) {
+  const losses::Ports ports = ports_of(network, samples, data::batch_of(network, 1));
+  if (!std::ranges::all_of(ports.outputs, is_known, &std::pair<std::string, Type>::second)) return;
+  loss.network(ports);  // an error of its own, and of no sample
+  if (!can_be_wrong(ports)) return;
+  TargetCheck check(loss, network, samples, pool);
+  check.run(samples);
+  data::Samples validation = samples;
+  validation.indices = samples.validation;
+  check.run(validation);
 }
 
 }  // namespace halfstep::train
