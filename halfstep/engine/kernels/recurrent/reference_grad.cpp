@@ -1,5 +1,6 @@
 // Gradients of recurrent layers. The states are recomputed in double, every sum is in double in a fixed order, and each
-// element is rounded once. Phases: the gradients of the gates of every step, those of weights, and those of x.
+// element is rounded once. Phases: the gradients of the gates of every step, those of weights, of
+// peepholes and of x.
 #include <utility>
 
 #include "halfstep/engine/kernels/recurrent/sequence.h"
@@ -49,10 +50,11 @@ Plan prepare_recurrent_grad(const Problem& problem) {
   const Recurrence& rule = *state;
   const int64_t doubles = std::max(rule.scratch() + 3 * rule.hidden, rule.size + rule.hidden);
   const int64_t sequences = rule.directions * rule.batch;
-  return {.state = std::move(state),
-          .scratch = static_cast<size_t>(sequences * Tape::per_piece(rule)) * sizeof(double),
-          .worker_scratch = static_cast<size_t>(doubles) * sizeof(double),
-          .phases = {sequences, rule.directions * rule.gates, rule.steps * rule.batch}};
+  return {
+      .state = std::move(state),
+      .scratch = static_cast<size_t>(sequences * Tape::per_piece(rule)) * sizeof(double),
+      .worker_scratch = static_cast<size_t>(doubles) * sizeof(double),
+      .phases = {sequences, rule.directions * rule.gates, rule.directions * 3 * rule.hidden, rule.steps * rule.batch}};
 }
 
 /// Gradients of the state after a step, which become those of the state before it.
@@ -189,7 +191,7 @@ T* part(const View& out, int64_t begin) {
   return out.present() ? out.as<T>() + begin : nullptr;
 }
 
-/// The gradients of row `gate` of w and r, of its biases, and of one peephole.
+/// The gradients of row `gate` of w and r, and of its biases.
 template <class T>
 void sum_weights(const Call& call, int64_t direction, int64_t gate) {
   const auto& rule = state_of<Recurrence>(call);
@@ -199,7 +201,6 @@ void sum_weights(const Call& call, int64_t direction, int64_t gate) {
   double* r_sums = w_sums + rule.size;
   std::fill_n(w_sums, rule.size + rule.hidden, 0.0);
   std::array<double, 2> b_sums = {};
-  double peephole = 0;
   for (int64_t entry = 0; entry < rule.batch; ++entry) {
     const int64_t length = rule.length(call, entry);
     for (int64_t step = 0; step < length; ++step) {
@@ -210,14 +211,20 @@ void sum_weights(const Call& call, int64_t direction, int64_t gate) {
       b_sums[0] += x_grad;
       b_sums[1] += h_grad;
     }
-    if (gate < 3 * rule.hidden) peephole += tape.peepholes(direction, entry)[gate];
   }
   const int64_t row = direction * rule.gates + gate;
   store(w_sums, rule.size, part<T>(call.out[Out::w_grad], row * rule.size));
   store(r_sums, rule.hidden, part<T>(call.out[Out::r_grad], row * rule.hidden));
   store(&b_sums[0], 1, part<T>(call.out[Out::b_grad], row + direction * rule.gates));
   store(&b_sums[1], 1, part<T>(call.out[Out::b_grad], row + (direction + 1) * rule.gates));
-  if (gate < 3 * rule.hidden) store(&peephole, 1, part<T>(call.out[Out::p_grad], direction * 3 * rule.hidden + gate));
+}
+
+template <class T>
+void sum_peephole(const Call& call, int64_t direction, int64_t number) {
+  const auto& rule = state_of<Recurrence>(call);
+  double sum = 0;
+  for (int64_t entry = 0; entry < rule.batch; ++entry) sum += tape_of(call).peepholes(direction, entry)[number];
+  store(&sum, 1, part<T>(call.out[Out::p_grad], direction * 3 * rule.hidden + number));
 }
 
 template <class T>
@@ -236,7 +243,8 @@ Status run_recurrent_grad(const Call& call, int phase, int64_t piece) {
   const auto& rule = state_of<Recurrence>(call);
   with_any_float(call.in[In::x].dtype, [&]<class T>() {
     if (phase == 1) return sum_weights<T>(call, piece / rule.gates, piece % rule.gates);
-    if (phase == 2) return sum_x<T>(call, piece / rule.batch, piece % rule.batch);
+    if (phase == 2) return sum_peephole<T>(call, piece / (3 * rule.hidden), piece % (3 * rule.hidden));
+    if (phase == 3) return sum_x<T>(call, piece / rule.batch, piece % rule.batch);
     switch (rule.cell) {
       case Cell::rnn: return differentiate_sequence<T, RnnStep<T>>(call, piece);
       case Cell::gru: return differentiate_sequence<T, GruStep<T>>(call, piece);
