@@ -51,7 +51,9 @@ void print_text(const verify::OpReport& report) {
     total.skipped += row.skipped;
   }
   fmt::print("{}", table.text());
-  for (const auto& [reason, count] : report.skips) fmt::print("skipped {} times: {}\n", count, reason);
+  report::Table skips({"skipped", "reason"});
+  for (const auto& [reason, count] : report.skips) skips.add({std::to_string(count), reason});
+  if (!report.skips.empty()) fmt::print("{}", skips.text());
   for (const verify::OpFailure& failure : report.failures)
     fmt::print("FAILED {}\n  {}\n", failure.what, failure.reproduce);
   fmt::print("{} operators, {} cases, {} checked, {} failed, {} skipped\n", report.rows.size(), total.cases,

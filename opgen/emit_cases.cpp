@@ -39,6 +39,8 @@ void write_test(Text& text, const Record& record) {
   write_numbers(text, "values", test.values);
   if (test.tolerance) text.line("tolerance {}", halfstep::to_string(Attribute(*test.tolerance)));
   for (const std::string& condition : test.bitwise) text.line("same_bits {}", condition);
+  if (!record.gradient.why_none.empty())
+    text.line("without_gradient {}", halfstep::to_string(Attribute(record.gradient.why_none)));
   if (!test.gradient) text.line("no_gradient {}", halfstep::to_string(Attribute(test.gradient_why)));
   for (const auto& [rule, refused] : test.rejects) text.line("reject {} {}", rule, use_text(refused, record));
   text.line(")\",");

@@ -14,6 +14,12 @@ namespace {
 
 using Kind = Expr::Kind;
 
+bool reads_dtype(const Expr& expr) {
+  bool found = false;
+  walk(expr, [&](const Expr& part) { found = found || (part.is(Kind::call) && part.text == "dtype"); });
+  return found;
+}
+
 bool mentions(const Expr& expr, const std::string& name) {
   bool found = false;
   walk(expr, [&](const Expr& part) { found = found || part.is_name(name); });
@@ -42,12 +48,19 @@ class GradientWriter {
     return text_.str();
   }
 
- private:
   bool used(const std::string& name) const {
     return std::any_of(record_.gradient.inputs.begin(), record_.gradient.inputs.end(),
                        [&name](const NamedExpr& gradient) { return mentions(gradient.expr, name); });
   }
 
+  /// The outputs whose gradients are read, as bits.
+  uint64_t reads() const {
+    uint64_t bits = 0;
+    for (size_t i = 0; i < record_.outputs.size(); ++i) bits |= uint64_t{used(record_.outputs[i].name + "_grad")} << i;
+    return bits;
+  }
+
+ private:
   /// Whether any gradient needs a new operation instead of an existing value.
   bool builds() const {
     return std::any_of(record_.gradient.inputs.begin(), record_.gradient.inputs.end(),
@@ -96,12 +109,37 @@ class GradientWriter {
 
   static std::string need_name(const std::string& port) { return "need_" + port; }
 
-  /// Builds a gradient only if it is wanted and the output gradients that it reads are not zero.
+  /// The output gradients that an expression reads. `optional` has those that only optional inputs take.
+  struct Reads {
+    std::set<std::string> required, optional;
+  };
+
+  void collect_reads(const Expr& expr, bool optional, Reads& reads) const {
+    if (expr.is(Kind::name) && is_output_gradient(expr.text))
+      (optional ? reads.optional : reads.required).insert(expr.text);
+    const Record* callee = expr.is(Kind::call) ? find(records_, expr.text) : nullptr;
+    for (size_t i = 0; i < expr.args.size(); ++i) {
+      const Port* taker = callee == nullptr || i >= expr.keywords.size() ? nullptr : callee->input(expr.keywords[i]);
+      collect_reads(expr.args[i], taker != nullptr && taker->optional && expr.args[i].is(Kind::name), reads);
+    }
+  }
+
+  bool is_output_gradient(const std::string& name) const {
+    return std::any_of(record_.outputs.begin(), record_.outputs.end(),
+                       [&name](const Port& port) { return name == port.name + "_grad"; });
+  }
+
+  /// Builds a gradient only if it is wanted and the output gradients that it reads are not zero. Of those that optional
+  /// inputs take, one is enough.
   void write_need(const NamedExpr& gradient) {
+    Reads reads;
+    collect_reads(gradient.expr, false, reads);
     std::string zero;
-    for (const Port& port : record_.outputs) {
-      const std::string name = port.name + "_grad";
-      if (mentions(gradient.expr, name)) zero += " && " + cpp_name(name);
+    for (const std::string& name : reads.required) zero += " && " + cpp_name(name);
+    if (reads.required.empty() && !reads.optional.empty()) {
+      std::vector<std::string> any;
+      for (const std::string& name : reads.optional) any.push_back(cpp_name(name));
+      zero = " && " + (any.size() == 1 ? any[0] : "(" + join(any, " || ") + ")");
     }
     const size_t port = port_number(gradient.name);
     const std::string wanted = is_variadic(gradient) ? fmt::format("request.wanted.size() > {}", port)
@@ -123,6 +161,9 @@ class GradientWriter {
   void write_gradient(const NamedExpr& gradient) {
     const size_t port = port_number(gradient.name);
     if (!is_variadic(gradient)) {
+      if (reads_dtype(gradient.expr))
+        text_.line("  if ({}) require_floats(op, op.{}(), op.{}());", need_name(gradient.name), cpp_name(gradient.name),
+                   cpp_name(record_.outputs[0].name));
       text_.line("  if ({})", need_name(gradient.name));
       text_.line("    gradients[{}] = {};", port, value_cpp(gradient.expr, gradient.name));
       return;
@@ -186,6 +227,8 @@ class GradientWriter {
       case Kind::call: {
         const std::string port = cpp_name(expr.args[0].text);
         if (expr.text == "rank") return "static_cast<int64_t>(op." + port + "().dims().size())";
+        if (expr.text == "dims") return "extents(op, op." + port + "())";
+        if (expr.text == "dtype") return "std::string(name(op." + port + "().dtype()))";
         return fmt::format("extent(op, op.{}(), {})", port, expr.args[1].integer);
       }
       default: return expr.text;
@@ -202,6 +245,8 @@ class GradientWriter {
 };
 
 constexpr const char* kPrologue = R"(#include "halfstep/passes/gradient/gradients.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -222,7 +267,7 @@ struct Request {
   const std::vector<bool>& wanted;
 };
 
-/// An extent that a gradient takes as an attribute; a negative axis counts from the end.
+/// An extent that a gradient takes as an attribute. A negative axis counts from the end.
 [[maybe_unused]] int64_t extent(Op op, Value value, int64_t axis) {
   const Dims& dims = value.dims();
   const auto rank = static_cast<int64_t>(dims.size());
@@ -232,6 +277,21 @@ struct Request {
   if (extent == kUnknown)
     fail(errors::gradient_extent_unknown(op.where(), op.info().name, axis, value.name()));
   return extent;
+}
+
+/// A conversion to or from other numbers than floats has no gradient.
+[[maybe_unused]] void require_floats(Op op, Value operand, Value result) {
+  if (is_float(operand.dtype()) && is_float(result.dtype())) return;
+  fail(errors::operator_without_gradient(op.where(), op.info().name,
+      fmt::format(" from {} to {}", name(operand.dtype()), name(result.dtype()))));
+}
+
+/// All extents of a value.
+[[maybe_unused]] Dims extents(Op op, Value value) {
+  Dims dims;
+  for (size_t axis = 0; axis < value.dims().size(); ++axis)
+    dims.push_back(extent(op, value, static_cast<int64_t>(axis)));
+  return dims;
 }
 
 )";
@@ -250,6 +310,10 @@ std::vector<Value> build_gradient(Builder& builder, Op op, std::span<const Value
   const auto none = [&](const std::string& reason) { fail(errors::operator_without_gradient(op.where(), op.info().name, reason)); };
   if (row == nullptr) none("");
   if (row->build == nullptr) none(": " + std::string(row->why_none));
+  for (size_t port = 0; row->reads != kAll && port < out_grads.size(); ++port) {
+    const auto& output = op.info().outputs[port];
+    if (out_grads[port] && output.state_of < 0 && (row->reads >> port & 1) == 0) none(" for its output " + std::string(output.name));
+  }
   if (!row->unless.empty() && get<bool>(op.attributes(), row->unless)) none(" when " + std::string(row->unless) + " is true");
   builder.at(op.location());
   return row->build({builder, op, out_grads, wanted});
@@ -291,17 +355,23 @@ std::string emit_gradients(const Records& records) {
   for (const Record* record : by_name(records)) {
     const Gradient& gradient = record->gradient;
     if (!gradient.why_none.empty())
-      rows.push_back(fmt::format("    {{{}, {{}}, {}, nullptr}},", string_literal(record->name),
+      rows.push_back(fmt::format("    {{{}, {{}}, {}, kAll, nullptr}},", string_literal(record->name),
                                  string_literal(gradient.why_none)));
     if (gradient.rule == Gradient::Rule::none) continue;
-    text.add(GradientWriter(*record, records).write());
+    GradientWriter writer(*record, records);
+    text.add(writer.write());
     text.blank();
-    rows.push_back(fmt::format("    {{{}, {}, {{}}, {}_gradient}},", string_literal(record->name),
-                               string_literal(gradient.unless), record->name));
+    // An approximation need not read every output.
+    const std::string reads =
+        gradient.rule == Gradient::Rule::derivative ? fmt::format("{:#x}", writer.reads()) : "kAll";
+    rows.push_back(fmt::format("    {{{}, {}, {{}}, {}, {}_gradient}},", string_literal(record->name),
+                               string_literal(gradient.unless), reads, record->name));
   }
   text.line(
-      "struct Row {{\n  std::string_view op, unless, why_none;\n  InputGradients (*build)(const Request& "
-      "request);\n}};");
+      "constexpr uint64_t kAll = ~uint64_t{{0}};\n"
+      "struct Row {{\n  std::string_view op, unless, why_none;\n  uint64_t reads;  ///< outputs whose gradients are "
+      "read, as "
+      "bits\n  InputGradients (*build)(const Request& request);\n}};");
   text.line("constexpr std::array<Row, {}> kRows = {{{{", rows.size());
   for (const std::string& row : rows) text.line("{}", row);
   text.line("}}}};");

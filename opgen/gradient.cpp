@@ -133,6 +133,19 @@ void load_block(Records& records, Record& record, const Yaml& yaml) {
   lets.check_used();
 }
 
+/// The reason for records that state none, from properties that many of them share. "" if there is none.
+std::string common_reason(const Record& record) {
+  const auto is_gradient = [](const Port& port) { return port.name.ends_with("_grad"); };
+  if (std::ranges::any_of(record.inputs, is_gradient))
+    return "it computes a gradient, which is not differentiated again";
+  if (record.quant && record.quant->trait == "observer")
+    return "it watches a tensor and decides its range, which no loss reads";
+  if (record.has_codes()) return "it makes or reads codes, and training moves the real values that they stand for";
+  if (std::ranges::none_of(record.inputs, [&](const Port& port) { return admits_float(port, record); }))
+    return "its operands are integers, codes or conditions, which training does not move";
+  return {};
+}
+
 }  // namespace
 
 void resolve_gradients(Records& records, const GradientBlocks& blocks) {
@@ -142,6 +155,8 @@ void resolve_gradients(Records& records, const GradientBlocks& blocks) {
     if (block != blocks.end()) load_block(records, records[i], block->second);
   }
   for (Record& record : records) {
+    const bool states_none = record.gradient.rule == Gradient::Rule::none && record.gradient.why_none.empty();
+    if (states_none && record.flow.empty()) record.gradient.why_none = common_reason(record);
     for (NamedExpr& gradient : record.gradient.inputs) check_gradient_calls(gradient, record, records);
   }
 }

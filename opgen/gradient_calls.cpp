@@ -1,6 +1,8 @@
 #include "opgen/gradient_calls.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "halfstep/core/base/diagnostics/nearest.h"
 #include "opgen/presence.h"
@@ -63,7 +65,9 @@ class Checker {
     if (choice.args.size() != 3) fail_at(source_, "'{}' is not where(CONDITION, A, B)", to_text(choice));
     check_condition(choice.args[0], record_, source_);
     value(choice.args[1], taker);
+    const std::string outer = std::exchange(excluded_, choice.args[0].is(Kind::name) ? choice.args[0].text : excluded_);
     value(choice.args[2], taker);
+    excluded_ = outer;
   }
 
   static std::vector<std::string> names(const std::vector<Port>& ports) {
@@ -98,7 +102,7 @@ class Checker {
       fail_at(source_, "unknown value '{}'{}", expr.text, did_you_mean(expr.text, known));
     }
     const Port& port = input != nullptr ? *input : *record_.output(expr.text);
-    if (!port.unless.empty() && port.unless != record_.gradient.unless)
+    if (!port.unless.empty() && port.unless != record_.gradient.unless && port.unless != excluded_)
       fail_at(source_, "{} is not there when {} is true, so the gradient needs 'unless: {}'", port.name, port.unless,
               port.unless);
     const bool variadic = input != nullptr && input->variadic;
@@ -199,19 +203,23 @@ class Checker {
 
   std::string_view extent_type(const Expr& call) const {
     const bool is_dim = call.text == "dim" && call.args.size() == 2 && call.args[1].is(Kind::integer);
-    const bool is_rank = call.text == "rank" && call.args.size() == 1;
-    if (!is_dim && !is_rank)
-      fail_at(source_, "'{}' is not an attribute value, expected dim(x, 2) or rank(x)", to_text(call));
+    static const std::map<std::string_view, std::string_view> kOfOne = {
+        {"rank", "int"}, {"dims", "ints"}, {"dtype", "string"}};
+    const auto of_one = call.args.size() == 1 ? kOfOne.find(call.text) : kOfOne.end();
+    if (!is_dim && of_one == kOfOne.end())
+      fail_at(source_, "'{}' is not an attribute value, expected dim(x, 2), rank(x), dims(x) or dtype(x)",
+              to_text(call));
     const Expr& value = call.args[0];
     const Port* port = value.is(Kind::name) ? record_.input(value.text) : nullptr;
     if (port == nullptr || port->variadic) fail_at(source_, "'{}' is not an input with one value", to_text(value));
-    return "int";
+    return is_dim ? "int" : of_one->second;
   }
 
   const NamedExpr& gradient_;
   const Source& source_;
   const Record& record_;
   const Records& records_;
+  mutable std::string excluded_;  ///< bool attribute that is false for the value that is checked, or ""
 };
 
 }  // namespace

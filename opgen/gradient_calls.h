@@ -3,7 +3,8 @@
 // `...` passes on all attributes that both operators have and the call does not set.
 //
 // Values: inputs, outputs, OUTPUT_grad, calls. Attribute values: attributes, literals, lists of ints, dim(x, i),
-// rank(x), and `index`, the position in a variadic input.
+// rank(x), dims(x), dtype(x), and `index`, the position in a variadic input. A gradient with dtype(x) is refused unless
+// x and the result hold floats.
 #pragma once
 
 #include "opgen/record.h"

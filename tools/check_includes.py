@@ -30,6 +30,7 @@ KERNEL_ARROWS = {
     "matrix": "elementwise reduce",
     "norm": "reduce",
     "quantizers": "image matrix",
+    "recurrent": "elementwise matrix",
 }
 # A namespace below halfstep::kernels has the name of a folder around the file, or of the file.
 NAMESPACE = re.compile(r"^namespace (?:halfstep::kernels::)?(\w+)(?:::HWY_NAMESPACE)? \{", re.MULTILINE)

@@ -39,7 +39,7 @@ struct TargetInspection {
   std::vector<VerbObjections> verbs;  ///< objections of quantize, convert and train, in this order
   std::vector<quant::FloatFallback> fallbacks;
   std::vector<std::string> padded;      ///< layers with more channels than in the network
-  std::vector<std::string> notes = {};  ///< remarks of quantize that do not block any verb
+  std::vector<std::string> notes = {};  ///< remarks of quantize and train that do not block any verb
   bool holds() const;                   ///< whether no verb objects
 };
 

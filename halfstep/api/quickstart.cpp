@@ -144,7 +144,7 @@ class Quickstart {
     const auto best = writes() ? request_.out / kPreparedFile : std::filesystem::path();
     while (!run.finished()) train::run_epoch(run, best, settings_.progress, stage);
     report_.history = run.state().history;
-    if (auto note = run.note()) report_.notes.push_back(std::move(*note));
+    report_.notes.insert(report_.notes.end(), run.notes().begin(), run.notes().end());
     return run.result();
   }
 

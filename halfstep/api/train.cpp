@@ -81,7 +81,7 @@ TrainResult train(const Model& given, const Dataset& data, const TrainOptions& o
   result.samples = parts.test.size();
   result.tested = parts.tested;
   result.notes = notes_on(network, data);
-  if (outcome.note) result.notes.push_back(std::move(*outcome.note));
+  result.notes.insert(result.notes.end(), outcome.notes.begin(), outcome.notes.end());
   result.first_epoch = outcome.first_epoch;
   result.epochs = options.epochs;
   result.was_finished = outcome.was_finished;

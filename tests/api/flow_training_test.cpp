@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <map>
 
 #include "halfstep/api/errors.h"
 #include "halfstep/core/base/random.h"
@@ -95,6 +96,26 @@ TEST(FlowTraining, AnLstmAsAScanLearns) {
   const Learned learned = learn(lstm, rows_with_labels("x", {5, 4}, 8, 4), 30, 0.4);
   EXPECT_LT(learned.after.loss, 0.5 * learned.before.loss);
   EXPECT_GT(learned.after.accuracy, 0.9);
+}
+
+/// The layers of ONNX, as files have them: samples first, then steps.
+TEST(FlowTraining, RecurrentLayersLearn) {
+  for (const auto& [layer, gates] : std::map<std::string, int>{{"lstm", 4}, {"gru", 3}, {"rnn", 1}}) {
+    const std::string rows = std::to_string(8 * gates);
+    const Model network = train::initialize(
+        parse("graph g(x: f32[?, 5, 4]) {\n  param @w: f32[1, " + rows + ", 4]\n  param @r: f32[1, " + rows +
+                  ", 8]\n  param @head: f32[4, 8]\n"
+                  "  h = " +
+                  layer +
+                  "(x, w=@w, r=@r) {layout: 1}\n"
+                  "  last = flatten(h.y_h)\n  y = linear(x=last, w=@head)\n"
+                  "  return y\n}\n",
+              "layer.ir"),
+        1);
+    const Learned learned = learn(network, rows_with_labels("x", {5, 4}, 16, 4), 30, 0.4);
+    EXPECT_LT(learned.after.loss, 0.5 * learned.before.loss) << layer;
+    EXPECT_GT(learned.after.accuracy, 0.9) << layer;
+  }
 }
 
 /// 4-bit weights with learned scales and 8-bit activations inside the scan. The integer program has the same codes.

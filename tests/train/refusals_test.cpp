@@ -98,5 +98,29 @@ TEST(Refusals, OfStepsThatNothingLearnsFrom) {
   EXPECT_EQ(refused.layer, "h");
 }
 
+/// A branch behind an operator without a gradient does not keep the rest from training.
+TEST(Refusals, OfABranchLeaveTheRestToTrain) {
+  const Model model = network(
+      "graph g(x: f32[4, 8]) {\n  param @v: f32[3, 8]\n  param @w: f32[3, 8]\n  a = linear(x, w=@v)\n"
+      "  h = hardmax(a)\n  b = linear(x, w=@w)\n  y = add(a=b, b=h)\n  return y\n}\n");
+  std::vector<std::string> notes;
+  const Model step = training_graph(model, {}, Loss::labels, {}, {}, {}, &notes);
+  ASSERT_EQ(notes.size(), 2);
+  EXPECT_NE(notes[0].find("node 'h': hardmax has no gradient"), std::string::npos) << notes[0];
+  EXPECT_EQ(notes[1], "no gradient reaches v: training leaves it as it is");
+  EXPECT_TRUE(step.graph.tensor("w.velocity"));
+  EXPECT_FALSE(step.graph.tensor("v.velocity"));
+}
+
+/// A parameter that the loss does not read, or only through an operand without a gradient.
+TEST(Refusals, OfAParameterAloneLeaveTheRestToTrain) {
+  const Model model = network(
+      "graph g(x: f32[4, 8]) {\n  param @w: f32[3, 8]\n  param @low: f32[]\n  a = linear(x, w=@w)\n"
+      "  y = clip(a, lowest=@low)\n  return y\n}\n");
+  std::vector<std::string> notes;
+  training_graph(model, {}, Loss::labels, {}, {}, {}, &notes);
+  EXPECT_EQ(notes, std::vector<std::string>{"no gradient reaches low: training leaves it as it is"});
+}
+
 }  // namespace
 }  // namespace halfstep::train

@@ -107,7 +107,7 @@ Trained trained(const Start& start, const std::string& batch, const data::Datase
   ThreadPool pool(2);
   Fit fit(model, samples, options, pool);
   while (!fit.finished()) fit.run_epoch();
-  EXPECT_FALSE(fit.note().has_value());
+  EXPECT_TRUE(fit.notes().empty());
   const Model current = fit.current();
   EXPECT_EQ(current.graph, model.graph) << batch;
   return {fit.renormalized().model.graph == model.graph ? current : Model(), to_text(fit.state().history)};
@@ -156,8 +156,8 @@ TEST(WithDynamicBatch, SamplesThatAreNotApartKeepTheirBatch) {
   EXPECT_EQ(same.graph, model.graph);
   Fit fit(model, samples, options_for(0.01), pool);
   fit.run_epoch();
-  ASSERT_TRUE(fit.note().has_value());
-  EXPECT_NE(fit.note()->find("takes 7 samples at once"), std::string::npos) << *fit.note();
+  ASSERT_EQ(fit.notes().size(), 1);
+  EXPECT_NE(fit.notes()[0].find("takes 7 samples at once"), std::string::npos) << fit.notes()[0];
 }
 
 }  // namespace

@@ -240,11 +240,23 @@ TEST(OpChecks, AGradientOfTheWrongFormFails) {
 }
 
 TEST(OpChecks, WhatHasNoGradientIsSkipped) {
-  EXPECT_EQ(gradient_of("hardmax x=f32[3,5]", passes::build_gradient).text, "the record declares no gradient");
-  const Outcome outcome =
-      gradient_of("batch_norm x=f32[8,3] scale=f32[3] bias=f32[3] mean=f32[3] variance=f32[3]", passes::build_gradient);
+  EXPECT_EQ(gradient_of("hardmax x=f32[3,5]", passes::build_gradient).text,
+            "its result does not change with small changes of x");
+  const Outcome outcome = gradient_of(
+      "quantized_rescale x=u8[8,3] x_scale=f32[1] x_zero_point=i32[1] y_scale=f32[1] "
+      "y_zero_point=i32[1]",
+      passes::build_gradient);
   EXPECT_EQ(outcome.kind, Outcome::Kind::skipped);
   EXPECT_NE(outcome.text.find("is_test is true"), std::string::npos) << outcome.text;
+}
+
+TEST(OpChecks, ARecordWithNeitherAGradientNorAReasonFails) {
+  OpTest record = op_test("hardmax");
+  record.without_gradient.clear();
+  const Problem problem = parse_problem("hardmax x=f32[3,5]");
+  ThreadPool pool(1);
+  const Outcome outcome = check_gradient(problem, record, 1, passes::build_gradient, cpu_level(), pool);
+  EXPECT_EQ(outcome.kind, Outcome::Kind::failed) << outcome.text;
 }
 
 TEST(OpChecks, ARejectThatIsAcceptedOrNamesAnotherRuleFails) {

@@ -29,14 +29,16 @@ std::vector<Diagnostic> objections_of(const Model& network, Work work) {
   return objections;
 }
 
-std::vector<Diagnostic> objections_to_training(const Model& prepared) {
+std::vector<Diagnostic> objections_to_training(const Model& prepared, std::vector<std::string>& notes) {
+  std::vector<std::string> of_training;
   std::vector<Diagnostic> objections = objections_of(prepared, [&] {
     constexpr int64_t kSamples = 2;  // samples of a step; its gradients are valid for any extents
     const auto extents = known_extents(prepared, kSamples);
     train::Spreads spreads;
     for (const std::string& output : train::float_outputs(prepared, extents)) spreads[output] = 1.0F;
-    train::training_graph(prepared, extents, train::Loss::teacher, spreads, {});
+    train::training_graph(prepared, extents, train::Loss::teacher, spreads, {}, {}, &of_training);
   });
+  notes.insert(notes.end(), of_training.begin(), of_training.end());
   add_remedy(objections, "use the network without training, because only training needs gradients");
   return objections;
 }
@@ -91,7 +93,7 @@ TargetInspection inspect_target(const Model& network, const Target& target) {
   }
   found.fallbacks = quant::float_fallback(prepared);
   found.verbs[1].objections = objections_to_conversion(prepared, target.convert);
-  found.verbs[2].objections = objections_to_training(prepared);
+  found.verbs[2].objections = objections_to_training(prepared, found.notes);
   return found;
 }
 

@@ -53,8 +53,9 @@ class Differentiation {
     }
     const std::vector<Op> ops = graph_.ops();
     for (const Op op : ops | std::views::reverse) visit(op);
-    fail_on_any(std::move(objections_));
   }
+
+  std::vector<Diagnostic> take_objections() { return std::move(objections_); }
 
   /// Returns the sum of the contributions of all readers, or a null value if there are none.
   Value gradient_of(Value value) {
@@ -140,20 +141,22 @@ class Differentiation {
   std::vector<Diagnostic> objections_;                                ///< errors about operations that have no gradient
 };
 
-}  // namespace
-
-std::vector<Value> autodiff(Model& model, const std::vector<Seed>& seeds, const std::vector<Value>& wanted) {
+/// Returns the reasons of operations without a gradient in `blocked`.
+std::vector<Value> gradients_of(Model& model, const std::vector<Seed>& seeds, const std::vector<Value>& wanted,
+                                std::vector<Diagnostic>& blocked) {
   Differentiation differentiation(model, wanted);
   differentiation.run(seeds);
+  blocked = differentiation.take_objections();
   std::vector<Value> gradients;
   for (const Value value : wanted) gradients.push_back(differentiation.gradient_of(value));
   return gradients;
 }
 
-Gradients autodiff(Model& model, const std::vector<Seed>& seeds, const std::vector<std::string>& names) {
+Gradients named_gradients(Model& model, const std::vector<Seed>& seeds, const std::vector<std::string>& names,
+                          std::vector<Diagnostic>& blocked) {
   std::vector<Value> wanted;
   for (const std::string& name : names) wanted.push_back(find_wanted(model.graph, name));
-  const std::vector<Value> found = autodiff(model, seeds, wanted);
+  const std::vector<Value> found = gradients_of(model, seeds, wanted, blocked);
   Gradients gradients;
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (found[i]) gradients.of.insert_or_assign(wanted[i].name(), found[i]);
@@ -161,13 +164,37 @@ Gradients autodiff(Model& model, const std::vector<Seed>& seeds, const std::vect
   return gradients;
 }
 
-Gradients autodiff(Model& model, Value loss, const std::vector<std::string>& names) {
+Seed seed_of(Model& model, Value loss) {
   if (loss.dtype() != DType::f32 || !loss.type().is_static() || count_elements(loss.dims()) != 1)
     fail(errors::loss_not_one_float(loss.name(), to_string(loss.type())));
   Tensor one(DType::f32, loss.dims());
   one.data<float>()[0] = 1.0f;
-  const Value seed = add_tensor(model, loss.name() + ".grad", std::move(one), Role::constant);
-  Gradients gradients = autodiff(model, {{loss, seed}}, names);
+  return {loss, add_tensor(model, loss.name() + ".grad", std::move(one), Role::constant)};
+}
+
+}  // namespace
+
+std::vector<Value> autodiff(Model& model, const std::vector<Seed>& seeds, const std::vector<Value>& wanted) {
+  std::vector<Diagnostic> blocked;
+  std::vector<Value> gradients = gradients_of(model, seeds, wanted, blocked);
+  fail_on_any(std::move(blocked));
+  return gradients;
+}
+
+Gradients autodiff(Model& model, const std::vector<Seed>& seeds, const std::vector<std::string>& names) {
+  std::vector<Diagnostic> blocked;
+  Gradients gradients = named_gradients(model, seeds, names, blocked);
+  fail_on_any(std::move(blocked));
+  return gradients;
+}
+
+Gradients reachable_gradients(Model& model, Value loss, const std::vector<std::string>& names,
+                              std::vector<Diagnostic>& blocked) {
+  return named_gradients(model, {seed_of(model, loss)}, names, blocked);
+}
+
+Gradients autodiff(Model& model, Value loss, const std::vector<std::string>& names) {
+  Gradients gradients = autodiff(model, {seed_of(model, loss)}, names);
   for (const std::string& name : names) {
     if (!gradients.of.contains(name)) fail(errors::parameter_not_reached(name, loss.name()));
   }

@@ -38,4 +38,9 @@ std::vector<Value> autodiff(Model& model, const std::vector<Seed>& seeds, const 
 /// is not reached from the loss.
 Gradients autodiff(Model& model, Value loss, const std::vector<std::string>& names);
 
+/// Like autodiff of a loss, except that the results of operations without a gradient count as constants, and names that
+/// no gradient reaches are missing. Returns the reasons of these operations in `blocked`.
+Gradients reachable_gradients(Model& model, Value loss, const std::vector<std::string>& names,
+                              std::vector<Diagnostic>& blocked);
+
 }  // namespace halfstep::passes

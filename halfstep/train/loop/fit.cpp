@@ -90,12 +90,13 @@ data::ValidationSplit parts_of(const Model& model, const data::Samples& samples,
   return {samples, std::move(none)};
 }
 
-Model step_graph(const Model& model, const data::Samples& train, const FitOptions& options, const Taught& taught) {
+Model step_graph(const Model& model, const data::Samples& train, const FitOptions& options, const Taught& taught,
+                 std::vector<std::string>* notes = nullptr) {
   if (options.augment.any())
     options.augment.check(train.data->has_x() ? train.sample_dims() : Dims(), train.data->name);
   const int64_t batch = batch_for(model, train, options.batch);
   return training_graph(model, train.extents(batch), loss_for(train, options), taught.outputs, options.optimizer,
-                        {taught.activations, options.recipe.scale_rate, options.loss, train.target_types(batch)});
+                        {taught.activations, options.recipe.scale_rate, options.loss, train.target_types(batch)}, notes);
 }
 
 /// Whether the network's own float form teaches it.
@@ -192,7 +193,8 @@ Fit::Fit(const Model& model, const data::Samples& samples, const FitOptions& opt
                          : weighted(teachers.spreads(wide.model, model_, samples_.train, batch_, options.seed), model_,
                                     options, is_taught);
   Taught taught = taught_by(std::move(spreads), wide, model_, is_taught);
-  const Model step = step_graph(wide.model, samples_.train, options, taught);
+  const Model step = step_graph(wide.model, samples_.train, options, taught, &notes_);
+  if (auto note = fixed_batch_note(model_)) notes_.push_back(std::move(*note));
   const bool is_soft = loss_for(samples, options) == Loss::soft_labels;
   const int64_t classes = is_soft ? data::class_dims(model.graph.outputs().front().dims()).back() : 0;
   std::optional<Oscillations> oscillations;

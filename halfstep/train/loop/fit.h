@@ -81,8 +81,8 @@ class Fit {
   const StepTimes& times() const { return times_; }
   /// The network in its current state: averaged parameters if there is an average, and the current quantizer state.
   Model current() const;
-  /// See fixed_batch_note.
-  std::optional<std::string> note() const { return fixed_batch_note(model_); }
+  /// See training_graph and fixed_batch_note.
+  const std::vector<std::string>& notes() const { return notes_; }
   /// Number of weights frozen because they oscillated.
   int64_t frozen_weights() const;
   /// The trained network: the best so far with keep_best, else the last.
@@ -120,6 +120,7 @@ class Fit {
   std::unique_ptr<Running> running_;
   TrainingState state_;
   StepTimes times_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace halfstep::train

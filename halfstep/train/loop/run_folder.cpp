@@ -65,7 +65,7 @@ RunOutcome outcome_of(const Fit& fit, RunOutcome outcome) {
   outcome.times = fit.times();
   outcome.history = fit.state().history;
   outcome.frozen_weights = fit.frozen_weights();
-  outcome.note = fit.note();
+  outcome.notes = fit.notes();
   BatchNormUpdate renormalized = fit.renormalized();
   outcome.renormalized = std::move(renormalized.what);
   outcome.model = std::move(renormalized.model);

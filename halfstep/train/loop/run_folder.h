@@ -17,14 +17,14 @@ struct RunOptions {
 
 struct RunOutcome {
   Model model;
-  int64_t first_epoch = 0;               ///< number of epochs finished before
-  bool was_finished = false;             ///< the run was complete and nothing changed
-  double loss = 0;                       ///< mean loss of the last epoch
-  TrainingHistory history;               ///< validation results
-  StepTimes times;                       ///< times of the steps in this call
-  int64_t frozen_weights = 0;            ///< number of weights frozen because they oscillated
-  std::optional<std::string> note = {};  ///< set if steps do not have the requested number of samples
-  std::string renormalized;              ///< report on running statistics, "" if the recipe keeps them
+  int64_t first_epoch = 0;              ///< number of epochs finished before
+  bool was_finished = false;            ///< the run was complete and nothing changed
+  double loss = 0;                      ///< mean loss of the last epoch
+  TrainingHistory history;              ///< validation results
+  StepTimes times;                      ///< times of the steps in this call
+  int64_t frozen_weights = 0;           ///< number of weights frozen because they oscillated
+  std::vector<std::string> notes = {};  ///< see Fit::notes
+  std::string renormalized;             ///< report on running statistics, "" if the recipe keeps them
 };
 
 /// Runs one epoch of `fit` and returns its mean loss. If it fails and samples were held out, writes the best earlier

@@ -1,9 +1,12 @@
 #include "halfstep/train/loop/training_graph.h"
 
+#include <fmt/ranges.h>
+
 #include "halfstep/core/base/diagnostics/diagnostics.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/core/ir/region.h"
 #include "halfstep/passes/gradient/autodiff.h"
+#include "halfstep/passes/gradient/errors.h"
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/evaluate/tally.h"
@@ -90,18 +93,40 @@ std::vector<std::string> parameters_of(const Graph& graph) {
   return names;
 }
 
-passes::Gradients gradients_of(Model& step, Value loss) {
-  try {
-    return passes::autodiff(step, loss, parameters_of(step.graph));
-  } catch (const Error& refusal) {
-    std::vector<Diagnostic> objections = refusal.diagnostics();
-    if (objections.front().layer.empty()) throw;
-    for (Diagnostic& objection : objections) {
-      objection.remedy.clear();
-      objection = placed(errors::layer_not_trainable(objection.where, objection.reason()), objection.layer, "");
-    }
-    throw Error(std::move(objections));
+/// Throws the reasons why no parameter can be trained.
+[[noreturn]] void refuse(const std::string& parameter, const std::string& loss, std::vector<Diagnostic> blocked) {
+  if (blocked.empty()) fail(errors::parameter_not_reached(parameter, loss));
+  for (Diagnostic& objection : blocked) {
+    objection.remedy.clear();
+    objection = placed(errors::layer_not_trainable(objection.where, objection.reason()), objection.layer, "");
   }
+  throw Error(std::move(blocked));
+}
+
+/// The notes of training_graph.
+std::vector<std::string> notes_on(const std::vector<Diagnostic>& blocked, const std::vector<std::string>& still) {
+  std::vector<std::string> notes;
+  for (const Diagnostic& objection : blocked)
+    notes.push_back(
+        fmt::format("{}: {}, so training takes its result as a constant", objection.where, objection.reason()));
+  if (!still.empty())
+    notes.push_back(fmt::format("no gradient reaches {}: training leaves {} as {}", fmt::join(still, ", "),
+                                still.size() == 1 ? "it" : "them", still.size() == 1 ? "it is" : "they are"));
+  return notes;
+}
+
+passes::Gradients gradients_of(Model& step, Value loss, std::vector<std::string>* notes) {
+  const std::vector<std::string> names = parameters_of(step.graph);
+  std::vector<Diagnostic> blocked;
+  passes::Gradients gradients = passes::reachable_gradients(step, loss, names, blocked);
+  if (gradients.of.empty() && !names.empty()) refuse(names.front(), loss.name(), std::move(blocked));
+  if (notes == nullptr) return gradients;
+  std::vector<std::string> still;
+  for (const std::string& name : names) {
+    if (!gradients.of.contains(name)) still.push_back(name);
+  }
+  *notes = notes_on(blocked, still);
+  return gradients;
 }
 
 }  // namespace
@@ -117,16 +142,17 @@ Value add_loss(Model& step, Loss loss, const Spreads& spreads, const Beside& bes
 }
 
 Model training_graph(const Model& model, const std::map<std::string, Dims>& extents, Loss loss, const Spreads& spreads,
-                     const passes::OptimizerSpec& optimizer, const Beside& beside) {
+                     const passes::OptimizerSpec& optimizer, const Beside& beside, std::vector<std::string>* notes) {
   const bool is_prepared = quant::is_prepared(model);
   Model step = differentiable_form(model, extents);
   Spreads all = spreads;
   all.insert(beside.activations.begin(), beside.activations.end());
   const Value value = add_loss(step, loss, all, beside);
-  const auto gradients = gradients_of(step, value);
+  const auto gradients = gradients_of(step, value, notes);
   passes::OptimizerSpec spec = optimizer;
   if (is_prepared) {
     spec.unit = units_of(model, spreads);
+    std::erase_if(spec.unit, [&](const auto& unit) { return !gradients.of.contains(unit.first); });
     spec.positive = learned_scales(model);
     for (const std::string& scale : spec.positive) spec.rate.emplace(scale, beside.scale_rate);
     spec.clip_norm = kClipNorm;

@@ -46,7 +46,10 @@ Value add_loss(Model& step, Loss loss, const Spreads& spreads, const Beside& bes
 /// A step of `model` (float, or prepared and then on codes) on arguments of these extents: the loss, gradients of every
 /// parameter and the optimizer's update in place. Outputs are the loss and, for a prepared network, the norm of the
 /// gradients before clipping. `spreads` lists the outputs in the teacher's loss.
+/// Operations without a gradient count as constants, and parameters that no gradient reaches stay as they are. `notes`
+/// tells both. Throws if no parameter can be trained.
 Model training_graph(const Model& model, const std::map<std::string, Dims>& extents, Loss loss, const Spreads& spreads,
-                     const passes::OptimizerSpec& optimizer, const Beside& beside = {});
+                     const passes::OptimizerSpec& optimizer, const Beside& beside = {},
+                     std::vector<std::string>* notes = nullptr);
 
 }  // namespace halfstep::train

@@ -1,5 +1,7 @@
 #include "halfstep/verify/operators/differences.h"
 
+#include <cmath>
+
 #include "halfstep/core/base/element_values.h"
 
 namespace halfstep::verify {
@@ -13,10 +15,15 @@ Tensor widened(const Tensor& tensor) {
   return wide;
 }
 
-Differences::Differences(const Problem& problem, std::vector<Tensor> operands, Tensor out_grad)
-    : operands_(std::move(operands)), out_grad_(std::move(out_grad)) {
-  wide_ = widen(problem);
-  if (wide_) return;
+Differences::Differences(const Problem& problem, std::vector<Tensor> operands, std::vector<Tensor> out_grads)
+    : operands_(std::move(operands)), out_grads_(std::move(out_grads)) {
+  if (widen(problem)) {
+    wide_ = true;
+    const std::vector<Tensor> outs = reference_results(single_, operands_);
+    for (size_t port = 0; port < outs.size(); ++port)  // an attribute may have set the type of an output
+      wide_ = wide_ && (!out_grads_[port].defined() || outs[port].dtype() == DType::f64);
+    return;
+  }
   for (Tensor& operand : operands_) operand = operand.defined() ? operand.clone() : operand;
   single_ = make_single(problem, operands_, OperandSource::arguments);
 }
@@ -46,9 +53,15 @@ double Differences::step() const { return wide_ ? 0x1p-20 : 0x1p-6; }
 double Differences::tolerance() const { return wide_ ? 1e-4 : 1e-2; }
 
 double Differences::value() const {
-  const Tensor out = reference_results(single_, operands_).front();
+  const std::vector<Tensor> outs = reference_results(single_, operands_);
   double sum = 0;
-  for (int64_t i = 0; i < out.size(); ++i) sum += element(out_grad_, i) * element(out, i);
+  for (size_t port = 0; port < outs.size(); ++port) {
+    const Tensor& grad = out_grads_[port];
+    for (int64_t i = 0; grad.defined() && i < grad.size(); ++i) {
+      const double result = element(outs[port], i);  // a masked score is -infinity, and does not change
+      if (std::isfinite(result)) sum += element(grad, i) * result;
+    }
+  }
   return sum;
 }
 

@@ -8,11 +8,12 @@ namespace halfstep::verify {
 /// A copy with all floats in f64. An undefined tensor stays undefined.
 Tensor widened(const Tensor& tensor);
 
-/// The function sum(out_grad * first output) of the operands of one operator.
+/// The function sum(out_grad * output) of the operands of one operator, over all outputs with a gradient.
 class Differences {
  public:
   /// Evaluates in f64 if record and reference support it, otherwise in the types of the operands.
-  Differences(const Problem& problem, std::vector<Tensor> operands, Tensor out_grad);
+  /// `out_grads` has a tensor for each output port, undefined if the output counts as constant.
+  Differences(const Problem& problem, std::vector<Tensor> operands, std::vector<Tensor> out_grads);
 
   /// Bound of the error from rounding and step size, relative to the largest derivative.
   double tolerance() const;
@@ -26,9 +27,9 @@ class Differences {
   bool widen(const Problem& problem);
 
   std::vector<Tensor> operands_;
-  Tensor out_grad_;
+  std::vector<Tensor> out_grads_;
   Single single_;
-  bool wide_ = false;
+  bool wide_ = false;  ///< operands and outputs are in f64
 };
 
 }  // namespace halfstep::verify

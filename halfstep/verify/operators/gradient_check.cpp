@@ -16,7 +16,7 @@ namespace {
 
 // Streams of random numbers. Operands use the streams from 0.
 constexpr uint64_t kOutGradStream = 1 << 20;
-constexpr uint64_t kDirectionStream = kOutGradStream + 1;
+constexpr uint64_t kDirectionStream = 2 << 20;
 constexpr int64_t kElements = 32;
 
 bool is_code(DType dtype) {
@@ -65,7 +65,7 @@ class GradientCheck {
       if (error.kind() == ErrorKind::internal) throw;
       return skipped(std::string("no gradient in half precision: ") + error.what());
     }
-    wide.out_grad_ = widened(out_grad_);
+    for (const Tensor& grad : out_grads_) wide.out_grads_.push_back(widened(grad));
     if (Outcome built = wide.build(builder); built.kind != Outcome::Kind::passed) return built;
     wide.evaluate_all();
     for (const size_t operand : reached_) {
@@ -86,14 +86,8 @@ class GradientCheck {
     for (const Tensor& operand : operands_)
       wanted.push_back(operand.defined() && (is_float(operand.dtype()) || is_code(operand.dtype())));
     if (std::find(wanted.begin(), wanted.end(), true) == wanted.end()) return skipped("no operand of floats or codes");
+    const std::vector<Value> out_grads = add_out_grads(builder, wanted);
     Graph& graph = single_.model.graph;
-    const Value out = single_.op.results().front();
-    const DType dtype = is_float(out.dtype()) ? out.dtype() : DType::f32;
-    if (!out_grad_.defined()) out_grad_ = random_tensor(dtype, out.dims(), seed_, kOutGradStream);
-    std::vector<Value> out_grads(problem_.info->outputs.size());
-    const std::string name = graph.unique_name("out_grad");
-    out_grads[static_cast<size_t>(out.port())] = graph.add_argument(name, out_grad_.type());
-    single_.inputs[name] = out_grad_;
     Builder at_end(graph);
     try {
       gradients_ = builder(at_end, single_.op, out_grads, wanted);
@@ -102,6 +96,41 @@ class GradientCheck {
       return skipped(error.what());
     }
     return fetch_gradients();
+  }
+
+  /// Random gradients of the first output and of every other output through which gradients pass.
+  std::vector<Value> add_out_grads(const GradientBuilder& builder, const std::vector<bool>& wanted) {
+    Graph& graph = single_.model.graph;
+    const std::vector<Value> results = single_.op.results();
+    std::vector<Value> out_grads(problem_.info->outputs.size());
+    const bool is_given = !out_grads_.empty();
+    out_grads_.resize(out_grads.size());
+    for (const Value result : results) {
+      const auto port = static_cast<size_t>(result.port());
+      const bool is_first = result == results.front(), is_of_floats = is_float(result.dtype());
+      if (!is_first && (!is_of_floats || !passes_through(builder, wanted, port))) continue;
+      const DType dtype = is_of_floats ? result.dtype() : DType::f32;
+      if (!is_given) out_grads_[port] = random_tensor(dtype, result.dims(), seed_, kOutGradStream + port);
+      const std::string name = graph.unique_name("out_grad");
+      out_grads[port] = graph.add_argument(name, out_grads_[port].type());
+      single_.inputs[name] = out_grads_[port];
+    }
+    return out_grads;
+  }
+
+  /// Whether the gradient of any operand reads that of an output.
+  bool passes_through(const GradientBuilder& builder, const std::vector<bool>& wanted, size_t port) const {
+    Single alone = make_single(problem_, operands_, OperandSource::arguments);
+    std::vector<Value> out_grads(problem_.info->outputs.size());
+    out_grads[port] = alone.op.out(static_cast<int>(port));
+    Builder at_end(alone.model.graph);
+    try {
+      const std::vector<Value> gradients = builder(at_end, alone.op, out_grads, wanted);
+      return std::ranges::any_of(gradients, [](Value gradient) { return static_cast<bool>(gradient); });
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+      return false;
+    }
   }
 
   Outcome fetch_gradients() {
@@ -178,7 +207,7 @@ class GradientCheck {
 
   std::string check_differences(size_t operand) const {
     if (found(operand).size() == 0) return {};
-    Differences differences(problem_, operands_, out_grad_);
+    Differences differences(problem_, operands_, out_grads_);
     const Tensor& gradient = found(operand);
     double largest = 0, norm = 0;
     for (int64_t i = 0; i < gradient.size(); ++i) {
@@ -225,9 +254,9 @@ class GradientCheck {
   uint64_t seed_;
   std::vector<Tensor> operands_;
   Single single_;
-  Tensor out_grad_;
-  std::vector<Value> gradients_;  ///< by operand
-  std::vector<size_t> reached_;   ///< operands that have a gradient
+  std::vector<Tensor> out_grads_;  ///< by output port, undefined for one that counts as constant
+  std::vector<Value> gradients_;   ///< by operand
+  std::vector<size_t> reached_;    ///< operands that have a gradient
   std::map<std::string, Tensor> found_;
   std::map<const detail::ValueNode*, Tensor> known_;  ///< reference results for every value of the graph
   std::optional<double> rule_tolerance_;
@@ -237,7 +266,9 @@ class GradientCheck {
 
 Outcome check_gradient(const Problem& problem, const OpTest& record, uint64_t seed, const GradientBuilder& builder,
                        CpuLevel level, ThreadPool& pool) {
-  if (problem.info->gradient == GradientKind::none) return skipped("the record declares no gradient");
+  if (problem.info->gradient == GradientKind::none)
+    return record.without_gradient.empty() ? failed("the record has neither a gradient nor a reason, grad: {none: WHY}")
+                                           : skipped(record.without_gradient);
   const std::vector<Tensor> operands = fill_operands(problem, record, seed, Specials::none);
   GradientCheck check(problem, record, seed, operands);
   const auto is_half = [](const std::optional<Type>& type) {

@@ -12,7 +12,7 @@ namespace halfstep::verify {
 using GradientBuilder = std::function<std::vector<Value>(Builder& builder, Op op, std::span<const Value> out_grads,
                                                          const std::vector<bool>& wanted)>;
 
-/// Runs the gradient graph at `level` with random out_grads for the first output. Every gradient must be finite and
+/// Runs the gradient graph at `level` with random out_grads for the outputs. Every gradient must be finite and
 /// have the shape of its operand. Its dtype is that of the operand if this is a float, else f32.
 ///
 /// A true derivative is compared with central differences of the reference, in f64 if the reference supports it: for up

@@ -55,6 +55,8 @@ class TestReader {
       test_.tolerance = std::get<double>(detail::TextReader(what, "tolerance").attribute());
     } else if (word == "no_gradient") {
       test_.no_gradient_check = std::get<std::string>(detail::TextReader(what, "no_gradient").attribute());
+    } else if (word == "without_gradient") {
+      test_.without_gradient = std::get<std::string>(detail::TextReader(what, "without_gradient").attribute());
     } else if (word == "domain") {
       read_numbers(test_.domain, what);
     } else if (word == "special") {

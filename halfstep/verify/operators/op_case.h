@@ -38,6 +38,8 @@ struct OpTest {
   bool levels = false, threads = false, devices = false;
   /// Reason to skip the finite-difference check of the gradient. Empty if the check runs.
   std::string no_gradient_check;
+  /// Reason why the operator has no gradient. Empty if it has one, or no reason.
+  std::string without_gradient;
   std::vector<OpReject> rejects;
 };
 

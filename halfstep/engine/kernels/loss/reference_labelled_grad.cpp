@@ -14,6 +14,7 @@ Status for_each_row(const Call& call, const Differentiate& differentiate) {
   const Index* targets = call.in[In::target].template as<const Index>();
   const T *x = call.in[In::x].template as<const T>(), *weights = call.in[In::weight].template as<const T>();
   const T* loss_grad = call.in[In::loss_grad].template as<const T>();
+  const bool with_loss = call.in[In::loss_grad].present();
   T* dst = call.out[0].template as<T>();
   std::fill_n(dst, call.out[0].size(), T(0));
   double shares = 0;
@@ -22,7 +23,7 @@ Status for_each_row(const Call& call, const Differentiate& differentiate) {
   const double divisor = s.reduction == "mean" ? shares : 1;
   const int64_t step = s.reduction == "none" ? 1 : 0;
   return for_each_target(s, targets, weights, [&](int64_t line, int64_t target, double weight) {
-    differentiate(x, dst, line, target, weight, to_double(loss_grad[line * step]) / divisor);
+    if (with_loss) differentiate(x, dst, line, target, weight, to_double(loss_grad[line * step]) / divisor);
   });
 }
 
@@ -39,6 +40,24 @@ Status run_likelihood_grad(const Call& call, int, int64_t) {
   });
 }
 
+/// Adds the gradient of log(softmax(x)), grad - softmax(x) * sum(grad).
+template <class T>
+void add_log_probabilities(const Call& call, const Axis& axis) {
+  using In = SoftmaxCrossEntropyLossGrad::in;
+  const T *x = call.in[In::x].as<const T>(), *grads = call.in[In::log_probabilities_grad].as<const T>();
+  T* dst = call.out[0].as<T>();
+  for (int64_t line = 0; line < axis.lines(); ++line) {
+    const double partition = partition_of(axis, x, line);
+    double sum = 0;
+    for (int64_t i = 0; i < axis.extent; ++i) sum += to_double(grads[axis.begin(line) + i * axis.inner]);
+    for (int64_t i = 0; i < axis.extent; ++i) {
+      const int64_t at = axis.begin(line) + i * axis.inner;
+      const double grad = to_double(grads[at]) - std::exp(to_double(x[at]) - partition) * sum;
+      dst[at] = from_double<T>(to_double(dst[at]) + grad);
+    }
+  }
+}
+
 Status run_cross_entropy_grad(const Call& call, int, int64_t) {
   using In = SoftmaxCrossEntropyLossGrad::in;
   const auto& s = state_of<LossState>(call);
@@ -46,7 +65,7 @@ Status run_cross_entropy_grad(const Call& call, int, int64_t) {
     const T* weights = call.in[In::weight].as<const T>();
     double even = 0;
     for (int64_t i = 0; i < s.axis.extent; ++i) even += smoothed_share(s, weights, i);
-    return with_index(call.in[In::target].dtype, [&]<class Index>() {
+    Status status = with_index(call.in[In::target].dtype, [&]<class Index>() {
       return for_each_row<SoftmaxCrossEntropyLossGrad, T, Index>(
           call, [&](const T* x, T* dst, int64_t line, int64_t target, double weight, double factor) {
             const double partition = partition_of(s.axis, x, line), own = (1 - s.smoothing) * weight;
@@ -57,6 +76,8 @@ Status run_cross_entropy_grad(const Call& call, int, int64_t) {
             }
           });
     });
+    if (status.ok() && call.in[In::log_probabilities_grad].present()) add_log_probabilities<T>(call, s.axis);
+    return status;
   });
 }
 

@@ -39,7 +39,7 @@ struct AttentionState {
   Dims mask, padded;  ///< extents of the mask, and those of the scores with the mask's columns in place of kv_length
   double scale = 1, softcap = 0;
   bool is_causal = false, blind_gives_zero = true;
-  int64_t past = 0, left_window = -1, right_window = -1;
+  int64_t past = 0, left_window = -1, right_window = -1, scores_mode = 0;
 
   /// `a` has the attributes of attention or of its gradient. Their first operands are the same.
   template <class Attributes>
@@ -50,6 +50,7 @@ struct AttentionState {
     past = a.past;
     left_window = a.left_window;
     right_window = a.right_window;
+    scores_mode = a.scores_mode;
     if (!mask.empty()) padded.back() = mask.back();
   }
 

@@ -57,6 +57,8 @@ class AttentionGradient {
         scratch_(s_, call.worker_scratch),
         out_(s_.q) {
     out_.size = s_.v.size;
+    with_scores_ = call.in[In::scores_grad].present();
+    with_out_ = call.in[In::out_grad].present();
   }
 
   void run() {
@@ -92,18 +94,26 @@ class AttentionGradient {
       scratch_.slopes[key] = 1 - capped * capped;
     }
     write_bias(s_, call_, batch_, head, query, scratch_.bias);
-    for (int64_t key = 0; key < s_.k.length; ++key) scratch_.scores[key] += scratch_.bias[key];
+    for (int64_t key = 0; key < s_.k.length; ++key) {
+      scratch_.scores[key] += scratch_.bias[key];
+      if (s_.scores_mode == 2 && std::isinf(scratch_.bias[key])) scratch_.slopes[key] = 0;  // stays -infinity
+    }
     softmax_of_seen<double>(scratch_.scores, scratch_.bias, s_.k.length);
   }
 
   void differentiate(int64_t head, int64_t query) {
     const T* q = call_.in[In::q].as<const T>() + s_.q.begin(batch_, head, query);
-    const T* out_grad = call_.in[In::out_grad].as<const T>() + out_.begin(batch_, head, query);
+    const T* out_grad = with_out_ ? call_.in[In::out_grad].as<const T>() + out_.begin(batch_, head, query) : nullptr;
+    const int64_t row = ((batch_ * s_.q.heads + head) * s_.q.length + query) * s_.k.length;
+    // 0 unless the returned scores are those of this mode.
+    const auto score_grad = [&](int64_t key, bool is_of_mode) {
+      return with_scores_ && is_of_mode ? to_double(call_.in[In::scores_grad].as<const T>()[row + key]) : 0;
+    };
     write_probabilities(q, head, query);
     double mean = 0;
     for (int64_t key = 0; key < s_.k.length; ++key) {
-      double grad = 0;
-      for (int64_t i = 0; i < s_.v.size; ++i) {
+      double grad = score_grad(key, s_.scores_mode == 3);
+      for (int64_t i = 0; with_out_ && i < s_.v.size; ++i) {
         grad += to_double(out_grad[i]) * to_double(v(key)[i]);
         scratch_.v_sums[key * s_.v.size + i] += scratch_.scores[key] * to_double(out_grad[i]);
       }
@@ -112,7 +122,9 @@ class AttentionGradient {
     }
     std::fill_n(scratch_.q_sums, s_.q.size, 0.0);
     for (int64_t key = 0; key < s_.k.length; ++key) {
-      const double slope = scratch_.scores[key] * (scratch_.bias[key] - mean) * scratch_.slopes[key] * s_.scale;
+      const double capped_grad = scratch_.scores[key] * (scratch_.bias[key] - mean) +
+                                 score_grad(key, s_.scores_mode == 1 || s_.scores_mode == 2);
+      const double slope = (capped_grad * scratch_.slopes[key] + score_grad(key, s_.scores_mode == 0)) * s_.scale;
       for (int64_t i = 0; i < s_.q.size; ++i) {
         scratch_.q_sums[i] += slope * to_double(k(key)[i]);
         scratch_.k_sums[key * s_.k.size + i] += slope * to_double(q[i]);
@@ -126,6 +138,7 @@ class AttentionGradient {
   int64_t batch_, head_;
   GradientScratch scratch_;
   HeadLayout out_;
+  bool with_out_, with_scores_;
 };
 
 Status run_attention_grad(const Call& call, int, int64_t piece) {

@@ -1,5 +1,6 @@
 // Batch normalization. Sums over a channel are in double, in the order of memory. The variance needs a second pass over
 // the data.
+#include <cmath>
 #include <memory>
 
 #include "halfstep/engine/kernels/common/channels.h"
@@ -54,34 +55,45 @@ Status run_norm(const Call& call, int, int64_t channel) {
   return {};
 }
 
+struct GradState {
+  Channels channels;
+  BatchNormGrad attributes;
+};
+
 Plan prepare_grad(const Problem& problem) {
   const Channels channels = Channels::of(problem.in[BatchNormGrad::in::x]->dims, 1);
-  return {.state = std::make_shared<Channels>(channels), .phases = {channels.count}};
+  return {.state = std::make_shared<GradState>(channels, BatchNormGrad(problem.attributes)),
+          .phases = {channels.count}};
 }
 
 /// With xhat = (x - mean) * inverse_std: x_grad = scale * inverse_std * (g - mean(g) - xhat * mean(g * xhat)), in
-/// double, rounded once.
-Status run_grad(const Call& call, int, int64_t channel) {
+/// double, rounded once. Constant statistics leave scale * inverse_std * g.
+template <class T>
+void differentiate_channel(const Call& call, const GradState& state, int64_t channel) {
   using In = BatchNormGrad::in;
   using Out = BatchNormGrad::out;
-  const auto& channels = state_of<Channels>(call);
-  const auto* x = call.in[In::x].as<const float>();
-  const auto* out_grad = call.in[In::out_grad].as<const float>();
-  const double mean = call.in[In::batch_mean].as<const float>()[channel];
-  const double inverse_std = call.in[In::batch_inverse_std].as<const float>()[channel];
-  const double scale = call.in[In::scale].as<const float>()[channel];
-  const auto normal = [&](int64_t i) { return (double{x[i]} - mean) * inverse_std; };
+  const auto number = [&](int port) { return to_double(call.in[port].as<const T>()[channel]); };
+  const bool of_batch = !state.attributes.is_test;
+  const T *x = call.in[In::x].as<const T>(), *out_grad = call.in[In::out_grad].as<const T>();
+  const double mean = number(In::batch_mean), scale = number(In::scale), spread = number(In::batch_inverse_std);
+  const double inverse_std = of_batch ? spread : 1 / std::sqrt(spread + state.attributes.epsilon);
+  const auto normal = [&](int64_t i) { return (to_double(x[i]) - mean) * inverse_std; };
   double sum = 0.0, product = 0.0;
-  for_each(channels, channel, [&](int64_t i) { sum += double{out_grad[i]}; });
-  for_each(channels, channel, [&](int64_t i) { product += double{out_grad[i]} * normal(i); });
-  call.out[Out::bias_grad].as<float>()[channel] = static_cast<float>(sum);
-  call.out[Out::scale_grad].as<float>()[channel] = static_cast<float>(product);
-  const auto count = static_cast<double>(channels.outer * channels.run);
-  auto* x_grad = call.out[Out::x_grad].as<float>();
-  for_each(channels, channel, [&](int64_t i) {
-    x_grad[i] =
-        static_cast<float>(scale * inverse_std * (double{out_grad[i]} - sum / count - normal(i) * (product / count)));
+  for_each(state.channels, channel, [&](int64_t i) { sum += to_double(out_grad[i]); });
+  for_each(state.channels, channel, [&](int64_t i) { product += to_double(out_grad[i]) * normal(i); });
+  call.out[Out::bias_grad].as<T>()[channel] = from_double<T>(sum);
+  call.out[Out::scale_grad].as<T>()[channel] = from_double<T>(product);
+  const auto count = static_cast<double>(state.channels.outer * state.channels.run);
+  T* x_grad = call.out[Out::x_grad].as<T>();
+  for_each(state.channels, channel, [&](int64_t i) {
+    const double shared = of_batch ? sum / count + normal(i) * (product / count) : 0;
+    x_grad[i] = from_double<T>(scale * inverse_std * (to_double(out_grad[i]) - shared));
   });
+}
+
+Status run_grad(const Call& call, int, int64_t channel) {
+  const auto& state = state_of<GradState>(call);
+  with_any_float(call.out[0].dtype, [&]<class T>() { differentiate_channel<T>(call, state, channel); });
   return {};
 }
 

@@ -1,6 +1,7 @@
 // Gradients of layer_norm and rms_norm. Statistics and sums are in double, and each element is rounded once. With n =
 // (x - mean) * inverse_std and h = out_grad * scale, x_grad is (h - mean(h) - n * mean(h * n)) * inverse_std. rms_norm,
-// which subtracts no mean, omits mean(h). The gradients of scale and bias are sums of out_grad * n and of out_grad.
+// which subtracts no mean, omits mean(h). The gradients of scale and bias are sums of out_grad * n and of out_grad. The
+// gradients of layer_norm's mean and inverse_std add (mean_grad - inverse_std_grad * inverse_std^2 * n) / count.
 #include <algorithm>
 #include <memory>
 
@@ -30,32 +31,42 @@ Plan prepare_rows_grad(const Problem& problem) {
 template <class T, class S>
 struct Row {
   const T* x;
-  const S *scale, *out_grad;
+  const S *scale, *out_grad;  ///< a gradient may be absent
   T* x_grad;
   double *scale_sums, *bias_sums;
+  double mean_grad = 0, inverse_std_grad = 0;
 };
 
 template <bool centred, class T, class S, class Place>
 void differentiate_row(const Row<T, S>& row, const RowState& state, const Place& place) {
   const Moments m = centred ? moments_of(row.x, state.row, state.epsilon) : root_of(row.x, state.row, state.epsilon);
   const auto normal = [&](int64_t i) { return (to_double(row.x[i]) - m.mean) * m.inverse_std; };
-  const auto along = [&](int64_t i) { return to_double(row.out_grad[i]) * to_double(row.scale[place(i)]); };
+  const auto out_grad = [&](int64_t i) { return row.out_grad == nullptr ? 0 : to_double(row.out_grad[i]); };
+  const auto along = [&](int64_t i) { return out_grad(i) * to_double(row.scale[place(i)]); };
   double sum = 0, product = 0;
   for (int64_t i = 0; i < state.row; ++i) {
-    const double grad = to_double(row.out_grad[i]);
+    const double grad = out_grad(i);
     row.scale_sums[place(i)] += grad * normal(i);
     row.bias_sums[place(i)] += grad;
     sum += along(i);
     product += along(i) * normal(i);
   }
   const auto count = static_cast<double>(state.row);
-  const double offset = centred ? sum / count : 0, slope = product / count;
+  const double offset = centred ? sum / count : 0;
+  const double slope = (product + row.inverse_std_grad * m.inverse_std) / count, shift = row.mean_grad / count;
   for (int64_t i = 0; i < state.row; ++i)
-    row.x_grad[i] = from_double<T>((along(i) - offset - normal(i) * slope) * m.inverse_std);
+    row.x_grad[i] = from_double<T>((along(i) - offset - normal(i) * slope) * m.inverse_std + shift);
+}
+
+/// Element `row` of an optional operand, or 0.
+double optional_number(const Call& call, size_t port, int64_t row) {
+  if (port >= call.in.size() || !call.in[port].present()) return 0;
+  return with_any_float(call.in[port].dtype, [&]<class E>() { return to_double(call.in[port].as<const E>()[row]); });
 }
 
 template <bool centred, class T, class S>
 void differentiate_rows(const Call& call) {
+  using In = LayerNormGrad::in;
   const auto& state = state_of<RowState>(call);
   const int64_t scales = call.in[1].size(), rows = state.row == 0 ? 0 : call.in[0].size() / state.row;
   auto* scale_sums = reinterpret_cast<double*>(call.scratch);
@@ -65,10 +76,12 @@ void differentiate_rows(const Call& call) {
     const int64_t begin = i * state.row;
     const Row<T, S> row{call.in[0].as<const T>() + begin,
                         call.in[1].as<const S>(),
-                        call.in[2].as<const S>() + begin,
+                        call.in[2].present() ? call.in[2].as<const S>() + begin : nullptr,
                         call.out[0].as<T>() + begin,
                         scale_sums,
-                        bias_sums};
+                        bias_sums,
+                        optional_number(call, In::mean_grad, i),
+                        optional_number(call, In::inverse_std_grad, i)};
     with_places(state, i, [&](const auto& place) { differentiate_row<centred>(row, state, place); });
   }
   for (int64_t i = 0; i < scales; ++i) {

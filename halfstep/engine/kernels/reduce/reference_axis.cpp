@@ -95,6 +95,40 @@ Status run_cumulative(const Call& call, int, int64_t piece) {
   return {};
 }
 
+Plan prepare_cumprod_grad(const Problem& problem) {
+  Plan plan = prepare_along<CumprodGrad>(problem);
+  const Axis axis(problem.in[0]->dims, CumprodGrad(problem.attributes).axis);
+  plan.worker_scratch = static_cast<size_t>(axis.extent) * sizeof(double);
+  return plan;
+}
+
+/// Goes back through the running products, with the gradient of the product up to each element.
+Status run_cumprod_grad(const Call& call, int, int64_t piece) {
+  using In = CumprodGrad::in;
+  const auto& [axis, a] = state_of<AlongState<CumprodGrad>>(call);
+  with_any_float(call.out[0].dtype, [&, &axis = axis, &a = a]<class T>() {
+    const T *x = call.in[In::x].as<const T>(), *out_grad = call.in[In::out_grad].as<const T>();
+    auto* before = reinterpret_cast<double*>(call.worker_scratch);
+    for_each_line(state_of<AlongState<CumprodGrad>>(call), piece, [&](int64_t line) {
+      const auto place = [&](int64_t i) {
+        return axis.begin(line) + (a.reverse ? axis.extent - 1 - i : i) * axis.inner;
+      };
+      double product = 1, grad = 0;
+      for (int64_t i = 0; i < axis.extent; ++i) {
+        before[i] = product;
+        product *= to_double(x[place(i)]);
+      }
+      for (int64_t i = axis.extent; i-- > 0;) {
+        const double own = to_double(out_grad[place(i)]);
+        if (!a.exclusive) grad += own;
+        call.out[0].as<T>()[place(i)] = from_double<T>(grad * before[i]);
+        grad = grad * to_double(x[place(i)]) + (a.exclusive ? own : 0);
+      }
+    });
+  });
+  return {};
+}
+
 Status run_top_k(const Call& call, int, int64_t piece) {
   const auto& state = state_of<AlongState<TopK>>(call);
   const auto& [axis, a] = state;
@@ -127,6 +161,7 @@ extern const Kernel reference_arg_max{"reference", accept_all, prepare_along<Arg
 extern const Kernel reference_arg_min{"reference", accept_all, prepare_along<ArgMin>, run_extreme_place<ArgMin, false>};
 extern const Kernel reference_cumsum{"reference", accept_all, prepare_along<Cumsum>, run_cumulative<Cumsum, false>};
 extern const Kernel reference_cumprod{"reference", accept_all, prepare_along<Cumprod>, run_cumulative<Cumprod, true>};
+extern const Kernel reference_cumprod_grad{"reference", accept_all, prepare_cumprod_grad, run_cumprod_grad};
 extern const Kernel reference_top_k{"reference", accept_all, prepare_along<TopK>, run_top_k};
 
 }  // namespace halfstep::kernels

@@ -83,9 +83,42 @@ Status run_extreme_grad(const Call& call, int, int64_t) {
   return {};
 }
 
+/// Scratch: a running product for each result, and for each element the product of those before it.
+Plan prepare_prod_grad(const Problem& problem) {
+  auto state = std::make_shared<ReducedState>(reduced_state<ReduceProdGrad>(problem));
+  const auto scratch = static_cast<size_t>(state->results + count_elements(state->x)) * sizeof(double);
+  return {.state = std::move(state), .scratch = scratch};
+}
+
+/// The gradient of an element is that of its result, times the product of the other elements.
+Status run_prod_grad(const Call& call, int, int64_t) {
+  using In = ReduceProdGrad::in;
+  const auto& state = state_of<ReducedState>(call);
+  auto* products = reinterpret_cast<double*>(call.scratch);
+  double* before = products + state.results;
+  const int64_t size = call.out[0].size();
+  with_any_float(call.out[0].dtype, [&]<class T>() {
+    const T *x = call.in[In::x].as<const T>(), *out_grad = call.in[In::out_grad].as<const T>();
+    std::fill_n(products, state.results, 1.0);
+    for (int64_t i = 0; i < size; ++i) {
+      double& product = products[state.result_of(i)];
+      before[i] = product;
+      product *= to_double(x[i]);
+    }
+    std::fill_n(products, state.results, 1.0);
+    for (int64_t i = size; i-- > 0;) {
+      const int64_t result = state.result_of(i);
+      call.out[0].as<T>()[i] = from_double<T>(to_double(out_grad[result]) * before[i] * products[result]);
+      products[result] *= to_double(x[i]);
+    }
+  });
+  return {};
+}
+
 }  // namespace
 
 extern const Kernel reference_reduce_grad{"reference", accept_all, prepare_reduce_grad, run_reduce_grad};
 extern const Kernel reference_reduce_extreme_grad{"reference", accept_all, prepare_extreme_grad, run_extreme_grad};
+extern const Kernel reference_reduce_prod_grad{"reference", accept_all, prepare_prod_grad, run_prod_grad};
 
 }  // namespace halfstep::kernels

@@ -255,6 +255,10 @@ Verdict accept_norm(const Problem& problem) {
 
 Verdict accept_grad(const Problem& problem) {
   if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
+  const DType dtype = problem.in[0]->dtype;
+  if (dtype != DType::f32) return refuse(errors::kernel_takes_other_types("x", name(dtype), "f32"));
+  if (BatchNormGrad(problem.attributes).is_test)
+    return refuse(errors::kernel_is_for_other_options("constant statistics", "statistics of the batch"));
   return accept_simd(problem);
 }
 

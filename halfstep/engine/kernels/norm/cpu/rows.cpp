@@ -89,9 +89,11 @@ struct State {
 Verdict accept_rows(const Problem& problem) {
   if (Verdict verdict = accept_own_order(problem); !verdict) return verdict;
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
-  for (const Type* type : problem.in) {
-    if (type->dtype != DType::f32)
-      return refuse(errors::kernel_takes_other_types("an operand", name(type->dtype), "f32"));
+  for (size_t i = 0; i < problem.in.size(); ++i) {
+    if ((problem.in[i] != nullptr) != (i <= LayerNormGrad::in::out_grad))
+      return refuse(errors::kernel_is_for_other_options("gradients of statistics", "a gradient of the result alone"));
+    if (i <= LayerNormGrad::in::out_grad && problem.in[i]->dtype != DType::f32)
+      return refuse(errors::kernel_takes_other_types("an operand", name(problem.in[i]->dtype), "f32"));
   }
   const Dims &x = problem.in[0]->dims, &scale = problem.in[1]->dims;
   const Axis axis(x, LayerNormGrad(problem.attributes).axis);
