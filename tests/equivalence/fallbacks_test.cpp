@@ -123,7 +123,10 @@ TEST(Fallbacks, WithoutAGradientAreSaidWithWhatToDo) {
     train::training_graph(prepared.model, {{"x", {4, 1, 8, 8}}}, train::Loss::labels, {}, {});
   });
   EXPECT_EQ(said,
-            placed(errors::layer_not_trainable("hard.ir:21: node 'answer'", "hardmax has no gradient"), "answer", ""));
+            placed(errors::layer_not_trainable("hard.ir:21: node 'answer'",
+                                               "hardmax has no gradient: its result does not change with x, except "
+                                               "where the largest element changes place"),
+                   "answer", ""));
 }
 
 // A5.23
