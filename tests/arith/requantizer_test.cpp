@@ -126,6 +126,22 @@ TEST(Requantizer, FactorsAreProductsInDoubleFromTheLeft) {
             to_multiplier(static_cast<double>(x) / (static_cast<double>(y) * 49.0), 31));
 }
 
+/// The factors of Vitis's DPU for windows of 3 x 3, 5 x 5, 6 x 6, 7 x 7 and 14 x 14 elements.
+// A5.29
+TEST(Requantizer, AveragesOfShiftsHaveSmallFactors) {
+  const RequantizeRule rule{.form = Requantization::power_of_two, .average_bits = 5};
+  const std::vector<std::pair<int64_t, Multiplier>> factors = {
+      {9, {7, 6}}, {25, {5, 7}}, {36, {7, 8}}, {49, {21, 10}}, {196, {21, 12}}, {16, {1, 4}}, {1, {1, 0}}};
+  for (const auto& [count, expected] : factors) {
+    EXPECT_EQ(to_average(count, 5), expected) << count;
+    Requantizer pool;
+    ASSERT_TRUE(rule.for_pool(0.25F, 1.0F, count, pool).ok()) << count;
+    EXPECT_EQ(std::get<FixedScale>(pool).positive, (Multiplier{expected.m, expected.shift + 2})) << count;
+  }
+  Requantizer pool;
+  EXPECT_FALSE(rule.for_pool(0.3F, 1.0F, 9, pool).ok());
+}
+
 /// The sum of a and b with a result of scale 1, by its multipliers.
 std::optional<FixedSum> sum_of(Requantization form, float a, float b) {
   SumRequantizer sum;

@@ -34,7 +34,7 @@ Prepared prepared_kind(const Kind& kind) {
                   HALFSTEP_SOURCE_DIR "/tests/equivalence/kinds/" + std::string(kind.network) + ".ir");
 }
 
-// A5.25, A5.26, A5.27, A5.28, A7.1, A12.1
+// A5.25, A5.26, A5.27, A5.28, A5.30, A7.1, A12.1
 TEST_P(LayerKinds, BecomeIntegersWithTheSameCodes) {
   Prepared prepared = prepared_kind(GetParam());
   const Model integer = quant::convert(prepared.model).model;

@@ -86,7 +86,7 @@ TEST(AccumulatorProof, IsRefusedWithTheBound) {
 // A5.8, A5.11
 TEST(ObstacleOnCodes, IsADynamicDimOrACountThatNoShiftDividesBy) {
   const auto obstacle = [](const std::string& line, const std::string& x, Requantization form) {
-    return obstacle_on_codes(Line(line, x).op(), form);
+    return obstacle_on_codes(Line(line, x).op(), form, 0);
   };
   const std::string excluding = "avg_pool2d(x) {kernel: [2, 4], stride: [1, 1], pad: [0, 1, 0, 1], count_include_pad: ";
   EXPECT_EQ(obstacle(excluding + "false}", "[?, 1, 6, 6]", Requantization::fixed_point), "");
@@ -98,6 +98,7 @@ TEST(ObstacleOnCodes, IsADynamicDimOrACountThatNoShiftDividesBy) {
             "its windows have 48 elements, expected a power of two");
   EXPECT_EQ(obstacle("global_avg_pool(x)", "[1, 1, ?, 8]", Requantization::fixed_point),
             "the number of elements in its windows depends on dynamic dimensions");
+  EXPECT_EQ(obstacle_on_codes(Line("global_avg_pool(x)", "[?, 1, 7, 7]").op(), Requantization::power_of_two, 5), "");
   EXPECT_EQ(obstacle("mul(x, b=x)", "[?, 6]", Requantization::power_of_two), "");
   EXPECT_EQ(diagnostic_of([] { proof_of("global_avg_pool(x)", "[1, 1, ?, 8]", 255); }),
             errors::window_of_dynamic_dims("g.ir:2: node 'y'"));

@@ -444,6 +444,8 @@ TEST(Platform, NumbersFitTogether) {
   const std::vector<std::pair<Diagnostic, Fields>> mistakes = {
       {at(kRecord + "requantize.rounding", errors::shift_rounding_without_shifts("float32", "half_even")),
        {{"requantize.rounding", "half_even"}, {"requantize.form", "float32"}, {"fused_activations.weighted", "[]"}}},
+      {at(kRecord + "requantize.average_bits", errors::average_bits_without_shifts("fixed_point", 5)),
+       {{"requantize.average_bits", "5"}}},
       {at(kRecord + "requantize.rounding", errors::doubled_rounding_needs_fixed_point()),
        {{"requantize.rounding", "doubled"}, {"requantize.multiplier_bits", "15"}}},
       {at("platforms/generic_int8.yaml:17: first_and_last", errors::first_last_with_insertion_rules(2, 1)),
