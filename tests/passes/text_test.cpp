@@ -132,7 +132,9 @@ Pass on_model() {
 
 const std::map<std::string, Pass>& all_passes() {
   static const std::map<std::string, Pass> passes = {
-      {"activations_before_moves", on_graph<activations_before_moves>()},
+      {"activations_before_moves", {[](Work& work, const Arguments&) {
+         activations_before_moves(work.model.graph, [](Op op) { return op.is<ops::Relu>(); });
+       }}},
       {"add_optimizer", {run_add_optimizer, false}},
       {"autodiff", {run_autodiff, false}},
       {"bypass_quantizers", on_model<bypass_quantizers>()},
@@ -174,7 +176,8 @@ const std::map<std::string, Pass>& all_passes() {
       {"prune_regions", on_graph<prune_regions>()},
       {"separate_norm_factors", on_model<separate_norm_factors>()},
       {"simplify", on_graph<simplify>()},
-      {"spatial_forms", {[](Work& work, const Arguments& arguments) { spatial_forms(work.model, !arguments.empty()); }}},
+      {"spatial_forms",
+       {[](Work& work, const Arguments& arguments) { spatial_forms(work.model, !arguments.empty()); }}},
       {"split_code_layers", on_model<split_code_layers>()},
       {"split_layers", on_model<split_layers>()},
   };

@@ -10,6 +10,7 @@
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/graph/rewrite.h"
 #include "halfstep/passes/graph/tensors.h"
+#include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/graph/uses.h"
 
 namespace halfstep::passes {
@@ -39,11 +40,12 @@ struct Product {
 struct Place {
   Graph* graph;
   Op layer;
+  int* parts;  ///< number of parts so far, because no name may be the begin of another (separate_names.h)
   Block* block = nullptr;
 
+  std::string name(std::string_view part) const { return fmt::format("{}.{}_{}", layer.name(), part, ++*parts); }
   Value insert(const OpInfo& info, std::vector<Value> operands, Attributes attributes = {}) const {
-    const OpSpec spec{&info, std::move(operands), std::move(attributes), layer.name() + "." + info.name,
-                      layer.location()};
+    const OpSpec spec{&info, std::move(operands), std::move(attributes), name(info.name), layer.location()};
     return (block != nullptr ? graph->insert(spec, block) : graph->insert(spec, nullptr, layer)).out(0);
   }
   Value linear(Value x, const Product& by) const { return insert(ops::Linear::record(), {x, by.w, by.b}); }
@@ -132,7 +134,7 @@ const Recurrence* recurrence_of(Op op) {
 class Opened {
  public:
   Opened(Model& model, Op layer, const Recurrence& kind)
-      : model_(model), layer_(layer), kind_(kind), at_{&model.graph, layer} {}
+      : model_(model), layer_(layer), kind_(kind), at_{&model.graph, layer, &parts_} {}
 
   bool can_open() {
     const auto& names = get<std::vector<std::string>>(layer_.attributes(), "activations");
@@ -160,10 +162,12 @@ class Opened {
       sequences.push_back(turned(scan.out(static_cast<int>(kind_.states)), d));
       for (size_t s = 0; s < kind_.states; ++s) last[s].push_back(scan.out(static_cast<int>(s)));
     }
-    finish(0, joined(sequences, 1), batch_first ? Ints{2, 0, 1, 3} : Ints{});
+    finish(0, sequences, 1, batch_first ? Ints{2, 0, 1, 3} : Ints{});
     for (size_t s = 0; s < kind_.states; ++s)
-      finish(static_cast<int>(s + 1), joined(last[s], 0), batch_first ? Ints{1, 0, 2} : Ints{});
+      finish(static_cast<int>(s + 1), last[s], 0, batch_first ? Ints{1, 0, 2} : Ints{});
+    const std::string name = layer_.name();
     model_.graph.erase(layer_);
+    if (named_) model_.graph.rename(named_, name);
   }
 
  private:
@@ -194,12 +198,11 @@ class Opened {
                                         nullptr, layer_);
     Block& body = model_.graph.add_region(scan);
     States states;
-    for (size_t s = 0; s < kind_.states; ++s)
-      states.push_back(body.add_argument(model_.graph.unique_name("state"), values[s].type()));
+    for (size_t s = 0; s < kind_.states; ++s) states.push_back(body.add_argument(at_.name("state"), values[s].type()));
     const Dims& dims = values.back().dims();
-    const Value row = body.add_argument(model_.graph.unique_name("row"), {DType::f32, {dims[1], dims[2]}});
+    const Value row = body.add_argument(at_.name("row"), {DType::f32, {dims[1], dims[2]}});
     const Step step = weights.reset.w ? reset_first_step : kind_.step;
-    States results = step({&model_.graph, layer_, &body}, weights, states, row);
+    States results = step({&model_.graph, layer_, &parts_, &body}, weights, states, row);
     results.push_back(results[0]);
     body.set_outputs(results);
     scan.close_regions();
@@ -208,15 +211,25 @@ class Opened {
 
   Value first_state(Value x, size_t state, int64_t d) const {
     const Value given = operand(state == 0 ? "initial_h" : "initial_c");
-    if (given) {
+    if (given && !is_zero(given)) {
       const bool batch_first = get<int64_t>(layer_.attributes(), "layout") == 1;
       const int64_t axis = batch_first ? 1 : 0;
       return at_.without(at_.part(given, axis, d, d + 1), axis);
     }
     const Value first = at_.part(at_.without(at_.part(x, 0, 0, 1), 0), 1, 0, 1);
-    const Value zeros = at_.insert(ops::MaskFill::record(), {first, always(), {}});
+    const Value zeros = at_.insert(ops::MaskFill::record(), {first, always(), zero()});
     return at_.insert(ops::Expand::record(), {zeros}, {{"dims", Ints{1, hidden_}}});
   }
+
+  /// Whether all elements are 0: a tensor of zeros, also where a file repeats it for each sample.
+  bool is_zero(Value value) const {
+    const Op op = value.producer();
+    if (op) return moves_codes(op) && op.info().quant.fill < 0 && is_zero(op.in(0));
+    return is_stored_f32(value) && std::ranges::all_of(std::as_const(model_.tensors.at(value.name())).data<float>(),
+                                                       [](float number) { return number == 0; });
+  }
+
+  Value zero() const { return add_tensor(model_, layer_.name() + ".zero", Tensor::scalar(0.0F), Role::constant); }
 
   Value always() const {
     Tensor condition(DType::boolean, {1});
@@ -263,24 +276,24 @@ class Opened {
                       std::move(made), original.role());
   }
 
-  Value joined(const std::vector<Value>& directions, int64_t axis) const {
-    std::vector<Value> parts;
-    for (const Value one : directions) parts.push_back(at_.with(one, axis));
-    return parts.size() == 1 ? parts[0] : at_.insert(ops::Concat::record(), parts, {{"axis", axis}});
-  }
-
-  /// Replaces a result of the layer.
-  void finish(int port, Value made, const Ints& perm) const {
+  /// Replaces a result of the layer by those of its directions, along a new axis.
+  void finish(int port, const std::vector<Value>& directions, int64_t axis, const Ints& perm) {
     const Value old = layer_.out(port);
     if (old.unused()) return;
+    std::vector<Value> parts;
+    for (const Value one : directions) parts.push_back(at_.with(one, axis));
+    Value made = parts.size() == 1 ? parts[0] : at_.insert(ops::Concat::record(), parts, {{"axis", axis}});
     if (!perm.empty()) made = at_.permuted(made, perm);
     old.replace_all_uses_with(made);
+    if (port == 0) named_ = made.producer();
   }
 
   Model& model_;
   Op layer_;
   const Recurrence& kind_;
+  int parts_ = 0;
   Place at_;
+  Op named_;  ///< takes the name of the layer
   int64_t directions_ = 1, hidden_ = 0;
   std::vector<const OpInfo*> functions_;
 };

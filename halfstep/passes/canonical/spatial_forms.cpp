@@ -337,9 +337,9 @@ std::vector<Op> moves_before(Op activation) {
 
 void spatial_forms(Model& model, bool keeps_resizes) { SpatialForms(model, keeps_resizes).run(); }
 
-void activations_before_moves(Graph& graph) {
+void activations_before_moves(Graph& graph, const std::function<bool(Op activation)>& fuses) {
   for (const Op op : graph.ops()) {
-    if (!has_trait(op, Trait::fuses_into_producer)) continue;
+    if (!has_trait(op, Trait::fuses_into_producer) || !fuses(op)) continue;
     const std::vector<Op> moves = moves_before(op);
     if (moves.empty()) continue;
     const Op moved =

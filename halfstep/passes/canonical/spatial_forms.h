@@ -1,6 +1,8 @@
 // Layers over one or three spatial axes, and transposed convolutions, in operators that have codes.
 #pragma once
 
+#include <functional>
+
 #include "halfstep/core/ir/model.h"
 
 namespace halfstep::passes {
@@ -20,8 +22,8 @@ namespace halfstep::passes {
 /// stays, for targets whose rules name it.
 void spatial_forms(Model& model, bool keeps_resizes = false);
 
-/// Moves an activation function that follows a conv2d and operators that move its result to the conv2d, which can then
-/// fuse it.
-void activations_before_moves(Graph& graph);
+/// Moves an activation function that follows a conv2d and operators that move its result to the conv2d, if that `fuses`
+/// it.
+void activations_before_moves(Graph& graph, const std::function<bool(Op activation)>& fuses);
 
 }  // namespace halfstep::passes

@@ -250,20 +250,9 @@ class Planner {
     const Op user = op.out(0).uses().front().first;
     const QuantInfo& quant = user.info().quant;
     const bool fuses = !asked_.contains(user.node()) && passes::has_trait(user, Trait::fuses_into_producer) &&
-                       platform_.fuses(quant.activation, op.info().quant.trait) && has_factor(user) &&
+                       platform_.fuses(quant.activation, op.info().quant.trait) && has_factor(user, platform_) &&
                        quantizes_behind(op, user) && !refusal(op, user);
     return fuses ? user : Op();
-  }
-
-  /// Whether a requantization has a factor for negative accumulators. Without it the activation function becomes a
-  /// table.
-  bool has_factor(Op activation) const {
-    const auto alpha = activation.attributes().find("alpha");
-    if (alpha == activation.attributes().end()) return true;
-    const double slope = std::get<double>(alpha->second);
-    int exponent = 0;
-    return slope > 0 && std::isfinite(slope) &&
-           (platform_.requantize != "power_of_two" || std::frexp(slope, &exponent) == 0.5);
   }
 
   const Model& model_;
@@ -278,6 +267,15 @@ class Planner {
 };
 
 }  // namespace
+
+bool has_factor(Op activation, const Platform& platform) {
+  const auto alpha = activation.attributes().find("alpha");
+  if (alpha == activation.attributes().end()) return true;
+  const double slope = std::get<double>(alpha->second);
+  int exponent = 0;
+  return slope > 0 && std::isfinite(slope) &&
+         (platform.requantize != "power_of_two" || std::frexp(slope, &exponent) == 0.5);
+}
 
 Op CodePlan::activation_of(Op op) const {
   const auto found = activation.find(op.node());

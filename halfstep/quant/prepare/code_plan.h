@@ -23,6 +23,10 @@ struct CodePlan {
   Value result_of(Op op) const;
 };
 
+/// Whether a requantization has a factor for the negative accumulators of an activation function. Without it the
+/// function becomes a table.
+bool has_factor(Op activation, const Platform& platform);
+
 /// For each operator, the pattern that selected it, as text.
 using AskedLayers = std::map<const detail::OpNode*, std::string>;
 

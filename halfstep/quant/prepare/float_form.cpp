@@ -18,6 +18,7 @@
 #include "halfstep/passes/quantized/pad_channels.h"
 #include "halfstep/passes/quantized/training_form.h"
 #include "halfstep/quant/platform/legal_rules.h"
+#include "halfstep/quant/prepare/code_plan.h"
 #include "halfstep/quant/prepare/prepare.h"
 
 namespace halfstep::quant {
@@ -81,7 +82,11 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
     }
     const auto which = platform.insertion ? passes::Tails::norms_and_biases : passes::Tails::any;
     std::vector<passes::FoldedTail> tails = passes::fold_tails(model, which);
-    if (becomes_codes) passes::activations_before_moves(model.graph);
+    if (becomes_codes) {
+      passes::activations_before_moves(model.graph, [&](Op op) {
+        return platform.fuses(op.info().quant.activation, Trait::weighted) && has_factor(op, platform);
+      });
+    }
     if (!platform.insertion) {
       const auto takes = [&](Op layer) { return takes_in_codes(platform, layer); };
       std::ranges::move(passes::fold_lone_affines(model, takes), std::back_inserter(tails));

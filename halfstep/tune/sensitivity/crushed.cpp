@@ -240,7 +240,9 @@ class Search {
       const Rounder rounder = network_.rounder(places[p]);
       if (rounder.codes() == 0 || rounder.channels() > 1 || is_in_region(places[p].quantizer)) continue;
       seen[p].push_back({});
-      for (const int64_t axis : axes_of(places[p])) seen[p].push_back({axis});
+      for (const int64_t axis : axes_of(places[p])) {
+        if (places[p].quantizer.x().dims()[static_cast<size_t>(axis)] != kUnknown) seen[p].push_back({axis});
+      }
       const bool is_given = places[p].quantizer.x().producer() == Op();
       if (!is_given) names.insert(places[p].value());
     }
