@@ -25,7 +25,8 @@ std::vector<Diagnostic> objections_to(const std::string& text) {
 
 std::string recurrent(const std::string& op, int gates) {
   return fmt::format(
-      "graph g(x: f32[7, 2, 4]) {{\n  param @w: f32[1, {0}, 4]\n  param @r: f32[1, {0}, 3]\n  y = {1}(x, w=@w, r=@r)\n"
+      "graph g(x: f32[7, 2, 4]) {{\n  param @w: f32[1, {0}, 4]\n  param @r: f32[1, {0}, 3]\n  y = {1}(x, w=@w, r=@r) "
+      "{{clip: 1.0}}\n"
       "  return y\n}}\n",
       3 * gates, op);
 }

@@ -10,11 +10,11 @@ namespace halfstep::arith {
 
 /// The attributes of the operator resize.
 struct Resampling {
-  std::vector<int64_t> sizes;
-  std::vector<double> scales;
-  std::vector<int64_t> axes;
-  std::vector<double> roi;
-  std::string policy, mode, nearest_mode, coordinates;
+  std::vector<int64_t> sizes = {};
+  std::vector<double> scales = {};
+  std::vector<int64_t> axes = {};
+  std::vector<double> roi = {};
+  std::string policy = "stretch", mode = "nearest", nearest_mode = "round_prefer_floor", coordinates = "half_pixel";
   double cubic_coeff_a = -0.75;
   bool exclude_outside = false, antialias = false;
 };

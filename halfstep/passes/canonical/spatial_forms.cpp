@@ -324,7 +324,7 @@ class SpatialForms {
 /// operator or another reader.
 std::vector<Op> moves_before(Op activation) {
   std::vector<Op> moves;
-  for (Value from = activation.in(0); only_reader(from); from = from.producer().in(0)) {
+  for (Value from = activation.in(0); from.producer() && only_reader(from); from = from.producer().in(0)) {
     const Op op = from.producer();
     if (op.is<ops::Conv2d>()) return {moves.rbegin(), moves.rend()};
     if (!op || !op.is<ops::Squeeze, ops::Reshape, ops::Transpose>()) break;
