@@ -140,6 +140,8 @@ TEST(Requantizer, AveragesOfShiftsHaveSmallFactors) {
   }
   Requantizer pool;
   EXPECT_FALSE(rule.for_pool(0.3F, 1.0F, 9, pool).ok());
+  ASSERT_TRUE(rule.for_pool(8.0F, 1.0F, 4, pool).ok());  // a factor above 1/2 needs a shift of 1
+  EXPECT_EQ(std::get<FixedScale>(pool).positive, (Multiplier{4, 1}));
 }
 
 /// The sum of a and b with a result of scale 1, by its multipliers.

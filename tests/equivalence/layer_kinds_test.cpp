@@ -62,18 +62,6 @@ TEST_P(LayerKinds, KeepTheValuesOfTheSource) {
   EXPECT_GT(report.compared, 0);
 }
 
-TEST(LayerKindsByRules, TakeATransposedConvolutionAsOneUnit) {
-  Prepared prepared = prepared_kind({"decoder", "tensorrt"});
-  for (const char* layer : {"up", "wide", "odd"}) {
-    const std::string reason = prepared.model.metadata.float_operators.contains(layer) ? "in float" : "on codes";
-    EXPECT_EQ(reason, "on codes") << layer;
-  }
-  const Model integer = quant::convert(prepared.model, {.float_fallback = true}).model;
-  const auto report = prepared.compare(api::paths_of(prepared.model, integer));
-  for (const auto& layer : report.layers)
-    EXPECT_EQ(layer.differing + layer.parameters_differing, 0) << layer.layer.name;
-}
-
 /// Coupled gates have no form as a scan.
 TEST(LayerKindsInFloat, NameTheirReason) {
   const auto couple = [](Model& model) {

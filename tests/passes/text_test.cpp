@@ -17,13 +17,13 @@
 #include "halfstep/passes/canonical/computed_masks.h"
 #include "halfstep/passes/canonical/fold_tails.h"
 #include "halfstep/passes/canonical/layer_forms.h"
+#include "halfstep/passes/canonical/layers/norm_forms.h"
+#include "halfstep/passes/canonical/layers/open_recurrent.h"
+#include "halfstep/passes/canonical/layers/prelu_forms.h"
+#include "halfstep/passes/canonical/layers/spatial_forms.h"
 #include "halfstep/passes/canonical/lone_affines.h"
-#include "halfstep/passes/canonical/norm_forms.h"
 #include "halfstep/passes/canonical/open_attention.h"
-#include "halfstep/passes/canonical/open_recurrent.h"
 #include "halfstep/passes/canonical/pool_forms.h"
-#include "halfstep/passes/canonical/prelu_forms.h"
-#include "halfstep/passes/canonical/spatial_forms.h"
 #include "halfstep/passes/gradient/autodiff.h"
 #include "halfstep/passes/gradient/optimizer.h"
 #include "halfstep/passes/graph/close_extents.h"
@@ -163,7 +163,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"layer_forms", on_model<layer_forms>()},
       {"norm_forms", on_model<norm_forms>()},
       {"open_attention", on_model<open_attention>()},
-      {"open_recurrent", on_model<open_recurrent>()},
+      {"open_recurrent", {[](Work& work, const Arguments&) { open_recurrent(work.model); }}},
       {"open_sums", on_model<open_sums>()},
       {"pad_channels", {run_pad_channels}},
       {"pool_forms", on_model<pool_forms>()},
@@ -176,8 +176,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"prune_regions", on_graph<prune_regions>()},
       {"separate_norm_factors", on_model<separate_norm_factors>()},
       {"simplify", on_graph<simplify>()},
-      {"spatial_forms",
-       {[](Work& work, const Arguments& arguments) { spatial_forms(work.model, !arguments.empty()); }}},
+      {"spatial_forms", on_model<spatial_forms>()},
       {"split_code_layers", on_model<split_code_layers>()},
       {"split_layers", on_model<split_layers>()},
   };

@@ -73,11 +73,13 @@ Status RequantizeRule::fixed(double factor, Requantizer& result) const {
 /// A shift by `factor`, after a multiplication by the integer of the average.
 Status RequantizeRule::averaging(double factor, int64_t count, Requantizer& result) const {
   const auto k = to_shift(factor);
-  const Multiplier average = to_average(count, average_bits);
-  const int32_t shift = average.shift + k.value_or(0);
-  if (!k || shift < kMinShift || shift > kMaxShift)
+  Multiplier average = to_average(count, average_bits);
+  average.shift += k.value_or(0);
+  const int32_t missing = std::max(kMinShift - average.shift, 0);
+  if (!k || average.shift > kMaxShift || missing > 31 - average_bits)
     return no_factor(form, factor / static_cast<double>(count), " of an average");
-  result = FixedScale{{average.m, shift}, {average.m, shift}, rounding};
+  average = {average.m << missing, average.shift + missing};
+  result = FixedScale{average, average, rounding};
   return {};
 }
 

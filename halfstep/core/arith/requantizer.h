@@ -81,7 +81,7 @@ struct RequantizeRule {
   Activation activation = Activation::none;
   int multiplier_bits = 31;
   int average_bits = 0;  ///< power_of_two: bits of the factor of an average, 0 if only shifts average
-  double alpha = 0.01;  ///< slope of leaky_relu
+  double alpha = 0.01;   ///< slope of leaky_relu
   Clamp codes = {};
   ShiftRounding rounding = ShiftRounding::half_up;  ///< for forms with multipliers or shifts
 

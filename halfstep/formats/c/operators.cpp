@@ -13,31 +13,20 @@ namespace {
 using Add = void (*)(Body&, Op);
 
 const std::map<const OpInfo*, Add>& forms() {
-  static const std::map<const OpInfo*, Add> kForms = {{&ops::IntegerConv2d::record(), add_layer},
-                                                      {&ops::IntegerLinear::record(), add_layer},
-                                                      {&ops::IntegerAdd::record(), add_sum},
-                                                      {&ops::IntegerMul::record(), add_product},
-                                                      {&ops::IntegerRescale::record(), add_rescale},
-                                                      {&ops::IntegerLookup::record(), add_lookup},
-                                                      {&ops::IntegerAvgPool2d::record(), add_average},
-                                                      {&ops::MaxPool2d::record(), add_max_pool},
-                                                      {&ops::IntegerSoftmax::record(), add_softmax},
-                                                      {&ops::IntegerNorm::record(), add_norm},
-                                                      {&ops::IntegerMatmul::record(), add_matmul},
-                                                      {&ops::IntegerReduceMean::record(), add_mean},
-                                                      {&ops::IntegerResize::record(), add_resize},
-                                                      {&ops::Quantize::record(), add_quantize},
-                                                      {&ops::Dequantize::record(), add_dequantize},
-                                                      {&ops::Conv2d::record(), add_float_layer},
-                                                      {&ops::Linear::record(), add_float_layer},
-                                                      {&ops::AvgPool2d::record(), add_float_mean},
-                                                      {&ops::GlobalAvgPool::record(), add_float_mean},
-                                                      {&ops::ReduceSum::record(), add_reduction},
-                                                      {&ops::ReduceMean::record(), add_reduction},
-                                                      {&ops::ReduceMax::record(), add_reduction},
-                                                      {&ops::ReduceMin::record(), add_reduction},
-                                                      {&ops::Matmul::record(), add_float_product},
-                                                      {&ops::Softmax::record(), add_float_softmax}};
+  static const std::map<const OpInfo*, Add> kForms = {
+      {&ops::IntegerConv2d::record(), add_layer},      {&ops::IntegerLinear::record(), add_layer},
+      {&ops::IntegerAdd::record(), add_sum},           {&ops::IntegerMul::record(), add_product},
+      {&ops::IntegerRescale::record(), add_rescale},   {&ops::IntegerLookup::record(), add_lookup},
+      {&ops::IntegerAvgPool2d::record(), add_average}, {&ops::MaxPool2d::record(), add_max_pool},
+      {&ops::IntegerSoftmax::record(), add_softmax},   {&ops::IntegerNorm::record(), add_norm},
+      {&ops::IntegerMatmul::record(), add_matmul},     {&ops::IntegerReduceMean::record(), add_mean},
+      {&ops::IntegerResize::record(), add_resize},     {&ops::Quantize::record(), add_quantize},
+      {&ops::Dequantize::record(), add_dequantize},    {&ops::Conv2d::record(), add_float_layer},
+      {&ops::Linear::record(), add_float_layer},       {&ops::AvgPool2d::record(), add_float_mean},
+      {&ops::GlobalAvgPool::record(), add_float_mean}, {&ops::ReduceSum::record(), add_reduction},
+      {&ops::ReduceMean::record(), add_reduction},     {&ops::ReduceMax::record(), add_reduction},
+      {&ops::ReduceMin::record(), add_reduction},      {&ops::Matmul::record(), add_float_product},
+      {&ops::Softmax::record(), add_float_softmax}};
   return kForms;
 }
 

@@ -36,13 +36,16 @@ class CodeForms {
     for (const Op op : model_.graph.ops()) {
       if (op.results().size() != 1 || op.results()[0].dtype() != DType::f32) continue;
       if (op.is<ops::Select>()) {
-        if (!rewrite_guard(ops::Select(op.node()))) rewrite_select(ops::Select(op.node()));
+        const ops::Select select(op.node());
+        if (!rewrite_guard(select) && !rewrite_softplus(select)) rewrite_select(select);
         continue;
       }
       if (op.is<ops::Add>()) rewrite_sum(ops::Add(op.node()));
       if (masks_alone_) continue;
       if (op.is<ops::Div>()) rewrite_division(ops::Div(op.node()));
       if (op.is<ops::Clip>()) rewrite_clip(ops::Clip(op.node()));
+      if (op.is<ops::Power>()) rewrite_power(ops::Power(op.node()));
+      if (op.is<ops::ReduceSum>()) rewrite_total(ops::ReduceSum(op.node()));
       if (op.is<ops::MaxOf>()) rewrite_extreme(op, ops::ReduceMax::record());
       if (op.is<ops::MinOf>()) rewrite_extreme(op, ops::ReduceMin::record());
     }
@@ -141,6 +144,18 @@ class CodeForms {
     return replace(select, softmax.info(), {softmax.in(0)}, softmax.attributes());
   }
 
+  /// Rewrites a softplus that returns large numbers as they are. From 20 on both are equal in float32.
+  bool rewrite_softplus(ops::Select select) {
+    constexpr float kEqual = 20;
+    const Op above = select.condition().producer(), softplus = select.b().producer();
+    if (masks_alone_ || !above.is<ops::Greater>() || !softplus.is<ops::Softplus>() || above.in(0) != select.a() ||
+        softplus.in(0) != select.a() || number(above.in(1)).value_or(0) < kEqual)
+      return false;
+    gone_.insert(above.node());
+    gone_.insert(softplus.node());
+    return replace(select, softplus.info(), {select.a()}, softplus.attributes());
+  }
+
   /// A row of negative infinities makes the softmax NaN, a row of lowest finite numbers does not.
   bool may_hide_a_row(Value x) const {
     if (!x.producer().is<ops::MaskFill>()) return false;
@@ -166,6 +181,33 @@ class CodeForms {
     contents.data<float>()[0] = 1 / *divisor;
     const Value reciprocal = add_tensor(model_, div.b().name() + ".reciprocal", std::move(contents), Role::constant);
     replace(div, ops::Mul::record(), {div.a(), reciprocal}, {});
+  }
+
+  /// Powers that products and functions of one operand compute.
+  void rewrite_power(ops::Power power) {
+    const Value x = power.in(0);
+    const auto exponent = number(power.in(1));
+    if (x.is_tensor() || !exponent) return;
+    if (*exponent == 2) replace(power, ops::Mul::record(), {x, x}, {});
+    if (*exponent == 0.5F) replace(power, ops::Sqrt::record(), {x}, {});
+    if (*exponent == -1) replace(power, ops::Reciprocal::record(), {x}, {});
+  }
+
+  /// A sum over axes is their mean times the number of its elements.
+  void rewrite_total(ops::ReduceSum sum) {
+    const Dims& dims = sum.x().dims();
+    int64_t count = 1;
+    std::vector<int64_t> axes = sum.axes();
+    if (axes.empty()) return;
+    for (const int64_t axis : axes) {
+      const int64_t extent = dims[static_cast<size_t>(axis < 0 ? axis + std::ssize(dims) : axis)];
+      if (extent <= 0) return;
+      count *= extent;
+    }
+    const Value mean = inserted(sum, ops::ReduceMean::record(), {sum.x()},
+                                {{"axes", std::move(axes)}, {"keep_dims", sum.keep_dims()}});
+    const Tensor number = Tensor::scalar(static_cast<float>(count));
+    replace(sum, ops::Mul::record(), {mean, add_tensor(model_, sum.name() + ".count", number, Role::constant)}, {});
   }
 
   /// A function of each element becomes a table. A clip with its limits as operands cannot.

@@ -115,23 +115,6 @@ Found rows(Op linear) {
   return unit;
 }
 
-/// A convolution over values with zeros between them, which a transposed convolution has become (spatial_forms.h).
-Found transposed_convolution(Op conv) {
-  std::vector<Op> ops = {conv};
-  const auto before = [&](bool is_part) {
-    if (is_part) ops.insert(ops.begin(), ops.front().in(0).producer());
-    return is_part;
-  };
-  const auto reads = [&]<class Operator>() {
-    return ops.front().in(0).has_one_use() && producer<Operator>(ops.front().in(0));
-  };
-  before(reads.template operator()<ops::Pad>());
-  const bool is_whole = before(reads.template operator()<ops::Reshape>()) &&
-                        before(reads.template operator()<ops::Pad>()) &&
-                        before(reads.template operator()<ops::Unsqueeze>());
-  return is_whole ? Found(Unit{ops::ConvTranspose::record().name, ops, {ops.front().in(0)}}) : std::nullopt;
-}
-
 Found composite(Op op) {
   if (op.is<ops::Mul>()) {
     auto silu = gated<ops::Sigmoid>(op, "silu");
@@ -140,7 +123,6 @@ Found composite(Op op) {
   if (op.is<ops::Erf>()) return gelu(op);
   if (op.is<ops::Sub>()) return layer_norm(op);
   if (op.is<ops::Linear>()) return rows(op);
-  if (op.is<ops::Conv2d>()) return transposed_convolution(op);
   return std::nullopt;
 }
 

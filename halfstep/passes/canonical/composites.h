@@ -23,7 +23,6 @@ struct Unit {
 /// - gelu: x / 2 * (1 + erf(x / sqrt 2)) in any order
 /// - layer_norm: (x - mean) / sqrt(variance + epsilon) with its factor and offset
 /// - linear: a matrix product of rows with the reshapes around it and its bias
-/// - conv_transpose: a conv2d with the operators in front of it that put zeros between elements
 /// - flatten: a reshape that merges all axes but the first
 std::vector<Unit> units_of(const Graph& graph);
 

@@ -1,10 +1,6 @@
 #include "halfstep/quant/platform/record_keys.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 
 #include "halfstep/core/arith/requantization.h"
@@ -106,76 +102,77 @@ std::vector<RecordKey> value_keys() {
 }
 
 std::vector<RecordKey> arithmetic_keys() {
-  return {{"low_bits", mapping, "Settings for quantizers of few bits."},
-          {"low_bits.below",
-           integer,
-           "Quantizers with fewer bits use the next two keys; 0: no quantizer does.",
-           "5",
-           {.least = 0, .most = 17}},
-          {"low_bits.observer",
-           text,
-           "The method that finds the range of such a quantizer; absent: the method of the others.",
-           "ema_mse",
-           {.choices = kObservers},
-           ""},
-          {"low_bits.learned", boolean, "Whether its scale is learned in training (LSQ).", "false"},
-          {"first_and_last",
-           mapping,
-           "Settings for the first and last layers with weights, and for the network's inputs; absent: none.",
-           "",
-           {},
-           ""},
-          {"first_and_last.bits", integer, "Default bits of the first and last layers.", "8", {.least = 2, .most = 8}},
-          {"first_and_last.first",
-           integer,
-           "Number of layers with weights that count as first.",
-           "2",
-           {.least = 0, .most = 1000},
-           "1"},
-          {"first_and_last.last",
-           integer,
-           "Number of layers with weights that count as last.",
-           "2",
-           {.least = 0, .most = 1000},
-           "1"},
-          {"power_of_two", boolean, "Whether all scales are powers of two.", "true"},
-          {"requantize", mapping, "How the sum of a layer becomes a code; see docs/arithmetic.md, section 4."},
-          {"requantize.form",
-           text,
-           "A multiplier and a shift, only a shift (needs power_of_two), the float32 of onnxruntime, or the arithmetic "
-           "of PyTorch's engines.",
-           "fixed_point",
-           {.choices = requantizations()}},
-          {"requantize.multiplier_bits",
-           integer,
-           "Bits of the multiplier; for power_of_two, the number of bits that the shifts of a sum's operands may span; "
-           "31 for forms without either.",
-           "15",
-           {.least = 15, .most = 31}},
-          {"requantize.average_bits",
-           integer,
-           "For power_of_two: bits of the integer n by which an average multiplies its sum before it shifts. 0: averages "
-           "only shift, so their windows hold a power of two of elements.",
-           "8",
-           {.least = 0, .most = 15},
-           "0"},
-          {"requantize.rounding",
-           text,
-           "How a shift rounds the bits that it removes; doubled: in two steps, like a doubled product of 32 bits.",
-           "half_even",
-           {.choices = {std::begin(arith::kShiftRoundings), std::end(arith::kShiftRoundings)}},
-           "half_up"},
-          {"rounding", mapping, "How a real value becomes a code; see docs/arithmetic.md, section 2."},
-          {"rounding.method",
-           text,
-           "Divide a real value by its scale, or multiply it by the scale's reciprocal.",
-           "reciprocal",
-           {.choices = {"divide", "reciprocal"}}},
-          {"rounding.mode",
-           text,
-           "How a value halfway between two codes is rounded: to the even code, away from 0, or up.",
-           "half_up",
-           {.choices = {"half_even", "half_away", "half_up"}}}};
+  return {
+      {"low_bits", mapping, "Settings for quantizers of few bits."},
+      {"low_bits.below",
+       integer,
+       "Quantizers with fewer bits use the next two keys; 0: no quantizer does.",
+       "5",
+       {.least = 0, .most = 17}},
+      {"low_bits.observer",
+       text,
+       "The method that finds the range of such a quantizer; absent: the method of the others.",
+       "ema_mse",
+       {.choices = kObservers},
+       ""},
+      {"low_bits.learned", boolean, "Whether its scale is learned in training (LSQ).", "false"},
+      {"first_and_last",
+       mapping,
+       "Settings for the first and last layers with weights, and for the network's inputs; absent: none.",
+       "",
+       {},
+       ""},
+      {"first_and_last.bits", integer, "Default bits of the first and last layers.", "8", {.least = 2, .most = 8}},
+      {"first_and_last.first",
+       integer,
+       "Number of layers with weights that count as first.",
+       "2",
+       {.least = 0, .most = 1000},
+       "1"},
+      {"first_and_last.last",
+       integer,
+       "Number of layers with weights that count as last.",
+       "2",
+       {.least = 0, .most = 1000},
+       "1"},
+      {"power_of_two", boolean, "Whether all scales are powers of two.", "true"},
+      {"requantize", mapping, "How the sum of a layer becomes a code; see docs/arithmetic.md, section 4."},
+      {"requantize.form",
+       text,
+       "A multiplier and a shift, only a shift (needs power_of_two), the float32 of onnxruntime, or the arithmetic "
+       "of PyTorch's engines.",
+       "fixed_point",
+       {.choices = requantizations()}},
+      {"requantize.multiplier_bits",
+       integer,
+       "Bits of the multiplier; for power_of_two, the number of bits that the shifts of a sum's operands may span; "
+       "31 for forms without either.",
+       "15",
+       {.least = 15, .most = 31}},
+      {"requantize.average_bits",
+       integer,
+       "For power_of_two: bits of the integer n by which an average multiplies its sum before it shifts. 0: averages "
+       "only shift, so their windows hold a power of two of elements.",
+       "8",
+       {.least = 0, .most = 15},
+       "0"},
+      {"requantize.rounding",
+       text,
+       "How a shift rounds the bits that it removes; doubled: in two steps, like a doubled product of 32 bits.",
+       "half_even",
+       {.choices = {std::begin(arith::kShiftRoundings), std::end(arith::kShiftRoundings)}},
+       "half_up"},
+      {"rounding", mapping, "How a real value becomes a code; see docs/arithmetic.md, section 2."},
+      {"rounding.method",
+       text,
+       "Divide a real value by its scale, or multiply it by the scale's reciprocal.",
+       "reciprocal",
+       {.choices = {"divide", "reciprocal"}}},
+      {"rounding.mode",
+       text,
+       "How a value halfway between two codes is rounded: to the even code, away from 0, or up.",
+       "half_up",
+       {.choices = {"half_even", "half_away", "half_up"}}}};
 }
 
 std::vector<RecordKey> observer_keys() {
@@ -443,24 +440,6 @@ std::vector<RecordKey> insertion_keys() {
        ""}};
 }
 
-std::string kind_text(ValueKind kind) {
-  switch (kind) {
-    case text: return "text";
-    case integer: return "integer";
-    case number: return "number";
-    case boolean: return "true or false";
-    case integers: return "list of integers";
-    case names: return "list of names";
-    case mapping: return "keys and values";
-    case mappings: return "list of mappings";
-  }
-  return "";
-}
-
-std::string bound(const RecordKey& key, double value) {
-  return key.kind == number ? fmt::format("{}", value) : fmt::format("{:.0f}", value);
-}
-
 }  // namespace
 
 const std::vector<std::string>& deploy_formats() {
@@ -468,18 +447,6 @@ const std::vector<std::string>& deploy_formats() {
       "float_model",    "fake_quantize_model", "qdq_model",       "tensorrt_ranges", "snpe_encodings", "ppl_ranges",
       "pplcuda_ranges", "vitis_scales",        "nnie_parameters", "tengine_scales",  "stpu_ranges"};
   return kFormats;
-}
-
-std::string range_text(const RecordKey& key) {
-  if (std::isinf(key.legal.least)) return "";
-  return fmt::format("{} to {}", bound(key, key.legal.least), bound(key, key.legal.most));
-}
-
-std::string RecordKey::values() const {
-  if (!legal.choices.empty()) return fmt::format("{}", fmt::join(legal.choices, ", "));
-  const std::string range = range_text(*this);
-  const std::string more = legal.such.empty() ? range : legal.such;
-  return more.empty() ? kind_text(kind) : kind_text(kind) + ": " + more;
 }
 
 std::span<const RecordKey> platform_keys() {

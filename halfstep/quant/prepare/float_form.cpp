@@ -7,12 +7,12 @@
 #include "halfstep/passes/canonical/code_forms.h"
 #include "halfstep/passes/canonical/computed_masks.h"
 #include "halfstep/passes/canonical/layer_forms.h"
+#include "halfstep/passes/canonical/layers/norm_forms.h"
+#include "halfstep/passes/canonical/layers/open_recurrent.h"
+#include "halfstep/passes/canonical/layers/prelu_forms.h"
+#include "halfstep/passes/canonical/layers/spatial_forms.h"
 #include "halfstep/passes/canonical/lone_affines.h"
-#include "halfstep/passes/canonical/norm_forms.h"
 #include "halfstep/passes/canonical/open_attention.h"
-#include "halfstep/passes/canonical/open_recurrent.h"
-#include "halfstep/passes/canonical/prelu_forms.h"
-#include "halfstep/passes/canonical/spatial_forms.h"
 #include "halfstep/passes/graph/dce.h"
 #include "halfstep/passes/graph/separate_names.h"
 #include "halfstep/passes/quantized/pad_channels.h"
@@ -68,21 +68,21 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
     found.learned.merge(take_out_quantizers(model));
     passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may contain the training network
     passes::open_attention(model);
-    const bool becomes_codes = !platform.insertion || !platform.insertion->as_mqbench;
-    if (becomes_codes) passes::open_recurrent(model);
+    const bool has_rules = platform.insertion.has_value();  // rules by kinds of operators name the original layers
+    if (!has_rules) passes::open_recurrent(model);
     for (const auto& mean : model.graph.all<ops::ReduceMean>()) {
       if (!mean.keep_dims()) found.means.insert(mean.name());
     }
     passes::layer_forms(model);
-    if (becomes_codes) {
-      passes::spatial_forms(model, platform.insertion.has_value());
+    if (!has_rules) {
+      passes::spatial_forms(model);
       passes::norm_forms(model);
       passes::prelu_forms(model);
       if (platform.requantize == "power_of_two") passes::separate_norm_factors(model);
     }
     const auto which = platform.insertion ? passes::Tails::norms_and_biases : passes::Tails::any;
     std::vector<passes::FoldedTail> tails = passes::fold_tails(model, which);
-    if (becomes_codes) {
+    if (!has_rules) {
       passes::activations_before_moves(model.graph, [&](Op op) {
         return platform.fuses(op.info().quant.activation, Trait::weighted) && has_factor(op, platform);
       });
@@ -92,7 +92,7 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
       std::ranges::move(passes::fold_lone_affines(model, takes), std::back_inserter(tails));
       passes::computed_masks(model);
       passes::code_forms(model);
-    } else if (becomes_codes) {  // the range of masked values would leave no codes for the others
+    } else if (!platform.insertion->as_mqbench) {  // the range of masked values would leave no codes for the others
       passes::computed_masks(model);
       passes::mask_forms(model);
     }

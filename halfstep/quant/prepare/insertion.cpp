@@ -107,7 +107,7 @@ class Inserter {
   }
 
   bool takes_activations(const Unit& unit) const {
-    return !rules_.follows(QuirkKind::deconvolutions_alone) || unit.kind != ops::ConvTranspose::record().name ||
+    return !rules_.follows(QuirkKind::deconvolutions_alone) || !unit.weighted.is<ops::ConvTranspose>() ||
            requests_.normalized.contains(unit.weighted.name());
   }
 

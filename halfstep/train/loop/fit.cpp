@@ -96,7 +96,8 @@ Model step_graph(const Model& model, const data::Samples& train, const FitOption
     options.augment.check(train.data->has_x() ? train.sample_dims() : Dims(), train.data->name);
   const int64_t batch = batch_for(model, train, options.batch);
   return training_graph(model, train.extents(batch), loss_for(train, options), taught.outputs, options.optimizer,
-                        {taught.activations, options.recipe.scale_rate, options.loss, train.target_types(batch)}, notes);
+                        {taught.activations, options.recipe.scale_rate, options.loss, train.target_types(batch)},
+                        notes);
 }
 
 /// Whether the network's own float form teaches it.

@@ -145,6 +145,21 @@ CodeBound rounding_bound(Op op, const Coding& part, const Model& prepared, doubl
 
 }  // namespace
 
+namespace {
+
+/// Whether a part of the layer has codes of its own that the source model does not have, as the mean of a sum over
+/// axes.
+bool rounds_between(const std::vector<Coding>& codings, size_t place) {
+  std::vector<const Coding*> parts;
+  add_parts(codings, place, parts);
+  return std::ranges::count_if(parts, [](const Coding* part) {
+           const Trait trait = part->op.info().quant.trait;
+           return !part->op.is<ops::Quantize>() && trait != Trait::preserves_range && trait != Trait::same_scale;
+         }) > 1;
+}
+
+}  // namespace
+
 Reference reference_of(const std::vector<Coding>& codings, size_t place) {
   const std::function<bool(size_t)> is_near = [&](size_t operand) {
     const Coding& part = codings[operand];
@@ -153,7 +168,8 @@ Reference reference_of(const std::vector<Coding>& codings, size_t place) {
   };
   const Coding& layer = codings[place];
   const bool has_same_inputs = layer.source && std::ranges::all_of(layer.operands, is_near);
-  return has_same_inputs && source_has_weights(codings, place) ? Reference::source : Reference::prepared;
+  const bool is_one = has_same_inputs && source_has_weights(codings, place) && !rounds_between(codings, place);
+  return is_one ? Reference::source : Reference::prepared;
 }
 
 LayerSemanticCheck::LayerSemanticCheck(SemanticGraphs& graphs, size_t place, Reference reference)

@@ -78,10 +78,13 @@ enum class Reference {
   prepared  ///< one operator of the prepared network without quantizers, for values that rewriting created
 };
 
-/// The reference of codings[place]. It is `prepared` if the source model does not have the value, or does not multiply
-/// by weights where the layer does, as for the factors of a normalization. It is also `prepared`
-/// if the layer reads a float value that the source model does not have, directly or through such values. The weights
-/// after this float value then differ from those of the source model.
+/// The reference of codings[place]. It is `prepared` in these cases:
+///
+/// - The source model does not have the value.
+/// - It does not multiply by weights where the layer does, as for the factors of a normalization.
+/// - It does not have a value inside the layer that has codes, as the mean of a sum over axes.
+/// - The layer reads a float value that the source model does not have, directly or through such values. The weights
+///   after this float value then differ from those of the source model.
 Reference reference_of(const std::vector<Coding>& codings, size_t place);
 
 /// The semantic check of codings[place].

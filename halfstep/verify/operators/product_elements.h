@@ -73,7 +73,7 @@ class Product {
   /// Indices of the elements of x in a patch, -1 in the padding.
   void fill(int64_t patch, std::vector<int64_t>& indices) const;
 
-  std::optional<ProductWindow> window_;  ///< of a convolution
+  std::optional<ProductWindow> window_;  ///< set for a convolution
   Dims y_;
   int64_t taps_ = 0;
   std::vector<double> rows_;  ///< [output channels, taps]

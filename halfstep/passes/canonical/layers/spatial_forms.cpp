@@ -1,11 +1,11 @@
-#include "halfstep/passes/canonical/spatial_forms.h"
+#include "halfstep/passes/canonical/layers/spatial_forms.h"
 
 #include <algorithm>
 #include <limits>
 #include <map>
 #include <numeric>
 
-#include "halfstep/passes/canonical/spatial_axes.h"
+#include "halfstep/passes/canonical/layers/spatial_axes.h"
 #include "halfstep/passes/graph/resampling.h"
 #include "halfstep/passes/graph/rewrite.h"
 #include "halfstep/passes/graph/tensors.h"
@@ -56,7 +56,7 @@ int64_t windows_over(int64_t padded_extent, const SpatialAxis& axis) {
 
 class SpatialForms {
  public:
-  SpatialForms(Model& model, bool keeps_resizes) : model_(model), keeps_resizes_(keeps_resizes) {}
+  explicit SpatialForms(Model& model) : model_(model) {}
 
   void run() {
     for (const Op op : model_.graph.ops()) {
@@ -68,7 +68,7 @@ class SpatialForms {
       if (op.is<ops::MaxPool>()) made = maximum(ops::MaxPool(op.node()));
       if (op.is<ops::AveragePool>()) made = mean(ops::AveragePool(op.node()));
       if (op.is<ops::GlobalMaxPool>()) made = global_maximum(op.in(0));
-      if (op.is<ops::Resize>() && !keeps_resizes_) made = nearest(op);
+      if (op.is<ops::Resize>()) made = nearest(op);
       if (made) replace(model_.graph, op, made.producer());
     }
     for (const Value tensor : model_.graph.tensors()) {
@@ -315,7 +315,6 @@ class SpatialForms {
   }
 
   Model& model_;
-  bool keeps_resizes_;
   Op old_;  ///< layer that is rewritten
   std::map<std::pair<std::string, std::string>, Value> derived_;
 };
@@ -335,7 +334,7 @@ std::vector<Op> moves_before(Op activation) {
 
 }  // namespace
 
-void spatial_forms(Model& model, bool keeps_resizes) { SpatialForms(model, keeps_resizes).run(); }
+void spatial_forms(Model& model) { SpatialForms(model).run(); }
 
 void activations_before_moves(Graph& graph, const std::function<bool(Op activation)>& fuses) {
   for (const Op op : graph.ops()) {

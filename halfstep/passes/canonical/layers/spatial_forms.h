@@ -18,9 +18,8 @@ namespace halfstep::passes {
 ///   windows.
 ///
 /// Weights with one value for each output channel keep the channels on axis 0. Layers stay unchanged if their spatial
-/// extents or weights are not known, or if padding would count as elements of a mean. With `keeps_resizes` every resize
-/// stays, for targets whose rules name it.
-void spatial_forms(Model& model, bool keeps_resizes = false);
+/// extents or weights are not known, or if padding would count as elements of a mean.
+void spatial_forms(Model& model);
 
 /// Moves an activation function that follows a conv2d and operators that move its result to the conv2d, if that `fuses`
 /// it.

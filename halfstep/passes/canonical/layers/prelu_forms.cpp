@@ -1,4 +1,4 @@
-#include "halfstep/passes/canonical/prelu_forms.h"
+#include "halfstep/passes/canonical/layers/prelu_forms.h"
 
 #include <limits>
 

@@ -1,4 +1,4 @@
-#include "halfstep/passes/canonical/open_recurrent.h"
+#include "halfstep/passes/canonical/layers/open_recurrent.h"
 
 #include <fmt/format.h>
 
@@ -300,10 +300,10 @@ class Opened {
 
 }  // namespace
 
-void open_recurrent(Model& model) {
+void open_recurrent(Model& model, const std::set<std::string>& kept) {
   for (const Op op : model.graph.ops()) {
     const Recurrence* kind = recurrence_of(op);
-    if (kind == nullptr) continue;
+    if (kind == nullptr || kept.contains(op.name())) continue;
     Opened opened(model, op, *kind);
     if (opened.can_open()) opened.run();
   }

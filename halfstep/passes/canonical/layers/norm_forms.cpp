@@ -1,4 +1,4 @@
-#include "halfstep/passes/canonical/norm_forms.h"
+#include "halfstep/passes/canonical/layers/norm_forms.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "halfstep/passes/canonical/spatial_axes.h"
+#include "halfstep/passes/canonical/layers/spatial_axes.h"
 
 #include <algorithm>
 
