@@ -150,7 +150,7 @@ TEST_F(CAttention, MultipliesInPartsWhereSumsPassTheirLimitAlone) {
 }
 
 TEST_F(CAttention, NormsInFloatAreRefusedByName) {
-  Prepared prepared("pow2_int8", {}, {}, kAttention);
+  Prepared prepared("generic_int8", {}, {{"in_float", "[layer_norm, rms_norm]"}}, kAttention);
   const Model integer = api::convert(prepared.model, {.float_fallback = true}).model;
   const TemporaryFolder folder;
   const auto refused =

@@ -77,7 +77,7 @@ TEST_P(FallbacksOn, BothPathsAreEqual) {
   Prepared prepared = with_fallbacks(GetParam());
   const auto conversion = quant::convert(prepared.model, {.float_fallback = true});
   const auto report = prepared.compare(api::paths_of(prepared.model, conversion.model));
-  EXPECT_EQ(report.layers.size(), 14U);
+  EXPECT_GE(report.layers.size(), 14U);  // a target that only shifts has factors of norms as layers
   for (const auto& layer : report.layers) {
     EXPECT_GT(layer.compared, 0) << layer.layer.name;
     EXPECT_EQ(layer.differing + layer.parameters_differing, 0) << layer.layer.name;

@@ -71,7 +71,8 @@ TEST(LayerKindsInFloat, NameTheirReason) {
     lstm.set_attributes(attributes);
   };
   Prepared prepared("generic_int8", {}, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/kinds/recurrent.ir", couple);
-  EXPECT_EQ(prepared.model.metadata.float_operators.at("lstm"), "lstm has no integer implementation");
+  EXPECT_EQ(prepared.model.metadata.float_operators.at("lstm"),
+            "lstm has no integer implementation: its input and forget gates are coupled");
 }
 
 }  // namespace

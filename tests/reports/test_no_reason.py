@@ -2,7 +2,7 @@
 
 import pytest
 
-NODES = {"c11_mm4": "y", "c11_mm_const4": "m", "c30_gru": "val_42"}
+NODES = {"c11_mm4": "y", "c11_mm_const4": "m"}
 
 
 @pytest.mark.parametrize("network", NODES)
@@ -17,6 +17,13 @@ def test_networks_without_a_layer(bench, shared, network):
     assert objections[1]["remedy"] in refused.err
     ended = bench.run("inspect", case / f"{network}.onnx", "--nodes", "--json")
     assert {one["layer"] for one in objections[1:]} <= {name for line in ended.report["graph"] for name in (line["name"], *line["outputs"])}
+
+
+def test_a_recurrent_network_becomes_integers(bench, shared):
+    case = shared / "reports" / "no_reason"
+    bench.run("quantize", case / "c30_gru.onnx", "--data", case / "c30_gru.npz", "--out", "p")
+    bench.run("convert", "p", "--out", "i")
+    assert "0 differ" in bench.run("verify", "p", "i", "--data", case / "c30_gru.npz").out
 
 
 def test_norm_over_several_axes(bench, shared):

@@ -14,6 +14,7 @@
 #include "halfstep/passes/canonical/code_forms.h"
 #include "halfstep/passes/canonical/index_arithmetic.h"
 #include "halfstep/passes/canonical/layers/norm_forms.h"
+#include "halfstep/passes/canonical/layers/open_recurrent.h"
 #include "halfstep/passes/canonical/lone_affines.h"
 #include "halfstep/passes/canonical/within_reach.h"
 #include "halfstep/passes/graph/traits.h"
@@ -82,6 +83,8 @@ class Planner {
     if (op.info().flow != Flow::none) return "its regions have their own quantizers";
     if (std::ranges::find(platform_.in_float, op.info().name) != platform_.in_float.end())
       return fmt::format("{} computes it in float", platform_.name);
+    const std::string recurrent = passes::recurrent_obstacle(op);
+    if (!recurrent.empty()) return fmt::format("{} has no integer implementation: {}", op.info().name, recurrent);
     const QuantInfo& quant = op.info().quant;
     const auto inputs = passes::activation_inputs(op);
     const bool computes = passes::computes_codes(op);

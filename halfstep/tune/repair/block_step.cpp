@@ -50,7 +50,9 @@ class StepBuilder {
       spec.unit.emplace(scale, std::move(unit));
       spec.positive.insert(scale);
     }
-    passes::add_optimizer(step_, passes::autodiff(step_, seeds, parameters), spec);
+    const passes::Gradients gradients = passes::autodiff(step_, seeds, parameters);
+    std::erase_if(spec.unit, [&](const auto& unit) { return !gradients.of.contains(unit.first); });
+    passes::add_optimizer(step_, gradients, spec);
     step_.graph.set_outputs({}, {});
     return std::move(step_);
   }

@@ -23,8 +23,8 @@ Value read_of_layer(Op op) {
 }
 
 /// The path from the product before `value` to `value`. Without a product, the path starts after the first value of
-/// `read`, the inputs of the layer. Nothing if the walk meets neither.
-std::optional<Path> find_path(Value value, const std::set<const detail::ValueNode*>& read) {
+/// `read`, the inputs of the layer.
+Path path_to(Value value, const std::set<const detail::ValueNode*>& read, const std::string& layer) {
   Path path;
   for (Value from = value; from; from = read_of_layer(path.behind.back())) {
     const Op op = from.producer();
@@ -37,15 +37,8 @@ std::optional<Path> find_path(Value value, const std::set<const detail::ValueNod
     if (!op) break;
     path.behind.push_back(op);
   }
-  return std::nullopt;
-}
-
-Path path_to(Value value, const std::set<const detail::ValueNode*>& read, const std::string& layer) {
-  auto path = find_path(value, read);
-  if (!path)
-    fail(errors::source_does_not_match(fmt::format("layer '{}'", layer),
-                                       fmt::format("no product with a weight after '{}'", value.name()), "one"));
-  return *path;
+  fail(errors::source_does_not_match(fmt::format("layer '{}'", layer),
+                                     fmt::format("no product with a weight after '{}'", value.name()), "one"));
 }
 
 /// The parts of a layer: the coding itself, and codings that it reads and that the source model does not have.
@@ -54,21 +47,6 @@ void add_parts(const std::vector<Coding>& codings, size_t place, std::vector<con
   for (const size_t operand : codings[place].operands) {
     if (!codings[operand].source && !codings[operand].real) add_parts(codings, operand, parts);
   }
-}
-
-/// Whether the source model multiplies by weights where the layer does. It does not where preparation made a layer of
-/// the factors of a normalization.
-bool source_has_weights(const std::vector<Coding>& codings, size_t place) {
-  std::vector<const Coding*> parts;
-  add_parts(codings, place, parts);
-  if (std::ranges::none_of(parts, [](const Coding* part) { return part->op.info().input("w") >= 0; })) return true;
-  std::set<const detail::ValueNode*> read;
-  for (const Coding* part : parts) {
-    for (const size_t operand : part->operands) {
-      if (codings[operand].source) read.insert(codings[operand].source.node());
-    }
-  }
-  return find_path(codings[place].source, read).has_value();
 }
 
 /// The axis with extent `channels` and `run` elements after it.
@@ -168,7 +146,7 @@ Reference reference_of(const std::vector<Coding>& codings, size_t place) {
   };
   const Coding& layer = codings[place];
   const bool has_same_inputs = layer.source && std::ranges::all_of(layer.operands, is_near);
-  const bool is_one = has_same_inputs && source_has_weights(codings, place) && !rounds_between(codings, place);
+  const bool is_one = has_same_inputs && !rounds_between(codings, place);
   return is_one ? Reference::source : Reference::prepared;
 }
 

@@ -131,25 +131,34 @@ const Recurrence* recurrence_of(Op op) {
   return found == std::end(kRecurrences) ? nullptr : found;
 }
 
+Value operand_of(Op layer, const char* port) {
+  const int at = layer.info().input(port);
+  return at < 0 ? Value() : layer.in(at);
+}
+
+bool flag_of(Op layer, const char* attribute) {
+  return layer.info().attribute(attribute) != nullptr && get<bool>(layer.attributes(), attribute);
+}
+
+/// Names of the activation functions of all directions.
+std::vector<std::string> function_names(Op layer, const Recurrence& kind) {
+  std::vector<std::string> names = get<std::vector<std::string>>(layer.attributes(), "activations");
+  const int64_t directions = operand_of(layer, "w").dims()[0];
+  if (!names.empty()) return names;
+  for (int64_t d = 0; d < directions; ++d) names.insert(names.end(), kind.functions.begin(), kind.functions.end());
+  return names;
+}
+
 class Opened {
  public:
   Opened(Model& model, Op layer, const Recurrence& kind)
-      : model_(model), layer_(layer), kind_(kind), at_{&model.graph, layer, &parts_} {}
-
-  bool can_open() {
-    const auto& names = get<std::vector<std::string>>(layer_.attributes(), "activations");
-    directions_ = operand("w").dims()[0];
-    hidden_ = operand("r").dims()[2];
-    for (int64_t i = 0; i < directions_ * std::ssize(kind_.functions); ++i) {
-      const auto place = static_cast<size_t>(i);
-      functions_.push_back(function_of(names.empty() ? kind_.functions[place % kind_.functions.size()] : names[place]));
-    }
-    const Value bias = operand("b");
-    const bool is_plain = !operand("sequence_lens") && !operand("p") && !flag("input_forget") &&
-                          get<double>(layer_.attributes(), "clip") == 0.0;
-    return is_plain && operand("x").dtype() == DType::f32 && !operand("x").is_tensor() && is_stored_f32(operand("w")) &&
-           is_stored_f32(operand("r")) && (!bias || is_stored_f32(bias)) &&
-           std::ranges::find(functions_, nullptr) == functions_.end();
+      : model_(model),
+        layer_(layer),
+        kind_(kind),
+        at_{&model.graph, layer, &parts_},
+        directions_(operand("w").dims()[0]),
+        hidden_(operand("r").dims()[2]) {
+    for (const std::string& name : function_names(layer, kind)) functions_.push_back(function_of(name));
   }
 
   void run() {
@@ -171,13 +180,7 @@ class Opened {
   }
 
  private:
-  Value operand(const char* port) const {
-    const int at = layer_.info().input(port);
-    return at < 0 ? Value() : layer_.in(at);
-  }
-  bool flag(const char* attribute) const {
-    return kind_.op->attribute(attribute) != nullptr && get<bool>(layer_.attributes(), attribute);
-  }
+  Value operand(const char* port) const { return operand_of(layer_, port); }
   bool is_reverse(int64_t d) const { return d == 1 || get<std::string>(layer_.attributes(), "direction") == "reverse"; }
 
   /// The sequence from its end to its begin, for the reverse direction.
@@ -212,6 +215,7 @@ class Opened {
   Value first_state(Value x, size_t state, int64_t d) const {
     const Value given = operand(state == 0 ? "initial_h" : "initial_c");
     if (given && !is_zero(given)) {
+      if (is_stored_f32(given)) return stored_state(given, d);
       const bool batch_first = get<int64_t>(layer_.attributes(), "layout") == 1;
       const int64_t axis = batch_first ? 1 : 0;
       return at_.without(at_.part(given, axis, d, d + 1), axis);
@@ -219,6 +223,20 @@ class Opened {
     const Value first = at_.part(at_.without(at_.part(x, 0, 0, 1), 0), 1, 0, 1);
     const Value zeros = at_.insert(ops::MaskFill::record(), {first, always(), zero()});
     return at_.insert(ops::Expand::record(), {zeros}, {{"dims", Ints{1, hidden_}}});
+  }
+
+  /// The part of a stored state that belongs to a direction, as a tensor.
+  Value stored_state(Value given, int64_t d) const {
+    const bool batch_first = get<int64_t>(layer_.attributes(), "layout") == 1;
+    const int64_t samples = given.dims()[batch_first ? 0 : 1], size = hidden_;
+    const auto from = std::as_const(model_.tensors.at(given.name())).data<float>();
+    Tensor made(DType::f32, {samples, size});
+    for (int64_t n = 0; n < samples; ++n) {
+      const int64_t row = batch_first ? n * directions_ + d : d * samples + n;
+      std::ranges::copy(from.subspan(static_cast<size_t>(row * size), static_cast<size_t>(size)),
+                        made.data<float>().begin() + n * size);
+    }
+    return add_tensor(model_, given.name() + (is_reverse(d) ? ".reverse" : ".forward"), std::move(made), given.role());
   }
 
   /// Whether all elements are 0: a tensor of zeros, also where a file repeats it for each sample.
@@ -239,7 +257,7 @@ class Opened {
 
   Direction weights_of(int64_t d) {
     const int64_t size = kind_.gates * hidden_;
-    const bool resets_first = kind_.op == &ops::Gru::record() && !flag("linear_before_reset");
+    const bool resets_first = kind_.op == &ops::Gru::record() && !flag_of(layer_, "linear_before_reset");
     const int64_t split = resets_first ? 2 * hidden_ : size;
     Direction made{{rows("w", "", d, 0, size), biases("", d, 0, size)},
                    {rows("r", "", d, 0, split), biases(".recurrent", d, size, size + split)},
@@ -294,18 +312,33 @@ class Opened {
   int parts_ = 0;
   Place at_;
   Op named_;  ///< takes the name of the layer
-  int64_t directions_ = 1, hidden_ = 0;
+  int64_t directions_, hidden_;
   std::vector<const OpInfo*> functions_;
 };
 
 }  // namespace
 
+std::string recurrent_obstacle(Op op) {
+  const Recurrence* recurrence = recurrence_of(op);
+  if (recurrence == nullptr) return "";
+  for (const std::string& name : function_names(op, *recurrence)) {
+    if (function_of(name) == nullptr) return fmt::format("its activation function {} has no table", name);
+  }
+  if (operand_of(op, "sequence_lens")) return "its sequences have lengths";
+  if (operand_of(op, "p")) return "it has peepholes";
+  if (flag_of(op, "input_forget")) return "its input and forget gates are coupled";
+  if (get<double>(op.attributes(), "clip") != 0.0) return "it clips its gates";
+  const Value x = operand_of(op, "x"), bias = operand_of(op, "b");
+  const bool is_f32 = x.dtype() == DType::f32 && !x.is_tensor() && is_stored_f32(operand_of(op, "w")) &&
+                      is_stored_f32(operand_of(op, "r")) && (!bias || is_stored_f32(bias));
+  return is_f32 ? "" : "its sequences are stored, or its weights are computed or not f32";
+}
+
 void open_recurrent(Model& model, const std::set<std::string>& kept) {
   for (const Op op : model.graph.ops()) {
     const Recurrence* kind = recurrence_of(op);
     if (kind == nullptr || kept.contains(op.name())) continue;
-    Opened opened(model, op, *kind);
-    if (opened.can_open()) opened.run();
+    if (recurrent_obstacle(op).empty()) Opened(model, op, *kind).run();
   }
   for (const Value tensor : model.graph.tensors()) {
     if (tensor.unused()) erase_tensor(model, tensor);

@@ -14,4 +14,7 @@ namespace halfstep::passes {
 /// parts begin with the layer's.
 void open_recurrent(Model& model, const std::set<std::string>& kept = {});
 
+/// Returns why a recurrent layer stays, or "". Also "" for other operators.
+std::string recurrent_obstacle(Op op);
+
 }  // namespace halfstep::passes
