@@ -81,7 +81,8 @@ enum class Reference {
 /// The reference of codings[place]. It is `prepared` in these cases:
 ///
 /// - The source model does not have the value.
-/// - It does not have a value inside the layer that has codes. Examples are the mean of a sum over axes, and the rows of
+/// - It does not have a value inside the layer that has codes. Examples are the mean of a sum over axes, and the rows
+/// of
 ///   an instance norm before their factors.
 /// - The layer reads a float value that the source model does not have, directly or through such values. The weights
 ///   after this float value then differ from those of the source model.
