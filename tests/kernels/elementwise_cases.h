@@ -92,8 +92,8 @@ struct AverageCase {
   Attributes attributes() const {
     const std::vector<int64_t> none;
     return {
-        {"kernel", kernel},    {"stride", stride},         {"pad", pad},         {"count_include_pad", counts_padding},
-        {"edge_counts", none}, {"edge_multipliers", none}, {"edge_shifts", none}};
+        {"kernel", kernel},    {"stride", stride},         {"pad", pad},          {"count_include_pad", counts_padding},
+        {"edge_counts", none}, {"edge_multipliers", none}, {"edge_shifts", none}, {"average_bits", int64_t{0}}};
   }
   /// Number of elements of x in each window that the image edges cut, found by counting in every window.
   std::vector<int64_t> cut_counts(const Dims& x) const {

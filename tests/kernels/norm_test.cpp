@@ -30,7 +30,7 @@ KernelCase grad_case(const KernelCase& forward, const std::vector<Tensor>& resul
   const Tensor& x = forward.in[In::x];
   const Type channel{DType::f32, {x.dims()[1]}};
   return {"batch_norm_grad",
-          {},
+          {{"epsilon", 1e-3}, {"is_test", false}},
           {x, forward.in[In::scale], results[BatchNorm::out::batch_mean], results[BatchNorm::out::batch_inverse_std],
            out_grad},
           {Type{DType::f32, x.dims()}, channel, channel}};

@@ -119,7 +119,8 @@ struct QuantizerAttributes {
             {"gradient_scale", gradient_scale},
             {"requantize", std::string("fixed_point")},
             {"multiplier_bits", int64_t{31}},
-            {"shift_rounding", std::string("half_up")}};
+            {"shift_rounding", std::string("half_up")},
+            {"average_bits", int64_t{0}}};
   }
 };
 

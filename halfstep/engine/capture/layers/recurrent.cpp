@@ -7,6 +7,7 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/ir/op_info.h"
+#include "halfstep/core/ir/ops.h"
 #include "halfstep/engine/capture/apply.h"
 #include "halfstep/engine/capture/errors.h"
 #include "halfstep/engine/capture/layers/functions.h"
@@ -18,9 +19,7 @@ namespace {
 /// torch.nn's gates in the order of the operators.
 const std::map<std::string, std::vector<int64_t>> kGates = {{"lstm", {0, 3, 1, 2}}, {"gru", {1, 0, 2}}, {"rnn", {0}}};
 
-Array joined(const Arrays& parts) {
-  return apply(require_operator("concat", "layer"), {{"axis", int64_t{0}}}, parts)[0];
-}
+Array joined(const Arrays& parts) { return apply(ops::Concat::record(), {{"axis", int64_t{0}}}, parts)[0]; }
 
 /// One layer: its operator with parameters in the operator's form.
 class Layer {
