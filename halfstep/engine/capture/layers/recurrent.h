@@ -19,8 +19,8 @@ struct RecurrentOptions {
 namespace layers {
 
 struct Recurrent {
-  std::string op;               ///< lstm, gru or rnn
-  std::string activation = "";  ///< for rnn: Tanh or Relu
+  std::string op;          ///< lstm, gru or rnn
+  std::string activation;  ///< for rnn: Tanh or Relu
   int64_t hidden = 0;
   RecurrentOptions options = {};
 };
