@@ -21,7 +21,7 @@ Array l1(const Call& call) { return unary("abs", difference(call)); }
 
 Array smooth_l1(const Call& call) {
   const double beta = call.options[0];
-  const Array d = unary("abs", difference(call));
+  Array d = unary("abs", difference(call));
   if (beta == 0) return d;
   return select(is_less(d, number(beta, d)), square(d) * (0.5 / beta), d - 0.5 * beta);
 }

@@ -65,16 +65,16 @@ Array take_ignored(const LossInfo& info, Arrays& operands, double ignore) {
   const Array ignored = is_equal(target, ignore);
   const Array instead = info.target == Target::boxes ? unary("stop_gradient", output) : number(0, target);
   target = select(ignored, instead, target);
-  const Array kept = select(ignored, number(0, output), number(1, output));
+  Array kept = select(ignored, number(0, output), number(1, output));
   if (info.target != Target::boxes) return kept;
   return capture::apply("reduce_min", {kept}, {{"axes", std::vector<int64_t>{-1}}, {"keep_dims", false}});
 }
 
 Array reduced(const LossInfo& info, const Array& elements, const Array& weight, Reduction reduction) {
-  const Array weighted = weight ? elements * weight : elements;
+  Array weighted = weight ? elements * weight : elements;
   if (weighted.dims() != elements.dims()) refuse_extents(info.name.c_str(), elements, weight, "a weight for each loss");
   if (reduction == Reduction::none) return weighted;
-  const Array total = sum(weighted, axes_from(0, weighted));
+  Array total = sum(weighted, axes_from(0, weighted));
   if (reduction == Reduction::sum) return total;
   const auto count = static_cast<double>(std::max<int64_t>(1, count_elements(elements.dims())));
   if (!weight) return total * (1 / count);

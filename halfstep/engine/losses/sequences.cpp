@@ -25,7 +25,7 @@ Array ctc(const Call& call) {
     refuse_extents("ctc", x, target, "an output [n, steps, classes] and a target [n, labels]");
   const Array lengths = lengths_of(call.operands[3], target);
   const Array log_probs = capture::apply("log_softmax", {x}, {{"axis", int64_t{-1}}});
-  const Array found =
+  Array found =
       capture::apply("ctc_loss", {log_probs, target, steps ? cast_like(steps, target) : all_steps(x, target), lengths},
                      {{"blank", static_cast<int64_t>(call.options[0])}});
   if (call.reduction != Reduction::mean) return found;

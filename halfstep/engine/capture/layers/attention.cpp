@@ -54,7 +54,8 @@ Arrays multi_head_attention(const Arrays& query_key_value, const AttentionParame
   const Array q = projected(query_key_value[0], parameters, 0, how, {0, 2, 1, 3});
   const Array k = projected(query_key_value[1], parameters, 1, how, {0, 2, 3, 1});
   const Array v = projected(query_key_value[2], parameters, 2, how, {0, 2, 1, 3});
-  const double scale = 1 / std::sqrt(static_cast<double>(how.embed / how.heads));
+  const int64_t width = how.embed / how.heads;
+  const double scale = 1 / std::sqrt(static_cast<double>(width));
   const Array scores = apply("mul", {apply("matmul", {q, k}), full({q.dtype(), {}}, scale, q.place())});
   const Array keys = masks.keys ? apply("unsqueeze", {masks.keys}, {{"axes", Axes{1, 2}}}) : Array();
   Array weights =
