@@ -13,6 +13,12 @@
 namespace halfstep::data {
 namespace {
 
+Tensors rows_at(const Tensors& all, const std::vector<int64_t>& at) {
+  Tensors rows;
+  for (const auto& [name, tensor] : all) rows.emplace(name, data::rows_of(tensor, at));
+  return rows;
+}
+
 std::vector<int64_t> chosen(const std::vector<int64_t>& indices, int64_t begin, int64_t count,
                             const std::vector<int64_t>* order) {
   std::vector<int64_t> rows;
@@ -58,8 +64,7 @@ Tensors Samples::inputs(int64_t begin, int64_t count, const std::vector<int64_t>
 Tensors Samples::rows(int64_t begin, int64_t count, const std::vector<int64_t>* order,
                       const Augmentation& augmentation) const {
   const std::vector<int64_t> at = chosen(indices, begin, count, order);
-  Tensors rows;
-  for (const auto& [name, tensor] : data->inputs) rows.emplace(name, data::rows_of(tensor, at));
+  Tensors rows = rows_at(data->inputs, at);
   if (!data->has_x()) return rows;
   Tensor x = data->batch(at, data->raw ? preprocess.frame : data::Frame());
   if (data->images) {
@@ -101,8 +106,7 @@ Frame Samples::mask_frame() const {
 Tensors Samples::targets(int64_t begin, int64_t count, const std::vector<int64_t>* order,
                          const Augmentation& augmentation) const {
   const std::vector<int64_t> at = chosen(indices, begin, count, order);
-  Tensors targets;
-  for (const auto& [name, tensor] : data->targets) targets.emplace(name, data::rows_of(tensor, at));
+  Tensors targets = rows_at(data->targets, at);
   if (data->has_labels()) targets.emplace("labels", data::rows_of(data->labels, at));
   if (data->masks) targets.emplace("target", classes_of(data->masks->batch(at, mask_frame()), augmentation));
   return targets;

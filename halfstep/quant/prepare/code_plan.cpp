@@ -31,6 +31,7 @@ namespace {
 using Reason = std::optional<std::string>;
 
 constexpr const char* kAskedFor = "asked for as ";
+constexpr const char* kNoForm = "has no integer implementation";
 constexpr const char* kOnlyReals = "its inputs are all float values";
 constexpr const char* kIndices = "it computes indices or masks";
 
@@ -48,8 +49,7 @@ Reason refusal(Op op, Op activation) {
     return std::nullopt;
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;  // an internal error must not become a float fallback
-    if (normalizes_other_axes(op))
-      return fmt::format("{} over axes other than the last has no integer implementation", op.info().name);
+    if (normalizes_other_axes(op)) return fmt::format("{} over axes other than the last {}", op.info().name, kNoForm);
     return placed(error.diagnostics().front(), "", op.where()).reason();
   }
 }
@@ -84,12 +84,12 @@ class Planner {
     if (std::ranges::find(platform_.in_float, op.info().name) != platform_.in_float.end())
       return fmt::format("{} computes it in float", platform_.name);
     const std::string recurrent = passes::recurrent_obstacle(op);
-    if (!recurrent.empty()) return fmt::format("{} has no integer implementation: {}", op.info().name, recurrent);
+    if (!recurrent.empty()) return fmt::format("{} {}: {}", op.info().name, kNoForm, recurrent);
     const QuantInfo& quant = op.info().quant;
     const auto inputs = passes::activation_inputs(op);
     const bool computes = passes::computes_codes(op);
     if (!(passes::moves_codes(op) || computes) || inputs.empty() || op.results().size() != 1)
-      return fmt::format("{} has no integer implementation", op.info().name);
+      return fmt::format("{} {}", op.info().name, kNoForm);
     for (const Value input : inputs) {
       if (input.dtype() != DType::f32) return why_not_float32(input);
       if (input.is_tensor() && quant.weight >= 0)
@@ -291,6 +291,8 @@ Value CodePlan::result_of(Op op) const {
 }
 
 bool was_asked_for(const std::string& reason) { return reason.starts_with(kAskedFor); }
+
+bool has_no_form(const std::string& reason) { return reason.find(kNoForm) != std::string::npos; }
 
 bool is_of_another(const std::string& reason) { return reason == kOnlyReals || reason == kIndices; }
 

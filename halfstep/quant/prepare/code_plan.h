@@ -47,6 +47,9 @@ AskedLayers asked_layers(const Model& model, const std::vector<std::string>& pat
 /// Whether the reason for float is a pattern of the user.
 bool was_asked_for(const std::string& reason);
 
+/// Whether the reason is that Halfstep has no integer implementation of the operator in its form.
+bool has_no_form(const std::string& reason);
+
 /// Whether the reason is only that a preceding operator is in float, or that the reader supports no codes.
 bool is_of_another(const std::string& reason);
 

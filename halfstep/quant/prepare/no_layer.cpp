@@ -60,7 +60,7 @@ std::string remedy_for(const LayerInFloat& layer) {
   if (reason == kTwoActivations) return "quantize it together with the layers around it";
   if (reason.ends_with(" is computed")) return "store it in the file as a constant";
   const Way* way = find_way(layer.op);
-  if (way != nullptr && reason.find(" has no integer implementation") != std::string::npos) return way->remedy;
+  if (way != nullptr && has_no_form(reason)) return way->remedy;
   return "write it as a layer with an integer implementation (docs/arithmetic.md, section 5)";
 }
 
