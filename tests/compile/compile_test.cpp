@@ -102,6 +102,34 @@ TEST(Compile, ImagesOfCodesKeepTheirNamesAndCodes) {
   for (const char* name : {"c", "m"}) EXPECT_TRUE(want.at(name).same_bits(found.at(name))) << name;
 }
 
+/// Zeros between the elements of a transposed convolution have the code of the zero point.
+TEST(Compile, PhasesHaveTheCodesOfTransposedConvolutions) {
+  Model model = model_of(R"(graph g(x: u8[2, 3, 5, 4]) {
+  param @w: i8[4, 3, 3, 5]
+  param @b: i32[4]
+  param @s: i32[1]
+  const @zero: u8[]
+  apart = unsqueeze(x) {axes: [3, 5]}
+  zeros = pad(apart, value=@zero) {pads: [0, 0, 1, 2], axes: [3, 5]}
+  wide = reshape(zeros) {dims: [2, 3, 10, 12]}
+  y = integer_conv2d(wide, w=@w, b=@b, shift=@s) {pad: [1, 3, 2, 0], x_zero_point: 7, y_zero_point: 99, requantize: "power_of_two"}
+  return y
+})");
+  model.tensors.at("s").data<int32_t>()[0] = 6;
+  model.tensors.at("zero").data<uint8_t>()[0] = 7;
+  for (size_t i = 0; i < model.tensors.at("w").data<int8_t>().size(); ++i)
+    model.tensors.at("w").data<int8_t>()[i] = static_cast<int8_t>(static_cast<int>(i * 37 % 255) - 127);
+  std::map<std::string, Tensor> inputs = inputs_of(model);
+  for (size_t i = 0; i < inputs.at("x").data<uint8_t>().size(); ++i)
+    inputs.at("x").data<uint8_t>()[i] = static_cast<uint8_t>(i * 91);
+  CompileOptions plain;
+  plain.disabled_passes = {"phase_convolutions"};
+  auto phases = compile(model);
+  EXPECT_EQ(listing(phases).find("pad zeros"), std::string::npos) << listing(phases);
+  ThreadPool pool(2);
+  EXPECT_TRUE(compile(model, plain).run(inputs, pool).at("y").same_bits(phases.run(inputs, pool).at("y")));
+}
+
 /// Layers on one-byte and two-byte codes in two branches. Some parameters are constant, and one is an input of every
 /// run. The images are pooled, added, flattened and dequantized by a float fallback.
 constexpr const char* kMixed = R"(

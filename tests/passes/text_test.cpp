@@ -40,6 +40,7 @@
 #include "halfstep/passes/optimize/head_products.h"
 #include "halfstep/passes/optimize/join_pixels.h"
 #include "halfstep/passes/optimize/late_reshapes.h"
+#include "halfstep/passes/optimize/phase_convolutions.h"
 #include "halfstep/passes/optimize/simplify.h"
 #include "halfstep/passes/optimize/split_layers.h"
 #include "halfstep/passes/quantized/bypass_quantizers.h"
@@ -166,6 +167,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"open_recurrent", {[](Work& work, const Arguments&) { open_recurrent(work.model); }}},
       {"open_sums", on_model<open_sums>()},
       {"pad_channels", {run_pad_channels}},
+      {"phase_convolutions", on_model<phase_convolutions>()},
       {"pool_forms", on_model<pool_forms>()},
       {"misread", {run_misread}},
       {"quantized_patterns", {run_quantized_patterns, false}},

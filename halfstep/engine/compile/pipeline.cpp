@@ -21,6 +21,7 @@
 #include "halfstep/passes/optimize/head_products.h"
 #include "halfstep/passes/optimize/join_pixels.h"
 #include "halfstep/passes/optimize/late_reshapes.h"
+#include "halfstep/passes/optimize/phase_convolutions.h"
 #include "halfstep/passes/optimize/simplify.h"
 #include "halfstep/passes/optimize/split_layers.h"
 
@@ -52,6 +53,8 @@ constexpr Pass kPasses[] = {
     {"split_layers", "split layers whose outputs are read in parts", passes::split_layers, When::inference},
     {"split_code_layers", "split layers on codes whose outputs are read in parts", passes::split_code_layers,
      When::frozen},
+    {"phase_convolutions", "compute transposed convolutions on codes without products with zeros",
+     passes::phase_convolutions, When::frozen},
     {"fuse_attention", "fuse products, masks and softmax of attention", passes::fuse_attention, When::inference},
     {"head_products", "fuse the exchange of heads and positions into products of codes",
      [](Model& model) { passes::head_products(model.graph); }},
