@@ -108,39 +108,6 @@ class Dropout(Module):
         return result
 
 
-class ReLU(Module):
-    """Elementwise max(x, 0)."""
-    def forward(self, x: array) -> array:
-        return ops.relu(x)
-
-
-class GELU(Module):
-    """GELU by the error function, or with approximate="tanh" by the hyperbolic tangent."""
-
-    def __init__(self, approximate: str = "none") -> None:
-        if isinstance(approximate, bool):
-            warn("GELU: approximate is 'none' or 'tanh', as in torch.nn")
-            approximate = "tanh" if approximate else "none"
-        if approximate not in ("none", "tanh"):
-            raise ValueError(f"GELU: approximate: found {approximate!r}, expected 'none' or 'tanh'")
-        self.approximate = approximate
-
-    def forward(self, x: array) -> array:
-        return ops.gelu(x, approximate=self.approximate == "tanh")
-
-
-class Tanh(Module):
-    """Elementwise hyperbolic tangent."""
-    def forward(self, x: array) -> array:
-        return ops.tanh(x)
-
-
-class Sigmoid(Module):
-    """Elementwise 1 / (1 + exp(-x))."""
-    def forward(self, x: array) -> array:
-        return ops.sigmoid(x)
-
-
 class Flatten(Module):
     """Join the axes from `start_dim` on."""
 
