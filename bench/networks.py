@@ -18,6 +18,10 @@ class Network:
         self.weights.append(numpy_helper.from_array(np.asarray(array, np.float32), f"w{len(self.weights)}"))
         return self.weights[-1].name
 
+    def whole(self, *numbers):
+        self.weights.append(numpy_helper.from_array(np.asarray(numbers, np.int64), f"w{len(self.weights)}"))
+        return self.weights[-1].name
+
     def conv(self, x, inputs, outputs, kernel, stride=1, groups=1):
         fan = inputs // groups * kernel * kernel
         w = self.weight(self.rng.standard_normal((outputs, inputs // groups, kernel, kernel)) * (2 / fan) ** 0.5)
@@ -92,10 +96,6 @@ class Encoder(Network):
     def __init__(self, width, heads, tokens):
         super().__init__(side=None)
         self.width, self.heads, self.tokens = width, heads, tokens
-
-    def whole(self, *numbers):
-        self.weights.append(numpy_helper.from_array(np.asarray(numbers, np.int64), f"w{len(self.weights)}"))
-        return self.weights[-1].name
 
     def linear(self, x, inputs, outputs):
         product = self.op("MatMul", x, self.weight(self.rng.standard_normal((inputs, outputs)) / inputs**0.5))

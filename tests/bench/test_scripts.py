@@ -37,6 +37,7 @@ FORMS = {
     "peers.py": Form("--operators fake_quantize --mib 0.01 --samples 5", ("of copy", "fake_quantize "), (), hides=("no share of a copy",)),
     "onnx_speed.py": Form("--program {program} --only resnet20 --rounds 1 --runs 3", ("halfstep", "resnet20           1")),
     "integer_speed.py": Form("--program {program} --only resnet20 --rounds 1 --runs 3", ("halfstep", "resnet20           1")),
+    "layer_speed.py": Form("--program {program} --only transposed_2x2 --rounds 1 --runs 3", ("halfstep", "transposed_2x2     1")),
     "attention_speed.py": Form("{network} --program {program} --batches 1 --rounds 1 --runs 3", ("batch   1  halfstep int8",)),
     "attention_train.py": Form("{network} --program {program} --batch 8 --steps 3 --rounds 1", ("halfstep float", "halfstep W8A8")),
     "language_model.py": Form(
