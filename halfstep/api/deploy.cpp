@@ -16,6 +16,7 @@
 #include "halfstep/formats/vendor/ranges.h"
 #include "halfstep/passes/quantized/learned_parts.h"
 #include "halfstep/passes/quantized/training_form.h"
+#include "halfstep/passes/quantized/transposed_again.h"
 #include "halfstep/quant/platform/platform_files.h"
 #include "halfstep/quant/prepare/prepare.h"
 
@@ -91,6 +92,7 @@ std::vector<std::string> export_deploy(const Model& prepared, const OutFile& out
   Model network = prepared;
   passes::set_mode(network.graph, passes::Mode::evaluation);
   passes::close_learned_parts(network);
+  passes::transposed_again(network);
   const formats::vendor::Ranges ranges = formats::vendor::ranges_of(network);
   clip_weights(network, ranges);
 

@@ -230,12 +230,15 @@ def test_codes_differ_on_ties_alone(network, backend, found):
         weight = tensor[1:].replace("/Transpose_output_0", ".weight") if turned else tensor
         if weight not in emulator.quantized:
             emulator.fold(weight)
-        name = tensor + (".transposed.q" if turned else ".q")
-        ours = as_codes(prepared.run(**inputs, fetch=[name])[name], one["scale"], one["zero_point"], one["axis"])
-        quotients, expected = emulator.codes_of(weight, one["scale"], one["zero_point"], one["code_min"], one["code_max"], one["axis"])
+        flipped = tensor + ".flipped.q"
+        name = flipped if flipped in layers else tensor + (".transposed.q" if turned else ".q")
+        ours, axis = as_codes(prepared.run(**inputs, fetch=[name])[name], one["scale"], one["zero_point"], one["axis"]), one["axis"]
+        if name == flipped:  # a transposed convolution as a convolution: outputs first, and windows in reverse
+            ours, axis = ours.swapaxes(0, 1)[..., ::-1, ::-1], 1
+        quotients, expected = emulator.codes_of(weight, one["scale"], one["zero_point"], one["code_min"], one["code_max"], axis)
         if weight not in emulator.quantized:
             compare(found, network, backend, one, quotients, expected, ours)
-            emulator.quantize_weight(weight, one["scale"], one["zero_point"], ours, one["axis"])
+            emulator.quantize_weight(weight, one["scale"], one["zero_point"], ours, axis)
     fetched = prepared.run(**inputs, fetch=sorted(set(layer_of.values()))) if layer_of else {}
     codes, forced = {}, {}
     for tensor, (scale, zero_point, _, _) in activations.items():

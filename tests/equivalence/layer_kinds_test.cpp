@@ -22,6 +22,7 @@ std::vector<Kind> all_kinds() {
     for (const char* platform : {"generic_int8", "pow2_int8"}) kinds.push_back({network, platform});
   }
   for (const char* network : {"decoder", "norms", "slopes", "resizes"}) kinds.push_back({network, "magik_t40"});
+  kinds.push_back({"up", "stpu"});  // a target with insertion rules
   return kinds;
 }
 
@@ -55,7 +56,7 @@ TEST_P(LayerKinds, BecomeIntegersWithTheSameCodes) {
 // A12.6
 TEST_P(LayerKinds, KeepTheValuesOfTheSource) {
   Prepared prepared = prepared_kind(GetParam());
-  const Model form = quant::float_form(prepared.model.source->network, quant::load_platform(GetParam().platform));
+  const Model form = quant::source_form(prepared.model);
   const auto report = verify::same_floats(prepared.model.source->network, form, prepared.parts.test.inputs(0, 3),
                                           {.elements = 1000}, prepared.pool);
   EXPECT_TRUE(report.faults.empty()) << report.faults.front().value;

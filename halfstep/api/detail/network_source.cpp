@@ -94,7 +94,7 @@ verify::FloatReport check_floats(const Model& prepared, const data::Samples& sam
 
 verify::FloatReport check_floats(const Model& prepared, const Tensors& inputs, ThreadPool& pool) {
   const Source& source = *prepared.source;
-  Model rewritten = evaluating(quant::float_form(source.network, quant::platform_of(prepared)));
+  Model rewritten = evaluating(quant::source_form(prepared));
   Model unquantized = prepared;
   passes::restore_weights(unquantized);
   unquantized = evaluating(std::move(unquantized));

@@ -21,19 +21,31 @@ constexpr size_t kRank = 4;
 
 int64_t channels_of(Value image) { return image.dims()[1]; }
 
-/// Returns the number of groups, with unchanged channels per group, that satisfies the rule. Returns nothing if there
-/// is none.
-std::optional<int64_t> padded_groups(ops::Conv2d conv, const ChannelRule& rule) {
-  if (conv.groups() == 1) return 1;
-  const int64_t in = conv.w().dims()[1], out = conv.w().dims()[0] / conv.groups();
-  const int64_t groups = round_up(in * conv.groups(), rule.multiple) / in;
-  const bool fits = groups * in == round_up(in * conv.groups(), rule.multiple) &&
-                    groups * out == round_up(out * conv.groups(), rule.multiple);
-  return fits ? std::optional(groups) : std::nullopt;
+/// Whether the operator is a convolution whose channels can grow. Weights of a transposed one are [in, out, ...].
+bool is_convolution(Op op) {
+  if (op.is<ops::ConvTranspose>())
+    return op.in(0).dims().size() == kRank && ops::ConvTranspose(op.node()).groups() == 1;
+  return op.is<ops::Conv2d>();
 }
 
-bool has_tensors(ops::Conv2d conv) {
-  return conv.w().is_tensor() && conv.w().dtype() == DType::f32 && (!conv.b() || conv.b().is_tensor());
+int64_t groups_of(Op conv) { return get<int64_t>(conv.attributes(), "groups"); }
+Value weight_of(Op conv) { return conv.in(conv.info().quant.weight); }
+Value bias_of(Op conv) { return conv.in(conv.info().quant.bias); }
+
+bool has_tensors(Op conv) {
+  const Value w = weight_of(conv), b = bias_of(conv);
+  return w.is_tensor() && w.dtype() == DType::f32 && (!b || b.is_tensor());
+}
+
+/// Returns the number of groups, with unchanged channels per group, that satisfies the rule. Returns nothing if there
+/// is none.
+std::optional<int64_t> padded_groups(Op conv, const ChannelRule& rule) {
+  if (groups_of(conv) == 1) return 1;
+  const int64_t ins = channels_of(conv.in(0)), outs = channels_of(conv.out(0));
+  const int64_t in = ins / groups_of(conv), out = outs / groups_of(conv);
+  const int64_t groups = round_up(ins, rule.multiple) / in;
+  const bool fits = groups * in == round_up(ins, rule.multiple) && groups * out == round_up(outs, rule.multiple);
+  return fits ? std::optional(groups) : std::nullopt;
 }
 
 /// Returns a tensor of `dims` filled with `fill`, with `from` at the beginning of its first two axes.
@@ -55,15 +67,15 @@ class Padding {
       : model_(model), rule_(rule), layers_(layers) {}
 
   std::vector<std::string> run() {
-    for (const ops::Conv2d& conv : model_.graph.all<ops::Conv2d>()) {
-      if (!layers_.contains(conv.name())) continue;
-      if (!has_tensors(conv)) fail(errors::padded_weight_computed(conv.where()));
-      want(conv.x());
-      wanted_.insert(conv.out().node());
+    for (const Op op : model_.graph.ops()) {
+      if (!is_convolution(op) || !layers_.contains(op.name())) continue;
+      if (!has_tensors(op)) fail(errors::padded_weight_computed(op.where()));
+      want(op.in(0));
+      wanted_.insert(op.out(0).node());
     }
     for (const Op op : model_.graph.ops()) {
-      if (op.is<ops::Conv2d>()) {
-        pad(ops::Conv2d(op.node()));
+      if (is_convolution(op)) {
+        pad(op);
       } else if ((carries(op) || is_factor(op)) && (is_wanted(op) || reads_wide(op))) {
         widen(op);
       }
@@ -87,8 +99,8 @@ class Padding {
   void want(Value value) {
     if (!wanted_.insert(value.node()).second) return;
     const Op op = value.producer();
-    if (op.is<ops::Conv2d>()) {
-      if (ops::Conv2d(op.node()).groups() != 1) want(op.in(0));
+    if (op && is_convolution(op)) {
+      if (groups_of(op) != 1) want(op.in(0));
     } else if (op && (carries(op) || is_factor(op))) {
       for (const int port : images(op)) want(op.in(port));
     }
@@ -151,17 +163,19 @@ class Padding {
     });
   }
 
-  void pad(ops::Conv2d conv) {
+  void pad(Op conv) {
     const auto groups = padded_groups(conv, rule_);
     if (!is_wanted(conv) || !has_tensors(conv) || !groups) return;
-    const bool needs_wide = conv.groups() != 1 || layers_.contains(conv.name());
-    Dims dims = conv.w().dims();
-    dims[0] = padded(dims[0]);
-    if (conv.groups() == 1 && needs_wide) dims[1] = padded(dims[1]);
-    if (dims != conv.w().dims()) padded_.push_back(conv.name());
-    const Value x = needs_wide ? wide(conv.x(), conv) : conv.x();
-    std::vector<Value> operands = {x, padded_tensor(conv.w(), dims, 0), conv.b()};
-    if (conv.b()) operands[2] = padded_tensor(conv.b(), {dims[0]}, 0);
+    const bool needs_wide = groups_of(conv) != 1 || layers_.contains(conv.name());
+    const size_t outputs = conv.is<ops::ConvTranspose>() ? 1 : 0;
+    const Value w = weight_of(conv), b = bias_of(conv);
+    Dims dims = w.dims();
+    dims[outputs] = padded(dims[outputs]);
+    if (groups_of(conv) == 1 && needs_wide) dims[1 - outputs] = padded(dims[1 - outputs]);
+    if (dims != w.dims()) padded_.push_back(conv.name());
+    const Value x = needs_wide ? wide(conv.in(0), conv) : conv.in(0);
+    std::vector<Value> operands = {x, padded_tensor(w, dims, 0), b};
+    if (b) operands[2] = padded_tensor(b, {dims[outputs]}, 0);
     Attributes attributes = conv.attributes();
     attributes["groups"] = *groups;
     replace(conv, std::move(operands), std::move(attributes));
@@ -274,7 +288,7 @@ bool misses_channels(Op op, const ChannelRule& rule) {
 }
 
 bool can_pad_channels(Op op, const ChannelRule& rule) {
-  return op.is<ops::Conv2d>() && padded_groups(ops::Conv2d(op.node()), rule).has_value();
+  return is_convolution(op) && padded_groups(op, rule).has_value();
 }
 
 std::vector<std::string> pad_channels(Model& model, const ChannelRule& rule, const std::set<std::string>& layers) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 
 #include "halfstep/core/ir/region.h"
 #include "halfstep/passes/canonical/code_forms.h"
@@ -108,6 +109,21 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
 Model float_form(const Model& model, const Platform& platform) {
   Model form = clone(model);
   rewrite_floats(form, platform);
+  return form;
+}
+
+Model source_form(const Model& prepared) {
+  const Platform& platform = platform_of(prepared);
+  Model form = float_form(prepared.source->network, platform);
+  if (!platform.insertion) return form;
+  std::map<std::string, const OpInfo*> kinds;
+  for (const Op op : prepared.graph.all_ops()) kinds.emplace(op.name(), &op.info());
+  in_each_block(form.graph, [&] {
+    passes::spatial_forms(form, [&](Op op) {
+      const auto found = kinds.find(op.name());
+      return found != kinds.end() && found->second != &op.info();
+    });
+  });
   return form;
 }
 

@@ -21,6 +21,10 @@ void clear_layers(Model& model);
 /// operators that these rules name are kept.
 Model float_form(const Model& model, const Platform& platform);
 
+/// The float form of the source model of `prepared`. On a platform with insertion rules, layers that have another form
+/// in `prepared` get that form (insertion_by_rules.h).
+Model source_form(const Model& prepared);
+
 /// Results of the rewrite of a network into its float form.
 struct Rewritten {
   LearnedMagnitudes learned;               ///< magnitudes learned by quantizers of other frameworks

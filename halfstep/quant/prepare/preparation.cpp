@@ -18,7 +18,7 @@
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/prepare/accumulators.h"
 #include "halfstep/quant/prepare/errors.h"
-#include "halfstep/quant/prepare/insertion.h"
+#include "halfstep/quant/prepare/insertion_by_rules.h"
 #include "halfstep/quant/prepare/quantizer.h"
 
 namespace halfstep::quant {
@@ -38,10 +38,11 @@ const std::string kFloat = "keep the layer in float (--skip-layers NAME)";
 class Preparation {
  public:
   Preparation(Model& model, const Platform& platform, const PrepareOptions& options, const Requested& requested,
-              Found& found)
+              const std::optional<Insertion>& insertion, Found& found)
       : model_(model),
         platform_(platform),
         requested_(requested),
+        insertion_(insertion),
         found_(found),
         indices_(model.graph),
         is_region_(model.graph.body().parent()),
@@ -50,12 +51,12 @@ class Preparation {
         edge_bits_(options.first_last_bits.value_or(platform.first_last_bits.value_or(activation_bits_))),
         edge_weight_bits_(options.first_last_bits.value_or(
             platform.first_last_bits ? std::min(*platform.first_last_bits, widest(platform.weights)) : weight_bits_)),
-        has_edges_(options.first_last_bits || platform.first_last_bits) {}
+        has_edges_(has_first_last_bits(platform, options)) {}
 
   /// Prepares the network even if there are objections.
   void run() {
-    if (platform_.insertion) {
-      place_by_rules();
+    if (insertion_) {
+      place_by_rules(*insertion_);
     } else {
       plan_ = plan_codes(model_, platform_, requested_.in_float);
       for (Op op : model_.graph.ops()) place(op);
@@ -76,12 +77,7 @@ class Preparation {
     return static_cast<int>(*std::max_element(rule.legal.begin(), rule.legal.end()));
   }
 
-  /// Places quantizers by the target's insertion rules, whether or not operators can then compute on codes.
-  void place_by_rules() {
-    const Requests requests = {requested_.in_float, requested_.also, requested_.normalized, requested_.means};
-    const InsertionRules rules = is_region_ ? inner_rules(*platform_.insertion) : *platform_.insertion;
-    const Insertion insertion = insertion_of(model_.graph, rules, requests);
-    found_.deviations.merge(deviations_from_mqbench(model_.graph, rules, requests, insertion, has_edges_));
+  void place_by_rules(const Insertion& insertion) {
     plan_ = plan_codes(model_, platform_, requested_.in_float, &insertion);
     weighted_ = insertion.weighted;
     for (const Insertion::Activation& activation : insertion.activations) {
@@ -99,12 +95,6 @@ class Preparation {
       include_fill(op, moved);
       behind_.try_emplace(plan_.result_of(op).node(), moved);
     }
-  }
-
-  /// Inputs and outputs of a region are inside the network, so the rules for network ends do not apply.
-  static InsertionRules inner_rules(InsertionRules rules) {
-    rules.inputs = rules.outputs = Ends::asked;
-    return rules;
   }
 
   bool is_coded(Op op) const { return !plan_.is_float(op) && !fused_.contains(op.node()); }
@@ -429,6 +419,7 @@ class Preparation {
   Model& model_;
   const Platform& platform_;
   const Requested& requested_;
+  const std::optional<Insertion>& insertion_;  ///< on a target with insertion rules
   Found& found_;
   const passes::IndexArithmetic indices_;
   bool is_region_;
@@ -447,9 +438,15 @@ class Preparation {
 
 }  // namespace
 
+bool has_first_last_bits(const Platform& platform, const PrepareOptions& options) {
+  return options.first_last_bits || platform.first_last_bits;
+}
+
 void prepare_block(Model& model, const Platform& platform, const PrepareOptions& options, const Requested& requested,
                    Found& found) {
-  Preparation(model, platform, options, requested, found).run();
+  std::optional<Insertion> insertion;
+  if (platform.insertion) insertion = insertion_by_rules(model, platform, options, requested, found);
+  Preparation(model, platform, options, requested, insertion, found).run();
 }
 
 }  // namespace halfstep::quant

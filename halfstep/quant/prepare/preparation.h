@@ -31,6 +31,9 @@ struct Found {
   std::vector<Diagnostic> objections;
 };
 
+/// Whether the first and last layers have bit widths of their own.
+bool has_first_last_bits(const Platform& platform, const PrepareOptions& options);
+
 /// Inserts quantizers into the graph's body, or into the region in its place. Objections do not stop it. Enclosing
 /// blocks must already have their quantizers.
 void prepare_block(Model& model, const Platform& platform, const PrepareOptions& options, const Requested& requested,

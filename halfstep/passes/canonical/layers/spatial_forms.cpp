@@ -58,9 +58,10 @@ class SpatialForms {
  public:
   explicit SpatialForms(Model& model) : model_(model) {}
 
-  void run() {
+  std::vector<RewrittenLayer> run(const std::function<bool(Op)>& wanted) {
+    std::vector<RewrittenLayer> rewritten;
     for (const Op op : model_.graph.ops()) {
-      if (op.results().size() != 1 || op.out(0).dtype() != DType::f32 || op.in(0).is_tensor()) continue;
+      if (op.results().size() != 1 || op.out(0).dtype() != DType::f32 || op.in(0).is_tensor() || !wanted(op)) continue;
       old_ = op;
       Value made;
       if (op.is<ops::Conv>()) made = convolution(ops::Conv(op.node()));
@@ -69,14 +70,24 @@ class SpatialForms {
       if (op.is<ops::AveragePool>()) made = mean(ops::AveragePool(op.node()));
       if (op.is<ops::GlobalMaxPool>()) made = global_maximum(op.in(0));
       if (op.is<ops::Resize>()) made = nearest(op);
-      if (made) replace(model_.graph, op, made.producer());
+      if (!made) continue;
+      rewritten.push_back({op.node(), op.out(0).node(), layer_of(made)});
+      replace(model_.graph, op, made.producer());
     }
     for (const Value tensor : model_.graph.tensors()) {
       if (tensor.unused()) erase_tensor(model_, tensor);
     }
+    return rewritten;
   }
 
  private:
+  /// The convolution whose moved result `made` is, or else the producer of `made`.
+  static Op layer_of(Value made) {
+    Op layer = made.producer();
+    while (layer && moves_codes(layer) && !layer.is<ops::MaxPool2d>()) layer = layer.in(0).producer();
+    return layer && layer.is<ops::Conv2d>() ? layer : made.producer();
+  }
+
   /// A convolution, with weights [o, c / groups, ...].
   struct Layer {
     Value w, b;
@@ -334,7 +345,13 @@ std::vector<Op> moves_before(Op activation) {
 
 }  // namespace
 
-void spatial_forms(Model& model) { SpatialForms(model).run(); }
+void spatial_forms(Model& model) {
+  spatial_forms(model, [](Op) { return true; });
+}
+
+std::vector<RewrittenLayer> spatial_forms(Model& model, const std::function<bool(Op layer)>& wanted) {
+  return SpatialForms(model).run(wanted);
+}
 
 void activations_before_moves(Graph& graph, const std::function<bool(Op activation)>& fuses) {
   for (const Op op : graph.ops()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <vector>
 
 #include "halfstep/core/ir/model.h"
 
@@ -20,6 +21,16 @@ namespace halfstep::passes {
 /// Weights with one value for each output channel keep the channels on axis 0. Layers stay unchanged if their spatial
 /// extents or weights are not known, or if padding would count as elements of a mean.
 void spatial_forms(Model& model);
+
+/// A layer in its other form.
+struct RewrittenLayer {
+  const detail::OpNode* old;        ///< the layer, which no longer exists. It only identifies.
+  const detail::ValueNode* result;  ///< the result of `old`
+  Op layer;                         ///< its convolution, or else its last operator
+};
+
+/// As above for the layers that are `wanted`, which returns false for all others.
+std::vector<RewrittenLayer> spatial_forms(Model& model, const std::function<bool(Op layer)>& wanted);
 
 /// Moves an activation function that follows a conv2d and operators that move its result to the conv2d, if that `fuses`
 /// it.
