@@ -16,7 +16,7 @@ const std::map<std::string, size_t>& scalar_functions() {
       {"where", 3}, {"exp", 1},   {"sigmoid", 1}, {"abs", 1},   {"min", 2},   {"max", 2},   {"sqrt", 1},
       {"rint", 1},  {"floor", 1}, {"ceil", 1},    {"log", 1},   {"log1p", 1}, {"expm1", 1}, {"erf", 1},
       {"sin", 1},   {"cos", 1},   {"tan", 1},     {"asin", 1},  {"acos", 1},  {"atan", 1},  {"sinh", 1},
-      {"cosh", 1},  {"tanh", 1},  {"asinh", 1},   {"acosh", 1}, {"atanh", 1}};
+      {"cosh", 1},  {"tanh", 1},  {"asinh", 1},   {"acosh", 1}, {"atanh", 1}, {"pow", 2}};
   return kFunctions;
 }
 
@@ -191,7 +191,7 @@ std::string simd_cpp(const Expr& expr, const Record& record) {
     default: {
       const auto vectorized = kNames.find(expr.text);
       if (vectorized == kNames.end())  // computed element by element, with the scalar function
-        return "each(d, " + args[0] + ", arith::" + expr.text + "_of<float>)";
+        return "each(d, arith::" + expr.text + "_of<float>, " + join(args, ", ") + ")";
       return vectorized->second + "(" + (is_approximated(expr) ? "d, " : "") + join(args, ", ") + ")";
     }
   }

@@ -243,17 +243,16 @@ TEST_F(BadInput, bits_that_are_illegal_for_the_target) {
 
 TEST_F(BadInput, an_operator_that_cannot_become_integers) {
   put("soft.ir", replaced(test::linear_network("soft"), "x=flat,", "x=share,"));
-  put("soft.ir",
-      replaced(test::read_text(*workspace / "soft.ir"), "  head =", "  share = log_softmax(x=flat)\n  head ="));
+  put("soft.ir", replaced(test::read_text(*workspace / "soft.ir"), "  head =", "  share = hardmax(x=flat)\n  head ="));
   workspace->expect(0, {"train", "--data", "good.csv", "--network", "soft.ir", "--epochs", "1", "--out", "soft"});
   workspace->expect(0, {"quantize", "soft/model.safetensors", "--calibrate", "good.csv", "--out", "soft.safetensors"});
-  expect_values(kUnsupported, {"operators_cannot_become_integers", "'soft'", "log_softmax 'share'"},
+  expect_values(kUnsupported, {"operators_cannot_become_integers", "'soft'", "hardmax 'share'"},
                 {"convert", "soft.safetensors", "--out", "new.safetensors"});
   workspace->expect(0, {"convert", "soft.safetensors", "--float-fallback", "--out", "soft.integer"});
   workspace->expect(0, {"verify", "soft.safetensors", "soft.integer", "--data", "good.csv"});
   expect_values(kUnsupported, {"not_exact_in_form", "soft.ir:5: node 'share'"},
                 {"export", "soft.integer", "--format", "qdq", "--out", "new.onnx"});
-  expect_error(kUnsupported, errors::float_layers_in_onnxruntime("soft", "1 operator (log_softmax 'share')"),
+  expect_error(kUnsupported, errors::float_layers_in_onnxruntime("soft", "1 operator (hardmax 'share')"),
                {"verify", "soft.safetensors", "soft.integer", "--data", "good.csv", "--backend", "onnxruntime"});
 }
 

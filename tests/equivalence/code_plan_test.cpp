@@ -57,12 +57,11 @@ TEST_P(CodePlan, IsObeyedByBothPaths) {
 INSTANTIATE_TEST_SUITE_P(
     ExecutionPaths, CodePlan,
     testing::Values(
-        PlanCase{"a_log_softmax",
-                 "  s = log_softmax(c) {axis: 1}\n  return s\n",
-                 {{"s", "log_softmax has no integer implementation"}}},
+        PlanCase{
+            "a_hardmax", "  s = hardmax(c) {axis: 1}\n  return s\n", {{"s", "hardmax has no integer implementation"}}},
         PlanCase{"a_concat_of_codes_and_reals",
-                 "  s = log_softmax(c) {axis: 1}\n  d = conv2d(c, w=@u)\n  y = concat(x=[d, s])\n  return y\n",
-                 {{"s", "log_softmax has no integer implementation"}}},
+                 "  s = hardmax(c) {axis: 1}\n  d = conv2d(c, w=@u)\n  y = concat(x=[d, s])\n  return y\n",
+                 {{"s", "hardmax has no integer implementation"}}},
         PlanCase{"a_sum_with_broadcasting",
                  "  s = conv2d(x, w=@v) {pad: [1, 1, 1, 1]}\n  d = add(a=c, b=s)\n  y = conv2d(d, w=@u)\n  return y\n",
                  {}},
@@ -81,8 +80,8 @@ INSTANTIATE_TEST_SUITE_P(
                  {{"s", "softmax has no integer implementation with float32 requantization"}},
                  "onnxruntime_int8"},
         PlanCase{"what_only_reals_come_to",
-                 "  s = log_softmax(c) {axis: 1}\n  r = sigmoid(s)\n  y = conv2d(r, w=@u)\n  return y\n",
-                 {{"s", "log_softmax has no integer implementation"}, {"r", "its inputs are all float values"}}},
+                 "  s = hardmax(c) {axis: 1}\n  r = sigmoid(s)\n  y = conv2d(r, w=@u)\n  return y\n",
+                 {{"s", "hardmax has no integer implementation"}, {"r", "its inputs are all float values"}}},
         PlanCase{"a_padding_with_a_number",
                  "  d = pad(c, value=@three) {pads: [0, 0, 1, 1, 0, 0, 1, 1]}\n  y = conv2d(d, w=@u)\n  return y\n",
                  {}},

@@ -41,11 +41,11 @@ def png(path, height, width, whole=True):
 
 
 def network(path, channels, side):
-    """Two convolutions whose channels are not multiples of 32, and a log_softmax between them."""
+    """Two convolutions whose channels are not multiples of 32, and a hardmax between them."""
     rng = np.random.default_rng(0)
     weights = {"conv1.weight": (16, channels, 3, 3), "conv2.weight": (24, 16, 3, 3)}
     tensors = [onnx.numpy_helper.from_array(rng.standard_normal(dims, np.float32), name) for name, dims in weights.items()]
-    nodes = [helper.make_node("Conv", ["x", "conv1.weight"], ["a"], "conv1", pads=[1, 1, 1, 1]), helper.make_node("LogSoftmax", ["a"], ["s"], "log_softmax", axis=1),
+    nodes = [helper.make_node("Conv", ["x", "conv1.weight"], ["a"], "conv1", pads=[1, 1, 1, 1]), helper.make_node("Hardmax", ["a"], ["s"], "hardmax", axis=1),
              helper.make_node("Conv", ["s", "conv2.weight"], ["y"], "conv2", pads=[1, 1, 1, 1])]  # fmt: skip
     ends = [helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", count, side, side]) for name, count in (("x", channels), ("y", 24))]
     graph = helper.make_graph(nodes, "four", ends[:1], ends[1:], tensors)

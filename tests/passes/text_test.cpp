@@ -17,8 +17,11 @@
 #include "halfstep/passes/canonical/computed_masks.h"
 #include "halfstep/passes/canonical/fold_tails.h"
 #include "halfstep/passes/canonical/layer_forms.h"
+#include "halfstep/passes/canonical/layers/measure_forms.h"
 #include "halfstep/passes/canonical/layers/norm_forms.h"
+#include "halfstep/passes/canonical/layers/open_products.h"
 #include "halfstep/passes/canonical/layers/open_recurrent.h"
+#include "halfstep/passes/canonical/layers/power_forms.h"
 #include "halfstep/passes/canonical/layers/prelu_forms.h"
 #include "halfstep/passes/canonical/layers/spatial_forms.h"
 #include "halfstep/passes/canonical/lone_affines.h"
@@ -163,12 +166,15 @@ const std::map<std::string, Pass>& all_passes() {
       {"late_reshapes", on_graph<late_reshapes>()},
       {"layer_forms", on_model<layer_forms>()},
       {"norm_forms", on_model<norm_forms>()},
+      {"measure_forms", on_model<measure_forms>()},
       {"open_attention", on_model<open_attention>()},
+      {"open_products", {[](Work& work, const Arguments&) { open_products(work.model); }}},
       {"open_recurrent", {[](Work& work, const Arguments&) { open_recurrent(work.model); }}},
       {"open_sums", on_model<open_sums>()},
       {"pad_channels", {run_pad_channels}},
       {"phase_convolutions", on_model<phase_convolutions>()},
       {"pool_forms", on_model<pool_forms>()},
+      {"power_forms", on_model<power_forms>()},
       {"misread", {run_misread}},
       {"quantized_patterns", {run_quantized_patterns, false}},
       {"replace", {run_replace}},

@@ -36,7 +36,7 @@ TEST(CodePlan, ReasonsForFloat) {
   const std::string body =
       "  const @three: f32[]\n"
       "  c = conv2d(x, w=@w) {pad: [1, 1, 1, 1]}\n"
-      "  s = log_softmax(c) {axis: 1}\n"
+      "  s = hardmax(c) {axis: 1}\n"
       "  r = sigmoid(s)\n"
       "  t = add(a=c, b=@three)\n"
       "  m = mul(a=c, b=c)\n"
@@ -44,7 +44,7 @@ TEST(CodePlan, ReasonsForFloat) {
   EXPECT_EQ(in_float(images(body + "  return r, t, m, c\n")),
             (FloatOperators{{"k", "its weight 'm' is computed"},
                             {"r", "its inputs are all float values"},
-                            {"s", "log_softmax has no integer implementation"}}));
+                            {"s", "hardmax has no integer implementation"}}));
 }
 
 TEST(CodePlan, ComputedOperandsHaveNoCodes) {
@@ -71,7 +71,7 @@ const char* const kRows =
 TEST(CodePlan, IndexArithmeticHasNoCodes) {
   const FloatOperators found = in_float(network(kRows));
   EXPECT_EQ(found.at("c"), "it computes indices or masks");
-  EXPECT_EQ(found.at("s"), "its inputs are all float values");
+  EXPECT_EQ(found.at("s"), "it computes indices or masks");
   EXPECT_EQ(found.at("m"), "it computes indices or masks");
   EXPECT_FALSE(found.contains("y"));
 }
@@ -85,7 +85,7 @@ TEST(CodePlan, MovedTensorsAreTensors) {
                 "\n  p = positions(x) {step: 0}\n  t = gather(x=@table, indices=p)\n"
                 "  y = concat(x=[h, t]) {axis: 1}\n  return y\n}\n"));
   };
-  const FloatOperators reals = behind("log_softmax(x)");
+  const FloatOperators reals = behind("hardmax(x)");
   EXPECT_EQ(reals.at("y"), "its inputs are all float values");
   EXPECT_EQ(reals.at("t"), "its inputs are all float values");
   const FloatOperators codes = behind("linear(x, w=@w)");

@@ -165,10 +165,10 @@ TEST(Convert, CodesThatAreQuantizedAgainAreRescaled) {
 }
 
 TEST(Convert, FallbacksNeedLeaveAndAreNamed) {
-  const Model model = calibrated(prepared(
-      images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  d = conv2d(s, w=@v)\n  return d, c\n")));
+  const Model model = calibrated(
+      prepared(images("  c = conv2d(x, w=@w)\n  s = hardmax(c) {axis: 1}\n  d = conv2d(s, w=@v)\n  return d, c\n")));
   EXPECT_EQ(diagnostic_of([&] { convert(model); }),
-            errors::operators_cannot_become_integers("g", "1 operator (log_softmax 's')"));
+            errors::operators_cannot_become_integers("g", "1 operator (hardmax 's')"));
   EXPECT_EQ(kind_of([&] { convert(model); }), ErrorKind::unsupported);
   const Conversion conversion = convert(model, {.float_fallback = true});
   ASSERT_EQ(conversion.fallbacks.size(), 1U);
@@ -291,7 +291,7 @@ TEST(Convert, WeightsWithoutAQuantizerAreRefused) {
 /// The metadata of a Model list the operators that stay in float. A graph that disagrees with them is refused.
 TEST(Convert, NetworksThatDisagreeWithTheirMetadataAreRefused) {
   const auto said = [](const FloatOperators& note) {
-    Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  return s\n")));
+    Model model = calibrated(prepared(images("  c = conv2d(x, w=@w)\n  s = hardmax(c) {axis: 1}\n  return s\n")));
     model.metadata.float_operators = note;
     return diagnostic_of([&] { convert(model, {.float_fallback = true}); });
   };

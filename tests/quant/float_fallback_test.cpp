@@ -11,13 +11,13 @@ namespace halfstep::quant {
 namespace {
 
 TEST(FloatFallbacks, AreListedInTheOrderOfTheGraph) {
-  const Model model = test::prepared(
-      test::images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  a = sigmoid(s)\n  return a\n"));
+  const Model model =
+      test::prepared(test::images("  c = conv2d(x, w=@w)\n  s = hardmax(c) {axis: 1}\n  a = sigmoid(s)\n  return a\n"));
   const auto fallbacks = float_fallback(model);
   ASSERT_EQ(fallbacks.size(), 2U);
   EXPECT_EQ(fallbacks[0].layer, "s");
-  EXPECT_EQ(fallbacks[0].op, "log_softmax");
-  EXPECT_EQ(fallbacks[0].reason, "log_softmax has no integer implementation");
+  EXPECT_EQ(fallbacks[0].op, "hardmax");
+  EXPECT_EQ(fallbacks[0].reason, "hardmax has no integer implementation");
   EXPECT_EQ(fallbacks[1].layer, "a");
   EXPECT_EQ(fallbacks[1].reason, "its inputs are all float values");
 }
@@ -40,13 +40,13 @@ TEST(FloatFallbacks, AreOperatorsThatAreThere) {
 }
 
 TEST(FloatFallbacks, AreCountedAndTheFirstNamed) {
-  std::vector<FloatFallback> fallbacks = {{"a", "log_softmax", ""}};
-  EXPECT_EQ(describe(fallbacks), "1 operator (log_softmax 'a')");
+  std::vector<FloatFallback> fallbacks = {{"a", "hardmax", ""}};
+  EXPECT_EQ(describe(fallbacks), "1 operator (hardmax 'a')");
   fallbacks.push_back({"b", "matmul", ""});
-  EXPECT_EQ(describe(fallbacks), "2 operators (log_softmax 'a', matmul 'b')");
+  EXPECT_EQ(describe(fallbacks), "2 operators (hardmax 'a', matmul 'b')");
   fallbacks.insert(fallbacks.end(), 8, {"c", "add", ""});
   EXPECT_EQ(describe(fallbacks),
-            "10 operators (log_softmax 'a', matmul 'b', add 'c', add 'c', add 'c', add 'c', add 'c', add 'c', 2 more)");
+            "10 operators (hardmax 'a', matmul 'b', add 'c', add 'c', add 'c', add 'c', add 'c', add 'c', 2 more)");
 }
 
 }  // namespace

@@ -43,17 +43,22 @@ const std::vector<Kind> kKinds = {
     {"gru", recurrent("gru", 3), "gru has no integer implementation", "write its gates with linear layers"},
     {"lstm", recurrent("lstm", 4), "lstm has no integer implementation", "write its gates with linear layers"},
     {"einsum",
-     "graph g(x: f32[5, 9]) {\n  param @w: f32[9, 7]\n  y = einsum(x=[x, @w]) {equation: \"ij,jk->ik\"}\n  return "
+     "graph g(x: f32[5, 5]) {\n  param @w: f32[5, 7]\n  y = einsum(x=[x, @w]) {equation: \"ii,ik->ik\"}\n  return "
      "y\n}\n",
-     "einsum has no integer implementation", "write it as a MatMul"},
-    {"batched",
-     "graph g(x: f32[2, 5, 4]) {\n  param @w: f32[2, 4, 3]\n  y = matmul_broadcast(a=x, b=@w)\n  return y\n}\n",
-     "matmul_broadcast has no integer implementation", "one stored matrix on the right"},
+     "einsum has no integer implementation: an operand has the letter 'i' twice", "select its diagonal"},
+    {"open_einsum",
+     "graph g(x: f32[?, ?, 4]) {\n  param @w: f32[4, 7]\n  y = einsum(x=[x, @w]) {equation: \"ijk,kl->ijl\"}\n  "
+     "return y\n}\n",
+     "einsum has no integer implementation: it joins axes of several unknown extents", "fewer dynamic dimensions"},
     {"einsum_of_activations",
      "graph g(a: f32[5, 9], b: f32[9, 7]) {\n  y = einsum(x=[a, b]) {equation: \"ij,jk->ik\"}\n  return y\n}\n",
+     "matmul: a product of two activations has no weights", "the layers around it"},
+    {"half_einsum",
+     "graph g(x: f16[5, 9]) {\n  param @w: f16[9, 7]\n  y = einsum(x=[x, @w]) {equation: \"ij,jk->ik\"}\n  return "
+     "y\n}\n",
      "einsum has no integer implementation", "write it as a MatMul"},
-    {"left", "graph g(x: f32[2, 4, 5]) {\n  param @w: f32[3, 4]\n  y = matmul_broadcast(a=@w, b=x)\n  return y\n}\n",
-     "matmul_broadcast has no integer implementation", "one stored matrix on the right"},
+    {"volume", "graph g(x: f32[2, 4, ?, 5, 5]) {\n  param @w: f32[3, 4, 1, 3, 3]\n  y = conv(x, w=@w)\n  return y\n}\n",
+     "conv has no integer implementation", "fixed spatial extents"},
     {"activations", "graph g(a: f32[3, 4, 5], b: f32[3, 5, 6]) {\n  y = matmul(a=a, b=b)\n  return y\n}\n",
      "matmul: a product of two activations has no weights", "the layers around it"},
     {"computed",
@@ -92,7 +97,8 @@ TEST(NoLayer, NamesTheOperatorsWhereNoneMultiplies) {
 TEST(NoLayer, NamesOperationsOfTheFile) {
   const auto all = objections_to(
       "graph g(x: f32[2, 4, 5, 5]) {\n  param @w: f32[2, 4, 5, 5]\n  param @b: f32[4, 1, 1]\n"
-      "  m = matmul_broadcast(a=x, b=@w)\n  s = add(a=m, b=@b)\n  y = relu(s)\n  return y\n}\n");
+      "  m = einsum(x=[x, x, @w]) {equation: \"abcc,abcd,abcd->abcd\"}\n  s = add(a=m, b=@b)\n  y = relu(s)\n  return "
+      "y\n}\n");
   ASSERT_EQ(all.size(), 2U);
   EXPECT_EQ(all[1].layer, "m");
 }
@@ -103,7 +109,7 @@ TEST(NoLayer, ShowsTheFirstOfMany) {
   text += "  y0 = relu(x)\n";
   for (int i = 0; i < 12; ++i) {
     const std::string from = std::to_string(i), to = std::to_string(i + 1);
-    text += "  y" + to + " = einsum(x=[y" + from + ", @w" + from + "]) {equation: \"ij,jk->ik\"}\n";
+    text += "  y" + to + " = einsum(x=[y" + from + ", @w" + from + "]) {equation: \"jj,jk->jk\"}\n";
   }
   const auto all = objections_to(text + "  return y12\n}\n");
   ASSERT_EQ(all.size(), 9U);

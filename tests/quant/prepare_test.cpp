@@ -188,10 +188,10 @@ TEST(Prepare, MeansKeepTheirScaleWhereThePlatformDoes) {
 }
 
 TEST(Prepare, LeavesTheRecordAndTheReasonsInTheModel) {
-  const Model model = prepared(images("  c = conv2d(x, w=@w)\n  s = log_softmax(c) {axis: 1}\n  return s\n"),
+  const Model model = prepared(images("  c = conv2d(x, w=@w)\n  s = hardmax(c) {axis: 1}\n  return s\n"),
                                "generic_int8", {}, {{"activations.rate", "0.25"}});
   EXPECT_EQ(platform_of(model).rate, 0.25);
-  EXPECT_EQ(model.metadata.float_operators, (FloatOperators{{"s", "log_softmax has no integer implementation"}}));
+  EXPECT_EQ(model.metadata.float_operators, (FloatOperators{{"s", "hardmax has no integer implementation"}}));
   EXPECT_TRUE(is_prepared(model));
 }
 

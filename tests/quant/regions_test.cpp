@@ -23,8 +23,8 @@ using test::images;
 using test::on;
 
 /// A softmax in front of two layers and one behind them.
-const std::string kBegin = "  s = log_softmax(x) {axis: 1}\n  i = input_nop(s)\n  c = conv2d(i, w=@w)\n  r = relu(c)\n";
-const std::string kMiddle = kBegin + "  d = conv2d(r, w=@v)\n  o = output_nop(d)\n  e = log_softmax(o) {axis: 1}\n";
+const std::string kBegin = "  s = hardmax(x) {axis: 1}\n  i = input_nop(s)\n  c = conv2d(i, w=@w)\n  r = relu(c)\n";
+const std::string kMiddle = kBegin + "  d = conv2d(r, w=@v)\n  o = output_nop(d)\n  e = hardmax(o) {axis: 1}\n";
 
 std::set<std::string> outside(const Model& model) {
   std::set<std::string> names;
@@ -47,10 +47,9 @@ TEST(Regions, WhatLiesOutsideStaysInFloatAndNeedsNoLeave) {
 }
 
 TEST(Regions, AFallbackInsideNeedsLeaveNevertheless) {
-  const Model prepared =
-      test::prepared(images(
-          kBegin + "  m = log_softmax(r) {axis: 1}\n  d = conv2d(m, w=@v)\n  o = output_nop(d)\n  e = log_softmax(o) "
-                   "{axis: 1}\n  return e\n"));
+  const Model prepared = test::prepared(
+      images(kBegin + "  m = hardmax(r) {axis: 1}\n  d = conv2d(m, w=@v)\n  o = output_nop(d)\n  e = hardmax(o) "
+                      "{axis: 1}\n  return e\n"));
   const auto fallbacks = fallbacks_inside(prepared);
   ASSERT_EQ(fallbacks.size(), 1U);
   EXPECT_EQ(fallbacks[0].layer, "m");
@@ -58,7 +57,7 @@ TEST(Regions, AFallbackInsideNeedsLeaveNevertheless) {
 
 TEST(Regions, TheFirstAndLastLayersOfTheRegionAreTheEnds) {
   const Model prepared = test::prepared(images(kBegin + "  m = conv2d(r, w=@u)\n  d = conv2d(m, w=@v)\n  o = "
-                                                        "output_nop(d)\n  e = log_softmax(o) {axis: 1}\n  return e\n"),
+                                                        "output_nop(d)\n  e = hardmax(o) {axis: 1}\n  return e\n"),
                                         "generic_int8", {4, 4, {}});
   std::vector<int> bits;
   for (const char* name : {"i.q", "r.q", "m.q", "d.q"}) bits.push_back(bits_of(test::quantizer(prepared, name)));
@@ -110,10 +109,10 @@ TEST(Regions, AMarkerBehindAConcatOrAReshapeIsNamedWithTheLayers) {
 }
 
 TEST(Regions, AMarkerBehindALayerWithoutCodesSaysWhy) {
-  EXPECT_EQ(
-      diagnostic_of(
-          [] { test::prepared(images(kBegin + "  m = log_softmax(r) {axis: 1}\n  o = output_nop(m)\n  return o\n")); }),
-      on("o", 10, errors::marker_behind_float_layer("log_softmax", "m", "log_softmax has no integer implementation")));
+  EXPECT_EQ(diagnostic_of([] {
+              test::prepared(images(kBegin + "  m = hardmax(r) {axis: 1}\n  o = output_nop(m)\n  return o\n"));
+            }),
+            on("o", 10, errors::marker_behind_float_layer("hardmax", "m", "hardmax has no integer implementation")));
 }
 
 TEST(Regions, AllThatIsWrongIsSaidAtOnce) {
@@ -130,7 +129,7 @@ TEST(Regions, AllThatIsWrongIsSaidAtOnce) {
 
 const std::string kPlain =
     "  c = conv2d(x, w=@w)\n  r = relu(c)\n  d = conv2d(r, w=@v)\n  e = conv2d(d, w=@u)\n  s = "
-    "log_softmax(e) {axis: 1}\n  return s\n";
+    "hardmax(e) {axis: 1}\n  return s\n";
 
 TEST(Regions, TensorsAreNamedByPatterns) {
   const Model model = images(kPlain);

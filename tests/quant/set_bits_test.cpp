@@ -127,7 +127,7 @@ TEST(SetBits, AreWhatPrepareWouldHaveGiven) {
 
 TEST(SetBits, SelectorsThatChooseNothingAreRefused) {
   Model model = prepared(
-      "  c = conv2d(x=x, w=@w)\n  p = max_pool2d(x=c) {kernel: [2, 2], stride: [2, 2]}\n  s = log_softmax(x=p) {axis: "
+      "  c = conv2d(x=x, w=@w)\n  p = max_pool2d(x=c) {kernel: [2, 2], stride: [2, 2]}\n  s = hardmax(x=p) {axis: "
       "1}\n "
       " return s\n",
       "[]");
@@ -137,8 +137,7 @@ TEST(SetBits, SelectorsThatChooseNothingAreRefused) {
             errors::selector_matches_nothing("selector", "elsewhere*", "; there are x.q, c, p, s"));
   EXPECT_EQ(diagnostic_of([&] { set_bits(model, "p", {}, 4); }),
             errors::layer_without_quantizer("p", "max_pool2d", "p"));
-  EXPECT_EQ(diagnostic_of([&] { set_bits(model, "s", {}, 4); }),
-            errors::layer_without_quantizer("s", "log_softmax", "s"));
+  EXPECT_EQ(diagnostic_of([&] { set_bits(model, "s", {}, 4); }), errors::layer_without_quantizer("s", "hardmax", "s"));
   EXPECT_EQ(diagnostic_of([&] { set_bits(model, "[ps]", {}, 4); }),
             errors::layer_without_quantizer("[ps]", "max_pool2d", "p"));
   set_bits(model, "[cps]", {}, 4);

@@ -52,6 +52,10 @@ T log1p_of(T x) {
   return std::log1p(x);
 }
 template <std::floating_point T>
+T pow_of(T x, T exponent) {
+  return std::pow(x, exponent);
+}
+template <std::floating_point T>
 T erf_of(T x) {
   return std::erf(x);
 }

@@ -151,6 +151,7 @@ void NodeExporter::add(Op op) {
   if (op.is<ops::Positions>()) return add_positions(op);
   if (op.is<ops::Relu6>()) return add_clip(op, 0, 6);
   if (op.is<ops::HardTanh>()) return add_clip(op, ops::HardTanh(op.node()).alpha(), ops::HardTanh(op.node()).beta());
+  if (op.is<ops::AffinePower>()) return add_affine_power(op);
   if (op.is<ops::Silu>()) return add_silu(op);
   if (op.is<ops::Gelu>()) return add_gelu(op);
   if (op.is<ops::LayerNorm>()) return add_layer_norm(op);
@@ -379,6 +380,19 @@ void NodeExporter::add_clip(Op op, double lowest, double highest) {
     node.inputs.push_back(writer_.add_tensor(op.name() + suffix, Tensor::of<float>(DType::f32, {}, {&number, 1})));
   }
   writer_.add_node(node);
+}
+
+void NodeExporter::add_affine_power(Op op) {
+  const ops::AffinePower power(op.node());
+  std::string base = name(power.x());
+  const auto apply = [&](const char* foreign, const char* what, double number, std::string out) {
+    const Tensor stored = Tensor::scalar(static_cast<float>(number));
+    writer_.add_node({foreign, out, {base, writer_.add_tensor(op.name() + what, stored)}, {out}});
+    base = std::move(out);
+  };
+  if (power.gamma() != 1) apply("Mul", ".factor", power.gamma(), writer_.unique(op.name() + ".scaled"));
+  if (power.bias() != 0) apply("Add", ".bias", power.bias(), writer_.unique(op.name() + ".base"));
+  apply("Pow", ".exponent", power.alpha(), name(power.out()));
 }
 
 void NodeExporter::add_silu(Op op) {

@@ -8,6 +8,7 @@
 #include <span>
 
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/canonical/index_arithmetic.h"
 #include "halfstep/passes/canonical/within_reach.h"
 #include "halfstep/passes/graph/rewrite.h"
 #include "halfstep/passes/graph/tensors.h"
@@ -30,7 +31,7 @@ struct Mask {
 
 class CodeForms {
  public:
-  CodeForms(Model& model, bool masks_alone) : model_(model), masks_alone_(masks_alone) {}
+  CodeForms(Model& model, bool masks_alone) : model_(model), masks_alone_(masks_alone), indices_(model.graph) {}
 
   void run() {
     for (const Op op : model_.graph.ops()) {
@@ -43,8 +44,8 @@ class CodeForms {
       if (op.is<ops::Add>()) rewrite_sum(ops::Add(op.node()));
       if (masks_alone_) continue;
       if (op.is<ops::Div>()) rewrite_division(ops::Div(op.node()));
+      if (op.is<ops::Cast>()) rewrite_cast(ops::Cast(op.node()));
       if (op.is<ops::Clip>()) rewrite_clip(ops::Clip(op.node()));
-      if (op.is<ops::Power>()) rewrite_power(ops::Power(op.node()));
       if (op.is<ops::ReduceSum>()) rewrite_total(ops::ReduceSum(op.node()));
       if (op.is<ops::MaxOf>()) rewrite_extreme(op, ops::ReduceMax::record());
       if (op.is<ops::MinOf>()) rewrite_extreme(op, ops::ReduceMin::record());
@@ -72,9 +73,31 @@ class CodeForms {
 
   void rewrite_select(ops::Select select) {
     const auto a = number(select.a()), b = number(select.b());
-    if (a.has_value() == b.has_value()) return;
+    if (!a && !b) return rewrite_choice(select);
+    if (a && b) return;
     if (b) fill(select, select.a(), {select.condition(), true, select.b()});
     if (a) fill(select, select.b(), {select.condition(), false, select.a()});
+  }
+
+  /// A select of two values is the sum of what it takes of each, with 0 elsewhere.
+  void rewrite_choice(ops::Select select) {
+    if (masks_alone_ || indices_.contains(select)) return;
+    const Value zero = stored_number(select.name() + ".zero", 0);
+    const auto part = [&](Value value, bool inverse) {
+      return inserted(select, ops::MaskFill::record(), {value, select.condition(), zero}, {{"inverse", inverse}});
+    };
+    replace(select, ops::Add::record(), {part(select.a(), true), part(select.b(), false)}, {});
+  }
+
+  /// The numbers 0 and 1 of a condition are a 0 that the condition fills with 1.
+  void rewrite_cast(ops::Cast cast) {
+    if (cast.x().dtype() != DType::boolean || cast.x().is_tensor() || indices_.contains(cast)) return;
+    const Value zero = stored_number(cast.name() + ".zero", 0), one = stored_number(cast.name() + ".one", 1);
+    replace(cast, ops::MaskFill::record(), {zero, cast.x(), one}, {});
+  }
+
+  Value stored_number(const std::string& name, float number) {
+    return add_tensor(model_, name, Tensor::scalar(number).reshaped({}), Role::constant);
   }
 
   /// Rewrites a select of two numbers: one of them is filled with the other.
@@ -183,16 +206,6 @@ class CodeForms {
     replace(div, ops::Mul::record(), {div.a(), reciprocal}, {});
   }
 
-  /// Powers that products and functions of one operand compute.
-  void rewrite_power(ops::Power power) {
-    const Value x = power.in(0);
-    const auto exponent = number(power.in(1));
-    if (x.is_tensor() || !exponent) return;
-    if (*exponent == 2) replace(power, ops::Mul::record(), {x, x}, {});
-    if (*exponent == 0.5F) replace(power, ops::Sqrt::record(), {x}, {});
-    if (*exponent == -1) replace(power, ops::Reciprocal::record(), {x}, {});
-  }
-
   /// A sum over axes is their mean times the number of its elements.
   void rewrite_total(ops::ReduceSum sum) {
     const Dims& dims = sum.x().dims();
@@ -265,6 +278,7 @@ class CodeForms {
 
   Model& model_;
   bool masks_alone_;
+  const IndexArithmetic indices_;
   std::set<const detail::OpNode*> gone_;  ///< inputs of replaced operators, which may have lost their last reader
 };
 

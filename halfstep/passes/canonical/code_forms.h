@@ -14,8 +14,9 @@ inline constexpr float kHidden = -1e30F;
 /// of a softmax against rows that are hidden as a whole becomes another mask_fill, or is removed if no row can be. A
 /// division by a number becomes a product with its reciprocal, which differs by float32 rounding. A clip between
 /// numbers becomes a hard_tanh, whose limits are attributes. The largest or smallest of several computed values becomes
-/// a reduction over their concatenation. A sum over axes becomes their mean times a number, a square a product, and a
-/// softplus with a threshold of at least 20 a plain one.
+/// a reduction over their concatenation. A sum over axes becomes their mean times a number, and a softplus with a
+/// threshold of at least 20 a plain one. A select of two values becomes the sum of two masks, and a condition that is
+/// cast to numbers a mask of 0 and 1.
 void code_forms(Model& model);
 
 /// Rewrites only the masks.

@@ -17,6 +17,7 @@
 #include "halfstep/passes/graph/uses.h"
 #include "halfstep/passes/quantized/coded_form.h"
 #include "halfstep/passes/quantized/coded_rebuild.h"
+#include "halfstep/passes/quantized/compared_codes.h"
 #include "halfstep/passes/quantized/learned_parts.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/passes/quantized/training_form.h"
@@ -104,13 +105,27 @@ class Converter final : passes::CodedRebuild {
       case StepKind::input: return convert_input(step);
       case StepKind::move: return rebuild_move(step);
       case StepKind::rescale: return convert_rescale(step);
-      case StepKind::real: return rebuild_real(step.main);
+      case StepKind::real: return convert_real(step.main);
       case StepKind::compute:
         if (step.is_lookup()) return convert_lookup(step);
         if (step.weight) return convert_weighted(step);
         if (step.main.info().quant.trait == Trait::normalizes) return convert_normalizing(step);
         return convert_accumulating(step);
     }
+  }
+
+  /// Compares codes where the real values of an operator are those of codes and a stored number.
+  void convert_real(Op op) {
+    const auto compared = passes::compared_codes(source_, op);
+    if (!compared || !has_codes(compared->value)) return rebuild_real(op);
+    const CodeFormat& x = formats_.at(compared->value.node());
+    const auto on_codes = passes::on_codes(op, *compared, x.scale, x.zero_point, x.code_min, x.code_max);
+    if (!on_codes) return rebuild_real(op);
+    Tensor code(codes(compared->value).dtype(), op.in(compared->is_second ? 0 : 1).dims());
+    set_element(code, 0, on_codes->code);
+    const Value number = add_tensor(op.name() + ".code", Role::constant, std::move(code));
+    const Op made = builder_.insert({on_codes->info, {codes(compared->value), number}, {}, op.name(), op.location()});
+    set_real(op.out(0), made.out(0));
   }
 
   Value scale_constant(const std::string& name, const CodeFormat& format) {

@@ -14,6 +14,7 @@
 #include "halfstep/passes/canonical/code_forms.h"
 #include "halfstep/passes/canonical/index_arithmetic.h"
 #include "halfstep/passes/canonical/layers/norm_forms.h"
+#include "halfstep/passes/canonical/layers/open_products.h"
 #include "halfstep/passes/canonical/layers/open_recurrent.h"
 #include "halfstep/passes/canonical/lone_affines.h"
 #include "halfstep/passes/canonical/within_reach.h"
@@ -83,8 +84,8 @@ class Planner {
     if (op.info().flow != Flow::none) return "its regions have their own quantizers";
     if (std::ranges::find(platform_.in_float, op.info().name) != platform_.in_float.end())
       return fmt::format("{} computes it in float", platform_.name);
-    const std::string recurrent = passes::recurrent_obstacle(op);
-    if (!recurrent.empty()) return fmt::format("{} {}: {}", op.info().name, kNoForm, recurrent);
+    if (const std::string obstacle = obstacle_in_layer(op); !obstacle.empty())
+      return fmt::format("{} {}: {}", op.info().name, kNoForm, obstacle);
     const QuantInfo& quant = op.info().quant;
     const auto inputs = passes::activation_inputs(op);
     const bool computes = passes::computes_codes(op);
@@ -119,6 +120,18 @@ class Planner {
       return "it multiplies by values that are not powers of two";
     const std::string obstacle = obstacle_on_codes(op, form, platform_.average_bits);
     return obstacle.empty() ? std::nullopt : Reason(obstacle);
+  }
+
+  /// Why preparation cannot write a layer as operators that have codes. "" if it can.
+  std::string obstacle_in_layer(Op op) const {
+    if (const std::string recurrent = passes::recurrent_obstacle(op); !recurrent.empty()) return recurrent;
+    if (insertion_ != nullptr) return "";
+    if (op.is<ops::Clip>()) {
+      for (const Value bound : {ops::Clip(op.node()).lowest(), ops::Clip(op.node()).highest()}) {
+        if (bound && !bound.is_tensor()) return fmt::format("its bound '{}' is computed", bound.name());
+      }
+    }
+    return passes::product_obstacle(op);
   }
 
   static std::string why_not_float32(Value input) {
@@ -196,10 +209,12 @@ class Planner {
   }
 
   /// Whether the value has no codes and no quantizer. Results of regions get a quantizer, since regions compute on
-  /// codes.
+  /// codes. So do converted integers, as inputs of the network do.
   bool is_real(Value value) const {
-    const bool leaves_region = value.producer() && value.producer().info().flow != Flow::none;
-    return plan_.is_real(value) && !is_quantized(value) && !leaves_region;
+    const Op op = value.producer();
+    const bool leaves_region = op && op.info().flow != Flow::none;
+    const bool is_input = insertion_ == nullptr && passes::converts_integers(op);
+    return plan_.is_real(value) && !is_quantized(value) && !leaves_region && !is_input;
   }
 
   bool is_quantized(Value value) const { return insertion_ != nullptr && insertion_->has(value); }

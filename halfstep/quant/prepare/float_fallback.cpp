@@ -10,6 +10,8 @@
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/canonical/index_arithmetic.h"
+#include "halfstep/passes/graph/traits.h"
+#include "halfstep/passes/quantized/compared_codes.h"
 #include "halfstep/quant/prepare/quantized_regions.h"
 
 namespace halfstep::quant {
@@ -57,7 +59,9 @@ bool gives_codes(Op op) {
   });
 }
 
-bool reaches_codes(Op op) {
+/// Whether a result reaches an operator for which `ends` is true, or with `outputs` an output of the network.
+template <class Ends>
+bool reaches(Op op, bool outputs, Ends ends) {
   std::vector<Value> waiting = op.results();
   std::set<const detail::ValueNode*> seen;
   while (!waiting.empty()) {
@@ -67,7 +71,8 @@ bool reaches_codes(Op op) {
     for (const auto& [user, operand] : value.uses()) {
       const auto place = static_cast<size_t>(operand);
       const bool is_end = user == user.node()->block->return_op();
-      if (!is_end && user.regions().empty() && gives_codes(user)) return true;
+      if (is_end && outputs && !user.node()->block->parent()) return true;
+      if (!is_end && user.regions().empty() && ends(user)) return true;
       const std::vector<Value> next = is_end                   ? passed_out(user, place)
                                       : user.regions().empty() ? user.results()
                                                                : passed_in(user, place);
@@ -75,6 +80,11 @@ bool reaches_codes(Op op) {
     }
   }
   return false;
+}
+
+/// Whether the results only select branches and end loops.
+bool only_decides(Op op) {
+  return !reaches(op, true, [](Op) { return false; });
 }
 
 }  // namespace
@@ -86,8 +96,10 @@ std::vector<FloatFallback> float_fallback(const Model& model) {
   std::vector<FloatFallback> fallbacks;
   for (Op op : model.graph.all_ops()) {
     const auto found = reasons.find(op.name());
-    if (found != reasons.end() && computes_reals(op) && !indices.is_exact(op))
-      fallbacks.push_back({op.name(), op.info().name, found->second, outside.contains(op.node())});
+    if (found == reasons.end() || !computes_reals(op) || indices.is_exact(op) || passes::converts_integers(op))
+      continue;
+    if (only_decides(op) || passes::compared_codes(model, op)) continue;
+    fallbacks.push_back({op.name(), op.info().name, found->second, outside.contains(op.node())});
   }
   return fallbacks;
 }
@@ -96,7 +108,7 @@ std::vector<FloatFallback> fallbacks_into_codes(const Model& integer) {
   auto fallbacks = float_fallback(integer);
   std::erase_if(fallbacks, [&](const FloatFallback& fallback) {
     const Op op = integer.graph.op(fallback.layer);
-    return op.is<ops::Cast>() || !reaches_codes(op);
+    return op.is<ops::Cast>() || !reaches(op, false, gives_codes);
   });
   return fallbacks;
 }

@@ -14,8 +14,9 @@ struct FloatFallback {
   bool is_outside = false;  ///< outside of the regions that markers bound, where no codes are expected
 };
 
-/// Float fallbacks of a prepared network or an integer program, in graph order. Excludes index arithmetic that reads no
-/// activation, because it does not compute data.
+/// Float fallbacks of a prepared network or an integer program, in graph order. Excludes operators that compute no
+/// data: index arithmetic that reads no activation, and operators that only select branches and end loops. Excludes
+/// comparisons that conversion makes with codes, and conversions of integers too.
 std::vector<FloatFallback> float_fallback(const Model& model);
 
 /// Float fallbacks of an integer program from which codes are computed. Other float fallbacks only select control flow,

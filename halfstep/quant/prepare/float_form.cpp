@@ -8,8 +8,11 @@
 #include "halfstep/passes/canonical/code_forms.h"
 #include "halfstep/passes/canonical/computed_masks.h"
 #include "halfstep/passes/canonical/layer_forms.h"
+#include "halfstep/passes/canonical/layers/measure_forms.h"
 #include "halfstep/passes/canonical/layers/norm_forms.h"
+#include "halfstep/passes/canonical/layers/open_products.h"
 #include "halfstep/passes/canonical/layers/open_recurrent.h"
+#include "halfstep/passes/canonical/layers/power_forms.h"
 #include "halfstep/passes/canonical/layers/prelu_forms.h"
 #include "halfstep/passes/canonical/layers/spatial_forms.h"
 #include "halfstep/passes/canonical/lone_affines.h"
@@ -70,7 +73,10 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
     passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may contain the training network
     passes::open_attention(model);
     const bool has_rules = platform.insertion.has_value();  // rules by kinds of operators name the original layers
-    if (!has_rules) passes::open_recurrent(model);
+    if (!has_rules) {
+      passes::open_recurrent(model);
+      passes::open_products(model);
+    }
     for (const auto& mean : model.graph.all<ops::ReduceMean>()) {
       if (!mean.keep_dims()) found.means.insert(mean.name());
     }
@@ -79,6 +85,7 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
       passes::spatial_forms(model);
       passes::norm_forms(model);
       passes::prelu_forms(model);
+      passes::measure_forms(model);
       if (platform.requantize == "power_of_two") passes::separate_norm_factors(model);
     }
     const auto which = platform.insertion ? passes::Tails::norms_and_biases : passes::Tails::any;
@@ -93,6 +100,7 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
       std::ranges::move(passes::fold_lone_affines(model, takes), std::back_inserter(tails));
       passes::computed_masks(model);
       passes::code_forms(model);
+      passes::power_forms(model);
     } else if (!platform.insertion->as_mqbench) {  // the range of masked values would leave no codes for the others
       passes::computed_masks(model);
       passes::mask_forms(model);

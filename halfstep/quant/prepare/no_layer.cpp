@@ -22,16 +22,20 @@ struct Way {
   const char* remedy;
 };
 
-constexpr const char* kGates = "write its gates with linear layers (Gemm or MatMul), Sigmoid and Tanh";
+constexpr const char* kGates =
+    "export it without that, or write its gates with linear layers (Gemm or MatMul), Sigmoid and Tanh";
+constexpr const char* kExtents = "export the network with fixed spatial extents";
 
-/// Remedies for operators without integer implementations.
+/// Remedies for operators without integer implementations. Preparation decomposes most of them, so these concern their
+/// other forms, and targets whose rules name the original layers.
 constexpr std::array kWays = {
     Way{"gru", kGates},
     Way{"lstm", kGates},
     Way{"rnn", kGates},
     Way{"einsum", "write it as a MatMul"},
     Way{"matmul_broadcast", "write it as a MatMul with one stored matrix on the right, or as a convolution"},
-    Way{"conv", "write it as convolutions over one or two axes"},
+    Way{"conv", kExtents},
+    Way{"conv_transpose", kExtents},
 };
 
 const Way* find_way(std::string_view op) {

@@ -112,10 +112,17 @@ inline Vector erf_of(Tag d, Vector x) {
 #endif
 
 /// Applies a function that exists only for numbers to each lane.
-inline Vector each(Tag d, Vector x, float (*function)(float)) {
+inline Vector each(Tag d, float (*function)(float), Vector x) {
   float lanes[kMostLanes];
   hn::StoreU(x, d, lanes);
   for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = function(lanes[i]);
+  return hn::LoadU(d, lanes);
+}
+inline Vector each(Tag d, float (*function)(float, float), Vector x, Vector y) {
+  float lanes[kMostLanes], others[kMostLanes];
+  hn::StoreU(x, d, lanes);
+  hn::StoreU(y, d, others);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = function(lanes[i], others[i]);
   return hn::LoadU(d, lanes);
 }
 

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "halfstep/passes/canonical/layers/spatial_axes.h"
+#include "halfstep/passes/graph/rearranged.h"
 #include "halfstep/passes/graph/resampling.h"
 #include "halfstep/passes/graph/rewrite.h"
 #include "halfstep/passes/graph/tensors.h"
@@ -16,30 +17,6 @@ namespace halfstep::passes {
 namespace {
 
 using Ints = std::vector<int64_t>;
-
-/// Returns the tensor with its axes in another order. Element [i, j, ...] of the result is element [i, j, ...] of the
-/// axes `perm`, counted from the end along those that `flipped` names.
-Tensor rearranged(const Tensor& tensor, const Ints& perm, const std::vector<bool>& flipped) {
-  const Dims& dims = tensor.dims();
-  std::vector<int64_t> strides(dims.size(), 1);
-  for (size_t axis = dims.size(); axis-- > 1;) strides[axis - 1] = strides[axis] * dims[axis];
-  Dims extents;
-  for (const int64_t axis : perm) extents.push_back(dims[static_cast<size_t>(axis)]);
-  Tensor made(tensor.dtype(), extents);
-  const auto from = tensor.data<float>();
-  const auto to = made.data<float>();
-  for (size_t i = 0; i < to.size(); ++i) {
-    auto rest = static_cast<int64_t>(i);
-    int64_t source = 0;
-    for (size_t axis = extents.size(); axis-- > 0;) {
-      const int64_t place = rest % extents[axis];
-      rest /= extents[axis];
-      source += strides[static_cast<size_t>(perm[axis])] * (flipped[axis] ? extents[axis] - 1 - place : place);
-    }
-    to[i] = from[static_cast<size_t>(source)];
-  }
-  return made;
-}
 
 /// Index tensor [windows, kernel] of the elements that windows along a padded axis read.
 Tensor window_indices(int64_t windows, const SpatialAxis& axis) {
@@ -243,8 +220,7 @@ class SpatialForms {
     const Value images = cropped(stacked(x, depth, layer.groups), layer.axes);
     layer.w = derived(layer.w, ".planes", [&](const Tensor& w) {
       const Dims& dims = w.dims();
-      return rearranged(w, {0, 2, 1, 3, 4}, std::vector<bool>(5))
-          .reshaped({dims[0], dims[1] * dims[2], dims[3], dims[4]});
+      return rearranged(w, {0, 2, 1, 3, 4}).reshaped({dims[0], dims[1] * dims[2], dims[3], dims[4]});
     });
     const Value made = image(images, layer);
     const Dims& dims = made.dims();
