@@ -46,11 +46,12 @@ ModelText sequences() {
   return text;
 }
 
-/// Compares the dynamic network at these extents with the network that is imported with them.
-void expect_same(ModelText& text, int64_t most_length = 40) {
+/// Compares the dynamic network at these lengths with the network that is imported with them.
+void expect_same_at(ModelText& text, const std::vector<int64_t>& lengths) {
   text.output("y");
   const Model open = import_text(text);
-  for (const Dims& dims : {Dims{1, 1, 6}, Dims{2, 3, 6}, Dims{3, 2, 6}, Dims{5, most_length, 6}}) {
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    const Dims dims = {static_cast<int64_t>(i + 1), lengths[i], 6};
     const Tensor x = random(dims, 3);
     ThreadPool pool(1);
     Binding binding = test::bound();
@@ -61,6 +62,8 @@ void expect_same(ModelText& text, int64_t most_length = 40) {
     EXPECT_TRUE(found.same_bits(expected)) << to_string(dims);
   }
 }
+
+void expect_same(ModelText& text, int64_t most_length = 40) { expect_same_at(text, {1, 3, 2, most_length}); }
 
 TEST(DynamicDims, PositionsAreGathered) {
   ModelText text = sequences();
@@ -319,6 +322,65 @@ TEST(DynamicDims, AnySizesOfResize) {
   cubic.output("y");
   const Diagnostic refusal = halfstep::test::diagnostic_of([&] { import_text(cubic); });
   EXPECT_EQ(refusal, placed(errors::depends_on_extents("a resize of mode cubic"), "", refusal.where));
+}
+
+/// The small lengths of the trials have no windows.
+TEST(DynamicDims, SizesOfAnEarlierMap) {
+  ModelText text = sequences();
+  text.add("Unsqueeze", {"x", "one1"}, {"image"});
+  const auto pool = [&](const std::string& from, const std::string& to) {
+    text.add("MaxPool", {from}, {to},
+             {attribute("kernel_shape", std::vector<int64_t>{4, 1}), attribute("strides", std::vector<int64_t>{2, 1})});
+  };
+  pool("image", "large");
+  pool("large", "small");
+  text.add("Shape", {"large"}, {"sizes"});
+  text.add("Resize", {"small", "", "", "sizes"}, {"y"}, {attribute("mode", std::string("linear"))});
+  expect_same_at(text, {10, 13, 12, 40});
+}
+
+/// Cuts x to half of its length, and pads it to the whole again by the numbers `before` and `after`.
+ModelText halved() {
+  ModelText text = sequences();
+  add_factors(text);
+  text.add("Add", {"l1", "one1"}, {"longer"});
+  text.add("Div", {"longer", "two1"}, {"half"});
+  text.add("Slice", {"x", "zero1", "half", "one1"}, {"short"});
+  text.add("Sub", {"l1", "half"}, {"rest"});
+  text.add("Div", {"rest", "two1"}, {"before"});
+  text.add("Sub", {"rest", "before"}, {"after"});
+  text.add_tensor(test::floats("fill", {}, {2.5F}));
+  return text;
+}
+
+TEST(DynamicDims, PadsToAnotherLength) {
+  for (const std::string mode : {"constant", "edge", "reflect", "wrap"}) {
+    SCOPED_TRACE(mode);
+    ModelText text = halved();
+    text.add("Concat", {"zero1", "before", "one1", "zero1", "after", "zero1"}, {"pads"}, {attribute("axis", 0)});
+    text.add("Pad", {"short", "pads", "fill"}, {"y"}, {attribute("mode", mode)});
+    if (mode == "wrap") {
+      text.output("y");
+      EXPECT_EQ(halfstep::test::name_of([&] { import_text(text); }), "depends_on_extents");
+    } else {
+      expect_same_at(text, mode == "reflect" ? std::vector<int64_t>{4, 5, 7, 40} : std::vector<int64_t>{1, 3, 2, 40});
+    }
+  }
+}
+
+/// PyTorch's exporter lists the numbers in pairs, from the last axis to the first.
+TEST(DynamicDims, PadsAreListedInPairs) {
+  ModelText text = halved();
+  text.add_tensor(integers("pairs", {2}, {-1, 2}));
+  text.add_tensor(integers("lowest", {1}, {INT64_MIN}));
+  text.add("Concat", {"one1", "zero1", "before", "after", "zero1", "zero1"}, {"numbers"}, {attribute("axis", 0)});
+  text.add("Reshape", {"numbers", "pairs"}, {"rows"});
+  text.add("Slice", {"rows", "left", "lowest", "zero1", "left"}, {"reversed"});
+  text.add("Transpose", {"reversed"}, {"columns"}, {attribute("perm", std::vector<int64_t>{1, 0})});
+  text.add("Reshape", {"columns", "left"}, {"list"});
+  text.add("Cast", {"list"}, {"pads"}, {attribute("to", int64_t{7})});
+  text.add("Pad", {"short", "pads", "fill"}, {"y"}, {attribute("mode", std::string("constant"))});
+  expect_same(text);
 }
 
 TEST(DynamicDims, WhatIsNotSaidByExtentsIsRefused) {

@@ -52,13 +52,36 @@ TEST(IndexArithmetic, ARoundedActivationIsAnInteger) {
             "f? o j");
 }
 
-/// Positions that are added to activations are data. An index that depends on them too is computed in float.
-TEST(IndexArithmetic, BothDataAndIndex) {
+/// Numbers that are counted along an axis and then added to activations are exact, whether or not an index depends on
+/// them too.
+TEST(IndexArithmetic, CountedNumbers) {
   const std::string body =
       "x: f32[?, 4]) {\n  param @w: f32[4, 4]\n  const @k: f32[]\n  h = linear(x, w=@w)\n"
       "  p = positions(x) {axis: 1}\n  f = cast(p) {to: \"f32\"}\n  s = add(a=f, b=@k)\n  y = add(a=h, b=s)\n";
-  EXPECT_EQ(indices(body + "  return y\n"), "p");
+  EXPECT_EQ(indices(body + "  return y\n"), "p f s");
   EXPECT_EQ(indices(body + "  j = cast(s) {to: \"i64\"}\n  return y, j\n"), "p f s j");
+}
+
+/// Angles of positions are counted, also through functions and a choice by a comparison. Rows of a table at counted
+/// positions are not: they are learned.
+TEST(IndexArithmetic, CountedAngles) {
+  EXPECT_EQ(indices("x: f32[?, 4]) {\n  param @w: f32[4, 4]\n  param @t: f32[9, 4]\n  const @k: f32[]\n"
+                    "  const @low: f32[]\n  h = linear(x, w=@w)\n"
+                    "  p = positions(x)\n  f = cast(p) {to: \"f32\"}\n  u = unsqueeze(f) {axes: [1]}\n"
+                    "  a = mul(a=u, b=@k)\n  s = sin(a)\n  g = greater(a=a, b=@k)\n"
+                    "  c = select(condition=g, a=@k, b=@low)\n  m = add(a=s, b=c)\n  e = gather(x=@t, indices=p)\n"
+                    "  r = add(a=e, b=m)\n  y = add(a=h, b=r)\n  return y\n"),
+            "p f u a s g c m");
+}
+
+/// What is left of a mask of integers behind the elements that hide others.
+TEST(IndexArithmetic, SoftenedMasks) {
+  const std::string body =
+      "  param @w: f32[4, 4]\n  const @k: f32[]\n  h = linear(x, w=@w)\n  f = cast(m) {to: \"f32\"}\n"
+      "  s = mul(a=f, b=@k)\n  c = less_or_equal(a=s, b=@k)\n  r = mask_fill(x=s, condition=c, value=@k)\n"
+      "  y = add(a=h, b=r)\n  return y\n";
+  EXPECT_EQ(indices("x: f32[2, 4], m: i64[4]) {\n" + body), "f s c r");
+  EXPECT_EQ(indices("x: f32[2, 4], m: f32[4]) {\n" + body), "c");
 }
 
 /// Values that a layer depends on are not indices, even if the whole network ends in an index.

@@ -92,6 +92,32 @@ TEST(CodePlan, MovedTensorsAreTensors) {
   EXPECT_FALSE(codes.contains("y") || codes.contains("t"));
 }
 
+/// Rows of a table have codes in front of a scan, whose region computes on codes.
+TEST(CodePlan, TablesInFrontOfRegions) {
+  const Model model = network(
+      "graph g(ids: i64[?, 3], s: f32[3, 4]) {\n  param @table: f32[9, 4]\n  param @w: f32[4, 4]\n"
+      "  e = gather(x=@table, indices=ids)\n"
+      "  z = scan(values=[s, e]) {states: 1, scanned: 1} region body(t: f32[3, 4], row: f32[3, 4]) {\n"
+      "    h = linear(row, w=@w)\n    n = add(a=t, b=h)\n    return n\n  }\n  y = relu(z)\n  return y\n}\n");
+  EXPECT_FALSE(in_float(model).contains("e"));
+}
+
+/// A sum of learned rows and numbers that are counted along an axis has codes. A quantizer is behind the numbers.
+TEST(CodePlan, CountedNumbersAreQuantizedOnce) {
+  const Model model = network(
+      "graph g(ids: i64[?]) {\n  param @table: f32[9, 4]\n  param @w: f32[4, 4]\n  const @k: f32[4]\n"
+      "  e = gather(x=@table, indices=ids)\n  p = positions(ids)\n  f = cast(p) {to: \"f32\"}\n"
+      "  u = unsqueeze(f) {axes: [1]}\n  a = mul(a=u, b=@k)\n  s = sin(a)\n  x = add(a=e, b=s)\n"
+      "  y = linear(x, w=@w)\n  return y\n}\n");
+  const FloatOperators found = in_float(model);
+  EXPECT_EQ(found.at("s"), "it computes indices or masks");
+  EXPECT_FALSE(found.contains("x") || found.contains("e"));
+  const Model made = prepared(model);
+  EXPECT_EQ(made.graph.op("s").in(0), made.graph.value("a"));
+  EXPECT_EQ(made.graph.op("x").in(1).producer().in(0), made.graph.value("s"));
+  EXPECT_TRUE(float_fallback(made).empty());
+}
+
 /// A part of an input that becomes an integer is read in front of the layer's quantizer.
 TEST(CodePlan, IndexArithmeticReadsInputsAsTheyAre) {
   const Model model = prepared(network(kRows));

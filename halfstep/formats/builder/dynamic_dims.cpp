@@ -98,12 +98,15 @@ OpenAxis axis_of(Builder& builder, const Node& node, const Element& extent) {
 
 /// Returns factor and offset, which may be negative, that compute `wanted` from an extent with the trials `tried`.
 std::optional<std::pair<int64_t, int64_t>> factor_and_offset(const Tried& wanted, const Tried& tried) {
-  for (size_t i = 1; i < tried.size(); ++i) {
-    if (wanted[0] == kRefused || tried[0] == kRefused || wanted[i] == kRefused || tried[i] == kRefused) continue;
-    const int64_t rise = wanted[i] - wanted[0], run = tried[i] - tried[0];
+  const auto is_live = [&](size_t i) { return wanted[i] != kRefused && tried[i] != kRefused; };
+  size_t first = 0;
+  while (first < tried.size() && !is_live(first)) ++first;
+  for (size_t i = first + 1; i < tried.size(); ++i) {
+    if (!is_live(i)) continue;
+    const int64_t rise = wanted[i] - wanted[first], run = tried[i] - tried[first];
     if (run == 0) continue;
     if (rise % run != 0) return std::nullopt;
-    const int64_t factor = rise / run, offset = wanted[0] - factor * tried[0];
+    const int64_t factor = rise / run, offset = wanted[first] - factor * tried[first];
     Tried linear = tried;
     for (int64_t& number : linear) number = number == kRefused ? number : factor * number + offset;
     return factor != 0 && agree(linear, wanted) ? std::optional(std::pair(factor, offset)) : std::nullopt;
@@ -176,7 +179,7 @@ bool same(const Element& a, const Element& b) {
 }
 
 Operand counted_elements(Builder& builder, const Node& node, const Elements& elements) {
-  if (elements.dtype != DType::i64) require_extents();
+  if (elements.dtype != DType::i64 || elements.columns > 0) require_extents();
   std::vector<Operand> numbers;
   for (const Element& element : elements.values) numbers.push_back(number_of(builder, node, element));
   if (elements.scalar) return builder.reshaped(node, numbers.at(0), {});

@@ -28,7 +28,11 @@ bool Elements::known() const {
   return std::all_of(values.begin(), values.end(), [](const Element& value) { return static_cast<bool>(value); });
 }
 
-Type Elements::type() const { return {dtype, scalar ? Dims{} : Dims{static_cast<int64_t>(values.size())}}; }
+Type Elements::type() const {
+  const auto count = static_cast<int64_t>(values.size());
+  if (columns > 0) return {dtype, {count / columns, columns}};
+  return {dtype, scalar ? Dims{} : Dims{count}};
+}
 
 Tensor Elements::tensor() const {
   Tensor tensor(type().dtype, type().dims);

@@ -30,11 +30,12 @@ class Element {
   std::optional<Tried> tried_;
 };
 
-/// An integer or a list of integers that may depend on dynamic extents. Types: i64, i32 or bool.
+/// An integer, a list or a matrix of integers that may depend on dynamic extents. Types: i64, i32 or bool.
 struct Elements {
   std::vector<Element> values;
   bool scalar = false;
   DType dtype = DType::i64;
+  int64_t columns = 0;  ///< length of the rows of a matrix, or 0 if it is no matrix
 
   bool known() const;
   Type type() const;

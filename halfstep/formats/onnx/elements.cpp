@@ -2,6 +2,7 @@
 // insert Shape, Gather, Unsqueeze and Concat around every reshape.
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "halfstep/formats/onnx/dtypes.h"
 #include "halfstep/formats/onnx/translator.h"
@@ -48,8 +49,17 @@ std::optional<Elements> unsqueeze(const Node&, const Lists& in) {
   return Elements{in[0].values, false, in[0].dtype};
 }
 
+/// Reshapes to rows of a known length. Exporters list the numbers of a pad in rows, and then reverse these.
+std::optional<Elements> to_matrix(const Elements& list, const std::vector<Element>& dims) {
+  const auto count = static_cast<int64_t>(list.values.size());
+  if (!dims[0] || !dims[1] || *dims[1] < 1 || count % *dims[1] != 0) return std::nullopt;
+  if (*dims[0] != -1 && *dims[0] != count / *dims[1]) return std::nullopt;
+  return Elements{list.values, false, list.dtype, *dims[1]};
+}
+
 std::optional<Elements> reshape(const Node&, const Lists& in) {
-  if (in.size() != 2 || in[1].scalar || in[1].values.size() > 1) return std::nullopt;
+  if (in.size() != 2 || in[1].scalar || in[1].values.size() > 2) return std::nullopt;
+  if (in[1].values.size() == 2) return to_matrix(in[0], in[1].values);
   const auto count = static_cast<int64_t>(in[0].values.size());
   const bool to_scalar = in[1].values.empty();
   if (to_scalar ? count != 1 : !in[1].values[0] || (*in[1].values[0] != -1 && *in[1].values[0] != count))
@@ -60,7 +70,17 @@ std::optional<Elements> reshape(const Node&, const Lists& in) {
 std::optional<Elements> cast(const Node& node, const Lists& in) {
   const auto to = find_dtype(node.integer("to", 0));
   const bool fits = to == DType::i64 || (to == DType::i32 && in[0].dtype == DType::i32);
-  return fits ? std::optional(Elements{in[0].values, in[0].scalar, *to}) : std::nullopt;
+  return fits ? std::optional(Elements{in[0].values, in[0].scalar, *to, in[0].columns}) : std::nullopt;
+}
+
+std::optional<Elements> transpose(const Node& node, const Lists& in) {
+  const auto columns = static_cast<size_t>(in[0].columns);
+  if (columns == 0 || node.integers("perm").value_or(std::vector<int64_t>{1, 0}) != std::vector<int64_t>{1, 0})
+    return std::nullopt;
+  const size_t rows = in[0].values.size() / columns;
+  Elements result{{}, false, in[0].dtype, static_cast<int64_t>(rows)};
+  for (size_t i = 0; i < in[0].values.size(); ++i) result.values.push_back(in[0].values[i % rows * columns + i / rows]);
+  return result;
 }
 
 std::optional<Elements> same(const Node&, const Lists& in) { return in[0]; }
@@ -68,15 +88,18 @@ std::optional<Elements> same(const Node&, const Lists& in) { return in[0]; }
 /// Returns elements from `start` on in steps, before `end`, with the rules of Slice.
 std::optional<Elements> sliced(const Elements& list, const Element& start, const Element& end, const Element& step) {
   if (!start || !end || !step || *step == 0 || list.scalar) return std::nullopt;
-  const auto size = static_cast<int64_t>(list.values.size());
+  const int64_t each = std::max<int64_t>(list.columns, 1);
+  const int64_t size = static_cast<int64_t>(list.values.size()) / each;
   if (size == 0) return list;
   const auto from_end = [size](int64_t index) { return index < 0 ? std::max(index, -size - 1) + size : index; };
   const int64_t lowest = *step > 0 ? 0 : -1, stride = std::clamp(*step, -size, size);
   const int64_t first = std::clamp(from_end(*start), int64_t{0}, size + lowest);
   const int64_t last = std::clamp(from_end(*end), lowest, size + lowest);
-  Elements result{{}, false, list.dtype};
-  for (int64_t i = first; *step > 0 ? i < last : i > last; i += stride)
-    result.values.push_back(list.values[static_cast<size_t>(i)]);
+  Elements result{{}, false, list.dtype, list.columns};
+  for (int64_t i = first; *step > 0 ? i < last : i > last; i += stride) {
+    const auto row = list.values.begin() + i * each;
+    result.values.insert(result.values.end(), row, row + each);
+  }
   return result;
 }
 
@@ -87,7 +110,8 @@ std::optional<Elements> slice(const Node& node, const Lists& in) {
     return sliced(in[0], (*starts)[0], (*ends)[0], 1);
   }
   const bool each_one = std::all_of(in.begin() + 1, in.end(), [](const Elements& e) { return e.values.size() == 1; });
-  if (in.size() < 3 || !each_one) return std::nullopt;
+  const bool along_rows = in.size() < 4 || (in[3].values[0] && *in[3].values[0] == 0);
+  if (in.size() < 3 || !each_one || (in[0].columns > 0 && !along_rows)) return std::nullopt;
   return sliced(in[0], in[1].values[0], in[2].values[0], in.size() > 4 ? in[4].values[0] : Element(1));
 }
 
@@ -183,6 +207,7 @@ const std::map<std::string, Fold, std::less<>>& folds() {
       {"Squeeze", squeeze},
       {"Unsqueeze", unsqueeze},
       {"Reshape", reshape},
+      {"Transpose", transpose},
       {"Cast", cast},
       {"Identity", same},
       {"Slice", slice},
@@ -209,6 +234,9 @@ std::optional<Elements> fold_elements(const Node& node, const std::vector<Operan
     if (!elements) return std::nullopt;
     lists.push_back(std::move(*elements));
   }
+  static const std::set<std::string, std::less<>> kOfMatrices = {"Reshape", "Transpose", "Slice", "Cast", "Identity"};
+  const bool has_matrix = std::ranges::any_of(lists, [](const Elements& list) { return list.columns > 0; });
+  if (has_matrix && !kOfMatrices.contains(node.op())) return std::nullopt;
   return fold->second(node, lists);
 }
 

@@ -91,17 +91,9 @@ class ComputedMasks {
     const Value last = insert(move, ".log", log.info(), {moved});
     const std::string name = move.name();
     mask.replace_all_uses_with(last);
-    erase_unread(mask);
+    erase_unread(model_.graph, mask);
     model_.graph.rename(last.producer(), name);
     return last;
-  }
-
-  void erase_unread(Value value) {
-    const Op op = value ? value.producer() : Op();
-    if (!op || std::ranges::any_of(op.results(), [](Value result) { return !result.uses().empty(); })) return;
-    const std::vector<Value> operands = op.operands();
-    model_.graph.erase(op);
-    for (const Value operand : operands) erase_unread(operand);
   }
 
   bool fill(Op add, Value x, Value hides) {
@@ -165,7 +157,7 @@ class ComputedMasks {
     const Op op = value.producer();
     if (!op) return MaskElements::any;
     if (op.is<ops::Cast, ops::Neg>()) return kind_of(op.in(0));
-    if (op.is<ops::Select>()) return std::max(kind_of(op.in(1)), kind_of(op.in(2)));
+    if (op.is<ops::Select>()) return kind_of_selected(ops::Select(op.node()));
     if (op.is<ops::Add, ops::Sub>()) return std::max(kind_of(op.in(0)), kind_of(op.in(1)));
     if (op.is<ops::Mul>()) {
       const MaskElements a = kind_of(op.in(0)), b = kind_of(op.in(1));
@@ -177,6 +169,13 @@ class ComputedMasks {
     const auto inputs = activation_inputs(op);
     const bool moves = moves_codes(op) && op.info().quant.fill < 0 && inputs.size() == 1;
     return moves ? kind_of(inputs[0]) : MaskElements::any;
+  }
+
+  /// All elements of b that differ from 0 may be replaced: b.masked_fill(b.to(bool), a).
+  MaskElements kind_of_selected(const ops::Select& select) const {
+    const Op condition = select.condition().producer();
+    const bool leaves_zeros = condition.is<ops::Cast>() && condition.in(0) == select.b();
+    return leaves_zeros ? kind_of(select.a()) : std::max(kind_of(select.a()), kind_of(select.b()));
   }
 
   MaskElements kind_of_tensor(Value tensor) const {

@@ -34,6 +34,14 @@ bool moves_elements(Op op) {
   return op.info().flops(types) == 0;
 }
 
+/// Whether the operator replaces the elements of a mask that hide others, which passes/computed_masks inserts.
+bool softens_mask(Op op) {
+  if (!op.is<ops::MaskFill>()) return false;
+  const ops::MaskFill fill(op.node());
+  const Op hides = fill.condition().producer();
+  return hides.is<ops::LessOrEqual>() && hides.in(0) == fill.x();
+}
+
 bool is_matrix(Value value) {
   const Dims& dims = value.dims();
   return std::ranges::count_if(dims, [](int64_t extent) { return extent != 1; }) > 1;
@@ -74,6 +82,32 @@ bool IndexArithmetic::gives_activations(Op op) const {
   return !rounds(op) && reads(op, activations_);
 }
 
+/// Decides whether the results of an operator are counted: it reads no elements, or counted ones and stored numbers. A
+/// stored table stays data, because its rows are learned.
+void IndexArithmetic::find_counted(Op op) {
+  if (op.results().empty() || op.info().flow != Flow::none || op.info().codes) return;
+  bool reads_counted = false, reads_spread = false, computes = false;
+  const std::vector<Value> operands = op.operands();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!operands[i] || !reads_elements(op, static_cast<int>(i))) continue;
+    if (is_stored(operands[i])) {
+      if (op.is<ops::Gather>() && is_real(operands[i]) && is_matrix(operands[i])) return;
+      continue;
+    }
+    const bool is_spread = spread_.contains(operands[i].node());
+    if (!is_spread && !counted_.contains(operands[i].node())) return;
+    (is_spread ? reads_spread : reads_counted) = true;
+    computes = computes || (!is_spread && is_real(operands[i]));
+  }
+  const bool counts = op.is<ops::Positions>();
+  if (!counts && !reads_counted && !reads_spread) return;
+  const bool selects = op.is<ops::Select, ops::MaskFill>() && reads_counted;
+  for (const Value result : op.results()) {
+    const bool is_number = counts || computes || selects || op.is<ops::Cast>() || !is_real(result);
+    (is_number ? counted_ : spread_).insert(result.node());
+  }
+}
+
 void IndexArithmetic::find_activations(const Block& block) {
   for (const Value argument : block.arguments()) {
     if (is_real(argument)) (block.parent() ? activations_ : from_inputs_).insert(argument.node());
@@ -83,6 +117,7 @@ void IndexArithmetic::find_activations(const Block& block) {
     const std::vector<Value> operands = op.operands();
     const bool reads_stored =
         !operands.empty() && std::ranges::all_of(operands, [&](Value value) { return !value || is_stored(value); });
+    find_counted(op);
     const bool gives = gives_activations(op), is_from_inputs = reads(op, from_inputs_);
     for (const Value result : op.results()) {
       if (reads_stored) {
@@ -111,7 +146,11 @@ bool IndexArithmetic::is_index(Op op) const {
   const std::vector<Value> results = op.results();
   if (results.empty() || op.info().codes || op.info().flow != Flow::none || has_trait(op, Trait::observer))
     return false;
-  if (!gives_data(op)) return true;
+  const auto is_exact_data = [&](Value result) {
+    const bool is_own = counted_.contains(result.node()) || (softens_mask(op) && !from_inputs_.contains(result.node()));
+    return is_own && !is_activation(result);
+  };
+  if (!gives_data(op) || std::ranges::all_of(results, is_exact_data)) return true;
   const auto is_read = [&](const auto& use) { return contains(use.first) && reads_elements(use.first, use.second); };
   return std::ranges::all_of(results, [&](Value result) {
     return !is_activation(result) && !from_inputs_.contains(result.node()) &&

@@ -15,8 +15,10 @@ bool reads_elements(Op op, int operand);
 ///   rounding (floor, ceil, round, sign) or an integer or boolean value ends that dependence.
 /// - A float value is *data* if it is an output of the network or crosses the border of a region. It is also data if it
 ///   is read by an operator that produces an activation or data.
-/// - An operator is index arithmetic if none of its results is an activation or data. It is also index arithmetic if
-///   its result is data that other index arithmetic reads and that depends on no float input.
+/// - A value is *counted* if it is computed from positions along an axis and from stored numbers.
+/// - An operator is index arithmetic if none of its results is an activation or data, or if its results are counted. It
+///   is also index arithmetic if its result is data that depends on no float input, and other index arithmetic reads it
+///   or it is a mask without the elements that hide others.
 class IndexArithmetic {
  public:
   explicit IndexArithmetic(const Graph& graph);
@@ -35,13 +37,15 @@ class IndexArithmetic {
   bool gives_activations(Op op) const;
   bool is_stored(Value value) const;
   bool computes_with_weights(Op op) const;
+  void find_counted(Op op);
   /// Whether the operand makes a float value data.
   bool is_data_of(Op user, int operand) const;
   bool gives_data(Op op) const;
   bool is_index(Op op) const;
 
   std::set<const detail::OpNode*> ops_;
-  std::set<const detail::ValueNode*> activations_, from_inputs_, data_, stored_;
+  std::set<const detail::ValueNode*> activations_, from_inputs_, data_, stored_, counted_;
+  std::set<const detail::ValueNode*> spread_;  ///< stored elements, moved by counted positions
 };
 
 }  // namespace halfstep::passes

@@ -13,4 +13,7 @@ Op insert_before(Graph& graph, Op before, const OpInfo& info, std::vector<Value>
 /// Replaces `old` by `made`, which has one result and takes over the name.
 void replace(Graph& graph, Op old, Op made);
 
+/// Erases the operation of a value without readers, and then those before it that have lost theirs.
+void erase_unread(Graph& graph, Value value);
+
 }  // namespace halfstep::passes

@@ -106,7 +106,7 @@ class Planner {
     if (auto reason = why_no_fill(op)) return reason;
     if ((quant.weight < 0 || passes::scales_channels(op)) &&
         std::ranges::all_of(inputs, [&](Value v) { return is_real(v) || is_stored(v); }) &&
-        std::ranges::any_of(inputs, [&](Value v) { return is_real(v); }))
+        std::ranges::any_of(inputs, [&](Value v) { return is_real(v) && !indices_.contains(v.producer()); }))
       return kOnlyReals;
     if (indices_.contains(op)) return kIndices;
     if (!platform_.no_integers.empty()) return platform_.no_integers;
@@ -197,14 +197,16 @@ class Planner {
   /// batch, which a file for one sample does not repeat.
   bool is_stored(Value value) const { return value.is_tensor() || stored_.contains(value.node()); }
 
-  /// A moved tensor that only float operators read stays in float, as a tensor would.
+  /// A moved tensor that only float operators read stays in float, as a tensor would. Regions compute on codes.
   void leave_stored_reals() {
     const auto ops = model_.graph.ops();
     for (Op op : std::vector(ops.rbegin(), ops.rend())) {
       if (plan_.is_float(op) || !stored_.contains(op.out(0).node()) || model_.graph.body().returns(op.out(0))) continue;
       const auto uses = op.out(0).uses();
-      if (std::ranges::all_of(uses, [&](const auto& use) { return plan_.is_float(use.first); }))
-        plan_.in_float.emplace(op.node(), kOnlyReals);
+      const auto is_in_float = [&](const auto& use) {
+        return plan_.is_float(use.first) && use.first.info().flow == Flow::none;
+      };
+      if (std::ranges::all_of(uses, is_in_float)) plan_.in_float.emplace(op.node(), kOnlyReals);
     }
   }
 

@@ -16,6 +16,7 @@
 #include "halfstep/passes/canonical/layers/prelu_forms.h"
 #include "halfstep/passes/canonical/layers/spatial_forms.h"
 #include "halfstep/passes/canonical/lone_affines.h"
+#include "halfstep/passes/canonical/narrow_doubles.h"
 #include "halfstep/passes/canonical/open_attention.h"
 #include "halfstep/passes/graph/dce.h"
 #include "halfstep/passes/graph/separate_names.h"
@@ -83,6 +84,7 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
     passes::layer_forms(model);
     if (!has_rules) {
       passes::spatial_forms(model);
+      passes::narrow_doubles(model);
       passes::norm_forms(model);
       passes::prelu_forms(model);
       passes::measure_forms(model);

@@ -19,8 +19,8 @@ struct SpatialAxis {
 };
 using SpatialAxes = std::vector<SpatialAxis>;
 
-/// Returns nothing if a spatial extent is unknown. With ceil_mode the padding includes the elements behind x that the
-/// last window reads.
+/// Returns nothing if the padding depends on an extent that only a run knows. With ceil_mode the padding includes the
+/// elements behind x that the last window reads.
 std::optional<SpatialAxes> axes_of(const ops::Conv& conv);
 std::optional<SpatialAxes> axes_of(const ops::MaxPool& pool);
 std::optional<SpatialAxes> axes_of(const ops::AveragePool& pool);

@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 
+#include "halfstep/passes/canonical/layers/open_moves.h"
 #include "halfstep/passes/canonical/layers/spatial_axes.h"
 #include "halfstep/passes/graph/rearranged.h"
 #include "halfstep/passes/graph/resampling.h"
@@ -75,6 +76,7 @@ class SpatialForms {
   Value insert(const OpInfo& info, std::vector<Value> operands, Attributes attributes = {}) {
     return insert_before(model_.graph, old_, info, std::move(operands), std::move(attributes)).out(0);
   }
+  OpenMoves open() { return {model_, old_}; }
   Value reshape(Value x, Ints dims) { return insert(ops::Reshape::record(), {x}, {{"dims", std::move(dims)}}); }
   Value permute(Value x, Ints perm) { return insert(ops::Transpose::record(), {x}, {{"perm", std::move(perm)}}); }
 
@@ -99,6 +101,12 @@ class SpatialForms {
 
   /// Puts stride - 1 zeros behind every element along each axis.
   Value with_zeros(Value x, const Ints& strides, const SpatialAxes& axes) {
+    if (has_open_axes(x)) {
+      for (size_t i = 0; i < axes.size(); ++i) {
+        if (strides[i] > 1) x = open().with_zeros(x, i + 2, strides[i] - 1);
+      }
+      return x;
+    }
     Ints inner, after, dims{0, 0};
     for (size_t i = 0; i < axes.size(); ++i) {
       dims.push_back(x.dims()[i + 2] * strides[i]);
@@ -207,6 +215,7 @@ class SpatialForms {
 
   /// Replaces an axis by two: the windows, and their elements.
   Value gathered(Value x, size_t axis, const SpatialAxis& window) {
+    if (x.dims()[axis] == kUnknown) return open().windows(x, axis, open().window_starts(x, axis, window), window);
     const Tensor indices = window_indices(windows_over(x.dims()[axis], window), window);
     const Value places = add_tensor(model_, old_.name() + ".windows", indices, Role::constant);
     return insert(ops::Gather::record(), {x, places}, {{"axis", static_cast<int64_t>(axis)}});
@@ -215,16 +224,31 @@ class SpatialForms {
   Value volume(Value x, Layer layer) {
     const SpatialAxis depth = layer.axes[0];
     layer.axes.erase(layer.axes.begin());
+    const bool is_open = has_open_axes(x);
     x = padded(permute(x, {0, 2, 1, 3, 4}), {depth}, 1, {});
-    const int64_t windows = windows_over(x.dims()[1], depth);
-    const Value images = cropped(stacked(x, depth, layer.groups), layer.axes);
     layer.w = derived(layer.w, ".planes", [&](const Tensor& w) {
       const Dims& dims = w.dims();
       return rearranged(w, {0, 2, 1, 3, 4}).reshaped({dims[0], dims[1] * dims[2], dims[3], dims[4]});
     });
-    const Value made = image(images, layer);
+    if (is_open) return open_volume(x, depth, layer);
+    const int64_t windows = windows_over(x.dims()[1], depth);
+    const Value made = image(cropped(stacked(x, depth, layer.groups), layer.axes), layer);
     const Dims& dims = made.dims();
     return permute(reshape(made, {-1, windows, dims[1], dims[2], dims[3]}), {0, 2, 1, 3, 4});
+  }
+
+  /// As volume, for x[n, d, c, h, w] with extents that only a run knows.
+  Value open_volume(Value x, const SpatialAxis& depth, const Layer& layer) {
+    const int64_t channels = depth.kernel * x.dims()[2];
+    const Value starts = open().window_starts(x, 1, depth);
+    x = open().windows(x, 1, starts, depth);
+    Ints order = {4, 5, 0, 1, 2, 3};
+    if (layer.groups > 1) {
+      x = reshape(permute(x, order), {0, 0, 0, 0, depth.kernel, layer.groups, -1});
+      order = {0, 1, 2, 3, 5, 4, 6};
+    }
+    const Value made = image(cropped(open().as_images(x, order, channels), layer.axes), layer);
+    return open().from_images(made, starts, 0, {2, 4, 3, 0, 1});
   }
 
   Value maximum(const ops::MaxPool& pool) {
@@ -251,6 +275,12 @@ class SpatialForms {
       return insert(ops::Squeeze::record(), {x}, {{"axes", Ints{2}}});
     }
     const Dims dims = x.dims();
+    if (has_open_axes(x)) {
+      const Value rows = over(open().as_images(x, {3, 4, 0, 2, 1}, dims[1]), axes[1], axes[2]);
+      const Value apart = open().from_images(rows, x, 2, {3, 1, 2, 0, 4});  // d, w, n, h, c
+      const Value all = over(open().as_images(apart, {0, 1, 2, 3, 4}, dims[1]), axes[0], SpatialAxis());
+      return open().from_images(all, rows, 2, {2, 4, 0, 3, 1});
+    }
     const Value planes = over(reshape(x, {0, dims[1] * dims[2], dims[3], dims[4]}), axes[1], axes[2]);
     const int64_t h = planes.dims()[2], w = planes.dims()[3];
     const Value made = over(reshape(planes, {0, dims[1], dims[2], h * w}), axes[0], SpatialAxis());
@@ -281,6 +311,7 @@ class SpatialForms {
   Value nearest(Op resize) {
     const Dims &from = resize.in(0).dims(), &to = resize.out(0).dims();
     const arith::Resampling resampling = resampling_of(resize);
+    if (has_open_axes(resize.in(0))) return repeated(resize.in(0), resampling);
     const bool is_known = std::equal(from.begin() + 1, from.end(), to.begin() + 1,
                                      [](int64_t a, int64_t b) { return a != kUnknown && b != kUnknown; });
     if (resampling.mode != "nearest" || resampling.coordinates == "tf_crop_and_resize" || !is_known || from[0] != to[0])
@@ -293,6 +324,29 @@ class SpatialForms {
       x = insert(ops::Gather::record(), {x, stored}, {{"axis", static_cast<int64_t>(axis.axis)}});
     }
     return x == resize.in(0) ? Value() : x;
+  }
+
+  /// Repeats elements, where a resize by integer factors takes the nearest ones for all extents.
+  Value repeated(Value x, const arith::Resampling& resampling) {
+    constexpr int64_t kTried = 7;
+    if (resampling.mode != "nearest" || resampling.coordinates == "tf_crop_and_resize" || resampling.scales.empty())
+      return {};
+    const Dims from(x.dims().size(), kTried);
+    Dims to = from;
+    for (size_t i = 0; i < resampling.scales.size(); ++i) {
+      const int64_t axis = resampling.axes.empty() ? static_cast<int64_t>(i) : resampling.axes[i];
+      const auto factor = static_cast<int64_t>(resampling.scales[i]);
+      if (factor < 1 || static_cast<double>(factor) != resampling.scales[i]) return {};
+      to[static_cast<size_t>(axis < 0 ? axis + std::ssize(to) : axis)] *= factor;
+    }
+    const auto axes = arith::resampled_axes(resampling, from, to);
+    for (const arith::ResampledAxis& axis : axes) {
+      for (int64_t i = 0; i < axis.out; ++i) {
+        if (axis.axis == 0 || axis.places[static_cast<size_t>(i)] != i * kTried / axis.out) return {};
+      }
+    }
+    for (const arith::ResampledAxis& axis : axes) x = open().repeated(x, axis.axis, axis.out / kTried);
+    return axes.empty() ? Value() : x;
   }
 
   Value global_maximum(Value x) {
@@ -313,7 +367,7 @@ std::vector<Op> moves_before(Op activation) {
   for (Value from = activation.in(0); from.producer() && only_reader(from); from = from.producer().in(0)) {
     const Op op = from.producer();
     if (op.is<ops::Conv2d>()) return {moves.rbegin(), moves.rend()};
-    if (!op || !op.is<ops::Squeeze, ops::Reshape, ops::Transpose>()) break;
+    if (!op || !op.is<ops::Squeeze, ops::Reshape, ops::ReshapeBy, ops::Transpose>()) break;
     moves.push_back(op);
   }
   return {};
