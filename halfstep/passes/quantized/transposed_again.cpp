@@ -125,6 +125,7 @@ class TransposedAgain {
 
 bool returns_again(Op layer) {
   if (!layer.is<ops::ConvTranspose>() || layer.in(0).dims().size() != 4) return false;
+  if (layer.in(0).dims()[2] == kUnknown || layer.in(0).dims()[3] == kUnknown) return false;
   const ops::ConvTranspose transposed(layer.node());
   return transposed.groups() == 1 &&
          std::ranges::any_of(transposed.stride(), [](int64_t stride) { return stride > 1; });

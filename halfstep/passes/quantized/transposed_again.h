@@ -5,8 +5,8 @@
 
 namespace halfstep::passes {
 
-/// Whether transposed_again returns the layer after spatial_forms: over two axes, with a stride and
-/// without groups.
+/// Whether transposed_again returns the layer after spatial_forms: over two axes of known extents,
+/// with a stride and without groups.
 bool returns_again(Op layer);
 
 /// Replaces each conv2d over elements that lie apart (spread_image.h) by a conv_transpose over the image. Its weight
