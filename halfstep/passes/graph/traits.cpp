@@ -23,6 +23,8 @@ bool is_number_port(const QuantInfo& quant, int port) {
 
 bool moves_codes(Op op) { return has_trait(op, Trait::preserves_range) || has_trait(op, Trait::same_scale); }
 
+bool ranks_codes(Op op) { return has_trait(op, Trait::ranks); }
+
 std::vector<Value> activation_inputs(Op op) {
   const QuantInfo& quant = op.info().quant;
   std::vector<Value> inputs;
@@ -36,7 +38,7 @@ std::vector<Value> activation_inputs(Op op) {
 }
 
 Value unmoved(Value value) {
-  while (moves_codes(value.producer())) value = value.producer().operands().front();
+  while (value.port() == 0 && moves_codes(value.producer())) value = value.producer().operands().front();
   return value;
 }
 

@@ -20,8 +20,12 @@ bool accumulates(Op op);
 /// Whether the operation computes on codes by a rule of its own: an accumulator, a table, a normalization.
 bool computes_codes(Op op);
 
-/// Whether the operation outputs a subset or a permutation of the codes of its input.
+/// Whether the operation outputs a subset or a permutation of the codes of its input. Its first result has these codes.
+/// Further results have positions.
 bool moves_codes(Op op);
+
+/// Whether the operation reads codes and outputs only positions.
+bool ranks_codes(Op op);
 
 /// Whether an operator on codes reads the port as float values or integers: a bias, the factor of normalized elements,
 /// indices.

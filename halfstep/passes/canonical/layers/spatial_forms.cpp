@@ -5,9 +5,9 @@
 #include <map>
 #include <numeric>
 
-#include "halfstep/passes/canonical/layers/spatial_axes.h"
 #include "halfstep/passes/graph/resampling.h"
 #include "halfstep/passes/graph/rewrite.h"
+#include "halfstep/passes/graph/spatial_axes.h"
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/graph/uses.h"
