@@ -195,7 +195,7 @@ class Planner {
 
   void add_step(const passes::QuantizedStep& step) {
     Entry entry{step.name(), step.name(), step.main ? step.main.info().name : step.quantizer.info().name};
-    if (step.kind != passes::StepKind::real) {
+    if (step.has_codes()) {
       const ops::FakeQuantize quantizer(passes::unmoved(step.result()).producer().node());
       entry.codes = Codes{quant::effective_scale(network_, quantizer),
                           network_.tensors.at(quantizer.zero_point().name()).data<int32_t>()[0], quantizer.code_min(),

@@ -39,17 +39,36 @@ void describe_codes(const Model& prepared, const passes::QuantizedStep& step, ve
 /// Returns the real value that the codes of a step represent, or the result of an operator in float.
 Value reals_of(const passes::QuantizedStep& step, Value result) { return step.quantizer ? step.quantizer.x() : result; }
 
-/// Describes a step or, for an operator in float, one of its results.
+/// Whether the result has positions of elements: integers without a scale.
+bool has_positions(Value result) { return result.dtype() == DType::i64; }
+
+/// Results of a step that are compared: codes and positions, or float values of an operator in float.
+std::vector<Value> compared_results(const passes::QuantizedStep& step) {
+  if (step.kind != passes::StepKind::real) {
+    std::vector<Value> results = step.places();
+    if (step.has_codes()) results.insert(results.begin(), step.result());
+    return results;
+  }
+  std::vector<Value> results = step.main.results();
+  std::erase_if(results, [](Value result) { return result.dtype() != DType::f32; });
+  return results;
+}
+
+/// Describes one of the results of a step that are compared.
 verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step, Value result) {
   verify::Layer layer;
-  layer.name = step.kind == passes::StepKind::real ? result.name() : step.name();
+  layer.name = step.kind == passes::StepKind::real || has_positions(result) ? result.name() : step.name();
   layer.op = step.main ? step.main.info().name : step.quantizer.info().name;
   layer.float_value = reals_of(step, result).name();
   if (step.weight) {
     layer.weight_bits = quant::bits_of(step.weight);
     layer.weight_codes = step.weight.name();
   }
-  describe_codes(prepared, step, layer);
+  if (has_positions(result)) {
+    layer.activation_bits = bits_of(result.dtype());
+  } else {
+    describe_codes(prepared, step, layer);
+  }
   return layer;
 }
 
@@ -101,10 +120,9 @@ verify::ExecutionPaths paths_of(const Model& prepared, const Model& integer) {
     passes::bypass_quantizers(paths.unquantized);
   }
   for (const auto& step : passes::quantized_steps(prepared)) {
-    const bool is_real = step.kind == passes::StepKind::real;
-    for (const Value result : is_real ? step.main.results() : std::vector{step.result()}) {
-      if (result.dtype() != DType::f32) continue;
+    for (const Value result : compared_results(step)) {
       verify::Layer& layer = paths.layers.emplace_back(layer_of(prepared, step, result));
+      if (has_positions(result)) continue;
       const Value value = verify::source_value(real, prepared.graph, reals_of(step, result));
       if (value) layer.real_value = value.name();
     }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/quant/prepare/float_fallback.h"
 #include "halfstep/verify/equivalence/same_floats.h"
 #include "halfstep/verify/equivalence/semantics.h"
 #include "tests/equivalence/fixture.h"
@@ -26,20 +27,32 @@ std::vector<Kind> all_kinds() {
   return kinds;
 }
 
+/// Networks that keep their operators.
+std::vector<Kind> kinds_by_position() {
+  std::vector<Kind> kinds;
+  for (const char* network : {"places", "indexed", "running"}) {
+    for (const char* platform : {"generic_int8", "pow2_int8", "magik_t40"}) kinds.push_back({network, platform});
+  }
+  return kinds;
+}
+
 class LayerKinds : public testing::TestWithParam<Kind> {};
 std::string name_of_kind(const testing::TestParamInfo<Kind>& kind) {
   return std::string(kind.param.network) + "_" + kind.param.platform;
 }
 INSTANTIATE_TEST_SUITE_P(Networks, LayerKinds, testing::ValuesIn(all_kinds()), name_of_kind);
 
+class KindsByPosition : public testing::TestWithParam<Kind> {};
+INSTANTIATE_TEST_SUITE_P(Networks, KindsByPosition, testing::ValuesIn(kinds_by_position()), name_of_kind);
+
 Prepared prepared_kind(const Kind& kind) {
   return Prepared(kind.platform, {}, {},
                   HALFSTEP_SOURCE_DIR "/tests/equivalence/kinds/" + std::string(kind.network) + ".ir");
 }
 
-// A5.25, A5.26, A5.27, A5.28, A5.30, A7.1, A12.1
-TEST_P(LayerKinds, BecomeIntegersWithTheSameCodes) {
-  Prepared prepared = prepared_kind(GetParam());
+void expect_same_codes(const Kind& kind) {
+  Prepared prepared = prepared_kind(kind);
+  EXPECT_TRUE(quant::float_fallback(prepared.model).empty());
   const Model integer = quant::convert(prepared.model).model;
   const auto report = prepared.compare(api::paths_of(prepared.model, integer));
   for (const auto& layer : report.layers) {
@@ -51,6 +64,12 @@ TEST_P(LayerKinds, BecomeIntegersWithTheSameCodes) {
     EXPECT_EQ(layer.semantics.beyond, 0) << layer.layer;
   }
 }
+
+// A5.25, A5.26, A5.27, A5.28, A5.30, A7.1, A12.1
+TEST_P(LayerKinds, BecomeIntegersWithTheSameCodes) { expect_same_codes(GetParam()); }
+
+// A5.61, A5.62, A5.63, A5.64, A5.65, A7.1, A12.1
+TEST_P(KindsByPosition, BecomeIntegersWithTheSameCodes) { expect_same_codes(GetParam()); }
 
 /// The network without quantizers has the values of the source model.
 // A12.6

@@ -334,6 +334,20 @@ TEST(Prepare, OperatorsThatTheTargetLacksAreRefused) {
             Diagnostics{on("p", 6, errors::operator_refused("generic_int8", "avg_pool2d", "no windows"))});
 }
 
+TEST(Prepare, StoredIndicesOutsideOfTheResultAreNamed) {
+  Model model = network(
+      "graph g(x: f32[1, 2, 4, 4]) {\n  param @w: f32[3, 2, 3, 3]\n  const @places: i64[1, 3, 1, 1]\n"
+      "  c = conv2d(x, w=@w) {stride: [2, 2]}\n"
+      "  u = max_unpool(x=c, indices=@places) {kernel: [2, 2], dims: [1, 3, 2, 3]}\n  return u\n}\n");
+  const auto place = [&](int64_t index) { model.tensors.at("places").data<int64_t>()[2] = index; };
+  place(11);  // the last of the pool's input [1, 3, 2, 2]
+  EXPECT_NO_THROW(prepared(model));
+  for (const int64_t outside : {-1, 12}) {
+    place(outside);
+    EXPECT_EQ(diagnostic_of([&] { prepared(model); }), on("u", 5, errors::stored_index_outside("places", outside)));
+  }
+}
+
 TEST(Prepare, NumbersThatHaveNoCodeAreNamed) {
   Model model = images("  c = conv2d(x, w=@w)\n  return c\n");
   model.tensors.at("w").data<float>()[3] = NAN;

@@ -130,7 +130,8 @@ bool is_reserved(std::string_view name) {
   return std::ranges::any_of(embedded_files(), [&](const EmbeddedFile& file) {
     std::string_view stem = file.path;
     if (!stem.starts_with(kTemplates)) return false;
-    stem = stem.substr(kTemplates.size(), stem.rfind('.') - kTemplates.size());
+    stem = stem.substr(stem.rfind('/') + 1);
+    stem = stem.substr(0, stem.rfind('.'));
     return name.starts_with(stem) && (name.size() == stem.size() || name[stem.size()] == '_');
   });
 }

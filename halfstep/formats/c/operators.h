@@ -33,6 +33,17 @@ bool is_of_wholes(Op op);
 void add_wholes(Body& body, Op op);
 /// For computed indices.
 void add_gather(Body& body, Op op);
+void add_gather_elements(Body& body, Op op);
+void add_gather_blocks(Body& body, Op op);
+void add_scatter_elements(Body& body, Op op);
+void add_scatter_blocks(Body& body, Op op);
+void add_unpool(Body& body, Op op);
+
+// Places of codes.
+void add_max_places(Body& body, Op op);
+void add_place_of(Body& body, Op op);
+void add_sorted(Body& body, Op op);
+void add_running(Body& body, Op op);
 
 // Float fallback operators.
 /// Rejects operands and results other than float32.

@@ -77,6 +77,8 @@ class IntegerExporter {
     if (op.is<ops::IntegerAvgPool2d>()) return add_pool(ops::IntegerAvgPool2d(op.node()));
     if (op.is<ops::IntegerRescale>()) return add_rescale(ops::IntegerRescale(op.node()));
     if (op.is<ops::IntegerLookup>()) return add_lookup(ops::IntegerLookup(op.node()));
+    if (op.is<ops::MaxUnpool>() && !is_float(op.out(0).dtype()))
+      fail(errors::no_onnx_form(op.where(), "max_unpool of codes", writer().opset()));  // ONNX's takes only floats
     const bool has_regions = op.info().flow != Flow::none;
     if (!has_regions && is_float(op.out(0).dtype()))
       approximate(op, "stays in float, where runtimes add in other orders", "");

@@ -129,6 +129,7 @@ class CodeForms {
       return *a == 0 ? Mask{select.condition(), true, select.b()} : Mask{select.condition(), false, select.a()};
     }
     if (!op || !moves_codes(op) || op.info().quant.fill >= 0 || activation_inputs(op).size() != 1) return std::nullopt;
+    if (op.is<ops::MaxPool2d, ops::MaxPool, ops::ReduceMax, ops::ReduceMin, ops::TopK>()) return std::nullopt;
     auto mask = mask_of(op.in(0), sum);
     if (!mask) return std::nullopt;
     gone_.insert(op.node());

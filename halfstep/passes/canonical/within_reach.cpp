@@ -28,7 +28,8 @@ std::optional<int64_t> row_of(Value value) {
       const auto rank = static_cast<int64_t>(value.dims().size());
       if (softmax.axis() == -1 || softmax.axis() == rank - 1)
         row = value.dims().back() == kUnknown ? kRow : value.dims().back();
-    } else if (moves_codes(user) && activation_inputs(user).size() == 1 && activation_inputs(user)[0] == value) {
+    } else if (moves_codes(user) && user.results().size() == 1 && activation_inputs(user).size() == 1 &&
+               activation_inputs(user)[0] == value) {
       row = row_of(user.out(0));
     }
     if (!row) return std::nullopt;

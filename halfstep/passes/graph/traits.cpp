@@ -29,6 +29,8 @@ bool converts_integers(Op op) {
   return is_float(op.out(0).dtype()) && !is_float(from) && from != DType::boolean;
 }
 
+bool ranks_codes(Op op) { return has_trait(op, Trait::ranks); }
+
 std::vector<Value> activation_inputs(Op op) {
   const QuantInfo& quant = op.info().quant;
   std::vector<Value> inputs;
@@ -42,7 +44,7 @@ std::vector<Value> activation_inputs(Op op) {
 }
 
 Value unmoved(Value value) {
-  while (moves_codes(value.producer())) value = value.producer().operands().front();
+  while (value.port() == 0 && moves_codes(value.producer())) value = value.producer().operands().front();
   return value;
 }
 

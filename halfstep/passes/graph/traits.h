@@ -20,11 +20,15 @@ bool accumulates(Op op);
 /// Whether the operation computes on codes by a rule of its own: an accumulator, a table, a normalization.
 bool computes_codes(Op op);
 
-/// Whether the operation outputs a subset or a permutation of the codes of its input.
+/// Whether the operation outputs a subset or a permutation of the codes of its input. Its first result has these codes.
+/// Further results have positions.
 bool moves_codes(Op op);
 
 /// Whether the operator makes numbers of integers. Their quantizer reads them as it reads an input of the network.
 bool converts_integers(Op op);
+
+/// Whether the operation reads codes and outputs only positions.
+bool ranks_codes(Op op);
 
 /// Whether an operator on codes reads the port as float values or integers: a bias, the factor of normalized elements,
 /// indices.

@@ -41,7 +41,10 @@ void CodedRebuild::rebuild_move(const QuantizedStep& step) {
       spec.operands.push_back(fills ? code_of_fill(operands[i], source, step.name() + ".fill") : codes(operands[i]));
     }
   }
-  set_codes(step.result(), builder_.insert(std::move(spec)).out(0));
+  const Op moved = builder_.insert(std::move(spec));
+  for (const Value places : step.places()) set_real(places, moved.out(places.port()));
+  if (!step.has_codes()) return;
+  set_codes(step.result(), moved.out(0));
   read_alike(step.result(), source);
 }
 

@@ -25,7 +25,8 @@ class CodedRebuild {
 
   /// Returns a value for an operator on real values. Codes are dequantized once.
   Value real(Value old);
-  /// Rebuilds an operator that only moves codes. Its result has the scale and zero point of its first operand.
+  /// Rebuilds an operator that only moves codes or finds their positions. Moved codes have the scale and zero point of
+  /// its first operand.
   void rebuild_move(const QuantizedStep& step);
   /// Copies an operator on real values into the new network. Its regions are rebuilt like this network.
   Op copied(Op op);

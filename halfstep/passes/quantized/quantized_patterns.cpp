@@ -40,7 +40,8 @@ class Lowering final : CodedRebuild {
     builder_.at(step.main ? step.main.location() : step.quantizer.location());
     switch (step.kind) {
       case StepKind::input: return lower_input(step);
-      case StepKind::move: return rebuild_move(step);
+      case StepKind::move:
+      case StepKind::rank: return rebuild_move(step);
       case StepKind::real: return rebuild_real(step.main);
       case StepKind::compute:
       case StepKind::rescale: return lower_compute(step);

@@ -42,11 +42,12 @@ class Matcher {
       of_tensors_.insert(op.out(0).node());
       return;
     }
-    if (moves_codes(op) || computes_codes(op))
+    if (moves_codes(op) || computes_codes(op) || ranks_codes(op))
       require_codes(op);
     else
       fail(errors::operator_without_code_form(op.where(), op.info().name));
     if (moves_codes(op)) return add({StepKind::move, op, {}, {}, {}});
+    if (ranks_codes(op)) return add({StepKind::rank, op, {}, {}, {}});
     open_.insert(op.node());
   }
 
@@ -109,7 +110,8 @@ class Matcher {
   }
 
   void add(const QuantizedStep& step) {
-    coded_.insert(step.result().node());
+    if (step.has_codes()) coded_.insert(step.result().node());
+    for (const Value places : step.places()) real_.insert(places.node());
     steps_.push_back(step);
   }
 
@@ -145,6 +147,13 @@ std::vector<Value> QuantizedStep::coded_inputs() const {
   if (kind == StepKind::input || kind == StepKind::real) return {};
   if (kind == StepKind::rescale) return {quantizer.x()};
   return activation_inputs(main);
+}
+
+std::vector<Value> QuantizedStep::places() const {
+  if (kind != StepKind::move && kind != StepKind::rank) return {};
+  std::vector<Value> results = main.results();
+  if (has_codes()) results.erase(results.begin());
+  return results;
 }
 
 std::string QuantizedStep::activation_name() const { return activation ? activation.info().quant.activation : "none"; }

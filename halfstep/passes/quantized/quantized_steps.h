@@ -15,21 +15,26 @@ enum class StepKind {
   compute,  ///< an operator, optionally an activation, and the quantizer of its result
   rescale,  ///< a quantizer of a value that already has codes
   move,     ///< an operator that only moves codes, without quantizer
+  rank,     ///< an operator that reads codes and outputs only positions
   real      ///< an operator that computes in float, without quantizer
 };
 
 struct QuantizedStep {
   StepKind kind;
-  Op main;                      ///< set for compute, move and real
+  Op main;                      ///< set for compute, move, rank and real
   Op activation;                ///< compute: the fused activation, or null
   ops::FakeQuantize quantizer;  ///< set for input, compute and rescale
   ops::FakeQuantize weight;     ///< compute of a weighted operator: the quantizer of its weight
 
   /// Name of the step's codes: the name of the operator, or of the quantizer if there is no operator.
   const std::string& name() const { return main ? main.name() : quantizer.name(); }
-  /// Returns the float value that the codes of the step represent. For an operator on real values it is the first
-  /// result.
+  /// Whether the first result of the step has codes.
+  bool has_codes() const { return kind != StepKind::rank && kind != StepKind::real; }
+  /// Returns the float value that the codes of the step represent. For an operator on real values and for one that
+  /// outputs positions it is the first result.
   Value result() const { return quantizer ? quantizer.out() : main.out(0); }
+  /// Returns the results of an operator on codes that have positions of elements.
+  std::vector<Value> places() const;
   /// Returns the values that must have codes: the operator's inputs without weight and bias, or the input of the
   /// quantizer. Empty for an operator on real values.
   std::vector<Value> coded_inputs() const;

@@ -103,7 +103,8 @@ class Converter final : passes::CodedRebuild {
     builder_.at(step.main ? step.main.location() : step.quantizer.location());
     switch (step.kind) {
       case StepKind::input: return convert_input(step);
-      case StepKind::move: return rebuild_move(step);
+      case StepKind::move:
+      case StepKind::rank: return rebuild_move(step);
       case StepKind::rescale: return convert_rescale(step);
       case StepKind::real: return convert_real(step.main);
       case StepKind::compute:
@@ -360,6 +361,9 @@ class Converter final : passes::CodedRebuild {
       case Accumulation::window:
         return set_average_factors(step, attributes, *window_counts(step.main), format(0).scale, y);
       case Accumulation::sum: return set_sum_factors(step, attributes, format(0), format(1), y);
+      case Accumulation::running:
+        require(step, rule.for_rescale(format(0).scale, y.scale, product));
+        return set_factor(attributes, product);
       case Accumulation::axes:
       case Accumulation::taps:
         require(step, rule.for_pool(format(0).scale, y.scale, *averaged_elements(step.main), product));

@@ -130,7 +130,7 @@ bool reads_only(const std::set<int64_t>& bit_widths, const std::vector<int64_t>&
 bool can_have_codes(const OpInfo& op) {
   const QuantInfo& quant = op.quant;
   return !quant.integer.empty() || quant.lookup || quant.trait == Trait::preserves_range ||
-         quant.trait == Trait::same_scale;
+         quant.trait == Trait::same_scale || quant.trait == Trait::ranks;
 }
 
 Selected selected(Op op) {
@@ -145,10 +145,14 @@ Selected selected(Op op) {
     if (const auto groups = attributes.find("groups"); groups != attributes.end())
       one.groups = std::get<int64_t>(groups->second);
   }
-  if (const auto kernel = attributes.find("kernel"); kernel != attributes.end())
-    one.kernel = std::ranges::max(std::get<std::vector<int64_t>>(kernel->second));
-  if (const auto stride = attributes.find("stride"); stride != attributes.end())
-    one.stride = std::ranges::max(std::get<std::vector<int64_t>>(stride->second));
+  const auto largest = [&](const char* name, int64_t otherwise) {
+    const auto found = attributes.find(name);
+    if (found == attributes.end()) return otherwise;
+    const auto& list = std::get<std::vector<int64_t>>(found->second);
+    return list.empty() ? otherwise : std::ranges::max(list);
+  };
+  one.kernel = largest("kernel", one.kernel);
+  one.stride = largest("stride", one.stride);
   one.inputs = std::ssize(passes::activation_inputs(op));
   return one;
 }

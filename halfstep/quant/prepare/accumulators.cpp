@@ -54,6 +54,14 @@ int64_t contracted_elements(Op op) {
 /// type.
 int64_t farthest_stored(int64_t farthest) { return farthest > 255 ? 65535 : 255; }
 
+/// Elements summed for the last element along an axis. kUnknown if the extent is dynamic. 1 for other operators.
+int64_t running_elements(Op op) {
+  if (op.info().quant.accumulates != Accumulation::running) return 1;
+  const Dims& dims = op.in(0).dims();
+  const int64_t axis = ops::Cumsum(op.node()).axis();
+  return dims[static_cast<size_t>(axis < 0 ? axis + std::ssize(dims) : axis)];
+}
+
 AccumulatorProof average_proof(const WindowCounts& counts, arith::Requantization form, int64_t farthest) {
   // In float32 a window that is not all of x adds real values, so that only its codes must be exact.
   if (arith::traits(form).adds_reals && !counts.covers_x) return {{}, farthest, arith::kMostInFloat32};
@@ -142,10 +150,12 @@ std::string obstacle_on_codes(Op op, arith::Requantization form, int average_bit
   const arith::RequantizationTraits& traits = arith::traits(form);
   const bool needs_powers = traits.powers_of_two && average_bits == 0;
   if (quant.trait == Trait::normalizes || quant.accumulates == Accumulation::axes ||
-      quant.accumulates == Accumulation::contraction || quant.accumulates == Accumulation::taps) {
+      quant.accumulates == Accumulation::contraction || quant.accumulates == Accumulation::taps ||
+      quant.accumulates == Accumulation::running) {
     if (traits.keeps_scales)
       return fmt::format("{} has no integer implementation with {} requantization", op.info().name, traits.name);
   }
+  if (running_elements(op) == kUnknown) return "the number of elements in its sums depends on dynamic dimensions";
   if (quant.accumulates == Accumulation::taps) {
     if (get<std::string>(op.attributes(), "coordinates") == "tf_crop_and_resize") return "it extrapolates";
     if (!resampled_axes(op)) return "its extents depend on dynamic dimensions";
@@ -177,6 +187,7 @@ AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<
   AccumulatorProof proof{{}, farthest[0] * farthest.back(), arith::most_accumulated(form)};  // proof of a product
   if (counts) proof = average_proof(*counts, form, farthest[0]);
   if (const auto count = averaged_elements(op)) proof.bound = *count * farthest[0];
+  if (op.info().quant.accumulates == Accumulation::running) proof.bound = running_elements(op) * farthest[0];
   if (op.info().quant.accumulates == Accumulation::taps) proof.bound *= excess_of_weights(op);
   if (op.info().quant.accumulates == Accumulation::contraction)
     proof.bound = farthest_stored(farthest[0]) * farthest_stored(farthest.back());

@@ -180,6 +180,7 @@ class Auditor {
     if (op.info().quant.weight >= 0) return weighted(op, in.front());
     switch (op.info().quant.accumulates) {
       case Accumulation::sum: return {single("a", in[0]), single("b", in[1])};
+      case Accumulation::running: return {single("sums", in[0])};
       case Accumulation::axes:
       case Accumulation::taps: {
         const auto count = averaged_elements(op);

@@ -18,6 +18,7 @@
 #include "halfstep/passes/canonical/layers/open_recurrent.h"
 #include "halfstep/passes/canonical/lone_affines.h"
 #include "halfstep/passes/canonical/within_reach.h"
+#include "halfstep/passes/graph/spatial_axes.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/graph/uses.h"
 #include "halfstep/passes/quantized/coded_form.h"
@@ -33,6 +34,10 @@ using Reason = std::optional<std::string>;
 
 constexpr const char* kAskedFor = "asked for as ";
 constexpr const char* kNoForm = "has no integer implementation";
+// Remedies, which follow the reason.
+constexpr const char* kBetween =
+    "; it interpolates at computed positions: keep it in float (--float-fallback), or use a resize";
+constexpr const char* kComputes = "; gather the updates and add them, or keep it in float (--float-fallback)";
 constexpr const char* kOnlyReals = "its inputs are all float values";
 constexpr const char* kIndices = "it computes indices or masks";
 
@@ -89,8 +94,12 @@ class Planner {
     const QuantInfo& quant = op.info().quant;
     const auto inputs = passes::activation_inputs(op);
     const bool computes = passes::computes_codes(op);
-    if (!(passes::moves_codes(op) || computes) || inputs.empty() || op.results().size() != 1)
-      return fmt::format("{} {}", op.info().name, kNoForm);
+    const bool only_reads = passes::moves_codes(op) || passes::ranks_codes(op);
+    if (!(only_reads || computes) || inputs.empty() || (computes && op.results().size() != 1))
+      return fmt::format("{} {}{}", op.info().name, kNoForm, op.is<ops::GridSample, ops::RoiAlign>() ? kBetween : "");
+    if (only_reads) {
+      if (auto reason = why_not_moved(op)) return reason;
+    }
     for (const Value input : inputs) {
       if (input.dtype() != DType::f32) return why_not_float32(input);
       if (input.is_tensor() && quant.weight >= 0)
@@ -108,7 +117,7 @@ class Planner {
         std::ranges::all_of(inputs, [&](Value v) { return is_real(v) || is_stored(v); }) &&
         std::ranges::any_of(inputs, [&](Value v) { return is_real(v) && !indices_.contains(v.producer()); }))
       return kOnlyReals;
-    if (indices_.contains(op)) return kIndices;
+    if (indices_.contains(op) && (!passes::ranks_codes(op) || indices_.is_exact(op))) return kIndices;
     if (!platform_.no_integers.empty()) return platform_.no_integers;
     if (quant.weight >= 0 && platform_.weight_zero_points == "affine")
       return "weights with zero points have no integer implementation";
@@ -132,6 +141,17 @@ class Planner {
       }
     }
     return passes::product_obstacle(op);
+  }
+
+  /// The reason why the codes of results are not codes of operands.
+  static Reason why_not_moved(Op op) {
+    if (const auto found = op.attributes().find("reduction"); found != op.attributes().end()) {
+      const auto& reduction = std::get<std::string>(found->second);
+      if (reduction == "add" || reduction == "mul")
+        return fmt::format("{} with reduction '{}' {}{}", op.info().name, reduction, kNoForm, kComputes);
+    }
+    const bool has_empty = op.is<ops::MaxPool>() && passes::has_window_of_padding(ops::MaxPool(op.node()));
+    return has_empty ? Reason("a window has only padding, which has no code") : std::nullopt;
   }
 
   static std::string why_not_float32(Value input) {
@@ -177,8 +197,9 @@ class Planner {
   static bool reads_maxima(Value value) {
     return !passes::is_output(value) && std::ranges::all_of(value.uses(), [](const auto& use) {
       const Op op = use.first;
-      if (op.is<ops::MaxPool2d, ops::ReduceMax>()) return true;
-      return passes::moves_codes(op) && reads_maxima(op.out(0));
+      if (op.results().size() != 1) return false;  // positions
+      return op.is<ops::MaxPool2d, ops::MaxPool, ops::ReduceMax>() ||
+             (passes::moves_codes(op) && reads_maxima(op.out(0)));
     });
   }
 

@@ -17,7 +17,7 @@ Op layer_of(const QuantizedStep& step) { return step.main ? step.main : Op(step.
 std::vector<ops::FakeQuantize> activation_quantizers(const QuantizedStep& step) {
   if (step.kind == passes::StepKind::real) return {};
   std::vector<Value> values = step.coded_inputs();
-  values.push_back(step.result());
+  if (step.has_codes()) values.push_back(step.result());
   std::vector<ops::FakeQuantize> quantizers;
   for (const Value value : values) quantizers.emplace_back(passes::unmoved(value).producer().node());
   return quantizers;
@@ -37,8 +37,9 @@ std::vector<Diagnostic> WidthRules::objections(const QuantizedStep& step, const 
   Selected selection = selected(op);
   selection.is_first = &step == first_;
   selection.is_last = &step == last_;
-  if (!activations.empty()) selection.gives = bits(activations.back());
-  for (size_t i = 0; i + 1 < activations.size(); ++i) selection.reads.insert(bits(activations[i]));
+  const size_t reads = activations.size() - (step.has_codes() ? 1 : 0);
+  for (size_t i = 0; i < reads; ++i) selection.reads.insert(bits(activations[i]));
+  if (step.has_codes()) selection.gives = bits(activations.back());
   std::set<int> bit_widths;
   for (const auto& quantizer : activations) bit_widths.insert(bits(quantizer));
   std::vector<Diagnostic> objections;

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "halfstep/core/base/element_values.h"
+#include "halfstep/core/base/unpooling.h"
 #include "halfstep/core/ir/flow.h"
 #include "halfstep/passes/canonical/index_arithmetic.h"
 #include "halfstep/passes/canonical/lone_affines.h"
@@ -104,6 +105,7 @@ class Preparation {
     for (const Value input : activation_inputs(op)) {
       if (!input.producer() || plan_.is_real(input)) add_point(input);
     }
+    if (passes::ranks_codes(op)) return;
     if (moves_codes(op)) {
       PointSet& behind = behind_[op.out(0).node()];
       for (const Value input : activation_inputs(op)) behind.merge(PointSet(behind_.at(input.node())));
@@ -189,7 +191,7 @@ class Preparation {
   void share_scales() {
     for (Op op : model_.graph.ops()) {
       if (!is_coded(op)) continue;
-      const bool keeps = lists(platform_.keep_scales, op);
+      const bool keeps = lists(platform_.keep_scales, op) && !passes::ranks_codes(op);
       if (!keeps && !lists(platform_.share_scales, op) && quant_of(op).trait != Trait::same_scale) continue;
       PointSet group;
       for (const Value input : activation_inputs(op)) group.merge(points_behind(input));
@@ -232,9 +234,10 @@ class Preparation {
       if (!is_coded(op)) continue;
       const int weight_bits = quant_of(op).weight >= 0 ? weight_bits_of(op) : 0;
       for (const Value value : activation_inputs(op)) check_width(op, weight_bits, value);
-      check_width(op, weight_bits, plan_.result_of(op));
+      if (!passes::ranks_codes(op)) check_width(op, weight_bits, plan_.result_of(op));
       check_accumulator(op);
       check_finite(op);
+      check_places(op);
       check_channels(op);
     }
     for (const auto& marker : model_.graph.all<ops::OutputNop>()) check_marker(marker);
@@ -262,6 +265,7 @@ class Preparation {
     for (const Value input : activation_inputs(op)) {
       for (const size_t point : points_behind(input)) one.reads.insert(points_[point].bits);
     }
+    if (passes::ranks_codes(op)) return one;
     for (const size_t point : points_behind(plan_.result_of(op))) one.gives = points_[point].bits;
     return one;
   }
@@ -310,6 +314,18 @@ class Preparation {
       farthest.push_back(int64_t{1} << (points_[*points_behind(value).begin()].bits - 1));
     collect(found_.objections, op.name(), op.where(),
             [&] { accumulator_proof(op, *arith::parse_requantization(platform_.requantize), farthest); });
+  }
+
+  /// An index outside of the result of max_unpool would only be found when the network runs.
+  void check_places(Op op) {
+    if (!op.is<ops::MaxUnpool>()) return;
+    const ops::MaxUnpool unpool(op.node());
+    const Value indices = unpool.indices();
+    if (!indices.is_tensor() || !unpool.out().type().is_static()) return;
+    const Unpooling unpooling(indices.dims(), unpool.kernel(), unpool.stride(), unpool.pad(), unpool.out().dims());
+    const auto stored = std::as_const(model_.tensors.at(indices.name())).data<int64_t>();
+    const auto wrong = std::ranges::find_if(stored, [&](int64_t index) { return unpooling.place(index) < 0; });
+    if (wrong != stored.end()) object(op, errors::stored_index_outside(indices.name(), *wrong));
   }
 
   void check_channels(Op op) {

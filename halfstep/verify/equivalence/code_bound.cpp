@@ -137,6 +137,13 @@ CodeBound resampled(Op op, const CodeFormat& x, const CodeFormat& y) {
   return bound;
 }
 
+CodeBound running_sum(Op op, const CodeFormat& x, const CodeFormat& y) {
+  const ops::IntegerCumsum cumsum(op.node());
+  const Dims& dims = op.in(0).dims();
+  const int64_t axis = cumsum.axis() < 0 ? cumsum.axis() + std::ssize(dims) : cumsum.axis();
+  return added_up(y, x.scale / y.scale, dims[static_cast<size_t>(axis)], reach(x));
+}
+
 int64_t contracted(Op op) {
   const Dims& a = op.in(0).dims();
   return ops::IntegerMatmul(op.node()).transpose_a() ? a[a.size() - 2] : a.back();
@@ -182,6 +189,7 @@ CodeBound code_bound(Op op, const std::vector<CodeFormat>& x, const CodeFormat& 
   if (op.is<ops::IntegerMul>()) return scaled(y, x.at(0).scale * x.at(1).scale / y.scale);
   if (op.is<ops::IntegerAvgPool2d>()) return mean(op, x.at(0), y);
   if (op.is<ops::IntegerReduceMean>()) return mean_over_axes(op, x.at(0), y);
+  if (op.is<ops::IntegerCumsum>()) return running_sum(op, x.at(0), y);
   if (op.is<ops::IntegerResize>()) return resampled(op, x.at(0), y);
   if (op.is<ops::IntegerMatmul>()) return matrix_product(op, x.at(0), x.at(1), y);
   if (op.is<ops::IntegerSoftmax>()) return softmax(op, y);

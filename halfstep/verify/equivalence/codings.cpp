@@ -13,6 +13,8 @@
 namespace halfstep::verify {
 namespace {
 
+constexpr int64_t kMostPositions = int64_t{1} << 53;  ///< integers up to here are exact in float64
+
 double rounded(double steps, Ties ties) {
   if (ties == Ties::away) return std::round(steps);
   if (ties == Ties::even) return std::nearbyint(steps);
@@ -97,10 +99,22 @@ class Join {
     for (const Value result : op.results()) add(op, result);
   }
 
+  /// Whether the result has positions of elements, which the order of codes determines.
+  bool has_positions(Op op, Value result, const std::vector<size_t>& operands) const {
+    const Trait trait = op.info().quant.trait;
+    const bool is_position = trait == Trait::ranks || (trait == Trait::preserves_range && result.port() > 0);
+    return is_position && !operands.empty() && !codings_[operands.front()].real;
+  }
+
   void add(Op op, Value result) {
-    Coding coding{result.name(), op, !gives_codes(op), {}, {}, prepared_.graph.value(result.name()), operands_of(op)};
+    Coding coding{result.name(),  op, !gives_codes(op), false, {}, {}, prepared_.graph.value(result.name()),
+                  operands_of(op)};
     Value stands_for = result;
-    if (const auto found = quantizers_.find(op.name()); found != quantizers_.end()) {
+    if (has_positions(op, result, coding.operands)) {
+      coding.real = false;
+      coding.positions = true;
+      coding.format = {.code_min = -kMostPositions, .code_max = kMostPositions};
+    } else if (const auto found = quantizers_.find(op.name()); found != quantizers_.end()) {
       coding.format = format_of(prepared_, found->second);
       coding.prepared = found->second.out();
       stands_for = found->second.x();

@@ -18,7 +18,7 @@ struct CodeFormat {
   double scale = 1;
   int64_t zero_point = 0, code_min = 0, code_max = 255;
   Ties ties = Ties::even;
-  std::string requantize;
+  std::string requantize = {};
   int multiplier_bits = 31;
   std::string shift_rounding = "half_up";
   int average_bits = 0;
@@ -32,6 +32,7 @@ struct Coding {
   std::string layer;             ///< name of the operator and value in the integer program
   Op op;                         ///< operation of the integer program
   bool real = false;             ///< whether the operator stays in float and has no codes
+  bool positions = false;        ///< positions of elements, which the order of codes determines: steps of scale 1
   CodeFormat format = {};        ///< format of the codes
   Value source;                  ///< value in the source model, null if it has none
   Value prepared;                ///< value of the prepared network with the same numbers, after its quantizer

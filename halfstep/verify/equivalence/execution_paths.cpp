@@ -26,6 +26,7 @@ auto visit_codes(const Tensor& tensor, F visit) {
     case DType::i4:
     case DType::i8: return visit(tensor.data<int8_t>());
     case DType::i32: return visit(tensor.data<int32_t>());
+    case DType::i64: return visit(tensor.data<int64_t>());  // positions
     default: break;
   }
   fail(errors::semantic_check_incomplete("comparison", fmt::format("codes in a tensor of {}", name(tensor.dtype()))));

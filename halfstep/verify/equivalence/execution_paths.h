@@ -25,7 +25,7 @@ namespace halfstep::verify {
 struct Layer {
   std::string name, op;
   std::optional<int> weight_bits;
-  int activation_bits = 8;  ///< 32 for an operator in float
+  int activation_bits = 8;  ///< 32 for an operator in float, 64 for positions of elements
   float scale = 1.0F;
   int32_t zero_point = 0;
   std::string weight_codes;  ///< value of the first program with the weight's codes, "" without weights

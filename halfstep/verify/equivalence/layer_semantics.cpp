@@ -45,7 +45,8 @@ Path path_to(Value value, const std::set<const detail::ValueNode*>& read, const 
 void add_parts(const std::vector<Coding>& codings, size_t place, std::vector<const Coding*>& parts) {
   parts.push_back(&codings[place]);
   for (const size_t operand : codings[place].operands) {
-    if (!codings[operand].source && !codings[operand].real) add_parts(codings, operand, parts);
+    const Coding& read = codings[operand];
+    if (!read.source && !read.real && !read.positions) add_parts(codings, operand, parts);
   }
 }
 
@@ -141,7 +142,7 @@ bool rounds_between(const std::vector<Coding>& codings, size_t place) {
 Reference reference_of(const std::vector<Coding>& codings, size_t place) {
   const std::function<bool(size_t)> is_near = [&](size_t operand) {
     const Coding& part = codings[operand];
-    if (part.source) return true;
+    if (part.source || part.positions) return true;
     return part.real ? !is_float(part.op.out(0).dtype()) : std::ranges::all_of(part.operands, is_near);
   };
   const Coding& layer = codings[place];
@@ -196,6 +197,7 @@ void LayerSemanticCheck::add_parts_behind(const Coding& part) {
 }
 
 void LayerSemanticCheck::add_part(const Coding& part) {
+  if (part.positions) return;  // they are exact
   if (auto weights = layer_weights(graphs_.prepared, graphs_.integer, part, graphs_.codings))
     return weigh(part, std::move(*weights));
   std::vector<CodeFormat> formats;

@@ -108,7 +108,7 @@ class LayerSemanticCheck {
     return reference_ == Reference::source ? coding.source : coding.prepared;
   }
   /// Whether the part is computed inside the layer, because the reference network does not have its value.
-  bool belongs(const Coding& part) const { return !value_of(part) && !part.real; }
+  bool belongs(const Coding& part) const { return !value_of(part) && !part.real && !part.positions; }
   /// The operator of `network()` with the layer's name. It is before a fused activation function.
   Op arithmetic() const;
   void add_part(const Coding& part);

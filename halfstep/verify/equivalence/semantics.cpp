@@ -116,7 +116,8 @@ class SemanticCheck {
     Run run{{}, {}, {}, first_sample, samples, options.whole};
     const Tensors values = program_.run(inputs, pool);
     for (const Coding& coding : graphs_.codings)
-      run.values.push_back({values.at(coding.layer), !coding.real, coding.format.scale, coding.format.zero_point});
+      run.values.push_back(
+          {values.at(coding.layer), !coding.real && !coding.positions, coding.format.scale, coding.format.zero_point});
     for (const auto& [name, tensor] : inputs) run.arguments[name] = {tensor};
     add_masks(run, values, inputs);
     parallel_for_throwing(pool, std::ssize(layers_), [&](int64_t i) {

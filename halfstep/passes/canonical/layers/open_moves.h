@@ -3,7 +3,7 @@
 #pragma once
 
 #include "halfstep/core/ir/graph.h"
-#include "halfstep/passes/canonical/layers/spatial_axes.h"
+#include "halfstep/passes/graph/spatial_axes.h"
 
 namespace halfstep::passes {
 

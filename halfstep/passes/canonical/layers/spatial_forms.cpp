@@ -6,10 +6,10 @@
 #include <numeric>
 
 #include "halfstep/passes/canonical/layers/open_moves.h"
-#include "halfstep/passes/canonical/layers/spatial_axes.h"
 #include "halfstep/passes/graph/rearranged.h"
 #include "halfstep/passes/graph/resampling.h"
 #include "halfstep/passes/graph/rewrite.h"
+#include "halfstep/passes/graph/spatial_axes.h"
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/graph/uses.h"

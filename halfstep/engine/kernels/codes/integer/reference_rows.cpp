@@ -1,4 +1,4 @@
-// Reference kernels of softmax, normalizations, products of two values and means in the integer program
+// Reference kernels of softmax, normalizations, products of two values, means and running sums in the integer program
 // (docs/arithmetic.md, section 5).
 #include <algorithm>
 #include <memory>
@@ -8,6 +8,7 @@
 #include "halfstep/engine/kernels/codes/contraction.h"
 #include "halfstep/engine/kernels/codes/integer/pieces.h"
 #include "halfstep/engine/kernels/codes/rows.h"
+#include "halfstep/engine/kernels/codes/running_sums.h"
 #include "halfstep/engine/kernels/ops.h"
 
 namespace halfstep::kernels {
@@ -153,6 +154,26 @@ Status run_mean(const Call& call, int, int64_t) {
   return {};
 }
 
+Plan prepare_running(const Problem& problem) {
+  auto state = std::make_shared<RunningSums<IntegerCumsum>>(problem);
+  const int64_t pieces = state->rows.pieces();
+  return {.state = std::move(state), .phases = {pieces}};
+}
+
+Status run_running(const Call& call, int, int64_t piece) {
+  const auto& sums = state_of<RunningSums<IntegerCumsum>>(call);
+  const IntegerCumsum& t = sums.attributes;
+  const arith::Requantizer requantizer = stored_scale(t.multiplier, t.shift, shift_rounding(t));
+  visit_codes(call.in[IntegerCumsum::in::x], [&](const auto* src) {
+    visit_codes(call.out[0], [&]<class Code>(Code* dst) {
+      sums.for_piece(
+          piece, [&](int64_t place) { return src[place] - t.x_zero_point; },
+          [&](int64_t place, int64_t sum) { dst[place] = static_cast<Code>(requantized(t, requantizer, sum)); });
+    });
+  });
+  return {};
+}
+
 }  // namespace
 
 extern const Kernel reference_integer_softmax{"reference", accept_all, prepare_softmax, run_softmax};
@@ -162,5 +183,6 @@ extern const Kernel reference_integer_matmul{"reference", accept_matmul<IntegerM
 extern const Kernel reference_fused_integer_matmul{"reference", accept_matmul<FusedIntegerMatmul>,
                                                    prepare_matmul<FusedIntegerMatmul>, run_matmul<FusedIntegerMatmul>};
 extern const Kernel reference_integer_reduce_mean{"reference", accept_all, prepare_mean, run_mean};
+extern const Kernel reference_integer_cumsum{"reference", accept_all, prepare_running, run_running};
 
 }  // namespace halfstep::kernels

@@ -1,8 +1,9 @@
-// Reference kernels of products of two values and means over axes, on codes, in training (docs/arithmetic.md, section
-// 5).
+// Reference kernels of products of two values, means over axes and running sums, on codes, in training
+// (docs/arithmetic.md, section 5).
 #include <memory>
 
 #include "halfstep/engine/kernels/codes/contraction.h"
+#include "halfstep/engine/kernels/codes/running_sums.h"
 #include "halfstep/engine/kernels/codes/training/operand.h"
 #include "halfstep/engine/kernels/codes/training/results.h"
 #include "halfstep/engine/kernels/ops.h"
@@ -86,9 +87,39 @@ Status run_mean(const Call& call, int, int64_t) {
   return {};
 }
 
+struct RunningState : RuleState<QuantizedCumsum> {
+  explicit RunningState(const Problem& problem) : RuleState(problem.attributes), sums(problem) {}
+  RunningSums<QuantizedCumsum> sums;
+};
+
+Plan prepare_running(const Problem& problem) {
+  auto state = std::make_shared<RunningState>(problem);
+  const int64_t pieces = state->sums.rows.pieces();
+  return {.state = std::move(state), .phases = {pieces}};
+}
+
+Status run_running(const Call& call, int, int64_t piece) {
+  using In = QuantizedCumsum::in;
+  const auto& state = state_of<RunningState>(call);
+  const Operand x(call, In::x, In::x_scale, In::x_zero_point);
+  const Target<QuantizedCumsum> y(call, state.rule);
+  arith::Requantizer requantizer;
+  if (Status status = state.rule.for_rescale(x.scale, y.scale, requantizer); !status.ok()) return status;
+  const Results results(call, [&](int64_t code) { return y.clamp(code); });
+  visit_codes(x.view, [&](const auto* codes) {
+    state.sums.for_piece(
+        piece, [&](int64_t place) { return x.steps(codes[place]); },
+        [&](int64_t place, int64_t sum) {
+          results.store(place, {arith::requantize(requantizer, sum, y.zero_point), static_cast<float>(sum) * x.scale});
+        });
+  });
+  return {};
+}
+
 }  // namespace
 
 extern const Kernel reference_quantized_matmul{"reference", accept_matmul, prepare_matmul, run_matmul};
 extern const Kernel reference_quantized_reduce_mean{"reference", accept_all, prepare_mean, run_mean};
+extern const Kernel reference_quantized_cumsum{"reference", accept_all, prepare_running, run_running};
 
 }  // namespace halfstep::kernels

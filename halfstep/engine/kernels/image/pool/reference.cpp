@@ -15,24 +15,10 @@ Plan prepare_pool(const Problem& problem) {
   return {.state = state, .phases = {state->window.planes()}};
 }
 
-/// Position in the plane if the first spatial axis counts fastest.
-int64_t column_place(const Window& g, int64_t place) {
-  const int64_t k = place % g.in[2], j = place / g.in[2] % g.in[1], i = place / g.in[2] / g.in[1];
-  return i + g.in[0] * (j + g.in[1] * k);
-}
-
 template <class Typed>
 Status run_max(const Call& call, int, int64_t piece) {
   const auto& state = state_of<WindowState<Typed>>(call);
   const Window& g = state.window;
-  const auto store_place = [&](int64_t index, int64_t best) {
-    if constexpr (requires { Typed::out::indices; }) {
-      const View& indices = call.out[Typed::out::indices];
-      if (!indices.present()) return;
-      const int64_t place = state.attributes.storage_order == 0 ? best : column_place(g, best);
-      indices.as<int64_t>()[piece * g.out_plane() + index] = best < 0 ? -1 : piece * g.plane() + place;
-    }
-  };
   with_elements(call.out[0].dtype, [&]<class T>() {
     const T* plane = call.in[0].as<const T>() + state.window.x_at(piece);
     T* dst = call.out[0].as<T>() + state.window.out_at(piece);
@@ -40,7 +26,6 @@ Status run_max(const Call& call, int, int64_t piece) {
       const int64_t best = place_of_largest(g, plane, state.window.x_order.place, p);
       dst[index * state.window.out_order.place] =
           best < 0 ? static_cast<T>(lowest<Wide<T>>()) : plane[best * state.window.x_order.place];
-      store_place(index, best);
     });
   });
   return {};
@@ -113,7 +98,6 @@ Status run_global_average(const Call& call, int, int64_t piece) {
 
 }  // namespace
 
-extern const Kernel reference_max_pool{"reference", accept_all, prepare_pool<MaxPool>, run_max<MaxPool>};
 extern const Kernel reference_max_pool2d{"reference", accept_numbers, prepare_pool<MaxPool2d>, run_max<MaxPool2d>};
 extern const Kernel reference_channels_last_max_pool2d{"reference", accept_numbers, prepare_pool<ChannelsLastMaxPool2d>,
                                                        run_max<ChannelsLastMaxPool2d>};

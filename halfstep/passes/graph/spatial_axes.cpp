@@ -1,6 +1,8 @@
-#include "halfstep/passes/canonical/layers/spatial_axes.h"
+#include "halfstep/passes/graph/spatial_axes.h"
 
 #include <algorithm>
+
+#include "halfstep/core/base/divide.h"
 
 namespace halfstep::passes {
 namespace {
@@ -51,6 +53,22 @@ std::optional<SpatialAxes> axes_of(const ops::MaxPool& pool) {
 }
 std::optional<SpatialAxes> axes_of(const ops::AveragePool& pool) {
   return axes_over(pool, pool.kernel(), !pool.ceil_mode());
+}
+
+bool has_window_of_padding(const ops::MaxPool& pool) {
+  const auto axes = axes_of(pool);
+  if (!axes) return false;
+  for (size_t i = 0; i < axes->size(); ++i) {
+    const SpatialAxis& axis = (*axes)[i];
+    const int64_t extent = pool.x().dims()[i + 2];
+    for (int64_t window = 0; window < pool.out().dims()[i + 2]; ++window) {
+      const int64_t begin = window * axis.stride - axis.padding.before;
+      // The first element of the window at or behind the start of x.
+      const int64_t skipped = begin < 0 ? ceil_div(-begin, axis.dilation) : 0;
+      if (skipped >= axis.kernel || begin + skipped * axis.dilation >= extent) return true;
+    }
+  }
+  return false;
 }
 
 std::vector<int64_t> strides_of(const ops::ConvTranspose& layer) {

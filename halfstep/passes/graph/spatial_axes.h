@@ -25,6 +25,9 @@ std::optional<SpatialAxes> axes_of(const ops::Conv& conv);
 std::optional<SpatialAxes> axes_of(const ops::MaxPool& pool);
 std::optional<SpatialAxes> axes_of(const ops::AveragePool& pool);
 
+/// Whether a window has no element of x. Its maximum is then the lowest number. False if a spatial extent is unknown.
+bool has_window_of_padding(const ops::MaxPool& pool);
+
 /// Axes of the convolution that computes `layer` from x with stride - 1 zeros between neighbours along each axis. Its
 /// own stride is 1.
 std::optional<SpatialAxes> axes_behind_zeros(const ops::ConvTranspose& layer);
