@@ -23,9 +23,6 @@ bool computes_codes(Op op);
 /// Whether the operation outputs a subset or a permutation of the codes of its input.
 bool moves_codes(Op op);
 
-/// Whether the operator makes numbers of integers. Their quantizer reads them as it reads an input of the network.
-bool converts_integers(Op op);
-
 /// Whether an operator on codes reads the port as float values or integers: a bias, the factor of normalized elements,
 /// indices.
 bool is_number_port(const QuantInfo& quant, int port);
