@@ -155,6 +155,14 @@ def test_an_operator_becomes_integers(name, platform, tmp_path):
     check_integers(ALL[name], tmp_path, platform)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", ["power_1.5", "quotient_by_root", "lrn_of_even_size", "hard_shrink", "condition_as_number"])
+def test_the_prepared_network_is_written_to_onnx(name, tmp_path):
+    source = load(ALL[name], tmp_path)
+    hs.export(hs.quantize(source, "generic_int8", data=SAMPLES), tmp_path / "floats.onnx", format="float")
+    np.testing.assert_allclose(np.asarray(hs.load(tmp_path / "floats.onnx")(SAMPLES)), np.asarray(source(SAMPLES)), rtol=1e-4, atol=1e-5)
+
+
 def reasons(model, folder):
     """The operators in float, with their reasons."""
     prepared = hs.quantize(load(model, folder), "generic_int8", data=SAMPLES)

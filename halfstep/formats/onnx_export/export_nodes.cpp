@@ -152,6 +152,7 @@ void NodeExporter::add(Op op) {
   if (op.is<ops::Relu6>()) return add_clip(op, 0, 6);
   if (op.is<ops::HardTanh>()) return add_clip(op, ops::HardTanh(op.node()).alpha(), ops::HardTanh(op.node()).beta());
   if (op.is<ops::AffinePower>()) return add_affine_power(op);
+  if (op.is<ops::MaskFill>()) return add_mask_fill(op);
   if (op.is<ops::Silu>()) return add_silu(op);
   if (op.is<ops::Gelu>()) return add_gelu(op);
   if (op.is<ops::LayerNorm>()) return add_layer_norm(op);
@@ -393,6 +394,13 @@ void NodeExporter::add_affine_power(Op op) {
   if (power.gamma() != 1) apply("Mul", ".factor", power.gamma(), writer_.unique(op.name() + ".scaled"));
   if (power.bias() != 0) apply("Add", ".bias", power.bias(), writer_.unique(op.name() + ".base"));
   apply("Pow", ".exponent", power.alpha(), name(power.out()));
+}
+
+void NodeExporter::add_mask_fill(Op op) {
+  const ops::MaskFill mask(op.node());
+  std::string selected = name(mask.value()), other = name(mask.x());
+  if (mask.inverse()) std::swap(selected, other);
+  writer_.add_node({"Where", op.name(), {name(mask.condition()), selected, other}, {name(op.out(0))}});
 }
 
 void NodeExporter::add_silu(Op op) {

@@ -67,6 +67,7 @@ class NodeExporter {
   std::string extent_of(Op op, Value value, int64_t axis);
   void add_clip(Op op, double lowest, double highest);
   void add_affine_power(Op op);
+  void add_mask_fill(Op op);
   void add_silu(Op op);
   void add_gelu(Op op);
   void add_layer_norm(Op op);

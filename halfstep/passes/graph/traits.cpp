@@ -23,12 +23,6 @@ bool is_number_port(const QuantInfo& quant, int port) {
 
 bool moves_codes(Op op) { return has_trait(op, Trait::preserves_range) || has_trait(op, Trait::same_scale); }
 
-bool converts_integers(Op op) {
-  if (!op || !op.is<ops::Cast>()) return false;
-  const DType from = op.in(0).dtype();
-  return is_float(op.out(0).dtype()) && !is_float(from) && from != DType::boolean;
-}
-
 bool ranks_codes(Op op) { return has_trait(op, Trait::ranks); }
 
 std::vector<Value> activation_inputs(Op op) {

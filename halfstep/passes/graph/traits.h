@@ -24,9 +24,6 @@ bool computes_codes(Op op);
 /// Further results have positions.
 bool moves_codes(Op op);
 
-/// Whether the operator makes numbers of integers. Their quantizer reads them as it reads an input of the network.
-bool converts_integers(Op op);
-
 /// Whether the operation reads codes and outputs only positions.
 bool ranks_codes(Op op);
 

@@ -232,12 +232,10 @@ class Planner {
   }
 
   /// Whether the value has no codes and no quantizer. Results of regions get a quantizer, since regions compute on
-  /// codes. So do converted integers, as inputs of the network do.
+  /// codes.
   bool is_real(Value value) const {
-    const Op op = value.producer();
-    const bool leaves_region = op && op.info().flow != Flow::none;
-    const bool is_input = insertion_ == nullptr && passes::converts_integers(op);
-    return plan_.is_real(value) && !is_quantized(value) && !leaves_region && !is_input;
+    const bool leaves_region = value.producer() && value.producer().info().flow != Flow::none;
+    return plan_.is_real(value) && !is_quantized(value) && !leaves_region;
   }
 
   bool is_quantized(Value value) const { return insertion_ != nullptr && insertion_->has(value); }

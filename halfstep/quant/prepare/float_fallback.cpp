@@ -10,8 +10,8 @@
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/canonical/index_arithmetic.h"
-#include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/quantized/compared_codes.h"
+#include "halfstep/quant/prepare/code_plan.h"
 #include "halfstep/quant/prepare/quantized_regions.h"
 
 namespace halfstep::quant {
@@ -87,17 +87,35 @@ bool only_decides(Op op) {
   return !reaches(op, true, [](Op) { return false; });
 }
 
+/// Operators that compute from integers and stored numbers alone. Their results are the same in every program.
+std::set<const detail::OpNode*> computing_from_integers(const Graph& graph) {
+  std::set<const detail::OpNode*> found;
+  for (const Op op : graph.all_ops()) {
+    if (op.info().flow != Flow::none || op.info().quant.trait == Trait::quantizer) continue;
+    bool has_source = op.is<ops::Cast>() && !is_float(op.in(0).dtype()) && op.in(0).dtype() != DType::boolean;
+    bool has_others = false;
+    for (const Value operand : op.operands()) {
+      if (!operand || operand.is_tensor() || !is_float(operand.dtype())) continue;
+      const bool is_source = operand.producer() && found.contains(operand.producer().node());
+      (is_source ? has_source : has_others) = true;
+    }
+    if (has_source && !has_others) found.insert(op.node());
+  }
+  return found;
+}
+
 }  // namespace
 
 std::vector<FloatFallback> float_fallback(const Model& model) {
   const FloatOperators& reasons = model.metadata.float_operators;
   const auto outside = outside_regions(model.graph);
   const passes::IndexArithmetic indices(model.graph);
+  const auto from_integers = computing_from_integers(model.graph);
   std::vector<FloatFallback> fallbacks;
   for (Op op : model.graph.all_ops()) {
     const auto found = reasons.find(op.name());
-    if (found == reasons.end() || !computes_reals(op) || indices.is_exact(op) || passes::converts_integers(op))
-      continue;
+    if (found == reasons.end() || !computes_reals(op) || indices.is_exact(op)) continue;
+    if (from_integers.contains(op.node()) && !was_asked_for(found->second)) continue;
     if (only_decides(op) || passes::compared_codes(model, op)) continue;
     fallbacks.push_back({op.name(), op.info().name, found->second, outside.contains(op.node())});
   }

@@ -16,7 +16,7 @@ struct FloatFallback {
 
 /// Float fallbacks of a prepared network or an integer program, in graph order. Excludes operators that compute no
 /// data: index arithmetic that reads no activation, and operators that only select branches and end loops. Excludes
-/// comparisons that conversion makes with codes, and conversions of integers too.
+/// comparisons that conversion makes with codes, and operators that compute from integers and stored numbers alone.
 std::vector<FloatFallback> float_fallback(const Model& model);
 
 /// Float fallbacks of an integer program from which codes are computed. Other float fallbacks only select control flow,
