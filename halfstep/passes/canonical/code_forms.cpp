@@ -175,12 +175,49 @@ class CodeForms {
 
   /// A product has an integer implementation, a division does not.
   void rewrite_division(ops::Div div) {
+    if (rewrite_unit_length(div)) return;
     const auto divisor = number(div.b());
     if (!divisor || div.a().is_tensor() || !std::isnormal(*divisor) || !std::isnormal(1 / *divisor)) return;
     Tensor contents = model_.tensors.at(div.b().name()).clone();
     contents.data<float>()[0] = 1 / *divisor;
     const Value reciprocal = add_tensor(model_, div.b().name() + ".reciprocal", std::move(contents), Role::constant);
     replace(div, ops::Mul::record(), {div.a(), reciprocal}, {});
+  }
+
+  /// A division by the length of rows, which a small number may limit from below, is a normalization without mean. A
+  /// normalized row has a length of sqrt(count).
+  bool rewrite_unit_length(ops::Div div) {
+    const Op length = unlimited(div.b()).producer();
+    if (!length.is<ops::ReduceL2>() || length.in(0) != div.a() || div.a().is_tensor()) return false;
+    const ops::ReduceL2 norm(length.node());
+    const Dims& dims = div.a().dims();
+    const int64_t count = dims.empty() ? kUnknown : dims.back();
+    if (count < 1 || !norm.keep_dims() || norm.axes().size() != 1) return false;
+    if (norm.axes()[0] != -1 && norm.axes()[0] + 1 != std::ssize(dims)) return false;
+    gone_.insert(length.node());
+    Tensor ones(DType::f32, {count});
+    std::ranges::fill(ones.data<float>(), 1.0F);
+    const Tensor factor = Tensor::scalar(static_cast<float>(1 / std::sqrt(static_cast<double>(count))));
+    const Value rows =
+        inserted(div, ops::RmsNorm::record(), {div.a(), add_tensor(model_, div.name() + ".ones", ones, Role::constant)},
+                 {{"epsilon", 0.0}});
+    return replace(div, ops::Mul::record(), {rows, add_tensor(model_, div.name() + ".unit", factor, Role::constant)},
+                   {});
+  }
+
+  /// The value before a repetition along axes and a limit from below that only keeps it from 0.
+  Value unlimited(Value value) {
+    constexpr double kSmall = 1e-6;
+    if (value.producer().is<ops::Expand>()) {
+      gone_.insert(value.producer().node());
+      value = value.producer().in(0);
+    }
+    const Op limit = value.producer();
+    const bool is_limit = limit.is<ops::HardTanh>() && get<double>(limit.attributes(), "alpha") <= kSmall &&
+                          get<double>(limit.attributes(), "beta") >= std::numeric_limits<float>::max();
+    if (!is_limit) return value;
+    gone_.insert(limit.node());
+    return limit.in(0);
   }
 
   /// Powers that products and functions of one operand compute.
