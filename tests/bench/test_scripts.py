@@ -75,6 +75,10 @@ FORMS = {
     "onnx_node_tests.py": Form("{cases} --program {program}", ("1 cases: 1 pass, 0 unsupported, 0 wrong",), ("onnx",)),
     "onnx_codes.py": Form("{folder} --program {program} --only codes", ("ok   codes 0",), ("onnx", "onnxruntime", "safetensors")),
     "torch_codes.py": Form("{torch_integer} --inputs {x} --program {program}", ("alone", "whole"), ("torch", "onnx", "safetensors")),
+    "layer_networks.py": Form(
+        "--program {program} --only autoencoder,bert --platforms pow2_int8 --exporters script --samples 2", ("| bert | script | all | pow2_int8 |", "4 of 4 on codes"),
+        ("torch", "torchvision", "onnxscript", "onnxruntime")
+    ),
     "torch_networks.py": Form("--only squeezenet1_1", ("squeezenet1_1", "1 of 1 networks"), ("torch", "torchvision", "onnxscript")),
     "paddle_codes.py": Form("{folder} --program {program}", ("quantizers",), ("paddle", "onnx", "safetensors")),
     "paddle_operators.py": Form("--program {program} --only conv_groups", ("1 the same, 0 not",), ("paddle", "safetensors")),

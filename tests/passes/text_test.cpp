@@ -24,6 +24,7 @@
 #include "halfstep/passes/canonical/layers/power_forms.h"
 #include "halfstep/passes/canonical/layers/prelu_forms.h"
 #include "halfstep/passes/canonical/layers/spatial_forms.h"
+#include "halfstep/passes/canonical/layers/unit_rows.h"
 #include "halfstep/passes/canonical/lone_affines.h"
 #include "halfstep/passes/canonical/narrow_doubles.h"
 #include "halfstep/passes/canonical/open_attention.h"
@@ -189,6 +190,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"spatial_forms", on_model<spatial_forms>()},
       {"split_code_layers", on_model<split_code_layers>()},
       {"split_layers", on_model<split_layers>()},
+      {"unit_rows", on_model<unit_rows>()},
   };
   return passes;
 }

@@ -92,6 +92,20 @@ TEST(CodePlan, MovedTensorsAreTensors) {
   EXPECT_FALSE(codes.contains("y") || codes.contains("t"));
 }
 
+/// A mean over an image of any size has no stored division.
+TEST(CodePlan, MeansOverDynamicSizes) {
+  const auto reasons = [](const std::string& size) {
+    const FloatOperators found = in_float(network("graph g(x: f32[?, 4, " + size +
+                                                  "]) {\n  param @w: f32[4, 4, 1, 1]\n  param @s: f32[4]\n"
+                                                  "  c = conv2d(x, w=@w)\n  n = instance_norm(c, scale=@s, bias=@s)\n"
+                                                  "  y = global_avg_pool(c)\n  return n, y\n}\n"));
+    return std::pair(found.contains("n") ? found.at("n") : "", found.contains("y") ? found.at("y") : "");
+  };
+  const std::string open = "the number of elements in its mean depends on dynamic dimensions";
+  EXPECT_EQ(reasons("?, 8"), std::pair(open, open));
+  EXPECT_EQ(reasons("8, 8").second, "");
+}
+
 /// Rows of a table have codes in front of a scan, whose region computes on codes.
 TEST(CodePlan, TablesInFrontOfRegions) {
   const Model model = network(

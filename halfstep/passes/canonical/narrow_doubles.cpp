@@ -27,7 +27,8 @@ class NarrowDoubles {
       const Value wide = op.in(0);
       replace(model_.graph, op, narrowed(wide).producer());
       erase_unread(model_.graph, wide);
-      narrowed_.clear();  // the next values are inserted before another operation
+      counted_.clear();  // it has values that no longer exist
+      narrowed_.clear();
     }
   }
 

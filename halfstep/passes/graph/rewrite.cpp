@@ -1,7 +1,7 @@
 #include "halfstep/passes/graph/rewrite.h"
 
 #include <algorithm>
-
+#include <set>
 #include <string>
 #include <utility>
 
@@ -19,12 +19,24 @@ void replace(Graph& graph, Op old, Op made) {
   graph.rename(made, name);
 }
 
-void erase_unread(Graph& graph, Value value) {
-  const Op op = value ? value.producer() : Op();
+namespace {
+
+/// `gone`: results of erased operations, which several operands may share.
+void erase_unread(Graph& graph, Value value, std::set<const detail::ValueNode*>& gone) {
+  if (!value || gone.contains(value.node())) return;
+  const Op op = value.producer();
   if (!op || std::ranges::any_of(op.results(), [](Value result) { return !result.unused(); })) return;
   const std::vector<Value> operands = op.operands();
+  for (const Value result : op.results()) gone.insert(result.node());
   graph.erase(op);
-  for (const Value operand : operands) erase_unread(graph, operand);
+  for (const Value operand : operands) erase_unread(graph, operand, gone);
+}
+
+}  // namespace
+
+void erase_unread(Graph& graph, Value value) {
+  std::set<const detail::ValueNode*> gone;
+  erase_unread(graph, value, gone);
 }
 
 }  // namespace halfstep::passes

@@ -164,7 +164,7 @@ std::string obstacle_on_codes(Op op, arith::Requantization form, int average_bit
   }
   if (quant.accumulates == Accumulation::axes) {
     const auto count = averaged_elements(op);
-    if (!count) return "the number of elements in its mean depends on dynamic dimensions";
+    if (!count) return kOpenMean;
     if (*count == 0) return "its mean has no elements";
     if (needs_powers && !is_power_of_two(*count))
       return fmt::format("its mean has {} elements, expected a power of two", *count);

@@ -45,4 +45,7 @@ std::string obstacle_on_codes(Op op, arith::Requantization form, int average_bit
 /// exceeds the limit.
 AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<const int64_t> farthest);
 
+/// The reason for a mean over axes whose extents only a run knows. Integer programs store the division by their count.
+inline constexpr const char* kOpenMean = "the number of elements in its mean depends on dynamic dimensions";
+
 }  // namespace halfstep::quant

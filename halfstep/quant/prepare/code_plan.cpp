@@ -48,6 +48,12 @@ bool normalizes_other_axes(Op op) {
   return axis != -1 && axis + 1 != std::ssize(op.in(0).dims());
 }
 
+/// A mean over the elements of an image, alone or as a part of a norm, whose extents only a run knows.
+bool averages_open_image(Op op) {
+  return op.is<ops::GlobalAvgPool, ops::InstanceNorm, ops::GroupNorm>() &&
+         std::ranges::find(op.in(0).dims().begin() + 2, op.in(0).dims().end(), kUnknown) != op.in(0).dims().end();
+}
+
 /// The reason why the integer operator does not support `op`.
 Reason refusal(Op op, Op activation) {
   try {
@@ -89,6 +95,7 @@ class Planner {
     if (op.info().flow != Flow::none) return "its regions have their own quantizers";
     if (std::ranges::find(platform_.in_float, op.info().name) != platform_.in_float.end())
       return fmt::format("{} computes it in float", platform_.name);
+    if (averages_open_image(op)) return kOpenMean;
     if (const std::string obstacle = obstacle_in_layer(op); !obstacle.empty())
       return fmt::format("{} {}: {}", op.info().name, kNoForm, obstacle);
     const QuantInfo& quant = op.info().quant;

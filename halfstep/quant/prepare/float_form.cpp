@@ -15,6 +15,7 @@
 #include "halfstep/passes/canonical/layers/power_forms.h"
 #include "halfstep/passes/canonical/layers/prelu_forms.h"
 #include "halfstep/passes/canonical/layers/spatial_forms.h"
+#include "halfstep/passes/canonical/layers/unit_rows.h"
 #include "halfstep/passes/canonical/lone_affines.h"
 #include "halfstep/passes/canonical/narrow_doubles.h"
 #include "halfstep/passes/canonical/open_attention.h"
@@ -87,6 +88,7 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
       passes::narrow_doubles(model);
       passes::norm_forms(model);
       passes::prelu_forms(model);
+      passes::unit_rows(model);
       passes::measure_forms(model);
       if (platform.requantize == "power_of_two") passes::separate_norm_factors(model);
     }

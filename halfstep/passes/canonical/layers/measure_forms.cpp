@@ -11,7 +11,7 @@ namespace {
 
 using Ints = std::vector<int64_t>;
 
-/// SummedAxes of a reduction, all of them by number. None: the elements stay apart.
+/// The axes of a reduction, by number. None: the elements stay apart.
 struct SummedAxes {
   Ints list;
   bool keep_dims = true;
