@@ -230,7 +230,7 @@ TEST(Integers, OfTailsThatStayInFloat) {
     return sketch.finish();
   };
   EXPECT_EQ(finding(check_integers, network("Relu")), "");
-  const std::string found = finding(check_integers, network("LpNormalization"));
+  const std::string found = finding(check_integers, network("Hardmax"));
   EXPECT_NE(found.find("stays in float"), std::string::npos) << found;
 }
 
