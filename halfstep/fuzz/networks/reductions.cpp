@@ -96,11 +96,11 @@ void make_top(Maker& maker, std::string_view op) {
 }  // namespace
 
 Recipes reduce_recipes() {
-  Recipes recipes = {{"ArgMax", make_arg},
-                     {"ArgMin", make_arg},
-                     {"CumSum", make_cumulative, Home::floats, 11},
+  Recipes recipes = {{"ArgMax", make_arg, Home::codes},
+                     {"ArgMin", make_arg, Home::codes},
+                     {"CumSum", make_cumulative, Home::codes, 11},
                      {"CumProd", make_cumulative, Home::floats, 26},
-                     {"TopK", make_top}};
+                     {"TopK", make_top, Home::codes}};
   for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
                          "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp"})
     recipes.push_back({op, make_reduction});
