@@ -22,6 +22,7 @@
 #include "halfstep/api/inputs/test_data.h"
 #include "halfstep/api/inputs/trainable.h"
 #include "halfstep/api/inspect.h"
+#include "halfstep/api/own_quantizers.h"
 #include "halfstep/api/quantize.h"
 #include "halfstep/api/quickstart.h"
 #include "halfstep/api/report.h"

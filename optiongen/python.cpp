@@ -174,8 +174,8 @@ void write_python(const Descriptions& all, const std::string& out) {
           "from collections.abc import Mapping, Sequence\nfrom typing import TYPE_CHECKING, Any, Callable, Literal\n\n"
           "from halfstep import _run\nfrom halfstep.datasets import Data\nfrom halfstep.model import Model\n"
           "from halfstep.progress import Progress\nfrom halfstep.renamed import renamed\n" +
-          fmt::format("from halfstep.reports import {}\n\nif TYPE_CHECKING:\n    from halfstep.option_values import "
-                      "Preprocess\n",
+          fmt::format("from halfstep.quantizers import Quantizer\nfrom halfstep.reports import {}\n\nif "
+                      "TYPE_CHECKING:\n    from halfstep.option_values import Preprocess\n",
                       fmt::join(results, ", ")) +
           functions);
 }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "halfstep/api/detail/declared_codes.h"
 #include "halfstep/api/errors.h"
 #include "halfstep/api/inputs/model.h"
 #include "halfstep/core/base/status.h"
@@ -89,7 +90,7 @@ std::vector<std::string> export_deploy(const Model& prepared, const OutFile& out
   require_stage(prepared, Stage::prepared);
   const quant::Platform& platform = quant::platform_of(prepared);
   if (platform.deploy.empty()) fail(errors::platform_without_files(platform.name, platforms_with_files()));
-  Model network = prepared;
+  Model network = with_declared_codes(prepared);
   passes::set_mode(network.graph, passes::Mode::evaluation);
   passes::close_learned_parts(network);
   passes::transposed_again(network);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "halfstep/api/detail/declared_codes.h"
 #include "halfstep/api/detail/onnxruntime_backend.h"
 #include "halfstep/api/errors.h"
 #include "halfstep/api/inputs/dataset.h"
@@ -148,7 +149,7 @@ class Planner {
 
   std::optional<Model> program() const {
     try {
-      return quant::convert(network_, {.float_fallback = true}).model;
+      return quant::convert(with_declared_codes(network_), {.float_fallback = true}).model;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::internal) throw;
       return std::nullopt;

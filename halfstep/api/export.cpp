@@ -1,5 +1,6 @@
 #include "halfstep/api/export.h"
 
+#include "halfstep/api/detail/declared_codes.h"
 #include "halfstep/api/errors.h"
 #include "halfstep/api/inputs/model.h"
 #include "halfstep/core/files/atomic_file.h"
@@ -25,7 +26,7 @@ ExportForm form_of(const std::string& format, const Model& network) {
 /// Returns the integer program of a prepared network in the form of requantization of ONNX's operators. `approximated`
 /// receives the quantizers for which the network uses another form.
 Model converted(const Model& network, bool approximate, std::vector<std::string>& approximated) {
-  Model prepared = network;
+  Model prepared = with_declared_codes(network);
   for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
     if (quantizer.requantize() == "float32") continue;
     if (!approximate) fail(errors::requantization_not_in_onnx(prepared.graph.name(), quantizer.requantize()));

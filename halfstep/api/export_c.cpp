@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "halfstep/api/detail/declared_codes.h"
 #include "halfstep/api/errors.h"
 #include "halfstep/api/inputs/dataset.h"
 #include "halfstep/api/inputs/model.h"
@@ -23,7 +24,8 @@ constexpr int64_t kMostTestSamples = 8;
 Model program_of(const Model& network, const ExportCOptions& options) {
   switch (stage_of(network)) {
     case Stage::integer: return network;
-    case Stage::prepared: return quant::convert(network, {.float_fallback = options.float_fallback}).model;
+    case Stage::prepared:
+      return quant::convert(with_declared_codes(network), {.float_fallback = options.float_fallback}).model;
     case Stage::float_network: break;
   }
   fail(errors::wrong_stage(place_of(network), "a float network", "a prepared network or an integer program",

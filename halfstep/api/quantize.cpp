@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "halfstep/api/detail/declared_codes.h"
 #include "halfstep/api/detail/network_source.h"
 #include "halfstep/api/detail/option_checks.h"
 #include "halfstep/api/detail/remedies.h"
@@ -17,6 +18,7 @@ namespace halfstep::api {
 namespace {
 
 QuantizeResult described(Model model, int64_t samples) {
+  settle_own_quantizers(model);
   quant::Audit audit = quant::audit(model);
   quant::Platform platform = quant::platform_of(model);
   std::string preprocess = to_text(data::preprocess_of(model));

@@ -1,6 +1,7 @@
 #include "halfstep/api/verify.h"
 
 #include "halfstep/api/detail/c_backend.h"
+#include "halfstep/api/detail/declared_codes.h"
 #include "halfstep/api/detail/network_source.h"
 #include "halfstep/api/detail/onnxruntime_backend.h"
 #include "halfstep/api/detail/remedies.h"
@@ -163,7 +164,7 @@ verify::VerifyReport verify(const Model& given, const Model& integer, const Data
                             const Settings& settings) {
   require_in_range(options);
   require_stage(given, Stage::prepared);
-  Model prepared = given;
+  Model prepared = with_declared_codes(given);
   data::change_preprocess(prepared, options.preprocess);
   require_stage(integer, Stage::integer);
   verify::ExecutionPaths paths = paths_of(prepared, integer);

@@ -84,6 +84,7 @@ from halfstep.datasets import Data, Dataset, inspect_data
 from halfstep.functions import network
 from halfstep.jit import Captured, Programs, cond, jit, scan, trace, while_loop
 from halfstep.model import Layer, Layers, Model, create_network, load
+from halfstep.quantizers import Quantizer
 from halfstep.reports import (
     AnalyzeReport,
     AuditReport,
@@ -123,6 +124,7 @@ __all__ = [
     "Model",
     "OverflowReport",
     "Programs",
+    "Quantizer",
     "Results",
     "TrainReport",
     "UnsupportedError",

@@ -12,6 +12,7 @@ from halfstep.datasets import LABELS, Data, load
 from halfstep.functions import network_for
 from halfstep.model import Model
 from halfstep.progress import Progress, callback
+from halfstep.quantizers import Quantizer, check, put
 from halfstep.renamed import renamed, users_level, warn
 from halfstep.reports import (
     AnalyzeReport,
@@ -47,7 +48,14 @@ def inspect(network: Model, options: given.InspectOptions, progress: Progress) -
     return Diagnostics(*_core.inspect(network.core, options, callback(progress)))
 
 
-def quantize(network: Model | Callable[..., Any], data: Data, options: given.QuantizeOptions, progress: Progress) -> Model:
+def quantize(
+    network: Model | Callable[..., Any],
+    data: Data,
+    quantizers: Mapping[str, Quantizer] | None,
+    options: given.QuantizeOptions,
+    progress: Progress,
+) -> Model:
+    check(quantizers or {})
     if not isinstance(network, Model):
         data = load(data)
         network = network_for(network, data)
@@ -55,6 +63,9 @@ def quantize(network: Model | Callable[..., Any], data: Data, options: given.Qua
     prepared, text, values = _core.quantize(network.core, samples, options, callback(progress))
     audit = AuditReport(text, values)
     _warn(audit.values["notes"])
+    if quantizers:
+        prepared, text, values = put(prepared, quantizers)
+        audit = AuditReport(text, values)
     return Model(prepared, audit)
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import sys
 import warnings
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -32,7 +31,8 @@ def from_torch(
     """Import a PyTorch module as a float network in evaluation mode, through torch.export.
 
     Layers have the names of their modules ("layer1.0.conv1"), and inputs those of the arguments of `forward`. Messages
-    quote the line of the module's source. The Model holds copies of the weights. `module` is not changed.
+    quote the line of the module's source. The Model holds copies of the weights. `module` is not changed. The codes of
+    quantizers that it contains become those of `quantize` (docs/guides/own_quantizer.md).
 
     Args:
         module: The module.
@@ -101,14 +101,16 @@ def _program(module: Any, arguments: Any, kwargs: dict[str, Any], dynamic_shapes
     """Return the ONNX form of the module."""
     import torch
 
+    from halfstep import torch_ops
+    from halfstep.torch_quantizers import traceable
+
     try:
-        with _quiet():
+        with _quiet(), traceable(module):
             exported = torch.export.export(module, tuple(arguments), kwargs, dynamic_shapes=dynamic_shapes, strict=False)
-            own = sys.modules.get("halfstep.torch_ops")  # Loaded if the module calls operators of halfstep.ops.
+            table = torch_ops.translation()
             program = torch.onnx.export(
-                exported, dynamo=True, verbose=False, output_names=_output_names(exported),
-                custom_translation_table=None if own is None else own.translation(),
-            )  # fmt: skip
+                exported, dynamo=True, verbose=False, output_names=_output_names(exported), custom_translation_table=table
+            )
     except ImportError:
         raise
     except Exception as error:

@@ -147,4 +147,26 @@ def translation() -> dict[Any, Any]:
         results = values.Op(values.Opset("halfstep", 1), name, form)(*operands, **stated)
         return [results] if produced == 1 else list(results)
 
-    return {torch.ops.halfstep.call.default: node}
+    return {torch.ops.halfstep.call.default: node, **_fake_quantizers(node)}
+
+
+def _fake_quantizers(node: Any) -> dict[Any, Any]:
+    """Return the translations of PyTorch's fake quantizers, of which ONNX has those of 8 bits only."""
+
+    def translated(name: str, attributes: tuple[str, ...], tensors: int) -> Any:
+        def translate(*values: Any) -> Any:
+            return node(name, json.dumps(dict(zip(attributes, values[tensors:]))), list(values[:tensors]))[0]
+
+        return translate
+
+    aten, ends = torch.ops.aten, ("quant_min", "quant_max")
+    learnable = (*ends, "grad_factor")
+    return {
+        aten.fake_quantize_per_tensor_affine.default: translated("fake_quantize_per_tensor_affine", ("scale", "zero_point", *ends), 1),
+        aten.fake_quantize_per_tensor_affine.tensor_qparams: translated("fake_quantize_per_tensor_affine_tensor_qparams", ends, 3),
+        aten.fake_quantize_per_channel_affine.default: translated("fake_quantize_per_channel_affine", ("axis", *ends), 3),
+        aten._fake_quantize_learnable_per_tensor_affine.default: translated("fake_quantize_learnable_per_tensor_affine", learnable, 3),
+        aten._fake_quantize_learnable_per_channel_affine.default: translated(
+            "fake_quantize_learnable_per_channel_affine", ("axis", *learnable), 3
+        ),
+    }

@@ -11,7 +11,9 @@
 
 #include "halfstep/api/commands.h"
 #include "halfstep/api/errors.h"
+#include "python/src/arrays.h"
 #include "python/src/network.h"
+#include "python/src/results.h"
 
 namespace halfstep::python {
 namespace {
@@ -147,6 +149,36 @@ nb::tuple quantize(const Network& network, const api::Dataset& data, const nb::o
 nb::tuple change_bits(const Network& network, const std::string& selector, std::optional<int> weights,
                       std::optional<int> activations) {
   auto result = api::change_bits(*network.model(), {{selector, weights, activations}});
+  return network_and_report(result, result.model);
+}
+
+nb::list dims_of(const Dims& dims) {
+  nb::list list;
+  for (const int64_t extent : dims) list.append(extent == kUnknown ? nb::none() : nb::cast(extent));
+  return list;
+}
+
+/// Returns scale, quantizer, layer, element type, extents, and the ends of the observed range of each site.
+nb::list quantizer_sites(const Network& network, const std::string& selector, bool weights) {
+  nb::list list;
+  for (api::QuantizerSite& site : api::quantizer_sites(*network.model(), selector, weights))
+    list.append(nb::make_tuple(site.scale, site.quantizer, site.layer, std::string(name(site.type.dtype)),
+                               dims_of(site.type.dims), array_of(std::move(site.low)), array_of(std::move(site.high))));
+  return list;
+}
+
+using OwnQuantizer = std::tuple<std::string, std::string, std::string, nb::dict, std::map<std::string, const Network*>,
+                                std::optional<std::pair<int64_t, int64_t>>>;
+
+/// `own` has name, layer, scale, initial state, networks by quantizer, and codes of each quantizer.
+nb::tuple put_quantizers(const Network& network, const std::vector<OwnQuantizer>& own) {
+  std::vector<api::OwnQuantizer> all;
+  for (const auto& [name, layer, scale, state, networks, codes] : own) {
+    api::OwnQuantizer& one = all.emplace_back();
+    one = {name, layer, scale, tensors_of(state, "quantize"), {}, codes};
+    for (const auto& [quantizer, traced] : networks) one.networks.emplace(quantizer, *traced->model());
+  }
+  auto result = api::with_own_quantizers(*network.model(), all);
   return network_and_report(result, result.model);
 }
 
@@ -302,6 +334,8 @@ void define_verbs(nb::module_& module) {
   module.def("platforms", &quant::platform_names);
   module.def("change_bits", &change_bits, arg("network"), arg("selector"), arg("weights").none(),
              arg("activations").none());
+  module.def("quantizer_sites", &quantizer_sites, arg("network"), arg("selector"), arg("weights"));
+  module.def("put_quantizers", &put_quantizers, arg("network"), arg("own"));
   const auto verb = [&](const char* name, auto function, const auto&... inputs) {
     module.def(name, function, inputs..., arg("options"), arg("progress").none());
   };

@@ -22,8 +22,21 @@ Metadata full() {
   metadata.deviations = {{"y", "two quantizers"}};
   metadata.first_last_scales = FirstLastScales{"x.scale"};
   metadata.normalizations = {{"conv", "w", "b", "w.raw", "b.raw", "s", "t", "m", "v", 1e-5, 0.1, true}};
-  metadata.learned_quantizers = {
-      {QuantizerKind::qdrop, "s", "z", "offset", "low", "high", "log2", "w", "w.raw", "choice", 0.25}};
+  metadata.learned_quantizers = {{QuantizerKind::qdrop,
+                                  "s",
+                                  "z",
+                                  "offset",
+                                  "low",
+                                  "high",
+                                  "log2",
+                                  "w",
+                                  "w.raw",
+                                  "choice",
+                                  0.25,
+                                  "Mine",
+                                  {{"x.q", "graph g(x: f32[2]) { return x }"}},
+                                  {{"step", "x.step"}},
+                                  true}};
   metadata.calibrated_lengths = {{"x", {kUnknown, 16}}};
   metadata.code_formats = {{"x.q", {0.1F, -3, -128, 127}}};
   metadata.tables = {{"gate", {"sigmoid", 0.3, 0.1F, -4, 0.7F, 6}}};
@@ -120,7 +133,7 @@ TEST(Metadata, WrongTypesAreNamed) {
     return error(fmt::format(R"({{"stage": "float", "{}": {}}})", field, value));
   };
   EXPECT_EQ(of("learned_quantizers", R"([{"kind": "lsqq"}])"),
-            errors::metadata_value("m.learned_quantizers.kind", R"("lsqq")", "one of 11 names, such as 'fixed'"));
+            errors::metadata_value("m.learned_quantizers.kind", R"("lsqq")", "one of 12 names, such as 'fixed'"));
   EXPECT_EQ(of("tables", R"({"t": {"x_zero_point": 2147483648}})"),
             errors::metadata_value("m.tables.t.x_zero_point", R"(2147483648)", "an integer of 32 bits"));
   EXPECT_EQ(of("tables", R"({"t": {"x_zero_point": 0.5}})"),
@@ -180,6 +193,17 @@ TEST(Metadata, NamesTensorsOfItsModel) {
             errors::metadata_without_tensor("graph 'g': metadata.learned_quantizers of kind pact", "gone"));
   EXPECT_EQ(refused([](Metadata& m) { m.learned_quantizers = {{.kind = QuantizerKind::pact, .scale = "s"}}; }),
             Diagnostic{});
+  const auto of_own = [](const char* arguments) {
+    return refused([&](Metadata& m) {
+      m.learned_quantizers = {{.kind = QuantizerKind::own,
+                               .scale = "s",
+                               .networks = {{"q", fmt::format("graph g({}) {{ return x }}", arguments)}},
+                               .tensors = {{"step", "s"}}}};
+    });
+  };
+  EXPECT_EQ(of_own("x: f32[2], step: f32[1]"), Diagnostic{});
+  EXPECT_EQ(of_own("x: f32[2], ceiling: f32[1]"),
+            errors::metadata_without_tensor("graph 'g': metadata.learned_quantizers of kind own", "ceiling"));
 }
 
 TEST(Metadata, KindsAndEdges) {

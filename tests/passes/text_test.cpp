@@ -29,6 +29,7 @@
 #include "halfstep/passes/canonical/narrow_doubles.h"
 #include "halfstep/passes/canonical/open_attention.h"
 #include "halfstep/passes/canonical/pool_forms.h"
+#include "halfstep/passes/canonical/quantizer_forms.h"
 #include "halfstep/passes/gradient/autodiff.h"
 #include "halfstep/passes/gradient/optimizer.h"
 #include "halfstep/passes/graph/close_extents.h"
@@ -180,6 +181,7 @@ const std::map<std::string, Pass>& all_passes() {
       {"power_forms", on_model<power_forms>()},
       {"misread", {run_misread}},
       {"quantized_patterns", {run_quantized_patterns, false}},
+      {"quantizer_forms", on_model<quantizer_forms>()},
       {"replace", {run_replace}},
       {"set_mode",
        {[](Work& work, const Arguments& arguments) { set_mode(work.model.graph, mode_of(arguments.at(0))); }}},

@@ -36,8 +36,10 @@ const char* const kQat =
 
 TEST(ForeignQuantizers, GoAndLeaveWhatTheyLearned) {
   Model model = foreign(kQat);
-  const auto learned = quant::take_out_quantizers(model);
-  EXPECT_EQ(learned, (quant::LearnedMagnitudes{{"x", 2.54F}, {"r", 5.1F}}));
+  const auto given = quant::take_out_quantizers(model);
+  ASSERT_EQ(given.size(), 2U);
+  EXPECT_EQ(given.at("x").magnitude, 2.54F);
+  EXPECT_EQ(given.at("r").magnitude, 5.1F);
   EXPECT_EQ(model.graph.ops().size(), 3U);
 }
 
@@ -53,6 +55,47 @@ TEST(ForeignQuantizers, RangesStayAsTheyWereLearned) {
   EXPECT_EQ(range("x.q"), std::pair(-2.54F, 2.54F));
   EXPECT_EQ(range("r.q"), std::pair(0.0F, 5.1F));
   EXPECT_EQ(quant::effective_scale(prepared, quantizer("r.q")), static_cast<float>(5.1F / 255.0));
+}
+
+/// Codes of PyTorch's quantizers: a weight with -8..7 by channel, and a result with 0..15.
+const char* const kCodes =
+    "  const @sw: f32[4]\n  const @zw: i32[4]\n  const @zx: i32[1]\n"
+    "  wq = fake_quantize_per_channel_affine(x=@w, scale=@sw, zero_point=@zw) {quant_min: -8, quant_max: 7}\n"
+    "  c = conv2d(x=x, w=wq)\n"
+    "  r = relu(c)\n"
+    "  y = fake_quantize_per_tensor_affine_tensor_qparams(x=r, scale=@sx, zero_point=@zx) {quant_min: 0, quant_max: "
+    "15}\n"
+    "  return y\n";
+
+Model with_codes() {
+  Model model = foreign(kCodes);
+  constexpr float kScales[] = {0.0625F, 0.125F, 0.03F, 0.11F};
+  model.tensors["sw"] = Tensor::of<float>(DType::f32, {4}, kScales);
+  model.tensors["sx"] = Tensor::scalar(0.25F);
+  model.tensors["zx"] = Tensor::scalar(int32_t{3});
+  return model;
+}
+
+TEST(ForeignQuantizers, CodesStayAsTheyWereLearned) {
+  const Model prepared = quant::prepare(with_codes(), quant::load_platform("generic_int8"));
+  const auto quantizer = [&](const std::string& name) { return ops::FakeQuantize(prepared.graph.op(name).node()); };
+  const ops::FakeQuantize weight = quantizer("w.q"), result = quantizer("r.q");
+  EXPECT_EQ(std::pair(weight.code_min(), weight.code_max()), std::pair(int64_t{-8}, int64_t{7}));
+  EXPECT_EQ(std::pair(result.code_min(), result.code_max()), std::pair(int64_t{0}, int64_t{15}));
+  EXPECT_EQ(quant::effective_scale(prepared, weight, 1), 0.125F);
+  EXPECT_FLOAT_EQ(quant::effective_scale(prepared, weight, 3), 0.11F);
+  EXPECT_EQ(quant::effective_scale(prepared, result), 0.25F);
+  EXPECT_EQ(prepared.tensors.at(result.zero_point().name()).data<int32_t>()[0], 3);
+  EXPECT_EQ(prepared.metadata.quantizer_reasons.at("w"), "codes -8..7 of the source");
+  EXPECT_EQ(prepared.metadata.quantizer_reasons.at("r"), "codes 0..15 of the source");
+}
+
+TEST(ForeignQuantizers, BitsOfOptionsAndPlatformsComeFirst) {
+  const Model asked = quant::prepare(with_codes(), quant::load_platform("generic_int8"), {.weight_bits = 8});
+  EXPECT_EQ(asked.metadata.quantizer_reasons.at("w"), "range of the codes -8..7 of the source, in 8 bits");
+  const Model powers = quant::prepare(with_codes(), quant::load_platform("pow2_int8"));
+  for (const char* name : {"w", "r"})
+    EXPECT_TRUE(powers.metadata.quantizer_reasons.at(name).starts_with("range of the codes")) << name;
 }
 
 /// A layer that absorbed its tail has the tail's results.

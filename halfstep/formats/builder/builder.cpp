@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "halfstep/core/ir/metadata/given_names.h"
+#include "halfstep/core/ir/ops.h"
 #include "halfstep/core/ir/shapes/infer.h"
 #include "halfstep/core/ir/verify_graph.h"
 #include "halfstep/formats/builder/dynamic_dims.h"
@@ -262,6 +263,18 @@ Value Builder::declare(const std::string& wanted, const Tensor& tensor, Role rol
   return model_.graph.add_tensor(name, tensor.type(), role);
 }
 
+namespace {
+
+/// Whether the operator is another framework's quantizer, or clamps codes. That of a weight stays, because quantize
+/// keeps its codes.
+bool is_quantizer(const OpInfo& info, const std::vector<Operand>& operands) {
+  const Trait trait = info.quant.trait;
+  const bool clamps_codes = &info == &ops::Clip::record() && operands.front().tensor.dtype() == DType::i8;
+  return clamps_codes || trait == Trait::to_codes || trait == Trait::from_codes || trait == Trait::to_codes_and_back;
+}
+
+}  // namespace
+
 std::vector<Operand> Builder::make(const Node& node, std::string_view op, std::vector<Operand> operands,
                                    Attributes attributes) {
   const OpInfo* info = find_operator(op);
@@ -270,7 +283,7 @@ std::vector<Operand> Builder::make(const Node& node, std::string_view op, std::v
     size_t bytes = 0;
     for (const Operand& operand : operands) bytes += operand.known() ? operand.tensor.bytes() : 0;
     const bool all_known = std::all_of(operands.begin(), operands.end(), is_known);
-    if (all_known && binding_.evaluate && bytes <= kMaxComputed) {
+    if (all_known && binding_.evaluate && bytes <= kMaxComputed && !is_quantizer(*info, operands)) {
       if (result_bytes(*info, attributes, operands, node.where()) <= kMaxComputed)
         return compute(*info, attributes, operands);
     }

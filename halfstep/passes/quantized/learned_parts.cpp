@@ -15,6 +15,7 @@ LearnedParts learned_parts(const Model& model) {
   }
   for (const LearnedQuantizer& one : model.metadata.learned_quantizers) {
     parts.learned.insert({one.offset, one.low, one.high, one.log2_scale, one.raw, one.choice});
+    for (const auto& [argument, tensor] : one.tensors) parts.learned.insert(tensor);
     parts.settled.insert(one.weight);
     const bool moves_scale = !one.high.empty() || !one.log2_scale.empty();
     if (moves_scale) parts.settled.insert(one.scale);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "halfstep/core/arith/learning.h"
 #include "halfstep/core/arith/range.h"
@@ -10,10 +11,10 @@
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/quantized/errors.h"
+#include "halfstep/passes/quantized/own_quantizers.h"
 #include "halfstep/passes/quantized/quantized_steps.h"
 
 namespace halfstep::passes {
-namespace {
 
 using ops::FakeQuantize;
 
@@ -24,6 +25,8 @@ std::vector<FakeQuantize> quantizers_of(const Graph& graph, const std::string& s
   }
   return found;
 }
+
+namespace {
 
 ops::ObserveRange observer_of(const Graph& graph, const std::string& scale) {
   for (const auto& [user, operand] : graph.tensor(scale).uses()) {
@@ -153,13 +156,21 @@ void settle(Model& model, const LearnedQuantizer& one) {
   }
 }
 
-bool is_uneven(QuantizerKind kind) { return kind == QuantizerKind::nnie || kind == QuantizerKind::apot; }
+/// Whether evaluation too computes the quantizer by its own operators.
+bool is_uneven(QuantizerKind kind) {
+  return kind == QuantizerKind::nnie || kind == QuantizerKind::apot || kind == QuantizerKind::own;
+}
 
 /// Builds the operators of one kind in place of a fake_quantize.
 class QuantizerOpening {
  public:
-  QuantizerOpening(Model& model, const LearnedQuantizer& one, FakeQuantize quantizer, int64_t number)
-      : model_(model), one_(one), q_(quantizer), number_(number), builder_(Builder::before(model.graph, quantizer)) {
+  QuantizerOpening(Model& model, const LearnedQuantizer& one, FakeQuantize quantizer, int64_t number, bool trains)
+      : model_(model),
+        one_(one),
+        q_(quantizer),
+        number_(number),
+        trains_(trains),
+        builder_(Builder::before(model.graph, quantizer)) {
     builder_.at(quantizer.location());
   }
 
@@ -176,6 +187,7 @@ class QuantizerOpening {
       case QuantizerKind::apot: return replace_under_its_name(levels());
       case QuantizerKind::adaround: return replace(adaptive());
       case QuantizerKind::qdrop: return drop();
+      case QuantizerKind::own: return open_own_quantizer(model_, one_, q_, trains_);
     }
   }
 
@@ -304,6 +316,7 @@ class QuantizerOpening {
   const LearnedQuantizer& one_;
   FakeQuantize q_;
   int64_t number_;
+  bool trains_;
   Builder builder_;
 };
 
@@ -341,13 +354,20 @@ void keep_quantizer(Model& model, const FakeQuantize& quantizer, QuantizerKind k
 }
 
 QuantizerKinds::QuantizerKinds(const Model& model) {
-  for (const LearnedQuantizer& one : model.metadata.learned_quantizers) by_scale_.emplace(one.scale, one.kind);
+  for (const LearnedQuantizer& one : model.metadata.learned_quantizers)
+    by_scale_.emplace(one.scale, std::pair(one.kind, one.name));
 }
 
 QuantizerKind QuantizerKinds::of(const FakeQuantize& quantizer) const {
   const Value scale = scale_tensor(quantizer);
-  if (const auto found = by_scale_.find(scale.name()); found != by_scale_.end()) return found->second;
+  if (const auto found = by_scale_.find(scale.name()); found != by_scale_.end()) return found->second.first;
   return scale.role() == Role::parameter ? QuantizerKind::lsq : QuantizerKind::fixed;
+}
+
+std::string QuantizerKinds::name_of(const FakeQuantize& quantizer) const {
+  const auto found = by_scale_.find(scale_tensor(quantizer).name());
+  const bool is_own = found != by_scale_.end() && found->second.first == QuantizerKind::own;
+  return is_own ? found->second.second : traits_of(of(quantizer)).name;
 }
 
 void start_quantizers(Model& model, const std::string& scale) {
@@ -367,7 +387,9 @@ namespace {
 /// Removes the learned parameters of the quantizer.
 void forget(Model& model, const LearnedQuantizer& one) {
   if (!one.weight.empty()) model.graph.tensor(one.weight).node()->role = Role::parameter;
-  for (const std::string& name : {one.offset, one.low, one.high, one.log2_scale, one.raw, one.choice}) {
+  std::vector<std::string> names = {one.offset, one.low, one.high, one.log2_scale, one.raw, one.choice};
+  for (const auto& [argument, tensor] : one.tensors) names.push_back(tensor);
+  for (const std::string& name : names) {
     const Value learned = name.empty() ? Value() : model.graph.tensor(name);
     if (learned && learned.unused()) erase_tensor(model, learned);
   }
@@ -378,20 +400,35 @@ void forget(Model& model, const LearnedQuantizer& one) {
 void close_quantizers(Model& model) {
   std::vector<LearnedQuantizer>& all = model.metadata.learned_quantizers;
   for (const LearnedQuantizer& one : all) settle(model, one);
-  for (const LearnedQuantizer& one : all) forget(model, one);
-  std::erase_if(all, [](const LearnedQuantizer& one) { return !is_uneven(one.kind); });
+  const auto closes = [](const LearnedQuantizer& one) { return !is_uneven(one.kind); };
+  for (const LearnedQuantizer& one : all) {
+    if (closes(one)) forget(model, one);
+  }
+  std::erase_if(all, closes);
 }
 
-void restore_weights(Model& model) {
+namespace {
+
+/// Removes the quantizers that `goes` selects from the metadata, and restores their raw weights.
+void drop_quantizers(Model& model, const std::function<bool(const LearnedQuantizer&)>& goes) {
   std::vector<LearnedQuantizer>& all = model.metadata.learned_quantizers;
-  const auto makes_weight = [](const LearnedQuantizer& one) { return !one.weight.empty(); };
   for (const LearnedQuantizer& one : all) {
-    if (makes_weight(one)) model.tensors.at(one.weight) = model.tensors.at(one.raw);
+    if (goes(one) && !one.weight.empty()) model.tensors.at(one.weight) = model.tensors.at(one.raw);
   }
   for (const LearnedQuantizer& one : all) {
-    if (makes_weight(one)) forget(model, one);
+    if (goes(one)) forget(model, one);
   }
-  std::erase_if(all, makes_weight);
+  std::erase_if(all, goes);
+}
+
+}  // namespace
+
+void restore_weights(Model& model) {
+  drop_quantizers(model, [](const LearnedQuantizer& one) { return !one.weight.empty(); });
+}
+
+void drop_quantizer(Model& model, const std::string& scale) {
+  drop_quantizers(model, [&](const LearnedQuantizer& one) { return one.scale == scale; });
 }
 
 bool has_uneven_levels(const Model& model) {
@@ -400,9 +437,9 @@ bool has_uneven_levels(const Model& model) {
 
 namespace {
 
-void open(Model& model, const LearnedQuantizer& one, int64_t& number) {
+void open(Model& model, const LearnedQuantizer& one, int64_t& number, bool trains) {
   for (const FakeQuantize& quantizer : quantizers_of(model.graph, one.scale))
-    QuantizerOpening(model, one, quantizer, number++).run();
+    QuantizerOpening(model, one, quantizer, number++, trains).run();
 }
 
 }  // namespace
@@ -410,16 +447,17 @@ void open(Model& model, const LearnedQuantizer& one, int64_t& number) {
 void open_levels(Model& model) {
   int64_t number = 0;
   for (const LearnedQuantizer& one : model.metadata.learned_quantizers) {
-    if (is_uneven(one.kind)) open(model, one, number);
+    if (is_uneven(one.kind)) open(model, one, number, false);
   }
 }
 
 void open_quantizers(Model& model) {
   int64_t number = 0;
   for (const LearnedQuantizer& one : model.metadata.learned_quantizers) {
-    const bool moves_scale = !one.high.empty() || !one.log2_scale.empty() || !one.choice.empty();
+    const bool moves_scale =
+        !one.high.empty() || !one.log2_scale.empty() || !one.choice.empty() || one.kind == QuantizerKind::own;
     if (moves_scale) observer_of(model.graph, one.scale).set_attributes({{"is_test", true}});
-    open(model, one, number);
+    open(model, one, number, true);
   }
 }
 

@@ -4,11 +4,17 @@
 
 #include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "halfstep/core/ir/metadata/learned_quantizer.h"
+#include "halfstep/core/ir/model.h"
 #include "halfstep/core/ir/ops.h"
 
 namespace halfstep::passes {
+
+/// All quantizers with this scale, in the order of the graph.
+std::vector<ops::FakeQuantize> quantizers_of(const Graph& graph, const std::string& scale);
 
 /// Converts a quantizer to one of this kind. Its learned parameters join the network without initial contents. `number`
 /// is the softness of dsq, or the probability with which qdrop quantizes an element. Throws if several quantizers of
@@ -20,9 +26,12 @@ class QuantizerKinds {
  public:
   explicit QuantizerKinds(const Model& model);
   QuantizerKind of(const ops::FakeQuantize& quantizer) const;
+  /// Name of the kind, or of an own quantizer.
+  std::string name_of(const ops::FakeQuantize& quantizer) const;
 
  private:
-  std::map<std::string, QuantizerKind> by_scale_;  ///< kinds other than fixed and lsq
+  /// Kinds other than fixed and lsq, with the names of own quantizers.
+  std::map<std::string, std::pair<QuantizerKind, std::string>> by_scale_;
 };
 
 /// Initializes learned parameters from the current scales, zero points and weights. `scale` selects quantizers with
@@ -39,7 +48,10 @@ void close_quantizers(Model& model);
 /// the metadata.
 void restore_weights(Model& model);
 
-/// Whether any quantizer has unevenly spaced levels, so that the network has no form on codes.
+/// Makes a quantizer with this scale an ordinary one. A weight that it computed becomes its raw weight.
+void drop_quantizer(Model& model, const std::string& scale);
+
+/// Whether any quantizer has unevenly spaced levels or is an own one, so that the network has no form on codes.
 bool has_uneven_levels(const Model& model);
 
 /// Replaces such quantizers by the operators that compute them.

@@ -32,8 +32,10 @@ void require_forms(const Model& prepared) {
   for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
     const QuantizerTraits& traits = traits_of(kinds.of(quantizer));
     if (*traits.no_integers == 0) continue;
+    const bool is_own = kinds.of(quantizer) == QuantizerKind::own;
     objections.push_back(
-        placed(errors::quantizer_kind_without_integers(quantizer.where(), traits.name, traits.no_integers),
+        placed(is_own ? errors::own_quantizer_without_scale(quantizer.where(), kinds.name_of(quantizer))
+                      : errors::quantizer_kind_without_integers(quantizer.where(), traits.name, traits.no_integers),
                quantizer.name(), ""));
   }
   fail_on_any(std::move(objections));

@@ -116,7 +116,7 @@ class Auditor {
     row.code_min = quantizer.code_min();
     row.code_max = quantizer.code_max();
     row.axis = quantizer.axis();
-    row.quantizer = traits_of(kinds_.of(quantizer)).name;
+    row.quantizer = kinds_.name_of(quantizer);
     add_place(quantizer, row);
     add_numbers(quantizer, row);
     for (const Value other : sharing_.at(passes::scale_tensor(quantizer).node())) {

@@ -31,7 +31,7 @@ struct AuditedQuantizer {
   int64_t code_min = 0, code_max = 255;
   bool symmetric = false;               ///< the zero point is 0 for every range
   bool power_of_two = false;            ///< all scales are powers of two
-  std::string quantizer;                ///< kind, for example "fixed" or "lsq"
+  std::string quantizer;                ///< kind, for example "fixed" or "lsq", or the name of an own one
   std::string observer;                 ///< for example "minmax" or "mse"
   int64_t axis = -1;                    ///< -1: one scale for the tensor
   std::vector<float> scale, low, high;  ///< by channel: applied scale and observed range, low > high if nothing was

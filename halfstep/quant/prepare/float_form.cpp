@@ -19,6 +19,7 @@
 #include "halfstep/passes/canonical/lone_affines.h"
 #include "halfstep/passes/canonical/narrow_doubles.h"
 #include "halfstep/passes/canonical/open_attention.h"
+#include "halfstep/passes/canonical/quantizer_forms.h"
 #include "halfstep/passes/graph/dce.h"
 #include "halfstep/passes/graph/separate_names.h"
 #include "halfstep/passes/quantized/pad_channels.h"
@@ -42,13 +43,13 @@ void learn_single_numbers(Graph& graph) {
   }
 }
 
-/// Moves a learned magnitude from a layer's tail to the layer. The old result of the layer no longer exists.
-void move_learned(LearnedMagnitudes& learned, const passes::FoldedTail& tail) {
-  const auto behind = learned.find(tail.result);
-  const auto magnitude = behind == learned.end() ? std::nullopt : std::optional(behind->second);
-  learned.erase(tail.result);
-  learned.erase(tail.layer);
-  if (magnitude) learned.emplace(tail.layer, *magnitude);
+/// Moves a quantizer from a layer's tail to the layer. The old result of the layer no longer exists.
+void move_given(GivenQuantizers& given, const passes::FoldedTail& tail) {
+  auto behind = given.extract(tail.result);
+  given.erase(tail.layer);
+  if (!behind) return;
+  behind.key() = tail.layer;
+  given.insert(std::move(behind));
 }
 
 /// Whether the platform supports the layer at its default bit widths.
@@ -63,6 +64,7 @@ bool takes_in_codes(const Platform& platform, Op layer) {
 }  // namespace
 
 void clear_layers(Model& model) {
+  in_each_block(model.graph, [&] { passes::quantizer_forms(model); });
   passes::separate_names(model);
   passes::dce(model);
 }
@@ -71,7 +73,7 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
   if (!is_prepared(model)) clear_layers(model);
   Rewritten found;
   in_each_block(model.graph, [&] {
-    found.learned.merge(take_out_quantizers(model));
+    found.given.merge(take_out_quantizers(model));
     passes::set_mode(model.graph, passes::Mode::evaluation);  // a file may contain the training network
     passes::open_attention(model);
     const bool has_rules = platform.insertion.has_value();  // rules by kinds of operators name the original layers
@@ -110,7 +112,7 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
       passes::mask_forms(model);
     }
     for (passes::FoldedTail& tail : tails) {
-      move_learned(found.learned, tail);
+      move_given(found.given, tail);
       if (tail.norm) found.folded.push_back(std::move(*tail.norm));
     }
     learn_single_numbers(model.graph);

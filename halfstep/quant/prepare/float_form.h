@@ -12,8 +12,9 @@
 
 namespace halfstep::quant {
 
-/// Renames values to make room for derived names, and removes operations on which no output depends. Values of the
-/// source model and the prepared network are matched by these names. After this, layers end alike in both.
+/// Finds quantizers of other frameworks, renames values to make room for derived names, and removes operations on which
+/// no output depends. Values of the source model and the prepared network are matched by these names. After this,
+/// layers end alike in both.
 void clear_layers(Model& model);
 
 /// The network into which `prepare` inserts quantizers. Removes the quantizers of other frameworks, rewrites layers to
@@ -27,7 +28,7 @@ Model source_form(const Model& prepared);
 
 /// Results of the rewrite of a network into its float form.
 struct Rewritten {
-  LearnedMagnitudes learned;               ///< magnitudes learned by quantizers of other frameworks
+  GivenQuantizers given;                   ///< quantizers of other frameworks that were removed
   std::vector<passes::FoldedNorm> folded;  ///< folded normalizations
   std::set<std::string> means;             ///< operators that compute a mean without keep_dims
 };

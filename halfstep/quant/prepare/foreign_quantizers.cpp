@@ -54,17 +54,28 @@ void require_pair(Op quantizer) {
   }
 }
 
+GivenQuantizer given_by(const Model& model, Op quantizer) {
+  const Value x = quantizer.in(0);
+  GivenQuantizer given;
+  given.codes = given_codes(model, quantizer);
+  if (x.is_tensor())
+    given.contents = model.tensors.at(x.name());
+  else if (!given.codes)
+    given.magnitude = learned_magnitude(model, quantizer);
+  return given;
+}
+
 }  // namespace
 
-LearnedMagnitudes take_out_quantizers(Model& model) {
-  LearnedMagnitudes learned;
+GivenQuantizers take_out_quantizers(Model& model) {
+  GivenQuantizers given;
   for (const Op op : model.graph.ops()) {
     const bool to_codes = has_trait(op, Trait::to_codes);
     if (!to_codes && !has_trait(op, Trait::to_codes_and_back)) continue;
-    if (to_codes) require_pair(op);
     const Value x = op.in(0);
-    const auto magnitude = x.is_tensor() ? std::nullopt : learned_magnitude(model, op);
-    if (magnitude) learned[x.name()] = *magnitude;
+    GivenQuantizer one = given_by(model, op);
+    if (to_codes) require_pair(op);
+    if (one.codes || one.magnitude) given.insert_or_assign(x.name(), std::move(one));
     if (to_codes) {
       // Replace readers of the codes first, because they may read the scale too.
       for (const auto& [back, operand] : op.out(0).uses()) replace(model.graph, back, x);
@@ -76,16 +87,22 @@ LearnedMagnitudes take_out_quantizers(Model& model) {
   for (const Op op : model.graph.ops()) {
     if (has_trait(op, Trait::from_codes)) fail(errors::codes_without_quantizer(op.where()));
   }
-  return learned;
+  return given;
 }
 
-void keep_learned_ranges(Model& prepared, const LearnedMagnitudes& learned) {
+void keep_given_quantizers(Model& prepared, const GivenQuantizers& given, const PrepareOptions& options) {
   for (const ops::FakeQuantize& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
-    const auto found = learned.find(quantizer.x().name());
-    if (found == learned.end() || quantizer.x().is_tensor()) continue;
-    const Op producer = quantizer.x().producer();
-    const bool positive = producer.is<ops::Relu, ops::Relu6>();
-    fix_range(prepared, quantizer, positive ? 0 : -found->second, found->second);
+    const Value x = quantizer.x();
+    const auto found = given.find(x.name());
+    if (found == given.end()) continue;
+    const GivenQuantizer& one = found->second;
+    const bool is_folded = x.is_tensor() && !prepared.tensors.at(x.name()).same_bits(one.contents);
+    if (one.magnitude) {
+      const bool positive = x.producer().is<ops::Relu, ops::Relu6>();
+      fix_range(prepared, quantizer, positive ? 0 : -*one.magnitude, *one.magnitude);
+    } else if (!is_folded) {
+      prepared.metadata.quantizer_reasons[x.name()] = keep_codes(prepared, quantizer, *one.codes, options);
+    }
   }
 }
 

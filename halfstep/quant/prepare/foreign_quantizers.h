@@ -2,21 +2,30 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
-#include "halfstep/core/ir/model.h"
+#include "halfstep/quant/prepare/given_codes.h"
 
 namespace halfstep::quant {
 
-/// Largest magnitude that a quantizer learned, by the name of the quantized value.
-using LearnedMagnitudes = std::map<std::string, float>;
+/// Results of the training of a quantizer in another framework.
+struct GivenQuantizer {
+  std::optional<float> magnitude = {};   ///< the largest magnitude, if only that is known
+  std::optional<GivenCodes> codes = {};  ///< scales, zero points and the range of codes
+  Tensor contents = {};                  ///< the contents of a quantized tensor, undefined for other values
+};
+
+/// Quantizers by the name of the quantized value.
+using GivenQuantizers = std::map<std::string, GivenQuantizer>;
 
 /// Removes quantizers of other frameworks from a float network, single ones or quantize-dequantize pairs. Throws
 /// unsupported if other operators read codes, because the float values that our quantizers need are then missing.
-LearnedMagnitudes take_out_quantizers(Model& model);
+GivenQuantizers take_out_quantizers(Model& model);
 
-/// Fixes the learned ranges of activation quantizers in a prepared network. A range starts at 0 after a relu, and is
-/// symmetric otherwise. Observers do not change it.
-void keep_learned_ranges(Model& prepared, const LearnedMagnitudes& learned);
+/// Gives the quantizers of a prepared network the codes, or else the ranges, of these quantizers. Observers do not
+/// change them. From a magnitude, a range starts at 0 after a relu, and is symmetric otherwise. The reasons of the
+/// quantizers state what was kept.
+void keep_given_quantizers(Model& prepared, const GivenQuantizers& given, const PrepareOptions& options);
 
 }  // namespace halfstep::quant

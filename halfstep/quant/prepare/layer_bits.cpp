@@ -6,6 +6,8 @@
 
 #include "halfstep/passes/canonical/lone_affines.h"
 #include "halfstep/passes/graph/traits.h"
+#include "halfstep/passes/quantized/learned_quantizers.h"
+#include "halfstep/quant/prepare/errors.h"
 #include "halfstep/quant/prepare/quantizer.h"
 
 namespace halfstep::quant {
@@ -69,6 +71,7 @@ void set_bit_widths(Model& model, const Platform& platform, const BitWidths& bit
     return found == bit_widths.end() ? bits_of(quantizer) : found->second;
   };
   std::vector<Diagnostic> objections;
+  const passes::QuantizerKinds kinds(model);
   for (const QuantizedStep& step : steps) {
     bool touched = step.weight && changes(step.weight);
     for (const auto& quantizer : activation_quantizers(step)) touched = changes(quantizer) || touched;
@@ -76,6 +79,11 @@ void set_bit_widths(Model& model, const Platform& platform, const BitWidths& bit
     for (Diagnostic& one : rules.objections(step, bits)) {
       if (std::ranges::find(objections, one) == objections.end()) objections.push_back(std::move(one));
     }
+  }
+  for (const auto& [scale, quantizer] : changed) {
+    if (kinds.of(quantizer) != QuantizerKind::own) continue;
+    const std::string& name = quantizer.x().name();
+    objections.push_back(placed(errors::own_quantizer_has_bits(name, kinds.name_of(quantizer)), name, ""));
   }
   fail_on_any(std::move(objections));
   for (const auto& [scale, quantizer] : changed) set_quantizer_bits(model, platform, quantizer, bit_widths.at(scale));

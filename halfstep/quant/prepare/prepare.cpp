@@ -101,9 +101,9 @@ Model prepare(const Model& model, const Platform& platform, const PrepareOptions
     fail_on_any(std::move(found));
   else
     objections->insert(objections->end(), found.begin(), found.end());
-  keep_learned_ranges(prepared, rewritten.learned);
   prepared.metadata.platform = PlatformRecord(platform.text);
   prepared.metadata.stage = stage_of_graph(prepared.graph, true);
+  keep_given_quantizers(prepared, rewritten.given, options);
   return prepared;
 }
 

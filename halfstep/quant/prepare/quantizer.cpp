@@ -333,14 +333,17 @@ void take_codes_of(Model& model, const ops::FakeQuantize& quantizer, const ops::
   }
 }
 
-void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, float high) {
+void fix_range(Model& model, const ops::FakeQuantize& quantizer, std::span<const float> low,
+               std::span<const float> high) {
   const ops::ObserveRange observer = observer_of(quantizer);
-  model.tensors.at(observer.low().name()).data<float>()[0] = low;
-  model.tensors.at(observer.high().name()).data<float>()[0] = high;
   wire_statistics(model, observer, 0);
   observer.set_attributes(
       {{"method", std::string("minmax")}, {"merge", std::string("moving")}, {"rate", 0.0}, {"statistics", int64_t{0}}});
-  derive_parameters(model, observer);
+  set_ranges(model, observer, low, high);
+}
+
+void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, float high) {
+  fix_range(model, quantizer, std::span(&low, 1), std::span(&high, 1));
 }
 
 void set_ranges(Model& model, const ops::ObserveRange& observer, std::span<const float> low,

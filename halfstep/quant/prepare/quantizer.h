@@ -40,7 +40,10 @@ ops::FakeQuantize insert_quantizer(Model& model, const Platform& platform, const
 /// Scale and zero point are recomputed from the observed range.
 void set_quantizer_bits(Model& model, const Platform& platform, const ops::FakeQuantize& quantizer, int bits);
 
-/// Fixes the range of an activation quantizer. Its observer no longer changes it.
+/// Fixes the range of a quantizer, by channel. Its observer no longer changes it.
+void fix_range(Model& model, const ops::FakeQuantize& quantizer, std::span<const float> low,
+               std::span<const float> high);
+/// Fixes the range of a quantizer with one scale.
 void fix_range(Model& model, const ops::FakeQuantize& quantizer, float low, float high);
 
 /// Replaces the observed ranges, one for each scale. Recomputes scales and zero points.

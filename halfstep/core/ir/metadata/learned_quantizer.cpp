@@ -24,6 +24,7 @@ constexpr QuantizerTraits kKinds[] = {
     {"adaround", true, false},
     {"qdrop", false, true, true},
     {"apot", true, true, true, "its codes name sums of powers of two, which no operator on codes adds up"},
+    {"own", false, false, false, "it declares no scale"},
 };
 
 }  // namespace

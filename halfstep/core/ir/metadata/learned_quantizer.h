@@ -1,14 +1,16 @@
 // Learned quantizers and their parameters.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace halfstep {
 
-/// Kinds of quantizers: fixed scales, learned scales (lsq), and the methods of LearnedQuantizer.
-enum class QuantizerKind { fixed, lsq, lsq_plus, pact, dorefa, dsq, tqt, nnie, adaround, qdrop, apot };
+/// Kinds of quantizers: fixed scales, learned scales (lsq), the methods of LearnedQuantizer, and networks of the user
+/// (own).
+enum class QuantizerKind { fixed, lsq, lsq_plus, pact, dorefa, dsq, tqt, nnie, adaround, qdrop, apot, own };
 
 /// Properties of a kind of quantizer. docs/arithmetic.md, section 2, defines the rules.
 struct QuantizerTraits {
@@ -38,6 +40,11 @@ struct LearnedQuantizer {
   std::string weight = {}, raw = {}, choice = {};  ///< dorefa: weight and raw; adaround: choice too, with the shape of
                                                    ///< the weight
   double number = 0;                               ///< dsq: softness; qdrop: keep probability
+  std::string name = {};                           ///< own: name for messages
+  /// own: text of the network that computes a quantizer, by the quantizer's name (passes/quantized/own_quantizers.h)
+  std::map<std::string, std::string> networks = {};
+  std::map<std::string, std::string> tensors = {};  ///< own: tensors by the networks' arguments that receive them
+  bool declares_scale = false;                      ///< own: the networks compute a scale and a zero point too
 
   bool operator==(const LearnedQuantizer&) const = default;
 };

@@ -51,6 +51,10 @@ void fields(auto& archive, Is<LearnedQuantizer> auto& quantizer) {
   archive("raw", quantizer.raw);
   archive("choice", quantizer.choice);
   archive("number", quantizer.number);
+  archive("name", quantizer.name);
+  archive("networks", quantizer.networks);
+  archive("tensors", quantizer.tensors);
+  archive("declares_scale", quantizer.declares_scale);
 }
 
 void fields(auto& archive, Is<ValueCodes> auto& codes) {

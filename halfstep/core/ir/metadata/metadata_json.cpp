@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "halfstep/core/ir/metadata/json_archive.h"
+#include "halfstep/core/ir/text/parse.h"
 
 namespace halfstep::detail {
 namespace {
@@ -31,10 +32,12 @@ class Check {
     for (const Normalization& one : metadata.normalizations)
       check_tensors(fmt::format("normalizations of layer '{}'", one.layer),
                     {one.weight, one.bias, one.raw_weight, one.raw_bias, one.scale, one.shift, one.mean, one.variance});
-    for (const LearnedQuantizer& one : metadata.learned_quantizers)
-      check_tensors(
-          fmt::format("learned_quantizers of kind {}", name(one.kind)),
-          {one.scale, one.zero_point, one.offset, one.low, one.high, one.log2_scale, one.weight, one.raw, one.choice});
+    for (const LearnedQuantizer& one : metadata.learned_quantizers) {
+      const std::string of = fmt::format("learned_quantizers of kind {}", name(one.kind));
+      check_tensors(of, {one.scale, one.zero_point, one.offset, one.low, one.high, one.log2_scale, one.weight, one.raw,
+                         one.choice});
+      check_networks(of, one);
+    }
     if (metadata.training_run) check_run(*metadata.training_run);
   }
 
@@ -60,6 +63,18 @@ class Check {
   void check_tensors(const std::string& of, std::initializer_list<std::string> names) const {
     for (const std::string& name : names) {
       if (!name.empty() && !model_.tensors.contains(name)) fail(errors::metadata_without_tensor(at(of), name));
+    }
+  }
+
+  /// Every quantizer of the kind has a network, and every argument of a network has a tensor.
+  void check_networks(const std::string& of, const LearnedQuantizer& one) const {
+    for (const auto& [argument, tensor] : one.tensors) check_tensors(of, {tensor});
+    for (const auto& [quantizer, text] : one.networks) {
+      const Graph network = parse(text, at(of));
+      for (const Value argument : network.arguments()) {
+        if (argument.name() != "x" && !one.tensors.contains(argument.name()))
+          fail(errors::metadata_without_tensor(at(of), argument.name()));
+      }
     }
   }
 
