@@ -28,7 +28,7 @@ def temporal_convolutions(width=16):
 
 
 class PlateReader(nn.Module):
-    """Columns of a map of features are the steps of a recurrent layer. Returns log probabilities for CTC."""
+    """Columns of an image are the steps of a recurrent layer. Returns log probabilities for CTC."""
 
     def __init__(self, width=8, classes=12):
         super().__init__()

@@ -16,7 +16,7 @@ struct QuantizerSite {
   std::string scale;      ///< name of its scale tensor; sites with the same one share an own quantizer
   std::string quantizer;  ///< name of the quantizer
   std::string layer;      ///< layer of the site, for messages
-  Type type;              ///< of the quantized value
+  Type type;              ///< type of the quantized value
   Tensor low, high;       ///< observed range, f32, with dimensions that broadcast against the value
 };
 
@@ -26,8 +26,8 @@ std::vector<QuantizerSite> quantizer_sites(const Model& prepared, const std::str
 
 /// An own quantizer for all sites with one scale.
 struct OwnQuantizer {
-  std::string name;   ///< of the class, for messages
-  std::string layer;  ///< for messages
+  std::string name;   ///< name of the class, for messages
+  std::string layer;  ///< layer of a site, for messages
   std::string scale;  ///< scale tensor of the sites
   Tensors state;      ///< initial contents, f32
   /// By site. Arguments: passes::kOwnInput, then the entries of the state. Outputs: passes::kOwnResult, derivatives

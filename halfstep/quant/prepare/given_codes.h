@@ -15,7 +15,7 @@ namespace halfstep::quant {
 /// Scales, zero points and the range of codes, with the values that they quantize.
 struct GivenCodes {
   std::vector<float> scale = {};         ///< one, or one for each channel
-  std::vector<int64_t> zero_point = {};  ///< as many
+  std::vector<int64_t> zero_point = {};  ///< one for each scale
   int64_t code_min = 0, code_max = 0;
 
   bool operator==(const GivenCodes&) const = default;
