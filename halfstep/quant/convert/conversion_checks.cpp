@@ -8,6 +8,7 @@
 #include "halfstep/passes/quantized/learned_quantizers.h"
 #include "halfstep/quant/convert/convert.h"
 #include "halfstep/quant/convert/errors.h"
+#include "halfstep/quant/prepare/quantizer.h"
 
 namespace halfstep::quant {
 namespace {
@@ -48,6 +49,12 @@ void require_integers(const Model& prepared, const ConvertOptions& options) {
   const auto fallbacks = fallbacks_inside(prepared);
   if (fallbacks.empty() || options.float_fallback) return;
   fail(errors::operators_cannot_become_integers(prepared.graph.name(), describe(fallbacks)));
+}
+
+void require_activations(const Model& prepared) {
+  const auto quantizers = prepared.graph.all<ops::FakeQuantize>();
+  if (std::ranges::all_of(quantizers, [](const auto& quantizer) { return is_weight(quantizer); }))
+    fail(errors::nothing_becomes_integers(prepared.graph.name()));
 }
 
 void require_program(const Model& model) {

@@ -473,12 +473,6 @@ std::set<std::string> unseen_scales(const Model& prepared) {
   return unseen;
 }
 
-void require_activations(const Model& prepared) {
-  const auto quantizers = prepared.graph.all<ops::FakeQuantize>();
-  if (std::ranges::all_of(quantizers, [](const auto& quantizer) { return is_weight(quantizer); }))
-    fail(errors::nothing_becomes_integers(prepared.graph.name()));
-}
-
 }  // namespace
 
 Conversion convert(const Model& prepared, const ConvertOptions& options) {

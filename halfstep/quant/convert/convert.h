@@ -28,6 +28,9 @@ Conversion convert(const Model& prepared, const ConvertOptions& options = {});
 /// Throws unsupported, with the names of all operators that `convert` would refuse to leave in float.
 void require_integers(const Model& prepared, const ConvertOptions& options);
 
+/// Throws if no quantizer of a prepared network, with its learned parts closed, belongs to an activation.
+void require_activations(const Model& prepared);
+
 /// Throws if an integer program has an operator on floats other than float fallbacks, dequantize, and quantize at
 /// inputs or after float fallbacks. The message names the operator.
 void require_program(const Model& model);
