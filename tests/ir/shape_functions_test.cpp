@@ -272,6 +272,11 @@ TEST(Shapes, ConvolutionTranspose) {
       (Dims{1, 4, 9, 15}));
   EXPECT_EQ(convolution_transpose(site(), {1, 1, 3}, {1, 1, 3}, 1, {3}, {}, {}, {}, {10}, "notset"), (Dims{1, 1, 10}));
   EXPECT_EQ(convolution_transpose(site(), {1, 1, 3}, {1, 1, 3}, 1, {3}, {}, {}, {}, {}, "same_lower"), (Dims{1, 1, 9}));
+  EXPECT_EQ(convolution_transpose(site(), {1, 1, 3}, {1, 1, 3}, 1, {2}, {3}, {}, {2}, {}, "notset"), (Dims{1, 1, 13}));
+  EXPECT_EQ(diagnostic_of([] {
+              convolution_transpose(site(), {1, 1, 3}, {1, 1, 3}, 1, {2}, {}, {}, {2}, {}, "notset");
+            }),
+            here(errors::output_padding_too_large, 2, 2, 2));
 }
 
 TEST(Shapes, Einsum) {

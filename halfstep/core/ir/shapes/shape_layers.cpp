@@ -160,7 +160,9 @@ Dims convolution_transpose(const OpSite& site, const Dims& x, const Dims& w, int
     }
     const Dim span = (Dim(w[i + 2]) - one) * Dim(entry(dilation, i, 1)) + one;
     const Dim padding = Dim(entry(pad, i, 0)) + Dim(entry(pad, spatial + i, 0));
-    const Dim extent = step * (Dim(x[i + 2]) - one) + Dim(entry(output_padding, i, 0)) + span - padding;
+    const int64_t more = entry(output_padding, i, 0), limit = std::max(entry(stride, i, 1), entry(dilation, i, 1));
+    if (more > 0 && more >= limit) reject(site, errors::output_padding_too_large, i + 2, more, limit);
+    const Dim extent = step * (Dim(x[i + 2]) - one) + Dim(more) + span - padding;
     if ((extent < Dim(0)) == Truth::yes) reject(site, errors::output_dims, "the result", i + 2, extent.value());
     dims.push_back(extent.value());
   }
