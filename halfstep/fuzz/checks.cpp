@@ -8,11 +8,13 @@
 
 #include "halfstep/core/base/divide.h"
 #include "halfstep/core/base/status.h"
+#include "halfstep/core/ir/region.h"
 #include "halfstep/fuzz/engine_habits.h"
 #include "halfstep/fuzz/perturbed_runs.h"
 #include "halfstep/passes/canonical/open_source.h"
 #include "halfstep/passes/quantized/bypass_quantizers.h"
 #include "halfstep/passes/quantized/training_form.h"
+#include "halfstep/quant/prepare/foreign_quantizers.h"
 #include "halfstep/train/evaluate/executable.h"
 #include "halfstep/verify/equivalence/semantics.h"
 
@@ -111,13 +113,16 @@ void check_reference(Trial& trial) {
                 run_model(trial.bound(), trial.inputs(), pool, {.reference = true}));
 }
 
+/// Preparation takes out the quantizers of the source too.
 void check_bypassed(Trial& trial) {
+  Model source = clone(trial.source());
+  in_each_block(source.graph, [&] { quant::take_out_quantizers(source); });
   Model plain = trial.prepared();
   passes::set_mode(plain.graph, passes::Mode::evaluation);
   passes::bypass_quantizers(plain);
   ThreadPool& pool = trial.tools().pool;
-  require_close(trial, trial.source(), run_model(plain, trial.inputs(), pool),
-                run_model(trial.source(), trial.inputs(), pool, {.reference = true}));
+  require_close(trial, source, run_model(plain, trial.inputs(), pool),
+                run_model(source, trial.inputs(), pool, {.reference = true}));
 }
 
 void require_same_codes(Trial& trial, const verify::ExecutionPaths& paths) {

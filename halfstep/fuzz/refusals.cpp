@@ -22,7 +22,8 @@ const Names kExplained = {
     "extent_needed", "dims_unknown", "extents_not_known", "dynamic_value_on_device", "window_of_dynamic_dims",
     "gradient_extent_unknown",
     // Networks that cannot be quantized at all or for this platform.
-    "network_without_layer", "network_without_operator", "network_quantized_already", "calibration_input_constant",
+    "network_without_layer", "network_without_operator", "network_quantized_already", "network_converted_already",
+    "codes_without_quantizer", "quantizer_scale_in_use", "quantizer_changes_type", "calibration_input_constant",
     "calibration_saw_no_number", "elements_not_finite", "accumulator_overflow", "channel_accumulator_overflow",
     "value_not_finite", "no_output_to_learn_from", "channels_not_a_multiple", "layer_not_requantizable",
     "no_requantization_factor", "bits_not_legal", "operator_refused", "padded_weight_computed",

@@ -71,7 +71,7 @@ const char* const kRows =
 TEST(CodePlan, IndexArithmeticHasNoCodes) {
   const FloatOperators found = in_float(network(kRows));
   EXPECT_EQ(found.at("c"), "it computes indices or masks");
-  EXPECT_EQ(found.at("s"), "its inputs are all float values");
+  EXPECT_EQ(found.at("s"), "it computes indices or masks");
   EXPECT_EQ(found.at("m"), "it computes indices or masks");
   EXPECT_FALSE(found.contains("y"));
 }

@@ -57,8 +57,6 @@ const std::vector<Kind> kKinds = {
      "graph g(x: f16[5, 9]) {\n  param @w: f16[9, 7]\n  y = einsum(x=[x, @w]) {equation: \"ij,jk->ik\"}\n  return "
      "y\n}\n",
      "einsum has no integer implementation", "write it as a MatMul"},
-    {"volume", "graph g(x: f32[2, 4, ?, 5, 5]) {\n  param @w: f32[3, 4, 1, 3, 3]\n  y = conv(x, w=@w)\n  return y\n}\n",
-     "conv has no integer implementation", "fixed spatial extents"},
     {"activations", "graph g(a: f32[3, 4, 5], b: f32[3, 5, 6]) {\n  y = matmul(a=a, b=b)\n  return y\n}\n",
      "matmul: a product of two activations has no weights", "the layers around it"},
     {"computed",

@@ -194,7 +194,9 @@ void require_codes(verify::ExecutionPaths& paths) {
   const auto fallbacks = quant::fallbacks_into_codes(paths.integer);
   if (!fallbacks.empty())
     fail(errors::float_layers_in_onnxruntime(paths.integer.graph.name(), quant::describe(fallbacks)));
-  if (const auto others = quant::float_fallback(paths.integer); !others.empty())
+  auto others = quant::float_fallback(paths.integer);
+  for (quant::FloatFallback& one : quant::deciding_in_float(paths.integer)) others.push_back(std::move(one));
+  if (!others.empty())
     paths.notes.push_back(fmt::format(
         "onnxruntime adds {} in another order; their results were not compared, because no code depends on them",
         quant::describe(others)));

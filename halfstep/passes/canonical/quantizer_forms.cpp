@@ -8,6 +8,7 @@
 
 #include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/graph/dce.h"
 #include "halfstep/passes/graph/tensors.h"
 
 namespace halfstep::passes {
@@ -317,16 +318,19 @@ void replace_form(Model& model, const FoundQuantizer& found) {
 
 void quantizer_forms(Model& model) {
   size_t arithmetic = 0;
+  bool has_any = false;
   for (const Op op : model.graph.ops()) {
     std::optional<FoundQuantizer> found;
     if (op.is<ops::Round>()) found = Arithmetic(model, op).match();
     if (op.is<ops::OnnxDequantizeLinear>()) found = match_pair(model, op);
     if (!found || found->x.type() != found->result.type()) continue;
     replace_form(model, *found);
+    has_any = true;
     arithmetic += op.is<ops::Round>() ? 1 : 0;
   }
   auto& noted = model.metadata.quantizers_as_arithmetic;
   if (arithmetic >= noted.size()) noted.clear();
+  if (has_any) dce(model);  // else a part of a form would be another form
 }
 
 }  // namespace halfstep::passes

@@ -104,9 +104,8 @@ std::set<const detail::OpNode*> computing_from_integers(const Graph& graph) {
   return found;
 }
 
-}  // namespace
-
-std::vector<FloatFallback> float_fallback(const Model& model) {
+/// Operators on data that stay in float and for which `counts` is true.
+std::vector<FloatFallback> in_float(const Model& model, bool (*counts)(Op)) {
   const FloatOperators& reasons = model.metadata.float_operators;
   const auto outside = outside_regions(model.graph);
   const passes::IndexArithmetic indices(model.graph);
@@ -114,13 +113,21 @@ std::vector<FloatFallback> float_fallback(const Model& model) {
   std::vector<FloatFallback> fallbacks;
   for (Op op : model.graph.all_ops()) {
     const auto found = reasons.find(op.name());
-    if (found == reasons.end() || !computes_reals(op) || indices.is_exact(op)) continue;
+    if (found == reasons.end() || !computes_reals(op) || indices.is_exact(op) || !counts(op)) continue;
     if (from_integers.contains(op.node()) && !was_asked_for(found->second)) continue;
-    if (only_decides(op) || passes::compared_codes(model, op)) continue;
+    if (passes::compared_codes(model, op)) continue;
     fallbacks.push_back({op.name(), op.info().name, found->second, outside.contains(op.node())});
   }
   return fallbacks;
 }
+
+}  // namespace
+
+std::vector<FloatFallback> float_fallback(const Model& model) {
+  return in_float(model, [](Op op) { return !only_decides(op); });
+}
+
+std::vector<FloatFallback> deciding_in_float(const Model& model) { return in_float(model, only_decides); }
 
 std::vector<FloatFallback> fallbacks_into_codes(const Model& integer) {
   auto fallbacks = float_fallback(integer);

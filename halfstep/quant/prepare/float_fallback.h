@@ -19,6 +19,10 @@ struct FloatFallback {
 /// comparisons that conversion makes with codes, and operators that compute from integers and stored numbers alone.
 std::vector<FloatFallback> float_fallback(const Model& model);
 
+/// Operators in float that only select branches and end loops. They are no float fallbacks, but engines can compute
+/// them in another order.
+std::vector<FloatFallback> deciding_in_float(const Model& model);
+
 /// Float fallbacks of an integer program from which codes are computed. Other float fallbacks only select control flow,
 /// or compute outputs. Casts are excluded, because they round once and identically in every engine.
 std::vector<FloatFallback> fallbacks_into_codes(const Model& integer);
