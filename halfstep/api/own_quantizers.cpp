@@ -54,7 +54,7 @@ void require_output(const OwnQuantizer& own, const Graph& network, const std::st
                     bool broadcasts) {
   const Value output = passes::own_output(network, name);
   if (!output) return;
-  const Type type = output.type();
+  const Type& type = output.type();
   const auto fits = [&](const Type& one) {
     if (one.dtype != expected.dtype || one.dims.size() > expected.dims.size()) return false;
     const size_t missing = expected.dims.size() - one.dims.size();

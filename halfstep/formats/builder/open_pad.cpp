@@ -26,7 +26,7 @@ class OpenPad {
     } else {
       fail(errors::depends_on_extents(fmt::format("a pad of mode {}", mode)));
     }
-    const Operand padded = make("gather", {x, inside}, {{"axis", static_cast<int64_t>(pad.axis)}});
+    Operand padded = make("gather", {x, inside}, {{"axis", static_cast<int64_t>(pad.axis)}});
     if (mode != "constant") return padded;
     Dims column(x.dims().size() - pad.axis, 1);
     column[0] = -1;

@@ -1,7 +1,7 @@
 // Computes activations in float32 where a network widens them to float64 for a few operators.
 #pragma once
 
-#include "halfstep/core/ir/graph.h"
+#include "halfstep/core/ir/model.h"
 
 namespace halfstep::passes {
 

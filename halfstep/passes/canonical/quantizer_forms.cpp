@@ -308,7 +308,7 @@ void replace_form(Model& model, const FoundQuantizer& found) {
   const Op last = found.result.producer();
   const bool has_codes = found.code_max > found.code_min && found.code_max - found.code_min < kMostCodes;
   const Value made = has_codes ? quantizer_of(model, found) : found.x;
-  const std::string name = last.name();
+  const std::string name = last.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
   found.result.replace_all_uses_with(made);
   model.graph.erase(last);
   if (has_codes) model.graph.rename(made.producer(), name);

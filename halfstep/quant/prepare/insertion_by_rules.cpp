@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "halfstep/passes/canonical/layers/spatial_forms.h"
 #include "halfstep/passes/graph/traits.h"
@@ -59,11 +60,11 @@ Insertion insertion_by_rules(Model& model, const Platform& platform, const Prepa
   InsertionRules rules = *platform.insertion;
   // Inputs and outputs of a region are inside the network, so the rules for network ends do not apply.
   if (model.graph.body().parent()) rules.inputs = rules.outputs = Ends::asked;
-  const Insertion insertion = insertion_of(model.graph, rules, requests);
+  Insertion insertion = insertion_of(model.graph, rules, requests);
   found.deviations.merge(
       deviations_from_mqbench(model.graph, rules, requests, insertion, has_first_last_bits(platform, options)));
   if (!platform.no_integers.empty() || platform.weight_zero_points == "affine") return insertion;
-  return with_spatial_forms(model, insertion, [&](Op layer) {
+  return with_spatial_forms(model, std::move(insertion), [&](Op layer) {
     const bool is_normalized = options.batch_norm != BatchNorms::folded && requested.normalized.contains(layer.name());
     return is_normalized || !passes::returns_again(layer);
   });

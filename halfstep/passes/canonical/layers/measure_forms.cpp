@@ -114,7 +114,7 @@ class MeasureForms {
   /// The window over channels is one over rows of an image that has a row for each channel.
   Value response_norm(const ops::LocalResponseNorm& norm) {
     const Value x = norm.x();
-    const Dims dims = x.dims();
+    const Dims& dims = x.dims();
     if (std::ranges::any_of(dims.begin() + 1, dims.end(), [](int64_t extent) { return extent <= 0; })) return {};
     const int64_t size = norm.size(), added = size - 1;
     Value y = insert(ops::Pad::record(), {product(x, x), {}}, {{"pads", Ints{added / 2, size / 2}}, {"axes", Ints{1}}});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/graph/rewrite.h"

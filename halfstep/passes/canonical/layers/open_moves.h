@@ -2,7 +2,7 @@
 // they are arithmetic on integers. See docs/design/layer_forms.md.
 #pragma once
 
-#include "halfstep/core/ir/graph.h"
+#include "halfstep/core/ir/model.h"
 #include "halfstep/passes/graph/spatial_axes.h"
 
 namespace halfstep::passes {
