@@ -26,7 +26,6 @@
 #include "halfstep/passes/canonical/layers/spatial_forms.h"
 #include "halfstep/passes/canonical/layers/unit_rows.h"
 #include "halfstep/passes/canonical/lone_affines.h"
-#include "halfstep/passes/canonical/narrow_doubles.h"
 #include "halfstep/passes/canonical/open_attention.h"
 #include "halfstep/passes/canonical/pool_forms.h"
 #include "halfstep/passes/canonical/quantizer_forms.h"
@@ -168,7 +167,6 @@ const std::map<std::string, Pass>& all_passes() {
       {"join_pixels", on_graph<join_pixels>()},
       {"late_reshapes", on_graph<late_reshapes>()},
       {"layer_forms", on_model<layer_forms>()},
-      {"narrow_doubles", on_model<narrow_doubles>()},
       {"norm_forms", on_model<norm_forms>()},
       {"measure_forms", on_model<measure_forms>()},
       {"open_attention", on_model<open_attention>()},

@@ -122,10 +122,7 @@ FORMS = {
 }
 
 
-COARSE = pytest.mark.xfail(reason="codes between the gathers of a linear resize to any size: 13.8 dB, expected 20", strict=True)
-
-
-@pytest.mark.parametrize("form", [pytest.param(form, marks=COARSE if form == "linear" else ()) for form in FORMS])
+@pytest.mark.parametrize("form", FORMS)
 def test_sizes_of_dynamic_dims(bench, form):
     network = Network(bench.folder / "open.onnx", stride=2)
     path = network.save(FORMS[form](network))

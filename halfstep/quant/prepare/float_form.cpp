@@ -17,7 +17,6 @@
 #include "halfstep/passes/canonical/layers/spatial_forms.h"
 #include "halfstep/passes/canonical/layers/unit_rows.h"
 #include "halfstep/passes/canonical/lone_affines.h"
-#include "halfstep/passes/canonical/narrow_doubles.h"
 #include "halfstep/passes/canonical/open_attention.h"
 #include "halfstep/passes/canonical/quantizer_forms.h"
 #include "halfstep/passes/graph/dce.h"
@@ -87,7 +86,6 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
     passes::layer_forms(model);
     if (!has_rules) {
       passes::spatial_forms(model);
-      passes::narrow_doubles(model);
       passes::norm_forms(model);
       passes::prelu_forms(model);
       passes::unit_rows(model);

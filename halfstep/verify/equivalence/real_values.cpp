@@ -20,15 +20,9 @@ bool is_pointwise(Op op) { return op.info().elementwise && is_float(op.out(0).dt
 
 std::vector<Tensor> results_of_scan(Op op, const std::vector<Tensor>& operands, const Tensors& contents);
 
-/// Whether the operator stores real values in float32. Here all of them are float64.
-bool only_narrows(Op op, const std::vector<Tensor>& operands) {
-  return op.is<ops::Cast>() && op.out(0).dtype() == DType::f32 && operands[0].dtype() == DType::f64;
-}
-
 /// The results of `op` on these operands, independent of the operand types in its graph. `contents` has the tensors of
 /// regions.
 std::vector<Tensor> results_of(Op op, const std::vector<Tensor>& operands, const Tensors& contents) {
-  if (only_narrows(op, operands)) return {operands[0]};
   if (op.is<ops::Scan>()) return results_of_scan(op, operands, contents);
   if (!op.regions().empty()) fail(errors::layer_not_evaluated_alone(op.where(), op.info().name));
   Graph graph;
