@@ -58,7 +58,7 @@ _MODULES = frozenset(
 
 _OURS = frozenset(
     [
-        "__init__", "activation_layers", "arrays", "basic_layers", "dtypes", "functions", "image_layers", "indexing", "jit", "losses", "modules", "ops", "optim", "printing", "purity",
+        "__init__", "arrays", "basic_layers", "dtypes", "functions", "image_layers", "indexing", "jit", "losses", "modules", "ops", "optim", "printing", "purity",
         "reads", "rebuilding", "renamed", "sequence_layers",
     ]
 )  # fmt: skip

@@ -13,31 +13,29 @@ torch.nn. Module.train() and Module.eval() set the mode of a module. Without eit
 where arrays are made, and hs.seed sets their initial random values.
 """
 
-from halfstep.activation_layers import (
+from halfstep.basic_layers import (
+    BatchNorm2d,
+    Dropout,
     ELU,
+    Embedding,
+    Flatten,
     GELU,
     Hardsigmoid,
     Hardswish,
+    LSTMCell,
+    LayerNorm,
     LeakyReLU,
+    Linear,
     Mish,
+    RNNCell,
     ReLU,
     ReLU6,
+    Sequential,
     SiLU,
     Sigmoid,
     Softmax,
     Softplus,
     Tanh,
-)
-from halfstep.basic_layers import (
-    BatchNorm2d,
-    Dropout,
-    Embedding,
-    Flatten,
-    LSTMCell,
-    LayerNorm,
-    Linear,
-    RNNCell,
-    Sequential,
     cross_entropy,
     mse,
     mse_loss,

@@ -29,7 +29,7 @@ _FIXED_NAMES = frozenset(["_thread.lock", "_thread.RLock", "threading._RLock", "
 _FIXED_NAMES |= {f"datetime.{name}" for name in ("date", "datetime", "time", "timedelta", "timezone")}
 _SETTINGS = ("threads", "set_threads", "platforms")  # Functions of this package whose results change between calls.
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
-_LAYERS = tuple(os.path.join(_PACKAGE, name) for name in ("modules.py", "activation_layers.py", "basic_layers.py", "image_layers.py", "sequence_layers.py", "optim.py"))
+_LAYERS = tuple(os.path.join(_PACKAGE, name) for name in ("modules.py", "basic_layers.py", "image_layers.py", "sequence_layers.py", "optim.py"))
 
 
 def is_fixed(value: Any) -> bool:

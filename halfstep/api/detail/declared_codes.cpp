@@ -98,11 +98,14 @@ class Declared {
     for (size_t axis = static_cast<size_t>(quantizer_.axis() + 1); quantizer_.axis() >= 0 && axis < x.dims().size();
          ++axis)
       inner *= x.dims()[axis];
+    const arith::CodeRule codes = rule();
+    const auto all_scales = scales();
+    const auto all_zeros = zero_points();
     for (size_t i = 0; i < given.size(); ++i) {
-      const size_t c = i / static_cast<size_t>(inner) % scales().size();
-      const float scale = scales()[c];
-      const int32_t zero = zero_points()[c];
-      const float expected = arith::real_of(arith::code_of(given[i], scale, zero, rule()), scale, zero);
+      const size_t c = i / static_cast<size_t>(inner) % all_scales.size();
+      const float scale = all_scales[c];
+      const int32_t zero = all_zeros[c];
+      const float expected = arith::real_of(arith::code_of(given[i], scale, zero, codes), scale, zero);
       if (found[i] == expected) continue;
       const std::string& layer = quantizer_.x().name();
       fail(placed(errors::own_quantizer_differs(layer, one_.name, fmt::format("{}", given[i]),

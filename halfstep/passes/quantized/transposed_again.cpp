@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/graph/rearranged.h"
 #include "halfstep/passes/graph/rewrite.h"
 #include "halfstep/passes/graph/spread_image.h"
 #include "halfstep/passes/graph/tensors.h"
@@ -15,21 +16,6 @@ namespace halfstep::passes {
 namespace {
 
 using Ints = std::vector<int64_t>;
-
-/// Returns weights [o, c, h, w] as [c, o, h, w], with each window in reverse.
-Tensor turned(const Tensor& weight) {
-  const Dims& dims = weight.dims();
-  const int64_t outputs = dims[0], inputs = dims[1], taps = dims[2] * dims[3];
-  Tensor made(weight.dtype(), {inputs, outputs, dims[2], dims[3]});
-  const float* from = weight.data<float>().data();
-  float* to = made.data<float>().data();
-  for (int64_t o = 0; o < outputs; ++o) {
-    for (int64_t c = 0; c < inputs; ++c)
-      std::reverse_copy(from + (o * inputs + c) * taps, from + (o * inputs + c + 1) * taps,
-                        to + (c * outputs + o) * taps);
-  }
-  return made;
-}
 
 /// The name in front of the ending that spatial_forms gives a weight.
 std::string first_name(const std::string& name) { return name.substr(0, name.rfind(".flipped")); }
@@ -90,7 +76,9 @@ class TransposedAgain {
   /// The weight in its own layout, behind its quantizer or not.
   Value weight(const ops::Conv2d& conv) {
     const Value old = stored_weight(conv);
-    const Value made = add_tensor(model_, first_name(old.name()), turned(model_.tensors.at(old.name())), old.role());
+    const Value made =
+        add_tensor(model_, first_name(old.name()),
+                   rearranged(model_.tensors.at(old.name()), {1, 0, 2, 3}, {false, false, true, true}), old.role());
     const auto quantizer = conv.w().producer<ops::FakeQuantize>();
     if (!quantizer) return made;
     for (const auto& [user, operand] : scale_tensor(*quantizer).uses()) {
