@@ -163,6 +163,17 @@ def test_the_prepared_network_is_written_to_onnx(name, tmp_path):
     np.testing.assert_allclose(np.asarray(hs.load(tmp_path / "floats.onnx")(SAMPLES)), np.asarray(source(SAMPLES)), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("platform", ["generic_int8", "pow2_int8"])
+def test_a_row_of_zeros_keeps_its_length_of_zero(platform, tmp_path):
+    """Rows of length 1 as F.normalize exports them. A ReLU of samples below 0 makes rows of zeros."""
+    nodes = [node("Relu", ["c"], ["r"]), node("ReduceL2", ["r"], ["l"], axes=[-1], keepdims=1), node("Clip", ["l", "least"], ["k"]), node("Div", ["r", "k"])]
+    model = load(network(nodes, {"least": np.float32(1e-12), "b": np.full(8, -1, np.float32)}, opset=17), tmp_path)
+    found = model(SAMPLES)
+    assert (np.asarray(found).reshape(-1, 6) == 0).all(1).any()
+    prepared = hs.quantize(model, platform, data=SAMPLES)
+    assert hs.verify(prepared, hs.convert(prepared), SAMPLES).equal
+
+
 def reasons(model, folder):
     """The operators in float, with their reasons."""
     prepared = hs.quantize(load(model, folder), "generic_int8", data=SAMPLES)

@@ -5,9 +5,9 @@
 
 namespace halfstep::passes {
 
-/// Rewrites x / reduce_l2(x) over the last axis as rms_norm without epsilon, times 1 / sqrt(count): a normalized row
-/// has a length of sqrt(count). A limit of at most 1e-6 that only keeps the length from 0 is dropped, so a row of zeros
-/// becomes NaN in float. Runs before measure_forms, which writes the length alone.
+/// Rewrites x / reduce_l2(x) over the last axis as rms_norm, times 1 / sqrt(count): a normalized row has a length of
+/// sqrt(count). A limit of at most 1e-6 that keeps the length from 0 becomes the epsilon, its square divided by count,
+/// so a row of zeros stays zeros. Runs before measure_forms, which writes the length alone.
 void unit_rows(Model& model);
 
 }  // namespace halfstep::passes
