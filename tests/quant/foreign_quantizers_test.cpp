@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/prepare/errors.h"
 #include "tests/quant/networks.h"
 #include "tests/support/error.h"
@@ -95,7 +96,73 @@ TEST(ForeignQuantizers, BitsOfOptionsAndPlatformsComeFirst) {
   EXPECT_EQ(asked.metadata.quantizer_reasons.at("w"), "range of the codes -8..7 of the source, in 8 bits");
   const Model powers = quant::prepare(with_codes(), quant::load_platform("pow2_int8"));
   for (const char* name : {"w", "r"})
-    EXPECT_TRUE(powers.metadata.quantizer_reasons.at(name).starts_with("range of the codes")) << name;
+    EXPECT_TRUE(powers.metadata.quantizer_reasons.at(name).starts_with("range of the codes"))
+        << powers.metadata.quantizer_reasons.at(name);
+}
+
+/// The codes of `quantized` in the layer y, whose weight is rewritten: scales by channel, and the range of codes.
+struct WeightCodes {
+  std::vector<float> scale;
+  int64_t code_min, code_max;
+  bool operator==(const WeightCodes&) const = default;
+};
+
+WeightCodes codes_in_layer(const std::string& quantized, const std::string& layer,
+                           const std::map<std::string, std::vector<float>>& numbers) {
+  Model model = network(
+      "graph net(x: f32[?, 3, 8, 8], rows: f32[?, 2]) {\n"
+      "  param @w: f32[2, 3, 1, 1]\n  param @m: f32[2, 3]\n  const @s: f32[1]\n"
+      "  const @zero: i32[1]\n  const @zeros: i32[2]\n  const @scales: f32[2]\n"
+      "  param @g: f32[2]\n  param @h: f32[2]\n  state @mean: f32[2]\n  state @variance: f32[2]\n" +
+      quantized + layer + "  return y\n}\n");
+  for (const auto& [name, values] : numbers) std::ranges::copy(values, model.tensors.at(name).data<float>().begin());
+  model.tensors.at("zero") = Tensor(DType::i32, {1});
+  model.tensors.at("zeros") = Tensor(DType::i32, {2});
+  const Model prepared = quant::prepare(model, quant::load_platform("generic_int8"));
+  for (const auto& quantizer : prepared.graph.all<ops::FakeQuantize>()) {
+    if (!quant::is_weight(quantizer)) continue;
+    WeightCodes codes{{}, quantizer.code_min(), quantizer.code_max()};
+    const auto channels = static_cast<size_t>(passes::scale_tensor(quantizer).dims()[0]);
+    for (size_t c = 0; c < channels; ++c) codes.scale.push_back(quant::effective_scale(prepared, quantizer, c));
+    return codes;
+  }
+  return {};
+}
+
+/// A weight of these layers has other contents, or its axes in another order, than in the source. The factor of the
+/// batch norm is g, because the variance is 1.
+TEST(ForeignQuantizers, RewrittenWeightsKeepTheirCodes) {
+  const std::string per_tensor =
+      "  q = fake_quantize_per_tensor_affine_tensor_qparams(x=@WEIGHT, scale=@s, zero_point=@zero) {quant_min: -8, "
+      "quant_max: 7}\n";
+  const std::string per_column =
+      "  q = fake_quantize_per_channel_affine(x=@m, scale=@scales, zero_point=@zeros) {axis: 0, quant_min: -128, "
+      "quant_max: 127}\n";
+  const std::string paddle = "  q = fake_quantize_dequantize_abs_max(x=@w)\n";
+  const std::string norm =
+      "  c = conv2d(x=x, w=q)\n"
+      "  y = batch_norm(x=c, scale=@g, bias=@h, mean=@mean, variance=@variance) {epsilon: 0.0}\n";
+  const std::map<std::string, std::vector<float>> numbers = {{"w", {0.5F, -2, 1, 0.25F, 0.25F, 0.5F}},
+                                                             {"m", {1, 2, 3, 4, 5, 6}},
+                                                             {"s", {0.25F}},
+                                                             {"scales", {0.5F, 0.125F}},
+                                                             {"g", {2, -4}},
+                                                             {"h", {0, 0}},
+                                                             {"mean", {0, 0}},
+                                                             {"variance", {1, 1}}};
+  const auto of = [&](const std::string& quantizer, const std::string& layer) {
+    return codes_in_layer(quantizer, layer, numbers);
+  };
+  const auto on = [&](std::string weight) {
+    return std::string(per_tensor).replace(per_tensor.find("WEIGHT"), 6, weight);
+  };
+  EXPECT_EQ(of(on("w"), norm), (WeightCodes{{0.5F, 1}, -7, 7})) << "one channel is negated";
+  EXPECT_EQ(of(paddle, norm), (WeightCodes{{2 * 2 / 127.0F, 4 * 2 / 127.0F}, -127, 127}));
+  const std::string product = "  y = matmul(a=rows, b=q)\n";
+  EXPECT_EQ(of(on("m"), product), (WeightCodes{{0.25F, 0.25F, 0.25F}, -8, 7}));
+  const std::vector<float> own = of(per_column, product).scale;
+  EXPECT_EQ(own.size(), 3U) << "scales along the summed axis are none of a channel";
+  EXPECT_NE(own[0], 0.5F);
 }
 
 /// A layer that absorbed its tail has the tail's results.

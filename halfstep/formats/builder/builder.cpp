@@ -265,12 +265,13 @@ Value Builder::declare(const std::string& wanted, const Tensor& tensor, Role rol
 
 namespace {
 
-/// Whether the operator is another framework's quantizer, or clamps codes. That of a weight stays, because quantize
-/// keeps its codes.
+/// Whether the operator is another framework's quantizer, clamps codes, or reads stored codes of ONNX. That of a weight
+/// stays, because quantize keeps its codes.
 bool is_quantizer(const OpInfo& info, const std::vector<Operand>& operands) {
   const Trait trait = info.quant.trait;
   const bool clamps_codes = &info == &ops::Clip::record() && operands.front().tensor.dtype() == DType::i8;
-  return clamps_codes || trait == Trait::to_codes || trait == Trait::from_codes || trait == Trait::to_codes_and_back;
+  const bool reads_codes = &info == &ops::OnnxDequantizeLinear::record();
+  return clamps_codes || reads_codes || trait == Trait::to_codes || trait == Trait::to_codes_and_back;
 }
 
 }  // namespace

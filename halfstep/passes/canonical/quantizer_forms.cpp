@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "halfstep/core/base/channel_elements.h"
 #include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/passes/graph/dce.h"
@@ -238,16 +239,12 @@ Value before_clamps(const Model& model, Value codes, FoundQuantizer& found) {
 
 /// The values of stored codes.
 Tensor values_of(const Tensor& codes, const FoundQuantizer& found) {
-  int64_t run = 1;
-  for (size_t i = static_cast<size_t>(found.axis + 1); found.axis >= 0 && i < codes.dims().size(); ++i)
-    run *= codes.dims()[i];
   Tensor values(DType::f32, codes.dims());
   const auto made = values.data<float>();
-  for (int64_t i = 0; i < codes.size(); ++i) {
-    const size_t c = static_cast<size_t>(i / run) % found.scale.size();
-    const double code = std::clamp(element(codes, i), found.code_min, found.code_max);
-    made[static_cast<size_t>(i)] = static_cast<float>(code - found.zero_point[c]) * static_cast<float>(found.scale[c]);
-  }
+  for_each_element(codes.dims(), found.axis, [&](size_t i, size_t c) {
+    const double code = std::clamp(element(codes, static_cast<int64_t>(i)), found.code_min, found.code_max);
+    made[i] = static_cast<float>(code - found.zero_point[c]) * static_cast<float>(found.scale[c]);
+  });
   return values;
 }
 

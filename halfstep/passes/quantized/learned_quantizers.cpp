@@ -6,6 +6,7 @@
 
 #include "halfstep/core/arith/learning.h"
 #include "halfstep/core/arith/range.h"
+#include "halfstep/core/base/channel_elements.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/passes/graph/builder_behind.h"
 #include "halfstep/passes/graph/tensors.h"
@@ -53,18 +54,6 @@ std::span<T> own(Model& model, const std::string& name) {
 template <class T>
 std::span<const T> contents(const Model& model, const std::string& name) {
   return std::as_const(model.tensors.at(name)).data<T>();
-}
-
-/// Calls function(i, channel) for every element of a tensor with channels on `axis`.
-template <class Function>
-void for_each_element(const Dims& dims, int64_t axis, Function&& function) {
-  int64_t run = 1, count = 1;
-  if (axis >= 0) {
-    count = dims[static_cast<size_t>(axis)];
-    for (size_t i = static_cast<size_t>(axis) + 1; i < dims.size(); ++i) run *= dims[i];
-  }
-  const int64_t size = count_elements(dims);
-  for (int64_t i = 0; i < size; ++i) function(static_cast<size_t>(i), static_cast<size_t>(i / run % count));
 }
 
 // Initialize learned parameters from calibration.

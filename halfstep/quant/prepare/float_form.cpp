@@ -118,6 +118,17 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
   return found;
 }
 
+std::map<std::string, Tensor> weight_scales(const Model& model, const Platform& platform,
+                                            const GivenQuantizers& given) {
+  const auto has_scales = [](const auto& one) { return one.second.scales.defined(); };
+  if (std::ranges::none_of(given, has_scales)) return {};
+  Model form = clone(model);
+  clear_layers(form);
+  in_each_block(form.graph, [&] { write_scales(form, take_out_quantizers(form)); });
+  rewrite_floats(form, platform);
+  return std::move(form.tensors);
+}
+
 Model float_form(const Model& model, const Platform& platform) {
   Model form = clone(model);
   rewrite_floats(form, platform);

@@ -1,6 +1,7 @@
 // Creates the float network into which quantizers are inserted.
 #pragma once
 
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -35,5 +36,9 @@ struct Rewritten {
 
 /// Rewrites `model` into its float form.
 Rewritten rewrite_floats(Model& model, const Platform& platform);
+
+/// The scales of the weights that `given` quantizers had, in the float form of `model`: in each element of a weight,
+/// its scale. Other tensors have no use. Empty if no weight had a quantizer with a known scale.
+std::map<std::string, Tensor> weight_scales(const Model& model, const Platform& platform, const GivenQuantizers& given);
 
 }  // namespace halfstep::quant

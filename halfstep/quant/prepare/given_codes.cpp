@@ -6,8 +6,10 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <tuple>
 
 #include "halfstep/core/arith/range.h"
+#include "halfstep/core/base/channel_elements.h"
 #include "halfstep/core/base/element_values.h"
 #include "halfstep/core/base/status.h"
 #include "halfstep/passes/graph/tensors.h"
@@ -35,6 +37,23 @@ std::vector<double> numbers_of(const Model& model, Op op, const char* name) {
   if (const auto* real = std::get_if<double>(&attribute->second)) numbers.push_back(*real);
   if (const auto* whole = std::get_if<int64_t>(&attribute->second)) numbers.push_back(static_cast<double>(*whole));
   return numbers;
+}
+
+/// The axis that a quantizer has one scale for each element of. -1 for a single scale.
+int64_t axis_of(Op quantizer) {
+  for (const char* name : {"axis", "quant_axis"}) {
+    if (quantizer.attributes().contains(name)) return get<int64_t>(quantizer.attributes(), name);
+  }
+  return -1;
+}
+
+/// The largest magnitude of the tensor, or of each channel of an axis.
+std::vector<double> largest_magnitudes(const Tensor& tensor, int64_t axis) {
+  std::vector<double> magnitudes(axis < 0 ? 1 : static_cast<size_t>(tensor.dims()[static_cast<size_t>(axis)]), 0);
+  for_each_element(tensor.dims(), axis, [&](size_t i, size_t c) {
+    magnitudes[c] = std::max(magnitudes[c], std::abs(element(tensor, static_cast<int64_t>(i))));
+  });
+  return magnitudes;
 }
 
 /// Moves codes and zero points, which keeps all values.
@@ -99,22 +118,40 @@ std::optional<std::pair<float, float>> range_with(const arith::CodeGrid& grid, f
   return nearest;
 }
 
+/// The lowest and the highest value of each channel of a weight, and 0. Empty for an activation.
+std::vector<std::pair<float, float>> ranges_of_weight(const Model& prepared, const ops::FakeQuantize& quantizer) {
+  if (!is_weight(quantizer)) return {};
+  const Tensor& weight = prepared.tensors.at(quantizer.x().name());
+  std::vector<std::pair<float, float>> ranges(static_cast<size_t>(passes::scale_tensor(quantizer).dims()[0]));
+  const auto elements = weight.data<float>();
+  for_each_element(weight.dims(), ranges.size() == 1 ? -1 : quantizer.axis(), [&](size_t i, size_t c) {
+    ranges[c] = {std::min(ranges[c].first, elements[i]), std::max(ranges[c].second, elements[i])};
+  });
+  return ranges;
+}
+
 /// Fixes ranges from which the observer derives the scales. Returns whether all scales are the given ones, up to
-/// rounding, and all zero points.
+/// rounding, and all zero points. Else a channel of a weight has the range of its values, if that is smaller.
 bool fix_scales(Model& prepared, const ops::FakeQuantize& quantizer, const GivenCodes& codes) {
   const ops::ObserveRange observer = observer_of(quantizer);
   const arith::CodeGrid grid{static_cast<int32_t>(observer.code_min()), static_cast<int32_t>(observer.code_max()),
                              *arith::parse_zero_points(observer.zero_points()), observer.power_of_two(),
                              observer.nearest_power()};
+  const auto contents = ranges_of_weight(prepared, quantizer);
   std::vector<float> lows, highs;
   bool are_given = true;
   for (size_t c = 0; c < codes.scale.size(); ++c) {
     auto [low, high] = values_of(codes, c);
-    if (grid.zero_points == arith::ZeroPoints::symmetric && codes.zero_point[c] == 0) low = 0;  // the codes are uneven
-    const auto range = range_with(grid, low, high, codes.scale[c], codes.zero_point[c]);
+    const bool is_symmetric = grid.zero_points == arith::ZeroPoints::symmetric && codes.zero_point[c] == 0;
+    const float first = is_symmetric ? 0 : low;  // else the lowest of uneven codes would decide
+    const auto range = range_with(grid, first, high, codes.scale[c], codes.zero_point[c]);
     are_given = are_given && range;
-    lows.push_back(range ? range->first : low);
-    highs.push_back(range ? range->second : high);
+    if (range)
+      std::tie(low, high) = *range;
+    else if (!contents.empty())
+      std::tie(low, high) = std::pair(std::max(low, contents[c].first), std::min(high, contents[c].second));
+    lows.push_back(low);
+    highs.push_back(high);
   }
   fix_range(prepared, quantizer, lows, highs);
   return are_given;
@@ -130,9 +167,32 @@ std::optional<GivenCodes> given_codes(const Model& model, Op quantizer) {
   for (const double scale : numbers_of(model, quantizer, "scale")) codes.scale.push_back(static_cast<float>(scale));
   for (const double zero : numbers_of(model, quantizer, "zero_point"))
     codes.zero_point.push_back(std::clamp(static_cast<int64_t>(std::nearbyint(zero)), codes.code_min, codes.code_max));
+  codes.axis = axis_of(quantizer);
   const bool fits = !codes.scale.empty() && codes.scale.size() == codes.zero_point.size();
   const auto is_scale = [](float scale) { return scale > 0 && std::isfinite(scale); };
   return fits && std::ranges::all_of(codes.scale, is_scale) ? std::optional(codes) : std::nullopt;
+}
+
+std::optional<GivenCodes> codes_of_magnitudes(const Model& model, Op quantizer) {
+  const auto& attributes = quantizer.attributes();
+  const Value x = quantizer.in(0);
+  if (!attributes.contains("bit_length") || x.dtype() != DType::f32) return std::nullopt;
+  const int64_t bits = get<int64_t>(attributes, "bit_length");
+  const int64_t largest =
+      attributes.contains("qmax") ? get<int64_t>(attributes, "qmax") : (int64_t{1} << (bits - 1)) - 1;
+  if (largest < 1 || largest >= int64_t{1} << (bits - 1)) return std::nullopt;  // e4m3 and e5m2 are no integers
+  const int port = quantizer.info().quant.magnitude;
+  GivenCodes codes{{}, {}, -largest, largest, axis_of(quantizer)};
+  std::vector<double> magnitudes = port < 0 ? largest_magnitudes(model.tensors.at(x.name()), codes.axis)
+                                            : numbers_of(model, quantizer, quantizer.info().inputs[port].name.c_str());
+  const double most = magnitudes.empty() ? 0 : std::ranges::max(magnitudes);
+  if (!(most > 0) || !std::isfinite(most)) return std::nullopt;
+  for (const double magnitude : magnitudes) {
+    const double scale = (magnitude > 0 ? magnitude : most) / static_cast<double>(largest);
+    codes.scale.push_back(static_cast<float>(scale));
+    codes.zero_point.push_back(0);
+  }
+  return codes;
 }
 
 std::string keep_codes(Model& prepared, const ops::FakeQuantize& quantizer, GivenCodes codes,

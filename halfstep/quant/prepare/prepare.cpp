@@ -103,7 +103,7 @@ Model prepare(const Model& model, const Platform& platform, const PrepareOptions
     objections->insert(objections->end(), found.begin(), found.end());
   prepared.metadata.platform = PlatformRecord(platform.text);
   prepared.metadata.stage = stage_of_graph(prepared.graph, true);
-  keep_given_quantizers(prepared, rewritten.given, options);
+  keep_given_quantizers(prepared, rewritten.given, weight_scales(model, platform, rewritten.given), options);
   return prepared;
 }
 
