@@ -130,6 +130,47 @@ TEST(Compile, PhasesHaveTheCodesOfTransposedConvolutions) {
   EXPECT_TRUE(compile(model, plain).run(inputs, pool).at("y").same_bits(phases.run(inputs, pool).at("y")));
 }
 
+/// A scan whose state and rows are quantized in each iteration, whose rows are multiplied, and whose codes are stacked.
+TEST(Compile, ScansOnCodesHaveTheCodesOfScansOnValues) {
+  Model model = model_of(R"(graph g(x: u8[7, 2, 20], h: f32[2, 12]) {
+  param @w: i8[12, 20]
+  param @b: i32[12]
+  const @scale: f32[1]
+  const @zero: i32[1]
+  param @s: i32[1]
+  rows = dequantize(x=x, scale=@scale, zero_point=@zero)
+  r = scan(values=[h, rows]) {states: 1, scanned: 1} region body(held: f32[2, 12], row: f32[2, 20]) {
+    held.q = quantize(x=held, scale=@scale, zero_point=@zero)
+    row.q = quantize(x=row, scale=@scale, zero_point=@zero)
+    product = integer_linear(x=row.q, w=@w, b=@b, shift=@s) {x_zero_point: 7, requantize: "power_of_two"}
+    sum = integer_add(a=held.q, b=product) {a_multiplier: 1073741824, b_multiplier: 536870912, shift: 31}
+    next = dequantize(x=sum, scale=@scale, zero_point=@zero)
+    return next, next
+  }
+  y = quantize(x=r.out1, scale=@scale, zero_point=@zero)
+  return y, last = r
+})");
+  model.tensors.at("scale").data<float>()[0] = 0.037F;
+  model.tensors.at("zero").data<int32_t>()[0] = 7;
+  model.tensors.at("s").data<int32_t>()[0] = 6;
+  for (size_t i = 0; i < model.tensors.at("w").data<int8_t>().size(); ++i)
+    model.tensors.at("w").data<int8_t>()[i] = static_cast<int8_t>(static_cast<int>(i * 37 % 255) - 127);
+  std::map<std::string, Tensor> inputs = inputs_of(model);
+  for (size_t i = 0; i < inputs.at("x").data<uint8_t>().size(); ++i)
+    inputs.at("x").data<uint8_t>()[i] = static_cast<uint8_t>(i * 91);
+  for (size_t i = 0; i < inputs.at("h").data<float>().size(); ++i)
+    inputs.at("h").data<float>()[i] = static_cast<float>(i % 9) * 0.41F - 1;
+  CompileOptions plain;
+  plain.disabled_passes = {"coded_regions", "scan_products"};
+  auto coded = compile(model), values = compile(model, plain);
+  EXPECT_NE(listing(values).find("quantize y"), std::string::npos) << listing(values);
+  EXPECT_EQ(listing(coded).find("quantize y"), std::string::npos) << listing(coded);
+  EXPECT_NE(listing(coded).find("integer_linear"), std::string::npos) << listing(coded);
+  ThreadPool pool(2);
+  const auto want = values.run(inputs, pool), found = coded.run(inputs, pool);
+  for (const char* name : {"y", "last"}) EXPECT_TRUE(want.at(name).same_bits(found.at(name))) << name;
+}
+
 /// Layers on one-byte and two-byte codes in two branches. Some parameters are constant, and one is an input of every
 /// run. The images are pooled, added, flattened and dequantized by a float fallback.
 constexpr const char* kMixed = R"(

@@ -2,10 +2,14 @@
 // computes as the source model says, and nothing stays in float.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/formats/c/c_program.h"
 #include "halfstep/quant/prepare/float_fallback.h"
 #include "halfstep/verify/equivalence/same_floats.h"
 #include "halfstep/verify/equivalence/semantics.h"
+#include "tests/equivalence/c_backend.h"
 #include "tests/equivalence/fixture.h"
 
 namespace halfstep::test {
@@ -93,6 +97,24 @@ TEST(LayerKindsInFloat, NameTheirReason) {
   Prepared prepared("generic_int8", {}, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/kinds/recurrent.ir", couple);
   EXPECT_EQ(prepared.model.metadata.float_operators.at("lstm"),
             "lstm has no integer implementation: its input and forget gates are coupled");
+}
+
+class KindsInC : public CBackend {};
+
+/// The states of a recurrent layer pass from step to step as codes.
+// A7.1
+TEST_F(KindsInC, RecurrentLayersHaveTheCodesOfTheIntegersWithoutFloatsInside) {
+  for (const char* platform : {"generic_int8", "pow2_int8"}) {
+    Prepared prepared = prepared_kind({"recurrent", platform});
+    const auto program = formats::c::c_program(quant::convert(prepared.model).model, {.name = "recurrent"});
+    for (const auto& layer : program.layers) EXPECT_FALSE(layer.is_inside && is_float(layer.type.dtype)) << layer.name;
+    EXPECT_TRUE(program.fallbacks.empty()) << platform;
+    const auto report = compare(prepared, with_compiler("cc -O1"));
+    EXPECT_TRUE(report.equal()) << platform;
+    const auto compared = [](const auto& layer) { return layer.engine_compared > 0; };
+    EXPECT_GE(std::ranges::count_if(report.layers, compared), 15) << platform;
+    EXPECT_GT(report.layers.back().engine_compared, 0) << platform;
+  }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "tests/passes/reference_run.h"
 
+#include <algorithm>
+
 #include "halfstep/core/base/random.h"
 #include "halfstep/engine/compile/evaluate_operation.h"
 
@@ -35,14 +37,15 @@ Tensor sample(const std::string& name, const Type& type) {
   const bool positive = name.ends_with("variance") || name.ends_with("scale");
   switch (type.dtype) {
     case DType::f32: fill_floats(tensor, random, positive ? 0.5f : -1.0f, positive ? 1.5f : 1.0f); break;
+    case DType::boolean: std::ranges::fill(tensor.data<bool>(), true); break;
     case DType::i4:
     case DType::i8: fill_integers<int8_t>(tensor, random); break;
     case DType::u8: fill_integers<uint8_t>(tensor, random); break;
     case DType::u16: fill_integers<uint16_t>(tensor, random); break;
     case DType::i32: fill_integers<int32_t>(tensor, random); break;
     default:
-      fail(errors::record_wrong(
-          fmt::format("sample '{}': found {}, expected f32 or an integer that networks have", name, to_string(type))));
+      fail(errors::record_wrong(fmt::format(
+          "sample '{}': found {}, expected f32, a condition or an integer that networks have", name, to_string(type))));
   }
   return tensor;
 }

@@ -37,6 +37,7 @@
 #include "halfstep/passes/graph/prune_regions.h"
 #include "halfstep/passes/graph/run_pass.h"
 #include "halfstep/passes/optimize/channels_last.h"
+#include "halfstep/passes/optimize/coded_regions.h"
 #include "halfstep/passes/optimize/cse.h"
 #include "halfstep/passes/optimize/fold_constants.h"
 #include "halfstep/passes/optimize/fuse_activations.h"
@@ -46,6 +47,7 @@
 #include "halfstep/passes/optimize/join_pixels.h"
 #include "halfstep/passes/optimize/late_reshapes.h"
 #include "halfstep/passes/optimize/phase_convolutions.h"
+#include "halfstep/passes/optimize/scan_products.h"
 #include "halfstep/passes/optimize/simplify.h"
 #include "halfstep/passes/optimize/split_layers.h"
 #include "halfstep/passes/quantized/bypass_quantizers.h"
@@ -174,7 +176,9 @@ const std::map<std::string, Pass>& all_passes() {
       {"open_recurrent", {[](Work& work, const Arguments&) { open_recurrent(work.model); }}},
       {"open_sums", on_model<open_sums>()},
       {"pad_channels", {run_pad_channels}},
+      {"coded_regions", on_model<coded_regions>()},
       {"phase_convolutions", on_model<phase_convolutions>()},
+      {"scan_products", on_model<scan_products>()},
       {"pool_forms", on_model<pool_forms>()},
       {"power_forms", on_model<power_forms>()},
       {"misread", {run_misread}},

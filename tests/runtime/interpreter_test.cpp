@@ -88,10 +88,12 @@ Status depth(const kernels::Call& call, int, int64_t) {
 }
 constexpr kernels::Kernel kDepth{"toy", toy::accept_all, toy::one_piece, depth};
 
+/// Short tasks stay with the thread that makes them ready.
 TEST_P(Threads, RandomGraphsKeepDependencies) {
   ThreadPool pool(GetParam());
   for (uint64_t seed = 0; seed < 20; ++seed) {
     Random random(seed, 0);
+    const uint64_t kinds = seed % 4;  // all tasks are long, all are short, or a half or a third is short
     toy::Builder builder;
     std::vector<int> slots = {builder.input("x", f32({1}))};
     std::vector<float> expected = {0};
@@ -105,7 +107,8 @@ TEST_P(Threads, RandomGraphsKeepDependencies) {
       }
       slots.push_back(builder.arena(fmt::format("v{}", i), f32({1})));
       expected.push_back(most + 1);
-      builder.op(&kDepth, fmt::format("v{}", i), in, {slots.back()});
+      const bool is_short = kinds > 0 && random.below(kinds) == 0;
+      builder.op(&kDepth, fmt::format("v{}", i), in, {slots.back()}, {}, is_short ? 1 : toy::Builder::kLong);
       builder.output(fmt::format("v{}", i), slots.back());
     }
     auto program = builder.build();

@@ -76,9 +76,12 @@ class Builder {
   }
   void output(const std::string& name, int slot) { spec_.outputs.push_back({name, slot}); }
 
+  /// Number of operations that the interpreter hands to other threads.
+  static constexpr int64_t kLong = 1 << 20;
+
   /// Returns the number of the instruction.
   int op(const kernels::Kernel* kernel, const std::string& name, const std::vector<int>& in,
-         const std::vector<int>& out, kernels::Plan plan = {}) {
+         const std::vector<int>& out, kernels::Plan plan = {}, int64_t flops = kLong) {
     const int number = static_cast<int>(spec_.instructions.size());
     runtime::Instruction instruction;
     instruction.name = name;
@@ -87,6 +90,7 @@ class Builder {
     instruction.kernel = kernel;
     instruction.place = slot(out.empty() ? in.at(0) : out.at(0)).place;
     instruction.plan = std::move(plan);
+    instruction.flops = flops;
     if (instruction.plan.scratch > 0) {
       size_t& size = spec_.arenas[instruction.place];
       instruction.scratch_offset = size;

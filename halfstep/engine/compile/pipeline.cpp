@@ -13,6 +13,7 @@
 #include "halfstep/passes/graph/run_pass.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/optimize/channels_last.h"
+#include "halfstep/passes/optimize/coded_regions.h"
 #include "halfstep/passes/optimize/cse.h"
 #include "halfstep/passes/optimize/fold_constants.h"
 #include "halfstep/passes/optimize/fuse_activations.h"
@@ -22,6 +23,7 @@
 #include "halfstep/passes/optimize/join_pixels.h"
 #include "halfstep/passes/optimize/late_reshapes.h"
 #include "halfstep/passes/optimize/phase_convolutions.h"
+#include "halfstep/passes/optimize/scan_products.h"
 #include "halfstep/passes/optimize/simplify.h"
 #include "halfstep/passes/optimize/split_layers.h"
 
@@ -43,6 +45,10 @@ struct Pass {
 };
 
 constexpr Pass kPasses[] = {
+    {"coded_regions", "pass codes into the regions of loops and branches, and out of them", passes::coded_regions,
+     When::frozen},
+    {"scan_products", "compute products with the scanned values of a scan for all iterations at once",
+     passes::scan_products, When::frozen},
     {"fold_constants", "evaluate operations on constants",
      [](Model& model) { passes::fold_constants(model, compiler::evaluate); }},
     {"simplify", "remove no-op operations", [](Model& model) { passes::simplify(model.graph); }},

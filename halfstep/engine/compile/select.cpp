@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "halfstep/core/base/system_memory.h"
+#include "halfstep/core/ir/flops.h"
 #include "halfstep/engine/compile/errors.h"
 
 namespace halfstep::compiler {
@@ -105,6 +106,7 @@ void select_kernels(Lowering& lowering, const Model& model, const Selecting& how
     if (how.runs) use.give_back(selection.plan);
     instruction.kernel = selection.kernel;
     instruction.plan = std::move(selection.plan);
+    instruction.flops = flops(op);
     instruction.refused = std::move(selection.refused);
     use.mark_prepared(instruction);
   }

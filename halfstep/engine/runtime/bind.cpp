@@ -96,6 +96,7 @@ Task Binding::make_task(size_t number, const ProgramSpec& spec,
   task.call = {instruction.plan.state.get(), in_[number], out_[number], scratch_[number], nullptr};
   task.phases = instruction.kernel == nullptr ? std::span<const int64_t>(kOnePiece) : instruction.plan.phases;
   if (instruction.plan.worker_scratch > 0) task.scratch = &worker_scratch.at(instruction.place);
+  task.flops = instruction.flops;
   task.dependencies = dependencies_[number];
   task.readers = readers_[number];
   task.followers = followers_[number];

@@ -97,6 +97,7 @@ struct Instruction {
   Place place;
   const kernels::Kernel* kernel = nullptr;
   kernels::Plan plan;
+  int64_t flops = 0;                    ///< number of arithmetic operations (0 for a copy)
   std::shared_ptr<FlowSpec> flow;       ///< null: a kernel or a copy
   size_t scratch_offset = 0;            ///< offset of the kernel's scratch memory (plan.scratch bytes) in the device's
                                         ///< arena

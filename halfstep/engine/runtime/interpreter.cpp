@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "halfstep/core/machine/float_environment.h"
 #include "halfstep/engine/runtime/value_range.h"
 
 namespace halfstep::runtime {
@@ -29,6 +30,18 @@ constexpr int64_t piece_of(uint64_t claim, int worker, int64_t pieces) {
 constexpr int kNone = -1;
 constexpr int kHelped = -2;
 
+/// Most bytes of operands and results, and most operations, of a short task: a core does that in a few microseconds. To
+/// hand a task to another core takes about one.
+constexpr int64_t kShortBytes = 96 << 10, kShortFlops = 192 << 10;
+
+bool is_short(const Task& task) {
+  int64_t bytes = 0;
+  const auto add = [&](const auto& view) { bytes += view.size() * static_cast<int64_t>(size_of(view.dtype)); };
+  std::ranges::for_each(task.call.in, add);
+  std::ranges::for_each(task.call.out, add);
+  return task.flops <= kShortFlops && bytes <= kShortBytes;
+}
+
 }  // namespace
 
 struct Interpreter::Progress {
@@ -43,7 +56,9 @@ Interpreter::Interpreter(std::vector<Task> tasks)
     : tasks_(std::move(tasks)), progress_(std::make_unique<Progress[]>(tasks_.size())), ready_(tasks_.size()) {
   for (const Task& task : tasks_) {
     for (const int64_t pieces : task.phases) HS_CHECK(pieces <= kMostPieces);
+    is_short_.push_back(is_short(task));
   }
+  are_all_short_ = std::ranges::all_of(is_short_, [](bool one) { return one; });
 }
 
 Interpreter::~Interpreter() = default;
@@ -55,14 +70,23 @@ std::optional<Failure> Interpreter::run(ThreadPool& pool, Trace* trace) {
     trace_->timings.resize(trace_first_ + tasks_.size());
     if (trace_->ranges) trace_->results.resize(trace_->timings.size());
   }
-  reset(pool.threads());
-  pool.run_on_all([&](int worker) { threads_ == 1 ? run_serial() : work(worker, pool); });
+  reset(are_all_short_ ? 1 : pool.threads());
+  if (threads_ == 1) {
+    const FloatEnvironment environment;
+    run_serial();
+  } else {
+    pool.run_on_all([&](int worker) { work(worker, pool); });
+  }
   return failures_.empty() ? std::nullopt : first_failure();
 }
 
 void Interpreter::reset(int threads) {
   failures_.clear();
-  if (threads != threads_) open_ = std::make_unique<Shared<int>[]>(static_cast<size_t>(threads));
+  if (threads != threads_) {
+    open_ = std::make_unique<Shared<int>[]>(static_cast<size_t>(threads));
+    short_.resize(static_cast<size_t>(threads));
+    for (ShortTasks& tasks : short_) tasks.ready.reserve(tasks_.size());
+  }
   threads_ = threads;
   for (size_t i = 0; i < tasks_.size(); ++i) {
     Progress& progress = progress_[i];
@@ -112,8 +136,20 @@ void Interpreter::work(int worker, const ThreadPool& pool) {
       ready_.sleep_unless(stay_awake);
       continue;
     }
-    while (task >= 0) task = execute(task, worker);
+    while (task >= 0 || !short_[static_cast<size_t>(worker)].ready.empty()) task = advance(task, worker);
   }
+}
+
+/// Runs a short task of the worker or, if it has none, `task`. Returns the task to run next, or kNone.
+int Interpreter::advance(int task, int worker) {
+  std::vector<int>& ready = short_[static_cast<size_t>(worker)].ready;
+  if (ready.empty()) return execute(task, worker);
+  const int first = ready.back();
+  ready.pop_back();
+  const int next = execute(first, worker);
+  if (task < 0) return next;
+  if (next >= 0) ready_.push(next);
+  return task;
 }
 
 /// This function and the next four do the available work at once. They return a task that became ready, or kNone.
@@ -197,7 +233,9 @@ int Interpreter::complete(int task, int worker) {
   const auto release = [&](std::span<const int> successors) {
     for (const int successor : successors) {
       if (progress_[static_cast<size_t>(successor)].waiting.fetch_sub(1, std::memory_order_acq_rel) > 1) continue;
-      if (next == kNone) {
+      if (is_short_[static_cast<size_t>(successor)]) {
+        short_[static_cast<size_t>(worker)].ready.push_back(successor);
+      } else if (next == kNone) {
         next = successor;
       } else {
         ready_.push(successor);

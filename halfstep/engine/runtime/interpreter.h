@@ -25,6 +25,7 @@ struct Task {
   const std::vector<DeviceMemory>* scratch = nullptr;  ///< one for each worker, or nullptr if the kernel needs none
   Device* source = nullptr;
   size_t bytes = 0;                ///< number of bytes that a copy moves
+  int64_t flops = 0;               ///< number of arithmetic operations
   int dependencies = 0;            ///< number of instructions that must finish before this one
   std::span<const int> readers;    ///< instructions that read its results and are skipped when it fails
   std::span<const int> followers;  ///< instructions that only wait for it
@@ -39,8 +40,10 @@ struct Failure {
 };
 
 /// Tasks are numbered in an order that meets their dependencies. One thread runs them in that order. Several threads
-/// take ready tasks, and pieces of tasks that other threads have started. When a piece fails, the rest of its phase
-/// still runs, but its later phases do not. Tasks that read its results are skipped. All other tasks run.
+/// take ready tasks, and pieces of tasks that other threads have started. A short task takes less time than to hand it
+/// to another thread, so the thread that makes it ready runs it. If all tasks are short, the caller runs them alone.
+/// When a piece fails, the rest of its phase still runs, but its later phases do not. Tasks that read its results are
+/// skipped. All other tasks run.
 class Interpreter {
  public:
   explicit Interpreter(std::vector<Task> tasks);
@@ -56,6 +59,9 @@ class Interpreter {
 
  private:
   struct Progress;
+  struct alignas(64) ShortTasks {
+    std::vector<int> ready;  ///< tasks that only this worker runs
+  };
   struct PieceFailure {
     int task;
     int phase;
@@ -66,6 +72,7 @@ class Interpreter {
   void reset(int threads);
   void run_serial();
   void work(int worker, const ThreadPool& pool);
+  int advance(int task, int worker);
   int execute(int task, int worker);
   int execute_from(int task, int phase, int worker);
   int drive(int task, int worker);
@@ -80,9 +87,12 @@ class Interpreter {
   void trace_end(int task, int worker);
 
   std::vector<Task> tasks_;
+  std::vector<bool> is_short_;
+  bool are_all_short_;
   std::unique_ptr<Progress[]> progress_;
   ReadyQueue ready_;
   std::unique_ptr<Shared<int>[]> open_;  ///< indexed by worker: a task with pieces for other workers, or -1
+  std::vector<ShortTasks> short_;        ///< indexed by worker
   Shared<int> unfinished_{0};
   int threads_ = 0;
   std::mutex failures_mutex_;

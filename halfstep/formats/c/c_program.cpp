@@ -9,16 +9,36 @@
 #include "halfstep/core/ir/flow.h"
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/engine/compile/evaluate_operation.h"
 #include "halfstep/formats/c/errors.h"
 #include "halfstep/formats/c/memory.h"
 #include "halfstep/formats/c/operators.h"
 #include "halfstep/formats/c/orders.h"
 #include "halfstep/formats/c/source_text.h"
 #include "halfstep/passes/graph/close_extents.h"
+#include "halfstep/passes/graph/dce.h"
+#include "halfstep/passes/optimize/coded_regions.h"
+#include "halfstep/passes/optimize/fold_constants.h"
 #include "halfstep/quant/prepare/float_fallback.h"
 
 namespace halfstep::formats::c {
 namespace {
+
+/// Whether only the first states of loops depend on the operation.
+bool leads_to_states(Op op) {
+  for (const Value result : op.results()) {
+    for (const auto& [user, operand] : result.uses()) {
+      if (user.info().flow == Flow::none) {
+        if (!user.is<ops::Expand, ops::Quantize, ops::Dequantize>() || !leads_to_states(user)) return false;
+        continue;
+      }
+      const FlowParts parts(user);
+      const auto first = static_cast<int>(parts.first), end = first + static_cast<int>(parts.states);
+      if (operand < first || operand >= end) return false;
+    }
+  }
+  return true;
+}
 
 /// Returns the program for its number of samples per call: 1 if it accepts any number.
 Model for_one_call(const Model& integer, const std::map<std::string, Dims>& given) {
@@ -35,6 +55,11 @@ Model for_one_call(const Model& integer, const std::map<std::string, Dims>& give
   }
   Model closed = specialize(integer, extents);
   passes::close_extents(closed);
+  const std::vector<Op> ops = closed.graph.ops();
+  if (std::ranges::all_of(ops, [](Op op) { return op.info().flow == Flow::none; })) return closed;
+  passes::coded_regions(closed);
+  passes::fold_constants(closed, compiler::evaluate, leads_to_states);
+  passes::dce(closed);
   return closed;
 }
 
@@ -62,6 +87,12 @@ bool enters(Op op) {
   return op.is<ops::Quantize>() && !is_in_region(op) && !op.in(0).is_tensor() && !op.in(0).producer();
 }
 bool leaves(Op op) { return op.is<ops::Dequantize>() && !is_in_region(op) && only_leaves(op.out(0)); }
+
+/// Whether an operation with regions computes and passes on nothing in float. Layers inside are listed on their own.
+bool is_region_on_codes(Op op) {
+  const std::vector<Value> results = op.results();
+  return !op.regions().empty() && std::ranges::none_of(results, [](Value one) { return is_float(one.dtype()); });
+}
 
 class Emitter {
  public:
@@ -157,7 +188,7 @@ class Emitter {
 
   void add(Op op) {
     if (leaves(op)) return;
-    if (fallbacks_.contains(op.name())) program_.fallbacks.push_back(op.name());
+    if (fallbacks_.contains(op.name()) && !is_region_on_codes(op)) program_.fallbacks.push_back(op.name());
     const bool has_regions = op.info().flow != Flow::none;
     if (has_regions) {
       add_flow(body_, op, upper(options_.name), [this](const Block& region) { add_all(region); });
@@ -166,6 +197,8 @@ class Emitter {
     }
     std::vector<Value> results = op.results();
     std::erase_if(results, [](Value result) { return !result.type().is_static(); });  // nothing reads it
+    if (has_regions && fallbacks_.contains(op.name()))  // the integer Model has float values of this name
+      std::erase_if(results, [](Value result) { return !is_float(result.dtype()); });
     body_.finish(has_regions ? "" : description(op), options_.hooks ? results : std::vector<Value>());
     for (const Value result : results)
       program_.layers.push_back({result.name(), result.type(), body_.is_image(result), is_in_region(op)});

@@ -50,9 +50,9 @@ void fold(Model& model, Op op, const Evaluate& evaluate) {
 
 }  // namespace
 
-void fold_constants(Model& model, const Evaluate& evaluate) {
+void fold_constants(Model& model, const Evaluate& evaluate, const Folds& folds) {
   for (const Op op : model.graph.all_ops()) {
-    if (can_fold(op)) fold(model, op, evaluate);
+    if (can_fold(op) && (!folds || folds(op))) fold(model, op, evaluate);
   }
 }
 
