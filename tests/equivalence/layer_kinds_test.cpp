@@ -4,9 +4,13 @@
 
 #include <algorithm>
 
+#include "halfstep/core/ir/flow.h"
+#include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/core/ir/ops.h"
 #include "halfstep/formats/c/c_program.h"
+#include "halfstep/passes/quantized/quantized_steps.h"
 #include "halfstep/quant/prepare/float_fallback.h"
+#include "halfstep/quant/prepare/quantizer.h"
 #include "halfstep/verify/equivalence/same_floats.h"
 #include "halfstep/verify/equivalence/semantics.h"
 #include "tests/equivalence/c_backend.h"
@@ -84,6 +88,35 @@ TEST_P(LayerKinds, KeepTheValuesOfTheSource) {
                                           {.elements = 1000}, prepared.pool);
   EXPECT_TRUE(report.faults.empty()) << report.faults.front().value;
   EXPECT_GT(report.compared, 0);
+}
+
+/// Bit widths also apply to layers inside of scans: 8-bit gates with a state of 16 bits.
+// A5.27, A7.1
+TEST(RecurrentKinds, StatesMayHaveMoreBitsThanGates) {
+  Prepared prepared("generic_int8", {}, {{"activations.legal_bits", "[8, 16]"}},
+                    HALFSTEP_SOURCE_DIR "/tests/equivalence/kinds/recurrent.ir");
+  quant::set_bits(prepared.model, "lstm.add_*", std::nullopt, 16);
+  std::map<int, int> widths;
+  for (const auto& quantizer : prepared.model.graph.all<ops::FakeQuantize>()) {
+    if (quantizer.name().starts_with("lstm.add_")) ++widths[quant::bits_of(quantizer)];
+  }
+  EXPECT_EQ(widths.size(), 1U);
+  EXPECT_GE(widths[16], 2) << "the cell state of both directions";
+  const auto report = prepared.compare(api::paths_of(prepared.model, quant::convert(prepared.model).model));
+  EXPECT_TRUE(report.equal());
+}
+
+TEST(RecurrentKinds, BitWidthsOfAScheduleReachLayersInside) {
+  Prepared prepared("generic_int8", {}, {}, HALFSTEP_SOURCE_DIR "/tests/equivalence/kinds/recurrent.ir");
+  quant::set_inner_bits(prepared.model, 4, 4);
+  const auto& edges = first_last_scales(prepared.model);
+  int inside = 0;
+  for (const auto& quantizer : prepared.model.graph.all<ops::FakeQuantize>()) {
+    if (!is_in_region(quantizer) || edges.contains(passes::scale_tensor(quantizer).name())) continue;
+    EXPECT_EQ(quant::bits_of(quantizer), 4) << quantizer.name();
+    ++inside;
+  }
+  EXPECT_GT(inside, 20);
 }
 
 /// Coupled gates have no form as a scan.

@@ -1,9 +1,12 @@
 #include "halfstep/quant/prepare/layer_bits.h"
 
 #include <algorithm>
+#include <iterator>
 #include <ranges>
 #include <set>
 
+#include "halfstep/core/ir/flow.h"
+#include "halfstep/core/ir/region.h"
 #include "halfstep/passes/canonical/lone_affines.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/quantized/learned_quantizers.h"
@@ -25,9 +28,15 @@ std::vector<ops::FakeQuantize> activation_quantizers(const QuantizedStep& step) 
   return quantizers;
 }
 
+std::vector<QuantizedStep> steps_of_all_blocks(Model& model) {
+  std::vector<QuantizedStep> all;
+  in_each_block(model.graph, [&] { std::ranges::move(passes::quantized_steps(model), std::back_inserter(all)); });
+  return all;
+}
+
 WidthRules::WidthRules(const Platform& platform, const std::vector<QuantizedStep>& steps) : platform_(platform) {
   for (const QuantizedStep& step : steps) {
-    if (!step.weight || passes::scales_channels(step.main)) continue;
+    if (!step.weight || passes::scales_channels(step.main) || is_in_region(step.main)) continue;
     if (first_ == nullptr) first_ = &step;
     last_ = &step;
   }
@@ -58,7 +67,7 @@ std::vector<Diagnostic> WidthRules::objections(const QuantizedStep& step, const 
 }
 
 void set_bit_widths(Model& model, const Platform& platform, const BitWidths& bit_widths) {
-  const auto steps = passes::quantized_steps(model);
+  const auto steps = steps_of_all_blocks(model);
   const WidthRules rules(platform, steps);
   std::map<std::string, ops::FakeQuantize> changed;
   const auto changes = [&](const ops::FakeQuantize& quantizer) {

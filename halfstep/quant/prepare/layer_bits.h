@@ -20,12 +20,15 @@ Op layer_of(const passes::QuantizedStep& step);
 /// operator.
 std::vector<ops::FakeQuantize> activation_quantizers(const passes::QuantizedStep& step);
 
+/// The steps of the network and of its regions, outermost first.
+std::vector<passes::QuantizedStep> steps_of_all_blocks(Model& model);
+
 using WidthOf = std::function<int(const ops::FakeQuantize&)>;
 
 /// Checks the bit widths of a network's steps against a platform.
 class WidthRules {
  public:
-  /// `steps` must outlive this object.
+  /// The first and the last layer are those outside of regions. `steps` must outlive this object.
   WidthRules(const Platform& platform, const std::vector<passes::QuantizedStep>& steps);
   /// Objections to the bit widths of a step, with its location.
   std::vector<Diagnostic> objections(const passes::QuantizedStep& step, const WidthOf& bits) const;

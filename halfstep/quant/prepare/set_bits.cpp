@@ -45,7 +45,7 @@ void set_bits(Model& model, const std::string& selector, std::optional<int> weig
   require_in_range(PrepareOptions{.weight_bits = weight_bits, .activation_bits = activation_bits});
   const Platform& platform = platform_of(model);
   BitWidths bit_widths;
-  const auto steps = passes::quantized_steps(model);
+  const auto steps = steps_of_all_blocks(model);
   for (const auto& step : matching(steps, selector, LayerNames(model))) {
     if (weight_bits && step.weight) bit_widths[passes::scale_tensor(step.weight).name()] = *weight_bits;
     if (activation_bits && step.quantizer) bit_widths[passes::scale_tensor(step.quantizer).name()] = *activation_bits;
@@ -63,7 +63,7 @@ void set_inner_bits(Model& model, int weight_bits, int activation_bits) {
     const std::string scale = passes::scale_tensor(quantizer).name();
     if (!edges.contains(scale)) bit_widths[scale] = bits;
   };
-  for (const auto& step : passes::quantized_steps(model)) {
+  for (const auto& step : steps_of_all_blocks(model)) {
     set(step.weight, weight_bits);
     set(step.quantizer, activation_bits);
   }
