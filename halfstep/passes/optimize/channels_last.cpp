@@ -23,6 +23,11 @@ bool is_image(Value value) {
   return value.dtype() == DType::f32 && value.dims().size() == kRank && has_elements(value);
 }
 
+/// A single element, which has no layout.
+bool is_number(Value value) {
+  return value.type().is_static() && value.dims().size() <= kRank && count_elements(value.dims()) == 1;
+}
+
 bool is_constant(Value value) { return value.is_tensor() && !updater_of(value); }
 
 std::vector<int64_t> moved_axes(std::vector<int64_t> axes) {
@@ -92,12 +97,12 @@ class Rewriter {
 
   std::optional<OpSpec> last_form_of_codes(Op op) {
     if (op.is<ops::IntegerConv2d>()) return integer_convolution(op);
-    if (op.is<ops::IntegerAdd>()) return integer_sum(op);
+    if (op.is<ops::IntegerAdd, ops::IntegerMul>()) return integer_elementwise(op);
+    if (op.is<ops::IntegerAvgPool2d>() && has_elements(op.in(0)) && sums_codes(ops::IntegerAvgPool2d(op.node())))
+      return form(op.info(), {last(op.in(0), op)}, with_channels_last(op.attributes()));
     if (op.operands().empty() || !op.in(0) || !last_.contains(op.in(0).node())) return std::nullopt;
     if (op.is<ops::MaxPool2d>())
       return form(ops::ChannelsLastMaxPool2d::record(), {last(op.in(0), op)}, op.attributes());
-    if (op.is<ops::IntegerAvgPool2d>() && sums_codes(ops::IntegerAvgPool2d(op.node())))
-      return form(op.info(), {last(op.in(0), op)}, with_channels_last(op.attributes()));
     if (op.is<ops::Concat, ops::Slice, ops::Pad>()) return moved(op);
     if (image_of(op)) return form(ops::Reshape::record(), {last(op.in(0), op)}, {{"dims", op.out(0).dims()}});
     if (!op.is<ops::IntegerLookup, ops::IntegerRescale>()) return std::nullopt;
@@ -120,10 +125,17 @@ class Rewriter {
     return form(op.info(), std::move(operands), with_channels_last(op.attributes()));
   }
 
-  std::optional<OpSpec> integer_sum(Op op) {
+  /// Operands are images of this layout, which may have one pixel, or single numbers.
+  std::optional<OpSpec> integer_elementwise(Op op) {
     std::vector<Value> operands = op.operands();
-    if (!std::ranges::all_of(operands, [&](Value value) { return last_.contains(value.node()); })) return std::nullopt;
-    for (Value& operand : operands) operand = last(operand, op);
+    const auto is_known = [&](Value value) { return last_.contains(value.node()); };
+    if (std::ranges::none_of(operands, is_known)) return std::nullopt;
+    for (Value& operand : operands) {
+      if (is_known(operand))
+        operand = last(operand, op);
+      else if (!is_number(operand))
+        return std::nullopt;
+    }
     return form(op.info(), std::move(operands), op.attributes());
   }
 
@@ -188,14 +200,12 @@ class Rewriter {
   std::optional<OpSpec> elementwise(Op op) {
     if (!is_image(op.out(0))) return std::nullopt;
     std::vector<Value> operands = op.operands();
-    const auto is_number = [](Value value) { return value.type().is_static() && count_elements(value.dims()) == 1; };
     bool any = false;
     for (const Value operand : operands) {
       if (!operand) continue;
       const bool known = last_.contains(operand.node());
       any = any || known;
-      if (!known && !(is_number(operand) && operand.dims().size() <= kRank) && !is_by_channel(operand))
-        return std::nullopt;
+      if (!known && !is_number(operand) && !is_by_channel(operand)) return std::nullopt;
     }
     if (!any) return std::nullopt;
     for (Value& operand : operands) {

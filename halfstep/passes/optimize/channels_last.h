@@ -11,7 +11,7 @@ namespace halfstep::passes {
 /// weights must not change afterwards.
 void channels_last(Model& model);
 
-/// Converts convolutions of the integer program and the readers of their images. No code changes.
+/// Converts convolutions and averages of the integer program and the readers of their images. No code changes.
 void channels_last_codes(Model& model);
 
 }  // namespace halfstep::passes

@@ -47,9 +47,17 @@ Status run_gather(const Call& call, int phase, int64_t piece) {
       const T* src = call.in[Gather::in::x].as<const T>();
       T* dst = call.out[0].as<T>();
       const int64_t step = rows_per_piece(axis.inner), end = std::min(axis.outer * count, (piece + 1) * step);
-      for (int64_t row = piece * step; row < end; ++row) {
-        const int64_t index = counted(static_cast<int64_t>(indices[row % count]), axis.extent);
-        std::copy_n(src + (row / count * axis.extent + index) * axis.inner, axis.inner, dst + row * axis.inner);
+      int64_t row = piece * step;
+      while (row < end) {  // the rows of one slice, without a division for each
+        const int64_t slice = row / count, last = std::min(end, (slice + 1) * count);
+        const T* from = src + slice * axis.extent * axis.inner;
+        for (; row < last; ++row) {
+          const int64_t index = counted(static_cast<int64_t>(indices[row - slice * count]), axis.extent);
+          if (axis.inner == 1)
+            dst[row] = from[index];
+          else
+            std::copy_n(from + index * axis.inner, axis.inner, dst + row * axis.inner);
+        }
       }
     });
     return Status();

@@ -1,6 +1,10 @@
 // Sum of two values of codes on vectors.
 #define HS_LEVEL_SOURCE "halfstep/engine/kernels/codes/integer/cpu/add.cpp"
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <memory>
 
 #include "halfstep/core/base/divide.h"
@@ -208,6 +212,8 @@ using Add = void (*)(const AddCall& call, int64_t begin, int64_t end);
 
 /// Sums of a piece, a few microseconds of work.
 constexpr int64_t kSums = int64_t{1} << 14;
+/// Copies of a number that is added to a run, and the shortest run that is worth them.
+constexpr int64_t kCopies = 512, kShortest = 16;
 
 struct AddState {
   IntegerAdd attributes;
@@ -224,8 +230,9 @@ BroadcastRuns runs_of(const Problem& problem) {
 Verdict accept_add(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   const BroadcastRuns runs = runs_of(problem);
-  if (runs.moves_a() && runs.moves_b()) return accept();
-  return refuse(errors::kernel_needs_layout("operands that are not broadcast along the last axis"));
+  if ((runs.moves_a() && runs.moves_b()) || runs.length() >= kShortest) return accept();
+  return refuse(errors::kernel_is_for_other_sizes("short runs with one number",
+                                                  fmt::format("runs of at least {} elements", kShortest)));
 }
 
 Plan prepare_add(const Problem& problem) {
@@ -241,6 +248,29 @@ Plan prepare_add(const Problem& problem) {
           .phases = {ceil_div(runs.count(), together) * pieces}};
 }
 
+/// Adds elements of a run, one of whose operands is a single number.
+void add_number(const AddState& state, const Call& call, const BroadcastRuns::Run& run, int64_t begin, int64_t end) {
+  const View& out = call.out[IntegerAdd::out::out_];
+  const ConstView &a = call.in[IntegerAdd::in::a], &b = call.in[IntegerAdd::in::b];
+  const bool moves_a = state.runs.moves_a();
+  std::array<uint16_t, kCopies> copies;
+  const auto fill = [&](const ConstView& from, int64_t at) {
+    if (is_wide(from.dtype))
+      copies.fill(from.as<const uint16_t>()[at]);
+    else
+      std::memset(copies.data(), from.as<const uint8_t>()[at], kCopies);
+  };
+  moves_a ? fill(b, run.b) : fill(a, run.a);
+  for (int64_t i = begin; i < end; i += kCopies) {
+    state.add({&state.attributes,
+               moves_a ? element_of(a, run.a + i) : copies.data(),
+               moves_a ? copies.data() : element_of(b, run.b + i),
+               element_of(out, run.result + i),
+               {a.dtype, b.dtype, out.dtype}},
+              0, std::min(kCopies, end - i));
+  }
+}
+
 Status run_add(const Call& call, int, int64_t piece) {
   const auto& state = state_of<AddState>(call);
   const int64_t first = piece / state.pieces * state.together, begin = piece % state.pieces * kSums;
@@ -248,12 +278,17 @@ Status run_add(const Call& call, int, int64_t piece) {
   const ConstView &a = call.in[IntegerAdd::in::a], &b = call.in[IntegerAdd::in::b];
   for (int64_t i = first; i < std::min(state.runs.count(), first + state.together); ++i) {
     const auto run = state.runs.run(i);
+    const int64_t end = std::min(state.runs.length(), begin + kSums);
+    if (!state.runs.moves_a() || !state.runs.moves_b()) {
+      add_number(state, call, run, begin, end);
+      continue;
+    }
     state.add({&state.attributes,
                element_of(a, run.a),
                element_of(b, run.b),
                element_of(out, run.result),
                {a.dtype, b.dtype, out.dtype}},
-              begin, std::min(state.runs.length(), begin + kSums));
+              begin, end);
   }
   return {};
 }

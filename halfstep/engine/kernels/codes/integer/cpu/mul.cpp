@@ -91,7 +91,9 @@ namespace {
 /// Products of a piece, a few microseconds of work.
 constexpr int64_t kProducts = int64_t{1} << 14;
 /// In shorter runs, the run costs more than its elements.
-constexpr int64_t kShortest = 16;
+constexpr int64_t kShortest = 4;
+/// Shorter runs are copied side by side, so that a call has this many products.
+constexpr int64_t kTogether = 256, kLongEnough = 64;
 /// From this length on, bytes are looked up in a table of the 256 products with one code.
 constexpr int64_t kTableFrom = 1024;
 
@@ -100,7 +102,7 @@ struct MulState {
   arith::Requantizer requantizer;
   void (*run)(const MulCall& call, int64_t count);
   BroadcastRuns runs;
-  int64_t pieces;       ///< pieces of a run
+  int64_t pieces;       ///< pieces of a run, or 0 if runs are copied side by side
   LookUpBytes look_up;  ///< null if there is no such table
 };
 
@@ -131,29 +133,63 @@ Plan prepare_mul(const Problem& problem) {
   const auto run = is_wide(problem.out[0]->dtype) ? HS_SIMD_CHOOSE(problem.level, multiply_run<uint16_t>)
                                                   : HS_SIMD_CHOOSE(problem.level, multiply_run<uint8_t>);
   const BroadcastRuns runs = mul_runs(problem);
-  const int64_t pieces = ceil_div(runs.length(), kProducts);
+  const bool is_short = runs.length() < kLongEnough;
+  const int64_t pieces = is_short ? 0 : ceil_div(runs.length(), kProducts);
   const bool has_table =
       runs.moves_a() && !runs.moves_b() && runs.length() >= kTableFrom && !is_wide(problem.out[0]->dtype);
   const LookUpBytes look_up = has_table ? look_up_bytes(problem.level) : nullptr;
   return {.state = std::make_shared<MulState>(MulState{a, product_requantizer(a), run, runs, pieces, look_up}),
-          .phases = {runs.count() * pieces}};
+          .phases = {is_short ? ceil_div(runs.count(), kProducts / runs.length()) : runs.count() * pieces}};
+}
+
+/// Part of a call, whose operands are at a and b.
+MulCall mul_call(const MulState& state, const Call& call, const void* a, const void* b, int64_t result) {
+  return {&state.attributes,
+          &state.requantizer,
+          a,
+          b,
+          element_of(call.out[0], result),
+          state.runs.moves_a(),
+          state.runs.moves_b(),
+          {call.in[IntegerMul::in::a].dtype, call.in[IntegerMul::in::b].dtype, call.out[0].dtype}};
+}
+
+/// A piece of short runs.
+void multiply_short_runs(const MulState& state, const Call& call, int64_t piece) {
+  const BroadcastRuns& runs = state.runs;
+  const int64_t length = runs.length(), per_piece = kProducts / length, together = kTogether / length;
+  std::array<uint8_t, kTogether> a, b;
+  const auto copy = [&](const ConstView& from, int64_t at, bool moves, uint8_t* to) {
+    const uint8_t* codes = from.as<const uint8_t>() + at;
+    moves ? std::copy_n(codes, length, to) : std::fill_n(to, length, *codes);
+  };
+  const int64_t end = std::min(runs.count(), (piece + 1) * per_piece);
+  for (int64_t first = piece * per_piece; first < end; first += together) {
+    const int64_t count = std::min(together, end - first);
+    for (int64_t i = 0; i < count; ++i) {
+      const auto run = runs.run(first + i);
+      copy(call.in[IntegerMul::in::a], run.a, runs.moves_a(), a.data() + i * length);
+      copy(call.in[IntegerMul::in::b], run.b, runs.moves_b(), b.data() + i * length);
+    }
+    MulCall part = mul_call(state, call, a.data(), b.data(), first * length);
+    part.moves_a = part.moves_b = true;
+    state.run(part, count * length);
+  }
 }
 
 Status run_mul(const Call& call, int, int64_t piece) {
   const auto& state = state_of<MulState>(call);
+  if (state.pieces == 0) {
+    multiply_short_runs(state, call, piece);
+    return {};
+  }
   const BroadcastRuns& runs = state.runs;
   const auto run = runs.run(piece / state.pieces);
   const int64_t begin = piece % state.pieces * kProducts;
   const int64_t count = std::min(kProducts, runs.length() - begin);
   const ConstView &a = call.in[IntegerMul::in::a], &b = call.in[IntegerMul::in::b];
-  MulCall part{&state.attributes,
-               &state.requantizer,
-               element_of(a, run.a + (runs.moves_a() ? begin : 0)),
-               element_of(b, run.b + (runs.moves_b() ? begin : 0)),
-               element_of(call.out[0], run.result + begin),
-               runs.moves_a(),
-               runs.moves_b(),
-               {a.dtype, b.dtype, call.out[0].dtype}};
+  MulCall part = mul_call(state, call, element_of(a, run.a + (runs.moves_a() ? begin : 0)),
+                          element_of(b, run.b + (runs.moves_b() ? begin : 0)), run.result + begin);
   if (state.look_up == nullptr) {
     state.run(part, count);
     return {};
