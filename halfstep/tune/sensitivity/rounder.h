@@ -9,6 +9,7 @@
 #include "halfstep/core/arith/code.h"
 #include "halfstep/core/arith/levels.h"
 #include "halfstep/core/ir/metadata/learned_quantizer.h"
+#include "halfstep/core/ir/model.h"
 #include "halfstep/core/ir/ops.h"
 
 namespace halfstep::sensitivity {
