@@ -4,8 +4,9 @@ import pytest
 
 from conftest import sqnr
 
-# SQNR in dB against float. With a sum and a float batch norm behind each convolution it was 31.7 and 30.9.
-NETWORKS = {"pd_p26_float.pdmodel": 34.4, "pd_p26_qat.pdmodel": 32.4, "pd_v3_float.json": 34.4, "pd_v3_qat.json": 32.4}
+# SQNR in dB against the source. With a sum and a float batch norm behind each convolution it was 31.7 and 30.9. With
+# other codes than the source's for the weights of a trained network it is 32.5 or less (docs/design/given_codes.md).
+NETWORKS = {"pd_p26_float.pdmodel": 34.4, "pd_p26_qat.pdmodel": 33.5, "pd_v3_float.json": 34.4, "pd_v3_qat.json": 33.5}
 
 
 @pytest.mark.parametrize("name", NETWORKS)
