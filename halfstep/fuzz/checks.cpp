@@ -14,6 +14,7 @@
 #include "halfstep/passes/canonical/open_source.h"
 #include "halfstep/passes/quantized/bypass_quantizers.h"
 #include "halfstep/passes/quantized/training_form.h"
+#include "halfstep/quant/prepare/float_form.h"
 #include "halfstep/quant/prepare/foreign_quantizers.h"
 #include "halfstep/train/evaluate/executable.h"
 #include "halfstep/verify/equivalence/semantics.h"
@@ -116,6 +117,7 @@ void check_reference(Trial& trial) {
 /// Preparation takes out the quantizers of the source too.
 void check_bypassed(Trial& trial) {
   Model source = clone(trial.source());
+  quant::clear_layers(source);
   in_each_block(source.graph, [&] { quant::take_out_quantizers(source); });
   Model plain = trial.prepared();
   passes::set_mode(plain.graph, passes::Mode::evaluation);
