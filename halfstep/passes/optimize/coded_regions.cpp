@@ -17,6 +17,9 @@ using ops::Dequantize, ops::Quantize;
 
 bool is_for_tensor(Op op) { return get<int64_t>(op.attributes(), "axis") == -1; }
 
+/// Whether scale and zero point are stored. A computed scale is known in its region only.
+bool has_stored_numbers(Op op) { return is_for_tensor(op) && op.in(1).is_tensor() && op.in(2).is_tensor(); }
+
 /// Whether all codes are in code_min..code_max of the quantizer.
 bool are_in_range(Value codes, const Quantize& quantizer) {
   const auto [lowest, highest] = whole_range(quantizer.out().dtype());
@@ -83,7 +86,7 @@ class CodedRegions {
         const bool is_kept =
             i < parts.states && user == region->return_op() && operand == static_cast<int>(parts.conditions + i);
         if (is_kept) continue;
-        if (!user.is<Quantize>() || !is_for_tensor(user)) return std::nullopt;
+        if (!user.is<Quantize>() || !has_stored_numbers(user)) return std::nullopt;
         const Quantize& added = found.emplace_back(user.node());
         if (added.attributes() != found[0].attributes() || !have_same_numbers(added, found[0])) return std::nullopt;
       }
@@ -144,7 +147,7 @@ class CodedRegions {
     const size_t port = parts.conditions + i;
     for (const auto& region : op.regions()) {
       const auto one = region->outputs()[port].producer<Dequantize>();
-      if (!one || !is_for_tensor(*one)) return;
+      if (!one || !has_stored_numbers(*one)) return;
       if (!first) first = one;
       if (one->x().dtype() != first->x().dtype() || !have_same_numbers(*one, *first)) return;
     }
