@@ -239,8 +239,8 @@ class CodeForms {
   void rewrite_extreme(Op op, const OpInfo& reduction) {
     const Dims& dims = op.out(0).dims();
     const std::vector<Value> operands = op.operands();
-    const bool is_known = std::ranges::all_of(dims.begin() + 1, dims.end(), [](int64_t e) { return e != kUnknown; });
-    if (operands.size() < 2 || dims.empty() || !is_known || std::ranges::any_of(operands, &Value::is_tensor)) return;
+    if (operands.size() < 2 || dims.empty() || std::ranges::any_of(operands, &Value::is_tensor)) return;
+    if (std::find(dims.begin() + 1, dims.end(), kUnknown) != dims.end()) return;
     constexpr int64_t kAxis = 1;
     std::vector<Value> parts;
     for (Value part : operands) {

@@ -321,7 +321,9 @@ class Search {
 
   /// Selects the quantizer's result for one part of the elements, and its input for the others.
   void divide(Model& model, const Candidate& one, bool rounds) const {
-    const ops::FakeQuantize quantizer(model.graph.op(network_.places()[one.place].name()).node());
+    const Op found = model.graph.op(network_.places()[one.place].name());
+    if (!found) return;  // no output depends on it
+    const ops::FakeQuantize quantizer(found.node());
     const Dims& dims = quantizer.x().dims();
     Dims along(dims.size(), 1);
     along[static_cast<size_t>(one.axis)] = dims[static_cast<size_t>(one.axis)];
