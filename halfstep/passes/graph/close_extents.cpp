@@ -34,7 +34,7 @@ void close_filled(Model& model, const ops::MaskFill& fill) {
   Builder builder = Builder::before(model.graph, fill);
   const Value made = ops::expand(builder, {.x = stored, .dims = out.dims(), .name = out.name()}).out();
   out.replace_all_uses_with(made);
-  const std::string name = fill.name();
+  const std::string name = fill.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
   model.graph.erase(fill);
   model.graph.rename(made.producer(), name);
 }
@@ -58,7 +58,7 @@ void close_extents(Model& model) {
     const ops::ReshapeBy reshape(op.node());
     const Value out = reshape.out();
     if (!out.type().is_static()) continue;
-    const std::string name = reshape.name();
+    const std::string name = reshape.name();  // NOLINT(performance-unnecessary-copy-initialization): its owner goes
     const Op closed = model.graph.insert(
         {&ops::Reshape::record(), {reshape.x()}, {{"dims", out.dims()}}, name, reshape.location()}, nullptr, reshape);
     out.replace_all_uses_with(closed.out(0));
