@@ -74,6 +74,17 @@ TEST(Compile, FetchesOutputsValuesAndTensors) {
   EXPECT_EQ(outputs.at("a").dims(), (Dims{2, 3}));
 }
 
+/// Weights from -127 to 127.
+void fill_weights(Tensor& weights) {
+  int i = 0;
+  for (int8_t& weight : weights.data<int8_t>()) weight = static_cast<int8_t>(i++ * 37 % 255 - 127);
+}
+
+void fill_codes(Tensor& codes) {
+  int i = 0;
+  for (uint8_t& code : codes.data<uint8_t>()) code = static_cast<uint8_t>(i++ * 91);
+}
+
 /// Whatever the internal layout is, values keep their names and the layout of the graph, and codes do not change.
 TEST(Compile, ImagesOfCodesKeepTheirNamesAndCodes) {
   Model model = model_of(R"(graph g(x: u8[2, 3, 8, 8]) {
@@ -85,11 +96,9 @@ TEST(Compile, ImagesOfCodesKeepTheirNamesAndCodes) {
   return m
 })");
   model.tensors.at("s").data<int32_t>()[0] = 6;
-  for (size_t i = 0; i < model.tensors.at("w").data<int8_t>().size(); ++i)
-    model.tensors.at("w").data<int8_t>()[i] = static_cast<int8_t>(static_cast<int>(i * 37 % 255) - 127);
+  fill_weights(model.tensors.at("w"));
   std::map<std::string, Tensor> inputs = inputs_of(model);
-  for (size_t i = 0; i < inputs.at("x").data<uint8_t>().size(); ++i)
-    inputs.at("x").data<uint8_t>()[i] = static_cast<uint8_t>(i * 91);
+  fill_codes(inputs.at("x"));
   CompileOptions plain, fast;
   plain.fetch = fast.fetch = {"c", "m"};
   plain.disabled_passes = {"channels_last_codes"};
@@ -117,11 +126,9 @@ TEST(Compile, PhasesHaveTheCodesOfTransposedConvolutions) {
 })");
   model.tensors.at("s").data<int32_t>()[0] = 6;
   model.tensors.at("zero").data<uint8_t>()[0] = 7;
-  for (size_t i = 0; i < model.tensors.at("w").data<int8_t>().size(); ++i)
-    model.tensors.at("w").data<int8_t>()[i] = static_cast<int8_t>(static_cast<int>(i * 37 % 255) - 127);
+  fill_weights(model.tensors.at("w"));
   std::map<std::string, Tensor> inputs = inputs_of(model);
-  for (size_t i = 0; i < inputs.at("x").data<uint8_t>().size(); ++i)
-    inputs.at("x").data<uint8_t>()[i] = static_cast<uint8_t>(i * 91);
+  fill_codes(inputs.at("x"));
   CompileOptions plain;
   plain.disabled_passes = {"phase_convolutions"};
   auto phases = compile(model);
@@ -153,11 +160,9 @@ TEST(Compile, ScansOnCodesHaveTheCodesOfScansOnValues) {
   model.tensors.at("scale").data<float>()[0] = 0.037F;
   model.tensors.at("zero").data<int32_t>()[0] = 7;
   model.tensors.at("s").data<int32_t>()[0] = 6;
-  for (size_t i = 0; i < model.tensors.at("w").data<int8_t>().size(); ++i)
-    model.tensors.at("w").data<int8_t>()[i] = static_cast<int8_t>(static_cast<int>(i * 37 % 255) - 127);
+  fill_weights(model.tensors.at("w"));
   std::map<std::string, Tensor> inputs = inputs_of(model);
-  for (size_t i = 0; i < inputs.at("x").data<uint8_t>().size(); ++i)
-    inputs.at("x").data<uint8_t>()[i] = static_cast<uint8_t>(i * 91);
+  fill_codes(inputs.at("x"));
   for (size_t i = 0; i < inputs.at("h").data<float>().size(); ++i)
     inputs.at("h").data<float>()[i] = static_cast<float>(i % 9) * 0.41F - 1;
   CompileOptions plain;

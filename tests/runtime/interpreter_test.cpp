@@ -184,6 +184,24 @@ TEST_P(Threads, TracesEveryInstruction) {
   EXPECT_LE(trace.timings[1].begin, trace.timings[1].end);
 }
 
+/// A program of short tasks wakes no other thread.
+TEST_P(Threads, ShortTasksStayWithTheCaller) {
+  ThreadPool pool(GetParam());
+  toy::Builder builder;
+  int last = builder.input("x", f32({4}));
+  for (int i = 0; i < 40; ++i) {
+    const int next = builder.arena(fmt::format("v{}", i), f32({4}));
+    builder.op(&toy::kAddOne, fmt::format("v{}", i), {i % 3 == 0 ? 0 : last}, {next}, {}, 4);
+    last = next;
+  }
+  builder.output("y", last);
+  auto program = builder.build();
+  runtime::Trace trace;
+  program.run({{"x", filled({4}, 0)}}, pool, &trace);
+  ASSERT_EQ(trace.timings.size(), 40U);
+  for (const auto& timing : trace.timings) EXPECT_EQ(timing.worker, 0);
+}
+
 TEST_P(Threads, EmptyProgramReturns) {
   ThreadPool pool(GetParam());
   toy::Builder builder;

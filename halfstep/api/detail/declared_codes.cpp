@@ -10,6 +10,7 @@
 #include "halfstep/api/errors.h"
 #include "halfstep/core/arith/code.h"
 #include "halfstep/core/arith/multiplier.h"
+#include "halfstep/core/base/channel_elements.h"
 #include "halfstep/core/ir/text/parse.h"
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/passes/quantized/learned_quantizers.h"
@@ -94,24 +95,19 @@ class Declared {
     const auto given = x.data<float>();
     const Tensor result = run(x).at(passes::kOwnResult);
     const auto found = std::as_const(result).data<float>();
-    int64_t inner = 1;  // elements of one channel that follow each other
-    for (size_t axis = static_cast<size_t>(quantizer_.axis() + 1); quantizer_.axis() >= 0 && axis < x.dims().size();
-         ++axis)
-      inner *= x.dims()[axis];
     const arith::CodeRule codes = rule();
     const auto all_scales = scales();
     const auto all_zeros = zero_points();
-    for (size_t i = 0; i < given.size(); ++i) {
-      const size_t c = i / static_cast<size_t>(inner) % all_scales.size();
+    for_each_element(x.dims(), quantizer_.axis(), [&](size_t i, size_t c) {
       const float scale = all_scales[c];
       const int32_t zero = all_zeros[c];
       const float expected = arith::real_of(arith::code_of(given[i], scale, zero, codes), scale, zero);
-      if (found[i] == expected) continue;
+      if (found[i] == expected) return;
       const std::string& layer = quantizer_.x().name();
       fail(placed(errors::own_quantizer_differs(layer, one_.name, fmt::format("{}", given[i]),
                                                 fmt::format("{}", found[i]), fmt::format("{}", expected)),
                   layer, ""));
-    }
+    });
   }
 
   const Model& model_;

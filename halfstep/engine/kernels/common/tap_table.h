@@ -1,12 +1,16 @@
 // Tables of a resampled axis in the order in which vectors read them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "halfstep/core/arith/resample.h"
 #include "halfstep/core/base/divide.h"
+#include "halfstep/engine/kernels/errors.h"
+#include "halfstep/engine/kernels/kernel.h"
 
 namespace halfstep::kernels {
 
@@ -55,5 +59,27 @@ inline std::pair<arith::ResampledAxis, arith::ResampledAxis> last_axes(const std
   };
   return {axis_at(2), axis_at(1)};
 }
+
+/// Refuses a resampling of other axes than the last two.
+inline Verdict accept_last_axes(const std::vector<arith::ResampledAxis>& axes, const Dims& x) {
+  for (const arith::ResampledAxis& axis : axes) {
+    if (axis.axis + 2 < x.size())
+      return refuse(errors::attribute_does_not_fit("axes", std::to_string(axis.axis), "the last two"));
+  }
+  return accept();
+}
+
+/// Pieces of resampled images: whole rows of about kElements elements, a few microseconds of work.
+struct RowPieces {
+  static constexpr int64_t kElements = int64_t{1} << 13;
+
+  RowPieces(int64_t image_rows, int64_t columns)
+      : lines(std::clamp<int64_t>(kElements / columns, 1, image_rows)), blocks(ceil_div(image_rows, lines)) {}
+
+  int64_t image(int64_t piece) const { return piece / blocks; }
+  int64_t first_row(int64_t piece) const { return piece % blocks * lines; }
+
+  int64_t lines, blocks;  ///< rows of a piece, pieces of an image
+};
 
 }  // namespace halfstep::kernels

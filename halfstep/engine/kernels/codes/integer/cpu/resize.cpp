@@ -27,7 +27,7 @@ struct ResizeState {
   arith::Requantizer requantizer;
   DType types[2];  ///< types of x and of the result
   TapTable<int32_t> rows, columns;
-  int64_t lines, blocks;  ///< rows of the result in a piece, pieces of an image
+  RowPieces pieces;
   void (*run)(const ResizeState& state, const uint8_t* x, uint8_t* out, int64_t first, std::byte* scratch);
 
   /// Number of int32 of a padded row of x.
@@ -114,7 +114,7 @@ inline void resize_rows(const ResizeState& state, const uint8_t* x, uint8_t* out
   const CodeLanes<uint8_t> lanes(state.types[1]);
   const IntVec low = hn::Set(d, static_cast<int32_t>(t.code_min)), high = hn::Set(d, static_cast<int32_t>(t.code_max));
   const auto step = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t width = state.columns.out, end = std::min(first + state.lines, state.rows.out);
+  const int64_t width = state.columns.out, end = std::min(first + state.pieces.lines, state.rows.out);
   codes::HWY_NAMESPACE::with_lanes(state.requantizer, static_cast<int32_t>(t.y_zero_point), [&](const auto& code_of) {
     for (int64_t y = first; y < end; ++y) {
       const auto tap_of = [&](int64_t tap) { return resampled.row(state.rows.places_of(tap)[y]); };
@@ -148,9 +148,6 @@ HWY_AFTER_NAMESPACE();
 namespace halfstep::kernels {
 namespace integer {
 namespace {
-
-/// Elements of a piece, a few microseconds of work.
-constexpr int64_t kResized = int64_t{1} << 13;
 
 /// The axes that change.
 std::vector<arith::ResampledAxis> axes_of(const Problem& problem) {
@@ -192,10 +189,7 @@ Verdict accept_resize(const Problem& problem) {
       return refuse(errors::kernel_takes_other_types("codes", name(type->dtype), "codes of one byte"));
   }
   const IntegerResize a(problem.attributes);
-  for (const arith::ResampledAxis& axis : axes_of(problem)) {
-    if (axis.axis + 2 < x.dims.size())
-      return refuse(errors::attribute_does_not_fit("axes", std::to_string(axis.axis), "the last two"));
-  }
+  if (Verdict verdict = accept_last_axes(axes_of(problem), x.dims); !verdict) return verdict;
   const auto [rows, columns] = tables_of(problem);
   const double zero_point = static_cast<double>(std::abs(a.x_zero_point)), most = 255 + zero_point;
   const double sum = most * static_cast<double>(most_weight(rows)) * static_cast<double>(most_weight(columns));
@@ -207,27 +201,26 @@ Verdict accept_resize(const Problem& problem) {
 Plan prepare_resize(const Problem& problem) {
   const IntegerResize a(problem.attributes);
   auto [rows, columns] = tables_of(problem);
-  const int64_t lines = std::clamp<int64_t>(kResized / columns.out, 1, rows.out);
-  const int64_t blocks = ceil_div(rows.out, lines);
+  const RowPieces pieces(rows.out, columns.out);
   const int64_t images = count_elements(problem.out[0]->dims) / (rows.out * columns.out);
   ResizeState state{a,
                     stored_scale(a.multiplier, a.shift, shift_rounding(a)),
                     {problem.in[IntegerResize::in::x]->dtype, problem.out[0]->dtype},
                     std::move(rows),
                     std::move(columns),
-                    lines,
-                    blocks,
+                    pieces,
                     HS_SIMD_CHOOSE(problem.level, resize_rows)};
   const size_t scratch = state.scratch_bytes();
-  return {
-      .state = std::make_shared<ResizeState>(std::move(state)), .worker_scratch = scratch, .phases = {images * blocks}};
+  return {.state = std::make_shared<ResizeState>(std::move(state)),
+          .worker_scratch = scratch,
+          .phases = {images * pieces.blocks}};
 }
 
 Status run_resize(const Call& call, int, int64_t piece) {
   const auto& state = state_of<ResizeState>(call);
-  const int64_t image = piece / state.blocks;
+  const int64_t image = state.pieces.image(piece);
   state.run(state, call.in[IntegerResize::in::x].as<const uint8_t>() + image * state.rows.in * state.columns.in,
-            call.out[0].as<uint8_t>() + image * state.rows.out * state.columns.out, piece % state.blocks * state.lines,
+            call.out[0].as<uint8_t>() + image * state.rows.out * state.columns.out, state.pieces.first_row(piece),
             call.worker_scratch);
   return {};
 }

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
-#include <string>
 
 #include "halfstep/engine/kernels/common/resampling.h"
 #include "halfstep/engine/kernels/common/simd/each_level.h"
@@ -21,7 +20,7 @@ inline constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
 
 struct ResizeRowsState {
   TapTable<double> rows, columns;
-  int64_t lines, blocks;  ///< rows of the result in a piece, pieces of an image
+  RowPieces pieces;
   /// Rows of the result from `first` on. `line` has room for a row of x in double.
   void (*run)(const ResizeRowsState& state, const float* x, float* out, int64_t first, double* line);
 };
@@ -91,7 +90,7 @@ HWY_INLINE void sum_columns(const ResizeRowsState& state, const double* line, fl
 }
 
 inline void resample_rows(const ResizeRowsState& state, const float* x, float* out, int64_t first, double* line) {
-  const int64_t end = std::min(first + state.lines, state.rows.out);
+  const int64_t end = std::min(first + state.pieces.lines, state.rows.out);
   for (int64_t y = first; y < end; ++y) {
     sum_rows(state, x, y, line);
     sum_columns(state, line, out + y * state.columns.out);
@@ -105,7 +104,7 @@ inline void copy_rows(const ResizeRowsState& state, const float* x, float* out, 
   const int32_t* const rows = state.rows.places_of(0);
   const int32_t* const places = columns.places_of(0);
   const auto step = static_cast<int64_t>(hn::Lanes(d));
-  const int64_t end = std::min(first + state.lines, state.rows.out);
+  const int64_t end = std::min(first + state.pieces.lines, state.rows.out);
   for (int64_t y = first; y < end; ++y) {
     float* const to = out + y * columns.out;
     if (y > first && rows[y] == rows[y - 1]) {
@@ -127,9 +126,6 @@ namespace halfstep::kernels {
 namespace resize {
 namespace {
 
-/// Elements of a piece, a few microseconds of work.
-constexpr int64_t kResized = int64_t{1} << 13;
-
 std::vector<arith::ResampledAxis> resampled_axes_of(const Problem& problem) {
   const Resize attributes(problem.attributes);
   return arith::resampled_axes(resampling_of(attributes), problem.in[Resize::in::x]->dims, problem.out[0]->dims);
@@ -140,10 +136,7 @@ Verdict accept_rows(const Problem& problem) {
   if (Verdict verdict = accept_simd(problem); !verdict) return verdict;
   const Type& x = *problem.in[Resize::in::x];
   if (x.dtype != DType::f32) return refuse(errors::kernel_takes_other_types("x", name(x.dtype), "f32"));
-  for (const arith::ResampledAxis& axis : resampled_axes_of(problem)) {
-    if (axis.axis + 2 < x.dims.size())
-      return refuse(errors::attribute_does_not_fit("axes", std::to_string(axis.axis), "the last two"));
-  }
+  if (Verdict verdict = accept_last_axes(resampled_axes_of(problem), x.dims); !verdict) return verdict;
   if (x.dims.empty() || count_elements(problem.out[0]->dims) == 0)
     return refuse(errors::kernel_is_for_other_sizes(to_string(x.dims), "at least one element"));
   return accept();
@@ -151,23 +144,22 @@ Verdict accept_rows(const Problem& problem) {
 
 Plan prepare_rows(const Problem& problem) {
   const auto [rows, columns] = last_axes(resampled_axes_of(problem), problem.in[Resize::in::x]->dims);
-  const int64_t lines = std::clamp<int64_t>(kResized / columns.out, 1, rows.out);
-  const int64_t blocks = ceil_div(rows.out, lines);
+  const RowPieces pieces(rows.out, columns.out);
   const int64_t images = count_elements(problem.out[0]->dims) / (rows.out * columns.out);
   const bool copies = rows.width == 1 && columns.width == 1;
   const auto run = copies ? HS_SIMD_CHOOSE(problem.level, copy_rows) : HS_SIMD_CHOOSE(problem.level, resample_rows);
   auto state = std::make_shared<ResizeRowsState>(ResizeRowsState{TapTable<double>(rows, rows.weights, kMostLanes),
                                                                  TapTable<double>(columns, columns.weights, kMostLanes),
-                                                                 lines, blocks, run});
+                                                                 pieces, run});
   const size_t scratch = copies ? 0 : static_cast<size_t>(columns.in + kMostLanes) * sizeof(double);
-  return {.state = std::move(state), .worker_scratch = scratch, .phases = {images * blocks}};
+  return {.state = std::move(state), .worker_scratch = scratch, .phases = {images * pieces.blocks}};
 }
 
 Status run_rows(const Call& call, int, int64_t piece) {
   const auto& state = state_of<ResizeRowsState>(call);
-  const int64_t image = piece / state.blocks;
+  const int64_t image = state.pieces.image(piece);
   state.run(state, call.in[Resize::in::x].as<const float>() + image * state.rows.in * state.columns.in,
-            call.out[0].as<float>() + image * state.rows.out * state.columns.out, piece % state.blocks * state.lines,
+            call.out[0].as<float>() + image * state.rows.out * state.columns.out, state.pieces.first_row(piece),
             reinterpret_cast<double*>(call.worker_scratch));
   return {};
 }
