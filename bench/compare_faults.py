@@ -476,9 +476,9 @@ class Bench:
                 self.compare(dump, name, np.ascontiguousarray(dump.array(name)[:, ::-1]).tobytes(), "BGR of the input", SPECIAL["BGR of the input"])
         if not self.wants("other preprocessing"):
             return
-        value, reals = dump.values[codes], dump.array(x).astype(np.float64)
-        for gain, base in ((0.5, 0.0), (1.0, 0.3 * np.abs(reals).max()), (0.8, -0.1 * np.abs(reals).max())):
-            moved = np.rint((reals * gain + base) / value["scale"]) + value["zero_point"]
+        value, floats = dump.values[codes], dump.array(x).astype(np.float64)
+        for gain, base in ((0.5, 0.0), (1.0, 0.3 * np.abs(floats).max()), (0.8, -0.1 * np.abs(floats).max())):
+            moved = np.rint((floats * gain + base) / value["scale"]) + value["zero_point"]
             wrong = np.clip(moved, value["code_min"], value["code_max"]).astype(TYPES[value["type"]])
             self.compare(dump, codes, wrong.tobytes(), "other preprocessing", SPECIAL["other preprocessing"])
 

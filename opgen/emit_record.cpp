@@ -74,7 +74,7 @@ class RecordWriter {
          {"real", "value"},
          {"text", "string"},
          {"integers", "numbers"},
-         {"reals", "values"},
+         {"floats", "values"},
          {"texts", "strings"}}};
     const auto& [kind, field] = kKinds[value.index()];
     const std::string content = std::visit([this](const auto& held) { return content_of(held); }, value);

@@ -16,7 +16,7 @@
 namespace halfstep::opgen {
 
 /// Type of an expression of extents, set by the checker.
-enum class ExprType { none, integer, real, boolean, text, integers, reals, texts, dtype, port };
+enum class ExprType { none, integer, real, boolean, text, integers, floats, texts, dtype, port };
 
 /// Name of the argument `...`.
 constexpr const char* kRest = "...";

@@ -125,7 +125,7 @@ std::string python_value(const Attribute& value) {
   if (const auto* real = std::get_if<double>(&value)) return element(*real);
   if (const auto* text = std::get_if<std::string>(&value)) return element(*text);
   if (const auto* integers = std::get_if<std::vector<int64_t>>(&value)) return tuple(*integers);
-  if (const auto* reals = std::get_if<std::vector<double>>(&value)) return tuple(*reals);
+  if (const auto* floats = std::get_if<std::vector<double>>(&value)) return tuple(*floats);
   return tuple(std::get<std::vector<std::string>>(value));
 }
 

@@ -19,7 +19,7 @@ std::string_view name(ExprType type) {
 ExprType type_of(const Attribute& value) {
   static constexpr std::array<ExprType, std::variant_size_v<Attribute>> kTypes = {
       ExprType::boolean,  ExprType::integer, ExprType::real, ExprType::text,
-      ExprType::integers, ExprType::reals,   ExprType::texts};
+      ExprType::integers, ExprType::floats,  ExprType::texts};
   return kTypes[value.index()];
 }
 
@@ -119,7 +119,7 @@ void Scope::check_call(Expr& expr, const Source& source) const {
   expr.type = found->second.result;
   if (expr.text == "len") {
     check(expr.args[0], source);
-    const std::set<ExprType> lists = {ExprType::integers, ExprType::reals, ExprType::texts};
+    const std::set<ExprType> lists = {ExprType::integers, ExprType::floats, ExprType::texts};
     if (!lists.contains(expr.args[0].type)) fail_at(source, "'{}' is not a list", to_text(expr.args[0]));
     return;
   }

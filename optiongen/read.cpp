@@ -119,7 +119,7 @@ Range read_range(const std::string& file, const YAML::Node& name, const YAML::No
   };
   read_keys(node, place_of(file, name) + ": " + range.name,
             {{"integers", ends(true)},
-             {"reals", ends(false)},
+             {"floats", ends(false)},
              {"above", [&](const YAML::Node& is) { range.above = is.as<bool>(); }},
              {"below", [&](const YAML::Node& is) { range.below = is.as<bool>(); }}});
   return range;

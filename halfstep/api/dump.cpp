@@ -300,14 +300,14 @@ std::map<std::string, Tensor> run_plan(const Plan& plan, const verify::Engine& e
 }
 
 /// Dequantizes codes to f32.
-Tensor reals_of(const Tensor& codes, const Codes& format, const std::string& name) {
+Tensor floats_of(const Tensor& codes, const Codes& format, const std::string& name) {
   if (!format.scale) fail(errors::value_without_scale(name));
-  Tensor reals = Tensor::uninitialized(DType::f32, codes.dims());
-  const auto to = reals.data<float>();
+  Tensor floats = Tensor::uninitialized(DType::f32, codes.dims());
+  const auto to = floats.data<float>();
   for (int64_t i = 0; i < codes.size(); ++i)
     to[static_cast<size_t>(i)] =
         static_cast<float>(element(codes, i) - static_cast<double>(format.zero_point)) * *format.scale;
-  return reals;
+  return floats;
 }
 
 }  // namespace
@@ -333,8 +333,8 @@ NetworkValues values_of(const Model& given, const Dataset& data, const DumpOptio
     Tensor tensor = value.fetch.empty() ? value.contents : contents.at(value.fetch);
     Entry& entry = value.entry;
     if (entry.is_activation()) dumped.manifest.samples = tensor.dims().empty() ? 1 : tensor.dims()[0];
-    if (options.reals && entry.codes) {
-      tensor = reals_of(tensor, *entry.codes, entry.name);
+    if (options.floats && entry.codes) {
+      tensor = floats_of(tensor, *entry.codes, entry.name);
       entry.codes.reset();
     }
     entry.type = tensor.type();

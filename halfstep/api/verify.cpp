@@ -38,7 +38,9 @@ void describe_codes(const Model& prepared, const passes::QuantizedStep& step, ve
 }
 
 /// Returns the real value that the codes of a step represent, or the result of an operator in float.
-Value reals_of(const passes::QuantizedStep& step, Value result) { return step.quantizer ? step.quantizer.x() : result; }
+Value floats_of(const passes::QuantizedStep& step, Value result) {
+  return step.quantizer ? step.quantizer.x() : result;
+}
 
 /// Whether the result has positions of elements: integers without a scale.
 bool has_positions(Value result) { return result.dtype() == DType::i64; }
@@ -60,7 +62,7 @@ verify::Layer layer_of(const Model& prepared, const passes::QuantizedStep& step,
   verify::Layer layer;
   layer.name = step.kind == passes::StepKind::real || has_positions(result) ? result.name() : step.name();
   layer.op = step.main ? step.main.info().name : step.quantizer.info().name;
-  layer.float_value = reals_of(step, result).name();
+  layer.float_value = floats_of(step, result).name();
   if (step.weight) {
     layer.weight_bits = quant::bits_of(step.weight);
     layer.weight_codes = step.weight.name();
@@ -124,7 +126,7 @@ verify::ExecutionPaths paths_of(const Model& prepared, const Model& integer) {
     for (const Value result : compared_results(step)) {
       verify::Layer& layer = paths.layers.emplace_back(layer_of(prepared, step, result));
       if (has_positions(result)) continue;
-      const Value value = verify::source_value(real, prepared.graph, reals_of(step, result));
+      const Value value = verify::source_value(real, prepared.graph, floats_of(step, result));
       if (value) layer.real_value = value.name();
     }
   }

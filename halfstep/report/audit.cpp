@@ -17,7 +17,7 @@ namespace halfstep::report {
 namespace {
 
 using quant::AuditedQuantizer;
-using quant::ScaledBy;
+using quant::Requantization;
 
 /// "0.5", or "0.5 to 2" if the values differ.
 template <class T>
@@ -26,7 +26,7 @@ std::string span(T least, T most) {
 }
 
 /// "shift right by 5 to 7", or "x 0.0021 to 0.013".
-std::string in_words(const ScaledBy& scaled) {
+std::string in_words(const Requantization& scaled) {
   const std::string what = scaled.what == "sums" ? "" : scaled.what + " ";
   if (!scaled.powers_of_two) return fmt::format("{}x {}", what, span(scaled.least, scaled.most));
   const int right_least = -std::ilogb(scaled.most), right_most = -std::ilogb(scaled.least);
@@ -37,9 +37,9 @@ std::string in_words(const ScaledBy& scaled) {
                      first == last ? "" : fmt::format(" to {}", last));
 }
 
-std::string in_words(const std::vector<ScaledBy>& scaled) {
+std::string in_words(const std::vector<Requantization>& scaled) {
   std::vector<std::string> words;
-  for (const ScaledBy& one : scaled) words.push_back(in_words(one));
+  for (const Requantization& one : scaled) words.push_back(in_words(one));
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
@@ -87,13 +87,13 @@ std::vector<std::string> row_of(const AuditedQuantizer& codes, const AuditedQuan
           describe_range(codes),
           fmt::format("{:.6g}", codes.scale[0]),
           std::to_string(codes.zero_point[0]),
-          in_words(codes.scaled_by),
+          in_words(codes.requantization),
           fmt::format("{}", fmt::join(codes.shares, ", "))};
 }
 
 nlohmann::ordered_json to_json(const AuditedQuantizer& quantizer) {
   auto scaled = nlohmann::ordered_json::array();
-  for (const ScaledBy& one : quantizer.scaled_by)
+  for (const Requantization& one : quantizer.requantization)
     scaled.push_back({{"what", one.what}, {"least", one.least}, {"most", one.most}, {"words", in_words(one)}});
   auto ranges = nlohmann::ordered_json::array();
   for (size_t c = 0; c < quantizer.scale.size(); ++c)
@@ -118,7 +118,7 @@ nlohmann::ordered_json to_json(const AuditedQuantizer& quantizer) {
           {"shares", quantizer.shares},
           {"observer", quantizer.observer},
           {"quantizer", quantizer.quantizer},
-          {"scaled_by", scaled},
+          {"requantization", scaled},
           {"reason", quantizer.reason}};
 }
 
@@ -161,7 +161,7 @@ std::string sentence_of(const AuditedQuantizer& one) {
   if (!one.layer.empty())
     text += fmt::format("  {} {} '{}'{}\n", one.is_weight ? "read by   " : "output of ", one.op, one.layer,
                         one.activation == "none" ? "" : " with fused " + one.activation);
-  if (!one.scaled_by.empty()) text += fmt::format("  requantize {}\n", in_words(one.scaled_by));
+  if (!one.requantization.empty()) text += fmt::format("  requantize {}\n", in_words(one.requantization));
   if (!one.shares.empty()) text += fmt::format("  same scale as {}\n", fmt::join(one.shares, ", "));
   return text;
 }

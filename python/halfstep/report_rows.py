@@ -27,7 +27,7 @@ class QuantizerRow(TypedDict):
     shares: list[str]
     observer: str
     quantizer: str
-    scaled_by: list[dict[str, Any]]
+    requantization: list[dict[str, Any]]
     reason: str
 
 

@@ -50,22 +50,22 @@ class Reader {
   Attribute list(PyObject* value) const {
     const nb::object items = owned(PySequence_Fast(value, "an attribute is not a sequence"));
     std::vector<int64_t> integers;
-    std::vector<double> reals;
+    std::vector<double> floats;
     std::vector<std::string> texts;
     const Py_ssize_t size = PySequence_Fast_GET_SIZE(items.ptr());
     for (Py_ssize_t i = 0; i < size; ++i) {
       const Attribute item = read_item(PySequence_Fast_GET_ITEM(items.ptr(), i), value);
       if (const auto* number = std::get_if<int64_t>(&item)) {
         integers.push_back(*number);
-        reals.push_back(static_cast<double>(*number));
+        floats.push_back(static_cast<double>(*number));
       } else if (const auto* real = std::get_if<double>(&item)) {
-        reals.push_back(*real);
+        floats.push_back(*real);
       } else {
         texts.push_back(std::get<std::string>(item));
       }
     }
     if (integers.size() == static_cast<size_t>(size)) return integers;
-    if (reals.size() == static_cast<size_t>(size)) return reals;
+    if (floats.size() == static_cast<size_t>(size)) return floats;
     if (texts.size() == static_cast<size_t>(size)) return texts;
     wrong(value);
   }

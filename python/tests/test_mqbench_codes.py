@@ -194,7 +194,7 @@ def reach_of(quantizer):
     """Return the tolerance of a quotient near a tie. Biases are integer multiples of a product of scales, and the
     emulator rounds sums to float32, which 16 bits show.
     """
-    bias = max((by["most"] for by in quantizer["scaled_by"]), default=0) / 2
+    bias = max((by["most"] for by in quantizer["requantization"]), default=0) / 2
     return bias + (1e-4 if quantizer["code_max"] < 256 else 0.1)
 
 

@@ -210,7 +210,7 @@ TEST(Errors, RealValuesOfCodesWithoutAScale) {
   const Model codes = convert(quantize(float_network, quant::load_platform("generic_int8"), numbers(), {}, {}).model,
                               {.float_fallback = true})
                           .model;
-  EXPECT_EQ(diagnostic_of([&] { values_of(codes, numbers(), {.reals = true}, {}); }),
+  EXPECT_EQ(diagnostic_of([&] { values_of(codes, numbers(), {.floats = true}, {}); }),
             errors::value_without_scale("best"));
 }
 

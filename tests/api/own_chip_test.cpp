@@ -62,11 +62,11 @@ void expect_facts(const quant::Audit& audit) {
     EXPECT_EQ(one.zero_point, std::vector<int32_t>{0}) << one.tensor;
     ASSERT_EQ(one.scale.size(), 1U) << one.tensor;
     EXPECT_TRUE(is_power_of_two(one.scale[0])) << one.tensor << " " << one.scale[0];
-    for (const auto& by : one.scaled_by) EXPECT_TRUE(by.powers_of_two) << one.tensor << " " << by.what;
+    for (const auto& by : one.requantization) EXPECT_TRUE(by.powers_of_two) << one.tensor << " " << by.what;
     if (one.op != "add") continue;
     ++sums;
-    ASSERT_EQ(one.scaled_by.size(), 2U) << one.tensor;
-    EXPECT_EQ(one.scaled_by[0].least, one.scaled_by[1].least) << one.tensor << " has operands of two scales";
+    ASSERT_EQ(one.requantization.size(), 2U) << one.tensor;
+    EXPECT_EQ(one.requantization[0].least, one.requantization[1].least) << one.tensor << " has operands of two scales";
   }
   EXPECT_GT(sums, 0);
 }

@@ -109,17 +109,17 @@ TEST(Sequences, AreRefusedWhereLabelsAreNotAsMany) {
 }
 
 /// Integers other than u8 are ids. An image network does not accept them.
-TEST(Sequences, AreRefusedByANetworkOfReals) {
-  const Model reals = train::initialize(
+TEST(Sequences, AreRefusedByANetworkOfFloats) {
+  const Model floats = train::initialize(
       parse("graph g(x: f32[?, 6]) {\n  param @w: f32[5, 6]\n  y = linear(x, w=@w)\n  return y\n}\n", "g.ir"), 1);
   const Tensors ids = {{"x", words().at("ids")}, {"labels", Tensor(DType::i64, {kSamples})}};
-  EXPECT_EQ(test::diagnostic_of([&] { evaluate(reals, make_data(ids, "words"), {}, {}); }),
+  EXPECT_EQ(test::diagnostic_of([&] { evaluate(floats, make_data(ids, "words"), {}, {}); }),
             errors::samples_of_other_type("words", "x", "i64", "f32", "g", "save the array as f32"));
   const Model wide =
-      train::initialize(parse("graph g(reals: f64[?, 6]) {\n  y = relu(reals)\n  return y\n}\n", "g.ir"), 1);
-  const Tensors doubles = {{"reals", Tensor(DType::f64, {kSamples, 6})}, {"labels", Tensor(DType::i64, {kSamples})}};
+      train::initialize(parse("graph g(floats: f64[?, 6]) {\n  y = relu(floats)\n  return y\n}\n", "g.ir"), 1);
+  const Tensors doubles = {{"floats", Tensor(DType::f64, {kSamples, 6})}, {"labels", Tensor(DType::i64, {kSamples})}};
   EXPECT_EQ(test::diagnostic_of([&] { evaluate(wide, make_data(doubles, "words"), {}, {}); }),
-            errors::samples_of_other_type("words", "reals", "f32", "f64", "g",
+            errors::samples_of_other_type("words", "floats", "f32", "f64", "g",
                                           "data sets cannot contain f64; export the network with an f32 input"));
 }
 

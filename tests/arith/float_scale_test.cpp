@@ -97,7 +97,7 @@ TEST(Engines, FbgemmAddsTheBiasInAccumulatorSteps) {
 }
 
 // A10.11
-TEST(Engines, OneDnnAddsTheBiasInReals) {
+TEST(Engines, OneDnnAddsTheBiasInFloats) {
   const float x = 1.0F / (1.0F / 0.1F);
   const FloatScale whole = onednn_layer({0.1F, 0.3F, 0.7F, 0.9F, EngineLayer::convolution(1, 4, 4)});
   EXPECT_EQ(whole.scale, x * 0.3F);
@@ -131,7 +131,7 @@ TEST(Engines, OperatorsWithoutWeightsHaveTheirOwnSteps) {
 }
 
 // A10.13
-TEST(EngineSum, AddsRealsAndQuantizesByTheReciprocal) {
+TEST(EngineSum, AddsFloatsAndQuantizesByTheReciprocal) {
   const EngineSum sum = EngineSum::of(0.5F, 4, 0.25F, 2, 0.5F, 3);
   EXPECT_EQ(sum.inverse, 2.0F);
   EXPECT_EQ(sum.code(4, 2), 3);

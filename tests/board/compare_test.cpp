@@ -136,16 +136,16 @@ TEST(Compare, matches_what_is_called_otherwise_by_content) {
   EXPECT_EQ(result.values[2].state, State::extra);
 }
 
-TEST(Compare, reals_that_are_codes_are_read_as_codes) {
+TEST(Compare, floats_that_are_codes_are_read_as_codes) {
   const Tensor codes = random_codes({1, 4, 3, 3}, 9);
-  Tensor reals(DType::f32, codes.dims());
-  for (int64_t i = 0; i < codes.size(); ++i) set_element(reals, i, (element(codes, i) - 7) * 0.5);
-  EXPECT_TRUE(compared(side({{"v", codes}}), side({{"v", reals}})).equal());
-  set_element(reals, 3, element(reals, 3) + 0.1);  // halfway between two codes
-  EXPECT_FALSE(compared(side({{"v", codes}}), side({{"v", reals}})).equal());
+  Tensor floats(DType::f32, codes.dims());
+  for (int64_t i = 0; i < codes.size(); ++i) set_element(floats, i, (element(codes, i) - 7) * 0.5);
+  EXPECT_TRUE(compared(side({{"v", codes}}), side({{"v", floats}})).equal());
+  set_element(floats, 3, element(floats, 3) + 0.1);  // halfway between two codes
+  EXPECT_FALSE(compared(side({{"v", codes}}), side({{"v", floats}})).equal());
 }
 
-TEST(Compare, a_tolerance_is_for_reals_alone) {
+TEST(Compare, a_tolerance_is_for_floats_alone) {
   Tensor first(DType::f32, {1, 2, 2, 2});
   for (float& real : first.data<float>()) real = 2.0F;
   Tensor second = first.clone();

@@ -102,12 +102,12 @@ TEST_F(Board, paths_and_layouts_have_the_same_codes) {
   EXPECT_EQ(manifest_of("training")["path"], "training path");
 }
 
-TEST_F(Board, a_float_network_and_reals_are_dumped_too) {
-  const json floats = dump("floats", {}, "float");
+TEST_F(Board, float_networks_and_float_values_are_dumped_too) {
+  const json source = dump("source", {}, "float");
+  EXPECT_EQ(entry_of(source, "conv4")["type"], "f32");
+  const json floats = dump("floats", {"--floats"});
   EXPECT_EQ(entry_of(floats, "conv4")["type"], "f32");
-  const json reals = dump("reals", {"--reals"});
-  EXPECT_EQ(entry_of(reals, "conv4")["type"], "f32");
-  EXPECT_FALSE(entry_of(reals, "conv4").contains("zero_point"));
+  EXPECT_FALSE(entry_of(floats, "conv4").contains("zero_point"));
 }
 
 TEST_F(Board, only_the_layers_that_are_asked_for) {

@@ -185,13 +185,13 @@ TEST(Plan, AReshapeLiesWhereItsOperandLies) {
 /// another operand too.
 TEST(Plan, AnOperandThatIsReadNoMoreIsWrittenOver) {
   if (cpu_level() == CpuLevel::scalar) GTEST_SKIP() << "references write over nothing";
-  const auto planned = [](const std::string& reals, const std::string& returned) {
+  const auto planned = [](const std::string& floats, const std::string& returned) {
     const auto program =
         compile(model_of(fmt::format(
                     "graph g(x: f32[1024], c: i32[1024], r: f32[1024], s: f32[1], z: i32[1]) {{\n"
                     "  v = relu(x=x)\n  w = clamp_grad(out_grad=v, unclamped=c, real={}, y_scale=s, y_zero_point=z)"
                     " {{gradient_scale: 0.0}}\n  y = sigmoid(x=w)\n  u = sigmoid(x={})\n  return y, u\n}}",
-                    reals, returned)),
+                    floats, returned)),
                 {});
     return program.memory().planned;
   };

@@ -38,7 +38,7 @@ Model model_of(const std::string& text, const Tensors& contents = {}) {
 
 Tensor number(int64_t value) { return Tensor::of<int64_t>(DType::i64, {}, {&value, 1}); }
 Tensor truth(bool value) { return Tensor::of<bool>(DType::boolean, {}, {&value, 1}); }
-Tensor reals(const Dims& dims, uint64_t seed, float largest = 1) {
+Tensor floats(const Dims& dims, uint64_t seed, float largest = 1) {
   Tensor made(DType::f32, dims);
   Random random(seed, 5);
   for (float& value : made.data<float>()) value = (random.uniform() * 2 - 1) * largest;
@@ -91,7 +91,7 @@ TEST_F(CFlow, BranchesGoBothWays) {
   return all
 })");
   std::vector<Tensors> runs;
-  for (const bool positive : {true, false}) runs.push_back({{"x", reals({4, 3}, 3)}, {"positive", truth(positive)}});
+  for (const bool positive : {true, false}) runs.push_back({{"x", floats({4, 3}, 3)}, {"positive", truth(positive)}});
   expect_same(model, runs);
 }
 
@@ -110,11 +110,11 @@ TEST_F(CFlow, LoopsRunAsLongAsTheirConditionHolds) {
 })";
   const Model model = model_of(text, {{"zero", number(0)}, {"one", number(1)}});
   std::vector<Tensors> runs;
-  for (const int64_t n : {-1, 0, 1, 2, 7}) runs.push_back({{"x", reals({2, 3}, 4)}, {"n", number(n)}});
+  for (const int64_t n : {-1, 0, 1, 2, 7}) runs.push_back({{"x", floats({2, 3}, 4)}, {"n", number(n)}});
   expect_same(model, runs);
   Model bounded = model;
   bounded.graph.op("loop").set_attributes({{"at_most", int64_t{3}}});
-  expect_same(bounded, {{{"x", reals({2, 3}, 4)}, {"n", number(100)}}});
+  expect_same(bounded, {{{"x", floats({2, 3}, 4)}, {"n", number(100)}}});
 }
 
 TEST_F(CFlow, StatesMayChangePlacesAndStay) {
@@ -133,7 +133,7 @@ TEST_F(CFlow, StatesMayChangePlacesAndStay) {
                                {{"zero", number(0)}, {"one", number(1)}});
   std::vector<Tensors> runs;
   for (const int64_t n : {0, 1, 4, 5})
-    runs.push_back({{"x", reals({2}, 1)}, {"y", reals({2}, 2)}, {"z", reals({2}, 3)}, {"n", number(n)}});
+    runs.push_back({{"x", floats({2}, 1)}, {"y", floats({2}, 2)}, {"z", floats({2}, 3)}, {"n", number(n)}});
   expect_same(model, runs);
 }
 
@@ -148,7 +148,7 @@ TEST_F(CFlow, ScansTakeAndStack) {
   }
   return s, rows = s.out1, s.out2, s.out3, s.out4
 })"),
-              {{{"x", reals({5, 3}, 1)}, {"start", reals({3}, 2)}, {"more", reals({5}, 3)}}});
+              {{{"x", floats({5, 3}, 1)}, {"start", floats({3}, 2)}, {"more", floats({5}, 3)}}});
 }
 
 /// The value is only read at the beginning of an iteration. It lies beside memory that the rest of the iteration needs.
@@ -167,7 +167,7 @@ TEST_F(CFlow, WhatIterationsReadStaysUntilTheLast) {
   }
   return s
 })"),
-              {{{"x", reals({4, 3}, 1)}, {"start", reals({3}, 2)}}});
+              {{{"x", floats({4, 3}, 1)}, {"start", floats({3}, 2)}}});
 }
 
 TEST_F(CFlow, RegionsAreNested) {
@@ -206,7 +206,7 @@ TEST_F(CFlow, RegionsAreNested) {
                                {{"zero", number(0)}, {"one", number(1)}});
   std::vector<Tensors> runs;
   for (const int64_t n : {0, 1, 3}) {
-    for (const uint64_t seed : {5, 6, 7}) runs.push_back({{"x", reals({4, 3}, seed)}, {"n", number(n)}});
+    for (const uint64_t seed : {5, 6, 7}) runs.push_back({{"x", floats({4, 3}, seed)}, {"n", number(n)}});
   }
   expect_same(model, runs);
 }
@@ -234,7 +234,7 @@ TEST_F(CFlow, NetworksOfFilesGiveTheSame) {
         std::ranges::replace(dims, kUnknown, int64_t{1});
         const bool is_count = argument.dtype() == DType::i64;
         inputs.emplace(argument.name(), is_count ? number(static_cast<int64_t>(seed))
-                                                 : reals(dims, seed, 0.5F * static_cast<float>(seed)));
+                                                 : floats(dims, seed, 0.5F * static_cast<float>(seed)));
       }
       runs.push_back(inputs);
     }
@@ -277,7 +277,7 @@ TEST_F(CFlow, ARecurrentNetworkOnCodesIsAScan) {
                                       {"table", table}});
   std::vector<Tensors> runs;
   for (const uint64_t seed : {1, 2, 3})
-    runs.push_back({{"x", reals({6, 1, 5}, seed)}, {"start", reals({1, 4}, seed + 9)}});
+    runs.push_back({{"x", floats({6, 1, 5}, seed)}, {"start", floats({1, 4}, seed + 9)}});
   expect_same(model, runs);
 }
 
@@ -307,13 +307,13 @@ TEST_F(CFlow, ImagesKeepTheirOrder) {
   }
   return s.out1, r, other, other.out1
 })"),
-      {{{"x", reals({3, 1, 2, 4, 4}, 1)},
-        {"more", reals({2, 2, 4, 4}, 4)},
-        {"start", reals({1, 2, 4, 4}, 2)},
+      {{{"x", floats({3, 1, 2, 4, 4}, 1)},
+        {"more", floats({2, 2, 4, 4}, 4)},
+        {"start", floats({1, 2, 4, 4}, 2)},
         {"up", truth(true)}},
-       {{"x", reals({3, 1, 2, 4, 4}, 3)},
-        {"more", reals({2, 2, 4, 4}, 5)},
-        {"start", reals({1, 2, 4, 4}, 2)},
+       {{"x", floats({3, 1, 2, 4, 4}, 3)},
+        {"more", floats({2, 2, 4, 4}, 5)},
+        {"start", floats({1, 2, 4, 4}, 2)},
         {"up", truth(false)}}});
 }
 
@@ -334,7 +334,7 @@ std::string nested(int count) {
 
 TEST_F(CFlow, AHundredLevelsAreOneProgram) {
   expect_same(model_of(nested(100)),
-              {{{"x", reals({2}, 1)}, {"on", truth(true)}}, {{"x", reals({2}, 1)}, {"on", truth(false)}}});
+              {{{"x", floats({2}, 1)}, {"on", truth(true)}}, {{"x", floats({2}, 1)}, {"on", truth(false)}}});
 }
 
 TEST_F(CFlow, IterationsAreCountedWhereThatIsAskedFor) {

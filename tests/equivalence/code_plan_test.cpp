@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         PlanCase{
             "a_hardmax", "  s = hardmax(c) {axis: 1}\n  return s\n", {{"s", "hardmax has no integer implementation"}}},
-        PlanCase{"a_concat_of_codes_and_reals",
+        PlanCase{"a_concat_of_codes_and_floats",
                  "  s = hardmax(c) {axis: 1}\n  d = conv2d(c, w=@u)\n  y = concat(x=[d, s])\n  return y\n",
                  {{"s", "hardmax has no integer implementation"}}},
         PlanCase{"a_sum_with_broadcasting",
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "  s = softmax(c) {axis: 1}\n  return s\n",
                  {{"s", "softmax has no integer implementation with float32 requantization"}},
                  "onnxruntime_int8"},
-        PlanCase{"what_only_reals_come_to",
+        PlanCase{"what_only_floats_come_to",
                  "  s = hardmax(c) {axis: 1}\n  r = sigmoid(s)\n  y = conv2d(r, w=@u)\n  return y\n",
                  {{"s", "hardmax has no integer implementation"}, {"r", "its inputs are all float values"}}},
         PlanCase{"a_padding_with_a_number",

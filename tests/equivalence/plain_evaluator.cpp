@@ -15,7 +15,7 @@ class Evaluator {
     const Value argument = model.graph.arguments().front();
     Plain input;
     input.dims = x.dims();
-    for (const float v : x.data<float>()) input.reals.push_back(v);
+    for (const float v : x.data<float>()) input.floats.push_back(v);
     values_[argument.name()] = input;
     for (Op op : model.graph.ops()) evaluate(op);
   }
@@ -318,7 +318,7 @@ class Evaluator {
     y.scale = scale;
     y.zero = static_cast<double>(zero);
     if (x.kind == Plain::Kind::real) {
-      for (const double v : x.reals) y.numbers.push_back(code_of(static_cast<float>(v), scale, zero, q));
+      for (const double v : x.floats) y.numbers.push_back(code_of(static_cast<float>(v), scale, zero, q));
       return y;
     }
     int64_t low = q.code_min(), high = q.code_max();

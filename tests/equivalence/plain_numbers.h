@@ -15,7 +15,7 @@ namespace halfstep::test {
 struct Plain {
   enum class Kind { real, codes, sum } kind = Kind::real;
   Dims dims;
-  std::vector<double> reals;     ///< used for kind real
+  std::vector<double> floats;    ///< used for kind real
   std::vector<int64_t> numbers;  ///< codes, or exact accumulators
   double scale = 1, zero = 0;    ///< used for kind codes
   std::vector<double> unit;      ///< kind sum: real value of one accumulator step, per channel, or one for all

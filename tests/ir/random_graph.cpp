@@ -59,14 +59,14 @@ class Maker {
   }
 
   double real() {
-    static const std::vector<double> kReals = {0.0,  -0.0,  0.1,    1.0,         1e-5,
-                                               1e15, 1e300, 5e-324, 123456789.0, 0x1.fffffffffffffp1023};
+    static const std::vector<double> kFloats = {0.0,  -0.0,  0.1,    1.0,         1e-5,
+                                                1e15, 1e300, 5e-324, 123456789.0, 0x1.fffffffffffffp1023};
     switch (below(6)) {
       case 0: return std::numeric_limits<double>::infinity();
       case 1: return -std::numeric_limits<double>::infinity();
       case 2: return std::numeric_limits<double>::quiet_NaN();
       case 3: return random_.normal();
-      default: return kReals[random_.below(kReals.size())];
+      default: return kFloats[random_.below(kFloats.size())];
     }
   }
 

@@ -341,13 +341,13 @@ TEST(quantized_elementwise, tables_hold_the_function) {
   as_real.attributes["x_code_min"] = int64_t{0};
   as_real.attributes["x_code_max"] = int64_t{255};
   append(as_real.in, x);
-  const Tensor reals = run_kernel(reference_lookup_real, as_real, CpuLevel::scalar)[0];
+  const Tensor floats = run_kernel(reference_lookup_real, as_real, CpuLevel::scalar)[0];
   const std::vector<int> codes = codes_of(got[0]);
   EXPECT_EQ(codes[128], 128);  // sigmoid(0) = 1/2
   for (int q = 0; q < 256; ++q) {
     const double real = 1.0 / (1.0 + std::exp(-(q - 128) * 0.0625));
     EXPECT_EQ(codes[q], std::min(255.0, std::nearbyint(real * 256.0))) << q;
-    EXPECT_EQ(reals.data<float>()[q], static_cast<float>(real)) << q;
+    EXPECT_EQ(floats.data<float>()[q], static_cast<float>(real)) << q;
   }
 }
 

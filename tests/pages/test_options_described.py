@@ -10,7 +10,7 @@ from pages import ROOT
 from test_blocks import PROGRAM
 
 BUILD = pathlib.Path(PROGRAM).parent
-RANGES = "namespace: limits\nranges:\n  share: {reals: [0, 1], below: true}\n  epochs: {integers: [1, 100]}\n"
+RANGES = "namespace: limits\nranges:\n  share: {floats: [0, 1], below: true}\n  epochs: {integers: [1, 100]}\n"
 GOOD = """
 namespace: train
 structs:

@@ -64,13 +64,13 @@ TEST(Audit, SumsAreScaledByWhatTheScalesSay) {
   model.tensors.at("w.scale").data<float>()[0] = 0.03F;
   set("r.scale", 2.0F);
   const AuditedQuantizer r = of(audit(model), "r");
-  ASSERT_EQ(r.scaled_by.size(), 1U);
-  EXPECT_EQ(r.scaled_by[0].most, 0.0625);
-  EXPECT_FLOAT_EQ(static_cast<float>(r.scaled_by[0].least), 0.0075F);
-  EXPECT_FALSE(r.scaled_by[0].powers_of_two);
+  ASSERT_EQ(r.requantization.size(), 1U);
+  EXPECT_EQ(r.requantization[0].most, 0.0625);
+  EXPECT_FLOAT_EQ(static_cast<float>(r.requantization[0].least), 0.0075F);
+  EXPECT_FALSE(r.requantization[0].powers_of_two);
   set("w.scale", 0.25F);
-  EXPECT_TRUE(of(audit(model), "r").scaled_by[0].powers_of_two);
-  EXPECT_TRUE(of(audit(model), "x").scaled_by.empty());
+  EXPECT_TRUE(of(audit(model), "r").requantization[0].powers_of_two);
+  EXPECT_TRUE(of(audit(model), "x").requantization.empty());
 }
 
 TEST(Audit, NamesWhatSharesAScale) {

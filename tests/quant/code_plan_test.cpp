@@ -85,9 +85,9 @@ TEST(CodePlan, MovedTensorsAreTensors) {
                 "\n  p = positions(x) {step: 0}\n  t = gather(x=@table, indices=p)\n"
                 "  y = concat(x=[h, t]) {axis: 1}\n  return y\n}\n"));
   };
-  const FloatOperators reals = behind("hardmax(x)");
-  EXPECT_EQ(reals.at("y"), "its inputs are all float values");
-  EXPECT_EQ(reals.at("t"), "its inputs are all float values");
+  const FloatOperators floats = behind("hardmax(x)");
+  EXPECT_EQ(floats.at("y"), "its inputs are all float values");
+  EXPECT_EQ(floats.at("t"), "its inputs are all float values");
   const FloatOperators codes = behind("linear(x, w=@w)");
   EXPECT_FALSE(codes.contains("y") || codes.contains("t"));
 }

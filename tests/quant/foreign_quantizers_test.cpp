@@ -222,11 +222,11 @@ TEST(ForeignQuantizers, ConvertedNetworksAreRefused) {
       "  return y\n");
   EXPECT_EQ(diagnostic_of([&] { quant::take_out_quantizers(codes); }),
             errors::network_converted_already("g.ir:6: node 'q'", "conv2d", "y"));
-  Model reals = foreign(
+  Model floats = foreign(
       "  c = conv2d(x=x, w=@w)\n"
       "  y = dequantize_linear(x=c, scale=@sx, zero_point=@z)\n"
       "  return y\n");
-  EXPECT_EQ(diagnostic_of([&] { quant::take_out_quantizers(reals); }),
+  EXPECT_EQ(diagnostic_of([&] { quant::take_out_quantizers(floats); }),
             errors::codes_without_quantizer("g.ir:7: node 'y'"));
 }
 

@@ -218,9 +218,9 @@ TEST(Activations, MayBeAnOutput) {
   EXPECT_EQ(wide.model.graph.outputs().size(), model.graph.outputs().size());
   const std::string output = model.graph.body().output_names().front();
   EXPECT_EQ(wide.activations, std::set<std::string>{output});
-  EXPECT_EQ(taught_by({{output, 2.0F}}, wide, model, false).activations, (Spreads{{output, 2.0F}}));
-  EXPECT_EQ(taught_by({{output, 2.0F}}, wide, model, true).outputs, (Spreads{{output, 2.0F}}));
-  EXPECT_EQ(taught_by({{output, 2.0F}}, wide, model, true).activations, Spreads{});
+  EXPECT_EQ(distillation_targets({{output, 2.0F}}, wide, model, false).activations, (Spreads{{output, 2.0F}}));
+  EXPECT_EQ(distillation_targets({{output, 2.0F}}, wide, model, true).outputs, (Spreads{{output, 2.0F}}));
+  EXPECT_EQ(distillation_targets({{output, 2.0F}}, wide, model, true).activations, Spreads{});
   Recipe recipe;
   recipe.distill_activations = {"c"};
   EXPECT_NE(trained(model, all_of(data), recipe, 1), trained(model, all_of(data), {}, 1));

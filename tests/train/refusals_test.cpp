@@ -12,7 +12,7 @@
 #include "halfstep/train/evaluate/activations.h"
 #include "halfstep/train/evaluate/errors.h"
 #include "halfstep/train/evaluate/executable.h"
-#include "halfstep/train/evaluate/tally.h"
+#include "halfstep/train/evaluate/metric_sums.h"
 #include "halfstep/train/evaluate/teacher.h"
 #include "halfstep/train/loop/errors.h"
 #include "halfstep/train/loop/training_graph.h"

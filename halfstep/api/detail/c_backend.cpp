@@ -161,11 +161,11 @@ class Machine {
     std::string bytes;
     for (int64_t call = 0; call < calls; ++call) {
       for (const formats::c::CPort& port : program_.inputs) {
-        Tensor reals = inputs.at(port.value);
-        const int64_t rows = port.type.dims.empty() ? 0 : reals.dims()[0] / calls;
-        if (!port.type.dims.empty()) reals = reals.rows(call * rows, (call + 1) * rows);
-        if (port.type.dtype == DType::f32) reals = formats::c::to_memory(reals, port.is_image);
-        bytes.append(reinterpret_cast<const char*>(reals.raw()), reals.bytes());
+        Tensor floats = inputs.at(port.value);
+        const int64_t rows = port.type.dims.empty() ? 0 : floats.dims()[0] / calls;
+        if (!port.type.dims.empty()) floats = floats.rows(call * rows, (call + 1) * rows);
+        if (port.type.dtype == DType::f32) floats = formats::c::to_memory(floats, port.is_image);
+        bytes.append(reinterpret_cast<const char*>(floats.raw()), floats.bytes());
       }
     }
     return bytes;

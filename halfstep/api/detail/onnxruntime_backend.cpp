@@ -138,9 +138,9 @@ struct RealOutput {
   float scale;
   int32_t zero_point;
 
-  Tensor codes(const Tensor& reals) const {
-    Tensor result(DType::i32, reals.dims());
-    const auto from = reals.data<float>();
+  Tensor codes(const Tensor& floats) const {
+    Tensor result(DType::i32, floats.dims());
+    const auto from = floats.data<float>();
     std::transform(from.begin(), from.end(), result.data<int32_t>().begin(),
                    [&](float real) { return static_cast<int32_t>(std::nearbyint(real / scale)) + zero_point; });
     return result;

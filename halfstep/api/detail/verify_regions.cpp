@@ -14,7 +14,7 @@
 #include "halfstep/core/ir/region.h"
 #include "halfstep/passes/canonical/open_source.h"
 #include "halfstep/train/evaluate/executable.h"
-#include "halfstep/train/evaluate/tally.h"
+#include "halfstep/train/evaluate/metric_sums.h"
 #include "halfstep/verify/equivalence/executions.h"
 #include "halfstep/verify/equivalence/recording.h"
 

@@ -14,7 +14,7 @@
 #include "halfstep/data/datasets/split.h"
 #include "halfstep/formats/import/import.h"
 #include "halfstep/train/calibrate/calibrated_lengths.h"
-#include "halfstep/train/evaluate/tally.h"
+#include "halfstep/train/evaluate/metric_sums.h"
 #include "halfstep/train/loop/builtin_networks.h"
 
 namespace halfstep::api {

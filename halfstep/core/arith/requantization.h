@@ -15,14 +15,14 @@ struct RequantizationTraits {
   bool keeps_scales = false;   ///< programs store scales instead of multipliers and shifts
   bool is_engine = false;      ///< one of PyTorch's engines, where biases stay real values
   bool powers_of_two = false;  ///< all factors are powers of two
-  bool adds_reals = false;     ///< average pooling adds real values, unless the window covers the whole image
+  bool adds_floats = false;    ///< average pooling adds real values, unless the window covers the whole image
 };
 
 /// Traits, indexed by Requantization.
 inline constexpr RequantizationTraits kRequantizations[] = {
     {.name = "fixed_point"},
     {.name = "power_of_two", .powers_of_two = true},
-    {.name = "float32", .keeps_scales = true, .adds_reals = true},
+    {.name = "float32", .keeps_scales = true, .adds_floats = true},
     {.name = "fbgemm", .keeps_scales = true, .is_engine = true},
     {.name = "x86", .keeps_scales = true, .is_engine = true}};
 

@@ -52,10 +52,10 @@ ResampledAxis table_of(const Resampling& a, const Request& r, size_t axis) {
   table.axis = axis;
   table.in = r.in;
   table.out = r.out;
-  const double reach = a.mode == "linear" ? 1 : 2, shrink = a.antialias ? std::min(1.0, r.scale) : 1;
-  const auto first = static_cast<int64_t>(std::floor(-reach / shrink)) + 1;
+  const double support = a.mode == "linear" ? 1 : 2, shrink = a.antialias ? std::min(1.0, r.scale) : 1;
+  const auto first = static_cast<int64_t>(std::floor(-support / shrink)) + 1;
   const bool nearest = a.mode == "nearest";
-  if (!nearest) table.width = 2 * static_cast<int64_t>(reach) - 2 * (first + static_cast<int64_t>(reach) - 1);
+  if (!nearest) table.width = 2 * static_cast<int64_t>(support) - 2 * (first + static_cast<int64_t>(support) - 1);
   for (int64_t i = 0; i < r.out; ++i) {
     const double place = original_place(a, r, i);
     table.outside.push_back(a.coordinates == "tf_crop_and_resize" &&

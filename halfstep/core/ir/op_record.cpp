@@ -12,7 +12,7 @@ Attribute attribute_of(const Literal& literal) {
     case Literal::real: return literal.value;
     case Literal::text: return std::string(literal.string);
     case Literal::integers: return std::vector<int64_t>(literal.numbers.begin(), literal.numbers.end());
-    case Literal::reals: return std::vector<double>(literal.values.begin(), literal.values.end());
+    case Literal::floats: return std::vector<double>(literal.values.begin(), literal.values.end());
     case Literal::texts: break;
   }
   return strings_of(literal.strings);

@@ -16,7 +16,7 @@ using List = std::span<const T>;
 
 /// An Attribute as a constant. `kind` selects the valid field.
 struct Literal {
-  enum Kind { boolean, integer, real, text, integers, reals, texts };
+  enum Kind { boolean, integer, real, text, integers, floats, texts };
   Kind kind = boolean;
   int64_t number = 0;  ///< also the value of a boolean
   double value = 0;

@@ -16,11 +16,11 @@ struct Taps {
   std::vector<Weight> weights;
 };
 
-std::vector<double> triangle(double middle, double reach, int64_t first, int64_t last) {
+std::vector<double> triangle(double middle, double support, int64_t first, int64_t last) {
   std::vector<double> weights;
   double sum = 0;
   for (int64_t i = first; i < last; ++i) {
-    weights.push_back(std::max(0.0, 1.0 - std::fabs((static_cast<double>(i) + 0.5 - middle) / reach)));
+    weights.push_back(std::max(0.0, 1.0 - std::fabs((static_cast<double>(i) + 0.5 - middle) / support)));
     sum += weights.back();
   }
   for (double& weight : weights) weight /= sum;
@@ -29,14 +29,14 @@ std::vector<double> triangle(double middle, double reach, int64_t first, int64_t
 
 template <class Weight>
 std::vector<Taps<Weight>> taps_of(int64_t from, int64_t to) {
-  const double scale = static_cast<double>(from) / static_cast<double>(to), reach = std::max(1.0, scale);
+  const double scale = static_cast<double>(from) / static_cast<double>(to), support = std::max(1.0, scale);
   std::vector<Taps<Weight>> all;
   for (int64_t i = 0; i < to; ++i) {
     const double middle = (static_cast<double>(i) + 0.5) * scale;
-    const int64_t first = std::max<int64_t>(0, static_cast<int64_t>(std::floor(middle - reach + 0.5)));
-    const int64_t last = std::min(from, static_cast<int64_t>(std::floor(middle + reach + 0.5)));
+    const int64_t first = std::max<int64_t>(0, static_cast<int64_t>(std::floor(middle - support + 0.5)));
+    const int64_t last = std::min(from, static_cast<int64_t>(std::floor(middle + support + 0.5)));
     Taps<Weight> taps{first, {}};
-    for (const double weight : triangle(middle, reach, first, last))
+    for (const double weight : triangle(middle, support, first, last))
       taps.weights.push_back(static_cast<Weight>(
           std::is_integral_v<Weight> ? std::floor(0.5 + weight * static_cast<double>(1 << kFraction)) : weight));
     all.push_back(std::move(taps));

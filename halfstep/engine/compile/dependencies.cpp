@@ -58,18 +58,18 @@ void order_updates(runtime::ProgramSpec& spec) {
   }
 }
 
-/// For each instruction, the set of earlier ones that are done before it, among the last kReach. Memory does not grow
+/// For each instruction, the set of earlier ones that are done before it, among the last kWindow. Memory does not grow
 /// with the length of the program.
 class Before {
  public:
-  explicit Before(size_t count) : reach_(std::min(kReach, (count + 63) / 64 * 64)), rows_(reach_ * reach_ / 64) {}
+  explicit Before(size_t count) : window_(std::min(kWindow, (count + 63) / 64 * 64)), rows_(window_ * window_ / 64) {}
 
   /// Call it for each instruction in order. `number` reuses the bits of the instruction that is now out of range.
   void begin(int number) {
     const size_t place = place_of(number);
     std::fill_n(row(number), words(), 0);
-    if (static_cast<size_t>(number) < reach_) return;
-    for (size_t other = 0; other < reach_; ++other) rows_[other * words() + place / 64] &= ~bit(place);
+    if (static_cast<size_t>(number) < window_) return;
+    for (size_t other = 0; other < window_; ++other) rows_[other * words() + place / 64] &= ~bit(place);
   }
 
   bool has(int number, int earlier) const {
@@ -88,15 +88,15 @@ class Before {
   }
 
  private:
-  static constexpr size_t kReach = 2048;
+  static constexpr size_t kWindow = 2048;
 
   static uint64_t bit(size_t place) { return uint64_t{1} << (place % 64); }
-  size_t words() const { return reach_ / 64; }
-  size_t place_of(int number) const { return static_cast<size_t>(number) % reach_; }
+  size_t words() const { return window_ / 64; }
+  size_t place_of(int number) const { return static_cast<size_t>(number) % window_; }
   uint64_t* row(int number) { return &rows_[place_of(number) * words()]; }
-  bool reaches(int number, int earlier) const { return static_cast<size_t>(number - earlier) < reach_; }
+  bool reaches(int number, int earlier) const { return static_cast<size_t>(number - earlier) < window_; }
 
-  size_t reach_;
+  size_t window_;
   std::vector<uint64_t> rows_;
 };
 

@@ -43,8 +43,8 @@ void Signature::attribute(size_t position, const Attribute& value) {
     add(*text);
   } else if (const auto* integers = std::get_if<std::vector<int64_t>>(&value)) {
     add_list(*integers);
-  } else if (const auto* reals = std::get_if<std::vector<double>>(&value)) {
-    add_list(*reals);
+  } else if (const auto* floats = std::get_if<std::vector<double>>(&value)) {
+    add_list(*floats);
   } else {
     add_list(std::get<std::vector<std::string>>(value));
   }

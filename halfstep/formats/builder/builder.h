@@ -93,8 +93,8 @@ class Builder {
   }
   /// Returns a short list of numbers at each trial, with NaN where the trial is rejected. Returns nothing if they
   /// depend on more than extents.
-  using TriedReals = std::array<double, std::tuple_size_v<Tried>>;
-  std::optional<std::vector<TriedReals>> tried_reals(const Operand& operand);
+  using TriedFloats = std::array<double, std::tuple_size_v<Tried>>;
+  std::optional<std::vector<TriedFloats>> tried_floats(const Operand& operand);
   std::vector<int64_t> integers(const Node& node, const Operand& operand);
 
   /// Records in the Model that `node`, which it has as arithmetic on floats, produces codes.

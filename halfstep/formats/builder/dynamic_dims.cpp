@@ -205,20 +205,21 @@ Operand counted(Builder& builder, const Node& node, const Element& length, int64
 namespace {
 
 /// Returns the number if it does not depend on dynamic extents.
-std::optional<double> constant_real(const Builder::TriedReals& reals) {
-  const auto known = std::ranges::find_if(reals, [](double real) { return !std::isnan(real); });
+std::optional<double> constant_real(const Builder::TriedFloats& floats) {
+  const auto known = std::ranges::find_if(floats, [](double real) { return !std::isnan(real); });
   const auto agrees = [&](double real) { return std::isnan(real) || real == *known; };
-  return known != reals.end() && std::ranges::all_of(reals, agrees) ? std::optional(*known) : std::nullopt;
+  return known != floats.end() && std::ranges::all_of(floats, agrees) ? std::optional(*known) : std::nullopt;
 }
 
-std::optional<int64_t> whole_constant(const Builder::TriedReals& reals) {
-  const auto real = constant_real(reals);
+std::optional<int64_t> whole_constant(const Builder::TriedFloats& floats) {
+  const auto real = constant_real(floats);
   const bool is_whole = real && *real == std::trunc(*real) && std::fabs(*real) < 0x1p53;
   return is_whole ? std::optional(std::llround(*real)) : std::nullopt;
 }
 
 /// Returns the length of a range at each trial.
-Element length_of(const Builder::TriedReals& start, const Builder::TriedReals& limit, const Builder::TriedReals& step) {
+Element length_of(const Builder::TriedFloats& start, const Builder::TriedFloats& limit,
+                  const Builder::TriedFloats& step) {
   Tried length;
   for (size_t i = 0; i < length.size(); ++i) {
     const double count = std::ceil((limit[i] - start[i]) / step[i]);
@@ -231,7 +232,7 @@ Element length_of(const Builder::TriedReals& start, const Builder::TriedReals& l
 
 std::optional<Operand> open_range(Builder& builder, const Node& node, const RangeOperands& operands, DType dtype) {
   const auto& [start, limit, step] = operands;
-  const auto from = builder.tried_reals(start), to = builder.tried_reals(limit), by = builder.tried_reals(step);
+  const auto from = builder.tried_floats(start), to = builder.tried_floats(limit), by = builder.tried_floats(step);
   if (!from || !to || !by || from->size() != 1 || to->size() != 1 || by->size() != 1) return std::nullopt;
   if (constant_real((*from)[0]) && constant_real((*to)[0]) && constant_real((*by)[0])) return std::nullopt;
   const std::optional<int64_t> first = whole_constant((*from)[0]), each = whole_constant((*by)[0]);

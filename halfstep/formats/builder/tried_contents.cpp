@@ -18,37 +18,37 @@ bool is_list(const Type& type) {
 }
 
 /// A known list is the same at each trial.
-std::optional<std::vector<Builder::TriedReals>> same_reals(const Tensor& tensor) {
+std::optional<std::vector<Builder::TriedFloats>> same_floats(const Tensor& tensor) {
   if (!is_list(tensor.type())) return std::nullopt;
-  std::vector<Builder::TriedReals> reals(static_cast<size_t>(tensor.size()));
-  for (size_t i = 0; i < reals.size(); ++i) reals[i].fill(element(tensor, static_cast<int64_t>(i)));
-  return reals;
+  std::vector<Builder::TriedFloats> floats(static_cast<size_t>(tensor.size()));
+  for (size_t i = 0; i < floats.size(); ++i) floats[i].fill(element(tensor, static_cast<int64_t>(i)));
+  return floats;
 }
 
-std::optional<std::vector<Builder::TriedReals>> reals_of(const Elements& elements) {
-  std::vector<Builder::TriedReals> reals;
+std::optional<std::vector<Builder::TriedFloats>> floats_of(const Elements& elements) {
+  std::vector<Builder::TriedFloats> floats;
   for (const Element& one : elements.values) {
     const auto tried = one.tried();
     if (!tried) return std::nullopt;
-    std::ranges::transform(*tried, reals.emplace_back().begin(), [](int64_t number) {
+    std::ranges::transform(*tried, floats.emplace_back().begin(), [](int64_t number) {
       return number == kRefused ? std::numeric_limits<double>::quiet_NaN() : static_cast<double>(number);
     });
   }
-  return reals;
+  return floats;
 }
 
 bool is_integer(DType dtype) { return dtype == DType::i64 || dtype == DType::i32 || dtype == DType::boolean; }
 
 }  // namespace
 
-std::optional<std::vector<Builder::TriedReals>> Builder::tried_reals(const Operand& operand) {
-  if (operand.known()) return same_reals(operand.tensor);
-  if (operand.elements) return reals_of(*operand.elements);
+std::optional<std::vector<Builder::TriedFloats>> Builder::tried_floats(const Operand& operand) {
+  if (operand.known()) return same_floats(operand.tensor);
+  if (operand.elements) return floats_of(*operand.elements);
   if (!operand.value || !binding_.evaluate || !is_list(operand.value.type())) return std::nullopt;
   const Type& type = operand.value.type();
-  TriedReals refused;
+  TriedFloats refused;
   refused.fill(std::numeric_limits<double>::quiet_NaN());
-  std::vector<TriedReals> tried(static_cast<size_t>(count_elements(type.dims)), refused);
+  std::vector<TriedFloats> tried(static_cast<size_t>(count_elements(type.dims)), refused);
   bool is_known = false;
   for (size_t number = 0; number < refused.size(); ++number) {
     const Tensor contents = tried_contents(operand.value, number);
@@ -61,10 +61,10 @@ std::optional<std::vector<Builder::TriedReals>> Builder::tried_reals(const Opera
 
 std::optional<Elements> Builder::elements(const Operand& operand) {
   if (auto list = elements_of(operand)) return list;
-  const auto reals = operand.value && is_integer(operand.value.dtype()) ? tried_reals(operand) : std::nullopt;
-  if (!reals) return std::nullopt;
+  const auto floats = operand.value && is_integer(operand.value.dtype()) ? tried_floats(operand) : std::nullopt;
+  if (!floats) return std::nullopt;
   Elements list{{}, operand.value.dims().empty(), operand.value.dtype()};
-  for (const TriedReals& one : *reals) {
+  for (const TriedFloats& one : *floats) {
     Tried tried;
     for (size_t i = 0; i < tried.size(); ++i) tried[i] = std::isnan(one[i]) ? kRefused : std::llround(one[i]);
     list.values.emplace_back(std::optional(tried));

@@ -14,7 +14,7 @@ namespace {
 
 struct Axis {
   int64_t extent, kernel, stride, dilation;
-  int64_t reach() const { return (kernel - 1) * dilation + 1; }
+  int64_t dilated_kernel() const { return (kernel - 1) * dilation + 1; }
 };
 
 std::vector<int64_t> full(const Node& node, const char* name, std::vector<int64_t> given, size_t count,
@@ -28,7 +28,7 @@ std::vector<int64_t> full(const Node& node, const char* name, std::vector<int64_
 /// Returns the padding that the last window of ceil_mode needs after the axis. A window that would start in the padding
 /// does not count.
 int64_t ceil_padding(const Axis& axis, int64_t before, int64_t after) {
-  const int64_t room = axis.extent + before + after - axis.reach();
+  const int64_t room = axis.extent + before + after - axis.dilated_kernel();
   if (room < 0) return 0;
   int64_t steps = ceil_div(room, axis.stride);
   if (steps * axis.stride >= axis.extent + before) --steps;
@@ -76,8 +76,8 @@ class Resolver {
       // With a stride of 1 the padding is the same for every extent.
       const Axis a =
           window_.strides[i] == 1 ? Axis{1, window_.kernel[i], 1, window_.dilations[i]} : axis(i, "automatic padding");
-      const AxisPadding padding =
-          same_padding(a.extent, ceil_div(a.extent, a.stride), a.stride, a.reach(), padding_ == Padding::same_upper);
+      const AxisPadding padding = same_padding(a.extent, ceil_div(a.extent, a.stride), a.stride, a.dilated_kernel(),
+                                               padding_ == Padding::same_upper);
       window_.pads[i] = padding.before;
       window_.pads[i + count_] = padding.after;
     }

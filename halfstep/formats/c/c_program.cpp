@@ -103,7 +103,7 @@ class Emitter {
         body_(model_, names_),
         ends_(model_, names_) {
     program_.name = options.name;
-    for (const char* name : {"arena", "arena_bytes", "base", "hook", "user", "reals"}) names_.unique(name);
+    for (const char* name : {"arena", "arena_bytes", "base", "hook", "user", "floats"}) names_.unique(name);
   }
 
   CProgram run() {
@@ -158,7 +158,7 @@ class Emitter {
     read_as(port, op.scale(), op.zero_point());
     body_.feed(op.out(), port.name);
     program_.inputs.push_back(port);
-    end_texts_.push_back({"quantize", port, quantize_call(ends_, op, "reals", port.name, true)});
+    end_texts_.push_back({"quantize", port, quantize_call(ends_, op, "floats", port.name, true)});
   }
   /// Adds an argument that operators in float read.
   void add_real_input(Value argument) {
@@ -175,7 +175,7 @@ class Emitter {
     CPort port = port_of(name, outputs_.back());
     if (in_codes) {
       read_as(port, end->scale(), end->zero_point());
-      end_texts_.push_back({"dequantize", port, dequantize_call(ends_, *end, port.name, "reals", true)});
+      end_texts_.push_back({"dequantize", port, dequantize_call(ends_, *end, port.name, "floats", true)});
     }
     program_.outputs.push_back(port);
   }

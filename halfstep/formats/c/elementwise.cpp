@@ -131,7 +131,8 @@ void add_product(Body& body, Op op) {
     factors.shifts = {mul.shift()};
   }
   const Scale scale =
-      plain_scale(body, op, factors, true, reach(mul.a(), mul.a_zero_point()) * reach(mul.b(), mul.b_zero_point()));
+      plain_scale(body, op, factors, true,
+                  largest_magnitude(mul.a(), mul.a_zero_point()) * largest_magnitude(mul.b(), mul.b_zero_point()));
   Words words = types(mul.a(), mul.b(), mul.out());
   words.merge(scale.words());
   words["mul"] = fmt::format("mul_{}_{}_{}_{}", tag(mul.a().dtype()), tag(mul.b().dtype()), tag(mul.out().dtype()),

@@ -136,8 +136,8 @@ std::string header_text(const SourceParts& parts) {
         fmt::format("/* {}, {} float32 values {} in the order of the network: {}. */\nvoid {}({});\n",
                     quantizes ? "Codes of real values" : "Real values of codes", count_elements(end.port.type.dims),
                     quantizes ? "stored" : "to store", extents(end.port.type.dims), end_function(program, end),
-                    quantizes ? fmt::format("const float *reals, {} *{}", c_type(end.port.type.dtype), end.port.name)
-                              : fmt::format("const {} *{}, float *reals", c_type(end.port.type.dtype), end.port.name));
+                    quantizes ? fmt::format("const float *floats, {} *{}", c_type(end.port.type.dtype), end.port.name)
+                              : fmt::format("const {} *{}, float *floats", c_type(end.port.type.dtype), end.port.name));
   }
   return text + "#endif\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif\n";
 }

@@ -111,9 +111,9 @@ std::string nests_object(Body& body, const std::string& hint, std::span<const Ne
 std::string contents_object(Body& body, const std::string& hint, const Tensor& contents, bool is_image) {
   const auto places = stored_places(contents.dims(), is_image);
   if (contents.dtype() == DType::f32) {
-    std::vector<float> reals(places.size());
-    for (size_t i = 0; i < places.size(); ++i) reals[static_cast<size_t>(places[i])] = contents.data<float>()[i];
-    return body.numbers(hint, std::span<const float>(reals));
+    std::vector<float> floats(places.size());
+    for (size_t i = 0; i < places.size(); ++i) floats[static_cast<size_t>(places[i])] = contents.data<float>()[i];
+    return body.numbers(hint, std::span<const float>(floats));
   }
   std::vector<int64_t> codes(places.size());
   for (size_t i = 0; i < places.size(); ++i)

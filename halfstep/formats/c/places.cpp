@@ -164,7 +164,7 @@ void add_running(Body& body, Op op) {
   const Dims& dims = cumsum.x().dims();
   const int64_t extent =
       dims[static_cast<size_t>(cumsum.axis() < 0 ? cumsum.axis() + std::ssize(dims) : cumsum.axis())];
-  const int64_t most = extent * reach(cumsum.x(), cumsum.x_zero_point());
+  const int64_t most = extent * largest_magnitude(cumsum.x(), cumsum.x_zero_point());
   const Scale scale =
       plain_scale(body, op, {{cumsum.multiplier()}, {cumsum.shift()}, {}, false}, most > INT32_MAX, most);
   Words words = scale.words();

@@ -124,20 +124,20 @@ void add_average(Body& body, Op op) {
   if (pool.layout() != "channels_first") fail(errors::c_compiled_program(op.where()));
   const Average average{pool};
   const std::vector<int64_t> counts = average.counts();
-  const bool adds_reals = scales_in_float(op) && !is_engine(op) && !average.covers_image();
+  const bool adds_floats = scales_in_float(op) && !is_engine(op) && !average.covers_image();
   constexpr int64_t kFarthest = 131071;  // maximum distance of a 16-bit code from a zero point
   const int64_t elements = pool.kernel()[0] * pool.kernel()[1];
   const bool is_wide = !scales_in_float(op) && elements > INT32_MAX / kFarthest;
   const Scale scale =
-      adds_reals
+      adds_floats
           ? mean_scale(body, pool, counts)
           : plain_scale(body, op, scales_in_float(op) ? float_factors(pool, counts) : fixed_factors(pool, counts),
-                        is_wide, elements * reach(pool.x(), pool.x_zero_point()));
+                        is_wide, elements * largest_magnitude(pool.x(), pool.x_zero_point()));
   Words words = scale.words();
   words["x"] = c_type(pool.x().dtype());
   words["y"] = c_type(pool.out().dtype());
   words["add_element"] =
-      adds_reals
+      adds_floats
           ? "{\n                                const float real = (float)((int32_t)from[c] - zero) * q->x_scale;\n"
             "                                sums[c] += real;\n                            }"
           : "sums[c] += (int32_t)from[c] - zero;";

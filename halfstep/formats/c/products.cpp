@@ -127,7 +127,8 @@ Words sum_words(Op op) {
 void add_matmul(Body& body, Op op) {
   const ops::IntegerMatmul matmul(op.node());
   const Product product = product_of(body, matmul);
-  const int64_t farthest = reach(matmul.a(), matmul.a_zero_point()) * reach(matmul.b(), matmul.b_zero_point());
+  const int64_t farthest =
+      largest_magnitude(matmul.a(), matmul.a_zero_point()) * largest_magnitude(matmul.b(), matmul.b_zero_point());
   const int64_t most = product.length * farthest;
   const Scale scale =
       plain_scale(body, op, {{matmul.multiplier()}, {matmul.shift()}, {}, false}, most > INT32_MAX, most);
@@ -150,7 +151,7 @@ void add_matmul(Body& body, Op op) {
 void add_mean(Body& body, Op op) {
   const ops::IntegerReduceMean mean(op.node());
   const Reduction reduction = reduction_of(body, op);
-  const int64_t most = reduction.count * reach(mean.x(), mean.x_zero_point());
+  const int64_t most = reduction.count * largest_magnitude(mean.x(), mean.x_zero_point());
   const Scale scale = plain_scale(body, op, {{mean.multiplier()}, {mean.shift()}, {}, false}, most > INT32_MAX, most);
   Words words = scale.words();
   words["x"] = c_type(mean.x().dtype());

@@ -77,7 +77,7 @@ int64_t most_weight(const std::vector<Taps>& all) {
 void add_resize(Body& body, Op op) {
   const ops::IntegerResize resize(op.node());
   const std::vector<Taps> taps = taps_of(body, op);
-  const int64_t most = most_weight(taps) * reach(resize.x(), resize.x_zero_point());
+  const int64_t most = most_weight(taps) * largest_magnitude(resize.x(), resize.x_zero_point());
   const Scale scale =
       plain_scale(body, op, {{resize.multiplier()}, {resize.shift()}, {}, false}, most > INT32_MAX, most);
   Words words = scale.words();

@@ -254,7 +254,7 @@ Scale shifted_scale(Body& body, Op op) {
   return writer.fixed("shifted to the right", "    const int32_t factor = 1, bits = q->shift;\n    (void)channel;\n");
 }
 
-int64_t reach(Value operand, int64_t zero_point) {
+int64_t largest_magnitude(Value operand, int64_t zero_point) {
   const auto [low, high] = whole_range(operand.dtype());
   return std::max(std::abs(static_cast<int64_t>(low) - zero_point), std::abs(static_cast<int64_t>(high) - zero_point));
 }

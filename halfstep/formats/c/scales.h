@@ -43,7 +43,7 @@ Scale plain_scale(Body& body, Op op, const StoredFactors& factors, bool is_wide,
 /// For an operator that only shifts its result, by its attribute shift.
 Scale shifted_scale(Body& body, Op op);
 /// Returns the maximum distance of a code of the operand from its zero point.
-int64_t reach(Value operand, int64_t zero_point);
+int64_t largest_magnitude(Value operand, int64_t zero_point);
 /// Returns the function for the attribute shift_rounding, such as "shift_half_up".
 std::string shift_function(Body& body, Op op);
 

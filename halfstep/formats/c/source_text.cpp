@@ -78,8 +78,8 @@ std::string ends_text(const SourceParts& parts) {
   for (const EndText& end : parts.end_texts) {
     const std::string type = c_type(end.port.type.dtype);
     text += fmt::format("\nvoid {}({})\n{{\n    {}\n}}\n", end_function(parts.program, end),
-                        end.verb == "quantize" ? fmt::format("const float *reals, {} *{}", type, end.port.name)
-                                               : fmt::format("const {} *{}, float *reals", type, end.port.name),
+                        end.verb == "quantize" ? fmt::format("const float *floats, {} *{}", type, end.port.name)
+                                               : fmt::format("const {} *{}, float *floats", type, end.port.name),
                         end.call);
   }
   return text + "\n#endif\n";

@@ -62,7 +62,7 @@ CFile test_program(const CProgram& program, const std::vector<Case>& cases) {
   text += static_arrays(program.outputs, "found");
   if (std::ranges::any_of(program.outputs, [](const CPort& port) { return port.type.dtype == DType::f32; }))
     text +=
-        "\nstatic int same_reals(float a, float b)\n{\n    if (a == b || (a != a && b != b)) return 1; /* infinities "
+        "\nstatic int same_floats(float a, float b)\n{\n    if (a == b || (a != a && b != b)) return 1; /* infinities "
         "and NaN */\n"
         "    return a - b <= 1e-5f && b - a <= 1e-5f;\n}\n";
   text += fmt::format(
@@ -79,7 +79,7 @@ CFile test_program(const CProgram& program, const std::vector<Case>& cases) {
         "(unsigned "
         "long)k, {3}found_{0}[k],\n                       {3}expected_{0}[i][k]);\n        }}\n",
         port.name, is_real ? "g" : "ld",
-        is_real ? fmt::format("same_reals(found_{0}[k], expected_{0}[i][k])", port.name)
+        is_real ? fmt::format("same_floats(found_{0}[k], expected_{0}[i][k])", port.name)
                 : fmt::format("found_{0}[k] == expected_{0}[i][k]", port.name),
         is_real ? "(double)" : "(long)");
   }
@@ -90,7 +90,7 @@ CFile test_program(const CProgram& program, const std::vector<Case>& cases) {
 CFile driver_program(const CProgram& program) {
   std::string text = fmt::format("#include <stdio.h>\n#include <string.h>\n\n#include \"{}.h\"\n\n", program.name);
   for (const CPort& port : program.inputs) {
-    if (port.is_codes) text += static_arrays({port}, "reals", "float");
+    if (port.is_codes) text += static_arrays({port}, "floats", "float");
   }
   text += static_arrays(program.inputs, "codes") + static_arrays(program.outputs, "found");
   const auto file = embedded("halfstep/formats/c/text/driver.c");
@@ -102,10 +102,10 @@ CFile driver_program(const CProgram& program) {
       name, 8 * program.arena_alignment);
   for (const CPort& port : program.inputs)
     text += fmt::format("        if (!get({0}_{1}, {2}_{3}_COUNT, (int)sizeof {0}_{1}[0])) return 0;\n",
-                        port.is_codes ? "reals" : "codes", port.name, name, upper(port.name));
+                        port.is_codes ? "floats" : "codes", port.name, name, upper(port.name));
   for (const CPort& port : program.inputs) {
     if (port.is_codes)
-      text += fmt::format("        {0}(reals_{1}, codes_{1});\n", end_function(program, "quantize", port), port.name);
+      text += fmt::format("        {0}(floats_{1}, codes_{1});\n", end_function(program, "quantize", port), port.name);
   }
   text += fmt::format("        if ({0}_run_showing({1}, &arena, sizeof arena, show, NULL) != {2}_OK) return 1;\n",
                       program.name, call_arguments(program, "codes_{}"), name);

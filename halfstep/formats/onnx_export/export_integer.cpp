@@ -136,12 +136,12 @@ class IntegerExporter {
   /// Inserts DequantizeLinear of codes, once for each value and scale.
   std::string real(Op op, Value codes, const std::string& port, const Scale& scale) {
     const auto key = std::pair(codes.node(), std::pair(scale.scale, scale.zero_point));
-    if (const auto found = reals_.find(key); found != reals_.end()) return found->second;
+    if (const auto found = floats_.find(key); found != floats_.end()) return found->second;
     const std::string name = writer().unique(codes.name() + ".real");
     NodeText node{"DequantizeLinear", name, {}, {name}};
     append_codes(node.inputs, op, codes, port, scale);
     writer().add_node(node);
-    return reals_[key] = name;
+    return floats_[key] = name;
   }
 
   /// Adds a float node and quantizes its result.
@@ -431,7 +431,7 @@ class IntegerExporter {
   NodeExporter& nodes_;
   const ExportOptions& options_;
   std::vector<std::string> approximated_;
-  std::map<std::pair<const detail::ValueNode*, std::pair<float, int64_t>>, std::string> reals_;
+  std::map<std::pair<const detail::ValueNode*, std::pair<float, int64_t>>, std::string> floats_;
 };
 
 }  // namespace

@@ -84,8 +84,8 @@ Tensor tensor_of(const Attribute& value, const std::string& where) {
     const auto element = static_cast<float>(*real);
     return Tensor::of<float>(DType::f32, {}, {&element, 1});
   }
-  if (const auto* reals = std::get_if<std::vector<double>>(&value)) {
-    const std::vector<float> elements(reals->begin(), reals->end());
+  if (const auto* floats = std::get_if<std::vector<double>>(&value)) {
+    const std::vector<float> elements(floats->begin(), floats->end());
     return Tensor::of<float>(DType::f32, {static_cast<int64_t>(elements.size())}, elements);
   }
   fail(errors::export_value_as_input(where, to_string(value)));
@@ -206,7 +206,7 @@ void NodeExporter::add_by_record(Op op, std::string_view always, const Attribute
   writer_.add_node(node);
 }
 
-std::string NodeExporter::reals_of(Op op, const char* what, int64_t code) {
+std::string NodeExporter::floats_of(Op op, const char* what, int64_t code) {
   const ops::FakeQuantize quantizer(op.node());
   const auto scales = contents(quantizer.scale()).data<float>();
   const auto zero_points = contents(quantizer.zero_point()).data<int32_t>();
@@ -225,7 +225,7 @@ void NodeExporter::add_pair(Op op) {
   std::string x = name(quantizer.x());
   const auto bound = [&](const char* by, const char* what, int64_t code) {
     const std::string bounded = op.name() + what + ".bound";
-    writer_.add_node({by, bounded, {x, reals_of(op, what, code)}, {bounded}, {}});
+    writer_.add_node({by, bounded, {x, floats_of(op, what, code)}, {bounded}, {}});
     x = bounded;
   };
   if (least < static_cast<double>(quantizer.code_min())) bound("Max", ".low", quantizer.code_min());
@@ -249,7 +249,7 @@ void NodeExporter::add_fake_quantize(Op op) {
   const int64_t high = is_narrow ? 2 * quantizer.code_max() + 1 : quantizer.code_max();
   NodeText node = node_of(op, "FakeQuantize");
   node.domain = "org.openvinotoolkit";
-  const std::string least = reals_of(op, ".low", low), largest = reals_of(op, ".high", high);
+  const std::string least = floats_of(op, ".low", low), largest = floats_of(op, ".high", high);
   for (const std::string& bound : {least, largest, least, largest}) node.inputs.push_back(bound);
   node.attributes = {{"levels", high - low + 1}};
   writer_.add_node(node);

@@ -45,7 +45,7 @@ class NodeExporter {
  private:
   void reserve_names();
   /// Adds the real values of a quantizer's code as an initializer that broadcasts over the quantized value.
-  std::string reals_of(Op quantizer, const char* what, int64_t code);
+  std::string floats_of(Op quantizer, const char* what, int64_t code);
   /// Adds a branch, loop or scan with its graphs. A call is inlined (export_flow.cpp).
   void add_flow(Op op);
   proto::Graph branch(Op op, const Block& region);

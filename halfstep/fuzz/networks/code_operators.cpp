@@ -22,8 +22,8 @@ Known zero_point(Maker& maker, DType dtype, double value) { return maker.scalar(
 /// A value of the network in u8 codes.
 Codes quantized(Maker& maker, int64_t least_rank, int64_t most_rank) {
   const Known x = maker.any({{DType::f32}, least_rank, most_rank, is_full});
-  const double reach = std::clamp(std::max(std::abs(x.low), std::abs(x.high)), 0.1, 1e6);
-  const Known scale = maker.scalar(reach / 127, DType::f32, {}), zero = zero_point(maker, DType::u8, 128);
+  const double magnitude = std::clamp(std::max(std::abs(x.low), std::abs(x.high)), 0.1, 1e6);
+  const Known scale = maker.scalar(magnitude / 127, DType::f32, {}), zero = zero_point(maker, DType::u8, 128);
   return {maker.node("QuantizeLinear", {x, scale, zero}, x.with(DType::u8).between(0, 255)), scale, zero};
 }
 

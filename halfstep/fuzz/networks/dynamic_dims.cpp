@@ -144,9 +144,9 @@ Known with_coordinates(Maker& maker, const Known& x) {
   const Known columns = maker.chance(0.5)
                             ? places.range(width, x.dims[3], DType::i64)
                             : places.range(width, x.dims[3], DType::f32, maker.one_of<double>({1, 0.5, 0.25}));
-  const Known reals = columns.dtype == DType::f32 ? columns : places.cast(columns, DType::f32);
+  const Known floats = columns.dtype == DType::f32 ? columns : places.cast(columns, DType::f32);
   const Known share =
-      places.node("Div", {reals, places.cast(width, DType::f32)}, Places::real({x.dims[3]}).between(0, 1));
+      places.node("Div", {floats, places.cast(width, DType::f32)}, Places::real({x.dims[3]}).between(0, 1));
   const Known line =
       places.node("Reshape", {share, maker.ints({1, 1, 1, -1})}, Places::real({1, 1, 1, x.dims[3]}).between(0, 1));
   const Known one = maker.ints({1});

@@ -186,9 +186,9 @@ void make_if(Maker& maker, std::string_view op) {
   const int depth = inner.depth();
   const Known which = maker.chance(0.5) ? condition_on(maker, x)
                                         : maker.scalar(static_cast<double>(maker.between(0, 1)), DType::boolean, {});
-  const double reach = std::max(std::abs(x.low), std::abs(x.high));
+  const double magnitude = std::max(std::abs(x.low), std::abs(x.high));
   const proto::Graph first = inner.branch({x.name}, depth), second = inner.branch({x.name}, depth);
-  maker.node(op, {which, x}, x.between(-reach, reach));
+  maker.node(op, {which, x}, x.between(-magnitude, magnitude));
   auto& node = maker.last_node();
   node.mutable_input()->RemoveLast();  // nested graphs read x from the surrounding graph
   add_graph(node, "then_branch", first);
@@ -203,7 +203,7 @@ void make_loop(Maker& maker, std::string_view op) {
   const Known times = maker.scalar(static_cast<double>(trips), DType::i64, {}),
               goes_on = is_open ? condition_on(maker, x) : maker.scalar(1, DType::boolean, {});
   const Known one = maker.weights(DType::f32, {1}, -1, 1);
-  const double reach = static_cast<double>(trips);
+  const double magnitude = static_cast<double>(trips);
   proto::Graph body;
   body.set_name("body");
   const std::string number = maker.fresh_name("trip"), condition = maker.fresh_name("condition"),
@@ -219,7 +219,7 @@ void make_loop(Maker& maker, std::string_view op) {
                                    : inner_node(maker, body, "Identity", {condition}).output(0);
   formats::onnx::write_type(next, {DType::boolean, {}}, *body.add_output());
   formats::onnx::write_type(sum, {x.dtype, x.dims}, *body.add_output());
-  maker.node(op, {times, goes_on, x}, x.between(x.low - reach, x.high + reach));
+  maker.node(op, {times, goes_on, x}, x.between(x.low - magnitude, x.high + magnitude));
   add_graph(maker.last_node(), "body", body);
 }
 
@@ -229,10 +229,11 @@ void make_scan(Maker& maker, std::string_view op) {
       maker.any({{DType::f32}, 1, 4, [&](const Known& v) { return !v.rows && v.dims[0] >= 1 && v.dims[0] <= 16; }});
   const Dims row(x.dims.begin() + 1, x.dims.end());
   const Known start = maker.weights(DType::f32, row, -1, 1);
-  const double reach = static_cast<double>(x.dims[0]) * std::max(std::abs(x.low), std::abs(x.high)) + 1;
+  const double magnitude = static_cast<double>(x.dims[0]) * std::max(std::abs(x.low), std::abs(x.high)) + 1;
   Known sums = x;
-  const std::vector<Known> made = maker.nodes(
-      op, {start, x}, {start.between(-reach, reach), sums.between(-reach, reach)}, {{"num_scan_inputs", int64_t{1}}});
+  const std::vector<Known> made =
+      maker.nodes(op, {start, x}, {start.between(-magnitude, magnitude), sums.between(-magnitude, magnitude)},
+                  {{"num_scan_inputs", int64_t{1}}});
   maker.forget(made[0]);
   proto::Graph body;
   body.set_name("body");

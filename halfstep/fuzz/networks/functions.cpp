@@ -13,7 +13,7 @@ struct Function {
   double (*value)(double);
   double low = -kAll, high = kAll;  ///< limits of the requested inputs
   int64_t since = 7;
-  std::vector<std::string> reals = {};  ///< optional attributes
+  std::vector<std::string> floats = {};  ///< optional attributes
   bool only_f32 = false;
 };
 
@@ -70,7 +70,7 @@ void make_function(Maker& maker, std::string_view op) {
     const Want want{function.only_f32 ? std::vector{DType::f32} : kFloats};
     const Known x = maker.any_between(want, function.low, function.high);
     Attributes attributes;
-    for (const std::string& name : function.reals) {
+    for (const std::string& name : function.floats) {
       if (maker.chance(0.6)) attributes[name] = maker.chance(0.2) ? maker.real(-1.5, 0) : maker.real(0.01, 1.5);
     }
     const auto [low, high] = image_of(function.value, x.low, x.high);

@@ -8,7 +8,7 @@
 namespace halfstep::fuzz {
 namespace {
 
-double reach_of(const Known& x) { return std::max(std::abs(x.low), std::abs(x.high)); }
+double magnitude_of(const Known& x) { return std::max(std::abs(x.low), std::abs(x.high)); }
 
 /// Weights with the magnitudes of trained ones: a sum of `terms` products is about as large as its inputs.
 Known some_weights(Maker& maker, const Dims& dims, int64_t terms) {
@@ -67,7 +67,7 @@ void make_conv(Maker& maker, std::string_view op) {
   if (groups != 1) attributes["group"] = groups;
   Dims out = {x.dims[0], outputs};
   out.insert(out.end(), window.out.begin(), window.out.end());
-  const double bound = reach_of(x) * 2 + 0.5;
+  const double bound = magnitude_of(x) * 2 + 0.5;
   perhaps_activate(maker, maker.node(op, inputs, x.with(out).between(-bound, bound), attributes));
 }
 
@@ -95,7 +95,7 @@ void make_conv_transpose(Maker& maker, std::string_view op) {
   if (pad) attributes["pads"] = pads;
   if (more) attributes["output_padding"] = extra;
   if (groups != 1) attributes["group"] = groups;
-  maker.node(op, inputs, x.with(out).between(-2 * reach_of(x), 2 * reach_of(x)), attributes);
+  maker.node(op, inputs, x.with(out).between(-2 * magnitude_of(x), 2 * magnitude_of(x)), attributes);
 }
 
 /// A bias of any extents that broadcast to a result of `dims`.
@@ -125,7 +125,7 @@ void make_gemm(Maker& maker, std::string_view op) {
   if (turn_b) attributes["transB"] = int64_t{1};
   if (!simple && maker.chance(0.15)) attributes["alpha"] = maker.real(0.3, 2);
   if (!simple && maker.chance(0.15)) attributes["beta"] = maker.real(0.3, 2);
-  const double bound = 3 * reach_of(x) + 1;
+  const double bound = 3 * magnitude_of(x) + 1;
   perhaps_activate(maker, maker.node(op, inputs, x.with({rows, columns}).between(-bound, bound), attributes));
 }
 
@@ -135,7 +135,7 @@ void make_matmul_layer(Maker& maker, const Known& x) {
   const Known w = some_weights(maker, {terms, columns}, terms);
   Dims out = x.dims;
   out.back() = columns;
-  const double bound = 2 * reach_of(x);
+  const double bound = 2 * magnitude_of(x);
   Known y = maker.node("MatMul", {x, w}, x.with(out).between(-bound, bound));
   const bool widens = !maker.keeps_rows(x) && maker.chance(0.7);  // the sum has more axes than the product
   if (widens || (maker.chance(0.5) && (x.rank() == 2 || !maker.style().simple))) {
@@ -170,7 +170,7 @@ void make_matmul(Maker& maker, std::string_view op) {
   Dims out = x.dims;
   out.back() = y.dims.back();
   maker.require(x.rank() > 2 || !x.rows || y.constant);
-  const double bound = reach_of(x) * reach_of(y) * static_cast<double>(inner);
+  const double bound = magnitude_of(x) * magnitude_of(y) * static_cast<double>(inner);
   maker.node(op, {x, y}, x.with(out).between(-bound, bound));
 }
 
@@ -180,7 +180,7 @@ void make_einsum(Maker& maker, std::string_view op) {
   const Known w = maker.weights(DType::f32, {x.dims.back(), n}, -1, 1);
   Dims out = x.dims;
   out.back() = n;
-  const double bound = reach_of(x) * static_cast<double>(x.dims.back());
+  const double bound = magnitude_of(x) * static_cast<double>(x.dims.back());
   const Known result = x.with(out).between(-bound, bound);
   if (maker.chance(0.5)) {
     maker.node(op, {x, w}, result, {{"equation", std::string(x.rank() == 2 ? "ij,jk->ik" : "bij,jk->bik")}});

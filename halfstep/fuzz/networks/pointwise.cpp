@@ -60,8 +60,9 @@ void make_simple_arithmetic(Maker& maker, std::string_view op, const Known& a) {
   const auto alike = [&](const Known& y) { return y.dims == a.dims && y.rows == a.rows && !y.constant; };
   if (op == "Mul" && maker.chance(0.5)) return make_square(maker, a);
   const Known b = maker.any({{a.dtype}, a.rank(), a.rank(), alike});
-  const double reach = std::max(std::abs(a.low), std::abs(a.high)), other = std::max(std::abs(b.low), std::abs(b.high));
-  const double bound = op == "Mul" ? reach * other : reach + other;
+  const double magnitude = std::max(std::abs(a.low), std::abs(a.high)),
+               other = std::max(std::abs(b.low), std::abs(b.high));
+  const double bound = op == "Mul" ? magnitude * other : magnitude + other;
   maker.node(op, {a, b}, a.between(-bound, bound));
 }
 
@@ -74,8 +75,9 @@ void make_arithmetic(Maker& maker, std::string_view op) {
     return;
   }
   const Known b = maker.chance(0.05) ? a : partner(maker, a);
-  const double reach = std::max(std::abs(a.low), std::abs(a.high)), other = std::max(std::abs(b.low), std::abs(b.high));
-  const double bound = op == "Mul" ? reach * other : reach + other;
+  const double magnitude = std::max(std::abs(a.low), std::abs(a.high)),
+               other = std::max(std::abs(b.low), std::abs(b.high));
+  const double bound = op == "Mul" ? magnitude * other : magnitude + other;
   binary(maker, op, a, b, a.dtype, -bound, bound);
 }
 

@@ -12,13 +12,14 @@ struct Range {
 };
 
 Range range_of(std::string_view op, const Known& x, double count) {
-  const double reach = std::max(std::abs(x.low), std::abs(x.high));
+  const double magnitude = std::max(std::abs(x.low), std::abs(x.high));
   if (op == "ReduceMax" || op == "ReduceMin" || op == "ReduceMean") return {x.low, x.high};
   if (op == "ReduceSum") return {std::min(0.0, x.low * count), std::max(0.0, x.high * count)};
-  if (op == "ReduceL1") return {0, reach * count};
-  if (op == "ReduceL2") return {0, reach * std::sqrt(count)};
-  if (op == "ReduceSumSquare") return {0, reach * reach * count};
-  if (op == "ReduceProd") return {-std::pow(std::max(reach, 1.0), count), std::pow(std::max(reach, 1.0), count)};
+  if (op == "ReduceL1") return {0, magnitude * count};
+  if (op == "ReduceL2") return {0, magnitude * std::sqrt(count)};
+  if (op == "ReduceSumSquare") return {0, magnitude * magnitude * count};
+  if (op == "ReduceProd")
+    return {-std::pow(std::max(magnitude, 1.0), count), std::pow(std::max(magnitude, 1.0), count)};
   if (op == "ReduceLogSum") return {std::log(std::max(x.low, 1e-3)), std::log(std::max(x.high, 1e-3) * count)};
   return {x.low, x.high + std::log(count)};
 }
@@ -73,9 +74,9 @@ void make_cumulative(Maker& maker, std::string_view op) {
   Attributes attributes;
   if (maker.chance(0.4)) attributes["exclusive"] = int64_t{1};
   if (maker.chance(0.4)) attributes["reverse"] = int64_t{1};
-  const double reach = std::max(std::abs(x.low), std::abs(x.high)),
+  const double magnitude = std::max(std::abs(x.low), std::abs(x.high)),
                count = static_cast<double>(std::max<int64_t>(extent, 1));
-  const double bound = op == "CumSum" ? reach * count : std::pow(std::max(reach, 1.0), count);
+  const double bound = op == "CumSum" ? magnitude * count : std::pow(std::max(magnitude, 1.0), count);
   const Known where = maker.scalar(static_cast<double>(maker.perhaps_negative(axis, x.rank())), DType::i64, {});
   maker.node(op, {x, where}, x.between(-bound, bound), attributes);
 }

@@ -10,7 +10,7 @@ namespace {
 
 const Want kImages{{DType::f32}, 4, 4, is_full};
 
-Known reals(Maker& maker, const std::vector<double>& values) {
+Known floats(Maker& maker, const std::vector<double>& values) {
   Tensor tensor(DType::f32, {static_cast<int64_t>(values.size())});
   std::transform(values.begin(), values.end(), tensor.data<float>().begin(),
                  [](double v) { return static_cast<float>(v); });
@@ -38,7 +38,7 @@ void make_resize(Maker& maker, std::string_view op) {
     attributes["scales"] = scales;
     maker.node(op, {x}, result, attributes);
   } else if (maker.opset() < 11) {
-    maker.node(op, {x, reals(maker, scales)}, result, attributes);
+    maker.node(op, {x, floats(maker, scales)}, result, attributes);
   } else {
     if (maker.chance(0.6))
       attributes["coordinate_transformation_mode"] = maker.one_of<std::string>(
@@ -46,12 +46,12 @@ void make_resize(Maker& maker, std::string_view op) {
     if (!linear && maker.chance(0.6))
       attributes["nearest_mode"] =
           maker.one_of<std::string>({"round_prefer_floor", "floor", "ceil", "round_prefer_ceil"});
-    const Known roi = maker.opset() >= 13 && maker.chance(0.7) ? Maker::absent() : reals(maker, {});
+    const Known roi = maker.opset() >= 13 && maker.chance(0.7) ? Maker::absent() : floats(maker, {});
     if (maker.chance(0.3) && !(maker.keeps_rows(x) && maker.style().dynamic_batch)) {
-      maker.node(op, {x, roi, maker.opset() >= 13 ? Maker::absent() : reals(maker, {}), maker.ints(dims)}, result,
+      maker.node(op, {x, roi, maker.opset() >= 13 ? Maker::absent() : floats(maker, {}), maker.ints(dims)}, result,
                  attributes);
     } else {
-      maker.node(op, {x, roi, reals(maker, scales)}, result, attributes);
+      maker.node(op, {x, roi, floats(maker, scales)}, result, attributes);
     }
   }
 }
@@ -99,12 +99,12 @@ void make_col2im(Maker& maker, std::string_view op) {
   // A product converts any value to as many elements as the blocks have.
   const Known rows = maker.node("Flatten", {image}, image.with({n, each}));
   const Known mixed = maker.weights(DType::f32, {each, wanted}, -1, 1);
-  const double reach = std::max(std::abs(image.low), std::abs(image.high)) * static_cast<double>(each);
-  const Known product = maker.node("MatMul", {rows, mixed}, rows.with({n, wanted}).between(-reach, reach));
+  const double magnitude = std::max(std::abs(image.low), std::abs(image.high)) * static_cast<double>(each);
+  const Known product = maker.node("MatMul", {rows, mixed}, rows.with({n, wanted}).between(-magnitude, magnitude));
   const Known x = maker.node("Reshape", {product, maker.ints({0, channels * block * block, blocks})},
                              product.with({n, channels * block * block, blocks}));
   maker.node(op, {x, maker.ints({h, w}), maker.ints({block, block})},
-             x.with({n, channels, h, w}).between(-4 * reach, 4 * reach), {{"strides", Dims{stride, stride}}});
+             x.with({n, channels, h, w}).between(-4 * magnitude, 4 * magnitude), {{"strides", Dims{stride, stride}}});
 }
 
 void make_roi_align(Maker& maker, std::string_view op) {

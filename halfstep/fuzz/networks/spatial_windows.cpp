@@ -7,7 +7,9 @@
 namespace halfstep::fuzz {
 namespace {
 
-int64_t reach(const Window& window, size_t axis) { return (window.kernel[axis] - 1) * window.dilation[axis] + 1; }
+int64_t dilated_kernel(const Window& window, size_t axis) {
+  return (window.kernel[axis] - 1) * window.dilation[axis] + 1;
+}
 
 /// Result extent by ONNX's rules. ceil_mode does not count a window that starts after the input and its leading
 /// padding.
@@ -17,7 +19,7 @@ int64_t out_extent(const Window& window, size_t axis, int64_t extent) {
   if (window.auto_pad.starts_with("SAME")) return ceil_div(extent, stride);
   const bool padded = window.auto_pad == "NOTSET";
   const int64_t before = padded ? window.pads[axis] : 0, after = padded ? window.pads[rank + axis] : 0;
-  const int64_t room = extent + before + after - reach(window, axis);
+  const int64_t room = extent + before + after - dilated_kernel(window, axis);
   if (room < 0) return 0;
   int64_t out = (window.ceil ? ceil_div(room, stride) : room / stride) + 1;
   if (window.ceil && (out - 1) * stride >= extent + before) --out;

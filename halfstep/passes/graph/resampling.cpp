@@ -5,12 +5,12 @@ namespace halfstep::passes {
 arith::Resampling resampling_of(Op op) {
   const Attributes& all = op.attributes();
   const auto text = [&](const char* name) { return get<std::string>(all, name); };
-  const auto reals = [&](const char* name) { return get<std::vector<double>>(all, name); };
+  const auto floats = [&](const char* name) { return get<std::vector<double>>(all, name); };
   const auto integers = [&](const char* name) { return get<std::vector<int64_t>>(all, name); };
   return {integers("sizes"),
-          reals("scales"),
+          floats("scales"),
           integers("axes"),
-          reals("roi"),
+          floats("roi"),
           text("policy"),
           text("mode"),
           text("nearest_mode"),

@@ -20,11 +20,11 @@ Value CodedRebuild::known(Value tensor, const Tensor& contents) {
 }
 
 Value CodedRebuild::real(Value old) {
-  if (const auto found = reals_.find(old.node()); found != reals_.end()) return found->second;
+  if (const auto found = floats_.find(old.node()); found != floats_.end()) return found->second;
   Value made =
       old.is_tensor() ? known(old, source_.tensors.at(old.name())) : Value();  // a region may have added it already
   if (!made) made = has_codes(old) ? dequantize(old, old.name() + ".real") : real_of_source(old);
-  return reals_[old.node()] = made;
+  return floats_[old.node()] = made;
 }
 
 void CodedRebuild::rebuild_move(const QuantizedStep& step) {
@@ -81,7 +81,7 @@ void CodedRebuild::finish_network() {
   for (const Value old : source_.graph.outputs()) outputs.push_back(real(old));
   graph().set_outputs(outputs, source_.graph.body().output_names());
   for (const auto& [value, codes] : codes_) expect_extents(*value, codes);
-  for (const auto& [value, real] : reals_) expect_extents(*value, real);
+  for (const auto& [value, real] : floats_) expect_extents(*value, real);
 }
 
 ops::FakeQuantize quantizer_of(Value value) { return ops::FakeQuantize(unmoved(value).producer().node()); }

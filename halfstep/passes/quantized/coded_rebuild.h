@@ -21,7 +21,7 @@ class CodedRebuild {
   Value codes(Value old) const { return codes_.at(old.node()); }
   bool has_codes(Value old) const { return codes_.contains(old.node()); }
   void set_codes(Value old, Value codes) { codes_[old.node()] = codes; }
-  void set_real(Value old, Value real) { reals_[old.node()] = real; }
+  void set_real(Value old, Value real) { floats_[old.node()] = real; }
 
   /// Returns a value for an operator on real values. Codes are dequantized once.
   Value real(Value old);
@@ -53,7 +53,7 @@ class CodedRebuild {
   /// Records that `moved` has the codes of `source` in other places.
   virtual void read_alike(Value moved, Value source) = 0;
 
-  std::map<const detail::ValueNode*, Value> codes_, reals_;
+  std::map<const detail::ValueNode*, Value> codes_, floats_;
 };
 
 /// Returns the quantizer that produced the codes of `value`.

@@ -165,10 +165,10 @@ class Converter final : passes::CodedRebuild {
   Value real_of_source(Value old) override {
     if (old.is_tensor()) return add_tensor(old.name(), old.role(), source_tensor(old));
     const ops::FakeQuantize quantizer = passes::quantizer_of(old);
-    return add_tensor(old.name(), Role::parameter, quantized_reals(quantizer));
+    return add_tensor(old.name(), Role::parameter, quantized_floats(quantizer));
   }
 
-  Tensor quantized_reals(const ops::FakeQuantize& q) const {
+  Tensor quantized_floats(const ops::FakeQuantize& q) const {
     const Tensor& x = source_tensor(q.x());
     const auto zero_points = source_tensor(q.zero_point()).data<int32_t>();
     const auto rule = code_rule(q);

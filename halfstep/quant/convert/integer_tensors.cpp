@@ -125,9 +125,9 @@ IntegerTensors integer_tensors(const WeightedLayer& layer) {
   return out;
 }
 
-Tensor stored_codes(const Tensor& reals, const CodeFormat& format, const arith::CodeRule& rule, DType type) {
-  Tensor codes(type, reals.dims());
-  const auto from = reals.data<float>();
+Tensor stored_codes(const Tensor& floats, const CodeFormat& format, const arith::CodeRule& rule, DType type) {
+  Tensor codes(type, floats.dims());
+  const auto from = floats.data<float>();
   for (size_t i = 0; i < from.size(); ++i)
     set_element(codes, static_cast<int64_t>(i), arith::code_of(from[i], format.scale, format.zero_point, rule));
   return codes;

@@ -45,6 +45,6 @@ IntegerTensors integer_tensors(const WeightedLayer& layer);
 arith::CodeRule code_rule(const ops::FakeQuantize& quantizer);
 
 /// Codes of a float32 tensor that an operator reads as an activation.
-Tensor stored_codes(const Tensor& reals, const CodeFormat& format, const arith::CodeRule& rule, DType type);
+Tensor stored_codes(const Tensor& floats, const CodeFormat& format, const arith::CodeRule& rule, DType type);
 
 }  // namespace halfstep::quant

@@ -64,7 +64,7 @@ int64_t running_elements(Op op) {
 
 AccumulatorProof average_proof(const WindowCounts& counts, arith::Requantization form, int64_t farthest) {
   // In float32 a window that is not all of x adds real values, so that only its codes must be exact.
-  if (arith::traits(form).adds_reals && !counts.covers_x) return {{}, farthest, arith::kMostInFloat32};
+  if (arith::traits(form).adds_floats && !counts.covers_x) return {{}, farthest, arith::kMostInFloat32};
   return {{}, counts.most * farthest, arith::most_accumulated(form)};
 }
 

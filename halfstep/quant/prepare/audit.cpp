@@ -149,7 +149,7 @@ class Auditor {
       row.reason += fmt::format(" with fused {}", named(activation));
     }
     if (op.is<FakeQuantize>()) row.reason = fmt::format("another scale for codes of '{}'", op.in(0).name());
-    row.scaled_by = factors(quantizer, op);
+    row.requantization = factors(quantizer, op);
   }
 
   void add_numbers(const FakeQuantize& quantizer, AuditedQuantizer& row) const {
@@ -169,7 +169,7 @@ class Auditor {
   }
 
   /// Empty if an operand has no codes, or a table replaces the factors.
-  std::vector<ScaledBy> factors(const FakeQuantize& quantizer, Op op) const {
+  std::vector<Requantization> factors(const FakeQuantize& quantizer, Op op) const {
     const double step = scale_of(quantizer);
     std::vector<double> in;
     for (const Value input : op.is<FakeQuantize>() ? std::vector{op.out(0)} : passes::activation_inputs(op)) {
@@ -200,13 +200,13 @@ class Auditor {
     return {};
   }
 
-  std::vector<ScaledBy> weighted(Op op, double of_input) const {
+  std::vector<Requantization> weighted(Op op, double of_input) const {
     const auto weight = op.in(op.info().quant.weight).producer<FakeQuantize>();
     if (!weight) return {};
-    ScaledBy range;
+    Requantization range;
     const size_t channels = passes::contents_of(model_, passes::scale_tensor(*weight)).data<float>().size();
     for (size_t c = 0; c < channels; ++c) {
-      const ScaledBy one = single("sums", of_input * scale_of(*weight, c));
+      const Requantization one = single("sums", of_input * scale_of(*weight, c));
       if (c == 0) range = one;
       range.least = std::min(range.least, one.least);
       range.most = std::max(range.most, one.most);
@@ -215,7 +215,7 @@ class Auditor {
     return {range};
   }
 
-  static ScaledBy single(const char* what, double factor) {
+  static Requantization single(const char* what, double factor) {
     return {what, factor, factor, arith::is_power_of_two(factor)};
   }
 

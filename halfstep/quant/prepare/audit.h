@@ -13,7 +13,7 @@ namespace halfstep::quant {
 
 /// The requantization multiplier of sums, or of one operand of a sum. `least` and `most` are its extremes over
 /// channels.
-struct ScaledBy {
+struct Requantization {
   std::string what;  ///< "sums", or the operand's name if every operand has its own multiplier
   double least = 1.0, most = 1.0;
   bool powers_of_two = false;  ///< whether all multipliers are powers of two
@@ -37,8 +37,8 @@ struct AuditedQuantizer {
   std::vector<float> scale, low, high;  ///< by channel: applied scale and observed range, low > high if nothing was
                                         ///< observed
   std::vector<int32_t> zero_point;
-  std::vector<std::string> shares;  ///< other tensors in the shared scale group
-  std::vector<ScaledBy> scaled_by;  ///< empty without requantization: inputs, tables, weights
+  std::vector<std::string> shares;             ///< other tensors in the shared scale group
+  std::vector<Requantization> requantization;  ///< empty without requantization: inputs, tables, weights
 
   /// The representable range of a channel, as real values.
   float least(size_t channel) const { return scale[channel] * static_cast<float>(code_min - zero_point[channel]); }

@@ -38,7 +38,7 @@ constexpr const char* kNoForm = "has no integer implementation";
 constexpr const char* kBetween =
     "; it interpolates at computed positions: keep it in float (--float-fallback), or use a resize";
 constexpr const char* kComputes = "; gather the updates and add them, or keep it in float (--float-fallback)";
-constexpr const char* kOnlyReals = "its inputs are all float values";
+constexpr const char* kOnlyFloats = "its inputs are all float values";
 constexpr const char* kIndices = "it computes indices or masks";
 
 /// A normalization over an axis other than the last one, or over several axes.
@@ -85,7 +85,7 @@ class Planner {
       }
       note_codes(op, activation);
     }
-    if (insertion_ == nullptr) leave_stored_reals();
+    if (insertion_ == nullptr) leave_stored_floats();
     return std::move(plan_);
   }
 
@@ -123,7 +123,7 @@ class Planner {
     if ((quant.weight < 0 || passes::scales_channels(op)) &&
         std::ranges::all_of(inputs, [&](Value v) { return is_real(v) || is_stored(v); }) &&
         std::ranges::any_of(inputs, [&](Value v) { return is_real(v) && !indices_.contains(v.producer()); }))
-      return kOnlyReals;
+      return kOnlyFloats;
     if (indices_.contains(op) && (!passes::ranks_codes(op) || indices_.is_exact(op))) return kIndices;
     if (!platform_.no_integers.empty()) return platform_.no_integers;
     if (quant.weight >= 0 && platform_.weight_zero_points == "affine")
@@ -226,7 +226,7 @@ class Planner {
   bool is_stored(Value value) const { return value.is_tensor() || stored_.contains(value.node()); }
 
   /// A moved tensor that only float operators read stays in float, as a tensor would. Regions compute on codes.
-  void leave_stored_reals() {
+  void leave_stored_floats() {
     const auto ops = model_.graph.ops();
     for (Op op : std::vector(ops.rbegin(), ops.rend())) {
       if (plan_.is_float(op) || !stored_.contains(op.out(0).node()) || model_.graph.body().returns(op.out(0))) continue;
@@ -234,7 +234,7 @@ class Planner {
       const auto is_in_float = [&](const auto& use) {
         return plan_.is_float(use.first) && use.first.info().flow == Flow::none;
       };
-      if (std::ranges::all_of(uses, is_in_float)) plan_.in_float.emplace(op.node(), kOnlyReals);
+      if (std::ranges::all_of(uses, is_in_float)) plan_.in_float.emplace(op.node(), kOnlyFloats);
     }
   }
 
@@ -337,7 +337,7 @@ bool was_asked_for(const std::string& reason) { return reason.starts_with(kAsked
 
 bool has_no_form(const std::string& reason) { return reason.find(kNoForm) != std::string::npos; }
 
-bool is_of_another(const std::string& reason) { return reason == kOnlyReals || reason == kIndices; }
+bool is_of_another(const std::string& reason) { return reason == kOnlyFloats || reason == kIndices; }
 
 AskedLayers asked_layers(const Model& model, const std::vector<std::string>& patterns, const char* option) {
   AskedLayers asked;

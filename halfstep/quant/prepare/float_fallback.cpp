@@ -19,7 +19,7 @@ namespace {
 
 /// Whether the operation reads or computes float values. Integers such as ids and extents are identical in an integer
 /// program. Branches and loops count by the operations in them.
-bool computes_reals(Op op) {
+bool computes_floats(Op op) {
   if (op.info().flow != Flow::none) return false;
   const auto is_real = [](Value value) { return value && is_float(value.dtype()); };
   return std::ranges::any_of(op.operands(), is_real) || std::ranges::any_of(op.results(), is_real);
@@ -113,7 +113,7 @@ std::vector<FloatFallback> in_float(const Model& model, bool (*counts)(Op)) {
   std::vector<FloatFallback> fallbacks;
   for (Op op : model.graph.all_ops()) {
     const auto found = reasons.find(op.name());
-    if (found == reasons.end() || !computes_reals(op) || indices.is_exact(op) || !counts(op)) continue;
+    if (found == reasons.end() || !computes_floats(op) || indices.is_exact(op) || !counts(op)) continue;
     if (from_integers.contains(op.node()) && !was_asked_for(found->second)) continue;
     if (passes::compared_codes(model, op)) continue;
     fallbacks.push_back({op.name(), op.info().name, found->second, outside.contains(op.node())});

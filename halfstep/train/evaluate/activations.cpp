@@ -68,15 +68,15 @@ Wide with_activations(const Model& model, const std::vector<std::string>& patter
   return wide;
 }
 
-Taught taught_by(Spreads spreads, const Wide& wide, const Model& model, bool learns_outputs) {
-  Taught taught;
+DistillationTargets distillation_targets(Spreads spreads, const Wide& wide, const Model& model, bool learns_outputs) {
+  DistillationTargets targets;
   const std::vector<std::string> own = model.graph.body().output_names();
   for (const std::string& name : wide.activations) {
     if (learns_outputs && std::ranges::find(own, name) != own.end()) continue;
-    if (auto found = spreads.extract(name)) taught.activations.insert(std::move(found));
+    if (auto found = spreads.extract(name)) targets.activations.insert(std::move(found));
   }
-  if (learns_outputs) taught.outputs = std::move(spreads);
-  return taught;
+  if (learns_outputs) targets.outputs = std::move(spreads);
+  return targets;
 }
 
 }  // namespace halfstep::train

@@ -20,11 +20,11 @@ struct Wide {
 Wide with_activations(const Model& model, const std::vector<std::string>& patterns);
 
 /// Spreads of the teacher's values that a training step uses.
-struct Taught {
+struct DistillationTargets {
   Spreads outputs, activations;  ///< outputs is empty if the network learns from labels
 };
 /// `spreads` are those of the outputs of `wide`, which is `model` with activations. An output that is also an
 /// activation counts once.
-Taught taught_by(Spreads spreads, const Wide& wide, const Model& model, bool learns_outputs);
+DistillationTargets distillation_targets(Spreads spreads, const Wide& wide, const Model& model, bool learns_outputs);
 
 }  // namespace halfstep::train

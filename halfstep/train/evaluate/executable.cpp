@@ -10,7 +10,7 @@
 #include "halfstep/passes/quantized/training_form.h"
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/evaluate/errors.h"
-#include "halfstep/train/evaluate/tally.h"
+#include "halfstep/train/evaluate/metric_sums.h"
 
 namespace halfstep::train {
 

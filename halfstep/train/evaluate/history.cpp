@@ -11,7 +11,7 @@
 #include "halfstep/core/base/status.h"
 #include "halfstep/train/evaluate/errors.h"
 #include "halfstep/train/evaluate/loss_meter.h"
-#include "halfstep/train/evaluate/tally.h"
+#include "halfstep/train/evaluate/metric_sums.h"
 
 namespace halfstep::train {
 namespace {
@@ -32,22 +32,22 @@ struct Batch {
   const Tensors &inputs, &outputs;
 };
 
-/// Evaluates `answers` on whole batches for `model`. `add` adds a batch to the tally.
+/// Evaluates `answers` on whole batches for `model`. `add` adds a batch to the sums.
 ValidationResult tallied(const Answers& answers, const Model& model, const data::Samples& samples,
-                         const Spreads& spreads, const std::function<void(Tally&, const Batch&)>& add) {
+                         const Spreads& spreads, const std::function<void(MetricSums&, const Batch&)>& add) {
   const int64_t batch = data::evaluation_batch(model, samples), end = data::usable(model, samples.size());
-  Tally tally(model.graph.body().output_names().front(), spreads);
+  MetricSums sums(model.graph.body().output_names().front(), spreads);
   for (int64_t begin = 0; begin < end; begin += batch) {
     const int64_t count = std::min(batch, end - begin);
     const Tensors inputs = samples.inputs(begin, count);
-    add(tally, {begin, count, inputs, answers(inputs)});
+    add(sums, {begin, count, inputs, answers(inputs)});
   }
-  return tally.validation_result();
+  return sums.validation_result();
 }
 
 ValidationResult against_labels(const Answers& answers, const Model& model, const data::Samples& samples) {
-  return tallied(answers, model, samples, {}, [&](Tally& tally, const Batch& batch) {
-    tally.add(batch.outputs, samples.labels(batch.begin, batch.count));
+  return tallied(answers, model, samples, {}, [&](MetricSums& sums, const Batch& batch) {
+    sums.add(batch.outputs, samples.labels(batch.begin, batch.count));
   });
 }
 
@@ -98,8 +98,8 @@ ValidationResult evaluate_on(const Model& model, const data::Samples& samples, c
                              const Spreads& spreads, ThreadPool& pool, const IterationWatch& watch) {
   BatchRunner runner(evaluation_form(model), {}, pool, watch);
   if (!teacher) return against_labels(answers_of(runner), model, samples);
-  return tallied(answers_of(runner), model, samples, spreads, [&](Tally& tally, const Batch& batch) {
-    tally.add(batch.outputs, teacher(batch.inputs), batch.count);
+  return tallied(answers_of(runner), model, samples, spreads, [&](MetricSums& sums, const Batch& batch) {
+    sums.add(batch.outputs, teacher(batch.inputs), batch.count);
   });
 }
 
@@ -108,9 +108,9 @@ ValidationResult evaluate_on(const Answers& answers, const Model& model, const d
   if (!loss) return against_labels(answers, model, samples);
   LossMeter meter(loss, model.graph.body().output_names(), pool);
   const bool has_classes = data::have_answers(samples, model);
-  return tallied(answers, model, samples, {}, [&](Tally& tally, const Batch& batch) {
-    tally.add(meter(batch.outputs, samples.targets(batch.begin, batch.count)), batch.count);
-    if (has_classes) tally.add_right(batch.outputs, samples.labels(batch.begin, batch.count));
+  return tallied(answers, model, samples, {}, [&](MetricSums& sums, const Batch& batch) {
+    sums.add(meter(batch.outputs, samples.targets(batch.begin, batch.count)), batch.count);
+    if (has_classes) sums.add_right(batch.outputs, samples.labels(batch.begin, batch.count));
   });
 }
 

@@ -16,7 +16,7 @@
 #include "halfstep/quant/prepare/prepare.h"
 #include "halfstep/train/evaluate/activations.h"
 #include "halfstep/train/evaluate/executable.h"
-#include "halfstep/train/evaluate/tally.h"
+#include "halfstep/train/evaluate/metric_sums.h"
 #include "halfstep/train/evaluate/teacher.h"
 #include "halfstep/train/loop/errors.h"
 #include "halfstep/train/loop/oscillation.h"
@@ -28,8 +28,8 @@ namespace halfstep::train {
 struct Fit::Running {
   runtime::Program program;
   Teachers teachers;                         ///< used without labels, with activations, or with other networks
-  Taught taught;                             ///< spreads of their outputs
-  bool is_taught = false;                    ///< learns only from teachers, without labels
+  DistillationTargets targets;               ///< spreads of their outputs
+  bool is_distillation = false;              ///< learns only from teachers, without labels
   std::set<std::string> arguments = {};      ///< names of the step's arguments, some of which are targets
   int64_t classes = 0;                       ///< number of classes of soft labels (0: hard labels, or none)
   std::optional<Oscillations> oscillations;  ///< set if the recipe freezes weights
@@ -90,13 +90,13 @@ data::ValidationSplit parts_of(const Model& model, const data::Samples& samples,
   return {samples, std::move(none)};
 }
 
-Model step_graph(const Model& model, const data::Samples& train, const FitOptions& options, const Taught& taught,
-                 std::vector<std::string>* notes = nullptr) {
+Model step_graph(const Model& model, const data::Samples& train, const FitOptions& options,
+                 const DistillationTargets& targets, std::vector<std::string>* notes = nullptr) {
   if (options.augment.any())
     options.augment.check(train.data->has_x() ? train.sample_dims() : Dims(), train.data->name);
   const int64_t batch = batch_for(model, train, options.batch);
-  return training_graph(model, train.extents(batch), loss_for(train, options), taught.outputs, options.optimizer,
-                        {taught.activations, options.recipe.scale_rate, options.loss, train.target_types(batch)},
+  return training_graph(model, train.extents(batch), loss_for(train, options), targets.outputs, options.optimizer,
+                        {targets.activations, options.recipe.scale_rate, options.loss, train.target_types(batch)},
                         notes);
 }
 
@@ -140,8 +140,8 @@ Teachers teachers_for(const Model& model, const Wide& wide, const data::Samples&
 }
 
 /// Divides the spreads by the square root of the weight, so that the squared distances count `weight` times.
-Spreads weighted(Spreads spreads, const Model& model, const FitOptions& options, bool is_taught) {
-  if (options.teachers.empty() || is_taught) return spreads;
+Spreads weighted(Spreads spreads, const Model& model, const FitOptions& options, bool is_distillation) {
+  if (options.teachers.empty() || is_distillation) return spreads;
   const auto root = static_cast<float>(std::sqrt(options.recipe.teacher_weight));
   for (const std::string& name : model.graph.body().output_names()) {
     if (const auto found = spreads.find(name); found != spreads.end()) found->second /= root;
@@ -165,7 +165,7 @@ Model training_step(const Model& model, const data::Samples& samples, const FitO
   check_recipe(model, samples, options);
   const data::ValidationSplit parts = parts_of(model, samples, options);
   const Wide wide = wide_for(model, samples, options);
-  const bool is_taught = loss_for(samples, options) == Loss::teacher;
+  const bool is_distillation = loss_for(samples, options) == Loss::teacher;
   const std::map<std::string, Dims> extents = parts.train.extents(batch_for(model, parts.train, options.batch));
   if (teaches_itself(samples, options)) require_teacher(model, samples.data->name);
   for (const Model& other : options.teachers) as_teacher(other, model, extents);
@@ -173,8 +173,8 @@ Model training_step(const Model& model, const data::Samples& samples, const FitO
   if (!options.teachers.empty() || teaches_itself(samples, options)) {
     for (const std::string& name : float_outputs(wide.model, extents)) spreads[name] = 1.0F;
   }
-  const Taught taught = taught_by(std::move(spreads), wide, model, is_taught);
-  return step_graph(wide.model, parts.train, options, taught);
+  const DistillationTargets targets = distillation_targets(std::move(spreads), wide, model, is_distillation);
+  return step_graph(wide.model, parts.train, options, targets);
 }
 
 Fit::Fit(const Model& model, const data::Samples& samples, const FitOptions& options, ThreadPool& pool,
@@ -187,14 +187,14 @@ Fit::Fit(const Model& model, const data::Samples& samples, const FitOptions& opt
       batch_(batch_for(model_, samples_.train, options.batch)),
       steps_per_epoch_(samples_.train.size() / batch_) {
   check_recipe(model_, samples, options);
-  const bool is_taught = loss_for(samples, options) == Loss::teacher;
+  const bool is_distillation = loss_for(samples, options) == Loss::teacher;
   const Wide wide = wide_for(model_, samples, options);
   Teachers teachers = teachers_for(model_, wide, samples, options, batch_, pool);
   Spreads spreads = from ? spreads_in(wide.model, *from)
                          : weighted(teachers.spreads(wide.model, model_, samples_.train, batch_, options.seed), model_,
-                                    options, is_taught);
-  Taught taught = taught_by(std::move(spreads), wide, model_, is_taught);
-  const Model step = step_graph(wide.model, samples_.train, options, taught, &notes_);
+                                    options, is_distillation);
+  DistillationTargets targets = distillation_targets(std::move(spreads), wide, model_, is_distillation);
+  const Model step = step_graph(wide.model, samples_.train, options, targets, &notes_);
   if (auto note = fixed_batch_note(model_)) notes_.push_back(std::move(*note));
   const bool is_soft = loss_for(samples, options) == Loss::soft_labels;
   const int64_t classes = is_soft ? data::class_dims(model.graph.outputs().front().dims()).back() : 0;
@@ -205,14 +205,15 @@ Fit::Fit(const Model& model, const data::Samples& samples, const FitOptions& opt
   compile_options.watch_iterations = options.watch_iterations;
   std::set<std::string> arguments;
   for (const Value argument : step.graph.arguments()) arguments.insert(argument.name());
-  running_ = std::make_unique<Running>(Running{compile(step, compile_options), std::move(teachers), std::move(taught),
-                                               is_taught, std::move(arguments), classes, std::move(oscillations)});
+  running_ =
+      std::make_unique<Running>(Running{compile(step, compile_options), std::move(teachers), std::move(targets),
+                                        is_distillation, std::move(arguments), classes, std::move(oscillations)});
   if (from) {
     go_on(std::move(*from));
     return;
   }
   state_.tensors = running_->program.tensors();
-  state_.history = {samples_.validation_split.size(), !is_taught, {}, 0};
+  state_.history = {samples_.validation_split.size(), !is_distillation, {}, 0};
   if (options.ema > 0) {
     for (const Value tensor : model_.graph.tensors()) {
       if (tensor.role() == Role::parameter) state_.average[tensor.name()] = model_.tensors.at(tensor.name()).clone();
@@ -254,7 +255,7 @@ Tensors Fit::step_inputs(int64_t step, const std::vector<int64_t>& order) {
   }
   if (running_->teachers.any()) {
     const Tensors wanted = running_->teachers.run(inputs);
-    for (const Spreads* spreads : {&running_->taught.outputs, &running_->taught.activations}) {
+    for (const Spreads* spreads : {&running_->targets.outputs, &running_->targets.activations}) {
       for (const auto& [name, spread] : *spreads) inputs.emplace(teacher_argument(name), wanted.at(name));
     }
   }
@@ -263,7 +264,7 @@ Tensors Fit::step_inputs(int64_t step, const std::vector<int64_t>& order) {
       const std::string argument = losses::target_argument(name);
       if (running_->arguments.contains(argument)) inputs.emplace(argument, std::move(target));
     }
-  } else if (!is_taught()) {
+  } else if (!is_distillation()) {
     Tensor labels = train.labels(begin, batch_, &order);
     if (running_->classes > 0) {
       labels = soft_targets(labels, running_->classes, options_.recipe.label_smoothing);
@@ -328,7 +329,7 @@ void Fit::average_parameters(int64_t step) {
   }
 }
 
-bool Fit::is_taught() const { return running_->is_taught; }
+bool Fit::is_distillation() const { return running_->is_distillation; }
 
 Answers Fit::teachers_answers() const {
   return [this](const Tensors& inputs) { return running_->teachers.outputs(inputs); };
@@ -337,15 +338,15 @@ Answers Fit::teachers_answers() const {
 ValidationResult Fit::validation_result_of_split(const Model& network) const {
   if (options_.loss)
     return evaluate_on(network, samples_.validation_split, options_.loss, pool_, options_.watch_iterations);
-  const Answers teacher = is_taught() ? teachers_answers() : Answers();
-  return evaluate_on(network, samples_.validation_split, teacher, running_->taught.outputs, pool_,
+  const Answers teacher = is_distillation() ? teachers_answers() : Answers();
+  return evaluate_on(network, samples_.validation_split, teacher, running_->targets.outputs, pool_,
                      options_.watch_iterations);
 }
 
 void Fit::find_validation(const ProgressCallback& progress) {
   Model now = open_current();
   TrainingHistory& history = state_.history;
-  if (history.validation_results.empty() && !is_taught() && !options_.teachers.empty())
+  if (history.validation_results.empty() && !is_distillation() && !options_.teachers.empty())
     history.teacher = evaluate_on(teachers_answers(), now, samples_.validation_split, options_.loss, pool_);
   const ValidationResult validation_result = validation_result_of_split(now);
   if (history.add(validation_result)) state_.best = std::move(now.tensors);

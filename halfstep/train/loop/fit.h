@@ -95,7 +95,7 @@ class Fit {
   struct Running;
   void go_on(TrainingState state);
   /// Whether it learns only from teachers, without labels.
-  bool is_taught() const;
+  bool is_distillation() const;
   /// The targets that replace labels.
   Answers teachers_answers() const;
   ValidationResult validation_result_of_split(const Model& network) const;

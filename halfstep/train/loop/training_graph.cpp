@@ -9,7 +9,7 @@
 #include "halfstep/passes/gradient/errors.h"
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/quant/prepare/prepare.h"
-#include "halfstep/train/evaluate/tally.h"
+#include "halfstep/train/evaluate/metric_sums.h"
 #include "halfstep/train/loop/errors.h"
 #include "halfstep/train/loop/joint_graph.h"
 #include "halfstep/train/loop/units.h"

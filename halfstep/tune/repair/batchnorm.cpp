@@ -17,11 +17,11 @@ namespace {
 
 constexpr double kMostFactor = 1.5;  ///< limit of a channel's correction factor, and of its inverse
 
-std::vector<double> factors_of(const Moments& in_reals, const Moments& now) {
+std::vector<double> factors_of(const Moments& in_floats, const Moments& now) {
   std::vector<double> factors(now.variance.size(), 1.0);
   for (size_t c = 0; c < factors.size(); ++c) {
-    if (now.variance[c] > 0 && in_reals.variance[c] > 0)
-      factors[c] = std::clamp(std::sqrt(in_reals.variance[c] / now.variance[c]), 1 / kMostFactor, kMostFactor);
+    if (now.variance[c] > 0 && in_floats.variance[c] > 0)
+      factors[c] = std::clamp(std::sqrt(in_floats.variance[c] / now.variance[c]), 1 / kMostFactor, kMostFactor);
   }
   return factors;
 }
@@ -37,36 +37,37 @@ bool takes_factors(const Layer& layer) {
          !quant::observer_of(layer.quantizer).power_of_two();
 }
 
-void rescale(Model& model, const Layer& layer, const Moments& in_reals, const Moments& now) {
+void rescale(Model& model, const Layer& layer, const Moments& in_floats, const Moments& now) {
   std::vector<double> factors(now.mean.size(), 1.0);
   if (takes_factors(layer)) {
-    factors = factors_of(in_reals, now);
+    factors = factors_of(in_floats, now);
     const ops::ObserveRange observer = quant::observer_of(layer.quantizer);
     for (const Value tensor : {layer.weight, passes::scale_tensor(layer.quantizer), observer.low(), observer.high()})
       multiply(own_floats(model, tensor.name()), factors);
   }
   const auto bias = own_floats(model, layer.bias.name());
   for (size_t c = 0; c < bias.size(); ++c)
-    bias[c] = static_cast<float>(in_reals.mean[c] - factors[c] * (now.mean[c] - double{bias[c]}));
+    bias[c] = static_cast<float>(in_floats.mean[c] - factors[c] * (now.mean[c] - double{bias[c]}));
 }
 
 }  // namespace
 
-Change match_statistics(const State& state, const Scene& scene) {
+Change match_statistics(const State& state, const RepairContext& context) {
   if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
   const std::vector<Layer> layers = layers_with_bias(state.model);
   if (layers.empty()) return {{}, "no layer on codes has its own bias" + left_out(state.model)};
   std::vector<Watched> watched;
   for (const Layer& layer : layers) watched.push_back({layer.op.out(0).name()});
-  const auto in_reals =
-      moments_of(train::teacher_of(state.reference, scene.samples.data->name), watched, scene.samples, scene.pool);
+  const auto in_floats = moments_of(train::teacher_of(state.reference, context.samples.data->name), watched,
+                                    context.samples, context.pool);
   State after = state;
   double farthest = 1;
   for (const Layer& layer : layers) {
     const std::string& value = layer.op.out(0).name();
-    const Moments now = moments_of(simulated(after.model), {{value}}, scene.samples, scene.pool).at(value);
-    for (const double factor : factors_of(in_reals.at(value), now)) farthest = std::max({farthest, factor, 1 / factor});
-    rescale(after.model, layer, in_reals.at(value), now);
+    const Moments now = moments_of(simulated(after.model), {{value}}, context.samples, context.pool).at(value);
+    for (const double factor : factors_of(in_floats.at(value), now))
+      farthest = std::max({farthest, factor, 1 / factor});
+    rescale(after.model, layer, in_floats.at(value), now);
   }
   const auto with_factors = std::ranges::count_if(layers, takes_factors);
   return {after, fmt::format("matched the mean of each channel of {} layers, and of {} of them the variance, which was "

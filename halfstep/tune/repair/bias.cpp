@@ -20,12 +20,12 @@ void shift(Model& model, const Layer& layer, const std::vector<double>& by) {
 
 /// Corrects layer by layer. The inputs of a layer are the outputs of the layers corrected before.
 Model corrected_by_outputs(const Model& model, const std::vector<Layer>& layers,
-                           const std::map<std::string, Moments>& in_reals, const Scene& scene) {
+                           const std::map<std::string, Moments>& in_floats, const RepairContext& context) {
   Model corrected = model;
   for (const Layer& layer : layers) {
     const std::string& value = layer.op.out(0).name();
-    const auto now = moments_of(simulated(corrected), {{value}}, scene.samples, scene.pool);
-    std::vector<double> by = in_reals.at(value).mean;
+    const auto now = moments_of(simulated(corrected), {{value}}, context.samples, context.pool);
+    std::vector<double> by = in_floats.at(value).mean;
     for (size_t c = 0; c < by.size(); ++c) by[c] -= now.at(value).mean[c];
     shift(corrected, layer, by);
   }
@@ -54,17 +54,17 @@ std::vector<double> mean_error(const Layer& layer, std::span<const float> rounde
 }
 
 Model corrected_by_weights(const Model& model, const Model& reference, const std::vector<Layer>& layers,
-                           const std::map<std::string, Moments>& in_reals, const Scene& scene) {
+                           const std::map<std::string, Moments>& in_floats, const RepairContext& context) {
   std::vector<std::string> names;
   for (const Layer& layer : layers) names.push_back(layer.quantizer.out().name());
-  train::BatchRunner runner(simulated(model), names, scene.pool);
-  const Tensors rounded = runner.run(scene.samples.inputs(0, data::batch_of(model, 1)));
+  train::BatchRunner runner(simulated(model), names, context.pool);
+  const Tensors rounded = runner.run(context.samples.inputs(0, data::batch_of(model, 1)));
   Model corrected = model;
   for (const Layer& layer : layers) {
     if (layer.op.info().quant.weight_axis != 0) continue;
     const auto before = reference.tensors.at(layer.weight.name()).data<float>();
     std::vector<double> by = mean_error(layer, rounded.at(layer.quantizer.out().name()).data<float>(), before,
-                                        in_reals.at(in_float(layer.op.in(0)).name()).mean);
+                                        in_floats.at(in_float(layer.op.in(0)).name()).mean);
     for (double& one : by) one = -one;
     shift(corrected, layer, by);
   }
@@ -73,7 +73,7 @@ Model corrected_by_weights(const Model& model, const Model& reference, const std
 
 }  // namespace
 
-Change correct_biases(const State& state, const Scene& scene) {
+Change correct_biases(const State& state, const RepairContext& context) {
   if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
   const std::vector<Layer> layers = layers_with_bias(state.model);
   if (layers.empty()) return {{}, "no layer on codes has its own bias" + left_out(state.model)};
@@ -82,12 +82,12 @@ Change correct_biases(const State& state, const Scene& scene) {
     watched.push_back({layer.op.out(0).name()});
     watched.push_back({in_float(layer.op.in(0)).name()});
   }
-  const auto in_reals =
-      moments_of(train::teacher_of(state.reference, scene.samples.data->name), watched, scene.samples, scene.pool);
-  const Model by_outputs = corrected_by_outputs(state.model, layers, in_reals, scene);
-  const Model by_weights = corrected_by_weights(state.model, state.reference, layers, in_reals, scene);
-  const double before = scene.judge(state.model).loss, empirical = scene.judge(by_outputs).loss,
-               analytic = scene.judge(by_weights).loss;
+  const auto in_floats = moments_of(train::teacher_of(state.reference, context.samples.data->name), watched,
+                                    context.samples, context.pool);
+  const Model by_outputs = corrected_by_outputs(state.model, layers, in_floats, context);
+  const Model by_weights = corrected_by_weights(state.model, state.reference, layers, in_floats, context);
+  const double before = context.judge(state.model).loss, empirical = context.judge(by_outputs).loss,
+               analytic = context.judge(by_weights).loss;
   const bool is_analytic = analytic < empirical;
   return {
       State{is_analytic ? by_weights : by_outputs, state.reference},

@@ -18,6 +18,6 @@ struct Learning {
 };
 
 /// Learns all blocks in order. The inputs of a block are the outputs of the learned blocks before it.
-Change learn(const State& state, const Scene& scene, const Learning& learning);
+Change learn(const State& state, const RepairContext& context, const Learning& learning);
 
 }  // namespace halfstep::repair

@@ -74,7 +74,7 @@ std::pair<Model, int64_t> evened(Model model, const std::vector<ChannelGroup>& g
 
 /// Equalizes all channels, or only the outliers of each group. If each channel's weights have their own scale, the
 /// other channels would only change the ranges of activations, for better or worse.
-Change equalize(const State& state, const Scene& scene) {
+Change equalize(const State& state, const RepairContext& context) {
   if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
   const std::vector<ChannelGroup> groups = channel_groups_of_all(state.model);
   if (groups.empty())
@@ -85,8 +85,8 @@ Change equalize(const State& state, const Scene& scene) {
   for (const float least : {1.0F, kOutlying}) {
     auto [after, scaled] = evened(state.reference, groups, least);
     if (scaled == 0) continue;
-    train::calibrate(after, scene.samples, scene.calibration, scene.pool);
-    const double distance = scene.judge(after).loss;
+    train::calibrate(after, context.samples, context.calibration, context.pool);
+    const double distance = context.judge(after).loss;
     if (best.state && distance >= least_distance) continue;
     least_distance = distance;
     best.what = fmt::format(

@@ -81,20 +81,20 @@ double distance(const Stores& stores, const Stores& targets) {
 
 class Learner {
  public:
-  Learner(const State& state, const Scene& scene, const Learning& learning)
-      : scene_(scene),
+  Learner(const State& state, const RepairContext& context, const Learning& learning)
+      : context_(context),
         learning_(learning),
-        room_(scene.options.memory),
-        batch_(data::batch_of(state.reference, std::min(scene.options.batch, scene.samples.size()))),
+        room_(context.options.memory),
+        batch_(data::batch_of(state.reference, std::min(context.options.batch, context.samples.size()))),
         // Blocks come from a network in evaluation mode, with quantizers in their final form.
         network_(settled(state.reference)),
         result_(state.reference),
         blocks_(blocks_of(network_, learning.grain)),
         scales_(movable_scales(state.reference)),
-        checkpoints_(scene.options, learning.name, state.reference, scene.samples, scene.calibration.seed) {}
+        checkpoints_(context.options, learning.name, state.reference, context.samples, context.calibration.seed) {}
 
   Change run() {
-    in_float_ = stored_inputs(scene_.samples, batch_, room_);
+    in_float_ = stored_inputs(context_.samples, batch_, room_);
     quantized_ = in_float_;
     for (number_ = 0; number_ < blocks_.size(); ++number_) take(blocks_[number_]);
     if (nearer_ == 0)
@@ -104,7 +104,7 @@ class Learner {
     return {State{result_, result_},
             fmt::format("learned {} blocks one after the other, {} steps each on {} of {} samples; {} came closer to "
                         "their float form, to {:.0f} % of the squared distance in the geometric mean{}",
-                        learned_, scene_.options.steps, batch_, scene_.samples.size(), nearer_,
+                        learned_, context_.options.steps, batch_, context_.samples.size(), nearer_,
                         100 * std::exp(ratios_ / static_cast<double>(nearer_)), refused_)};
   }
 
@@ -119,7 +119,7 @@ class Learner {
     const Model part = part_of(network_, block);
     Model in_float = part;
     passes::bypass_quantizers(in_float);
-    Stores targets = run_part(in_float, in_float_, batch_, room_, scene_.pool);
+    Stores targets = run_part(in_float, in_float_, batch_, room_, context_.pool);
     LearningBlock learning = learning_block(part, learning_, scales_);
     Stores given = run_quantized(part);
     if (learning.learns()) {
@@ -143,7 +143,7 @@ class Learner {
       quantizer.out().replace_all_uses_with(quantizer.x());
       part.graph.erase(quantizer);
     }
-    return run_part(part, quantized_, batch_, room_, scene_.pool);
+    return run_part(part, quantized_, batch_, room_, context_.pool);
   }
 
   /// Keeps a learned block only if its distance to the float block decreased. NaN does not count as a decrease.
@@ -181,7 +181,7 @@ class Learner {
     CompileOptions options;
     options.freeze_tensors = false;
     runtime::Program program = compile(block_step(learning, learning_, extents(learning.part), spreads), options);
-    for (int64_t step = 0; step < scene_.options.steps; ++step) {
+    for (int64_t step = 0; step < context_.options.steps; ++step) {
       run_step(program, block, learning, targets, importance, step);
       report(step, block.name);
     }
@@ -203,7 +203,7 @@ class Learner {
     passes::bypass_quantizers(rest);
     Stores inputs = in_float_;
     for (const auto& [name, store] : targets) inputs.insert_or_assign(name, store);
-    return importance_of(rest, inputs, scene_.spreads, batch_, scene_.calibration.seed, room_, scene_.pool);
+    return importance_of(rest, inputs, context_.spreads, batch_, context_.calibration.seed, room_, context_.pool);
   }
 
   void run_step(runtime::Program& program, const Block& block, const LearningBlock& learning, const Stores& targets,
@@ -226,14 +226,14 @@ class Learner {
       given[target_argument(output.name())] = std::move(target);
     }
     if (!learning.choices().empty()) {
-      const double all = static_cast<double>(scene_.options.steps), done = static_cast<double>(step) / all;
+      const double all = static_cast<double>(context_.options.steps), done = static_cast<double>(step) / all;
       const double progress = std::max(0.0, (done - kWarmup) / (1 - kWarmup));
       given[kDecision] = Tensor::scalar(static_cast<float>(done < kWarmup ? 0 : kDecisionWeight));
       given[kSharpness] =
           Tensor::scalar(static_cast<float>(kFirstSharpness + (kLastSharpness - kFirstSharpness) * progress));
     }
     given[passes::kLearningRate] = Tensor::scalar(static_cast<float>(kRate));
-    program.run(given, scene_.pool);
+    program.run(given, context_.pool);
   }
 
   static Tensor ones(const Dims& dims) {
@@ -244,22 +244,23 @@ class Learner {
 
   std::vector<int64_t> draw(int64_t step) const {
     constexpr uint64_t kStream = uint64_t{3} << 61;
-    Random random(scene_.calibration.seed,
+    Random random(context_.calibration.seed,
                   kStream + (static_cast<uint64_t>(number_) << 32) + static_cast<uint64_t>(step));
     std::vector<int64_t> chosen(static_cast<size_t>(batch_));
-    for (int64_t& one : chosen) one = static_cast<int64_t>(random.below(static_cast<uint64_t>(scene_.samples.size())));
+    for (int64_t& one : chosen)
+      one = static_cast<int64_t>(random.below(static_cast<uint64_t>(context_.samples.size())));
     return chosen;
   }
 
   void report(int64_t step, const std::string& name) const {
-    if (!scene_.progress) return;
-    const double steps = static_cast<double>(scene_.options.steps);
+    if (!context_.progress) return;
+    const double steps = static_cast<double>(context_.options.steps);
     const std::string note = fmt::format("block {} of {}: {}", number_ + 1, blocks_.size(), name);
-    scene_.progress({learning_.name, static_cast<double>(number_) * steps + static_cast<double>(step + 1),
-                     steps * static_cast<double>(blocks_.size()), note});
+    context_.progress({learning_.name, static_cast<double>(number_) * steps + static_cast<double>(step + 1),
+                       steps * static_cast<double>(blocks_.size()), note});
   }
 
-  const Scene& scene_;
+  const RepairContext& context_;
   const Learning& learning_;
   StoreRoom room_;
   int64_t batch_;
@@ -276,13 +277,13 @@ class Learner {
 
 }  // namespace
 
-Change learn(const State& state, const Scene& scene, const Learning& learning) {
+Change learn(const State& state, const RepairContext& context, const Learning& learning) {
   if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
   if (passes::has_uneven_levels(state.model)) return {{}, "levels of its quantizers are not evenly spaced"};
   const auto ops = state.model.graph.ops();
   if (std::ranges::any_of(ops, [](Op op) { return !op.regions().empty(); }))
     return {{}, "the network has branches or loops, and is not cut into blocks"};
-  Change change = Learner(state, scene, learning).run();
+  Change change = Learner(state, context, learning).run();
   if (change.state) change.state->reference = state.reference;
   return change;
 }

@@ -5,8 +5,8 @@
 namespace halfstep::repair {
 
 /// Learned step sizes (LSQ; Esser et al., ICLR 2020), applied to blocks.
-Change learn_steps(const State& state, const Scene& scene) {
-  return learn(state, scene,
+Change learn_steps(const State& state, const RepairContext& context) {
+  return learn(state, context,
                {.name = "blocks",
                 .grain = Grain::blocks,
                 .rounds_weights = false,
@@ -15,8 +15,8 @@ Change learn_steps(const State& state, const Scene& scene) {
 }
 
 /// AdaRound (Nagel et al., ICML 2020).
-Change learn_adaround(const State& state, const Scene& scene) {
-  return learn(state, scene,
+Change learn_adaround(const State& state, const RepairContext& context) {
+  return learn(state, context,
                {.name = "adaround",
                 .grain = Grain::layers,
                 .rounds_weights = true,
@@ -25,8 +25,8 @@ Change learn_adaround(const State& state, const Scene& scene) {
 }
 
 /// BRECQ (Li et al., ICLR 2021).
-Change learn_brecq(const State& state, const Scene& scene) {
-  return learn(state, scene,
+Change learn_brecq(const State& state, const RepairContext& context) {
+  return learn(state, context,
                {.name = "brecq",
                 .grain = Grain::blocks,
                 .rounds_weights = true,
@@ -36,8 +36,8 @@ Change learn_brecq(const State& state, const Scene& scene) {
 }
 
 /// QDrop (Wei et al., ICLR 2022).
-Change learn_qdrop(const State& state, const Scene& scene) {
-  return learn(state, scene,
+Change learn_qdrop(const State& state, const RepairContext& context) {
+  return learn(state, context,
                {.name = "qdrop",
                 .grain = Grain::blocks,
                 .rounds_weights = true,

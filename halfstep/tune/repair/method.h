@@ -24,7 +24,7 @@ struct State {
 };
 
 /// Inputs that all methods share, except the network.
-struct Scene {
+struct RepairContext {
   const data::Samples& samples;  ///< training part, without the held-out samples
   train::CalibrateOptions calibration;
   train::Spreads spreads;  ///< spreads of the float network's outputs
@@ -42,7 +42,7 @@ struct Change {
 
 struct Method {
   MethodInfo info;
-  Change (*apply)(const State& state, const Scene& scene);
+  Change (*apply)(const State& state, const RepairContext& context);
 };
 
 /// All methods, in the order of method_list().

@@ -18,7 +18,7 @@ constexpr const char* kOfActivations[] = {"minmax", "mse", "quantile", "percenti
 constexpr const char* kOfWeights[] = {"minmax", "mse", "quantile", "percentile"};
 
 /// The network with this observer for weights or activations, recalibrated.
-Model watched(const Model& model, bool weights, const char* observer, const Scene& scene) {
+Model watched(const Model& model, bool weights, const char* observer, const RepairContext& context) {
   Model changed = model;
   quant::Platform platform = quant::platform_of(model);
   (weights ? platform.weight_observer : platform.activation_observer) = observer;
@@ -27,7 +27,7 @@ Model watched(const Model& model, bool weights, const char* observer, const Scen
     if (quant::is_weight(quantizer) == weights && !quant::is_fixed(quant::observer_of(quantizer)))
       quant::set_quantizer_bits(changed, platform, quantizer, quant::bits_of(quantizer));
   }
-  train::calibrate(changed, scene.samples, scene.calibration, scene.pool);
+  train::calibrate(changed, context.samples, context.calibration, context.pool);
   return changed;
 }
 
@@ -38,22 +38,22 @@ struct Search {
   std::string found = {}, left_out = {};
 
   /// Takes the candidate if it is closer. Returns whether it is.
-  bool take(Model candidate, const Scene& scene) {
-    const double distance = scene.judge(candidate).loss;
+  bool take(Model candidate, const RepairContext& context) {
+    const double distance = context.judge(candidate).loss;
     if (!(distance < loss)) return false;
     best = std::move(candidate);
     loss = distance;
     return true;
   }
 
-  void over(std::span<const char* const> observers, bool weights, const Scene& scene) {
+  void over(std::span<const char* const> observers, bool weights, const RepairContext& context) {
     const Model from = best;
     std::string name;
     for (const char* observer : observers) {
-      if (take(watched(from, weights, observer, scene), scene)) name = observer;
+      if (take(watched(from, weights, observer, context), context)) name = observer;
     }
-    auto by_outputs = weights ? ranges_by_outputs(from, scene.samples, scene.pool) : std::nullopt;
-    if (by_outputs && take(std::move(*by_outputs), scene)) {
+    auto by_outputs = weights ? ranges_by_outputs(from, context.samples, context.pool) : std::nullopt;
+    if (by_outputs && take(std::move(*by_outputs), context)) {
       name = "the errors of their layers' outputs";
       left_out = left_inside(from);
     }
@@ -64,11 +64,11 @@ struct Search {
 
 }  // namespace
 
-Change search_ranges(const State& state, const Scene& scene) {
-  const double before = scene.judge(state.model).loss;
+Change search_ranges(const State& state, const RepairContext& context) {
+  const double before = context.judge(state.model).loss;
   Search search{state.reference, before};
-  search.over(kOfActivations, false, scene);
-  search.over(kOfWeights, true, scene);
+  search.over(kOfActivations, false, context);
+  search.over(kOfWeights, true, context);
   if (search.found.empty())
     return {{},
             fmt::format("none of {} observers of activations and {} of weights comes closer than the platform's "

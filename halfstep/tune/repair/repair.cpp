@@ -75,12 +75,12 @@ class Repair {
   Outcome run() {
     const Judge judge(state_.model, parts_.validation_split, spreads_, pool_),
         learning(state_.model, parts_.train, spreads_, pool_);
-    const Scene scene{parts_.train, calibration_, spreads_, learning, options_, pool_, progress_};
+    const RepairContext context{parts_.train, calibration_, spreads_, learning, options_, pool_, progress_};
     report_ = {parts_.train.size(), parts_.validation_split.size(), judge.has_labels(), {}, judge(state_.model), {}};
     report_.last = report_.first;
     const std::vector<Method> all = chosen(options_);
     for (size_t i = 0; i < all.size(); ++i) {
-      take(all[i], scene, judge);
+      take(all[i], context, judge);
       if (progress_)
         progress_({"repair", static_cast<double>(i + 1), static_cast<double>(all.size()), report_.steps.back().name});
     }
@@ -88,13 +88,13 @@ class Repair {
   }
 
  private:
-  void take(const Method& method, const Scene& scene, const Judge& judge) {
+  void take(const Method& method, const RepairContext& context, const Judge& judge) {
     const auto begin = std::chrono::steady_clock::now();
     Step step{method.info.name, {}, report_.last, report_.last};
     if (is_auto(options_) && report_.last.loss < method.info.enough) {
       step.what = fmt::format("not tried: the distance is below {:g} already", method.info.enough);
     } else {
-      Change change = applied(method, scene);
+      Change change = applied(method, context);
       step.what = std::move(change.what);
       step.changed = change.state.has_value();
       if (change.state) step.after = judge(change.state->model);
@@ -109,9 +109,9 @@ class Repair {
   }
 
   /// Applies a method. If the network does not support it, the state does not change.
-  Change applied(const Method& method, const Scene& scene) const {
+  Change applied(const Method& method, const RepairContext& context) const {
     try {
-      return method.apply(state_, scene);
+      return method.apply(state_, context);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw;
       return {std::nullopt, fmt::format("not possible: {}", error.what())};

@@ -60,7 +60,7 @@ int64_t smooth_all(Model& model, const std::vector<ChannelGroup>& groups, const 
 
 }  // namespace
 
-Change smooth(const State& state, const Scene& scene) {
+Change smooth(const State& state, const RepairContext& context) {
   if (const std::string reason = why_weights_stay(state.model); !reason.empty()) return {{}, reason};
   const std::vector<ChannelGroup> groups = channel_groups(state.model);
   if (groups.empty()) return {{}, "no layer reads channels that another layer could scale" + left_inside(state.model)};
@@ -68,9 +68,9 @@ Change smooth(const State& state, const Scene& scene) {
   for (const ChannelGroup& group : groups) {
     for (const Reader& reader : group.readers) watched.push_back({reader.activations, reader.axis});
   }
-  const auto moments =
-      moments_of(train::teacher_of(state.reference, scene.samples.data->name), watched, scene.samples, scene.pool);
-  const train::ValidationResult before = scene.judge(state.model);
+  const auto moments = moments_of(train::teacher_of(state.reference, context.samples.data->name), watched,
+                                  context.samples, context.pool);
+  const train::ValidationResult before = context.judge(state.model);
   std::optional<Model> best;
   double best_loss = before.loss, best_share = 0;
   int64_t best_scaled = 0;
@@ -78,8 +78,8 @@ Change smooth(const State& state, const Scene& scene) {
     Model after = state.reference;
     const int64_t scaled = smooth_all(after, groups, moments, share);
     if (scaled == 0) continue;
-    train::calibrate(after, scene.samples, scene.calibration, scene.pool);
-    const train::ValidationResult validation_result = scene.judge(after);
+    train::calibrate(after, context.samples, context.calibration, context.pool);
+    const train::ValidationResult validation_result = context.judge(after);
     if (!(validation_result.loss < best_loss)) continue;
     best = std::move(after);
     best_loss = validation_result.loss, best_share = share, best_scaled = scaled;

@@ -36,15 +36,15 @@ struct Candidate {
 
 }  // namespace
 
-Change widen_activations(const State& state, const Scene& scene) {
-  const double before = scene.judge(state.model).loss;
+Change widen_activations(const State& state, const RepairContext& context) {
+  const double before = context.judge(state.model).loss;
   std::vector<Candidate> candidates;
   size_t all = 0;
   for (const passes::QuantizedStep& step : passes::quantized_steps(state.model)) {
     if (!step.quantizer || quant::bits_of(step.quantizer) != 8) continue;
     ++all;
     if (const auto wide = widened(state.model, step.name()))
-      candidates.push_back({step.name(), scene.judge(*wide).loss});
+      candidates.push_back({step.name(), context.judge(*wide).loss});
   }
   if (candidates.empty())
     return {{},
@@ -60,7 +60,7 @@ Change widen_activations(const State& state, const Scene& scene) {
     if (count * kShare >= all) break;
     const auto wide = widened(best, one.layer);
     if (!wide) continue;
-    const double now = scene.judge(*wide).loss;
+    const double now = context.judge(*wide).loss;
     if (!(now < (1 - kLeastGain) * distance)) continue;
     best = *wide;
     distance = now;

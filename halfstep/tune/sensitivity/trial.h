@@ -8,7 +8,7 @@
 #include "halfstep/data/pipeline/samples.h"
 #include "halfstep/train/evaluate/executable.h"
 #include "halfstep/train/evaluate/history.h"
-#include "halfstep/train/evaluate/tally.h"
+#include "halfstep/train/evaluate/metric_sums.h"
 
 namespace halfstep::sensitivity {
 
@@ -30,7 +30,7 @@ class Trial {
 
   /// Accumulates the results of a form, for callers that run its batches themselves.
   struct Tallies {
-    train::Tally judged, near;  ///< without labels only `near` is used
+    train::MetricSums judged, near;  ///< without labels only `near` is used
   };
   Tallies tallies() const { return {{output_, loss_spreads()}, {output_, spreads_}}; }
   void add(Tallies& tallies, int64_t begin, const Tensors& inputs, const Tensors& outputs) const;

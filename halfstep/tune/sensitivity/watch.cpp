@@ -87,12 +87,12 @@ void Watch::count(float x) {
 
 void Watch::add(const Tensor& x) {
   const Channels scales(x.dims(), rounder_.axis()), channels(x.dims(), axis_);
-  reach_.resize(channels.count);
+  magnitudes_.resize(channels.count);
   const auto values = x.data<float>();
   if (sums_.elements == 0 && !values.empty()) sums_.low = sums_.high = values[0];
   sums_.elements += x.size();
   for_runs(values.size(), scales, channels, [&](size_t begin, size_t run, size_t scale, size_t channel) {
-    add_run(values.subspan(begin, run), scale, reach_[channel]);
+    add_run(values.subspan(begin, run), scale, magnitudes_[channel]);
   });
 }
 
@@ -144,7 +144,7 @@ Watched Watch::result() const {
     result.unused = static_cast<double>(std::ranges::count(used_, 0)) / static_cast<double>(used_.size());
   if (!bins_.empty()) result.histogram = drawn(bins_, exponent_);
   result.wasted = wasted_bits();
-  compare_channels(reach_, result);
+  compare_channels(magnitudes_, result);
   return result;
 }
 
@@ -152,10 +152,10 @@ std::optional<double> Watch::wasted_bits() const {
   const bool by_channel = rounder_.channels() > 1;
   if (used_.empty() || (by_channel && rounder_.axis() != axis_)) return std::nullopt;
   std::vector<double> bits;
-  for (size_t c = 0; c < reach_.size(); ++c) {
-    if (!(reach_[c] > 0)) continue;
+  for (size_t c = 0; c < magnitudes_.size(); ++c) {
+    if (!(magnitudes_[c] > 0)) continue;
     const Rounder::Ends ends = rounder_.ends(by_channel ? c : 0);
-    bits.push_back(std::max(0.0, std::log2(static_cast<double>(std::max(-ends.low, ends.high) / reach_[c]))));
+    bits.push_back(std::max(0.0, std::log2(static_cast<double>(std::max(-ends.low, ends.high) / magnitudes_[c]))));
   }
   return bits.empty() ? 0 : median_of(std::move(bits));
 }

@@ -83,9 +83,9 @@ class Watch {
   Watched sums_;
   std::vector<uint8_t> used_;  ///< by code: whether a value has it
   std::vector<double> bins_;
-  int exponent_ = 0;          ///< bins range from -2^exponent to 2^exponent
-  double bins_of_one_ = 1;    ///< number of bins for a difference of 1
-  std::vector<float> reach_;  ///< largest magnitude by channel
+  int exponent_ = 0;               ///< bins range from -2^exponent to 2^exponent
+  double bins_of_one_ = 1;         ///< number of bins for a difference of 1
+  std::vector<float> magnitudes_;  ///< largest magnitude by channel
   int64_t not_finite_ = 0;
 };
 

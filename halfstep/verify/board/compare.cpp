@@ -99,9 +99,9 @@ struct Totals {
 
   void add(const Pair& pair, int64_t sample, const Numbers& a, const Numbers& b) {
     const int64_t each = pair.dims.sample();
-    const bool reals = is_float(pair.first.type.dtype) && is_float(pair.second.type.dtype);
+    const bool floats = is_float(pair.first.type.dtype) && is_float(pair.second.type.dtype);
     for (size_t i = 0; i < a.size(); ++i) {
-      if (same_number(a[i], b[i]) || (reals && tolerance.holds(a[i], b[i]))) continue;
+      if (same_number(a[i], b[i]) || (floats && tolerance.holds(a[i], b[i]))) continue;
       ++value.differing;
       const double by = std::abs(a[i] - b[i]);
       value.largest = std::max(value.largest, by);

@@ -35,9 +35,9 @@ Verdicts::Verdicts(const Evidence& evidence) : evidence_(evidence), differing_(s
 }
 
 bool Evidence::is_input() const {
-  const bool reads_reals = rerun && !rerun->operands.empty() && rerun->operands.front().defined() &&
-                           is_float(rerun->operands.front().dtype());
-  return reads_reals || entry.op.empty();
+  const bool reads_floats = rerun && !rerun->operands.empty() && rerun->operands.front().defined() &&
+                            is_float(rerun->operands.front().dtype());
+  return reads_floats || entry.op.empty();
 }
 
 void Verdicts::add(const std::string& sentence, const Numbers& a, const Numbers& b, bool nearly) {

@@ -17,12 +17,12 @@ struct Line {
 
 /// The values before quantization, in the units of the samples. Without them, the numbers themselves.
 struct Source {
-  Numbers reals;
+  Numbers floats;
   double scale = 1, zero = 0;
 
-  explicit Source(const Evidence& e) : reals(e.expected) {
+  explicit Source(const Evidence& e) : floats(e.expected) {
     if (!e.rerun || !e.entry.codes || !e.entry.codes->scale) return;
-    reals = numbers_of(e.rerun->operands.front());
+    floats = numbers_of(e.rerun->operands.front());
     scale = static_cast<double>(*e.entry.codes->scale);
     zero = e.zero_point();
   }
@@ -34,7 +34,7 @@ std::optional<Line> line_of(const Evidence& e, const Source& source, int64_t cha
   for (size_t i = 0; i < e.size(); ++i) {
     const bool own = static_cast<int64_t>(i) / (e.dims.h * e.dims.w) % e.dims.c == channel;
     if (!own || e.found[i] <= e.lowest() || e.found[i] >= e.highest()) continue;
-    const double x = source.reals[i], y = (e.found[i] - source.zero) * source.scale;
+    const double x = source.floats[i], y = (e.found[i] - source.zero) * source.scale;
     count += 1;
     sx += x;
     sy += y;
@@ -81,7 +81,7 @@ void consider_samples(const Evidence& e, Verdicts& verdicts, const std::vector<L
 void preprocessing(const Evidence& e, Verdicts& verdicts) {
   if (!e.is_input() || !e.has_found()) return;
   const Source source(e);
-  if (source.reals.size() != e.size()) return;
+  if (source.floats.size() != e.size()) return;
   std::vector<Line> lines;
   for (int64_t c = 0; c < e.dims.c; ++c) {
     const auto line = line_of(e, source, c);
@@ -91,7 +91,7 @@ void preprocessing(const Evidence& e, Verdicts& verdicts) {
   Numbers result(e.size());
   for (size_t i = 0; i < e.size(); ++i) {
     const Line& line = lines[i / static_cast<size_t>(e.dims.h * e.dims.w) % lines.size()];
-    const double real = source.reals[i] * line.gain + line.base;
+    const double real = source.floats[i] * line.gain + line.base;
     result[i] =
         e.entry.codes ? std::clamp(std::nearbyint(real / source.scale) + source.zero, e.lowest(), e.highest()) : real;
     const bool close = !e.entry.codes && std::abs(real - e.found[i]) <= 1e-4 * std::abs(e.found[i]) + 1e-5;

@@ -12,12 +12,12 @@ namespace halfstep::board {
 namespace {
 
 /// The operand minus a zero point, as f64.
-Tensor reals_of(const Tensor& codes, int64_t zero_point) {
-  Tensor reals(DType::f64, codes.dims());
-  const auto to = reals.data<double>();
+Tensor floats_of(const Tensor& codes, int64_t zero_point) {
+  Tensor floats(DType::f64, codes.dims());
+  const auto to = floats.data<double>();
   for (int64_t i = 0; i < codes.size(); ++i)
     to[static_cast<size_t>(i)] = element(codes, i) - static_cast<double>(zero_point);
-  return reals;
+  return floats;
 }
 
 /// The float operator that computes the layer's sums.
@@ -27,8 +27,8 @@ Rerun product_of(const Rerun& layer, const OpInfo& info) {
     const auto own = layer.attributes.find(attribute.name);
     product.attributes[attribute.name] = own == layer.attributes.end() ? attribute.default_value : own->second;
   }
-  *product.operand("x") = reals_of(*layer.operand("x"), layer.whole("x_zero_point"));
-  *product.operand("w") = reals_of(*layer.operand("w"), 0);
+  *product.operand("x") = floats_of(*layer.operand("x"), layer.whole("x_zero_point"));
+  *product.operand("w") = floats_of(*layer.operand("w"), 0);
   return product;
 }
 

@@ -91,12 +91,12 @@ const Entry* called(const Manifest& manifest, const std::string& name) {
 }
 
 /// The codes of these float values. Nothing if a value lies between two codes.
-std::optional<Tensor> codes_of(const Tensor& reals, const Codes& format) {
+std::optional<Tensor> codes_of(const Tensor& floats, const Codes& format) {
   constexpr double kNear = 1e-3;
-  Tensor codes(DType::i32, reals.dims());
+  Tensor codes(DType::i32, floats.dims());
   const auto to = codes.data<int32_t>();
   size_t i = 0;
-  for (const float real : reals.data<float>()) {
+  for (const float real : floats.data<float>()) {
     const double steps = static_cast<double>(real) / static_cast<double>(*format.scale), whole = std::nearbyint(steps);
     if (!(std::abs(steps - whole) <= kNear) || std::abs(whole) > 1e6) return std::nullopt;
     to[i++] = static_cast<int32_t>(whole) + static_cast<int32_t>(format.zero_point);

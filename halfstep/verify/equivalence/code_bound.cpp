@@ -31,7 +31,7 @@ double zero_point_of(const CodeFormat& y) { return std::fabs(static_cast<double>
 double largest_code(const CodeFormat& x) { return static_cast<double>(std::max(x.code_max, -x.code_min)); }
 
 /// Largest magnitude of the represented values, in steps of the scale.
-double reach(const CodeFormat& x) {
+double largest_magnitude(const CodeFormat& x) {
   return static_cast<double>(std::max(x.code_max - x.zero_point, x.zero_point - x.code_min));
 }
 
@@ -74,7 +74,9 @@ CodeBound sum(const std::vector<CodeFormat>& x, const CodeFormat& y) {
   const CodeFormat &a = x.at(0), &b = x.at(1);
   const double larger = std::max(a.scale, b.scale) / y.scale;
   if (has_multipliers(y))
-    return shifted(y, kDouble, 1.001 * (reach(a) + reach(b)) * larger * multiplier_error(y) + kDouble, larger);
+    return shifted(y, kDouble,
+                   1.001 * (largest_magnitude(a) + largest_magnitude(b)) * larger * multiplier_error(y) + kDouble,
+                   larger);
   const double highest = largest_code(a) * a.scale + largest_code(b) * b.scale;
   return bound_of(8 * kFloat, 8 * kFloat * (highest / y.scale + zero_point_of(y) + 1));
 }
@@ -98,7 +100,7 @@ CodeBound mean(Op op, const CodeFormat& x, const CodeFormat& y) {
   double window = 1;
   for (const int64_t extent : get<std::vector<int64_t>>(op.attributes(), "kernel"))
     window *= static_cast<double>(extent);
-  const double largest = reach(x) * x.scale / y.scale;
+  const double largest = largest_magnitude(x) * x.scale / y.scale;
   return bound_of(8 * kFloat, (window + 8) * kFloat * largest + 4 * kFloat * (zero_point_of(y) + 1));
 }
 
@@ -113,7 +115,8 @@ CodeBound added_up(const CodeFormat& y, double factor, int64_t terms, double lar
 CodeBound mean_over_axes(Op op, const CodeFormat& x, const CodeFormat& y) {
   const int64_t results = count_elements(op.out(0).dims());
   const int64_t count = results == 0 ? 1 : count_elements(op.in(0).dims()) / results;
-  CodeBound bound = added_up(y, x.scale / y.scale / static_cast<double>(std::max<int64_t>(1, count)), count, reach(x));
+  CodeBound bound =
+      added_up(y, x.scale / y.scale / static_cast<double>(std::max<int64_t>(1, count)), count, largest_magnitude(x));
   bound.relative += average_error(y);
   return bound;
 }
@@ -133,7 +136,7 @@ CodeBound resampled(Op op, const CodeFormat& x, const CodeFormat& y) {
   CodeBound bound = scaled(y, x.scale / y.scale);
   const double unit = axes > 2 ? 2 * kUnit : kUnit;
   const double changed = static_cast<double>(std::min<size_t>(axes, 3));
-  bound.absolute[0] += kCubic * changed * width * unit * reach(x) * x.scale / y.scale;
+  bound.absolute[0] += kCubic * changed * width * unit * largest_magnitude(x) * x.scale / y.scale;
   return bound;
 }
 
@@ -141,7 +144,7 @@ CodeBound running_sum(Op op, const CodeFormat& x, const CodeFormat& y) {
   const ops::IntegerCumsum cumsum(op.node());
   const Dims& dims = op.in(0).dims();
   const int64_t axis = cumsum.axis() < 0 ? cumsum.axis() + std::ssize(dims) : cumsum.axis();
-  return added_up(y, x.scale / y.scale, dims[static_cast<size_t>(axis)], reach(x));
+  return added_up(y, x.scale / y.scale, dims[static_cast<size_t>(axis)], largest_magnitude(x));
 }
 
 int64_t contracted(Op op) {
@@ -150,7 +153,7 @@ int64_t contracted(Op op) {
 }
 
 CodeBound matrix_product(Op op, const CodeFormat& a, const CodeFormat& b, const CodeFormat& y) {
-  return added_up(y, a.scale * b.scale / y.scale, contracted(op), reach(a) * reach(b));
+  return added_up(y, a.scale * b.scale / y.scale, contracted(op), largest_magnitude(a) * largest_magnitude(b));
 }
 
 /// Table entries and their product have an error below 3/2 units of 2^-30. The sum has this error for each element, and

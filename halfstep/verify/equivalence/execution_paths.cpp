@@ -286,20 +286,20 @@ std::vector<std::pair<std::string, std::string>> outputs_of(const Model& first, 
 }
 
 Programs programs_of(const ExecutionPaths& paths, const Tensors& inputs) {
-  std::vector<std::string> activations, reals;
+  std::vector<std::string> activations, floats;
   const auto fetch = [](std::vector<std::string>& names, const std::string& name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   };
   for (const Layer& layer : paths.layers) {
     fetch(activations, layer.name);
-    if (!layer.real_value.empty() && !inputs.contains(layer.real_value)) fetch(reals, layer.real_value);
+    if (!layer.real_value.empty() && !inputs.contains(layer.real_value)) fetch(floats, layer.real_value);
   }
   for (const auto& [coded, real] : outputs_of(paths.integer, paths.unquantized)) {
     fetch(activations, coded);
-    fetch(reals, real);
+    fetch(floats, real);
   }
   return {program_of(paths.training, inputs, fetches(paths)), program_of(paths.integer, inputs, activations),
-          program_of(paths.unquantized, inputs, reals)};
+          program_of(paths.unquantized, inputs, floats)};
 }
 
 }  // namespace

@@ -236,7 +236,7 @@ WeighedLayer LayerSemanticCheck::weighed_product(const Path& path, const LayerWe
     fail(errors::source_does_not_match(fmt::format("layer '{}'", name()),
                                        fmt::format("a weight of {} in {}", to_string(has), text_of(path.product)),
                                        to_string(weights.codes.dims())));
-  return {path.product, {weights.reals_for(path.product)}, weights.bias, {}};
+  return {path.product, {weights.floats_for(path.product)}, weights.bias, {}};
 }
 
 /// A layer without a product has one weight for each channel of the path's first input.
@@ -245,7 +245,7 @@ WeighedLayer LayerSemanticCheck::scaled_channels(const Path& path, const Coding&
   const int64_t run = count_elements(std::span(dims).subspan(2));
   const Value x = read_of_layer(path.behind.front());
   axis_ = axis_at_end(path, axis_with(x.dims(), weights.codes.size(), run), name());
-  return {path.behind.front(), {weights.reals()}, weights.bias, {}, x, run};
+  return {path.behind.front(), {weights.floats()}, weights.bias, {}, x, run};
 }
 
 /// Only for the source model, because a layer of the prepared network always has a product.
@@ -310,18 +310,18 @@ void LayerSemanticCheck::check(const Run& run, bool all, const SemanticOptions& 
 }
 
 void LayerSemanticCheck::compare(const Run& run, const std::vector<int64_t>& indices) {
-  const std::vector<double> reals = values_.elements(out_, indices);
+  const std::vector<double> floats = values_.elements(out_, indices);
   const Tensor& codes = run.values[place_].tensor;
   const Dims& dims = out_.dims();
   const int64_t channels = dims.size() > axis_ ? dims[axis_] : 1;
   const int64_t after = dims.size() > axis_ ? count_elements(std::span(dims).subspan(axis_ + 1)) : 1;
   for (size_t i = 0; i < indices.size(); ++i) {
-    const double steps = reals[i] / coding().format.scale;
+    const double steps = floats[i] / coding().format.scale;
     const auto bound = [&](double saturated) {
       return bound_.at(saturated, static_cast<size_t>(indices[i] / after % channels));
     };
     compare_code(semantics_, coding().format, steps, bound_.middle, static_cast<int64_t>(element(codes, indices[i])),
-                 bound, [&] { return activation_fault(run, indices[i], reals[i]); });
+                 bound, [&] { return activation_fault(run, indices[i], floats[i]); });
   }
 }
 

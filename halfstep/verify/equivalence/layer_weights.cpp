@@ -16,9 +16,9 @@
 namespace halfstep::verify {
 namespace {
 
-std::vector<double> reals_of(const Model& model, Value tensor) {
-  const auto reals = model.tensors.at(tensor.name()).data<float>();
-  return {reals.begin(), reals.end()};
+std::vector<double> floats_of(const Model& model, Value tensor) {
+  const auto floats = model.tensors.at(tensor.name()).data<float>();
+  return {floats.begin(), floats.end()};
 }
 
 /// Raises scales of weights for which the bias code would exceed 2^30.
@@ -38,28 +38,28 @@ std::vector<double> raised(std::vector<float> scales, const std::vector<double>&
 
 }  // namespace
 
-Tensor LayerWeights::reals() const {
-  Tensor reals(DType::f64, codes.dims());
-  auto to = reals.data<double>();
+Tensor LayerWeights::floats() const {
+  Tensor floats(DType::f64, codes.dims());
+  auto to = floats.data<double>();
   for (size_t i = 0; i < to.size(); ++i) {
     const double scale = scales[scales.size() == 1 ? 0 : i / static_cast<size_t>(taps())];
     to[i] = element(codes, static_cast<int64_t>(i)) * scale;
   }
-  return reals;
+  return floats;
 }
 
-Tensor LayerWeights::reals_for(Op product) const {
-  const Tensor reals = this->reals();
+Tensor LayerWeights::floats_for(Op product) const {
+  const Tensor floats = this->floats();
   const Dims& dims = product.in(weight_ports(product)->weight).dims();
   if (is_convolution(product))
-    return Tensor::of<double>(DType::f64, dims, ProductWindow(product).stored(reals.data<double>()));
-  if (!inputs_first(product)) return reals.reshaped(dims);
+    return Tensor::of<double>(DType::f64, dims, ProductWindow(product).stored(floats.data<double>()));
+  if (!inputs_first(product)) return floats.reshaped(dims);
   const int64_t outputs = codes.dims()[0], run = taps();
   Tensor turned(DType::f64, dims);
   for (int64_t o = 0; o < outputs; ++o) {
     for (int64_t i = 0; i < run; ++i)
       turned.data<double>()[static_cast<size_t>(i * outputs + o)] =
-          reals.data<double>()[static_cast<size_t>(o * run + i)];
+          floats.data<double>()[static_cast<size_t>(o * run + i)];
   }
   return turned;
 }
@@ -77,9 +77,9 @@ std::optional<LayerWeights> layer_weights(const Model& prepared, const Model& in
         fmt::format("no quantized weight of that name in network '{}'", prepared.graph.name()), "one"));
   LayerWeights weights{*quantizer, op, integer.tensors.at(layer.op.in(info.input("w")).name()), {}, {}};
   const int bias = op.info().quant.bias;
-  if (bias >= 0 && op.in(bias)) weights.bias = reals_of(prepared, op.in(bias));
+  if (bias >= 0 && op.in(bias)) weights.bias = floats_of(prepared, op.in(bias));
   if (const Value stated = layer.op.in(info.input("w_scale"))) {
-    weights.scales = reals_of(integer, stated);
+    weights.scales = floats_of(integer, stated);
   } else {
     weights.scales = raised(scales_of(prepared, *quantizer), weights.bias, codings[layer.operands[0]].format.scale,
                             layer.format.requantize == "power_of_two");
@@ -91,10 +91,10 @@ void compare_weights(const LayerWeights& weights, const Model& prepared, Semanti
   constexpr double kRounding = 0x1p-22;  // of a float32 division, or of a product with a reciprocal
   const ops::FakeQuantize& quantizer = weights.quantizer;
   const CodeFormat format{1, 0, quantizer.code_min(), quantizer.code_max(), ties_of(quantizer), {}, 0, {}};
-  const auto reals = prepared.tensors.at(quantizer.x().name()).data<float>();
+  const auto floats = prepared.tensors.at(quantizer.x().name()).data<float>();
   const int64_t run = weights.taps();
   for (int64_t i = 0; i < weights.codes.size(); ++i) {
-    const double real = static_cast<double>(reals[static_cast<size_t>(i)]);
+    const double real = static_cast<double>(floats[static_cast<size_t>(i)]);
     const double scale = weights.scales[weights.scales.size() == 1 ? 0 : static_cast<size_t>(i / run)];
     const auto found = static_cast<int64_t>(element(weights.codes, i));
     compare_code(

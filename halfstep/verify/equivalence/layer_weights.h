@@ -18,9 +18,9 @@ struct LayerWeights {
   std::vector<double> bias;     ///< real values by output channel, empty without a bias
 
   /// The real values of the codes in f64.
-  Tensor reals() const;
+  Tensor floats() const;
   /// The same in the order in which `product`, an operator with as many weights, stores them.
-  Tensor reals_for(Op product) const;
+  Tensor floats_for(Op product) const;
   int64_t taps() const { return codes.size() / std::max<int64_t>(1, codes.dims()[0]); }
 };
 

@@ -176,8 +176,8 @@ std::optional<Value> RealValues::passed(Op op) const {
 Numbers RealValues::computed(Value value) {
   const Op op = value.producer();
   if (passed(op) || is_layer(op) || product_of(op) != nullptr || is_pointwise(op)) {
-    const std::vector<double> reals = elements(value, all_indices(value.dims()));
-    return {Tensor::of<double>(DType::f64, value.dims(), reals)};
+    const std::vector<double> floats = elements(value, all_indices(value.dims()));
+    return {Tensor::of<double>(DType::f64, value.dims(), floats)};
   }
   std::vector<Tensor> operands;
   for (const Value operand : op.operands()) operands.push_back(operand ? whole(operand).operand() : Tensor());
@@ -252,12 +252,12 @@ std::vector<double> RealValues::pointwise(Op op, std::span<const int64_t> indice
       operands.back() = whole(operand).operand();
       continue;
     }
-    const std::vector<double> reals = broadcast(operand, op.out(0).dims(), indices);
-    operands.back() = Tensor::of<double>(DType::f64, {static_cast<int64_t>(reals.size())}, reals);
+    const std::vector<double> floats = broadcast(operand, op.out(0).dims(), indices);
+    operands.back() = Tensor::of<double>(DType::f64, {static_cast<int64_t>(floats.size())}, floats);
   }
   const Tensor result = results_of(op, operands, contents_).front();
-  const auto reals = result.data<double>();
-  return {reals.begin(), reals.end()};
+  const auto floats = result.data<double>();
+  return {floats.begin(), floats.end()};
 }
 
 std::vector<double> RealValues::broadcast(Value operand, const Dims& to, std::span<const int64_t> indices) {

@@ -167,9 +167,9 @@ class FloatCheck {
     }
   }
 
-  static double largest_of(const std::vector<double>& reals) {
+  static double largest_of(const std::vector<double>& floats) {
     double largest = 0;
-    for (const double real : reals) largest = std::isfinite(real) ? std::max(largest, std::fabs(real)) : largest;
+    for (const double real : floats) largest = std::isfinite(real) ? std::max(largest, std::fabs(real)) : largest;
     return largest;
   }
 

@@ -148,9 +148,9 @@ class SemanticCheck {
       const Op op = graphs_.codings[i].op;
       if (!op.is<ops::Quantize>() || op.in(0).is_tensor() || !compared_.contains(op.in(0).node())) continue;
       const Tensors& known = op.in(0).producer() ? values : inputs;
-      const auto reals = known.find(op.in(0).name());
-      if (reals == known.end()) continue;
-      const auto given = std::as_const(reals->second).data<float>();
+      const auto floats = known.find(op.in(0).name());
+      if (floats == known.end()) continue;
+      const auto given = std::as_const(floats->second).data<float>();
       const auto hidden = [&](size_t at) {
         return given[at] <= kMasking ? std::optional(static_cast<double>(given[at])) : std::nullopt;
       };

@@ -32,11 +32,11 @@ void Numbers::read(std::span<const int64_t> indices, std::span<double> to) const
 
 Tensor Numbers::operand() const {
   if (!codes && (!is_float(tensor.dtype()) || tensor.dtype() == DType::f64)) return tensor;
-  Tensor reals(DType::f64, tensor.dims());
+  Tensor floats(DType::f64, tensor.dims());
   std::vector<int64_t> all(static_cast<size_t>(tensor.size()));
   for (size_t i = 0; i < all.size(); ++i) all[i] = static_cast<int64_t>(i);
-  read(all, reals.data<double>());
-  return reals;
+  read(all, floats.data<double>());
+  return floats;
 }
 
 Dims position_of(int64_t index, std::span<const int64_t> dims) {

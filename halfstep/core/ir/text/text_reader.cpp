@@ -97,24 +97,24 @@ Attribute TextReader::number() {
 Attribute TextReader::attribute_list() {
   std::vector<std::string> strings;
   std::vector<int64_t> integers;
-  std::vector<double> reals;
+  std::vector<double> floats;
   list(']', [&] {
-    if (peek().kind == TokenKind::string && integers.empty() && reals.empty()) {
+    if (peek().kind == TokenKind::string && integers.empty() && floats.empty()) {
       strings.push_back(lexer_.next().text);
       return;
     }
     if (!strings.empty()) fail_expected(peek(), "a string as the elements before it");
     const Attribute value = number();
     const auto* integer = std::get_if<int64_t>(&value);
-    if (integer != nullptr && reals.empty()) {
+    if (integer != nullptr && floats.empty()) {
       integers.push_back(*integer);
       return;
     }
-    if (reals.empty()) reals.assign(integers.begin(), integers.end());
-    reals.push_back(integer != nullptr ? static_cast<double>(*integer) : std::get<double>(value));
+    if (floats.empty()) floats.assign(integers.begin(), integers.end());
+    floats.push_back(integer != nullptr ? static_cast<double>(*integer) : std::get<double>(value));
   });
   if (!strings.empty()) return strings;
-  if (!reals.empty()) return reals;
+  if (!floats.empty()) return floats;
   return integers;
 }
 

@@ -24,7 +24,7 @@ Attributes attributes_of(const Node& node) {
 }
 
 /// Scales an extent. At each trial the result is an integer, or unknown.
-Element scaled(const Element& extent, const Builder::TriedReals& scale) {
+Element scaled(const Element& extent, const Builder::TriedFloats& scale) {
   constexpr double kRounding = 1e-3;
   const auto tried = extent.tried();
   if (!tried) return {};
@@ -43,7 +43,7 @@ std::vector<Element> sizes_of(Translator& translator, const Node& node, const Op
   if (place == 3 && node.has_input(place)) {
     const auto sizes = translator.elements(translator.in(node, place));
     if (sizes) return sizes->values;
-  } else if (const auto scales = translator.tried_reals(translator.in(node, place == 3 ? 2 : 1))) {
+  } else if (const auto scales = translator.tried_floats(translator.in(node, place == 3 ? 2 : 1))) {
     std::vector<Element> sizes;
     for (size_t i = 0; i < axes.size() && i < scales->size(); ++i)
       sizes.push_back(scaled(extent_of(translator, x, axes[i]), (*scales)[i]));

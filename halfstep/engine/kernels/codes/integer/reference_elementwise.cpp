@@ -66,10 +66,10 @@ Status run_average(const Call& call, int, int64_t piece) {
   const auto& [t, window, steps] = state_of<AverageState>(call);
   const FloatMean mean{float_of(t.x_scale), float_of(t.y_scale), static_cast<int32_t>(t.x_zero_point),
                        static_cast<int32_t>(t.y_zero_point)};
-  const bool adds_reals = arith::traits(form_of(t)).adds_reals && !window.covers_image();
+  const bool adds_floats = arith::traits(form_of(t)).adds_floats && !window.covers_image();
   visit_codes(call.in[IntegerAvgPool2d::in::x], [&, &t = t, &window = window, &steps = steps](const auto* src) {
     fill_piece(call.out[0], piece, [&](int64_t i) {
-      if (adds_reals) return clamp_of(t).apply(mean.code(mean.of(window, src, i)));
+      if (adds_floats) return clamp_of(t).apply(mean.code(mean.of(window, src, i)));
       int64_t acc = 0;
       const Axes p = window.visit(i, [&](int64_t k) { acc += src[k] - t.x_zero_point; });
       return requantized(t, steps.at(window.divisor(p)), acc);

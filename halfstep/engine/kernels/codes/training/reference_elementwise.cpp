@@ -74,11 +74,11 @@ Status run_avg_pool2d(const Call& call, int, int64_t piece) {
     Status status = state.rule.for_pool(x.scale, y.scale, count, requantizers[count]);
     if (!status.ok()) return status;
   }
-  const bool adds_reals = arith::traits(state.rule.form).adds_reals && !window.covers_image();
+  const bool adds_floats = arith::traits(state.rule.form).adds_floats && !window.covers_image();
   const FloatMean mean{x.scale, y.scale, x.zero_point, y.zero_point};
   visit_codes(x.view, [&](const auto* codes) {
     const auto element = [&](int64_t i) -> Requantized {
-      if (adds_reals) {
+      if (adds_floats) {
         const float real = mean.of(window, codes, i);
         return {mean.code(real), real};
       }

@@ -33,7 +33,7 @@
 #define HWY_TARGET HWY_AVX3
 #define HWY_ONCE 0
 #include "hwy/ops/set_macros-inl.h"
-#include HS_LEVEL_SOURCE
+#include HS_LEVEL_SOURCE  // NOLINT(bugprone-suspicious-include): the source includes itself for another level.
 
 #define HWY_TARGET_TOGGLE
 #undef HWY_TARGET

@@ -42,8 +42,8 @@ struct Real {
 /// Codes of at most kVectors vectors of results, from element i on. If any result of a vector is too near to the
 /// boundary of two codes, the exact rule computes the vector's codes.
 template <int kVectors, class RealAt, class Rule>
-HWY_INLINE void some_codes_of_reals(const ByteTarget& target, int64_t i, const RealAt& real, const Rule& rule,
-                                    uint8_t* to) {
+HWY_INLINE void some_codes_of_floats(const ByteTarget& target, int64_t i, const RealAt& real, const Rule& rule,
+                                     uint8_t* to) {
   constexpr int kMost = Codes<uint8_t>::kSums;
   const Floats d;
   const FloatVec half = hn::Set(d, 0.5F), most = hn::Set(d, 0x1p20F);  // above every code
@@ -75,18 +75,18 @@ HWY_INLINE void some_codes_of_reals(const ByteTarget& target, int64_t i, const R
 
 /// Codes of `count` results. real(i) returns a vector of results, rule(i) the exact code before the clamp.
 template <class RealAt, class Rule>
-HWY_INLINE void codes_of_reals(const ByteTarget& target, int64_t count, const RealAt& real, const Rule& rule,
-                               uint8_t* to) {
+HWY_INLINE void codes_of_floats(const ByteTarget& target, int64_t count, const RealAt& real, const Rule& rule,
+                                uint8_t* to) {
   constexpr int kVectors = Codes<uint8_t>::kSums;
   int64_t i = 0;
   for (; i + kVectors * kIntLanes <= count; i += kVectors * kIntLanes)
-    some_codes_of_reals<kVectors>(target, i, real, rule, to + i);
+    some_codes_of_floats<kVectors>(target, i, real, rule, to + i);
   if (i + 2 * kIntLanes <= count) {
-    some_codes_of_reals<2>(target, i, real, rule, to + i);
+    some_codes_of_floats<2>(target, i, real, rule, to + i);
     i += 2 * kIntLanes;
   }
   if (i + kIntLanes <= count) {
-    some_codes_of_reals<1>(target, i, real, rule, to + i);
+    some_codes_of_floats<1>(target, i, real, rule, to + i);
     i += kIntLanes;
   }
   for (; i < count; ++i) to[i] = target.code(rule(i));
@@ -95,16 +95,16 @@ HWY_INLINE void codes_of_reals(const ByteTarget& target, int64_t count, const Re
 inline constexpr int64_t kMostBias = int64_t{1} << 62;
 
 /// Factors, biases and error bounds of a normalization as floats, by element: [factor][bias][error].
-inline void norm_reals(const int32_t* factor, const int64_t* bias, int32_t shift, int64_t count, float* reals) {
+inline void norm_floats(const int32_t* factor, const int64_t* bias, int32_t shift, int64_t count, float* floats) {
   const double unit = std::ldexp(1.0, -shift);
   for (int64_t i = 0; i < count; ++i) {
     const double by = factor[i] * unit, offset = static_cast<double>(bias[i]) * unit;
-    reals[i] = static_cast<float>(by);
-    reals[count + i] = static_cast<float>(offset);
+    floats[i] = static_cast<float>(by);
+    floats[count + i] = static_cast<float>(offset);
     // Normalized elements are rounded to integers. With a larger bias their products could overflow 64 bits.
     const double error = std::fabs(by) + (std::fabs(offset) + 1) * 0x1p-20;
     const bool is_small = bias[i] <= kMostBias && bias[i] >= -kMostBias;
-    reals[2 * count + i] = is_small ? static_cast<float>(error) : HUGE_VALF;
+    floats[2 * count + i] = is_small ? static_cast<float>(error) : HUGE_VALF;
   }
 }
 
@@ -136,9 +136,9 @@ HWY_INLINE ByteSums byte_sums(const uint8_t* x, uint8_t flip, int64_t count) {
   return result;
 }
 
-/// Normalizes a row of codes. `reals` is the result of norm_reals.
+/// Normalizes a row of codes. `floats` is the result of norm_floats.
 HWY_INLINE void norm_bytes(const IntegerNorm& a, DType x_type, const int32_t* factor, const int64_t* bias,
-                           const float* reals, const uint8_t* x, int64_t count, const ByteTarget& target, uint8_t* y) {
+                           const float* floats, const uint8_t* x, int64_t count, const ByteTarget& target, uint8_t* y) {
   const Floats d;
   const CodeLanes<uint8_t> lanes(x_type);
   const auto [of_codes, of_squares] = byte_sums(x, lanes.flip, count);
@@ -154,13 +154,13 @@ HWY_INLINE void norm_bytes(const IntegerNorm& a, DType x_type, const int32_t* fa
   const FloatVec off = hn::Set(d, static_cast<float>(scale * 0x1p-15));  // error of a code minus the mean
   const hn::Rebind<uint8_t, Ints> narrow;
   const auto flip = hn::Set(narrow, lanes.flip);
-  codes_of_reals(
+  codes_of_floats(
       target, count,
       [&](int64_t i) HWY_ATTR {
-        const FloatVec by = hn::LoadU(d, reals + i);
+        const FloatVec by = hn::LoadU(d, floats + i);
         const IntVec code = hn::PromoteTo(Ints(), hn::Xor(hn::LoadU(narrow, x + i), flip));
-        return Real{hn::MulAdd(hn::ConvertTo(d, code) - means, by * scales, hn::LoadU(d, reals + count + i)),
-                    hn::MulAdd(hn::Abs(by), off, hn::LoadU(d, reals + 2 * count + i))};
+        return Real{hn::MulAdd(hn::ConvertTo(d, code) - means, by * scales, hn::LoadU(d, floats + count + i)),
+                    hn::MulAdd(hn::Abs(by), off, hn::LoadU(d, floats + 2 * count + i))};
       },
       [&](int64_t i) {
         const auto root = arith::RowRoot::of(count, sum, squares, a.centered, a.epsilon, guard);
@@ -213,7 +213,7 @@ HWY_INLINE void softmax_bytes(const int32_t* line, int64_t count, int64_t sum, a
   const Floats d;
   const FloatVec by = hn::Set(d, static_cast<float>(factor.m * unit / static_cast<double>(sum)));
   const FloatVec error = hn::Set(d, static_cast<float>(unit + 0x1p-20));  // the quotient is rounded down
-  codes_of_reals(
+  codes_of_floats(
       target, count,
       [&](int64_t i) HWY_ATTR {
         return Real{hn::ConvertTo(d, hn::LoadU(Ints(), line + i)) * by, error};

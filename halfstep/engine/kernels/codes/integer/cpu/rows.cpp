@@ -32,7 +32,7 @@ struct NormRows {
   Rows rows;
   arith::ShiftRounding rounding;
   DType x_type, y_type;
-  bool are_bytes;  ///< one-byte codes, few enough for f32. Then `line` has norm_reals
+  bool are_bytes;  ///< one-byte codes, few enough for f32. Then `line` has norm_floats
   void (*run)(const NormRows& state, const int32_t* factor, const int64_t* bias, const void* x, void* y, int64_t count,
               int32_t* line);
 };
@@ -99,9 +99,9 @@ void run_norm_rows(const NormRows& state, const int32_t* factor, const int64_t* 
   if constexpr (sizeof(X) == 1 && sizeof(Y) == 1) {
     if (state.are_bytes) {
       const ByteTarget target = byte_target(state.y_type, a);
-      const auto* reals = reinterpret_cast<const float*>(line);
+      const auto* floats = reinterpret_cast<const float*>(line);
       for (int64_t row = 0; row < count; ++row)
-        norm_bytes(a, state.x_type, factor, bias, reals, from + row * extent, extent, target, to + row * extent);
+        norm_bytes(a, state.x_type, factor, bias, floats, from + row * extent, extent, target, to + row * extent);
       return;
     }
   }
@@ -207,8 +207,8 @@ Status run_norm(const Call& call, int, int64_t piece) {
   const auto* factor = call.in[In::factor].as<const int32_t>();
   const auto* bias = call.in[In::bias].as<const int64_t>();
   if (state.are_bytes)
-    N_AVX2::norm_reals(factor, bias, static_cast<int32_t>(state.attributes.shift), state.rows.extent,
-                       reinterpret_cast<float*>(call.worker_scratch));
+    N_AVX2::norm_floats(factor, bias, static_cast<int32_t>(state.attributes.shift), state.rows.extent,
+                        reinterpret_cast<float*>(call.worker_scratch));
   const auto [begin, end] = state.rows.piece(piece);
   const int64_t first = begin * state.rows.extent;
   state.run(state, factor, bias, element_of(call.in[In::x], first), element_of(call.out[0], first), end - begin,

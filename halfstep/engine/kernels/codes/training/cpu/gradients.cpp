@@ -88,33 +88,33 @@ HWY_INLINE DoubleVec accumulator_lanes(const GradientRow& row, const BackwardRul
 }
 
 HWY_INLINE DoubleVec code_lanes(const GradientRow& row, const BackwardRule& rule, const float* out_grads,
-                                const int32_t* codes, const float* reals, float* grads, bool stream) {
+                                const int32_t* codes, const float* floats, float* grads, bool stream) {
   const FloatVec out_grad = hn::LoadU(Floats(), out_grads);
   const IntVec code = hn::LoadU(Ints(), codes);
-  const FloatVec real = hn::LoadU(Floats(), reals);
+  const FloatVec real = hn::LoadU(Floats(), floats);
   put(masked(rule.clamp, out_grad, code), Floats(), grads, stream);
   const DoubleVec factor = hn::Set(Doubles(), row.factor);
   return scale_terms<false>(rule, out_grad, code, half_of<false>(real) * factor) +
          scale_terms<true>(rule, out_grad, code, half_of<true>(real) * factor);
 }
 
-/// The sum of `at(out_grads, codes, reals, grads, stream)` over the vectors of a row. An out_grad of 0 fills up the
+/// The sum of `at(out_grads, codes, floats, grads, stream)` over the vectors of a row. An out_grad of 0 fills up the
 /// last vector.
 template <class At>
 HWY_INLINE double sum_row(const GradientRow& row, At&& at) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(Ints()));
-  const bool stream = may_stream(row.past_caches, row.grad), has_reals = row.real != nullptr;
+  const bool stream = may_stream(row.past_caches, row.grad), has_floats = row.real != nullptr;
   DoubleVec sum = hn::Zero(Doubles());
   int64_t i = 0;
   for (; i + lanes <= row.size; i += lanes)
-    sum = sum + at(row.out_grad + i, row.codes + i, has_reals ? row.real + i : nullptr, row.grad + i, stream);
+    sum = sum + at(row.out_grad + i, row.codes + i, has_floats ? row.real + i : nullptr, row.grad + i, stream);
   if (i < row.size) {
     constexpr int64_t kMostLanes = HWY_MAX_BYTES / 4;
     float out_grad[kMostLanes] = {}, real[kMostLanes] = {}, grad[kMostLanes];
     int32_t codes[kMostLanes] = {};
     std::copy(row.out_grad + i, row.out_grad + row.size, out_grad);
     std::copy(row.codes + i, row.codes + row.size, codes);
-    if (has_reals) std::copy(row.real + i, row.real + row.size, real);
+    if (has_floats) std::copy(row.real + i, row.real + row.size, real);
     sum = sum + at(out_grad, codes, real, grad, false);
     std::copy_n(grad, row.size - i, row.grad + i);
   }

@@ -25,7 +25,7 @@ struct CodeRow {
   int32_t x_zero_point = 0, y_zero_point = 0;
   arith::Clamp clamp;
   int32_t* line = nullptr;  ///< codes as int32, followed by kSpareLanes lanes
-  float* reals = nullptr;   ///< float values, followed by kSpareLanes lanes
+  float* floats = nullptr;  ///< float values, followed by kSpareLanes lanes
   void* out = nullptr;
   int32_t* unclamped = nullptr;  ///< present together with `real`, or absent
   float* real = nullptr;
@@ -69,7 +69,7 @@ void store(const CodeRow& row) {
   }
   if (row.unclamped == nullptr) return;
   std::copy_n(row.line, row.count, row.unclamped);
-  std::copy_n(row.reals, row.count, row.real);
+  std::copy_n(row.floats, row.count, row.real);
 }
 
 void softmax_row(const CodeRow& row, const arith::Exponentials& exp, arith::Multiplier factor) {
@@ -80,7 +80,7 @@ void softmax_row(const CodeRow& row, const arith::Exponentials& exp, arith::Mult
   const DoubleVec part = hn::Set(d, 1.0 / static_cast<double>(sum));
   for (int64_t i = 0; row.real != nullptr && i < row.count; i += step) {
     const DoubleVec one = hn::PromoteTo(d, hn::LoadU(HalfInts(), row.line + i));
-    hn::StoreU(hn::DemoteTo(HalfFloats(), one * part), HalfFloats(), row.reals + i);
+    hn::StoreU(hn::DemoteTo(HalfFloats(), one * part), HalfFloats(), row.floats + i);
   }
   softmax_codes(row.line, row.count, sum, factor, row.y_zero_point, row.line);
   store(row);
@@ -101,7 +101,7 @@ void norm_row(const CodeRow& row, const NormRow& norm) {
       return hn::PromoteTo(d, hn::MaskedLoad(valid, HalfFloats(), numbers_of + i));
     };
     const DoubleVec scaled = normalized * unit * of(norm.scale);
-    hn::StoreU(hn::DemoteTo(HalfFloats(), scaled + of(norm.bias)), HalfFloats(), row.reals + i);
+    hn::StoreU(hn::DemoteTo(HalfFloats(), scaled + of(norm.bias)), HalfFloats(), row.floats + i);
   });
   store(row);
 }
@@ -151,7 +151,7 @@ void for_rows(const Call& call, const State<Typed>& state, int64_t piece, Visit&
   row.y_zero_point = y.zero_point;
   row.clamp = y.range;
   row.line = reinterpret_cast<int32_t*>(call.worker_scratch);
-  row.reals = reinterpret_cast<float*>(call.worker_scratch + state.line_bytes());
+  row.floats = reinterpret_cast<float*>(call.worker_scratch + state.line_bytes());
   state.rows.for_piece(piece, [&](int64_t index) {
     const int64_t first = index * row.count;
     row.x = element_of(x.view, first);

@@ -14,11 +14,11 @@ Tensor rows_of_logits(const Tensor& logits, int64_t labels);
 /// -log softmax(row)[label], in float64.
 double cross_entropy(std::span<const float> row, int32_t label);
 
-class Tally {
+class MetricSums {
  public:
   /// `first` is the output that determines accuracy. `spreads` belong to a teacher's outputs and are empty with labels.
-  /// The reference must outlive the tally.
-  Tally(std::string first, const Spreads& spreads) : first_(std::move(first)), spreads_(spreads) {}
+  /// The reference must outlive the sums.
+  MetricSums(std::string first, const Spreads& spreads) : first_(std::move(first)), spreads_(spreads) {}
 
   /// i32 labels, one for each row of the first output. Throws if the numbers differ.
   void add(const Tensors& outputs, const Tensor& labels);

@@ -1,4 +1,4 @@
-#include "halfstep/train/evaluate/tally.h"
+#include "halfstep/train/evaluate/metric_sums.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,7 @@ bool has_classes(const Tensor& output) { return output.dims().size() == 2 && out
 
 }  // namespace
 
-void Tally::add(const Tensors& outputs, const Tensor& labels) {
+void MetricSums::add(const Tensors& outputs, const Tensor& labels) {
   const Tensor logits = rows_of_logits(outputs.at(first_), labels.size());
   const auto of_samples = labels.data<int32_t>();
   const auto values = logits.data<float>();
@@ -40,25 +40,25 @@ void Tally::add(const Tensors& outputs, const Tensor& labels) {
   samples_ += labels.size();
 }
 
-void Tally::add(const Tensors& outputs, const Tensors& wanted, int64_t count) {
+void MetricSums::add(const Tensors& outputs, const Tensors& wanted, int64_t count) {
   for (const auto& [name, spread] : spreads_) add_distance(outputs.at(name), wanted.at(name), spread, count);
   if (spreads_.contains(first_) && has_classes(outputs.at(first_)))
     count_right(largest_of_rows(outputs.at(first_)), largest_of_rows(wanted.at(first_)));
   samples_ += count;
 }
 
-void Tally::add(double loss, int64_t count) {
+void MetricSums::add(double loss, int64_t count) {
   loss_ += loss * static_cast<double>(count);
   samples_ += count;
 }
 
-void Tally::add_right(const Tensors& outputs, const Tensor& labels) {
+void MetricSums::add_right(const Tensors& outputs, const Tensor& labels) {
   const auto of_samples = labels.data<int32_t>();
   count_right(largest_of_rows(rows_of_logits(outputs.at(first_), labels.size())),
               {of_samples.begin(), of_samples.end()});
 }
 
-void Tally::add_distance(const Tensor& output, const Tensor& wanted, float spread, int64_t count) {
+void MetricSums::add_distance(const Tensor& output, const Tensor& wanted, float spread, int64_t count) {
   const auto a = output.data<float>(), b = wanted.data<float>();
   double sum = 0;
   for (size_t i = 0; i < a.size(); ++i) {
@@ -68,12 +68,12 @@ void Tally::add_distance(const Tensor& output, const Tensor& wanted, float sprea
   loss_ += static_cast<double>(count) * sum / static_cast<double>(std::max<size_t>(1, a.size()));
 }
 
-void Tally::count_right(const std::vector<int64_t>& found, const std::vector<int64_t>& expected) {
+void MetricSums::count_right(const std::vector<int64_t>& found, const std::vector<int64_t>& expected) {
   seen_ += found.size();
   for (size_t i = 0; i < found.size(); ++i) right_ += found[i] == expected[i] ? 1U : 0U;
 }
 
-ValidationResult Tally::validation_result() const {
+ValidationResult MetricSums::validation_result() const {
   ValidationResult validation_result;
   if (seen_ > 0) validation_result.right = static_cast<double>(right_) / static_cast<double>(seen_);
   validation_result.loss = loss_ / static_cast<double>(samples_);
