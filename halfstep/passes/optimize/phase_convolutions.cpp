@@ -95,9 +95,9 @@ class Phases {
     return add_tensor(model_, old.name() + ".phases", std::move(contents), old.role());
   }
 
-  /// A tensor with one value for each output channel, repeated for each phase.
+  /// A tensor with one value for each output channel, repeated for each phase. A multiplier may be one for all channels.
   Value for_each_phase(Value tensor) {
-    if (!tensor || tensor.dims() == Dims{1}) return tensor;
+    if (!tensor || (tensor.dims() == Dims{1} && tensor != layer_.b())) return tensor;
     const Tensor& one = model_.tensors.at(tensor.name());
     Tensor all(one.dtype(), {h_.stride * w_.stride * one.dims()[0]});
     for (int64_t phase = 0; phase < h_.stride * w_.stride; ++phase)
