@@ -25,7 +25,7 @@ halfstep_room(train/evaluate data/pipeline engine/losses engine/compile engine/r
 halfstep_room(train/calibrate train/evaluate data/pipeline engine/compile quant/prepare quant/platform passes/quantized passes/canonical passes/graph core/ir core/machine core/base)
 halfstep_room(train/loop train/evaluate data/pipeline engine/losses engine/compile engine/runtime quant/prepare passes/quantized passes/gradient passes/canonical passes/graph core/ir core/files core/machine core/base)
 halfstep_room(verify/operators engine/compile engine/runtime core/ir core/files core/base nlohmann_json::nlohmann_json)
-halfstep_room(verify/equivalence verify/operators engine/compile core/ir core/machine core/base)
+halfstep_room(verify/equivalence verify/operators engine/compile passes/graph core/ir core/machine core/base)
 halfstep_room(verify/board engine/compile core/ir core/files core/arith core/machine core/base nlohmann_json::nlohmann_json nettle::nettle)
 halfstep_room(formats/builder core/ir core/base)
 halfstep_room(formats/onnx formats/builder core/files core/base)

@@ -169,7 +169,9 @@ class FaceNetwork(nn.Module):
 
 
 def vit_b_16(side=64):
-    return torchvision.models.VisionTransformer(image_size=side, patch_size=16, num_layers=12, num_heads=12, hidden_dim=768, mlp_dim=3072, num_classes=10)
+    network = torchvision.models.VisionTransformer(image_size=side, patch_size=16, num_layers=12, num_heads=12, hidden_dim=768, mlp_dim=3072, num_classes=10)
+    torch.nn.init.normal_(network.heads.head.weight, std=0.02)  # torchvision starts with zeros
+    return network
 
 
 def swin_t():

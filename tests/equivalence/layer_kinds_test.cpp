@@ -27,7 +27,7 @@ struct Kind {
 /// magik_t40 takes layers of up to 12 channels, or of 32.
 std::vector<Kind> all_kinds() {
   std::vector<Kind> kinds;
-  for (const char* network : {"decoder", "line", "volume", "norms", "slopes", "recurrent", "resizes"}) {
+  for (const char* network : {"decoder", "line", "volume", "norms", "slopes", "recurrent", "resizes", "open_images"}) {
     for (const char* platform : {"generic_int8", "pow2_int8"}) kinds.push_back({network, platform});
   }
   for (const char* network : {"decoder", "norms", "slopes", "resizes"}) kinds.push_back({network, "magik_t40"});
@@ -88,6 +88,28 @@ TEST_P(LayerKinds, KeepTheValuesOfTheSource) {
                                           {.elements = 1000}, prepared.pool);
   EXPECT_TRUE(report.faults.empty()) << report.faults.front().value;
   EXPECT_GT(report.compared, 0);
+}
+
+Tensors run_with(const Model& model, const Tensors& inputs, ThreadPool& pool) {
+  return compile(specialize(model, {{"x", inputs.at("x").dims()}})).run(inputs, pool);
+}
+
+/// A network of dynamic extents has the codes of one that was converted for these extents.
+// A5.31
+TEST(OpenImages, HaveTheCodesOfFixedExtents) {
+  for (const char* platform : {"generic_int8", "pow2_int8"}) {
+    Prepared prepared = prepared_kind({"open_images", platform});
+    const Model open = quant::convert(prepared.model).model;
+    for (const Dims& size : {Dims{3, 1, 8, 8}, Dims{2, 1, 5, 9}, Dims{1, 1, 1, 13}}) {
+      Tensor image(DType::f32, size);
+      Random random(5, static_cast<uint64_t>(size[3]));
+      for (float& pixel : image.data<float>()) pixel = random.uniform() * 16;
+      const Model fixed = quant::convert(specialize(prepared.model, {{"x", size}})).model;
+      const Tensors of_open = run_with(open, {{"x", image}}, prepared.pool);
+      EXPECT_TRUE(of_open.at("logits").same_bits(run_with(fixed, {{"x", image}}, prepared.pool).at("logits")))
+          << platform << " " << to_string(size);
+    }
+  }
 }
 
 /// Bit widths also apply to layers inside of scans: 8-bit gates with a state of 16 bits.

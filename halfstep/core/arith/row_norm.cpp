@@ -34,19 +34,29 @@ double largest(std::span<const float> numbers) {
 
 }  // namespace
 
-Status derive(const NormNumbers& numbers, RowNorm& result) {
-  const auto count = static_cast<double>(numbers.scale.size());
-  const double x_scale = numbers.x_scale, y_scale = numbers.y_scale;
-  const double epsilon = numbers.epsilon / (x_scale * x_scale) * count * count;
-  int guard =
-      std::min(kMostGuard, kMostBits - 2 * static_cast<int>(std::ceil(std::log2(count))) - 2 * numbers.code_bits);
+double squared_steps(double epsilon, float x_scale) {
+  const double scale = x_scale;
+  return epsilon / (scale * scale);
+}
+
+Status derive_epsilon(double epsilon, int64_t elements, int code_bits, RowNorm& result) {
+  const auto count = static_cast<double>(elements);
+  const double of_row = epsilon * count * count;
+  int guard = std::min(kMostGuard, kMostBits - 2 * static_cast<int>(std::ceil(std::log2(count))) - 2 * code_bits);
   guard -= guard & 1;
-  while (guard >= 0 && std::ldexp(epsilon, guard) >= std::ldexp(1.0, kMostBits)) guard -= 2;
-  if (guard < 0 || !std::isfinite(epsilon))
-    return Status(errors::norm_without_room(fmt::format("{:.6g}", numbers.epsilon), fmt::format("{:.6g}", x_scale),
-                                            numbers.scale.size()));
+  while (guard >= 0 && std::ldexp(of_row, guard) >= std::ldexp(1.0, kMostBits)) guard -= 2;
+  if (guard < 0 || !std::isfinite(of_row))
+    return Status(errors::norm_without_room(fmt::format("{:.6g}", epsilon), elements));
   result.guard = guard;
-  result.epsilon = std::llrint(std::ldexp(epsilon, guard));
+  result.epsilon = std::llrint(std::ldexp(of_row, guard));
+  return {};
+}
+
+Status derive(const NormNumbers& numbers, RowNorm& result) {
+  const double y_scale = numbers.y_scale;
+  Status status = derive_epsilon(squared_steps(numbers.epsilon, numbers.x_scale), std::ssize(numbers.scale),
+                                 numbers.code_bits, result);
+  if (!status.ok()) return status;
 
   const double factor = largest(numbers.scale) / y_scale, bias = largest(numbers.bias) / y_scale;
   int shift = kMostShift;

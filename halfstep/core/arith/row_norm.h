@@ -36,6 +36,12 @@ struct NormNumbers {
 /// Derives the integer parameters. Returns an error if they do not fit for rows of this length.
 Status derive(const NormNumbers& numbers, RowNorm& result);
 
+/// The epsilon of a row in squared steps of codes.
+double squared_steps(double epsilon, float x_scale);
+/// Derives the parameters that depend on the number of elements in a row: guard and epsilon. `epsilon` is in squared
+/// steps.
+Status derive_epsilon(double epsilon, int64_t elements, int code_bits, RowNorm& result);
+
 /// The sums of a row, and the root that divides its elements.
 struct RowRoot {
   int64_t count = 1, sum = 0;

@@ -19,6 +19,7 @@
 #include "halfstep/engine/compile/select.h"
 #include "halfstep/engine/runtime/errors.h"
 #include "halfstep/passes/graph/run_pass.h"
+#include "halfstep/passes/graph/settle_extents.h"
 #include "halfstep/passes/graph/traits.h"
 
 namespace halfstep {
@@ -94,6 +95,7 @@ Unit compile_unit(Model& work, const CompileOptions& options, const Context& con
   check_static(work.graph);
   check_sizes(work.graph);
   check_contents(work);
+  passes::settle_extents(work);
   if (options.optimize) optimize(work, options, context.on_codes);
   passes::verify_own("before lowering", work.graph);
   const std::vector<RegionUnits> regions = compile_regions(work, options, context);

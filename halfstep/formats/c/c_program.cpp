@@ -17,6 +17,7 @@
 #include "halfstep/formats/c/source_text.h"
 #include "halfstep/passes/graph/close_extents.h"
 #include "halfstep/passes/graph/dce.h"
+#include "halfstep/passes/graph/settle_extents.h"
 #include "halfstep/passes/optimize/coded_regions.h"
 #include "halfstep/passes/optimize/fold_constants.h"
 #include "halfstep/quant/prepare/float_fallback.h"
@@ -55,6 +56,7 @@ Model for_one_call(const Model& integer, const std::map<std::string, Dims>& give
   }
   Model closed = specialize(integer, extents);
   passes::close_extents(closed);
+  passes::settle_extents(closed);
   const std::vector<Op> ops = closed.graph.ops();
   if (std::ranges::all_of(ops, [](Op op) { return op.info().flow == Flow::none; })) return closed;
   passes::coded_regions(closed);

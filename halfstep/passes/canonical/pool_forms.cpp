@@ -100,4 +100,13 @@ void pool_forms(Model& model) {
   }
 }
 
+void open_averages(Model& model) {
+  for (const auto& pool : model.graph.all<ops::GlobalAvgPool>()) {
+    const Dims& dims = pool.x().dims();
+    if (dims[2] != kUnknown && dims[3] != kUnknown) continue;
+    const Attributes over_images{{"axes", std::vector<int64_t>{2, 3}}, {"keep_dims", true}};
+    replace(model.graph, pool, insert_before(model.graph, pool, ops::ReduceMean::record(), {pool.x()}, over_images));
+  }
+}
+
 }  // namespace halfstep::passes

@@ -11,4 +11,7 @@ namespace halfstep::passes {
 /// it. All other pools stay unchanged, including those with dilations, indices, or padding as long as a window.
 void pool_forms(Model& model);
 
+/// global_avg_pool over dynamic extents becomes reduce_mean. Windows on codes have known extents.
+void open_averages(Model& model);
+
 }  // namespace halfstep::passes

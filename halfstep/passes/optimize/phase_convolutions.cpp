@@ -95,7 +95,8 @@ class Phases {
     return add_tensor(model_, old.name() + ".phases", std::move(contents), old.role());
   }
 
-  /// A tensor with one value for each output channel, repeated for each phase. A multiplier may be one for all channels.
+  /// A tensor with one value for each output channel, repeated for each phase. A multiplier may be one for all
+  /// channels.
   Value for_each_phase(Value tensor) {
     if (!tensor || (tensor.dims() == Dims{1} && tensor != layer_.b())) return tensor;
     const Tensor& one = model_.tensors.at(tensor.name());

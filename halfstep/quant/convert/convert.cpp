@@ -12,6 +12,7 @@
 #include "halfstep/core/base/element_values.h"
 #include "halfstep/core/ir/metadata/code_formats.h"
 #include "halfstep/core/ir/metadata/table_origin.h"
+#include "halfstep/passes/graph/resampling.h"
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/graph/uses.h"
@@ -25,6 +26,7 @@
 #include "halfstep/quant/convert/integer_tensors.h"
 #include "halfstep/quant/convert/lookup_table.h"
 #include "halfstep/quant/convert/normalizing_numbers.h"
+#include "halfstep/quant/convert/stored_factors.h"
 #include "halfstep/quant/prepare/quantizer.h"
 
 namespace halfstep::quant {
@@ -326,6 +328,7 @@ class Converter final : passes::CodedRebuild {
     const Value bias = quant.bias < 0 ? Value() : step.main.in(quant.bias);
     return {source_tensor(step.main.in(quant.factor)),
             bias ? source_tensor(bias) : Tensor(),
+            step.main.in(0).dims().back(),
             get<double>(step.main.attributes(), "epsilon"),
             x,
             y,
@@ -347,10 +350,6 @@ class Converter final : passes::CodedRebuild {
             *arith::parse_shift_rounding(step.quantizer.shift_rounding())};
   }
 
-  static void set_scales(Attributes& attributes, const std::map<std::string, float>& scales) {
-    for (const auto& [name, scale] : scales) attributes[name] = static_cast<double>(scale);
-  }
-
   /// Sets the factors of an operator without weights, if the form stores any.
   void set_factors(const QuantizedStep& step, Attributes& attributes, const CodeFormat& y) const {
     const std::vector<Value> inputs = step.coded_inputs();
@@ -365,22 +364,18 @@ class Converter final : passes::CodedRebuild {
         require(step, rule.for_rescale(format(0).scale, y.scale, product));
         return set_factor(attributes, product);
       case Accumulation::axes:
-      case Accumulation::taps:
-        require(step, rule.for_pool(format(0).scale, y.scale, *averaged_elements(step.main), product));
+      case Accumulation::taps: {
+        const auto weights = passes::average_weights(step.main);
+        if (!weights) return set_divided_later(attributes, rule, format(0).scale, y.scale);
+        require(step, rule.for_pool(format(0).scale, y.scale, weights->sum, product));
         return set_factor(attributes, product);
+      }
       case Accumulation::product:
       case Accumulation::contraction:
         require(step, rule.for_product(format(0).scale, format(1).scale, y.scale, product));
         return set_factor(attributes, product);
       case Accumulation::none: HS_CHECK(false && "an accumulator without a record of its terms");
     }
-  }
-
-  static void set_factor(Attributes& attributes, const arith::Requantizer& requantizer) {
-    const auto* scale = std::get_if<arith::FixedScale>(&requantizer);
-    if (scale == nullptr) return;
-    attributes["multiplier"] = int64_t{scale->positive.m};
-    attributes["shift"] = int64_t{scale->positive.shift};
   }
 
   /// Sets one factor for the whole window, and one for each element count of windows that an edge of x cuts.

@@ -35,14 +35,21 @@ Status softmax_numbers(const arith::RequantizeRule& rule, const CodeFormat& x, c
 
 Status norm_numbers(const NormLayer& layer, NormalizingNumbers& result) {
   const int code_bits = static_cast<int>(8 * size_of(layer.code_type));
+  const bool is_open = layer.elements == kUnknown;
+  const auto in_row = [&](const Tensor& numbers) {
+    const std::span<const float> given = numbers_of(numbers);
+    return given.size() == 1 ? std::vector<float>(static_cast<size_t>(is_open ? 1 : layer.elements), given[0])
+                             : std::vector<float>(given.begin(), given.end());
+  };
+  const std::vector<float> scale = in_row(layer.scale), bias = in_row(layer.bias);
   arith::RowNorm norm;
-  Status status = arith::derive(
-      {numbers_of(layer.scale), numbers_of(layer.bias), layer.epsilon, layer.x.scale, layer.y.scale, code_bits}, norm);
+  Status status = arith::derive({scale, bias, layer.epsilon, layer.x.scale, layer.y.scale, code_bits}, norm);
   if (!status.ok()) return status;
   result.attributes = {{"centered", layer.centered},
-                       {"epsilon", norm.epsilon},
-                       {"guard", int64_t{norm.guard}},
+                       {"epsilon", is_open ? 0 : norm.epsilon},
+                       {"guard", int64_t{is_open ? 0 : norm.guard}},
                        {"shift", int64_t{norm.shift}}};
+  if (is_open) result.attributes["row_epsilon"] = arith::squared_steps(layer.epsilon, layer.x.scale);
   result.tensors = {{"factor", tensor_of<int32_t>(DType::i32, norm.factor)},
                     {"bias", tensor_of<int64_t>(DType::i64, norm.bias)}};
   return {};

@@ -23,7 +23,8 @@ Status softmax_numbers(const arith::RequantizeRule& rule, const CodeFormat& x, c
 
 /// Float parameters of a normalization over rows.
 struct NormLayer {
-  Tensor scale, bias;  ///< float32, bias may be undefined
+  Tensor scale, bias;    ///< float32, one number or one for each element. bias may be undefined
+  int64_t elements = 0;  ///< length of a row. If it is kUnknown, scale and bias have one number
   double epsilon = 0;
   CodeFormat x, y;
   DType code_type = DType::u8;  ///< type of the codes of x

@@ -76,32 +76,6 @@ AccumulatorProof sum_proof(arith::Requantization form, std::span<const int64_t> 
   return {{}, (farthest[0] + farthest[1]) * kMultiplier, std::numeric_limits<int64_t>::max() - kLargestHalf};
 }
 
-/// The axes that a resampling changes. Nothing if they depend on dynamic dimensions.
-std::optional<std::vector<arith::ResampledAxis>> resampled_axes(Op op) {
-  const Dims &x = op.in(0).dims(), &out = op.out(0).dims();
-  for (size_t axis = 0; axis < x.size(); ++axis) {
-    const bool is_batch = axis == 0 && x[axis] == kUnknown && out[axis] == kUnknown;
-    if (!is_batch && (x[axis] == kUnknown || out[axis] == kUnknown)) return std::nullopt;
-  }
-  return arith::resampled_axes(passes::resampling_of(op), x, out);
-}
-
-/// Sum of the integer weights of an element of a resampling. Nothing if it depends on dynamic dimensions.
-std::optional<int64_t> sum_of_weights(Op op) {
-  const auto axes = resampled_axes(op);
-  if (!axes) return std::nullopt;
-  return int64_t{1} << (arith::weight_bits(axes->size()) * static_cast<int>(axes->size()));
-}
-
-/// Largest sum of magnitudes of the weights of an element of a resampling, relative to their sum. Only cubic weights
-/// are negative, and theirs have a sum of magnitudes below 3 along an axis for any coefficient from -1 to 0.
-int64_t excess_of_weights(Op op) {
-  if (get<std::string>(op.attributes(), "mode") != "cubic") return 1;
-  int64_t excess = 1;
-  for (size_t axis = 0; axis < resampled_axes(op)->size(); ++axis) excess *= 3;
-  return excess;
-}
-
 }  // namespace
 
 std::optional<WindowCounts> window_counts(Op op) {
@@ -128,23 +102,6 @@ std::optional<WindowCounts> window_counts(Op op) {
   return counts;
 }
 
-std::optional<int64_t> averaged_elements(Op op) {
-  if (op.info().quant.accumulates == Accumulation::taps) return sum_of_weights(op);
-  if (op.info().quant.accumulates != Accumulation::axes) return std::nullopt;
-  const Dims& dims = op.in(0).dims();
-  const auto rank = static_cast<int64_t>(dims.size());
-  std::set<int64_t> axes;
-  for (const int64_t axis : ops::ReduceMean(op.node()).axes()) axes.insert(axis < 0 ? axis + rank : axis);
-  int64_t count = 1;
-  for (int64_t axis = 0; axis < rank; ++axis) {
-    if (!axes.empty() && !axes.contains(axis)) continue;
-    const int64_t extent = dims[static_cast<size_t>(axis)];
-    if (extent == kUnknown) return std::nullopt;
-    count *= extent;
-  }
-  return count;
-}
-
 std::string obstacle_on_codes(Op op, arith::Requantization form, int average_bits) {
   const QuantInfo& quant = op.info().quant;
   const arith::RequantizationTraits& traits = arith::traits(form);
@@ -158,16 +115,15 @@ std::string obstacle_on_codes(Op op, arith::Requantization form, int average_bit
   if (running_elements(op) == kUnknown) return "the number of elements in its sums depends on dynamic dimensions";
   if (quant.accumulates == Accumulation::taps) {
     if (get<std::string>(op.attributes(), "coordinates") == "tf_crop_and_resize") return "it extrapolates";
-    if (!resampled_axes(op)) return "its extents depend on dynamic dimensions";
     const double cubic = std::fabs(get<double>(op.attributes(), "cubic_coeff_a"));
     return cubic <= 1 ? "" : fmt::format("its cubic coefficient is {}, expected -1 to 1", cubic);
   }
   if (quant.accumulates == Accumulation::axes) {
-    const auto count = averaged_elements(op);
-    if (!count) return kOpenMean;
-    if (*count == 0) return "its mean has no elements";
-    if (needs_powers && !is_power_of_two(*count))
-      return fmt::format("its mean has {} elements, expected a power of two", *count);
+    const auto weights = passes::average_weights(op);
+    if (!weights) return needs_powers ? kOpenMean : "";
+    if (weights->sum == 0) return "its mean has no elements";
+    if (needs_powers && !is_power_of_two(weights->sum))
+      return fmt::format("its mean has {} elements, expected a power of two", weights->sum);
     return {};
   }
   if (!is_average(op)) return {};
@@ -186,9 +142,11 @@ AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<
   if (is_average(op) && !counts) fail(errors::window_of_dynamic_dims(op.where()));
   AccumulatorProof proof{{}, farthest[0] * farthest.back(), arith::most_accumulated(form)};  // proof of a product
   if (counts) proof = average_proof(*counts, form, farthest[0]);
-  if (const auto count = averaged_elements(op)) proof.bound = *count * farthest[0];
+  if (op.info().quant.accumulates == Accumulation::axes || op.info().quant.accumulates == Accumulation::taps) {
+    const auto weights = passes::average_weights(op);
+    proof.bound = weights ? weights->magnitudes * farthest[0] : proof.limit;  // settle_extents checks dynamic extents
+  }
   if (op.info().quant.accumulates == Accumulation::running) proof.bound = running_elements(op) * farthest[0];
-  if (op.info().quant.accumulates == Accumulation::taps) proof.bound *= excess_of_weights(op);
   if (op.info().quant.accumulates == Accumulation::contraction)
     proof.bound = farthest_stored(farthest[0]) * farthest_stored(farthest.back());
   if (const int64_t depth = contracted_elements(op); depth != kUnknown) proof.bound *= depth;

@@ -33,9 +33,6 @@ struct WindowCounts {
 /// that are dynamic.
 std::optional<WindowCounts> window_counts(Op op);
 
-/// Number of elements of a mean over axes. Empty for any other operation, or if an extent is dynamic.
-std::optional<int64_t> averaged_elements(Op op);
-
 /// The reason why `op`, which accumulates without weights, cannot compute on codes under this form with any scales.
 /// Empty if it can.
 std::string obstacle_on_codes(Op op, arith::Requantization form, int average_bits);
@@ -45,7 +42,7 @@ std::string obstacle_on_codes(Op op, arith::Requantization form, int average_bit
 /// exceeds the limit.
 AccumulatorProof accumulator_proof(Op op, arith::Requantization form, std::span<const int64_t> farthest);
 
-/// The reason for a mean over axes whose extents only a run knows. Integer programs store the division by their count.
+/// The reason for a mean over dynamic extents that a platform divides by shifts, or computes in windows.
 inline constexpr const char* kOpenMean = "the number of elements in its mean depends on dynamic dimensions";
 
 }  // namespace halfstep::quant

@@ -11,6 +11,7 @@
 #include "halfstep/core/ir/metadata/decisions.h"
 #include "halfstep/core/ir/metadata/given_names.h"
 #include "halfstep/core/ir/ops.h"
+#include "halfstep/passes/graph/resampling.h"
 #include "halfstep/passes/graph/tensors.h"
 #include "halfstep/passes/graph/traits.h"
 #include "halfstep/passes/quantized/learned_quantizers.h"
@@ -183,8 +184,8 @@ class Auditor {
       case Accumulation::running: return {single("sums", in[0])};
       case Accumulation::axes:
       case Accumulation::taps: {
-        const auto count = averaged_elements(op);
-        if (count) return {single("sums", in[0] / static_cast<double>(*count))};
+        const auto weights = passes::average_weights(op);
+        if (weights) return {single("sums", in[0] / static_cast<double>(weights->sum))};
         return {};
       }
       case Accumulation::contraction:

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 
+#include "halfstep/core/arith/requantization.h"
 #include "halfstep/core/ir/region.h"
 #include "halfstep/passes/canonical/code_forms.h"
 #include "halfstep/passes/canonical/computed_masks.h"
@@ -18,6 +19,7 @@
 #include "halfstep/passes/canonical/layers/unit_rows.h"
 #include "halfstep/passes/canonical/lone_affines.h"
 #include "halfstep/passes/canonical/open_attention.h"
+#include "halfstep/passes/canonical/pool_forms.h"
 #include "halfstep/passes/canonical/quantizer_forms.h"
 #include "halfstep/passes/graph/dce.h"
 #include "halfstep/passes/graph/separate_names.h"
@@ -40,6 +42,11 @@ void learn_single_numbers(Graph& graph) {
       if (tensor && tensor.is_tensor() && count_elements(tensor.dims()) == 1) tensor.node()->role = Role::parameter;
     }
   }
+}
+
+/// Whether averages multiply by scales in float32, which only windows of known extents do.
+bool has_float_averages(const Platform& platform) {
+  return arith::traits(*arith::parse_requantization(platform.requantize)).keeps_scales;
 }
 
 /// Moves a quantizer from a layer's tail to the layer. The old result of the layer no longer exists.
@@ -85,6 +92,7 @@ Rewritten rewrite_floats(Model& model, const Platform& platform) {
     }
     passes::layer_forms(model);
     if (!has_rules) {
+      if (!has_float_averages(platform)) passes::open_averages(model);
       passes::spatial_forms(model);
       passes::norm_forms(model);
       passes::prelu_forms(model);

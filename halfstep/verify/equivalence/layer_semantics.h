@@ -33,9 +33,7 @@ struct Run {
 
 /// Graphs and codings that all layer checks share.
 struct SemanticGraphs {
-  Model prepared;  ///< specialized to the shapes of the run, like `source`
-  const Model& integer;
-  Model source;
+  Model prepared, integer, source;  ///< specialized to the shapes of the run
   std::vector<Coding> codings = {};
   /// Whether a check covers each coding. A coding without a value in the source model can be covered by another layer's
   /// check, together with the operators that move its codes.

@@ -8,6 +8,7 @@
 
 #include "halfstep/core/base/status.h"
 #include "halfstep/core/machine/throwing_tasks.h"
+#include "halfstep/passes/graph/settle_extents.h"
 #include "halfstep/verify/equivalence/compared_programs.h"
 #include "halfstep/verify/equivalence/errors.h"
 #include "halfstep/verify/equivalence/layer_semantics.h"
@@ -102,7 +103,8 @@ bool is_log_of_a_mask(const Coding& coding) {
 class SemanticCheck {
  public:
   SemanticCheck(const Model& prepared, const Model& integer, const Tensors& inputs)
-      : graphs_{sized_for(prepared, inputs), integer, source_for(prepared, inputs)}, program_(start(inputs)) {
+      : graphs_{sized_for(prepared, inputs), integer_for(integer, inputs), source_for(prepared, inputs)},
+        program_(start(inputs)) {
     add_layers(Reference::source);
     add_layers(Reference::prepared);
   }
@@ -134,6 +136,12 @@ class SemanticCheck {
   }
 
  private:
+  static Model integer_for(const Model& integer, const Tensors& inputs) {
+    Model sized = sized_for(integer, inputs);
+    passes::settle_extents(sized);
+    return sized;
+  }
+
   static Model source_for(const Model& prepared, const Tensors& inputs) {
     if (!prepared.source) fail(errors::source_model_missing(prepared.graph.name()));
     Model source = sized_for(prepared.source->network, inputs);
@@ -180,10 +188,8 @@ class SemanticCheck {
   }
 
   runtime::Program start(const Tensors& inputs) {
-    const Model sized = sized_for(graphs_.integer, inputs);
-    integer_ = sized.graph;
-    compared_ = compared_values(integer_);
-    graphs_.codings = codings_of(graphs_.prepared, integer_, graphs_.source.graph);
+    compared_ = compared_values(graphs_.integer.graph);
+    graphs_.codings = codings_of(graphs_.prepared, graphs_.integer.graph, graphs_.source.graph);
     graphs_.covered.resize(graphs_.codings.size());
     std::vector<std::string> fetch;
     for (const Coding& coding : graphs_.codings) fetch.push_back(coding.layer);
@@ -191,7 +197,6 @@ class SemanticCheck {
   }
 
   SemanticGraphs graphs_;
-  Graph integer_;  ///< specialized to the shapes of the run; codings refer to its nodes
   std::set<const detail::ValueNode*> compared_;
   runtime::Program program_;
   std::vector<std::unique_ptr<LayerSemanticCheck>> layers_;

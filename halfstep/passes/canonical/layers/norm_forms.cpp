@@ -41,18 +41,35 @@ class NormForms {
   void rewrite(Op op, int64_t groups, double epsilon) {
     const Value x = op.in(0);
     const Dims& dims = x.dims();
-    const bool is_known = std::ranges::all_of(dims.begin() + 1, dims.end(), [](int64_t e) { return e > 0; });
-    if (!is_known || x.dtype() != DType::f32 || !is_stored_f32(op.in(1)) || !is_stored_f32(op.in(2))) return;
-    const int64_t size = count_elements(std::span(dims).subspan(1)) / groups;
+    const bool has_elements = std::ranges::none_of(dims.begin() + 1, dims.end(), [](int64_t e) { return e == 0; });
+    if (!has_elements || dims[1] == kUnknown || x.dtype() != DType::f32 || !is_stored_f32(op.in(1)) ||
+        !is_stored_f32(op.in(2)))
+      return;
+    const bool is_open = std::ranges::count(dims.begin() + 2, dims.end(), kUnknown) > 0;
+    const int64_t size = is_open ? 1 : count_elements(std::span(dims).subspan(1)) / groups;
     const Value ones = constant(op, ".ones", filled({size}, 1.0F));
-    const Value rows = insert(op, ops::Reshape::record(), {x}, {{"dims", std::vector<int64_t>{0, groups, size}}});
+    const Value rows = insert(op, ops::Reshape::record(), {x}, {{"dims", Dims{0, groups, is_open ? -1 : size}}});
     const Value normal = insert(op, ops::LayerNorm::record(), {rows, ones}, {{"epsilon", epsilon}});
-    std::vector<int64_t> image(dims.begin(), dims.end());
-    image[0] = 0;
-    Value made = insert(op, ops::Reshape::record(), {normal}, {{"dims", image}});
+    Value made = as_image(op, normal, x);
     made = applied(op, ops::Mul::record(), made, by_channel(op.in(1), dims), 1);
     made = applied(op, ops::Add::record(), made, by_channel(op.in(2), dims), 0);
     replace(model_.graph, op, made.producer());
+  }
+
+  /// Reshapes rows[n, groups, ...] to the extents of image[n, c, ...]. Each step fixes one dynamic extent, and the last
+  /// one, -1, results from the others.
+  Value as_image(Op op, Value rows, Value image) {
+    Dims dims = image.dims();
+    dims[0] = 0;
+    for (size_t axis = 2; axis < dims.size(); ++axis) {
+      const auto open = static_cast<int64_t>(axis);
+      if (dims[axis] != kUnknown || std::find(dims.begin() + open + 1, dims.end(), kUnknown) == dims.end()) continue;
+      Dims step(dims.begin(), dims.begin() + open + 1);
+      step.push_back(-1);
+      rows = insert(op, ops::ReshapeBy::record(), {rows, image}, {{"dims", step}, {"at", open}, {"axis", open}});
+      std::fill(dims.begin(), dims.begin() + open + 1, 0);
+    }
+    return insert(op, ops::Reshape::record(), {rows}, {{"dims", dims}});
   }
 
   void separate(Op op, Value bias) {

@@ -1,0 +1,13 @@
+// Completes operators on codes whose numbers depend on dynamic dimensions.
+#pragma once
+
+#include "halfstep/core/ir/model.h"
+
+namespace halfstep::passes {
+
+/// Sets the numbers that docs/arithmetic.md, A5.31, derives from extents: multiplier and shift of means and resizes,
+/// epsilon of normalizations, and one factor for each element of their rows. Extents must be known. Throws unsupported
+/// if an operator cannot have these extents.
+void settle_extents(Model& model);
+
+}  // namespace halfstep::passes
