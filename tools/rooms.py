@@ -94,7 +94,7 @@ def cmake_text(rooms):
 
 
 def map_text(rooms):
-    lines = ["| wing | level | what is in it | rooms |", "| --- | ---: | --- | --- |"]
+    lines = ["| wing | level | content | rooms |", "| --- | ---: | --- | --- |"]
     levels = rooms.levels()
     for wing, what in rooms.wings.items():
         inside = ", ".join(f"`{name.partition('/')[2] or name}`" for name in rooms.named(wing))
