@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""Write the tables of measurements into README and the pages of docs/results.
+"""Write the tables of measurements into README and the pages of docs/.
 
 usage: tools/figures.py [--check]
 
-docs/results/data/PAGE.yaml has the figures of docs/results/PAGE.md, and those of README.md which no such page has:
+docs/results/data/PAGE.yaml has the figures of PAGE.md, and those of README.md which no other page has:
 
   tables:    NAME: {commands: [...], machine: TEXT, date: YYYY-MM-DD, columns: [...], rows: [[...], ...]}
   sentences: [{figures: [...], of: TEXT, commands: [...], machine: TEXT, date: YYYY-MM-DD}, ...]
 
 A table is written between `<!-- figures: NAME -->` and `<!-- end -->`. `<!-- figures: PAGE.NAME ROW ... -->` selects
-rows of another page's table by number, from 0 on. A figure in a sentence of a page must be in a table or in `sentences`.
+rows of another page's table by number, from 0 on. A figure in a sentence of a page must be in a table, in `sentences`,
+or among the numbers of the page that nobody measures (defaults, limits, versions): docs/results/data/constants.yaml.
+
+A source that the history does not tell is `not recorded`. References are not checked, except for `CHECKED_REFERENCES`.
 With --check nothing is written. Exits with 1 if a page differs, or if a figure has no data.
 """
 import datetime
@@ -22,16 +25,24 @@ import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 DATA = ROOT / "docs/results/data"
-PAGES = (ROOT / "README.md", *sorted((ROOT / "docs/results").glob("*.md")))
+FOLDERS = ("results", "tutorials", "guides", "explanation", "design")
+CHECKED_REFERENCES = (ROOT / "docs/reference/formats.md",)
+PAGES = (ROOT / "README.md", *(page for folder in FOLDERS for page in sorted((ROOT / "docs" / folder).glob("*.md"))),
+         *CHECKED_REFERENCES)  # fmt: skip
 MARKED = re.compile(r"<!-- figures: (?P<table>[\w.]+)(?P<rows>( \d+)*) -->\n(?P<text>.*?)<!-- end -->\n", re.DOTALL)
 CODE = re.compile(r"^```.*?^```$|`[^`]*`", re.MULTILINE | re.DOTALL)
-UNITS = "%|points|ms|s|seconds|minutes|B|KB|MB|codes|times"
-FIGURE = re.compile(rf"\d[\d,]*(?:\.\d+)?(?= ?(?:to \d[\d.]* )?(?:{UNITS})(?![\w/]))|\d{{1,3}}(?:,\d{{3}})+|(?<!BY )\d+\.\d+(?= |,|$)")
+UNITS = "%|points|dB|ns|us|ms|s|seconds|minutes|B|kB|KB|MB|million|codes|times"
+FIGURE = re.compile(rf"\d[\d,]*(?:\.\d+)?(?= ?(?:to \d[\d.]* )?(?:{UNITS})(?![\w/]))|\d{{1,3}}(?:,\d{{3}})+|(?<!BY )(?<![\d.])\d+\.\d+(?=[ ,)]|\.?$|\. )", re.MULTILINE)
 
 
 def load(page):
     path = DATA / f"{page}.yaml"
     return yaml.safe_load(path.read_text()) if path.is_file() else {}
+
+
+def constants():
+    """Return the numbers of pages that nobody measures, by page."""
+    return yaml.safe_load((DATA / "constants.yaml").read_text())
 
 
 def line(cells):
@@ -49,7 +60,7 @@ def source(entry):
 def table(entry, rows):
     chosen = [entry["rows"][row] for row in rows] if rows else entry["rows"]
     text = line(entry["columns"]) + line(["---"] * len(entry["columns"])) + "".join(map(line, chosen))
-    return text.replace("|  |", "| |") + "\n" + source(entry)
+    return re.sub(r"\|  (?=\|)", "| ", text) + "\n" + source(entry)
 
 
 def problems_of(page, data):
@@ -61,7 +72,7 @@ def problems_of(page, data):
             problems.append(f"{page}: '{name}' needs commands, machine and date")
         for command in entry.get("commands", []):
             script = command.split()[0]
-            if script not in ("halfstep", "make") and not (ROOT / script).is_file():
+            if script not in ("halfstep", "make", "python3") and not (ROOT / script).is_file():
                 problems.append(f"{page}: '{name}': no such command: {script}")
     for name, entry in data.get("tables", {}).items():
         if any(len(row) != len(entry["columns"]) for row in entry["rows"]):
@@ -73,11 +84,13 @@ def figures_in(text):
     return set(FIGURE.findall(text))
 
 
-def without_data(text, data):
-    """Return the figures of a page's sentences that are not in its data, and those in `sentences` that no text has."""
+def without_data(text, data, fixed=()):
+    """Return the figures of a page's sentences that are neither in its data nor in `fixed`, and those in `sentences` or
+    `fixed` that no text has.
+    """
     prose = CODE.sub("", MARKED.sub("", text))
     found = figures_in(prose)
-    listed = {figure for entry in data.get("sentences", []) for figure in entry["figures"]}
+    listed = {figure for entry in data.get("sentences", []) for figure in entry["figures"]}.union(fixed)
     cells = " ".join(cell for entry in data.get("tables", {}).values() for row in entry["rows"] for cell in row)
     unknown = {figure for figure in found if figure not in listed and not re.search(rf"(?<![\d.,]){re.escape(figure)}(?![\d])", cells)}
     return sorted(unknown), sorted(figure for figure in listed if not re.search(rf"(?<![\d.,]){re.escape(figure)}(?!\d)", prose))
@@ -95,7 +108,8 @@ def written(path, text):
 
 def main():
     check = "--check" in sys.argv[1:]
-    problems = []
+    fixed = constants()
+    problems = [f"constants.yaml: there is no page {name}" for name in fixed if ROOT / name not in PAGES]
     for path in PAGES:
         text = path.read_text()
         made = written(path, text)
@@ -105,11 +119,11 @@ def main():
             path.write_text(made)
         data = load(path.stem)
         problems += problems_of(path.name, data)
-        unknown, unused = without_data(text, data)
+        unknown, unused = without_data(text, data, fixed.get(path.relative_to(ROOT).as_posix(), {}))
         if path.name == "README.md":
             others = [without_data(text, load(page.stem))[0] for page in PAGES[1:]]
             unknown = [figure for figure in unknown if all(figure in other for other in others)]
-        problems += [f"{path.name}: figure {figure} is not in docs/results/data/{path.stem}.yaml" for figure in unknown]
+        problems += [f"{path.name}: figure {figure} is not in docs/results/data/{path.stem}.yaml, nor in constants.yaml" for figure in unknown]
         problems += [f"{path.name}: the page has no figure {figure}" for figure in unused]
     print("\n".join(problems))
     return 1 if problems else 0

@@ -268,8 +268,8 @@ def section(title):
 def of_page():
     """Return the figures of the page, by network."""
     text = section("Figures")
-    kin = re.search(r"The kin of `snpe` are (.*)\.", text)[1]
-    text = text.replace("`snpe` and its kin", f"`snpe`, {kin}")
+    group = re.search(r"The `snpe` group has (.*)\.", text)[1]
+    text = text.replace("`snpe` group", group)
     rows = re.findall(r"^\| ([^|]+) \| (\d+) \|(.*)\|$", text, re.MULTILINE)
     return {name: (int(equal), rules_of(others)) for names, equal, others in rows for name in names.split(", ")}
 
@@ -360,7 +360,7 @@ def test_the_page_counts_the_sets_of_its_networks():
         equal = sum(rows[name][0] for name in names)
         assert f"Of the {len(names) * len(rules.BACKENDS)} sets of {title} {equal} are equal" in section("Figures")
     assert {rule for _, others in rows.values() for found in others.values() for rule in found} == rules.RULES.keys()
-    assert {*rules.RULES, "leaf"} == set(re.findall(r"^\| `(\w+)`", section("What no file says"), re.MULTILINE))
+    assert {*rules.RULES, "leaf"} == set(re.findall(r"^\| `(\w+)`", section("Decisions that no file shows"), re.MULTILINE))
 
 
 def test_pytorch_fuses_a_batch_norm_with_its_relu_and_no_list_names_the_result():

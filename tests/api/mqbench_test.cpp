@@ -33,7 +33,7 @@ struct Deviation {
   Names backends;  ///< empty: all backends
   Names tensors;   ///< tensors with a quantizer in one of the two only
   std::string reason;
-  std::string rule = {};   ///< rule in docs/design/mqbench_sets.md, section "What no file says"
+  std::string rule = {};   ///< rule in docs/design/mqbench_sets.md, section "Decisions that no file shows"
   std::string quirk = {};  ///< quirk of the platform: ours has the quantizer too when asked to do as MQBench
   Names lines = {};        ///< empty: both lines
 };

@@ -1,4 +1,4 @@
-"""Every figure of README and of the results comes from a data file with its command, machine and date."""
+"""Every figure of README and of the pages comes from a data file with its command, machine and date."""
 
 import datetime
 import importlib.util
@@ -25,7 +25,7 @@ def test_pages_have_the_figures_of_their_data():
 
 
 def test_every_table_of_results_is_written_from_data(figures):
-    for page in figures.PAGES[1:]:
+    for page in (page for page in figures.PAGES if page.parent.name == "results"):
         typed = [line for line in figures.CODE.sub("", figures.MARKED.sub("", page.read_text())).splitlines() if line.startswith("|")]
         assert not typed, page.name
 
@@ -35,6 +35,32 @@ def test_a_figure_without_data_is_found(figures):
     assert figures.without_data("It has 88.09 % and takes 2.5 ms for 1,234 codes.", data) == ([], [])
     assert figures.without_data("It has 88.10 % and takes 2.6 ms for 1,235 codes.", data) == (["1,235", "2.6", "88.10"], ["88.09"])
     assert figures.without_data("`--rate 0.25` and 12.5 ms", data)[0] == ["12.5"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("It takes 22 ns.", "22"),
+        ("It has 36.6\nmillion.", "36.6"),
+        ("It has 33.6.", "33.6"),
+        ("An error (of 0.4).", "0.4"),
+        ("Version 3.3.1 of 2026", ""),
+    ],
+)
+def test_figures_are_found_in_sentences(figures, text, found):
+    assert figures.figures_in(text) == set(found.split())
+
+
+def test_constants_need_no_source_and_a_page(figures):
+    assert figures.without_data("It takes 1,000 steps.", {}, {"1,000": "default"}) == ([], [])
+    assert figures.without_data("It takes some steps.", {}, {"1,000": "default"}) == ([], ["1,000"])
+
+
+def test_guides_and_explanations_are_checked(figures):
+    folders = {page.parent.name for page in figures.PAGES}
+    assert folders >= {"results", "tutorials", "guides", "explanation", "design"}
+    stems = [page.stem for page in figures.PAGES]
+    assert len({*stems}) == len(stems), "a data file would have two pages"
 
 
 @pytest.mark.parametrize("without", ["commands", "machine", "date"])
