@@ -1,6 +1,7 @@
 #!/bin/sh
 # Build the pages of docs/, README and the generated references as a site in build/site. Its generator comes from PyPI
-# (the extra `docs` of pyproject.toml) and is installed in build/docs_venv. A dead reference is an error.
+# (the extra `docs` of pyproject.toml) and is installed in build/docs_venv. Dead references are errors, and pages without
+# a section.
 # usage: tools/site.sh [BUILD]    (BUILD: a finished build folder with the Python package; default build/release)
 set -eu
 cd "$(dirname "$0")/.."
@@ -30,4 +31,9 @@ sed -i 's#](docs/#](#g; s#](\.\./#](#g' $pages/*.md
 sed -i 's#](\.\./\.\./#](../#g' $pages/*/*.md
 $venv/bin/python tools/reference.py "$build" $pages/reference
 $venv/bin/sphinx-build --quiet --fail-on-warning -b html $pages build/site
+unlabelled=$(cd build/site && grep -rL --include='*.html' section-label . | grep -vx './\(index\|genindex\|search\).html' || true)
+if [ -n "$unlabelled" ]; then
+  echo "site: pages without a section, see docs/contents.md: $unlabelled" >&2
+  exit 1
+fi
 echo "site: build/site/index.html, $(find build/site -name '*.html' | wc -l) pages"

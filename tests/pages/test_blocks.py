@@ -7,17 +7,19 @@ program, which is built and run. Other sources are compiled. `yaml` with a recor
 block with a name is a file of that name.
 
 `text` after one of them is the expected output: each line is searched in the output, with other figures on processors
-without AVX-512. Blocks that need a missing package of Python or a missing cross compiler are skipped, with the blocks
+without AVX-512. Blocks that need a missing package of Python, engine or cross compiler are skipped, with the blocks
 after them.
 """
 
 import contextlib
+import importlib.util
 import io
 import os
 import pathlib
 import re
 import shutil
 import subprocess
+import sys
 import warnings
 
 import example_files
@@ -27,6 +29,8 @@ from pages import HAS_FIGURES_OF_PAGES, PAGES, ROOT, blocks
 PROGRAM = pathlib.Path(os.environ.get("HALFSTEP_PROGRAM", ROOT / "build/release/halfstep")).resolve()
 BUILD = PROGRAM.parent
 OPTIONAL = ("torch", "onnxscript", "onnxruntime")
+FOR_COMMANDS = {"PATH": f"{BUILD}:{os.environ['PATH']}", "HALFSTEP_PYTHON": sys.executable}
+HAS_VNNI = "avx512_vnni" in pathlib.Path("/proc/cpuinfo").read_text()
 CROSS = ("arm-linux-gnueabihf-gcc", "qemu-arm")
 LANGUAGES = ("", "c", "cmake", "cpp", "ir", "python", "sh", "text", "yaml")
 NOT_RUN = {
@@ -60,6 +64,13 @@ def commands(block):
 def comparable(line):
     """The part of a line that must be the same."""
     return line.rstrip() if HAS_FIGURES_OF_PAGES else " ".join(re.sub(r"\d[\d,.e-]*\d|\d", "#", line).split())
+
+
+def lacking(line):
+    """The program or engine that a command needs and that is not here, or ""."""
+    if "--backend onnxruntime" in line and not (HAS_VNNI and importlib.util.find_spec("onnxruntime")):
+        return "onnxruntime and VNNI"
+    return next((name for name in CROSS if name in line and not shutil.which(name)), "")
 
 
 class Page:
@@ -97,10 +108,10 @@ class Page:
 
     def command(self, line):
         """Runs a command. It has no notes of names or defaults that a later version removes."""
-        if needed := [name for name in CROSS if name in line and not shutil.which(name)]:
-            self.missing = needed[0]
+        if needed := lacking(line):
+            self.missing = needed
             return ""
-        code, output = output_of(["sh", "-c", line], env={**os.environ, "PATH": f"{BUILD}:{os.environ['PATH']}"})
+        code, output = output_of(["sh", "-c", line], env={**os.environ, **FOR_COMMANDS})
         assert code == expected_code(line), f"{line}\n{output}"
         assert "(0.3 " not in output, f"{line}\n{output}"
         return output
