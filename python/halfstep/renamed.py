@@ -31,7 +31,8 @@ def renamed(**names: str) -> Callable[[_F], _F]:
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             for old in names.keys() & kwargs.keys() if kwargs else ():
-                warn(f"{function.__qualname__.removesuffix('.__init__')}: the argument '{old}' is now '{names[old]}'")
+                named = type(args[0]) if function.__name__ == "__init__" else function
+                warn(f"{named.__name__}: the argument '{old}' is now '{names[old]}'")
                 kwargs[names[old]] = kwargs.pop(old)
             return function(*args, **kwargs)
 

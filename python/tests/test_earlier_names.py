@@ -1,7 +1,10 @@
-"""Renamed functions and arguments accept their old names until 0.2, with a warning at the user's line."""
+"""Renamed functions and arguments accept their old names until 0.3, with a warning at the user's line."""
 
+import contextlib
+import inspect
 import sys
 import types
+import warnings
 
 import pytest
 
@@ -50,6 +53,31 @@ def test_a_report_is_a_data_frame(prepared, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(ImportError, match="pandas"):
         prepared.report.to_dataframe()
+
+
+def renamed_arguments():
+    """Yield (object to call, qualified name, old argument, new argument)."""
+    for module in (hs, hs.nn):
+        for name in dir(module):
+            value = getattr(module, name) if not name.startswith("_") else None
+            function = value.__init__ if isinstance(value, type) else value
+            if inspect.isfunction(function) and function.__code__.co_filename.endswith("renamed.py"):
+                for old, new in inspect.getclosurevars(function).nonlocals["names"].items():
+                    yield value, name, old, new
+
+
+@pytest.mark.parametrize(("function", "name", "old", "new"), [pytest.param(*each, id="-".join(each[1:3])) for each in renamed_arguments()])
+def test_a_renamed_argument_gives_one_warning(function, name, old, new):
+    """The call may fail after the warning, because other arguments are missing."""
+    with warnings.catch_warnings(record=True) as noted, contextlib.suppress(TypeError, ValueError, hs.Error):
+        warnings.simplefilter("always")
+        function(**{old: 1})
+    texts = [(each.category, str(each.message)) for each in noted]
+    assert texts == [(FutureWarning, f"{name}: the argument '{old}' is now '{new}'; halfstep 0.3 removes the old form")]
+
+
+def test_the_list_of_renamed_arguments_is_whole():
+    assert len(list(renamed_arguments())) > 60
 
 
 def test_data_sets(samples):

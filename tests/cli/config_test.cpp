@@ -1,6 +1,8 @@
 // --config and --print-config: a printed file of options reads back the same, and mistakes in a file are named.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "halfstep/api/commands.h"
 #include "halfstep/api/errors.h"
 #include "halfstep/core/base/errors.h"
 #include "halfstep/core/files/atomic_file.h"
@@ -84,10 +86,57 @@ TEST_F(Config, what_is_wrong_is_named_all_at_once) {
             errors::options_exclude_each_other("train", "--resume", "--overwrite"));
 }
 
-TEST_F(Config, earlier_spellings_work_with_a_note) {
-  const auto done = workspace_.expect(0, {"train", "--bits-schedule", "8", "--edges", "4", "--print-config"});
-  EXPECT_NE(done.out.find("first_last_bits: 4  # command line\n"), std::string::npos) << done.out;
-  EXPECT_NE(done.err.find("--edges is now --first-last-bits"), std::string::npos) << done.err;
+/// A flag with a value that its option accepts.
+std::vector<std::string> flag_with_value(const api::BoundOption& option, const std::string& flag) {
+  if (option.is_switch) return {flag};
+  const api::OptionEntry& entry = *option.entry;
+  if (!entry.choices.empty()) return {flag, api::words_in(entry.choices).front()};
+  if (entry.type == "quant::Override") return {flag, "activations.rate=0.1"};
+  return {flag, entry.range != nullptr || entry.type == "StageBits" ? "8" : "cpu"};
+}
+
+/// Tests every earlier flag of a verb. Returns their number.
+template <class Command>
+size_t test_earlier_flags(Command command, test::Workspace& workspace) {
+  const std::string verb(api::verb_of(command).name);
+  const std::vector<api::BoundOption> options = api::options_of(command);
+  size_t count = 0;
+  for (const api::BoundOption& option : options) {
+    for (const std::string& old : api::words_in(option.entry->earlier)) {
+      if (!old.starts_with("--") || option.entry->face == api::OptionFace::python) continue;
+      const std::string now = option.entry->long_flag();
+      const auto with = [&](const std::string& flag, bool as_json) {
+        std::vector<std::string> words = {verb, "--print-config"};
+        const auto add = [&](const std::vector<std::string>& more) {
+          words.insert(words.end(), more.begin(), more.end());
+        };
+        add(flag_with_value(option, flag));
+        if (const std::string other(option.entry->needs); !other.empty()) {
+          const api::BoundOption& needed = api::option_named(options, other, verb);
+          add(flag_with_value(needed, needed.entry->long_flag()));
+        }
+        if (as_json) words.emplace_back("--json");
+        return workspace.expect(0, words);
+      };
+      EXPECT_EQ(with(old, false).err,
+                fmt::format("halfstep: note: {} is now {} (0.3 removes the old spelling)\n", old, now));
+      const test::Outcome as_json = with(old, true);
+      EXPECT_EQ(as_json.err, "");
+      EXPECT_EQ(as_json.out, with(now, true).out);
+      ++count;
+    }
+  }
+  return count;
+}
+
+TEST_F(Config, EveryEarlierFlagPrintsOneLine) {
+  const auto test_all = [&](auto... commands) { return (test_earlier_flags(commands, workspace_) + ...); };
+  const size_t count = test_all(
+      api::AnalyzeCommand(), api::BitsCommand(), api::CompareCommand(), api::ConvertCommand(), api::DataCommand(),
+      api::DumpCommand(), api::EvalCommand(), api::ExplainCommand(), api::ExportCommand(), api::FuzzCommand(),
+      api::InspectCommand(), api::OpCommand(), api::PassCommand(), api::PlatformCommand(), api::QuantizeCommand(),
+      api::QuickstartCommand(), api::ReportCommand(), api::RunCommand(), api::TrainCommand(), api::VerifyCommand());
+  EXPECT_GE(count, 70U) << "earlier flags are described in another way";
 }
 
 TEST_F(Config, a_seed_that_has_no_effect_is_accepted_with_a_note) {
