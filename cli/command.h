@@ -10,6 +10,7 @@
 
 #include "cli/verb.h"
 #include "halfstep/halfstep.h"
+#include "halfstep/report/common/json.h"
 #include "halfstep/report/errors.h"
 
 namespace halfstep::cli {

@@ -1,5 +1,3 @@
-#include <nlohmann/json.hpp>
-
 #include "cli/command.h"
 
 namespace halfstep::cli {
@@ -18,7 +16,7 @@ int evaluate(api::EvalCommand& command, const Given&) {
   const api::Evaluation report = api::evaluate(network, data, command.options, settings_of(command.common));
   print_notes(report.notes);
   if (command.common.json) {
-    fmt::print("{}\n", json_of(report, top).dump(2));
+    fmt::print("{}", report::to_text(json_of(report, top)));
   } else {
     fmt::print("{} network: accuracy {:.2f} %{}, loss {:.4f} of {} samples: {}\n", name(report.stage),
                100 * report.accuracy, report.top ? fmt::format(", top {} {:.2f} %", top, 100 * *report.top) : "",

@@ -1,7 +1,5 @@
 #include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
-
 #include "cli/command.h"
 
 namespace halfstep::cli {
@@ -9,8 +7,7 @@ namespace {
 
 void print_report(const std::filesystem::path& out, const api::ExportResult& report, bool as_json) {
   if (as_json) {
-    fmt::print("{}\n",
-               nlohmann::ordered_json({{"nodes", report.nodes}, {"approximated", report.approximated}}).dump(2));
+    fmt::print("{}", report::to_text({{"nodes", report.nodes}, {"approximated", report.approximated}}));
     return;
   }
   if (!report.approximated.empty())
@@ -21,7 +18,7 @@ void print_report(const std::filesystem::path& out, const api::ExportResult& rep
 
 int export_for_tools(const Model& model, const api::ExportCommand& command) {
   const std::vector<std::string> files = api::export_deploy(model, command.out);
-  if (command.common.json) fmt::print("{}\n", nlohmann::ordered_json({{"files", files}}).dump(2));
+  if (command.common.json) fmt::print("{}", report::to_text({{"files", files}}));
   for (const std::string& name : files) {
     if (!command.common.json) fmt::print("wrote {}\n", (command.out.path / name).string());
   }

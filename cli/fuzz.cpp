@@ -78,7 +78,7 @@ void print_report(const api::FuzzReport& report) {
 int fuzz(api::FuzzCommand& command, const Given&) {
   const api::FuzzReport report = api::run_fuzz(command.request, settings_of(command.common));
   if (command.common.json)
-    fmt::print("{}\n", to_json(report).dump(2));
+    fmt::print("{}", report::to_text(to_json(report)));
   else
     print_report(report);
   return report.findings.empty() ? kDone : kDifference;

@@ -27,7 +27,7 @@ void print_json(const verify::OpReport& report) {
                               {"kernel", speed.kernel},
                               {"microseconds", speed.microseconds},
                               {"gigabytes_per_second", speed.gigabytes}});
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}", report::to_text(json));
 }
 
 void print_speeds(const std::vector<verify::OpSpeed>& speeds) {
@@ -80,7 +80,7 @@ void print_json(const verify::GoldenReport& report) {
   for (const verify::GoldenFailure& failure : report.failures)
     json["failures"].push_back({{"case", failure.id}, {"what", failure.what}});
   json["deliberate"] = report.deliberate;
-  fmt::print("{}\n", json.dump(2));
+  fmt::print("{}", report::to_text(json));
 }
 
 std::vector<std::string> cells(const verify::GoldenRow& row) {

@@ -10,12 +10,12 @@ namespace halfstep::cli {
 namespace {
 
 void print_list(bool as_json) {
-  nlohmann::ordered_json list;
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (const PassInfo& pass : api::passes()) {
     list.push_back({{"name", pass.name}, {"doc", pass.doc}});
     if (!as_json) fmt::print("{:20} {}\n", pass.name, pass.doc);
   }
-  if (as_json) fmt::print("{}\n", list.dump(2));
+  if (as_json) fmt::print("{}", report::to_text({{"passes", list}}));
 }
 
 bool is_shown(const api::PassStep& pass, const std::vector<std::string>& shown) {
@@ -36,7 +36,7 @@ void print_history(const std::vector<api::PassStep>& history, const std::vector<
                pass.changed ? "" : "  nothing changed");
     if (is_shown(pass, shown)) fmt::print("{}", pass.network);
   }
-  if (as_json) fmt::print("{}\n", list.dump(2));
+  if (as_json) fmt::print("{}", report::to_text({{"passes", list}}));
 }
 
 int run_passes(api::PassCommand& command, const Given&) {

@@ -26,8 +26,7 @@ void print_json(const RunReport& report) {
                                    {"differing", c.differing},
                                    {"largest_difference", c.largest_difference}});
   if (!report.result.notes.empty()) json["notes"] = report.result.notes;
-  // Names may hold invalid UTF-8.
-  fmt::print("{}\n", json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
+  fmt::print("{}", report::to_text(json));
 }
 
 void print_text(const RunReport& report) {

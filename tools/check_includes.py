@@ -21,7 +21,7 @@ OTHERS = {"face": "all", "opgen": "core/base", "cli": "face", "python": "face", 
 # The program and the Python extension include the public header of the face. These headers come with it, because its
 # signatures use them. The Python extension includes the program for its command.
 FACE_USERS = ("cli", "python")
-FACE_HEADERS = {"halfstep/halfstep.h", "halfstep/core/base/limits.h", "halfstep/core/base/small_vector.h", "halfstep/core/base/diagnostics/nearest.h", "halfstep/core/base/progress.h", "halfstep/core/base/status.h", "halfstep/api/errors.h", "halfstep/api/tools/explain.h", "halfstep/api/inputs/option.h", "halfstep/api/commands.h", "halfstep/core/files/file.h", "halfstep/report/errors.h",
+FACE_HEADERS = {"halfstep/halfstep.h", "halfstep/core/base/limits.h", "halfstep/core/base/small_vector.h", "halfstep/core/base/diagnostics/nearest.h", "halfstep/core/base/progress.h", "halfstep/core/base/status.h", "halfstep/api/errors.h", "halfstep/api/tools/explain.h", "halfstep/api/inputs/option.h", "halfstep/api/commands.h", "halfstep/core/files/file.h", "halfstep/report/common/json.h", "halfstep/report/errors.h",
                 "cli/program.h"}
 # Allowed includes among the folders of kernels. All of them may include common.
 KERNEL_ARROWS = {

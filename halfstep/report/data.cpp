@@ -4,7 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "halfstep/report/common/json.h"
 
 namespace halfstep::report {
 namespace {
@@ -91,7 +92,7 @@ std::string as_json(const api::DataReport& data) {
     json["std"] = data.deviation;
   }
   json["skipped"] = data.skipped;
-  return json.dump(2) + "\n";
+  return to_text(json);
 }
 
 }  // namespace halfstep::report

@@ -7,9 +7,12 @@
 #include <cmath>
 #include <optional>
 #include <regex>
+#include <set>
 #include <sstream>
 
 #include "halfstep/api/errors.h"
+#include "halfstep/core/base/tensor.h"
+#include "halfstep/core/files/npz.h"
 #include "tests/cli/program.h"
 #include "tests/support/error.h"
 
@@ -214,6 +217,48 @@ TEST_F(Options, WhatIsRequiredIsNamed) {
 TEST_F(Options, AnEqualsSignWithoutAValueIsRefused) {
   EXPECT_EQ(workspace->error(2, {"quickstart", "--weight-bits=", "--out", "new"}),
             errors::option_without_value("--weight-bits"));
+}
+
+/// dump prints its manifest, a file with a schema of its own.
+TEST_F(Options, JsonOfEveryVerbBeginsWithItsSchema) {
+  test::Workspace runs;
+  io::write_npz(runs / "x.npz", {{"x", Tensor(DType::f32, {1, 1, 8, 8})}});
+  const std::vector<Words> calls = {
+      {"quickstart", "--epochs", "1", "--tune-epochs", "0", "--samples", "200", "--out", "quick"},
+      {"data", "--data", "digits"},
+      {"train", "--epochs", "1", "--samples", "100", "--out", "run"},
+      {"eval", "quick/integer.safetensors", "--samples", "60"},
+      {"quantize", "quick/float.safetensors", "--samples", "60", "--out", "prepared"},
+      {"convert", "quick/prepared.safetensors", "--out", "integer.safetensors"},
+      {"export", "quick/float.safetensors", "--out", "float.onnx"},
+      {"export", "quick/integer.safetensors", "--format", "c", "--out", "c"},
+      {"verify", "quick", "--samples", "20"},
+      {"analyze", "quick/prepared.safetensors", "--samples", "20"},
+      {"bits", "quick/prepared.safetensors", "--samples", "60", "--budget", "size<=60kB", "--out", "bits"},
+      {"report", "quick/prepared.safetensors", "--samples", "20", "--out", "report.html"},
+      {"dump", "quick/integer.safetensors", "--samples", "1", "--out", "dumped"},
+      {"compare", "dumped", "quick/integer.safetensors", "--samples", "1"},
+      {"run", "quick/integer.safetensors", "--inputs", "x.npz"},
+      {"inspect", "quick/integer.safetensors"},
+      {"platform", "list"},
+      {"op", "check", "--operator", "transpose"},
+      {"pass", "--list"},
+      {"fuzz", "--seeds", "1", "--check", "engine"},
+      {"explain", "HS1002"},
+  };
+  std::set<std::string> missing;
+  for (const auto& [command, all] : options) missing.insert(command);
+  for (Words words : calls) {
+    words.emplace_back("--json");
+    const std::string out = runs.expect(0, words).out;
+    const auto json = nlohmann::ordered_json::parse(out);
+    SCOPED_TRACE(testing::PrintToString(words));
+    ASSERT_TRUE(json.is_object());
+    EXPECT_EQ(json.begin().key(), "schema");
+    EXPECT_EQ(json["schema"], words.front() == "dump" ? 1 : 2);
+    missing.erase(words.front());
+  }
+  EXPECT_EQ(missing, std::set<std::string>());
 }
 
 TEST_F(Options, AnOptionWithoutItsValueIsNamed) {

@@ -41,7 +41,7 @@ TEST(Pass, says_what_each_changes) {
   test::write_text(workspace / "twice.ir", kTwice);
   const auto done = workspace.expect(
       0, {"pass", "cse,dce", "twice.ir", "--print-after", "dce", "--out", "smaller.safetensors", "--json"});
-  const auto history = done.json();
+  const auto history = done.json()["passes"];
   ASSERT_EQ(history.size(), 2u);
   EXPECT_EQ(history[0]["name"], "cse");
   EXPECT_EQ(history[0]["before"], 4);
@@ -64,7 +64,7 @@ Diagnostic too_long() {
 
 TEST(Pass, lists_them_with_a_sentence_each) {
   Workspace workspace;
-  const auto list = workspace.expect(0, {"pass", "--list", "--json"}).json();
+  const auto list = workspace.expect(0, {"pass", "--list", "--json"}).json()["passes"];
   ASSERT_GT(list.size(), 5u);
   for (const auto& pass : list) EXPECT_FALSE(pass["doc"].get<std::string>().empty());
   EXPECT_EQ(workspace.expect(0, {"pass", "all", "--list"}).out.substr(0, 13), "coded_regions");

@@ -9,11 +9,11 @@ namespace halfstep::report {
 /// Version of all JSON reports. Incremented for every change that breaks an existing reader.
 inline constexpr int kSchema = 2;
 
-/// Serializes a report with the schema as its first key.
+/// Serializes a report with the schema as its first key. Names may hold invalid UTF-8, which is replaced.
 inline std::string to_text(const nlohmann::ordered_json& report) {
   nlohmann::ordered_json json = {{"schema", kSchema}};
   json.update(report);
-  return json.dump(2) + "\n";
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace halfstep::report
